@@ -1,0 +1,80 @@
+/* core/api/amo_entry.h: what the typed entry points of atomics call: values become bits here.
+ * Floating point types only fetch, set and swap, which are the same on their bits. */
+#ifndef IST_API_AMO_ENTRY_H
+#define IST_API_AMO_ENTRY_H
+
+#include "core/api/entry.h"
+#include "core/ops/amo.h"
+
+IST_INLINE struct ist_amo ist_amo_of(uint32_t op, const void *value, const void *cond, size_t size)
+{
+    return (struct ist_amo){
+        .op = op,
+        .size = (uint32_t)size,
+        .operand = value != NULL ? ist_bits_of(value, size) : 1, /* no value: increment */
+        .compare = cond != NULL ? ist_bits_of(cond, size) : 0,
+    };
+}
+
+IST_INLINE void ist_entry_update(ist_ctx *ctx, uint32_t op, void *dest, const void *value, int pe, size_t size,
+                                 const char *routine)
+{
+    (void)ist_amo(ctx, dest, ist_amo_of(op, value, NULL, size), 0, pe, routine);
+}
+
+IST_INLINE void ist_entry_inc(ist_ctx *ctx, void *dest, int pe, size_t size, const char *routine)
+{
+    (void)ist_amo(ctx, dest, ist_amo_of(ISTHMUS_AMO_ADD, NULL, NULL, size), 0, pe, routine);
+}
+
+IST_INLINE void ist_entry_fetch_update(ist_ctx *ctx, uint32_t op, void *result, void *dest, const void *value, int pe,
+                                       size_t size, const char *routine)
+{
+    ist_bits_to(result, ist_amo(ctx, dest, ist_amo_of(op, value, NULL, size), ISTHMUS_AMO_FETCHING, pe, routine), size);
+}
+
+IST_INLINE void ist_entry_fetch(ist_ctx *ctx, void *result, const void *source, int pe, size_t size,
+                                const char *routine)
+{
+    void *dest = (void *)(uintptr_t)source; /* a fetch writes nothing */
+    struct ist_amo amo = ist_amo_of(ISTHMUS_AMO_FETCH, NULL, NULL, size);
+    ist_bits_to(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
+}
+
+IST_INLINE void ist_entry_fetch_inc(ist_ctx *ctx, void *result, void *dest, int pe, size_t size, const char *routine)
+{
+    ist_entry_fetch_update(ctx, ISTHMUS_AMO_ADD, result, dest, NULL, pe, size, routine);
+}
+
+IST_INLINE void ist_entry_compare_swap(ist_ctx *ctx, void *result, void *dest, const void *cond, const void *value,
+                                       int pe, size_t size, const char *routine)
+{
+    struct ist_amo amo = ist_amo_of(ISTHMUS_AMO_COMPARE_SWAP, value, cond, size);
+    ist_bits_to(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
+}
+
+IST_INLINE void ist_entry_fetch_update_nbi(ist_ctx *ctx, uint32_t op, void *fetch, void *dest, const void *value,
+                                           int pe, size_t size, const char *routine)
+{
+    ist_amo_nbi(ctx, fetch, dest, ist_amo_of(op, value, NULL, size), pe, routine);
+}
+
+IST_INLINE void ist_entry_fetch_nbi(ist_ctx *ctx, void *fetch, const void *source, int pe, size_t size,
+                                    const char *routine)
+{
+    void *dest = (void *)(uintptr_t)source;
+    ist_amo_nbi(ctx, fetch, dest, ist_amo_of(ISTHMUS_AMO_FETCH, NULL, NULL, size), pe, routine);
+}
+
+IST_INLINE void ist_entry_fetch_inc_nbi(ist_ctx *ctx, void *fetch, void *dest, int pe, size_t size, const char *routine)
+{
+    ist_amo_nbi(ctx, fetch, dest, ist_amo_of(ISTHMUS_AMO_ADD, NULL, NULL, size), pe, routine);
+}
+
+IST_INLINE void ist_entry_compare_swap_nbi(ist_ctx *ctx, void *fetch, void *dest, const void *cond, const void *value,
+                                           int pe, size_t size, const char *routine)
+{
+    ist_amo_nbi(ctx, fetch, dest, ist_amo_of(ISTHMUS_AMO_COMPARE_SWAP, value, cond, size), pe, routine);
+}
+
+#endif

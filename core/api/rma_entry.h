@@ -1,0 +1,100 @@
+/* core/api/rma_entry.h: what the typed entry points of put, get and signal call: elements become bytes here.
+ * The point to step into with a debugger. `size` is that of an element and constant at every call. */
+#ifndef IST_API_RMA_ENTRY_H
+#define IST_API_RMA_ENTRY_H
+
+#include "core/api/entry.h"
+#include "core/ops/rma.h"
+#include "core/ops/signal.h"
+#include "core/ops/strided.h"
+#include "core/ops/target.h"
+
+/* Small counts cannot overflow; for others the product is checked. */
+IST_INLINE size_t ist_bytes_of(size_t nelems, size_t size, const char *routine)
+{
+    if (IST_LIKELY(nelems <= UINT32_MAX)) return nelems * size;
+    return ist_require_length(routine, "nelems", nelems, size);
+}
+
+IST_INLINE void ist_entry_put(ist_ctx *ctx, void *dest, const void *source, size_t nelems, int pe, size_t size,
+                              const char *routine)
+{
+    ist_put(ctx, dest, source, ist_bytes_of(nelems, size, routine), pe, routine);
+}
+
+IST_INLINE void ist_entry_get(ist_ctx *ctx, void *dest, const void *source, size_t nelems, int pe, size_t size,
+                              const char *routine)
+{
+    ist_get(ctx, dest, source, ist_bytes_of(nelems, size, routine), pe, routine);
+}
+
+IST_INLINE void ist_entry_put_nbi(ist_ctx *ctx, void *dest, const void *source, size_t nelems, int pe, size_t size,
+                                  const char *routine)
+{
+    ist_put_nbi(ctx, dest, source, ist_bytes_of(nelems, size, routine), pe, routine);
+}
+
+IST_INLINE void ist_entry_get_nbi(ist_ctx *ctx, void *dest, const void *source, size_t nelems, int pe, size_t size,
+                                  const char *routine)
+{
+    ist_get_nbi(ctx, dest, source, ist_bytes_of(nelems, size, routine), pe, routine);
+}
+
+IST_INLINE void ist_entry_p(ist_ctx *ctx, void *dest, const void *value, int pe, size_t size, const char *routine)
+{
+    if (size <= 8)
+        ist_p(ctx, dest, ist_bits_of(value, size), size, pe, routine);
+    else
+        ist_put(ctx, dest, value, size, pe, routine);
+}
+
+IST_INLINE void ist_entry_g(ist_ctx *ctx, void *result, const void *source, int pe, size_t size, const char *routine)
+{
+    if (size <= 8)
+        ist_bits_to(result, ist_g(ctx, source, size, pe, routine), size);
+    else
+        ist_get(ctx, result, source, size, pe, routine);
+}
+
+IST_INLINE void ist_entry_ibput(ist_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                size_t bsize, size_t nblocks, int pe, size_t size, const char *routine)
+{
+    struct ist_stride stride = {dst, sst, bsize, nblocks, size};
+    ist_strided_put(ctx, dest, source, &stride, pe, routine);
+}
+
+IST_INLINE void ist_entry_ibget(ist_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                                size_t bsize, size_t nblocks, int pe, size_t size, const char *routine)
+{
+    struct ist_stride stride = {dst, sst, bsize, nblocks, size};
+    ist_strided_get(ctx, dest, source, &stride, pe, routine);
+}
+
+IST_INLINE void ist_entry_iput(ist_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                               size_t nelems, int pe, size_t size, const char *routine)
+{
+    ist_entry_ibput(ctx, dest, source, dst, sst, 1, nelems, pe, size, routine);
+}
+
+IST_INLINE void ist_entry_iget(ist_ctx *ctx, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                               size_t nelems, int pe, size_t size, const char *routine)
+{
+    ist_entry_ibget(ctx, dest, source, dst, sst, 1, nelems, pe, size, routine);
+}
+
+IST_INLINE void ist_entry_put_signal(ist_ctx *ctx, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
+                                     uint64_t signal, int sig_op, int pe, size_t size, const char *routine)
+{
+    struct ist_signal update = {sig_addr, signal, sig_op};
+    ist_put_signal(ctx, dest, source, ist_bytes_of(nelems, size, routine), &update, pe, routine);
+}
+
+IST_INLINE void ist_entry_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t nelems,
+                                         uint64_t *sig_addr, uint64_t signal, int sig_op, int pe, size_t size,
+                                         const char *routine)
+{
+    struct ist_signal update = {sig_addr, signal, sig_op};
+    ist_put_signal_nbi(ctx, dest, source, ist_bytes_of(nelems, size, routine), &update, pe, routine);
+}
+
+#endif

@@ -1,0 +1,46 @@
+/* core/api/shmemx.c: the extensions. See include/shmemx.h.in. */
+#include "core/api/public.h"
+#include "core/base/fatal.h"
+#include "core/ops/target.h"
+#include "core/topo/host_id.h"
+
+#include <time.h>
+
+void shmemx_local_complete(void) { shmem_local_complete(); }
+
+void shmemx_ctx_local_complete(shmem_ctx_t ctx) { shmem_ctx_local_complete(ctx); }
+
+void shmemx_remote_commit(void) { shmem_remote_commit(); }
+
+void shmemx_ctx_remote_commit(shmem_ctx_t ctx) { shmem_ctx_remote_commit(ctx); }
+
+void shmemx_team_remote_commit(shmem_team_t team) { shmem_team_remote_commit(team); }
+
+double shmemx_wtime(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+char *shmemx_nodename(void)
+{
+    return (char *)(uintptr_t)ist_host_name(); /* the interface of others has it without const */
+}
+
+int shmemx_visibility(void)
+{
+    ist_require_ctx(&ist_ctx_default, "shmemx_visibility");
+    return ist_team_world.is_on_one_host && ist_peers_use_alias() ? SHMEMX_VISIBILITY_GLOBAL : SHMEMX_VISIBILITY_LOCAL;
+}
+
+const char *shmemx_transport_name(int pe)
+{
+    static const char routine[] = "shmemx_transport_name";
+    const struct ist_peer *peer;
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (pe < 0 || pe >= ist_team_world.n_pes) return NULL;
+    isthmus_status status = ist_peer_get(pe, &peer);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    return ist_registry.list[peer->segments[IST_SEGMENT_HEAP].carrier].name;
+}

@@ -1,0 +1,128 @@
+/* core/api/sync_entry.h: what the typed entry points of wait and test call: arguments are checked here. */
+#ifndef IST_API_SYNC_ENTRY_H
+#define IST_API_SYNC_ENTRY_H
+
+#include "core/api/check.h"
+#include "core/api/entry.h"
+#include "core/sync/wait.h"
+#include "core/sync/wait_sets.h"
+
+static inline void ist_entry_wait_until(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
+                                        const char *routine)
+{
+    ist_check_wait(ivar, cmp, size, routine);
+    (void)ist_wait_for(ivar, cmp, ist_bits_of(value, size), size, is_signed);
+}
+
+static inline int ist_entry_test(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
+                                 const char *routine)
+{
+    ist_check_wait(ivar, cmp, size, routine);
+    return ist_compare(cmp, ist_wait_load(ivar, size), ist_bits_of(value, size), size, is_signed);
+}
+
+/* The set that the arguments of any of the routines below describe. */
+static inline struct ist_wait_set ist_checked_set(const void *ivars, size_t nelems, const int *status, int cmp,
+                                                  const void *values, bool is_vector, size_t size, bool is_signed,
+                                                  const char *routine)
+{
+    ist_check_wait_set(ivars, nelems, cmp, is_vector ? values : ivars, size, routine);
+    return (struct ist_wait_set){ivars, nelems, status, cmp, values, is_vector, size, is_signed};
+}
+
+#define IST_SET(is_vector) \
+    struct ist_wait_set set = ist_checked_set(ivars, nelems, status, cmp, values, is_vector, size, is_signed, routine)
+
+static inline void ist_entry_wait_all(const void *ivars, size_t nelems, const int *status, int cmp, const void *values,
+                                      size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(false);
+    ist_set_wait_all(&set);
+}
+
+static inline size_t ist_entry_wait_any(const void *ivars, size_t nelems, const int *status, int cmp,
+                                        const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(false);
+    return ist_set_wait_any(&set);
+}
+
+static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+                                         const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(false);
+    ist_check_indices(indices, nelems, routine);
+    return ist_set_wait_some(&set, indices);
+}
+
+static inline void ist_entry_wait_all_vector(const void *ivars, size_t nelems, const int *status, int cmp,
+                                             const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(true);
+    ist_set_wait_all(&set);
+}
+
+static inline size_t ist_entry_wait_any_vector(const void *ivars, size_t nelems, const int *status, int cmp,
+                                               const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(true);
+    return ist_set_wait_any(&set);
+}
+
+static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems, size_t *indices, const int *status,
+                                                int cmp, const void *values, size_t size, bool is_signed,
+                                                const char *routine)
+{
+    IST_SET(true);
+    ist_check_indices(indices, nelems, routine);
+    return ist_set_wait_some(&set, indices);
+}
+
+static inline int ist_entry_test_all(const void *ivars, size_t nelems, const int *status, int cmp, const void *values,
+                                     size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(false);
+    return ist_set_test_all(&set);
+}
+
+static inline size_t ist_entry_test_any(const void *ivars, size_t nelems, const int *status, int cmp,
+                                        const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(false);
+    return ist_set_test_any(&set);
+}
+
+static inline size_t ist_entry_test_some(const void *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
+                                         const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(false);
+    ist_check_indices(indices, nelems, routine);
+    return ist_set_test_some(&set, indices);
+}
+
+static inline int ist_entry_test_all_vector(const void *ivars, size_t nelems, const int *status, int cmp,
+                                            const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(true);
+    return ist_set_test_all(&set);
+}
+
+static inline size_t ist_entry_test_any_vector(const void *ivars, size_t nelems, const int *status, int cmp,
+                                               const void *values, size_t size, bool is_signed, const char *routine)
+{
+    IST_SET(true);
+    return ist_set_test_any(&set);
+}
+
+static inline size_t ist_entry_test_some_vector(const void *ivars, size_t nelems, size_t *indices, const int *status,
+                                                int cmp, const void *values, size_t size, bool is_signed,
+                                                const char *routine)
+{
+    IST_SET(true);
+    ist_check_indices(indices, nelems, routine);
+    return ist_set_test_some(&set, indices);
+}
+
+#undef IST_SET
+
+#endif

@@ -1,0 +1,30 @@
+/* core/base/atomic.h: loads, stores and barriers on memory that peers or other threads also touch.
+ * Not the SHMEM atomics on a peer's memory (isthmus/amo_cpu.h).
+ * Barriers are named after what they are for. Every use elsewhere names the access that it pairs with. */
+#ifndef IST_BASE_ATOMIC_H
+#define IST_BASE_ATOMIC_H
+
+#include <isthmus/inline.h>
+#include <stdint.h>
+
+#define ist_load_relaxed(p) __atomic_load_n((p), __ATOMIC_RELAXED)
+#define ist_load_acquire(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define ist_store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define ist_store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+
+/* What fence needs between aliased accesses, and what quiet and remote_commit need after them: see isthmus/inline.h. */
+static inline void ist_order_stores(void) { isthmus_order_stores_(); }
+
+static inline void ist_publish_stores(void) { isthmus_publish_stores_(); }
+
+/* In a loop that waits: tells the core that nothing is lost by going slower. */
+static inline void ist_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield" ::: "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,313 @@
+/* core/base/config.c: from the environment to struct ist_config: which of several names counts, what is wrong, what is
+ * unknown. Not what a value means (config_value.c), not how it is shown (config_print.c).
+ * The rows are config.def and config_alias.def. */
+#include "core/base/config_priv.h"
+
+#include "core/base/log.h"
+#include "core/base/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* ---- the rows ---- */
+
+const struct ist_var ist_vars[IST_N_VARS] = {
+#define IST_VAR(field, name, type, preset, accepted, help) \
+    {name, IST_TYPE_##type, offsetof(struct ist_config, field), preset, accepted, help},
+#include "core/base/config.def"
+};
+
+/* A row's type and its field's type agree; int and bool would otherwise be written through the wrong pointer. */
+enum { STORED_SIZE = 'u', STORED_SECONDS = 'u', STORED_SPIN = 'u', STORED_BOOL = 'b', STORED_ENUM = 'i' };
+enum { STORED_TEXT = 't', STORED_PATH = 't' };
+#define IST_VAR(field, name, type, preset, accepted, help) \
+    _Static_assert(STORED_##type == _Generic(((struct ist_config *)0)->field, uint64_t: 'u', bool: 'b', int: 'i',      \
+                                             const char *: 't'), name);
+#include "core/base/config.def"
+
+const struct ist_alias ist_aliases[] = {
+#define IST_ALIAS(name, owner, target, map, text, strength) \
+    {name, IST_OWNER_##owner, IST_ROW_##target, IST_MAP_##map, text, IST_STRENGTH_##strength},
+#include "core/base/config_alias.def"
+};
+const size_t ist_n_aliases = sizeof ist_aliases / sizeof *ist_aliases;
+
+const struct ist_ignored ist_ignored_names[] = {
+#define IST_IGNORED(name, reason) {name, reason},
+#include "core/base/config_alias.def"
+};
+const size_t ist_n_ignored_names = sizeof ist_ignored_names / sizeof *ist_ignored_names;
+
+static const char *const internal_names[] = {
+#define IST_INTERNAL(name, help) name,
+#include "core/base/config.def"
+};
+
+/* ---- one variable and its other names ---- */
+
+/* A name that is set and has a say. */
+struct setting {
+    const char *name, *text; /* NULL: none. Text as the user wrote it */
+    const struct ist_alias *alias;
+    unsigned rank; /* the smallest one wins */
+    bool accepted;
+    struct ist_value value;
+};
+
+enum { RANK_OWN = 0, RANK_STEP = 2 }; /* a name that yields ranks half a step below the firm ones */
+
+static unsigned rank_of(const struct ist_alias *alias, enum ist_face face)
+{
+    static const enum ist_alias_owner owner_of_face[] = {[IST_FACE_SHMEM] = IST_OWNER_SHMEM,
+                                                         [IST_FACE_NVSHMEM] = IST_OWNER_NVSHMEM,
+                                                         [IST_FACE_ISHMEM] = IST_OWNER_ISHMEM};
+    unsigned place = 4;
+    if (alias->owner == owner_of_face[face])
+        place = 1;
+    else if (alias->owner == IST_OWNER_SHMEM)
+        place = 2;
+    else if (alias->owner == IST_OWNER_SMA)
+        place = 3;
+    return place * RANK_STEP + (alias->strength == IST_STRENGTH_YIELDS);
+}
+
+/* What a privileged program would open on behalf of whoever starts it is not taken from the environment. */
+static const char *read_environment(const char *name, enum ist_var_type type)
+{
+    return type == IST_TYPE_PATH ? secure_getenv(name) : getenv(name);
+}
+
+/* The right-hand side of VALUE=ours for `text` in a list of such pairs, copied to `out`. false: not in the list. */
+enum { MAPPED_WORD_BYTES = 32 };
+static bool map_word(const char *pairs, const char *text, char out[MAPPED_WORD_BYTES])
+{
+    const char *pair;
+    size_t length;
+    for (size_t i = 0; (length = ist_word(pairs, i, &pair)) != 0; i++) {
+        size_t left = strcspn(pair, "=");
+        if (strlen(text) != left || strncasecmp(pair, text, left) != 0) continue;
+        snprintf(out, MAPPED_WORD_BYTES, "%.*s", (int)(length - left - 1), pair + left + 1);
+        return true;
+    }
+    return false;
+}
+
+static bool is_ignored_word(const struct ist_alias *alias, const char *text)
+{
+    char word[MAPPED_WORD_BYTES];
+    return alias->map == IST_MAP_WORDS && map_word(alias->text, text, word) && strcmp(word, "!") == 0;
+}
+
+/* false: this name says nothing: not set, or set to what its own library takes for not set. */
+static bool read_alias(const struct ist_alias *alias, enum ist_face face, struct setting *out)
+{
+    const struct ist_var *var = &ist_vars[alias->target];
+    const char *text = read_environment(alias->name, var->type), *mapped = alias->text;
+    char word[MAPPED_WORD_BYTES];
+    if (text == NULL || is_ignored_word(alias, text)) return false;
+    switch (alias->map) {
+    case IST_MAP_SAME: mapped = text; break;
+    case IST_MAP_IF_TRUE:
+        if (!ist_text_is_true(text)) return false;
+        break;
+    case IST_MAP_IF_FILLED:
+        if (*text == '\0') return false;
+        break;
+    case IST_MAP_WORDS:
+        if (*text == '\0') return false;
+        mapped = map_word(alias->text, text, word) ? word : NULL;
+    }
+    *out = (struct setting){.name = alias->name, .text = text, .alias = alias, .rank = rank_of(alias, face)};
+    out->accepted = mapped != NULL && ist_value_parse(var, mapped, &out->value);
+    return true;
+}
+
+static bool read_own_name(const struct ist_var *var, struct setting *out)
+{
+    const char *text = read_environment(var->name, var->type);
+    if (text == NULL) return false;
+    *out = (struct setting){.name = var->name, .text = text, .rank = RANK_OWN};
+    out->accepted = ist_value_parse(var, text, &out->value);
+    return true;
+}
+
+/* The setting that counts for a row, and one of equal rank that contradicts it (name NULL: there is none). */
+static void find_setting(size_t row, enum ist_face face, struct setting *best, struct setting *rival)
+{
+    struct setting next;
+    best->name = rival->name = NULL;
+    if (read_own_name(&ist_vars[row], best)) return;
+    for (size_t i = 0; i < ist_n_aliases; i++) {
+        if (ist_aliases[i].target != row || !read_alias(&ist_aliases[i], face, &next)) continue;
+        bool equal_rank = best->name != NULL && next.rank == best->rank;
+        if (best->name == NULL || next.rank < best->rank || (equal_rank && best->accepted && !next.accepted)) {
+            *best = next;
+            rival->name = NULL;
+        } else if (equal_rank && next.accepted && best->accepted && !ist_value_equal(&next.value, &best->value)) {
+            *rival = next;
+        }
+    }
+}
+
+/* ---- what is wrong, in words ---- */
+
+enum { PROBLEM_BYTES = 512, QUOTE_BYTES = 64 };
+
+/* A value for a message: cut, and without what would move the cursor. */
+static void quote(const char *text, char out[QUOTE_BYTES])
+{
+    if (snprintf(out, QUOTE_BYTES, "%s", text) >= QUOTE_BYTES) memcpy(out + QUOTE_BYTES - 4, "...", 4);
+    for (char *c = out; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
+}
+
+/* The left-hand words of VALUE=ours pairs. */
+static void list_words(const char *pairs, char *out, size_t room)
+{
+    const char *pair;
+    size_t used = 0;
+    *out = '\0';
+    for (size_t i = 0; ist_word(pairs, i, &pair) != 0 && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%.*s", i > 0 ? " " : "", (int)strcspn(pair, "="), pair);
+}
+
+static void say_not_accepted(const struct ist_var *var, const struct setting *bad, char problem[PROBLEM_BYTES])
+{
+    char value[QUOTE_BYTES], words[160];
+    bool is_words = bad->alias != NULL && bad->alias->map == IST_MAP_WORDS;
+    if (is_words) list_words(bad->alias->text, words, sizeof words);
+    quote(bad->text, value);
+    snprintf(problem, PROBLEM_BYTES, "%s is '%s'; accepted: %s%s", bad->name, value,
+             is_words || var->type == IST_TYPE_ENUM ? "one of " : "", is_words ? words : var->accepted);
+}
+
+static void say_contradiction(const struct ist_var *var, const struct setting *one, const struct setting *other,
+                              char problem[PROBLEM_BYTES])
+{
+    char one_value[QUOTE_BYTES], other_value[QUOTE_BYTES];
+    quote(one->text, one_value);
+    quote(other->text, other_value);
+    snprintf(problem, PROBLEM_BYTES, "%s is '%s' and %s is '%s', which contradict each other; unset one, or set %s",
+             one->name, one_value, other->name, other_value, var->name);
+}
+
+/* ---- all of them ---- */
+
+static isthmus_status store_default(const struct ist_var *var, struct ist_config *config)
+{
+    struct ist_value value = {.number = 0, .text = var->preset};
+    if (*var->preset != '\0' && !ist_value_parse(var, var->preset, &value))
+        return ist_fail(ISTHMUS_ERR_INVALID, "config.def: the default of %s is not accepted", var->name);
+    return ist_value_store(var, &value, config);
+}
+
+/* false: `problem` says why, and the field holds its default. */
+static bool resolve(size_t row, enum ist_face face, struct setting *best, char problem[PROBLEM_BYTES])
+{
+    struct setting rival;
+    find_setting(row, face, best, &rival);
+    if (best->name == NULL) return true;
+    if (!best->accepted)
+        say_not_accepted(&ist_vars[row], best, problem);
+    else if (rival.name != NULL)
+        say_contradiction(&ist_vars[row], best, &rival, problem);
+    return best->accepted && rival.name == NULL;
+}
+
+isthmus_status ist_config_init(struct ist_config *out, enum ist_face face)
+{
+    isthmus_status status = ISTHMUS_OK;
+    memset(out, 0, sizeof *out);
+    out->set_by = calloc(IST_N_VARS, sizeof *out->set_by);
+    if (out->set_by == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the configuration");
+    for (size_t row = 0; row < IST_N_VARS; row++) {
+        char problem[PROBLEM_BYTES];
+        struct setting best;
+        isthmus_status stored = store_default(&ist_vars[row], out);
+        if (stored != ISTHMUS_OK) return stored;
+        if (!resolve(row, face, &best, problem)) {
+            const char *before = status == ISTHMUS_OK ? "" : ist_fail_text();
+            status = ist_fail(ISTHMUS_ERR_INVALID, "%s%s%s", before, *before != '\0' ? "; " : "", problem);
+        } else if (best.name != NULL) {
+            stored = ist_value_store(&ist_vars[row], &best.value, out);
+            if (stored != ISTHMUS_OK) return stored;
+            out->set_by[row] = best.name;
+        }
+    }
+    return status;
+}
+
+void ist_config_fini(struct ist_config *config)
+{
+    if (config == NULL) return;
+    for (size_t row = 0; row < IST_N_VARS; row++)
+        if (ist_vars[row].type == IST_TYPE_TEXT || ist_vars[row].type == IST_TYPE_PATH)
+            free(*(void **)(void *)((char *)config + ist_vars[row].offset_bytes));
+    free(config->set_by);
+    memset(config, 0, sizeof *config);
+}
+
+const char *ist_config_plugin_value(const char *name) { return secure_getenv(name); }
+
+/* ---- unknown and ignored ---- */
+
+#define OUR_PREFIX "ISTHMUS_"
+#define OUR_PREFIX_LENGTH (sizeof OUR_PREFIX - 1)
+
+static bool is_known(const char *name)
+{
+    for (size_t row = 0; row < IST_N_VARS; row++)
+        if (strcmp(name, ist_vars[row].name) == 0) return true;
+    for (size_t i = 0; i < sizeof internal_names / sizeof *internal_names; i++)
+        if (strcmp(name, internal_names[i]) == 0) return true;
+    return false;
+}
+
+static bool belongs_to_plugin(const char *name, const char *const *prefixes, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t length = strlen(prefixes[i]);
+        if (strncasecmp(name + OUR_PREFIX_LENGTH, prefixes[i], length) == 0 && name[OUR_PREFIX_LENGTH + length] == '_')
+            return true;
+    }
+    return false;
+}
+
+/* Compared without the prefix that all share: otherwise every short name is near to every other. */
+static void warn_about(const char *name)
+{
+    const char *names[IST_N_VARS];
+    for (size_t row = 0; row < IST_N_VARS; row++) names[row] = ist_vars[row].name + OUR_PREFIX_LENGTH;
+    const char *nearest = ist_names_nearest(name + OUR_PREFIX_LENGTH, names, IST_N_VARS);
+    if (nearest != NULL)
+        ist_warn("unknown environment variable %s; did you mean " OUR_PREFIX "%s?", name, nearest);
+    else
+        ist_warn("unknown environment variable %s; isthmus-info --env lists those that exist", name);
+}
+
+static void warn_ignored(void)
+{
+    for (size_t i = 0; i < ist_n_ignored_names; i++)
+        if (getenv(ist_ignored_names[i].name) != NULL)
+            ist_warn("environment variable %s has no effect: %s", ist_ignored_names[i].name,
+                     ist_ignored_names[i].reason);
+    for (size_t i = 0; i < ist_n_aliases; i++) {
+        const char *text = getenv(ist_aliases[i].name);
+        if (text != NULL && is_ignored_word(&ist_aliases[i], text))
+            ist_warn("environment variable %s has no effect: there is no '%s' here", ist_aliases[i].name, text);
+    }
+}
+
+void ist_config_warn_unknown(const char *const *prefixes, size_t n)
+{
+    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
+        char name[128];
+        size_t length = strcspn(*entry, "=");
+        if (strncmp(*entry, OUR_PREFIX, OUR_PREFIX_LENGTH) != 0) continue;
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), *entry);
+        if (!is_known(name) && !belongs_to_plugin(name, prefixes, n)) warn_about(name);
+    }
+    warn_ignored();
+}

@@ -1,0 +1,68 @@
+/* core/base/config.h: every environment variable that the core reads, once, at the first init.
+ * Not a place for getenv anywhere else in core/: a variable is a row in config.def, its value a field below.
+ * Plugins read theirs through services->config: ISTHMUS_<TRANSPORT>_<KEY>. */
+#ifndef IST_BASE_CONFIG_H
+#define IST_BASE_CONFIG_H
+
+#include "core/base/status.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct ist_json;
+
+enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
+enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE };
+enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
+enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL };
+
+struct ist_config {
+    uint64_t heap_size_bytes;      /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
+    int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
+    const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
+    const char *plugin_path;       /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
+    int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone */
+    const char *symmetric_objects; /* ISTHMUS_SYMMETRIC_OBJECTS: comma list of shared objects whose data is symmetric */
+    bool static_data;              /* ISTHMUS_STATIC_DATA: the executable's static data is symmetric; default true */
+    bool alias;                    /* ISTHMUS_ALIAS: load and store directly where a transport allows; default true */
+    bool team_shared_only_self;    /* ISTHMUS_TEAM_SHARED_ONLY_SELF */
+    int barrier;                   /* ISTHMUS_COLL_BARRIER: auto dissemination central */
+    uint64_t spin_ns;              /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
+    uint64_t peer_timeout_s;       /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
+    int abort_action;              /* ISTHMUS_ABORT: exit trap backtrace */
+    int log_level;                 /* ISTHMUS_LOG: error warn info debug trace */
+    const char *log_file;          /* ISTHMUS_LOG_FILE; "": stderr */
+    bool print_version;            /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
+    bool print_info;               /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
+    const char **set_by; /* for messages: per row of config.def the variable that set it, NULL: default; owned.
+                            NULL in a zeroed struct */
+};
+
+enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM };
+
+/* Read the environment into *out. `face` is the API that was initialised first: its names win over those of other faces
+ * (our name, the face's, SHMEM_, SMA_, the others'). A bad value, or two different ones of equal rank: INVALID, the
+ * text names variable, value and what is accepted, of all of them; fields with a bad value hold their default, so that
+ * log and bootstrap still work to report it. *out owns its texts until ist_config_fini, which is called after a failure
+ * too. */
+isthmus_status ist_config_init(struct ist_config *out, enum ist_face face);
+void ist_config_fini(struct ist_config *config); /* frees copied texts; takes a zeroed struct */
+
+/* Warn, once each, about ISTHMUS_ names that no row and no loaded plugin knows ("did you mean ..."), and about
+ * variables of the three APIs that are ignored. `prefixes` are the plugins' names in either case, n of them. */
+void ist_config_warn_unknown(const char *const *prefixes, size_t n);
+
+/* A variable of a plugin, by its whole name; NULL: not set. The only other place that reads the environment. */
+const char *ist_config_plugin_value(const char *name);
+
+/* For tools: every row with its current value and where that came from, as text of 80 columns. */
+void ist_config_print_table(FILE *out, const struct ist_config *config);
+void ist_config_print_set(FILE *out, const struct ist_config *config); /* only what is set; a line each, or "none" */
+void ist_config_print_json(struct ist_json *out, const char *key, const struct ist_config *config); /* an array */
+void ist_config_print_markdown(FILE *out); /* the reference page */
+
+/* Parse a size: number, optional fraction, one suffix k m g t (powers of 1024, either case), what follows the suffix
+ * is ignored; rounded up. INVALID without text, also above 2^62. Exposed for tests and tools. */
+isthmus_status ist_config_parse_size(const char *text, uint64_t *out);
+
+#endif

@@ -1,0 +1,234 @@
+/* core/base/config_print.c: the variables for people and for other tools: table, short list, JSON, reference page.
+ * Everything comes from the rows of config.def and config_alias.def; nothing is described twice. */
+#include "core/base/config_priv.h"
+
+#include "core/base/json.h"
+
+#include <string.h>
+
+enum { COLUMNS = 80 };
+
+static const char *set_by(const struct ist_config *config, size_t row)
+{
+    return config->set_by != NULL ? config->set_by[row] : NULL;
+}
+
+static void value_text(const struct ist_config *config, size_t row, char out[IST_VALUE_TEXT_BYTES])
+{
+    struct ist_value value = ist_value_load(&ist_vars[row], config);
+    ist_value_print(&ist_vars[row], &value, out);
+}
+
+/* ---- text ---- */
+
+/* Writes words into lines of COLUMNS, each line indented. */
+struct filler {
+    FILE *out;
+    int indent, column; /* column 0: the line is empty */
+};
+
+static void fill(struct filler *f, const char *words)
+{
+    const char *word;
+    size_t length;
+    for (size_t i = 0; (length = ist_word(words, i, &word)) != 0; i++) {
+        bool fits = f->column > 0 && f->column + 1 + (int)length <= COLUMNS;
+        if (f->column > 0 && !fits) {
+            fputc('\n', f->out);
+            f->column = 0;
+        }
+        f->column += fprintf(f->out, "%*s%.*s", f->column > 0 ? 1 : f->indent, "", (int)length, word);
+    }
+}
+
+static void fill_end(struct filler *f)
+{
+    if (f->column > 0) fputc('\n', f->out);
+    f->column = 0;
+}
+
+static void fill_aliases(struct filler *f, size_t row)
+{
+    char name[96];
+    const char *before = NULL;
+    for (size_t i = 0; i < ist_n_aliases; i++) {
+        if (ist_aliases[i].target != row) continue;
+        if (before != NULL) snprintf(name, sizeof name, "%s,", before);
+        fill(f, before != NULL ? name : "also:");
+        before = ist_aliases[i].name;
+    }
+    if (before != NULL) fill(f, before);
+    fill_end(f);
+}
+
+void ist_config_print_table(FILE *out, const struct ist_config *config)
+{
+    struct filler f = {.out = out, .indent = 4};
+    fprintf(out, "%-30s %-13s %s\n", "variable", "value", "set by");
+    for (size_t row = 0; row < IST_N_VARS; row++) {
+        char value[IST_VALUE_TEXT_BYTES];
+        const char *source = set_by(config, row);
+        value_text(config, row, value);
+        fprintf(out, "%-30s %-13s %s\n", ist_vars[row].name, *value != '\0' ? value : "-",
+                source != NULL ? source : "default");
+        fill(&f, ist_vars[row].help);
+        fill_end(&f);
+        fill(&f, "accepted:");
+        fill(&f, ist_vars[row].accepted);
+        fill_end(&f);
+        fill_aliases(&f, row);
+    }
+}
+
+void ist_config_print_set(FILE *out, const struct ist_config *config)
+{
+    bool any = false;
+    for (size_t row = 0; row < IST_N_VARS; row++) {
+        char value[IST_VALUE_TEXT_BYTES];
+        const char *source = set_by(config, row);
+        if (source == NULL) continue;
+        any = true;
+        value_text(config, row, value);
+        fprintf(out, "  %s = %s", ist_vars[row].name, value);
+        if (strcmp(source, ist_vars[row].name) != 0) fprintf(out, " (set by %s)", source);
+        fputc('\n', out);
+    }
+    if (!any) fputs("  none\n", out);
+}
+
+/* ---- JSON ---- */
+
+static const char *type_name(enum ist_var_type type)
+{
+    switch (type) {
+    case IST_TYPE_SIZE: return "size";
+    case IST_TYPE_BOOL: return "boolean";
+    case IST_TYPE_ENUM: return "word";
+    case IST_TYPE_SECONDS: return "seconds";
+    case IST_TYPE_SPIN: return "time";
+    case IST_TYPE_TEXT: return "text";
+    case IST_TYPE_PATH: return "path";
+    }
+    return "?";
+}
+
+static void json_value(struct ist_json *json, size_t row, const struct ist_config *config)
+{
+    char text[IST_VALUE_TEXT_BYTES];
+    struct ist_value value = ist_value_load(&ist_vars[row], config);
+    value_text(config, row, text);
+    switch (ist_vars[row].type) {
+    case IST_TYPE_BOOL: ist_json_bool(json, "value", value.number != 0); break;
+    case IST_TYPE_TEXT:
+    case IST_TYPE_PATH: ist_json_string(json, "value", value.text); break;
+    case IST_TYPE_ENUM: ist_json_string(json, "value", text); break;
+    case IST_TYPE_SECONDS: ist_json_number(json, "value", value.number); break;
+    case IST_TYPE_SPIN:
+        if (value.number == UINT64_MAX)
+            ist_json_string(json, "value", text);
+        else
+            ist_json_number(json, "value", value.number);
+        break;
+    case IST_TYPE_SIZE:
+        if (value.number == 0)
+            ist_json_null(json, "value");
+        else
+            ist_json_number(json, "value", value.number);
+    }
+}
+
+static const char *unit_name(enum ist_var_type type)
+{
+    switch (type) {
+    case IST_TYPE_SIZE: return "bytes";
+    case IST_TYPE_SECONDS: return "s";
+    case IST_TYPE_SPIN: return "ns";
+    default: return NULL;
+    }
+}
+
+static void json_row(struct ist_json *json, size_t row, const struct ist_config *config)
+{
+    const struct ist_var *var = &ist_vars[row];
+    ist_json_begin_object(json, NULL);
+    ist_json_string(json, "name", var->name);
+    ist_json_string(json, "type", type_name(var->type));
+    ist_json_string(json, "unit", unit_name(var->type));
+    json_value(json, row, config);
+    ist_json_string(json, "set_by", set_by(config, row));
+    ist_json_string(json, "default", *var->preset != '\0' ? var->preset : NULL);
+    ist_json_string(json, "accepted", var->accepted);
+    ist_json_string(json, "help", var->help);
+    ist_json_begin_array(json, "aliases");
+    for (size_t i = 0; i < ist_n_aliases; i++)
+        if (ist_aliases[i].target == row) ist_json_string(json, NULL, ist_aliases[i].name);
+    ist_json_end_array(json);
+    ist_json_end_object(json);
+}
+
+void ist_config_print_json(struct ist_json *out, const char *key, const struct ist_config *config)
+{
+    ist_json_begin_array(out, key);
+    for (size_t row = 0; row < IST_N_VARS; row++) json_row(out, row, config);
+    ist_json_end_array(out);
+}
+
+/* ---- the reference page ---- */
+
+static const char page_start[] =
+    "# Environment variables\n"
+    "\n"
+    "This page is made from the program's own tables: `isthmus-info --env-markdown > docs/environment.md`.\n"
+    "`isthmus-info --env` shows the same with the values that hold now and where they come from.\n"
+    "\n"
+    "- When several names set one thing, the `ISTHMUS_` name wins, then the name of the API that the program initialised\n"
+    "  first, then `SHMEM_`, then `SMA_`, then the names of the other APIs. Two different values of equal rank are an\n"
+    "  error that names both.\n"
+    "- A value that is not accepted is an error: the program does not start, and the message says what is accepted.\n"
+    "- An `ISTHMUS_` name that does not exist is reported as a warning with the nearest name that does.\n"
+    "- Booleans: `0`, `n`, `no`, `f`, `false` and `off` in any case are false; every other text, the empty one too, is\n"
+    "  true.\n"
+    "- Sizes: a number, an optional fraction, and one of the suffixes `k m g t` (powers of 1024, either case); what\n"
+    "  follows the suffix is ignored; the result is rounded up.\n"
+    "- Words are accepted in any case.\n"
+    "- Paths are not taken from the environment of set-user-id programs.\n"
+    "- Variables of one transport are named `ISTHMUS_<TRANSPORT>_<KEY>` and are described with that transport.\n";
+
+static void page_row(FILE *out, const struct ist_var *var)
+{
+    fprintf(out, "\n## %s\n\n%s\n\n", var->name, var->help);
+    fprintf(out, "- Type: %s\n", type_name(var->type));
+    if (*var->preset != '\0')
+        fprintf(out, "- Default: `%s`\n", var->preset);
+    else
+        fprintf(out, "- Default: not set\n");
+    fprintf(out, "- Accepted: %s%s%s\n", var->type == IST_TYPE_ENUM ? "`" : "", var->accepted,
+            var->type == IST_TYPE_ENUM ? "`" : "");
+}
+
+static void page_alias(FILE *out, const struct ist_alias *alias)
+{
+    fprintf(out, "| `%s` | `%s` | ", alias->name, ist_vars[alias->target].name);
+    switch (alias->map) {
+    case IST_MAP_SAME: fputs("its value |\n", out); break;
+    case IST_MAP_IF_TRUE: fprintf(out, "`%s` when true |\n", alias->text); break;
+    case IST_MAP_IF_FILLED: fprintf(out, "`%s` when not empty |\n", alias->text); break;
+    case IST_MAP_WORDS: fprintf(out, "by its value: `%s` |\n", alias->text); break;
+    }
+}
+
+void ist_config_print_markdown(FILE *out)
+{
+    fputs(page_start, out);
+    for (size_t row = 0; row < IST_N_VARS; row++) page_row(out, &ist_vars[row]);
+    fputs("\n## Names of the three APIs\n\n"
+          "`=!` marks a value that has no effect here; a warning says so when it is set.\n\n"
+          "| Variable | Sets | To |\n| --- | --- | --- |\n",
+          out);
+    for (size_t i = 0; i < ist_n_aliases; i++) page_alias(out, &ist_aliases[i]);
+    fputs("\n## Without effect\n\nThese are known and ignored; a warning says so when one is set.\n\n"
+          "| Variable | Why |\n| --- | --- |\n",
+          out);
+    for (size_t i = 0; i < ist_n_ignored_names; i++)
+        fprintf(out, "| `%s` | %s |\n", ist_ignored_names[i].name, ist_ignored_names[i].reason);
+}

@@ -1,0 +1,81 @@
+/* core/base/fatal.c: see fatal.h.
+ * Reads as: say it, then do what ISTHMUS_ABORT asks for, then tell the launcher, then leave.
+ * Nothing here allocates: it must work in a process that is short of everything. */
+#include "core/base/fatal.h"
+
+#include "core/base/config.h"
+#include "core/base/log.h"
+
+#include <execinfo.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { MAX_FRAMES = 32, PATIENCE_MS = 2000 };
+
+static void (*tell_launcher)(int exit_code);
+static int abort_action = IST_ABORT_EXIT;
+static char job_name[80];
+
+void ist_fatal_setup(const char *job, void (*tell)(int exit_code), int action)
+{
+    snprintf(job_name, sizeof job_name, "%s", job != NULL ? job : "");
+    tell_launcher = tell;
+    abort_action = action;
+}
+
+/* A name in the abstract namespace, which the system gives to one process and takes back when that ends. */
+bool ist_fatal_claim(void)
+{
+    if (job_name[0] == '\0') return true;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "isthmus-report-%u-%s", (unsigned)geteuid(), job_name);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    return fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) == 0; /* fd stays open: it is the claim */
+}
+
+void ist_fatal_yield(void) { (void)poll(NULL, 0, PATIENCE_MS); }
+
+_Noreturn void ist_end_job(int exit_code)
+{
+    static int entered; /* by a second thread, or again from a handler: the first one carries on */
+    if (__atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL) != 0)
+        for (;;) pause();
+    if (abort_action == IST_ABORT_BACKTRACE) {
+        void *frames[MAX_FRAMES];
+        backtrace_symbols_fd(frames, backtrace(frames, MAX_FRAMES), STDERR_FILENO);
+    }
+    if (abort_action == IST_ABORT_TRAP) __builtin_trap();
+    fflush(NULL);
+    if (tell_launcher != NULL) {
+        tell_launcher(exit_code);
+        ist_fatal_yield(); /* until it ends us: as long as this process lives, no other PE reports what follows from this */
+    }
+    _exit(exit_code);
+}
+
+_Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    if (ist_fatal_claim())
+        ist_error("%s: %s", routine, text);
+    else
+        ist_fatal_yield();
+    ist_end_job(EXIT_FAILURE);
+}
+
+_Noreturn void ist_die(const char *routine, isthmus_status status)
+{
+    if (ist_fatal_claim())
+        ist_error("%s: %s (%s)", routine, ist_fail_text(), ist_status_name(status));
+    else
+        ist_fatal_yield();
+    ist_end_job(EXIT_FAILURE);
+}

@@ -1,0 +1,62 @@
+/* core/boot/boot.c: chooses the bootstrap from what the environment says.
+ * The rule that matters: variables of a launcher without a way to reach it are an error. A program that silently ran as
+ * n jobs of one PE would give wrong answers. */
+#include "core/boot/boot.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Variables by which launchers say "you are one of several", and how to make them speak PMIx. */
+static const struct launcher {
+    const char *variable, *name, *advice;
+} launchers[] = {
+    {"SLURM_STEP_NUM_TASKS", "srun", "start with srun --mpi=pmix"},
+    {"OMPI_COMM_WORLD_SIZE", "mpirun of Open MPI", "use an mpirun that is built with PMIx"},
+    {"PMI_SIZE", "a launcher that speaks PMI-1 or PMI-2", "use isthmus-run, or mpirun of Open MPI"},
+};
+
+static bool pmix_announced(void) { return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL; }
+
+/* A launcher that started more than one process without PMIx; NULL: none. */
+static const struct launcher *launcher_without_pmix(void)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *value = getenv(launchers[i].variable);
+        if (value != NULL && atol(value) > 1) return &launchers[i];
+    }
+    return NULL;
+}
+
+isthmus_status ist_boot_open(const struct ist_config *config, void (*lost)(void), ist_boot **out)
+{
+    if (config->bootstrap == IST_BOOTSTRAP_ALONE) return ist_boot_alone_open(out);
+    if (pmix_announced()) return ist_boot_pmix_open(lost, out);
+    if (config->bootstrap == IST_BOOTSTRAP_PMIX)
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                        "ISTHMUS_BOOTSTRAP is 'pmix', but PMIX_NAMESPACE and PMIX_RANK are not set; start the program "
+                        "with isthmus-run, mpirun or srun --mpi=pmix");
+    const struct launcher *launcher = launcher_without_pmix();
+    if (launcher != NULL)
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                        "%s is %s, so this process is one of several started by %s, but no PMIx server was announced; "
+                        "%s, or set ISTHMUS_BOOTSTRAP=alone for jobs of one PE each",
+                        launcher->variable, getenv(launcher->variable), launcher->name, launcher->advice);
+    return ist_boot_alone_open(out);
+}
+
+const char *ist_boot_announced_job(void)
+{
+    const char *job = getenv("PMIX_NAMESPACE");
+    return job != NULL ? job : "";
+}
+
+int ist_boot_announced_pe(void)
+{
+    const char *rank = getenv("PMIX_RANK");
+    return rank != NULL ? atoi(rank) : -1;
+}
+
+void ist_boot_close(ist_boot *boot)
+{
+    if (boot != NULL) boot->ops->close(boot);
+}

@@ -1,0 +1,207 @@
+/* core/boot/boot_pmix.c: the job as a PMIx server describes it: mpirun, prterun, srun --mpi=pmix, isthmus-run.
+ * One fence at start-up and no other collective call: values are fetched from their PE on first use, so that the cost of
+ * starting does not grow with the square of the job.
+ * Read on in the PMIx standard, version 4, "Initialization", "Data access" and "Event notification". */
+#include "core/boot/boot.h"
+
+#include <pmix.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct pmix_boot {
+    ist_boot base;
+    pmix_proc_t me;
+};
+
+static void (*launcher_lost)(void); /* the handler below has no argument of ours */
+
+/* The session with the server lasts from the first init to the end of the process. A server may see the end of an old
+ * session after the begin of the next one, and then completes a fence without this PE: initialising PMIx again and again
+ * hangs now and then (seen with PMIx 4.2 under mpirun). */
+static struct {
+    bool is_open;
+    pmix_proc_t me;
+} session;
+
+static isthmus_status fail_pmix(const char *what, pmix_status_t rc)
+{
+    isthmus_status status = rc == PMIX_ERR_NOMEM ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_IO;
+    return ist_fail(status, "%s: %s (PMIx status %d)", what, PMIx_Error_string(rc), rc);
+}
+
+static pmix_proc_t proc_of(const struct pmix_boot *boot, pmix_rank_t rank)
+{
+    pmix_proc_t proc;
+    PMIX_PROC_CONSTRUCT(&proc);
+    memcpy(proc.nspace, boot->me.nspace, sizeof proc.nspace);
+    proc.rank = rank;
+    return proc;
+}
+
+/* A number that the server tells about the job; `missing` when it does not say. */
+static int job_number(const struct pmix_boot *boot, const char *key, int missing)
+{
+    pmix_proc_t job = proc_of(boot, PMIX_RANK_WILDCARD);
+    pmix_value_t *value = NULL;
+    if (PMIx_Get(&job, key, NULL, 0, &value) != PMIX_SUCCESS) return missing;
+    int number = value->type == PMIX_UINT32   ? (int)value->data.uint32
+                 : value->type == PMIX_UINT16 ? (int)value->data.uint16
+                                              : missing;
+    PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
+/* "0,2,4" to numbers: PMIX_LOCAL_PEERS. Own PE only when the server does not say. */
+static isthmus_status read_local_pes(struct pmix_boot *boot)
+{
+    pmix_proc_t job = proc_of(boot, PMIX_RANK_WILDCARD);
+    pmix_value_t *value = NULL;
+    char *text = NULL;
+    if (PMIx_Get(&job, PMIX_LOCAL_PEERS, NULL, 0, &value) == PMIX_SUCCESS) {
+        if (value->type == PMIX_STRING && value->data.string != NULL) text = strdup(value->data.string);
+        PMIX_VALUE_RELEASE(value);
+    }
+    boot->base.local_pes = calloc((size_t)boot->base.n_pes, sizeof *boot->base.local_pes);
+    if (boot->base.local_pes == NULL) {
+        free(text);
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for %d peers", boot->base.n_pes);
+    }
+    char *rest = text;
+    for (char *item; rest != NULL && (item = strsep(&rest, ",")) != NULL;) {
+        long pe = strtol(item, NULL, 10);
+        if (pe >= 0 && pe < boot->base.n_pes && boot->base.n_local < boot->base.n_pes)
+            boot->base.local_pes[boot->base.n_local++] = (int)pe;
+    }
+    free(text);
+    if (boot->base.n_local == 0) boot->base.local_pes[boot->base.n_local++] = boot->base.pe;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status pmix_put(ist_boot *base, const char *key, const void *bytes, size_t n_bytes)
+{
+    (void)base;
+    pmix_value_t value;
+    PMIX_VALUE_CONSTRUCT(&value);
+    value.type = PMIX_BYTE_OBJECT;
+    value.data.bo.bytes = (char *)(uintptr_t)bytes; /* PMIx copies and does not write */
+    value.data.bo.size = n_bytes;
+    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &value);
+    if (rc == PMIX_SUCCESS) rc = PMIx_Commit();
+    return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Put", rc);
+}
+
+static isthmus_status pmix_exchange(ist_boot *base)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+    pmix_proc_t all = proc_of(boot, PMIX_RANK_WILDCARD);
+    pmix_status_t rc = PMIx_Fence(&all, 1, NULL, 0);
+    return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
+}
+
+static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **out, size_t *out_bytes)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+    pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
+    pmix_value_t *value = NULL;
+    pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (rc != PMIX_SUCCESS) {
+        (void)fail_pmix("PMIx_Get", rc);
+        char why[200];
+        strncpy(why, ist_fail_text(), sizeof why - 1);
+        why[sizeof why - 1] = '\0';
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "bootstrap: the card of PE %d cannot be had: %s", pe, why);
+    }
+    isthmus_status status = ISTHMUS_OK;
+    if (value->type != PMIX_BYTE_OBJECT) {
+        status = ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: %s of PE %d is not of our type", key, pe);
+    } else {
+        *out = value->data.bo.bytes; /* taken over: malloc'ed by PMIx */
+        *out_bytes = value->data.bo.size;
+        value->data.bo.bytes = NULL;
+        value->data.bo.size = 0;
+    }
+    PMIX_VALUE_RELEASE(value);
+    return status;
+}
+
+static void pmix_abort(ist_boot *base, int exit_code)
+{
+    (void)base;
+    PMIx_Abort(exit_code, "", NULL, 0);
+}
+
+static void pmix_close(ist_boot *base)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+    launcher_lost = NULL;
+    free(boot->base.local_pes);
+    free(boot);
+}
+
+static const struct ist_boot_ops pmix_ops = {
+    .name = "pmix",
+    .put = pmix_put,
+    .exchange = pmix_exchange,
+    .get = pmix_get,
+    .abort = pmix_abort,
+    .close = pmix_close,
+};
+
+/* Runs on PMIx's own thread. The signature is PMIx's. */
+static void on_lost(size_t id, pmix_status_t rc, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+                    pmix_info_t results[], size_t n_results, pmix_event_notification_cbfunc_fn_t done, void *done_arg)
+{
+    (void)id, (void)rc, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
+    if (launcher_lost != NULL) launcher_lost();
+    if (done != NULL) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, done_arg);
+}
+
+static void watch_launcher(void)
+{
+    pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
+    PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, NULL, NULL);
+}
+
+/* The handler for a lost launcher goes with PMIx_Finalize. To deregister it first would send two short messages in a row,
+ * and the second would wait 40 ms for the acknowledgement of the first (Nagle's algorithm). */
+void ist_boot_pmix_leave(void)
+{
+    launcher_lost = NULL;
+    if (session.is_open) PMIx_Finalize(NULL, 0);
+    session.is_open = false;
+}
+
+isthmus_status ist_boot_pmix_open(void (*lost)(void), ist_boot **out)
+{
+    struct pmix_boot *boot = calloc(1, sizeof *boot);
+    if (boot == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory");
+    boot->base.ops = &pmix_ops;
+
+    pmix_status_t rc = session.is_open ? PMIX_SUCCESS : PMIx_Init(&session.me, NULL, 0);
+    if (rc != PMIX_SUCCESS) {
+        free(boot);
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                        "PMIX_NAMESPACE is %s and PMIX_RANK is %s, but the PMIx server of the launcher cannot be "
+                        "reached: %s (PMIx status %d)",
+                        getenv("PMIX_NAMESPACE"), getenv("PMIX_RANK"), PMIx_Error_string(rc), rc);
+    }
+    bool is_first = !session.is_open;
+    session.is_open = true;
+    boot->me = session.me;
+    boot->base.pe = (int)boot->me.rank;
+    boot->base.n_pes = job_number(boot, PMIX_JOB_SIZE, 0);
+    isthmus_status status = ISTHMUS_OK;
+    if (boot->base.n_pes < 1 || boot->base.pe >= boot->base.n_pes)
+        status = ist_fail(ISTHMUS_ERR_UNREACHABLE, "the PMIx server says that this is PE %d of %d, which cannot be",
+                          boot->base.pe, boot->base.n_pes);
+    if (status == ISTHMUS_OK) status = read_local_pes(boot);
+    if (status != ISTHMUS_OK) {
+        pmix_close(&boot->base);
+        return status;
+    }
+    launcher_lost = lost;
+    if (is_first) watch_launcher();
+    *out = &boot->base;
+    return ISTHMUS_OK;
+}

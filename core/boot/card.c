@@ -1,0 +1,216 @@
+/* core/boot/card.c: cards to bytes and back. See card.h.
+ * Little-endian numbers and length-prefixed texts, one after the other; the reader checks every length against what is
+ * left, and every count against its limit. */
+#include "core/boot/card.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CARD_VERSION = 1 };
+static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
+
+/* ---- writing: into a buffer that grows ---- */
+
+struct writer {
+    uint8_t *bytes;
+    size_t used, room;
+    isthmus_status status;
+};
+
+static void put_bytes(struct writer *w, const void *bytes, size_t n)
+{
+    if (w->status != ISTHMUS_OK || n == 0) return;
+    if (w->used + n > w->room) {
+        size_t room = 2 * (w->room + n) + 256;
+        uint8_t *grown = realloc(w->bytes, room);
+        if (grown == NULL) {
+            w->status = ist_fail(ISTHMUS_ERR_NO_MEMORY, "card: no memory for %zu bytes", room);
+            return;
+        }
+        w->bytes = grown;
+        w->room = room;
+    }
+    memcpy(w->bytes + w->used, bytes, n);
+    w->used += n;
+}
+
+static void put_u64(struct writer *w, uint64_t value)
+{
+    uint8_t bytes[8];
+    for (unsigned i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+    put_bytes(w, bytes, sizeof bytes);
+}
+
+static void put_blob(struct writer *w, const void *bytes, size_t n)
+{
+    put_u64(w, n);
+    put_bytes(w, bytes, n);
+}
+
+static void put_text(struct writer *w, const char *text)
+{
+    put_blob(w, text == NULL ? "" : text, text == NULL ? 1 : strlen(text) + 1); /* the reader points into the buffer */
+}
+
+isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *out_bytes)
+{
+    struct writer w = {.status = ISTHMUS_OK};
+    put_bytes(&w, MAGIC, sizeof MAGIC);
+    put_u64(&w, CARD_VERSION);
+    put_u64(&w, (uint64_t)card->pe);
+    put_u64(&w, (uint64_t)card->pid);
+    put_u64(&w, (uint64_t)card->numa_node);
+    put_u64(&w, (uint64_t)(int64_t)card->failure);
+    put_text(&w, card->failure_text);
+    put_bytes(&w, card->host.bytes, sizeof card->host.bytes);
+    put_text(&w, card->host_name);
+    put_u64(&w, card->heap_limit_bytes);
+    put_text(&w, card->agreement);
+    put_u64(&w, card->n_transports);
+    for (uint32_t i = 0; i < card->n_transports; i++) {
+        put_text(&w, card->transports[i].name);
+        put_u64(&w, card->transports[i].is_sparse);
+        put_blob(&w, card->transports[i].card.bytes, card->transports[i].card.length_bytes);
+    }
+    put_u64(&w, card->n_segments);
+    for (uint32_t i = 0; i < card->n_segments; i++) {
+        const struct ist_card_segment *segment = &card->segments[i];
+        put_u64(&w, segment->id);
+        put_u64(&w, segment->kind);
+        put_u64(&w, segment->base);
+        put_u64(&w, segment->length_bytes);
+        put_u64(&w, segment->first_bytes);
+        for (uint32_t t = 0; t < card->n_transports; t++)
+            put_blob(&w, segment->keys[t].bytes, segment->keys[t].length_bytes);
+    }
+    if (w.status != ISTHMUS_OK) {
+        free(w.bytes);
+        return w.status;
+    }
+    *out = w.bytes;
+    *out_bytes = w.used;
+    return ISTHMUS_OK;
+}
+
+/* ---- reading: nothing is believed ---- */
+
+struct reader {
+    const uint8_t *bytes;
+    size_t left;
+    bool bad;
+};
+
+static const void *take_bytes(struct reader *r, size_t n)
+{
+    if (r->bad || n > r->left) {
+        r->bad = true;
+        return NULL;
+    }
+    const void *at = r->bytes;
+    r->bytes += n;
+    r->left -= n;
+    return at;
+}
+
+static uint64_t take_u64(struct reader *r)
+{
+    const uint8_t *bytes = take_bytes(r, 8);
+    uint64_t value = 0;
+    for (unsigned i = 0; bytes != NULL && i < 8; i++) value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
+static uint32_t take_count(struct reader *r, uint32_t max)
+{
+    uint64_t n = take_u64(r);
+    if (n > max) r->bad = true;
+    return r->bad ? 0 : (uint32_t)n;
+}
+
+static struct ist_blob take_blob(struct reader *r)
+{
+    uint64_t n = take_u64(r);
+    if (n > r->left) r->bad = true;
+    struct ist_blob blob = {.bytes = take_bytes(r, r->bad ? 0 : (size_t)n), .length_bytes = r->bad ? 0 : (uint32_t)n};
+    return blob;
+}
+
+static const char *take_text(struct reader *r)
+{
+    struct ist_blob blob = take_blob(r);
+    if (blob.bytes == NULL || blob.length_bytes == 0 || memchr(blob.bytes, '\0', blob.length_bytes) == NULL) {
+        r->bad = true;
+        return "";
+    }
+    return blob.bytes;
+}
+
+static void take_name(struct reader *r, char *out, size_t room)
+{
+    const char *text = take_text(r);
+    size_t length = strlen(text);
+    if (length >= room) r->bad = true;
+    memset(out, 0, room);
+    if (!r->bad) memcpy(out, text, length);
+}
+
+static void read_segment(struct reader *r, uint32_t n_transports, struct ist_card_segment *out)
+{
+    out->id = take_count(r, IST_CARD_MAX_SEGMENTS);
+    out->kind = take_count(r, 31);
+    out->base = take_u64(r);
+    out->length_bytes = take_u64(r);
+    out->first_bytes = take_u64(r);
+    for (uint32_t t = 0; t < n_transports; t++) out->keys[t] = take_blob(r);
+}
+
+static void read_body(struct reader *r, struct ist_card *card)
+{
+    card->pe = (int32_t)take_u64(r);
+    card->pid = (int32_t)take_u64(r);
+    card->numa_node = (int32_t)take_u64(r);
+    card->failure = (isthmus_status)(int64_t)take_u64(r);
+    card->failure_text = take_text(r);
+    const void *host = take_bytes(r, sizeof card->host.bytes);
+    if (host != NULL) memcpy(card->host.bytes, host, sizeof card->host.bytes);
+    take_name(r, card->host_name, sizeof card->host_name);
+    card->heap_limit_bytes = take_u64(r);
+    card->agreement = take_text(r);
+    card->n_transports = take_count(r, IST_CARD_MAX_TRANSPORTS);
+    for (uint32_t i = 0; i < card->n_transports; i++) {
+        take_name(r, card->transports[i].name, sizeof card->transports[i].name);
+        card->transports[i].is_sparse = take_count(r, 1);
+        card->transports[i].card = take_blob(r);
+    }
+    card->n_segments = take_count(r, IST_CARD_MAX_SEGMENTS);
+    for (uint32_t i = 0; i < card->n_segments; i++) read_segment(r, card->n_transports, &card->segments[i]);
+}
+
+isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out)
+{
+    struct reader r = {.bytes = buffer, .left = buffer_bytes};
+    const void *magic = take_bytes(&r, sizeof MAGIC);
+    uint64_t version = take_u64(&r);
+    if (r.bad || memcmp(magic, MAGIC, sizeof MAGIC) != 0 || version != CARD_VERSION) {
+        free(buffer);
+        return ist_fail(ISTHMUS_ERR_VERSION, "a peer's card is of version %llu; this library reads version %d",
+                        (unsigned long long)version, CARD_VERSION);
+    }
+    memset(out, 0, sizeof *out);
+    read_body(&r, out);
+    if (r.bad || r.left != 0) {
+        free(buffer);
+        memset(out, 0, sizeof *out);
+        return ist_fail(ISTHMUS_ERR_VERSION, "a peer's card is damaged: %zu of its %zu bytes cannot be read", r.left,
+                        buffer_bytes);
+    }
+    out->buffer = buffer;
+    return ISTHMUS_OK;
+}
+
+void ist_card_fini(struct ist_card *card)
+{
+    free(card->buffer);
+    memset(card, 0, sizeof *card);
+}

@@ -1,0 +1,57 @@
+/* core/boot/card.h: what a PE publishes so that others can reach it.
+ * Not the exchange (boot.h), not what a transport's part means (only that transport knows).
+ * The format is bytes, not structs: the reader may be of another build, and nothing from a peer is trusted. */
+#ifndef IST_BOOT_CARD_H
+#define IST_BOOT_CARD_H
+
+#include "core/base/status.h"
+
+enum {
+    IST_CARD_MAX_TRANSPORTS = 16,
+    IST_CARD_MAX_SEGMENTS = 16,
+    IST_CARD_NAME_BYTES = 16,
+    IST_CARD_HOST_NAME_BYTES = 64
+};
+
+/* A piece of a card; `bytes` lies in the card's own buffer. */
+struct ist_blob {
+    const void *bytes;
+    uint32_t length_bytes;
+};
+
+struct ist_card_transport {
+    char name[IST_CARD_NAME_BYTES];
+    uint32_t is_sparse; /* 1: a segment's key covers it whole; 0: only its first extent, others come as it grows */
+    struct ist_blob card;
+};
+
+struct ist_card_segment {
+    uint32_t id;   /* the same number means the same segment on every PE */
+    uint32_t kind; /* ISTHMUS_MEM_ */
+    uint64_t base, length_bytes;
+    uint64_t first_bytes;                          /* length of the first extent */
+    struct ist_blob keys[IST_CARD_MAX_TRANSPORTS]; /* by the card's transports; empty: not exposed through it */
+};
+
+struct ist_card {
+    int32_t pe, pid, numa_node;
+    isthmus_status failure; /* not OK: this PE could not start; failure_text says why, the rest is empty */
+    const char *failure_text;
+    struct isthmus_host_id host;
+    char host_name[IST_CARD_HOST_NAME_BYTES];
+    uint64_t heap_limit_bytes; /* how far the heap may grow */
+    const char *agreement;     /* what must be equal on all PEs, as text: "version=0.1.0;alias=1;..." */
+    uint32_t n_transports, n_segments;
+    struct ist_card_transport transports[IST_CARD_MAX_TRANSPORTS];
+    struct ist_card_segment segments[IST_CARD_MAX_SEGMENTS];
+    void *buffer; /* of a card that was read: what texts and blobs point into */
+};
+
+/* To bytes; *out is malloc'ed for the caller. */
+isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *out_bytes);
+
+/* From bytes: takes `buffer` (malloc'ed) over, also on failure. VERSION: not a card that we can read. */
+isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out);
+void ist_card_fini(struct ist_card *card); /* takes a zeroed one */
+
+#endif

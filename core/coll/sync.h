@@ -1,0 +1,28 @@
+/* core/coll/sync.h: meetings of a team: sync, and the barrier that is quiet and sync.
+ * Not data collectives. The algorithms are one file each: sync_dissemination.c, sync_central.c; select.c chooses. */
+#ifndef IST_COLL_SYNC_H
+#define IST_COLL_SYNC_H
+
+#include "core/base/config.h"
+#include "core/ctx/ctx.h"
+
+void ist_sync_init(const struct ist_config *config);
+
+/* Returns when all members have called it; the caller's earlier stores are visible to them then. */
+void ist_sync(struct ist_team *team, const char *routine);
+
+/* Quiet on the default context, then a sync of the world. */
+void ist_barrier_all(const char *routine);
+
+/* All members meet on `area`, apart from the team's own meetings: `sequence` counts those on that area. */
+void ist_sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+
+/* For whoever looks around from a wait that lasts: is this thread waiting in a meeting, and in which routine? */
+const char *ist_sync_routine(void); /* NULL: it is not */
+
+/* The algorithms. */
+void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence,
+                            const char *routine);
+void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+
+#endif

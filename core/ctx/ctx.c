@@ -1,0 +1,114 @@
+/* core/ctx/ctx.c: see ctx.h. */
+#include "core/ctx/ctx.h"
+
+#include "core/base/atomic.h"
+#include "core/base/fatal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ist_ctx ist_ctx_default = {.lock = PTHREAD_MUTEX_INITIALIZER};
+ist_ctx ist_ctx_invalid = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static ist_ctx *created; /* the default context is not in this list */
+static pthread_mutex_t created_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
+static struct ist_reachable reach_of_team(const struct ist_team *team)
+{
+    if (team->list != NULL) return (struct ist_reachable){.rows = ist_rows};
+    return (struct ist_reachable){.rows = ist_rows + team->start,
+                                  .stride_bytes = team->stride * (intptr_t)sizeof(struct isthmus_row),
+                                  .n_pes = (uint32_t)team->n_pes};
+}
+
+void ist_ctx_init_default(uint32_t thread_mode)
+{
+    ist_ctx_default.team = &ist_team_world;
+    ist_ctx_default.thread_mode = thread_mode;
+    ist_ctx_default.used = 0;
+    ist_ctx_default.is_valid = 1;
+    ist_ctx_default.reach = reach_of_team(&ist_team_world);
+    ist_fast_paths_set(ist_team_world.n_pes);
+}
+
+static void close_channels(ist_ctx *ctx)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        if (ctx->channels[i].chan != NULL) ist_registry.list[i].ops.channel_close(ctx->channels[i].chan);
+    memset(ctx->channels, 0, sizeof ctx->channels);
+}
+
+isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint64_t options, ist_ctx **out)
+{
+    ist_ctx *ctx = aligned_alloc(64, (sizeof *ctx + 63) / 64 * 64);
+    if (ctx == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a context");
+    memset(ctx, 0, sizeof *ctx);
+    pthread_mutex_init(&ctx->lock, NULL);
+    ctx->team = team;
+    ctx->thread_mode = thread_mode;
+    ctx->options = options;
+    ctx->is_valid = 1;
+    ctx->reach = reach_of_team(team);
+
+    pthread_mutex_lock(&created_lock);
+    ctx->next = created;
+    ctx->link = &created;
+    if (created != NULL) created->link = &ctx->next;
+    created = ctx;
+    pthread_mutex_unlock(&created_lock);
+    *out = ctx;
+    return ISTHMUS_OK;
+}
+
+void ist_ctx_destroy(ist_ctx *ctx)
+{
+    pthread_mutex_lock(&created_lock);
+    *ctx->link = ctx->next;
+    if (ctx->next != NULL) ctx->next->link = ctx->link;
+    pthread_mutex_unlock(&created_lock);
+    close_channels(ctx);
+    pthread_mutex_destroy(&ctx->lock);
+    free(ctx);
+}
+
+void ist_ctxs_fini(void)
+{
+    while (created != NULL) ist_ctx_destroy(created);
+    close_channels(&ist_ctx_default);
+    ist_ctx_default.reach = (struct ist_reachable){.rows = NULL};
+    ist_fast_paths_set(0);
+    ist_ctx_default.is_valid = 0;
+    ist_ctx_default.team = NULL;
+}
+
+struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine)
+{
+    struct ist_channel *channel = &ctx->channels[transport];
+    if (ist_load_acquire(&channel->chan) != NULL) return channel; /* acquire: pairs with the release below */
+
+    const struct ist_transport *t = &ist_registry.list[transport];
+    struct ist_channel opened;
+    pthread_mutex_lock(&ctx->lock);
+    if (channel->chan == NULL) {
+        uint32_t mode = t->traits.shared_channels ? ctx->thread_mode : ISTHMUS_THREAD_ONE;
+        isthmus_status status = ist_abi_channel_open(&t->ops, t->handle, mode, ctx->options, &opened);
+        if (status != ISTHMUS_OK) {
+            pthread_mutex_unlock(&ctx->lock);
+            ist_die(routine, status);
+        }
+        channel->ops = opened.ops;
+        memcpy(channel->amo, opened.amo, sizeof channel->amo);
+        ist_store_release(&channel->chan, opened.chan);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return channel;
+}
+
+void ist_ctx_each(void (*fn)(ist_ctx *ctx))
+{
+    fn(&ist_ctx_default);
+    pthread_mutex_lock(&created_lock);
+    for (ist_ctx *ctx = created; ctx != NULL; ctx = ctx->next) fn(ctx);
+    pthread_mutex_unlock(&created_lock);
+}

@@ -1,0 +1,60 @@
+/* core/ctx/ctx.h: contexts: streams of operations that are ordered and completed on their own.
+ * Not the ordering calls (ops/order.c). A context's hot part is where its team's rows begin; channels of transports are
+ * opened when an operation first needs one, because aliased accesses need none. */
+#ifndef IST_CTX_CTX_H
+#define IST_CTX_CTX_H
+
+#include "core/team/team.h"
+#include "core/transport/abi.h"
+#include "core/transport/registry.h"
+#include "core/transport/route.h"
+
+#include <pthread.h>
+
+typedef struct ist_ctx ist_ctx;
+
+struct ist_ctx {
+    struct ist_reachable reach; /* hot */
+    uint32_t used;              /* bit i: transport i has had operations since the last quiet; set with atomic or */
+    uint32_t is_valid;          /* 0: SHMEM_CTX_INVALID */
+    struct ist_team *team;
+    uint64_t options;     /* ISTHMUS_CHANNEL_ */
+    uint32_t thread_mode; /* ISTHMUS_THREAD_ */
+    pthread_mutex_t lock; /* opening channels; and calls, where a transport cannot share one */
+    struct ist_channel channels[IST_MAX_TRANSPORTS];
+    ist_ctx *next, **link; /* all live contexts, for finalize and team_remote_commit */
+};
+
+extern ist_ctx ist_ctx_default, ist_ctx_invalid;
+
+/* The default context, of the world team. */
+void ist_ctx_init_default(uint32_t thread_mode);
+
+/* Close what is left and make the default context unusable; takes any state. */
+void ist_ctxs_fini(void);
+
+isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint64_t options, ist_ctx **out);
+void ist_ctx_destroy(ist_ctx *ctx); /* after a quiet */
+
+/* The channel of a transport, opened on first use. Dies when that fails: `routine` is for the message. */
+struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine);
+
+/* Call fn for every live context, the default one first. */
+void ist_ctx_each(void (*fn)(ist_ctx *ctx));
+
+/* What to add to an address to reach it on `pe`. The comparison folds where the context is known, as it is in every routine
+ * without a context argument. */
+IST_INLINE intptr_t ist_ctx_delta(const ist_ctx *ctx, size_t column, int pe)
+{
+    bool is_default = __builtin_constant_p(ctx == &ist_ctx_default) && ctx == &ist_ctx_default;
+    return is_default ? isthmus_delta_(&isthmus_fast_v1, column, pe) : ist_delta(&ctx->reach, column, pe);
+}
+
+/* Handles of the APIs: small numbers for the constants, else the context itself. */
+IST_INLINE ist_ctx *ist_ctx_of_handle(const void *handle)
+{
+    if (IST_LIKELY((uintptr_t)handle > 1)) return (ist_ctx *)(uintptr_t)handle;
+    return handle != NULL ? &ist_ctx_default : &ist_ctx_invalid;
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* core/exit_paths.c: how a PE ends when it does not call shmem_finalize and return: global_exit, exit in the middle, return
+ * from main without finalize, start_pes.
+ * The aim each time: no crash, no hang of the others, nothing left behind, and the status that the program chose.
+ *
+ * A PE that exits with status 0 and without finalize leaves: its operations are completed, it says so in a word of its
+ * symmetric memory, and takes leave of the launcher. A peer that waits in a meeting for longer than a moment looks for that
+ * word, because this meeting will never be complete. A PE that exits with another status leaves the rest to the launcher,
+ * which ends the job. */
+#include "core/runtime.h"
+
+#include "core/base/atomic.h"
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/coll/sync.h"
+#include "core/heap/internal_area.h"
+#include "core/ops/order.h"
+#include "core/sync/spin.h"
+#include "core/transport/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_global_exit; /* exit() is running because of shmem_global_exit */
+static bool has_forked;     /* this process is a child of a PE */
+
+static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "exit"); }
+
+static void leave(void)
+{
+    ist_ctx_each(quiet_one);
+    ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in look_for_leavers */
+    ist_info("this PE exits without shmem_finalize");
+    ist_runtime.nesting = 0;
+}
+
+/* Runs after the program's own exit handlers, because it is registered before main. */
+static void on_exit_handler(int status, void *unused)
+{
+    (void)unused;
+    if (has_forked) return; /* the parent's session is not the child's */
+    if (is_global_exit && ist_runtime.boot != NULL) {
+        fflush(NULL);
+        ist_runtime.boot->ops->abort(ist_runtime.boot, status);
+        _exit(status);
+    }
+    if (ist_runtime.nesting > 0 && status != 0) return; /* a failure: the launcher ends the job */
+    if (ist_runtime.nesting > 0 && ist_runtime.finalize_at_exit)
+        ist_finalize("start_pes");
+    else if (ist_runtime.nesting > 0)
+        leave();
+    ist_boot_pmix_leave();
+}
+
+void ist_exit_after_fork(void) { has_forked = true; }
+
+/* At load: the library stays loaded until the process ends (it is linked with -z nodelete), so the handler does too. */
+__attribute__((constructor)) static void register_exit_handler(void) { on_exit(on_exit_handler, NULL); }
+
+_Noreturn void ist_global_exit(int exit_code)
+{
+    if (ist_runtime.boot == NULL) exit(exit_code);
+    is_global_exit = true;
+    exit(exit_code);
+}
+
+/* Has this PE of our host left? It says so in its memory; when it has ended altogether, nobody answers for it. The first
+ * look at a PE never talked to makes a connection; later ones are a load. */
+static bool has_left(int pe)
+{
+    const struct ist_peer *peer;
+    isthmus_status status = ist_peer_get(pe, &peer);
+    if (status != ISTHMUS_OK) return status == ISTHMUS_ERR_PEER_LOST;
+    const struct ist_attached_extent *first = ist_peer_extent(peer, IST_SEGMENT_HEAP, 0);
+    const struct ist_internal_area *area = first != NULL ? (const void *)first->alias : NULL;
+    return area != NULL && ist_load_acquire(&area->has_left) != 0; /* acquire: pairs with the release in leave() */
+}
+
+/* From waits that last. A meeting of all can never be when one of them has left. It counts only when it is seen for longer
+ * than a launcher takes to end the job of a PE that failed (that failure has been reported, and this would be the second
+ * message for it); also, a PE may leave in good order just after the meeting that we are about to leave ourselves. */
+static void look_for_leavers(void)
+{
+    enum { SIGHTINGS = 12 }; /* four a second */
+    static _Thread_local int suspect = -1, sightings;
+    const ist_boot *boot = ist_runtime.boot;
+    if (boot == NULL || ist_sync_routine() == NULL) return; /* a wait on a variable may be satisfied by anyone */
+    int left = -1;
+    for (int i = 0; i < boot->n_local && left < 0; i++)
+        if (has_left(boot->local_pes[i])) left = boot->local_pes[i];
+    sightings = left >= 0 && left == suspect ? sightings + 1 : 0;
+    if (sightings >= SIGHTINGS)
+        ist_misuse(ist_sync_routine(), "waits for PE %d, which has exited without shmem_finalize", left);
+    suspect = left;
+}
+
+void ist_exit_watch_leavers(void) { ist_spin_on_long_wait(look_for_leavers); }

@@ -1,0 +1,65 @@
+/* core/heap/fork.c: the process's fork handlers: order and signals. What they do to static data is in static_data.c. */
+#include "core/heap/fork.h"
+
+#include "core/heap/static_data_priv.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <signal.h>
+
+enum { HOOKS_MAX = 16 };
+
+static void (*hooks[HOOKS_MAX])(void);
+static int n_hooks;
+static pthread_mutex_t hooks_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_watched;
+
+/* Thread-local, hence in the child's own memory from the start: statics may still be the parent's. */
+static _Thread_local sigset_t mask_before_fork;
+
+/* Signals stay blocked from the first snapshot until the child's data is private: a handler that ran between would
+ * write to what the child still shares, or be missing in the snapshot. */
+static void before_fork(void)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask_before_fork);
+    pthread_mutex_lock(&hooks_lock);
+    ist_static_fork_prepare();
+}
+
+static void after_fork_in_parent(void)
+{
+    ist_static_fork_parent();
+    pthread_mutex_unlock(&hooks_lock);
+    pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
+}
+
+static void after_fork_in_child(void)
+{
+    ist_static_fork_child();
+    pthread_mutex_unlock(&hooks_lock);
+    for (int i = 0; i < n_hooks; i++) hooks[i]();
+    pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
+}
+
+/* At load and not at the first init: preparations run last registered first, the others first registered first. So
+ * the snapshot is taken after the program's own handlers have prepared, and the child's data is private before they
+ * run there: they unlock mutexes, which must not be the parent's. 101: the first that is not the compiler's. */
+__attribute__((constructor(101))) static void watch_forks(void)
+{
+    is_watched = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+}
+
+bool ist_fork_is_watched(void) { return is_watched; }
+
+void ist_fork_on_child(void (*fn)(void))
+{
+    pthread_mutex_lock(&hooks_lock);
+    int at = 0;
+    while (at < n_hooks && hooks[at] != fn) at++;
+    assert(at < HOOKS_MAX);
+    hooks[at] = fn;
+    if (at == n_hooks) n_hooks++;
+    pthread_mutex_unlock(&hooks_lock);
+}

@@ -1,0 +1,205 @@
+/* core/heap/heap.c: see heap.h. */
+#include "core/heap/heap.h"
+
+#include "core/base/log.h"
+#include "core/topo/topo.h"
+#include "core/transport/segment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/memfd.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { PUNCH_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
+
+struct ist_heap ist_heap = {.fd = -1};
+
+static uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
+
+static uint64_t page_bytes_of(int pages)
+{
+    switch (pages) {
+    case IST_PAGES_HUGE:
+    case IST_PAGES_2M: return (uint64_t)2 << 20;
+    case IST_PAGES_1G: return (uint64_t)1 << 30;
+    default: return (uint64_t)sysconf(_SC_PAGESIZE);
+    }
+}
+
+/* Three quarters of the memory, shared among the PEs of the host: the heap is sparse, so that this is a limit and not a
+ * use. */
+static uint64_t default_size(int n_local)
+{
+    uint64_t share = ist_topo_memory_bytes() / 4 * 3 / (uint64_t)n_local;
+    uint64_t least = (uint64_t)16 << 20;
+    return share > least ? share / IST_ALLOC_GRANULE_BYTES * IST_ALLOC_GRANULE_BYTES : least;
+}
+
+static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes)
+{
+    unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+    if (config->heap_pages != IST_PAGES_DEFAULT) flags |= MFD_HUGETLB;
+    if (config->heap_pages == IST_PAGES_2M) flags |= MFD_HUGE_2MB;
+    if (config->heap_pages == IST_PAGES_1G) flags |= MFD_HUGE_1GB;
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < bytes)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "the symmetric heap of %" PRIu64 " bytes is larger than the file size limit of %" PRIu64
+                        " bytes; raise 'ulimit -f' or lower ISTHMUS_HEAP_SIZE",
+                        bytes, (uint64_t)limit.rlim_cur);
+    ist_heap.fd = memfd_create("isthmus-heap", flags);
+    if (ist_heap.fd < 0)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "memfd_create for the symmetric heap%s",
+                              config->heap_pages != IST_PAGES_DEFAULT ? " with huge pages (ISTHMUS_HEAP_PAGES)" : "");
+    if (ftruncate(ist_heap.fd, (off_t)bytes) != 0)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "symmetric heap of %" PRIu64 " bytes", bytes);
+    /* A peer that maps the heap must not be killed because it became shorter. */
+    (void)fcntl(ist_heap.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
+    return ISTHMUS_OK;
+}
+
+/* Map so that the program's part begins at a multiple of the largest alignment: reserve too much, then give the ends
+ * back. */
+static isthmus_status map_aligned(uint64_t internal_bytes, uint64_t bytes, bool huge_pages)
+{
+    /* Huge pages are reserved now: when they ran out later, a store would kill the process. */
+    int flags = MAP_SHARED | MAP_FIXED | (huge_pages ? 0 : MAP_NORESERVE);
+    uint64_t slack = IST_HEAP_MAX_ALIGN_BYTES + internal_bytes;
+    char *room = mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "address space of %" PRIu64 " bytes for the symmetric heap",
+                              bytes + slack);
+    uint64_t user = round_up((uint64_t)(uintptr_t)room + internal_bytes, IST_HEAP_MAX_ALIGN_BYTES);
+    char *base = room + (user - internal_bytes - (uint64_t)(uintptr_t)room);
+    if (base > room) munmap(room, (size_t)(base - room));
+    size_t tail = (size_t)(room + bytes + slack - (base + bytes));
+    if (tail > 0) munmap(base + bytes, tail);
+    if (mmap(base, bytes, PROT_READ | PROT_WRITE, flags, ist_heap.fd, 0) == MAP_FAILED) {
+        int error = errno;
+        munmap(base, bytes);
+        errno = error;
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap of %" PRIu64 " bytes for the symmetric heap%s", bytes,
+                              huge_pages ? " with huge pages (ISTHMUS_HEAP_PAGES; see /proc/sys/vm/nr_hugepages)" : "");
+    }
+    ist_heap.base = base;
+    ist_heap.user_base = base + internal_bytes;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_heap_init(const struct ist_config *config, int n_local)
+{
+    uint64_t page_bytes = page_bytes_of(config->heap_pages);
+    uint64_t size = config->heap_size_bytes != 0 ? config->heap_size_bytes : default_size(n_local);
+    uint64_t internal_bytes = round_up(IST_HEAP_INTERNAL_BYTES, page_bytes);
+    size = round_up(size, IST_ALLOC_GRANULE_BYTES);
+    uint64_t bytes = internal_bytes + round_up(size, page_bytes);
+    isthmus_status status = make_memfd(config, bytes);
+    if (status == ISTHMUS_OK) status = map_aligned(internal_bytes, bytes, config->heap_pages != IST_PAGES_DEFAULT);
+    if (status != ISTHMUS_OK) {
+        ist_heap_fini();
+        return status;
+    }
+    ist_heap.page_bytes = page_bytes;
+    ist_heap.reserved_bytes = round_up(size, page_bytes);
+    ist_heap.limit_bytes = size;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_heap_set_limit(uint64_t limit_bytes)
+{
+    if (limit_bytes > ist_heap.reserved_bytes)
+        return ist_fail(ISTHMUS_ERR_LIMIT,
+                        "the symmetric heap may grow to %" PRIu64 " MiB on PE 0, and only to %" PRIu64
+                        " MiB here; set ISTHMUS_HEAP_SIZE to what every host can offer",
+                        limit_bytes >> 20, ist_heap.reserved_bytes >> 20);
+    ist_heap.limit_bytes = limit_bytes;
+    uint64_t first_bytes = ist_heap_first_bytes() < limit_bytes ? ist_heap_first_bytes() : limit_bytes;
+    return ist_alloc_create(ist_segments_have_extents() ? first_bytes : limit_bytes, &ist_heap.alloc);
+}
+
+void ist_heap_fini(void)
+{
+    ist_alloc_destroy(ist_heap.alloc);
+    uint64_t internal_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
+    if (ist_heap.base != NULL) munmap(ist_heap.base, internal_bytes + ist_heap.reserved_bytes);
+    if (ist_heap.fd >= 0) close(ist_heap.fd);
+    ist_heap = (struct ist_heap){.fd = -1};
+}
+
+/* ---- growth ---- */
+
+uint64_t ist_heap_first_bytes(void)
+{
+    return ist_heap.reserved_bytes < STEP_BYTES ? ist_heap.reserved_bytes : STEP_BYTES;
+}
+
+/* At least doubled, so that even a heap of terabytes has few extents. */
+uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes)
+{
+    struct ist_alloc_stats stats;
+    uint64_t needed = ist_alloc_needed(ist_heap.alloc, size_bytes, align_bytes);
+    ist_alloc_stats(ist_heap.alloc, &stats);
+    if (align_bytes > IST_HEAP_MAX_ALIGN_BYTES || needed > ist_heap.limit_bytes) return 0;
+    uint64_t grown = 2 * stats.managed_bytes > needed ? 2 * stats.managed_bytes : round_up(needed, STEP_BYTES);
+    return grown < ist_heap.limit_bytes ? grown : ist_heap.limit_bytes;
+}
+
+isthmus_status ist_heap_grow(uint64_t managed_bytes) { return ist_alloc_grow(ist_heap.alloc, managed_bytes); }
+
+/* ---- blocks ---- */
+
+void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t align_bytes)
+{
+    struct ist_alloc_stats stats;
+    ist_alloc_stats(ist_heap.alloc, &stats);
+    ist_info("%s: the symmetric heap has no room for %" PRIu64 " bytes aligned to %" PRIu64 ": %" PRIu64 " of %" PRIu64
+             " bytes are used, the largest free piece has %" PRIu64 " bytes; raise ISTHMUS_HEAP_SIZE",
+             routine, size_bytes, align_bytes, stats.used_bytes, ist_heap.limit_bytes, stats.largest_free_bytes);
+}
+
+void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes)
+{
+    uint64_t offset = align_bytes <= IST_HEAP_MAX_ALIGN_BYTES ? ist_alloc_take(ist_heap.alloc, size_bytes, align_bytes)
+                                                              : IST_ALLOC_NONE;
+    if (offset == IST_ALLOC_NONE) return NULL;
+    return ist_heap.user_base + offset;
+}
+
+static uint64_t offset_of(const void *block) { return (uint64_t)((uintptr_t)block - (uintptr_t)ist_heap.user_base); }
+
+bool ist_heap_give(void *block) { return ist_alloc_give(ist_heap.alloc, offset_of(block)); }
+
+bool ist_heap_resize(void *block, uint64_t size_bytes)
+{
+    return ist_alloc_resize(ist_heap.alloc, offset_of(block), size_bytes);
+}
+
+uint64_t ist_heap_size_of(const void *block) { return ist_alloc_size(ist_heap.alloc, offset_of(block)); }
+
+/* Whole pages of a large block are given back to the system, which hands out zeroes on the next touch; the ends are
+ * cleared by hand. */
+void ist_heap_zero(void *block, uint64_t size_bytes)
+{
+    uint64_t page_bytes = ist_heap.page_bytes;
+    char *start = block, *end = start + size_bytes;
+    char *first = (char *)(uintptr_t)round_up((uint64_t)(uintptr_t)start, page_bytes);
+    char *last = (char *)((uintptr_t)end / page_bytes * page_bytes);
+    if (size_bytes >= PUNCH_FROM_BYTES && fallocate(ist_heap.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                                    (off_t)(first - ist_heap.base), (off_t)(last - first)) == 0) {
+        memset(start, 0, (size_t)(first - start));
+        memset(last, 0, (size_t)(end - last));
+        return;
+    }
+    memset(block, 0, size_bytes);
+}
+
+void ist_heap_make_private(void)
+{
+    uint64_t bytes = (uint64_t)(ist_heap.user_base - ist_heap.base) + ist_heap.reserved_bytes;
+    if (ist_heap.base == NULL) return;
+    (void)mmap(ist_heap.base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, ist_heap.fd, 0);
+}

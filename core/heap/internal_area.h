@@ -1,0 +1,23 @@
+/* core/heap/internal_area.h: what lies in the library's own part of the symmetric heap, on every PE.
+ * All of it is zero at start. Each subject has its own cache lines. */
+#ifndef IST_HEAP_INTERNAL_AREA_H
+#define IST_HEAP_INTERNAL_AREA_H
+
+#include "core/heap/heap.h"
+#include "core/team/team.h"
+
+struct ist_internal_area {
+    struct ist_sync_area world, shared, exit; /* exit: the last meeting, apart from the program's own barriers */
+    uint64_t failed_allocations[2];           /* counted on PE 0: a PE that could not allocate makes all return NULL */
+    uint64_t line0[6];
+    uint64_t has_left; /* this PE has left without shmem_finalize */
+    uint64_t line1[7];
+};
+_Static_assert(sizeof(struct ist_internal_area) <= IST_HEAP_INTERNAL_BYTES, "the internal area is full");
+
+static inline struct ist_internal_area *ist_internal_area(void)
+{
+    return (struct ist_internal_area *)(void *)ist_heap.base;
+}
+
+#endif

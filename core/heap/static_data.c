@@ -1,0 +1,234 @@
+/* core/heap/static_data.c: which static data is moved, the move, the way back, and what happens to it around a fork.
+ * Not where it lies (static_image.c) nor how pages are copied (static_pages.c).
+ *
+ * Nothing here may rest on the static data being where it was a moment ago: in a program that links this code
+ * statically, the variables below are part of what is moved. */
+#include "core/heap/static_data_priv.h"
+
+#include "core/heap/fork.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* One image that was moved. In a mapping of its own: memory that is certainly not moved, and for which no allocator
+ * has to work inside a fork handler. */
+struct move {
+    struct move *next;
+    struct ist_static_image image;
+    int fd;
+    char *snapshots[IST_STATIC_PARTS_MAX]; /* during a fork; NULL: none */
+    bool is_snapshot_missing;
+};
+
+static pthread_mutex_t moves_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct move *moves;
+
+static _Thread_local struct move *moves_at_fork; /* the child's own from its first instruction, unlike `moves` */
+
+static uint64_t offset_of(const struct move *move, const struct ist_static_part *part)
+{
+    return (uint64_t)(part->start - move->image.base);
+}
+
+static struct move *move_create(void)
+{
+    struct move *move = mmap(NULL, sizeof *move, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return move == MAP_FAILED ? NULL : move;
+}
+
+static void move_destroy(struct move *move) { munmap(move, sizeof *move); }
+
+static bool overlaps_a_move(const struct ist_static_image *image)
+{
+    for (const struct move *move = moves; move; move = move->next) {
+        if (image->base < move->image.base + move->image.length_bytes &&
+            move->image.base < image->base + image->length_bytes)
+            return true;
+    }
+    return false;
+}
+
+/* --- there --- */
+
+/* Private pages again. When there is no memory for them, pages of the descriptor that nobody else will write: the
+ * values are the same, and the caller need not know. */
+static void part_make_private(const struct move *move, const struct ist_static_part *part)
+{
+    char *snapshot = ist_static_snapshot(part, move->fd, offset_of(move, part));
+    if (snapshot && ist_static_snapshot_place(part, snapshot)) return;
+    if (snapshot) ist_static_snapshot_drop(part, snapshot);
+    mmap(part->start, part->length_bytes, part->prot, MAP_PRIVATE | MAP_FIXED, move->fd, (off_t)offset_of(move, part));
+}
+
+static void parts_make_private(const struct move *move, uint32_t n_parts)
+{
+    for (uint32_t i = 0; i < n_parts; i++) {
+        if (move->image.parts[i].is_moved) part_make_private(move, &move->image.parts[i]);
+    }
+}
+
+/* No statement of the loop may change static data: between copy and map it would be lost. */
+static isthmus_status parts_move(const struct move *move)
+{
+    for (uint32_t i = 0; i < move->image.n_parts; i++) {
+        const struct ist_static_part *part = &move->image.parts[i];
+        isthmus_status status = ist_static_copy_out(part, move->fd, offset_of(move, part));
+        if (status == ISTHMUS_OK && part->is_moved)
+            status = ist_static_map_shared(part, move->fd, offset_of(move, part));
+        if (status) {
+            parts_make_private(move, i);
+            return status;
+        }
+    }
+    return ISTHMUS_OK;
+}
+
+static isthmus_status move_locked(struct move *move)
+{
+    sigset_t all, mask; /* a signal handler writes to static data as well */
+    if (overlaps_a_move(&move->image)) return ist_fail(ISTHMUS_ERR_INVALID, "this static data has been moved already");
+    isthmus_status status = ist_static_memfd_create(move->image.length_bytes, &move->fd);
+    if (status) return status;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    status = parts_move(move);
+    if (status == ISTHMUS_OK) {
+        move->next = moves;
+        moves = move;
+    }
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    if (status) close(move->fd);
+    return status;
+}
+
+/* What the process cannot write, in front of the first part that it can. */
+static uint64_t frozen_bytes_of(const struct ist_static_image *image)
+{
+    for (uint32_t i = 0; i < image->n_parts; i++) {
+        if (image->parts[i].is_moved) return (uint64_t)(image->parts[i].start - image->base);
+    }
+    return image->length_bytes;
+}
+
+isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name)
+{
+    if (!ist_fork_is_watched()) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the fork handlers");
+    struct move *move = move_create();
+    if (!move) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap for the bookkeeping of static data");
+    isthmus_status status = ist_static_image_find(name, &move->image);
+    if (status) goto err_destroy;
+    if (!move->image.base) {
+        *out = (struct ist_static_data){.base = NULL, .fd = -1};
+        goto err_destroy; /* no error: nothing there */
+    }
+    pthread_mutex_lock(&moves_lock);
+    status = move_locked(move);
+    pthread_mutex_unlock(&moves_lock);
+    if (status) goto err_destroy;
+    *out = (struct ist_static_data){.base = move->image.base,
+                                    .length_bytes = move->image.length_bytes,
+                                    .frozen_bytes = frozen_bytes_of(&move->image),
+                                    .fd = move->fd};
+    return ISTHMUS_OK;
+
+err_destroy:
+    move_destroy(move);
+    return status;
+}
+
+/* --- and back --- */
+
+static struct move *unlink_move(const char *base)
+{
+    for (struct move **at = &moves; *at; at = &(*at)->next) {
+        struct move *move = *at;
+        if (move->image.base != base) continue;
+        *at = move->next;
+        return move;
+    }
+    return NULL;
+}
+
+void ist_static_data_fini(struct ist_static_data *data)
+{
+    sigset_t all, mask;
+    if (data->base) {
+        pthread_mutex_lock(&moves_lock);
+        struct move *move = unlink_move(data->base);
+        if (move) { /* in a child of fork() there is none: its data is private already */
+            sigfillset(&all);
+            pthread_sigmask(SIG_SETMASK, &all, &mask);
+            parts_make_private(move, move->image.n_parts);
+            pthread_sigmask(SIG_SETMASK, &mask, NULL);
+            close(move->fd);
+            move_destroy(move);
+        }
+        pthread_mutex_unlock(&moves_lock);
+    }
+    *data = (struct ist_static_data){.base = NULL, .fd = -1};
+}
+
+/* --- fork: a child shares shared mappings with its parent, but may share no variable --- */
+
+static bool part_is_missing(struct move *move, uint32_t i)
+{
+    const struct ist_static_part *part = &move->image.parts[i];
+    move->snapshots[i] = part->is_moved ? ist_static_snapshot(part, move->fd, offset_of(move, part)) : NULL;
+    return part->is_moved && !move->snapshots[i];
+}
+
+void ist_static_fork_prepare(void)
+{
+    pthread_mutex_lock(&moves_lock);
+    moves_at_fork = moves;
+    for (struct move *move = moves; move; move = move->next) {
+        move->is_snapshot_missing = false;
+        for (uint32_t i = 0; i < move->image.n_parts; i++) move->is_snapshot_missing |= part_is_missing(move, i);
+    }
+}
+
+void ist_static_fork_parent(void)
+{
+    for (struct move *move = moves_at_fork; move; move = move->next) {
+        for (uint32_t i = 0; i < move->image.n_parts; i++) {
+            if (move->snapshots[i]) ist_static_snapshot_drop(&move->image.parts[i], move->snapshots[i]);
+            move->snapshots[i] = NULL;
+        }
+    }
+    pthread_mutex_unlock(&moves_lock);
+}
+
+/* A fork handler cannot make fork() fail. A child that went on without its own copy would write into the variables of
+ * its parent, and of a running job; one that ends says so, and the parent sees status 127, as from a shell. */
+static void end_child(void)
+{
+    static const char text[] =
+        "isthmus: fork: no memory for the child's copy of the static data, so the child ends here\n";
+    const ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(127);
+}
+
+static void move_make_private_in_child(struct move *move)
+{
+    if (move->is_snapshot_missing) end_child();
+    for (uint32_t i = 0; i < move->image.n_parts; i++) {
+        if (move->snapshots[i] && !ist_static_snapshot_place(&move->image.parts[i], move->snapshots[i])) end_child();
+    }
+    close(move->fd);
+}
+
+void ist_static_fork_child(void)
+{
+    for (struct move *move = moves_at_fork; move; move = move->next) move_make_private_in_child(move);
+    while (moves_at_fork) {
+        struct move *move = moves_at_fork;
+        moves_at_fork = move->next;
+        move_destroy(move);
+    }
+    moves = NULL;
+    pthread_mutex_unlock(&moves_lock);
+}

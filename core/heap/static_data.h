@@ -1,0 +1,31 @@
+/* core/heap/static_data.h: the executable's writable data and bss, moved onto a memfd at the same addresses.
+ * Not their exposure to peers (segment.h does that for every segment), not const data in read-only segments.
+ * After it, peers on the host that map the descriptor reach globals by load and store; fork() gives a child a private
+ * copy, and fini() makes the memory private again with its last values. */
+#ifndef IST_HEAP_STATIC_DATA_H
+#define IST_HEAP_STATIC_DATA_H
+
+#include "core/base/status.h"
+
+struct ist_static_data {
+    char *base;            /* page aligned; NULL: nothing there */
+    uint64_t length_bytes; /* multiple of the page size */
+    uint64_t frozen_bytes; /* the first so many bytes are read-only after relocation (RELRO): the descriptor holds a
+                              copy of them for readers, the process keeps its own pages. Multiple of the page size */
+    int fd;                /* memfd that holds [base, base + length_bytes) at offset 0; -1: none */
+};
+
+/* Move the writable segment of one loaded object: the executable for name NULL or "", else the shared object whose file
+ * name (basename, version suffix optional) is `name`. An object without writable data: OK, base NULL.
+ * No other thread may write to the object's data during the call. Untouched bss stays untouched.
+ * ISTHMUS_ERR_INVALID: no such object, or its data has been moved already; ISTHMUS_ERR_NO_MEMORY: no memory, address
+ * space, descriptors, or over the file size limit; ISTHMUS_ERR_UNSUPPORTED: the system cannot. *out is untouched then,
+ * and the data is private as before. */
+isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name);
+
+/* Private memory again, same addresses, last values, those that peers wrote included; closes fd. No other thread may
+ * write to the object's data during the call, and no peer any more. Takes a zeroed struct and one whose base is NULL.
+ * In a child of fork() it only clears the struct: there the data is private and the descriptor closed already. */
+void ist_static_data_fini(struct ist_static_data *data);
+
+#endif

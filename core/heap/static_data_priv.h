@@ -1,0 +1,59 @@
+/* core/heap/static_data_priv.h: what the files of static data share: the parts of an object's image, and their pages.
+ * Not for callers (static_data.h, fork.h). */
+#ifndef IST_HEAP_STATIC_DATA_PRIV_H
+#define IST_HEAP_STATIC_DATA_PRIV_H
+
+#include "core/heap/static_data.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A part of the image between two page boundaries with one fate. */
+struct ist_static_part {
+    char *start;
+    uint64_t length_bytes;
+    uint64_t file_bytes; /* the first so many are mapped from the object's file; the rest began as zero pages */
+    int prot;            /* PROT_ bits of mmap */
+    bool is_moved; /* false: read-only after relocation; the descriptor gets a copy, the process keeps its pages */
+};
+
+/* GNU ld makes two (RELRO, then data and bss), lld as many in two PT_LOADs; what lies between two counts too. */
+enum { IST_STATIC_PARTS_MAX = 16 };
+struct ist_static_image {
+    char *base; /* NULL: the object has no writable data */
+    uint64_t length_bytes;
+    uint32_t n_parts;
+    struct ist_static_part parts[IST_STATIC_PARTS_MAX]; /* ascending, without overlap, within the image */
+};
+
+/* --- static_image.c --- */
+
+/* The image of the executable (NULL or "") or of the first loaded object of that name. */
+isthmus_status ist_static_image_find(const char *name, struct ist_static_image *out);
+
+/* --- static_pages.c: system calls only, no library function that a sanitizer replaces by one that looks at or marks
+ * the memory: the data of others is copied here, their guards and races included. --- */
+
+/* A sealed memfd of that length, all holes. */
+isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out);
+
+/* Write what the part holds to the descriptor; zero pages stay holes, pages never touched are not looked at. */
+isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, uint64_t fd_offset);
+
+/* Map the descriptor over the part, at the same address, in one step: nobody ever sees another content. */
+isthmus_status ist_static_map_shared(const struct ist_static_part *part, int fd, uint64_t fd_offset);
+
+/* Private memory elsewhere with the descriptor's content for that part; NULL: no memory, errno says why. */
+char *ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset);
+void ist_static_snapshot_drop(const struct ist_static_part *part, char *snapshot);
+
+/* Move a snapshot over the part, in one step. false: not possible, errno says why. */
+bool ist_static_snapshot_place(const struct ist_static_part *part, char *snapshot);
+
+/* --- static_data.c: what core/heap/fork.c calls, in this order, around a fork --- */
+
+void ist_static_fork_prepare(void); /* snapshots of all moved data; holds the lock until one of the next two */
+void ist_static_fork_parent(void);
+void ist_static_fork_child(void); /* all moved data is private; ends the child when it cannot be */
+
+#endif

@@ -1,0 +1,196 @@
+/* core/heap/static_pages.c: moves pages of static data between private memory and a memfd. System calls only: see
+ * static_data_priv.h. Which pages, and when, is static_data.c's business. */
+#include "core/heap/static_data_priv.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
+#endif
+
+/* Entries of /proc/self/pagemap: Documentation/admin-guide/mm/pagemap.rst. */
+#define PAGEMAP_PRESENT (UINT64_C(1) << 63)
+#define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
+
+enum { WINDOW_PAGES = 2048 }; /* entries read at a time: 16 KiB of stack */
+
+_Static_assert(sizeof(void *) == 8, "system calls below pass 64-bit offsets in one register");
+
+/* --- the descriptor --- */
+
+static isthmus_status size_and_seal(int fd, uint64_t length_bytes)
+{
+    if (ftruncate(fd, (off_t)length_bytes) < 0)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "ftruncate of static data to %llu bytes",
+                              (unsigned long long)length_bytes);
+    /* A peer that has the descriptor could otherwise cut it short, and our next load would be a SIGBUS. */
+    if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+        return ist_fail_errno(ISTHMUS_ERR_UNSUPPORTED, "sealing the descriptor of static data");
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out)
+{
+    struct rlimit limit; /* past it the kernel does not fail, it sends SIGXFSZ */
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < length_bytes)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "static data of %llu bytes exceeds the file size limit of %llu (ulimit -f)",
+                        (unsigned long long)length_bytes, (unsigned long long)limit.rlim_cur);
+    int fd = memfd_create("isthmus-static", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
+    if (fd < 0 && errno == EINVAL) fd = memfd_create("isthmus-static", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "memfd_create for static data");
+    const isthmus_status status = size_and_seal(fd, length_bytes);
+    if (status) {
+        close(fd);
+        return status;
+    }
+    *out = fd;
+    return ISTHMUS_OK;
+}
+
+/* --- private memory to descriptor --- */
+
+struct copy { /* what goes to the descriptor: address - origin is the offset */
+    const char *origin;
+    int fd;
+    size_t page_bytes;
+};
+
+__attribute__((no_sanitize("address", "thread", "undefined"))) static bool is_zero(const char *page, size_t page_bytes)
+{
+    const uint64_t *word = (const uint64_t *)(const void *)page, *end = word + page_bytes / sizeof *word;
+    while (word < end && *word == 0) word++;
+    return word == end;
+}
+
+static isthmus_status write_all(const struct copy *copy, const char *start, const char *end)
+{
+    while (start < end) {
+        const long n = syscall(SYS_pwrite64, copy->fd, start, end - start, start - copy->origin);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0)
+            return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "copy of %llu bytes of static data",
+                                  (unsigned long long)(end - start));
+        start += n;
+    }
+    return ISTHMUS_OK;
+}
+
+static isthmus_status write_nonzero(const struct copy *copy, const char *start, const char *end)
+{
+    const char *run = start; /* [run, at) is not zero and not written yet */
+    for (const char *at = start; at < end; at += copy->page_bytes) {
+        if (!is_zero(at, copy->page_bytes)) continue;
+        const isthmus_status status = write_all(copy, run, at);
+        if (status) return status;
+        run = at + copy->page_bytes;
+    }
+    return write_all(copy, run, end);
+}
+
+/* Pages that began as zero pages: only those that are somewhere, in memory or swapped out, can hold something. */
+static isthmus_status write_populated(const struct copy *copy, int pagemap_fd, const char *start, const char *end)
+{
+    uint64_t entries[WINDOW_PAGES];
+    while (start < end) {
+        const size_t n_left = (size_t)(end - start) / copy->page_bytes;
+        const size_t n_wanted = n_left < WINDOW_PAGES ? n_left : WINDOW_PAGES;
+        const uint64_t entry_offset = (uintptr_t)start / copy->page_bytes * sizeof entries[0];
+        const long n_bytes = syscall(SYS_pread64, pagemap_fd, entries, n_wanted * sizeof entries[0], entry_offset);
+        if (n_bytes < (long)sizeof entries[0]) return write_nonzero(copy, start, end); /* then look at all of them */
+        const size_t n = (size_t)n_bytes / sizeof entries[0];
+        for (size_t i = 0; i < n;) {
+            const size_t first = i;
+            while (i < n && entries[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED)) i++;
+            const isthmus_status status = write_nonzero(copy, start + first * copy->page_bytes,
+                                                        start + i * copy->page_bytes);
+            if (status) return status;
+            while (i < n && !(entries[i] & (PAGEMAP_PRESENT | PAGEMAP_SWAPPED))) i++;
+        }
+        start += n * copy->page_bytes;
+    }
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, uint64_t fd_offset)
+{
+    const struct copy copy = {part->start - fd_offset, fd, (size_t)sysconf(_SC_PAGESIZE)};
+    const char *const file_end = part->start + part->file_bytes, *const end = part->start + part->length_bytes;
+    isthmus_status status = write_nonzero(&copy, part->start, file_end);
+    if (status || file_end == end) return status;
+    const int pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    if (pagemap_fd < 0) return write_nonzero(&copy, file_end, end); /* no /proc: slower, the same result */
+    status = write_populated(&copy, pagemap_fd, file_end, end);
+    close(pagemap_fd);
+    return status;
+}
+
+isthmus_status ist_static_map_shared(const struct ist_static_part *part, int fd, uint64_t fd_offset)
+{
+    const long at = syscall(SYS_mmap, part->start, part->length_bytes, part->prot, MAP_SHARED | MAP_FIXED, fd,
+                            fd_offset);
+    if (at == (long)part->start) return ISTHMUS_OK;
+    return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap of %llu bytes of static data",
+                          (unsigned long long)part->length_bytes);
+}
+
+/* --- descriptor to private memory --- */
+
+/* [start, end) of the descriptor, which holds the part's content. */
+static bool read_range(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset, long start,
+                       long end)
+{
+    const long part_end = (long)(fd_offset + part->length_bytes);
+    if (end > part_end) end = part_end;
+    while (start < end) {
+        const long n = syscall(SYS_pread64, fd, snapshot + (start - (long)fd_offset), end - start, start);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        start += n;
+    }
+    return true;
+}
+
+/* Pages that the descriptor has; for the others private memory is as empty as they are. */
+static bool read_populated(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset)
+{
+    const long part_end = (long)(fd_offset + part->length_bytes);
+    long end = (long)fd_offset;
+    while (end < part_end) {
+        const long start = syscall(SYS_lseek, fd, end, SEEK_DATA);
+        if (start < 0) return errno == ENXIO; /* none after it */
+        if (start >= part_end) return true;
+        end = syscall(SYS_lseek, fd, start, SEEK_HOLE);
+        if (end < 0 || !read_range(part, snapshot, fd, fd_offset, start, end)) return false;
+    }
+    return true;
+}
+
+char *ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset)
+{
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    const long at = syscall(SYS_mmap, NULL, part->length_bytes, part->prot, flags, -1, 0);
+    if (at == -1) return NULL;
+    if (read_populated(part, (char *)at, fd, fd_offset)) return (char *)at;
+    const int read_errno = errno;
+    ist_static_snapshot_drop(part, (char *)at);
+    errno = read_errno;
+    return NULL;
+}
+
+void ist_static_snapshot_drop(const struct ist_static_part *part, char *snapshot)
+{
+    syscall(SYS_munmap, snapshot, part->length_bytes);
+}
+
+bool ist_static_snapshot_place(const struct ist_static_part *part, char *snapshot)
+{
+    const long at = syscall(SYS_mremap, snapshot, part->length_bytes, part->length_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
+                            part->start);
+    return at == (long)part->start;
+}

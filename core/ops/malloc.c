@@ -1,0 +1,163 @@
+/* core/ops/malloc.c: see malloc.h.
+ * The allocator is deterministic, so all PEs come to the same offset without talking. Only a shortage on one PE alone
+ * (private memory for the book-keeping) has to be told: it is counted on PE 0 before the meeting and looked at after it. */
+#include "core/ops/malloc.h"
+
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/coll/sync.h"
+#include "core/heap/heap.h"
+#include "core/heap/internal_area.h"
+#include "core/ops/amo.h"
+#include "core/ops/target.h"
+#include "core/transport/segment.h"
+
+#include <stdio.h>
+
+enum { MIN_ALIGN_BYTES = 16 };
+
+static pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Failures are counted in two words in turn: a PE that has left a meeting may already count for the next call while
+ * another still looks at this one's, but never for the one after that. */
+static uint64_t calls, failures_seen[2];
+
+static struct {
+    ist_boot *boot;
+    char card_key[64];
+} grower;
+
+static void *take_what_is_there(size_t size_bytes, size_t align_bytes)
+{
+    pthread_mutex_lock(&heap_lock);
+    void *block = ist_heap_take(size_bytes, align_bytes);
+    pthread_mutex_unlock(&heap_lock);
+    return block;
+}
+
+static bool give(void *block)
+{
+    pthread_mutex_lock(&heap_lock);
+    bool given = ist_heap_give(block);
+    pthread_mutex_unlock(&heap_lock);
+    return given;
+}
+
+static void tell_failure(const char *routine)
+{
+    struct ist_amo count = {.op = ISTHMUS_AMO_ADD, .size = 8, .operand = 1};
+    (void)ist_amo(&ist_ctx_default, &ist_internal_area()->failed_allocations[calls % 2], count, 0, 0, routine);
+}
+
+/* Meet; did every PE get its block? */
+static bool all_have_it(bool mine, const char *routine)
+{
+    calls++;
+    if (!mine) tell_failure(routine);
+    ist_barrier_all(routine);
+    uint64_t failures = ist_g(&ist_ctx_default, &ist_internal_area()->failed_allocations[calls % 2], 8, 0, routine);
+    bool all = failures == failures_seen[calls % 2];
+    failures_seen[calls % 2] = failures;
+    return all;
+}
+
+/* Every PE exposes one more extent of its heap; when one of them cannot, none of them uses it. */
+static bool grow(uint64_t managed_bytes, const char *routine)
+{
+    uint64_t internal_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
+    isthmus_status status = ist_segment_grow(grower.boot, grower.card_key, IST_SEGMENT_HEAP,
+                                             internal_bytes + managed_bytes);
+    if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
+    if (!all_have_it(status == ISTHMUS_OK, routine)) {
+        if (status == ISTHMUS_OK) ist_segment_shrink(IST_SEGMENT_HEAP);
+        return false;
+    }
+    pthread_mutex_lock(&heap_lock);
+    status = ist_heap_grow(managed_bytes);
+    pthread_mutex_unlock(&heap_lock);
+    return status == ISTHMUS_OK;
+}
+
+/* All PEs come to the same answer, growth included, before the caller's own meeting. */
+static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
+{
+    void *block = take_what_is_there(size_bytes, align_bytes);
+    if (block == NULL && ist_segments_have_extents()) {
+        uint64_t managed_bytes = ist_heap_grown_for(size_bytes, align_bytes);
+        if (managed_bytes != 0 && grow(managed_bytes, routine)) block = take_what_is_there(size_bytes, align_bytes);
+    }
+    if (block == NULL) ist_heap_explain_no_room(routine, size_bytes, align_bytes);
+    return block;
+}
+
+void ist_malloc_init(ist_boot *boot, const char *card_key)
+{
+    grower.boot = boot;
+    snprintf(grower.card_key, sizeof grower.card_key, "%s", card_key);
+    calls = failures_seen[0] = failures_seen[1] = 0;
+}
+
+void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
+{
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (size_bytes == 0) return NULL;
+    bool is_sane = align_bytes != 0 && (align_bytes & (align_bytes - 1)) == 0 && size_bytes <= SIZE_MAX / 2;
+    void *block = is_sane ? take(size_bytes, align_bytes, routine) : NULL;
+    if (all_have_it(block != NULL, routine)) return block;
+    if (block != NULL) give(block);
+    return NULL;
+}
+
+void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
+{
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (count == 0 || size_bytes == 0) return NULL;
+    size_t bytes;
+    void *block = NULL;
+    if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
+        block = take(bytes, MIN_ALIGN_BYTES, routine);
+    if (block != NULL) ist_heap_zero(block, bytes); /* before the meeting: after it peers may write */
+    if (all_have_it(block != NULL, routine)) return block;
+    if (block != NULL) give(block);
+    return NULL;
+}
+
+static void refuse_block(const char *routine, const char *argument, const void *block)
+{
+    ist_misuse(routine, "%s is %p, which is not the start of a live block of the symmetric heap (%p to %p)", argument,
+               block, (void *)ist_heap.user_base, (void *)(ist_heap.user_base + ist_heap.limit_bytes));
+}
+
+void ist_free(void *block, const char *routine)
+{
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (block == NULL) return;
+    if (ist_heap_size_of(block) == 0) refuse_block(routine, "ptr", block);
+    ist_barrier_all(routine);
+    give(block);
+}
+
+void *ist_realloc(void *block, size_t size_bytes, const char *routine)
+{
+    if (block == NULL) return ist_malloc(size_bytes, MIN_ALIGN_BYTES, routine);
+    if (size_bytes == 0) {
+        ist_free(block, routine);
+        return NULL;
+    }
+    ist_require_ctx(&ist_ctx_default, routine);
+    size_t old_bytes = ist_heap_size_of(block);
+    if (old_bytes == 0) refuse_block(routine, "ptr", block);
+    ist_barrier_all(routine); /* what peers have put into the block is here before it moves */
+
+    pthread_mutex_lock(&heap_lock);
+    bool resized = size_bytes <= SIZE_MAX / 2 && ist_heap_resize(block, size_bytes);
+    pthread_mutex_unlock(&heap_lock);
+    void *moved = resized ? block : size_bytes <= SIZE_MAX / 2 ? take(size_bytes, MIN_ALIGN_BYTES, routine) : NULL;
+    if (!resized && moved != NULL) memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
+    if (!all_have_it(moved != NULL, routine)) {
+        if (moved != NULL && !resized) give(moved);
+        return NULL;
+    }
+    if (!resized) give(block);
+    return moved;
+}

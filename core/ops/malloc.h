@@ -1,0 +1,18 @@
+/* core/ops/malloc.h: the collective allocation calls: the heap's operations with the meetings that the APIs promise.
+ * Not the book-keeping (core/heap). Size 0 and NULL return at once, without a meeting. */
+#ifndef IST_OPS_MALLOC_H
+#define IST_OPS_MALLOC_H
+
+#include "core/boot/boot.h"
+
+#include <stddef.h>
+
+void *ist_malloc(size_t size_bytes, size_t align_bytes,
+                 const char *routine); /* any alignment that is no power of two: NULL */
+void *ist_calloc(size_t count, size_t size_bytes, const char *routine);
+void *ist_realloc(void *block, size_t size_bytes, const char *routine);
+void ist_free(void *block, const char *routine);
+
+void ist_malloc_init(ist_boot *boot, const char *card_key); /* at init: the heap is new; boot publishes its growth */
+
+#endif

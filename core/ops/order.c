@@ -1,0 +1,73 @@
+/* core/ops/order.c: the ordering calls where transports have been used. See order.h. */
+#include "core/ops/order.h"
+
+#include "core/base/fatal.h"
+#include "core/transport/peer.h"
+
+typedef isthmus_status (*order_fn)(isthmus_chan *chan, isthmus_path *path);
+
+enum half { FENCE, LOCAL_COMPLETE, REMOTE_COMMIT };
+
+static order_fn slot_of(const struct ist_channel *channel, enum half half)
+{
+    return half == FENCE            ? channel->ops.fence
+           : half == LOCAL_COMPLETE ? channel->ops.local_complete
+                                    : channel->ops.remote_commit;
+}
+
+/* One half on every transport in `used`. */
+static void each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+{
+    for (; used != 0; used &= used - 1) {
+        uint32_t transport = (uint32_t)__builtin_ctz(used);
+        struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
+        ist_ctx_enter(ctx, transport);
+        isthmus_status status = slot_of(channel, half)(channel->chan, NULL);
+        ist_ctx_leave(ctx, transport);
+        if (status != ISTHMUS_OK) ist_die(routine, status);
+    }
+}
+
+/* The ordering calls accept SHMEM_CTX_INVALID and do nothing; without a runtime they are a mistake. */
+static bool is_usable(const ist_ctx *ctx, const char *routine)
+{
+    if (ctx->is_valid) return true;
+    if (!ist_ctx_default.is_valid) ist_misuse(routine, "called outside shmem_init and shmem_finalize");
+    return false;
+}
+
+void ist_quiet_transports(ist_ctx *ctx, const char *routine)
+{
+    if (!is_usable(ctx, routine)) return;
+    uint32_t used = ist_load_relaxed(&ctx->used);
+    each_used(ctx, used, LOCAL_COMPLETE, routine);
+    each_used(ctx, used, REMOTE_COMMIT, routine);
+    /* With several threads the bits stay: clearing them could hide what another thread has just issued, or make another
+     * thread's quiet return while this one is still at work. */
+    if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
+    ist_store_relaxed(&ctx->used, 0);
+    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, 0);
+}
+
+void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
+{
+    if (is_usable(ctx, routine)) each_used(ctx, ist_load_relaxed(&ctx->used), LOCAL_COMPLETE, routine);
+}
+
+void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
+{
+    if (is_usable(ctx, routine)) each_used(ctx, ist_load_relaxed(&ctx->used), REMOTE_COMMIT, routine);
+}
+
+/* A fence of one transport orders what went through it. Where a peer is reached in several ways, what went through a
+ * transport is completed instead: nothing that is issued later, by whatever way, can arrive before it. */
+void ist_fence_transports(ist_ctx *ctx, const char *routine)
+{
+    if (!is_usable(ctx, routine)) return;
+    if (ist_peers_are_mixed()) {
+        ist_quiet_transports(ctx, routine);
+        ist_publish_stores();
+        return;
+    }
+    each_used(ctx, ist_load_relaxed(&ctx->used), FENCE, routine);
+}

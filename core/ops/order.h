@@ -1,0 +1,72 @@
+/* core/ops/order.h: fence, quiet and its two halves, for one context.
+ * quiet = local_complete + remote_commit, literally. With only aliases in use no call leaves the core: a fence holds back
+ * the compiler, a quiet is one locked instruction. */
+#ifndef IST_OPS_ORDER_H
+#define IST_OPS_ORDER_H
+
+#include "core/base/atomic.h"
+#include "core/ctx/ctx.h"
+
+/* What the transports in ctx->used have to do; `routine` is for messages. */
+void ist_fence_transports(ist_ctx *ctx, const char *routine) IST_COLD;
+void ist_quiet_transports(ist_ctx *ctx, const char *routine) IST_COLD;
+void ist_local_complete_transports(ist_ctx *ctx, const char *routine) IST_COLD;
+void ist_remote_commit_transports(ist_ctx *ctx, const char *routine) IST_COLD;
+
+/* An operation goes through a transport: ordering calls must ask it. Relaxed: the same thread, or one that the program
+ * has ordered after it, reads it. */
+IST_INLINE void ist_mark_used(ist_ctx *ctx, uint32_t transport)
+{
+    uint32_t bit = 1u << transport;
+    if ((ist_load_relaxed(&ctx->used) & bit) != 0) return;
+    __atomic_fetch_or(&ctx->used, bit, __ATOMIC_RELAXED);
+    if (ctx == &ist_ctx_default) __atomic_fetch_or(&isthmus_fast_v1.default_used, bit, __ATOMIC_RELAXED);
+}
+
+/* Around a call of a data slot: a lock only where threads share the context and the transport cannot. */
+IST_INLINE bool ist_ctx_needs_lock(const ist_ctx *ctx, uint32_t transport)
+{
+    return ctx->thread_mode == ISTHMUS_THREAD_SHARED && !ist_registry.list[transport].traits.shared_channels;
+}
+
+IST_INLINE void ist_ctx_enter(ist_ctx *ctx, uint32_t transport)
+{
+    if (ist_ctx_needs_lock(ctx, transport)) pthread_mutex_lock(&ctx->lock);
+}
+
+IST_INLINE void ist_ctx_leave(ist_ctx *ctx, uint32_t transport)
+{
+    if (ist_ctx_needs_lock(ctx, transport)) pthread_mutex_unlock(&ctx->lock);
+}
+
+/* Is there anything beyond aliases to think of? One test for: transports used, context invalid, not initialised. */
+IST_INLINE bool ist_order_is_simple(const ist_ctx *ctx)
+{
+    return IST_LIKELY((ist_load_relaxed(&ctx->used) | (ctx->is_valid ^ 1u)) == 0);
+}
+
+IST_INLINE void ist_fence(ist_ctx *ctx, const char *routine)
+{
+    ist_order_stores();
+    if (!ist_order_is_simple(ctx)) ist_fence_transports(ctx, routine);
+}
+
+IST_INLINE void ist_local_complete(ist_ctx *ctx, const char *routine)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (!ist_order_is_simple(ctx)) ist_local_complete_transports(ctx, routine);
+}
+
+IST_INLINE void ist_remote_commit(ist_ctx *ctx, const char *routine)
+{
+    if (!ist_order_is_simple(ctx)) ist_remote_commit_transports(ctx, routine);
+    ist_publish_stores();
+}
+
+IST_INLINE void ist_quiet(ist_ctx *ctx, const char *routine)
+{
+    if (!ist_order_is_simple(ctx)) ist_quiet_transports(ctx, routine);
+    ist_publish_stores();
+}
+
+#endif

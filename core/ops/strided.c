@@ -1,0 +1,82 @@
+/* core/ops/strided.c: see strided.h.
+ * The whole range is checked once; then aliased peers are a loop of copies, other peers a loop of puts or gets. */
+#include "core/ops/strided.h"
+
+#include "core/base/fatal.h"
+#include "core/ops/rma.h"
+#include "core/ops/target.h"
+
+/* Bytes from the first to past the last block, or the end of the job. */
+static size_t span_bytes(const char *routine, const char *argument, ptrdiff_t stride, const struct ist_stride *s)
+{
+    ptrdiff_t least = s->block_nelems > 0 && s->block_nelems < PTRDIFF_MAX ? (ptrdiff_t)s->block_nelems : 1;
+    if (stride < least) ist_misuse(routine, "%s is %td; valid: at least %td", argument, stride, least);
+    size_t last, nelems;
+    if (__builtin_mul_overflow(s->n_blocks - 1, (size_t)stride, &last) ||
+        __builtin_add_overflow(last, s->block_nelems, &nelems))
+        ist_misuse(routine, "%s is %td and there are %zu blocks, which is more than there are addresses", argument,
+                   stride, s->n_blocks);
+    return ist_require_length(routine, argument, nelems, s->size);
+}
+
+/* A loop whose copies have a constant size. */
+static void copy_elements(char *dest, const char *source, ptrdiff_t dest_bytes, ptrdiff_t source_bytes, size_t n,
+                          size_t size)
+{
+#define COPY_LOOP(bytes) \
+    for (; n > 0; n--, dest += dest_bytes, source += source_bytes) memcpy(dest, source, bytes)
+    switch (size) {
+    case 1: COPY_LOOP(1); break;
+    case 2: COPY_LOOP(2); break;
+    case 4: COPY_LOOP(4); break;
+    case 8: COPY_LOOP(8); break;
+    default: COPY_LOOP(size); break;
+    }
+#undef COPY_LOOP
+}
+
+typedef void (*block_fn)(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe,
+                         const char *routine);
+
+static void each_block(ist_ctx *ctx, char *dest, const char *source, const struct ist_stride *s, int pe,
+                       const char *routine, block_fn move)
+{
+    ptrdiff_t size = (ptrdiff_t)s->size;
+    for (size_t i = 0; i < s->n_blocks; i++)
+        move(ctx, dest + (ptrdiff_t)i * s->dest * size, source + (ptrdiff_t)i * s->source * size,
+             s->block_nelems * s->size, pe, routine);
+}
+
+void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
+                     const char *routine)
+{
+    ist_require_pe(ctx, pe, routine, "pe");
+    if (s->n_blocks == 0 || s->block_nelems == 0) return;
+    struct ist_target to;
+    struct ist_access access = {routine, "dest", dest, span_bytes(routine, "dst", s->dest, s), 1, pe};
+    (void)span_bytes(routine, "sst", s->source, s);
+    ist_target_find(ctx, &access, &to);
+    ist_require_buffer(routine, "source", source);
+    ptrdiff_t size = (ptrdiff_t)s->size;
+    if (to.alias != NULL && to.length_bytes == access.length_bytes)
+        copy_elements(to.alias, source, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
+    else
+        each_block(ctx, dest, source, s, pe, routine, ist_put_slow);
+}
+
+void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
+                     const char *routine)
+{
+    ist_require_pe(ctx, pe, routine, "pe");
+    if (s->n_blocks == 0 || s->block_nelems == 0) return;
+    struct ist_target from;
+    struct ist_access access = {routine, "source", source, span_bytes(routine, "sst", s->source, s), 1, pe};
+    (void)span_bytes(routine, "dst", s->dest, s);
+    ist_target_find(ctx, &access, &from);
+    ist_require_buffer(routine, "dest", dest);
+    ptrdiff_t size = (ptrdiff_t)s->size;
+    if (from.alias != NULL && from.length_bytes == access.length_bytes)
+        copy_elements(dest, from.alias, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
+    else
+        each_block(ctx, dest, source, s, pe, routine, ist_get_slow);
+}

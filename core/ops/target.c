@@ -1,0 +1,100 @@
+/* core/ops/target.c: see target.h. The texts of misuse are here, so that every routine says the same thing the same way. */
+#include "core/ops/target.h"
+
+#include "core/base/fatal.h"
+#include "core/transport/segment.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void ist_require_ctx(const ist_ctx *ctx, const char *routine)
+{
+    if (ctx->is_valid) return;
+    if (ctx == &ist_ctx_invalid && ist_ctx_default.is_valid)
+        ist_misuse(routine, "ctx is SHMEM_CTX_INVALID; valid: SHMEM_CTX_DEFAULT or a context that was created");
+    ist_misuse(routine, "called outside shmem_init and shmem_finalize");
+}
+
+int ist_require_pe(const ist_ctx *ctx, int pe, const char *routine, const char *argument)
+{
+    ist_require_ctx(ctx, routine);
+    if (pe < 0 || pe >= ctx->team->n_pes)
+        ist_misuse(routine, "%s is %d; valid: 0 to %d", argument, pe, ctx->team->n_pes - 1);
+    return ist_team_to_world(ctx->team, pe);
+}
+
+void ist_require_buffer(const char *routine, const char *argument, const void *addr)
+{
+    if (addr == NULL) ist_misuse(routine, "%s is NULL; valid: the address of a buffer", argument);
+}
+
+size_t ist_require_length(const char *routine, const char *argument, size_t nelems, size_t size)
+{
+    size_t length_bytes;
+    if (__builtin_mul_overflow(nelems, size, &length_bytes) || length_bytes > SIZE_MAX / 2)
+        ist_misuse(routine, "%s is %zu (%lld as a signed number); valid: 0 to %zu elements of %zu bytes", argument,
+                   nelems, (long long)nelems, SIZE_MAX / 2 / size, size);
+    return length_bytes;
+}
+
+/* "the symmetric heap 0x.. to 0x.., static data 0x.. to 0x.." */
+static void list_segments(char *out, size_t room)
+{
+    size_t used = 0;
+    for (uint32_t s = 0; s < ist_segments.n && used < room; s++) {
+        const struct isthmus_mem *mem = &ist_segments.list[s].mem;
+        if (mem->length_bytes == 0) continue;
+        int n = snprintf(out + used, room - used, "%s%s %p to %p", used > 0 ? ", " : "", ist_segments.list[s].name,
+                         mem->addr, (void *)((char *)mem->addr + mem->length_bytes));
+        used += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static _Noreturn void refuse_addr(const char *routine, const char *argument, const void *addr, size_t length_bytes)
+{
+    int s = ist_segment_of(addr, 1);
+    if (addr == NULL) ist_misuse(routine, "%s is NULL; valid: the address of symmetric memory", argument);
+    if (s >= 0) {
+        const struct isthmus_mem *mem = &ist_segments.list[s].mem;
+        ist_misuse(
+            routine, "%s is %p; %zu bytes from there pass the end of %s at %p; at most %" PRIu64 " bytes are valid",
+            argument, addr, length_bytes, ist_segments.list[s].name, (void *)((char *)mem->addr + mem->length_bytes),
+            mem->length_bytes - ((uintptr_t)addr - (uintptr_t)mem->addr));
+    }
+    char segments[400] = "";
+    list_segments(segments, sizeof segments);
+    ist_misuse(routine, "%s is %p, which is not symmetric; valid: %s", argument, addr, segments);
+}
+
+int ist_require_symmetric(const char *routine, const char *argument, const void *addr, size_t length_bytes,
+                          size_t align_bytes)
+{
+    int segment = ist_segment_of(addr, length_bytes);
+    if (segment < 0) refuse_addr(routine, argument, addr, length_bytes);
+    if ((uintptr_t)addr % align_bytes != 0)
+        ist_misuse(routine, "%s is %p, which is misaligned; valid: a multiple of %zu bytes", argument, addr,
+                   align_bytes);
+    return segment;
+}
+
+void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out)
+{
+    int world_pe = ist_require_pe(ctx, access->pe, access->routine, "pe");
+    int id = ist_require_symmetric(access->routine, access->argument, access->addr, access->length_bytes,
+                                   access->align_bytes);
+    isthmus_status status = ist_peer_get(world_pe, &out->peer);
+    if (status != ISTHMUS_OK) ist_die(access->routine, status);
+
+    out->segment = &out->peer->segments[id];
+    uint64_t offset_bytes = (uint64_t)((uintptr_t)access->addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    if (out->segment->extents == NULL || access->length_bytes > out->segment->length_bytes ||
+        offset_bytes > out->segment->length_bytes - access->length_bytes)
+        ist_misuse(access->routine, "%s is %p in %s, which PE %d does not have there; are all PEs the same executable?",
+                   access->argument, access->addr, ist_segments.list[id].name, world_pe);
+    out->extent = ist_peer_extent(out->peer, (uint32_t)id, offset_bytes);
+    if (out->extent == NULL) ist_die(access->routine, ISTHMUS_ERR_UNREACHABLE);
+    out->offset_bytes = offset_bytes - out->extent->offset_bytes;
+    uint64_t left_bytes = out->extent->length_bytes - out->offset_bytes;
+    out->length_bytes = access->length_bytes < left_bytes ? access->length_bytes : left_bytes;
+    out->alias = out->extent->alias != NULL ? out->extent->alias + out->offset_bytes : NULL;
+}

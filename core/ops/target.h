@@ -1,0 +1,48 @@
+/* core/ops/target.h: the slow path's first step: what exactly does (address, PE) mean, or what is wrong with it?
+ * Everything unusual ends here: first use of a peer, peers without an alias, ranges that the fast path does not judge, and
+ * all mistakes of the program, which end the job with one line. */
+#ifndef IST_OPS_TARGET_H
+#define IST_OPS_TARGET_H
+
+#include "core/ctx/ctx.h"
+#include "core/transport/peer.h"
+
+struct ist_target {
+    const struct ist_peer *peer;
+    const struct ist_attached *segment;       /* of the peer, which holds the whole range */
+    const struct ist_attached_extent *extent; /* which holds its beginning */
+    uint64_t offset_bytes;                    /* in that extent */
+    size_t length_bytes;                      /* of the part of the range that lies in it */
+    char *alias;                              /* local address of that part; NULL: call the transport */
+};
+
+/* What an operation accesses, as the program gave it. */
+struct ist_access {
+    const char *routine;  /* as the program called it */
+    const char *argument; /* name of the symmetric argument: "dest", "source" */
+    const void *addr;
+    size_t length_bytes;
+    size_t align_bytes; /* 1: any */
+    int pe;             /* in the context's team */
+};
+
+/* Ends the job when the access is wrong or the peer cannot be reached. */
+void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out);
+
+/* Ends the job unless the runtime is initialised and the context valid. */
+void ist_require_ctx(const ist_ctx *ctx, const char *routine);
+
+/* Ends the job unless pe is a member number of the context's team; returns its number in the world. */
+int ist_require_pe(const ist_ctx *ctx, int pe, const char *routine, const char *argument);
+
+/* Ends the job unless [addr, addr + length) is symmetric memory of this PE, aligned; returns the segment's id. */
+int ist_require_symmetric(const char *routine, const char *argument, const void *addr, size_t length_bytes,
+                          size_t align_bytes);
+
+/* Ends the job when a local buffer is NULL. */
+void ist_require_buffer(const char *routine, const char *argument, const void *addr);
+
+/* nelems * size, or the end of the job when that does not fit in half the address space. */
+size_t ist_require_length(const char *routine, const char *argument, size_t nelems, size_t size);
+
+#endif

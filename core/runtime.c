@@ -1,0 +1,290 @@
+/* core/runtime.c: the composition root: what happens at init, and backwards at finalize.
+ * Each step is one line in start() and one in stop(); what it does is in the file that is named like it. A start that fails
+ * on any PE is reported once for the job (start_report.c). */
+#include "core/runtime.h"
+
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/coll/sync.h"
+#include "core/heap/fork.h"
+#include "core/heap/internal_area.h"
+#include "core/heap/symmetric_data.h"
+#include "core/ops/malloc.h"
+#include "core/ops/order.h"
+#include "core/sync/spin.h"
+#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
+#include "core/transport/peer.h"
+#include "core/transport/progress.h"
+#include "core/transport/segment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct ist_runtime ist_runtime;
+
+static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- what the rest of the library calls back ---- */
+
+static void tell_launcher(int exit_code)
+{
+    if (ist_runtime.boot != NULL) ist_runtime.boot->ops->abort(ist_runtime.boot, exit_code);
+}
+
+/* On the bootstrap's thread: nobody is left who could end this process, or hear of its result. */
+static void launcher_lost(void)
+{
+    ist_error("the launcher has ended; this PE ends too");
+    _exit(EXIT_FAILURE);
+}
+
+/* A child has none of the parent's threads or peers: it may compute and exec, not communicate. */
+static void after_fork_in_child(void)
+{
+    ist_exit_after_fork();
+    ist_progress_forget();
+    ist_heap_make_private();
+    ist_ctx_default.reach.n_pes = 0;
+    ist_fast_paths_set(0);
+    ist_ctx_default.is_valid = 0;
+    ist_runtime.nesting = 0;
+    ist_runtime.boot = NULL;
+}
+
+/* ---- the steps of a start that are not a call of one line ---- */
+
+/* Where this job's peers may lie, as far as the launcher tells. */
+static uint64_t scopes_of(const ist_boot *boot)
+{
+    uint64_t scopes = ISTHMUS_SCOPE_SELF;
+    if (boot->n_local > 1) scopes |= ISTHMUS_SCOPE_HOST;
+    if (boot->n_local < boot->n_pes) scopes |= ISTHMUS_SCOPE_NETWORK;
+    return scopes;
+}
+
+static isthmus_status expose_heap(void)
+{
+    uint64_t internal_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
+    struct isthmus_mem mem = {
+        .struct_size = sizeof mem,
+        .kind = ISTHMUS_MEM_HOST,
+        .device = -1,
+        .fd = ist_heap.fd,
+        .addr = ist_heap.base,
+        .length_bytes = internal_bytes + ist_heap.reserved_bytes,
+    };
+    ist_window_set_heap(mem.addr, mem.length_bytes);
+    uint64_t first_bytes = internal_bytes + ist_heap_first_bytes();
+    return ist_segment_expose(IST_SEGMENT_HEAP, "the symmetric heap", &mem, first_bytes);
+}
+
+/* What must be equal on all PEs, in words that a message can quote. */
+static void write_agreement(void)
+{
+    const struct ist_config *c = &ist_runtime.config;
+    size_t used = (size_t)snprintf(ist_runtime.agreement, sizeof ist_runtime.agreement,
+                                   "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
+                                   "ISTHMUS_COLL_BARRIER %d;ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
+                                   (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->static_data,
+                                   c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
+    for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
+        if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
+            used += (size_t)snprintf(ist_runtime.agreement + used, sizeof ist_runtime.agreement - used, " %s",
+                                     ist_registry.list[i].name);
+}
+
+static isthmus_status make_card(void)
+{
+    struct ist_card *card = &ist_runtime.card;
+    write_agreement();
+    card->pe = ist_runtime.boot->pe;
+    card->pid = (int32_t)getpid();
+    card->numa_node = ist_topo_numa_node();
+    card->host = ist_registry.host;
+    snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
+    card->heap_limit_bytes = ist_heap.limit_bytes;
+    card->agreement = ist_runtime.agreement;
+    size_t room = ist_card_room();
+    ist_runtime.card_room = malloc(room + 1);
+    if (ist_runtime.card_room == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");
+    return ist_segments_to_card(card, ist_runtime.card_room, room);
+}
+
+/* Said at start, and not at the first put that fails. */
+static isthmus_status require_reach(const ist_boot *boot)
+{
+    if (boot->n_local == boot->n_pes) return ISTHMUS_OK;
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) return ISTHMUS_OK;
+    }
+    return ist_fail(
+        ISTHMUS_ERR_UNREACHABLE,
+        "%d of the %d PEs run on other hosts than PE %d, and no transport that can be used here reaches other "
+        "hosts; start all PEs on one host, or add a transport plugin (ISTHMUS_PLUGIN_PATH)",
+        boot->n_pes - boot->n_local, boot->n_pes, boot->pe);
+}
+
+/* Everything that a PE can do by itself. */
+static isthmus_status start_alone(void)
+{
+    struct ist_runtime *rt = &ist_runtime;
+    isthmus_status status = ist_registry_load(&rt->config);
+    if (status == ISTHMUS_OK) status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot));
+    if (status == ISTHMUS_OK) status = require_reach(rt->boot);
+    if (status == ISTHMUS_OK) status = ist_heap_init(&rt->config, rt->boot->n_local);
+    if (status == ISTHMUS_OK) status = expose_heap();
+    if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
+    if (status == ISTHMUS_OK) status = make_card();
+    return status;
+}
+
+/* Everything that takes the others: their cards can be had now, and PE 0's settings are known. */
+isthmus_status ist_start_together(uint64_t heap_limit_bytes)
+{
+    struct ist_runtime *rt = &ist_runtime;
+    isthmus_status status = ist_heap_set_limit(heap_limit_bytes);
+    if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
+    if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, rt->config.team_shared_only_self);
+    if (status != ISTHMUS_OK) return status;
+    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus());
+    ist_sync_init(&rt->config);
+    ist_malloc_init(rt->boot, ist_peers_card_key());
+    ist_exit_watch_leavers();
+    ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE);
+    return rt->boot->n_pes > 1 ? ist_progress_start() : ISTHMUS_OK; /* alone, nobody asks us for anything */
+}
+
+static void greet(void)
+{
+    const struct ist_boot *boot = ist_runtime.boot;
+    if (boot->pe != 0) return;
+    ist_info("%d PEs, %d on this host, through %s; heap of up to %llu MiB for each; %s", boot->n_pes, boot->n_local,
+             boot->ops->name, (unsigned long long)(ist_heap.limit_bytes >> 20),
+             ist_spin_is_oversubscribed() ? "more PEs than processors: waits yield at once" : "waits spin briefly");
+    if (ist_runtime.config.print_version) {
+        printf("Isthmus " ISTHMUS_VERSION " (OpenSHMEM 1.6), %d PEs\n", boot->n_pes);
+        fflush(stdout);
+    }
+    if (ist_runtime.config.print_info) ist_config_print_table(stdout, &ist_runtime.config);
+}
+
+/* One PE speaks for all: they have the same plugins and variables. */
+static void warn_once(void)
+{
+    const char *prefixes[IST_MAX_TRANSPORTS];
+    if (ist_runtime.boot->pe != 0) return;
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        prefixes[i] = t->name;
+        if (t->state == IST_TRANSPORT_REFUSED) ist_warn("plugin %s is refused: %s", t->file, t->why);
+    }
+    ist_config_warn_unknown(prefixes, ist_registry.n);
+}
+
+static void stop(void);
+
+static isthmus_status start(enum ist_face face, int thread_level)
+{
+    struct ist_runtime *rt = &ist_runtime;
+    rt->thread_level = thread_level;
+    isthmus_status failure = ist_config_init(&rt->config, face);
+    ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
+
+    /* Before the bootstrap starts threads: nobody else may write to static data while it moves. */
+    if (failure == ISTHMUS_OK) failure = ist_symmetric_data_init(&rt->config);
+    char kept[512];
+    snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");
+
+    ist_fatal_setup(ist_boot_announced_job(), NULL, rt->config.abort_action);
+    isthmus_status status = ist_boot_open(&rt->config, launcher_lost, &rt->boot);
+    if (status != ISTHMUS_OK) {
+        ist_start_report_alone(status);
+        stop();
+        return status;
+    }
+    ist_log_set_pe(rt->boot->pe);
+    ist_fatal_setup(ist_boot_announced_job(), tell_launcher, rt->config.abort_action);
+    if (failure != ISTHMUS_OK) failure = ist_fail(failure, "%s", kept);
+
+    if (failure == ISTHMUS_OK) failure = start_alone();
+    status = ist_start_agree(failure); /* the one exchange; all PEs get the same answer */
+    if (status == ISTHMUS_OK) {
+        warn_once();
+        greet();
+    } else {
+        stop();
+    }
+    return status;
+}
+
+/* Backwards. Takes any state that start() can leave. */
+static void stop(void)
+{
+    struct ist_runtime *rt = &ist_runtime;
+    ist_spin_on_long_wait(NULL);
+    ist_progress_stop();
+    ist_ctxs_fini();
+    ist_teams_fini();
+    ist_peers_fini();
+    ist_rows_fini();
+    ist_segments_withdraw();
+    ist_registry_close();
+    ist_heap_fini();
+    ist_symmetric_data_fini();
+    free(rt->card_room);
+    rt->card_room = NULL;
+    memset(&rt->card, 0, sizeof rt->card);
+    ist_fatal_setup(ist_boot_announced_job(), NULL, IST_ABORT_EXIT);
+    ist_boot_close(rt->boot);
+    rt->boot = NULL;
+    ist_log_set_pe(-1);
+    ist_log_close();
+    ist_config_fini(&rt->config);
+}
+
+isthmus_status ist_init(const char *routine, enum ist_face face, int thread_level)
+{
+    (void)routine;
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&init_lock);
+    if (ist_runtime.nesting == 0) {
+        ist_fork_on_child(after_fork_in_child);
+        status = start(face, thread_level);
+    }
+    if (status == ISTHMUS_OK) {
+        ist_runtime.nesting++;
+        if (thread_level > ist_runtime.thread_level) {
+            ist_runtime.thread_level = thread_level;
+            if (thread_level == IST_THREAD_MULTIPLE) ist_ctx_default.thread_mode = ISTHMUS_THREAD_SHARED;
+        }
+    }
+    pthread_mutex_unlock(&init_lock);
+    return status;
+}
+
+static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "shmem_finalize"); }
+
+void ist_finalize(const char *routine)
+{
+    pthread_mutex_lock(&init_lock);
+    if (ist_runtime.nesting == 0) {
+        ist_info("%s: called without an init that it could end; ignored", routine);
+    } else if (ist_runtime.nesting > 1) {
+        ist_barrier_all(routine);
+        ist_runtime.nesting--;
+    } else {
+        ist_ctx_each(quiet_one);
+        ist_sync_on(&ist_team_world, &ist_internal_area()->exit, 1, routine);
+        ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where a transport carries them */
+        ist_runtime.nesting = 0;
+        ist_runtime.generation++;
+        stop();
+    }
+    pthread_mutex_unlock(&init_lock);
+}
+
+bool ist_is_initialised(void) { return __atomic_load_n(&ist_runtime.nesting, __ATOMIC_RELAXED) > 0; }

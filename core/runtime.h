@@ -1,0 +1,50 @@
+/* core/runtime.h: init and finalize of the whole library, and its state as the APIs ask for it.
+ * The composition root is runtime.c; failing starts are reported by start_report.c, unusual ends are in exit_paths.c. */
+#ifndef IST_RUNTIME_H
+#define IST_RUNTIME_H
+
+#include "core/base/config.h"
+#include "core/boot/boot.h"
+#include "core/boot/card.h"
+
+enum ist_thread_level { IST_THREAD_SINGLE, IST_THREAD_FUNNELED, IST_THREAD_SERIALIZED, IST_THREAD_MULTIPLE };
+
+struct ist_runtime {
+    struct ist_config config;
+    ist_boot *boot;
+    struct ist_card card; /* this PE's own; its blobs point into card_room */
+    uint8_t *card_room;
+    char agreement[512]; /* what must be equal on all PEs */
+    int nesting;         /* inits that have no finalize so far */
+    int thread_level;
+    unsigned generation;   /* how many times the library was initialised before */
+    bool finalize_at_exit; /* start_pes: the end of the program is the finalize */
+};
+
+extern struct ist_runtime ist_runtime;
+
+/* Join the job, or nest one deeper. `routine` is the program's call, for messages. A failure has been reported, once for
+ * the job, when this returns it. */
+isthmus_status ist_init(const char *routine, enum ist_face face, int thread_level);
+void ist_finalize(const char *routine);
+
+_Noreturn void ist_global_exit(int exit_code);
+
+/* For tools: bring up everything up to the exchange of cards, without heap or program. */
+bool ist_is_initialised(void);
+
+/* ---- parts ---- */
+
+/* start_report.c: one block for the job. `failure` not OK: this PE cannot start. Does not return if any PE failed and
+ * `routine` is not allowed to fail. */
+isthmus_status ist_start_agree(isthmus_status failure);
+void ist_start_report_alone(isthmus_status failure);
+
+/* runtime.c: what is left to do once the exchange is over. */
+isthmus_status ist_start_together(uint64_t heap_limit_bytes);
+
+/* exit_paths.c */
+void ist_exit_watch_leavers(void);
+void ist_exit_after_fork(void); /* in a child: its end is not the PE's */
+
+#endif

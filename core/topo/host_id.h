@@ -1,0 +1,17 @@
+/* core/topo/host_id.h: which host is this? Boot id and network namespace.
+ * Not the host name: two containers with one name are two hosts when they do not share a network, and namespaces that
+ * stand for hosts in a test bed are hosts. */
+#ifndef IST_TOPO_HOST_ID_H
+#define IST_TOPO_HOST_ID_H
+
+#include "core/base/status.h"
+
+#include <stdbool.h>
+
+isthmus_status ist_host_id_read(struct isthmus_host_id *out);
+bool ist_host_id_equal(const struct isthmus_host_id *a, const struct isthmus_host_id *b);
+
+/* This host's name, for messages. Never NULL. */
+const char *ist_host_name(void);
+
+#endif

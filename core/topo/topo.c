@@ -1,0 +1,60 @@
+/* core/topo/topo.c: see topo.h.
+ * Reads a handful of files under /proc and /sys; a full hwloc topology would cost more than the rest of start-up. */
+#include "core/topo/topo.h"
+
+#include <inttypes.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int ist_topo_cpus(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}
+
+int ist_topo_numa_node(void)
+{
+    unsigned cpu, node;
+    return getcpu(&cpu, &node) == 0 ? (int)node : 0;
+}
+
+/* First number in a file; UINT64_MAX when there is none ("max" in a cgroup without limit, or no such file). */
+static uint64_t read_number(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return UINT64_MAX;
+    uint64_t value;
+    int got = fscanf(file, "%" SCNu64, &value);
+    fclose(file);
+    return got == 1 ? value : UINT64_MAX;
+}
+
+/* The limit of the cgroup that this process is in: version 2, then version 1. Inside a container its own cgroup is
+ * mounted at the root, so the path from /proc/self/cgroup may not exist there: then the root is asked. */
+static uint64_t cgroup_limit(void)
+{
+    char line[512], path[640];
+    uint64_t limit = UINT64_MAX;
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    if (file == NULL) return limit;
+    while (fgets(line, sizeof line, file) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strncmp(line, "0::", 3) != 0) continue;
+        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", line + 3);
+        limit = read_number(path);
+    }
+    fclose(file);
+    if (limit == UINT64_MAX) limit = read_number("/sys/fs/cgroup/memory.max");
+    if (limit == UINT64_MAX) limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+    return limit;
+}
+
+uint64_t ist_topo_memory_bytes(void)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    uint64_t machine = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : (uint64_t)1 << 30;
+    uint64_t limit = cgroup_limit();
+    return limit < machine ? limit : machine;
+}

@@ -1,0 +1,179 @@
+/* core/transport/abi.c: see abi.h.
+ * A plugin of an older minor version has a shorter struct: what it lacks is absent. One of a newer minor version has a
+ * longer one: what we do not know is left alone. */
+#include "core/transport/abi.h"
+
+#include <string.h>
+
+/* ---- what absent cold slots become ---- */
+
+static isthmus_status no_probe(const struct isthmus_services *services)
+{
+    (void)services;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
+{
+    (void)tr, (void)buf;
+    *length_bytes = 0;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes,
+                                   struct isthmus_mem *out)
+{
+    (void)tr, (void)device, (void)length_bytes, (void)out;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "this transport allocates no memory of kind %u", kind);
+}
+
+static void no_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem) { (void)tr, (void)mem; }
+
+static isthmus_status no_register_local(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    (void)tr, (void)mem;
+    *out = NULL;
+    return ISTHMUS_OK;
+}
+
+static void no_unregister_local(isthmus_lmem *mem) { (void)mem; }
+
+static int32_t no_progress(isthmus_tr *tr)
+{
+    (void)tr;
+    return 0;
+}
+
+static isthmus_status no_arm(isthmus_tr *tr, int32_t *event_fd)
+{
+    (void)tr;
+    *event_fd = -1;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_counters(isthmus_tr *tr, uint64_t *values, const char *const **names, size_t *n)
+{
+    (void)tr, (void)values;
+    *names = NULL;
+    *n = 0;
+    return ISTHMUS_OK;
+}
+
+static const void *no_extension(isthmus_tr *tr, const char *name)
+{
+    (void)tr, (void)name;
+    return NULL;
+}
+
+/* The smaller of what both sides know of a struct that begins with its size. */
+static size_t known_bytes(uint32_t theirs, size_t ours) { return theirs < ours ? theirs : ours; }
+
+/* NULL, or the name of the first required slot that is missing. */
+static const char *missing_slot(const struct isthmus_transport *t)
+{
+    if (t->name == NULL) return "name";
+    if (t->open == NULL) return "open";
+    if (t->close == NULL) return "close";
+    if (t->describe == NULL) return "describe";
+    if (t->reach == NULL) return "reach";
+    if (t->path_open == NULL) return "path_open";
+    if (t->path_close == NULL) return "path_close";
+    if (t->expose == NULL) return "expose";
+    if (t->attach == NULL) return "attach";
+    if (t->detach == NULL) return "detach";
+    if (t->channel_open == NULL) return "channel_open";
+    if (t->channel_close == NULL) return "channel_close";
+    return NULL;
+}
+
+isthmus_status ist_abi_complete_transport(const struct isthmus_transport *theirs, struct isthmus_transport *out)
+{
+    struct isthmus_transport t;
+    memset(&t, 0, sizeof t);
+    memcpy(&t, theirs, known_bytes(theirs->struct_size, sizeof t));
+    const char *missing = missing_slot(&t);
+    if (missing != NULL) return ist_fail(ISTHMUS_ERR_INVALID, "its table lacks the required entry '%s'", missing);
+
+    if (t.version == NULL) t.version = "?";
+    if (t.scopes == 0) t.scopes = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK;
+    if (t.probe == NULL) t.probe = no_probe;
+    if (t.card == NULL) t.card = no_card;
+    if (t.mem_alloc == NULL) t.mem_alloc = no_mem_alloc;
+    if (t.mem_free == NULL) t.mem_free = no_mem_free;
+    if (t.register_local == NULL) t.register_local = no_register_local;
+    if (t.unregister_local == NULL) t.unregister_local = no_unregister_local;
+    if (t.progress == NULL) t.progress = no_progress;
+    if (t.arm == NULL) t.arm = no_arm;
+    if (t.counters == NULL) t.counters = no_counters;
+    if (t.extension == NULL) t.extension = no_extension;
+    *out = t;
+    return ISTHMUS_OK;
+}
+
+/* ---- what absent data slots become ----
+ * A blocking put is a legal put_nbi. The reverse would need a second slot of a table that an emulation cannot see, and
+ * so the blocking forms are required. */
+
+static isthmus_status nothing_to_order(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)chan, (void)path;
+    return ISTHMUS_OK;
+}
+
+static isthmus_amo_fn no_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    (void)chan, (void)op, (void)bits, (void)flags;
+    return NULL;
+}
+
+/* NULL, or the name of a required slot that is missing. */
+static const char *complete_data_ops(struct isthmus_data_ops *d)
+{
+    if (d->put == NULL) return "put";
+    if (d->get == NULL) return "get";
+    if (d->put_nbi == NULL) d->put_nbi = d->put;
+    if (d->get_nbi == NULL) d->get_nbi = d->get;
+    if (d->amo_entry == NULL) d->amo_entry = no_amo_entry;
+    if (d->fence == NULL && d->local_complete != NULL && d->remote_commit != NULL) return "fence";
+    if (d->fence == NULL) d->fence = d->local_complete != NULL ? d->local_complete : d->remote_commit;
+    if (d->fence == NULL) d->fence = nothing_to_order;
+    if (d->local_complete == NULL) d->local_complete = nothing_to_order;
+    if (d->remote_commit == NULL) d->remote_commit = nothing_to_order;
+    return NULL;
+}
+
+/* Ask once for every function. One that is complete on return serves where nbi is wanted; one that fetches serves where
+ * nothing is fetched, with a word to throw away. */
+static void keep_amo_functions(struct ist_channel *channel)
+{
+    const struct isthmus_data_ops *d = &channel->ops;
+    for (uint32_t op = 0; op < ISTHMUS_AMO_COUNT; op++)
+        for (uint32_t bits = 0; bits < ISTHMUS_BITS_COUNT; bits++) {
+            isthmus_amo_fn *by_flags = channel->amo[op][bits];
+            for (uint32_t flags = 0; flags < 4; flags++) by_flags[flags] = d->amo_entry(channel->chan, op, bits, flags);
+            if (by_flags[0] == NULL) by_flags[0] = by_flags[ISTHMUS_AMO_FETCHING];
+            if (by_flags[ISTHMUS_AMO_NBI] == NULL) by_flags[ISTHMUS_AMO_NBI] = by_flags[0];
+            uint32_t both = ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI;
+            if (by_flags[both] == NULL) by_flags[both] = by_flags[ISTHMUS_AMO_FETCHING];
+        }
+}
+
+isthmus_status ist_abi_channel_open(const struct isthmus_transport *ops, isthmus_tr *handle, uint32_t thread_mode,
+                                    uint64_t ctx_options, struct ist_channel *out)
+{
+    struct ist_channel channel;
+    memset(&channel, 0, sizeof channel);
+    channel.ops.struct_size = sizeof channel.ops;
+    isthmus_status status = ops->channel_open(handle, thread_mode, ctx_options, &channel.chan, &channel.ops);
+    if (status != ISTHMUS_OK) return status;
+
+    const char *missing = complete_data_ops(&channel.ops);
+    if (missing != NULL) {
+        ops->channel_close(channel.chan);
+        return ist_fail(ISTHMUS_ERR_INVALID, "transport %s: its channel lacks the required entry '%s'", ops->name,
+                        missing);
+    }
+    keep_amo_functions(&channel);
+    *out = channel;
+    return ISTHMUS_OK;
+}

@@ -1,0 +1,89 @@
+/* core/transport/choose.c: see choose.h. */
+#include "core/transport/choose.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+uint32_t ist_home_of_kind(uint32_t kind) { return kind == ISTHMUS_MEM_HOST ? ISTHMUS_DOMAIN_CPU : ISTHMUS_DOMAIN_GPU; }
+
+static void set_reason(struct ist_offer *offer, const char *name, const char *text)
+{
+    size_t prefix = strlen(name);
+    if (strncmp(text, name, prefix) == 0 && strncmp(text + prefix, ": ", 2) == 0) text += prefix + 2;
+    snprintf(offer->why_not, sizeof offer->why_not, "%s", text);
+}
+
+static void ask(const struct ist_transport *t, const struct ist_card *card, uint32_t kind, struct ist_offer *offer)
+{
+    memset(offer, 0, sizeof *offer);
+    if (t->state != IST_TRANSPORT_OPEN) {
+        set_reason(offer, t->name, t->why);
+        return;
+    }
+    uint32_t slot = 0;
+    while (slot < card->n_transports && strcmp(card->transports[slot].name, t->name) != 0) slot++;
+    if (slot == card->n_transports) {
+        set_reason(offer, t->name, "the peer does not have it open");
+        return;
+    }
+    if ((t->traits.kinds_attach >> kind & 1) == 0) {
+        set_reason(offer, t->name, "it does not reach this kind of memory");
+        return;
+    }
+    offer->card_slot = slot;
+    offer->reach.struct_size = sizeof offer->reach;
+    struct isthmus_peer peer = {
+        .struct_size = sizeof peer,
+        .pe = card->pe,
+        .host = &card->host,
+        .host_name = card->host_name,
+        .card = card->transports[slot].card.bytes,
+        .card_bytes = card->transports[slot].card.length_bytes,
+    };
+    offer->is_possible = t->ops.reach(t->handle, &peer, &offer->reach) == ISTHMUS_OK;
+    if (!offer->is_possible) set_reason(offer, t->name, ist_fail_text());
+}
+
+/* Is transport a better than b? The user's order first, then latency, bandwidth, and the order of names. */
+static bool is_better(const struct ist_choice *choice, uint32_t a, uint32_t b)
+{
+    const struct ist_transport *ta = &ist_registry.list[a], *tb = &ist_registry.list[b];
+    const struct isthmus_reach *ra = &choice->offers[a].reach, *rb = &choice->offers[b].reach;
+    if (ta->rank != tb->rank) return ta->rank < tb->rank;
+    if (ra->latency_ns != rb->latency_ns) return ra->latency_ns < rb->latency_ns;
+    if (ra->bandwidth_bytes_per_s != rb->bandwidth_bytes_per_s)
+        return ra->bandwidth_bytes_per_s > rb->bandwidth_bytes_per_s;
+    return strcmp(ta->name, tb->name) < 0;
+}
+
+static void explain_losers(struct ist_choice *choice)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        struct ist_offer *offer = &choice->offers[i];
+        if (!offer->is_possible || i == choice->carrier) continue;
+        const struct ist_transport *winner = &ist_registry.list[choice->carrier];
+        const struct isthmus_reach *won = &choice->offers[choice->carrier].reach;
+        if (ist_registry.list[i].rank != winner->rank)
+            snprintf(offer->why_not, sizeof offer->why_not, "ISTHMUS_TRANSPORTS puts %s before it", winner->name);
+        else
+            snprintf(offer->why_not, sizeof offer->why_not,
+                     "%s is faster to this PE: %" PRIu32 " ns against %" PRIu32 " ns", winner->name, won->latency_ns,
+                     offer->reach.latency_ns);
+    }
+}
+
+void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *out)
+{
+    out->carrier = IST_NO_TRANSPORT;
+    out->atomics = IST_NO_TRANSPORT;
+    uint32_t home = ist_home_of_kind(kind);
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        ask(&ist_registry.list[i], card, kind, &out->offers[i]);
+        if (!out->offers[i].is_possible) continue;
+        if (out->carrier == IST_NO_TRANSPORT || is_better(out, i, out->carrier)) out->carrier = i;
+        if (out->offers[i].reach.atomics_domain != home) continue;
+        if (out->atomics == IST_NO_TRANSPORT || is_better(out, i, out->atomics)) out->atomics = i;
+    }
+    if (out->carrier != IST_NO_TRANSPORT) explain_losers(out);
+}

@@ -1,0 +1,32 @@
+/* core/transport/choose.h: which transport carries what to a peer, and why not the others.
+ * Deterministic: both ends and every rerun come to the same answer, because it depends on nothing but the two cards and
+ * the configuration that all PEs agreed on. */
+#ifndef IST_TRANSPORT_CHOOSE_H
+#define IST_TRANSPORT_CHOOSE_H
+
+#include "core/boot/card.h"
+#include "core/transport/registry.h"
+
+enum { IST_NO_TRANSPORT = UINT32_MAX };
+
+/* What one transport offers towards one peer. */
+struct ist_offer {
+    bool is_possible;
+    struct isthmus_reach reach;
+    uint32_t card_slot; /* its place among the transports of the peer's card */
+    char why_not[256];  /* when it is not possible, or is possible and was not taken */
+};
+
+struct ist_choice {
+    struct ist_offer offers[IST_MAX_TRANSPORTS]; /* by registry index */
+    uint32_t carrier;                            /* registry index of the one that carries puts and gets */
+    uint32_t atomics;                            /* and of the one that carries atomics; IST_NO_TRANSPORT: none can */
+};
+
+/* Ask every transport about the peer with this card; memory of `kind`. */
+void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *out);
+
+/* The agent that executes atomics on memory of this kind: host memory belongs to the CPU. */
+uint32_t ist_home_of_kind(uint32_t kind);
+
+#endif

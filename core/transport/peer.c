@@ -1,0 +1,310 @@
+/* core/transport/peer.c: first use of a peer. See peer.h.
+ * One lock for the whole table: first use is rare, and the transports' cold slots want one caller at a time. Readers of a
+ * resolved peer take no lock: its pointer is published with release after everything it points to. */
+#include "core/transport/peer.h"
+
+#include "core/base/atomic.h"
+#include "core/base/log.h"
+#include "core/transport/choose.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+    ist_boot *boot; /* may be closed before the table is */
+    int n_pes;
+    char card_key[64];
+    bool use_alias, are_mixed;
+    struct ist_peer **by_pe;  /* resolved peers */
+    struct ist_peer **carded; /* peers whose card is here; the same objects, resolved or not */
+    pthread_mutex_t lock;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias)
+{
+    table.by_pe = calloc((size_t)boot->n_pes, sizeof *table.by_pe);
+    table.carded = calloc((size_t)boot->n_pes, sizeof *table.carded);
+    if (table.by_pe == NULL || table.carded == NULL) {
+        ist_peers_fini();
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the table of %d PEs", boot->n_pes);
+    }
+    table.boot = boot;
+    table.n_pes = boot->n_pes;
+    table.use_alias = use_alias;
+    table.are_mixed = false;
+    snprintf(table.card_key, sizeof table.card_key, "%s", card_key);
+    return ISTHMUS_OK;
+}
+
+/* ---- cards ---- */
+
+static isthmus_status fetch_card(int pe, struct ist_peer **out)
+{
+    if (table.carded[pe] != NULL) {
+        *out = table.carded[pe];
+        return ISTHMUS_OK;
+    }
+    void *bytes;
+    size_t n_bytes;
+    isthmus_status status = table.boot->ops->get(table.boot, pe, table.card_key, &bytes, &n_bytes);
+    if (status != ISTHMUS_OK) return status;
+    struct ist_peer *peer = calloc(1, sizeof *peer);
+    if (peer == NULL) {
+        free(bytes);
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for PE %d", pe);
+    }
+    status = ist_card_read(bytes, n_bytes, &peer->card);
+    if (status == ISTHMUS_OK && peer->card.pe != pe)
+        status = ist_fail(ISTHMUS_ERR_VERSION, "the card of PE %d says that it is of PE %d", pe, peer->card.pe);
+    if (status != ISTHMUS_OK) {
+        ist_card_fini(&peer->card);
+        free(peer);
+        return status;
+    }
+    table.carded[pe] = peer;
+    *out = peer;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_peer_card(int pe, const struct ist_card **out)
+{
+    struct ist_peer *peer = NULL;
+    pthread_mutex_lock(&table.lock);
+    isthmus_status status = fetch_card(pe, &peer);
+    pthread_mutex_unlock(&table.lock);
+    if (status == ISTHMUS_OK) *out = &peer->card;
+    return status;
+}
+
+/* ---- resolving ---- */
+
+static isthmus_status fail_unreachable(const struct ist_card *card, const struct ist_choice *choice)
+{
+    char reasons[800] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < ist_registry.n && used < sizeof reasons; i++)
+        used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%s: %s", i > 0 ? "; " : "",
+                                 ist_registry.list[i].name, choice->offers[i].why_not);
+    return ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport reaches PE %d on %s: %s", card->pe, card->host_name,
+                    used > 0 ? reasons : "there is no transport plugin");
+}
+
+static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t card_slot)
+{
+    if (peer->paths[index] != NULL) return ISTHMUS_OK;
+    struct ist_transport *t = &ist_registry.list[index];
+    const struct ist_card_transport *part = &peer->card.transports[card_slot];
+    struct isthmus_peer who = {
+        .struct_size = sizeof who,
+        .pe = peer->card.pe,
+        .host = &peer->card.host,
+        .host_name = peer->card.host_name,
+        .card = part->card.bytes,
+        .card_bytes = part->card.length_bytes,
+    };
+    return t->ops.path_open(t->handle, &who, &peer->paths[index]);
+}
+
+/* Attach [offset, offset + length) of a segment, with the key of the peer's card or of an extent published later. */
+static isthmus_status attach_extent(struct ist_peer *peer, uint32_t id, const struct ist_blob *key,
+                                    uint64_t offset_bytes, uint64_t length_bytes)
+{
+    struct ist_attached *attached = &peer->segments[id];
+    const struct ist_transport *t = &ist_registry.list[attached->carrier];
+    struct ist_attached_extent *extent = calloc(1, sizeof *extent);
+    if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", peer->card.pe);
+    void *alias = NULL;
+    isthmus_status status = t->ops.attach(peer->paths[attached->carrier], key->bytes, key->length_bytes, &extent->rmem,
+                                          &alias);
+    if (status != ISTHMUS_OK) {
+        free(extent);
+        return status;
+    }
+    extent->alias = table.use_alias ? alias : NULL;
+    extent->offset_bytes = offset_bytes;
+    extent->length_bytes = length_bytes;
+    extent->next = attached->extents;
+    ist_store_release(&attached->extents, extent); /* pairs with the acquire in find_extent */
+    ist_debug("PE %d: %llu bytes of %s through %s%s", peer->card.pe, (unsigned long long)length_bytes,
+              ist_segments.list[id].name, t->name, extent->alias != NULL ? ", by load and store" : "");
+    return ISTHMUS_OK;
+}
+
+static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_card_segment *theirs)
+{
+    struct ist_choice choice;
+    ist_choose(&peer->card, theirs->kind, &choice);
+    if (choice.carrier == IST_NO_TRANSPORT) return fail_unreachable(&peer->card, &choice);
+    const struct ist_offer *offer = &choice.offers[choice.carrier];
+    isthmus_status status = open_path(peer, choice.carrier, offer->card_slot);
+    if (status != ISTHMUS_OK) return status;
+
+    struct ist_attached *attached = &peer->segments[theirs->id];
+    attached->length_bytes = theirs->length_bytes;
+    attached->carrier = choice.carrier;
+    attached->atomics = choice.atomics;
+    bool is_whole = peer->card.transports[offer->card_slot].is_sparse;
+    return attach_extent(peer, theirs->id, &theirs->keys[offer->card_slot], 0,
+                         is_whole ? theirs->length_bytes : theirs->first_bytes);
+}
+
+/* ---- extents that were published later ---- */
+
+static const struct ist_attached_extent *find_extent(const struct ist_attached *attached, uint64_t offset_bytes)
+{
+    const struct ist_attached_extent *extent = ist_load_acquire(&attached->extents);
+    while (extent != NULL && offset_bytes - extent->offset_bytes >= extent->length_bytes) extent = extent->next;
+    return extent;
+}
+
+static isthmus_status fetch_extent(struct ist_peer *peer, uint32_t id, uint32_t number)
+{
+    struct ist_attached *attached = &peer->segments[id];
+    struct ist_card card;
+    char key[96];
+    void *bytes;
+    size_t n_bytes;
+    ist_extent_key(key, sizeof key, table.card_key, id, number);
+    isthmus_status status = table.boot->ops->get(table.boot, peer->card.pe, key, &bytes, &n_bytes);
+    if (status == ISTHMUS_OK) status = ist_card_read(bytes, n_bytes, &card);
+    if (status != ISTHMUS_OK) return status;
+    uint32_t column = 0;
+    while (column < card.n_transports &&
+           strcmp(card.transports[column].name, ist_registry.list[attached->carrier].name) != 0)
+        column++;
+    if (column == card.n_transports || card.n_segments != 1)
+        status = ist_fail(ISTHMUS_ERR_VERSION, "extent %u of PE %d lacks a key for transport %s", number, peer->card.pe,
+                          ist_registry.list[attached->carrier].name);
+    else
+        status = attach_extent(peer, id, &card.segments[0].keys[column], card.segments[0].base,
+                               card.segments[0].length_bytes);
+    ist_card_fini(&card);
+    return status;
+}
+
+/* Extents follow one another without gaps, so the one wanted is found by fetching those after the last one we have. This PE
+ * has as many itself: the heap grows on all PEs at once, and nobody uses what it has not allocated. */
+const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *known, uint32_t id, uint64_t offset_bytes)
+{
+    const struct ist_attached *attached = &known->segments[id];
+    const struct ist_attached_extent *extent = find_extent(attached, offset_bytes);
+    if (extent != NULL) return extent;
+    pthread_mutex_lock(&table.lock);
+    struct ist_peer *peer = table.carded[known->card.pe];
+    isthmus_status status = ISTHMUS_OK;
+    uint32_t n_attached = 0;
+    for (const struct ist_attached_extent *at = attached->extents; at != NULL; at = at->next) n_attached++;
+    while (status == ISTHMUS_OK && (extent = find_extent(attached, offset_bytes)) == NULL) {
+        if (n_attached >= ist_segments.list[id].n_extents)
+            status = ist_fail(ISTHMUS_ERR_INVALID, "PE %d has not exposed offset %llu of %s", peer->card.pe,
+                              (unsigned long long)offset_bytes, ist_segments.list[id].name);
+        else
+            status = fetch_extent(peer, id, n_attached++);
+    }
+    pthread_mutex_unlock(&table.lock);
+    return extent;
+}
+
+static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
+{
+    const struct ist_attached_extent *extent = peer->segments[id].extents;
+    const struct isthmus_mem *mine = &ist_segments.list[id].mem;
+    bool is_whole = extent != NULL && extent->length_bytes == peer->segments[id].length_bytes;
+    if (!is_whole || extent->alias == NULL || mine->length_bytes == 0) return IST_NO_ALIAS;
+    return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
+}
+
+static void close_peer(struct ist_peer *peer)
+{
+    for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) {
+        struct ist_attached *attached = &peer->segments[s];
+        while (attached->extents != NULL) {
+            struct ist_attached_extent *extent = attached->extents;
+            attached->extents = extent->next;
+            ist_registry.list[attached->carrier].ops.detach(extent->rmem);
+            free(extent);
+        }
+    }
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        if (peer->paths[i] != NULL) ist_registry.list[i].ops.path_close(peer->paths[i]);
+        peer->paths[i] = NULL;
+    }
+}
+
+static void note_mixed(const struct ist_peer *peer)
+{
+    const struct ist_attached *first = NULL;
+    for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) {
+        const struct ist_attached *attached = &peer->segments[s];
+        if (attached->extents == NULL) continue;
+        if (first == NULL) first = attached;
+        if (attached->carrier != first->carrier || attached->atomics != first->atomics ||
+            (attached->extents->alias == NULL) != (first->extents->alias == NULL))
+            table.are_mixed = true;
+    }
+}
+
+static isthmus_status resolve(int pe, struct ist_peer *peer)
+{
+    for (uint32_t s = 0; s < peer->card.n_segments; s++) {
+        const struct ist_card_segment *theirs = &peer->card.segments[s];
+        if (theirs->length_bytes == 0 || theirs->id >= IST_MAX_SEGMENTS) continue;
+        isthmus_status status = attach_segment(peer, theirs);
+        if (status != ISTHMUS_OK) {
+            close_peer(peer);
+            return status;
+        }
+    }
+    note_mixed(peer);
+    /* Release: pairs with the acquire in isthmus_delta_; a thread that reads the delta uses what it points to. */
+    ist_store_release(&ist_rows[pe].delta[1], delta_of(peer, IST_SEGMENT_HEAP));
+    ist_store_release(&ist_rows[pe].delta[2], delta_of(peer, IST_SEGMENT_STATIC));
+    ist_store_release(&table.by_pe[pe], peer);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
+{
+    const struct ist_peer *known = ist_peer_known(pe);
+    isthmus_status status = ISTHMUS_OK;
+    if (known == NULL) {
+        struct ist_peer *peer = NULL;
+        pthread_mutex_lock(&table.lock);
+        status = fetch_card(pe, &peer);
+        if (status == ISTHMUS_OK && table.by_pe[pe] == NULL) status = resolve(pe, peer);
+        if (status == ISTHMUS_OK) known = peer;
+        pthread_mutex_unlock(&table.lock);
+    }
+    if (status == ISTHMUS_OK) *out = known;
+    return status;
+}
+
+const struct ist_peer *ist_peer_known(int pe)
+{
+    return ist_load_acquire(&table.by_pe[pe]); /* acquire: pairs with the release in resolve() */
+}
+
+const char *ist_peers_card_key(void) { return table.card_key; }
+
+bool ist_peers_are_mixed(void) { return table.are_mixed; }
+
+bool ist_peers_use_alias(void) { return table.use_alias; }
+
+void ist_peers_fini(void)
+{
+    for (int pe = 0; pe < table.n_pes; pe++) {
+        struct ist_peer *peer = table.carded[pe];
+        if (peer == NULL) continue;
+        close_peer(peer);
+        ist_card_fini(&peer->card);
+        free(peer);
+    }
+    free(table.by_pe);
+    free(table.carded);
+    table.by_pe = NULL;
+    table.carded = NULL;
+    table.boot = NULL;
+    table.n_pes = 0;
+}

@@ -1,0 +1,59 @@
+/* core/transport/peer.h: a peer that has been talked to: its card, its paths, where its segments lie.
+ * Not the fast path (route.h), which this fills. A peer never talked to costs a row and a pointer: 40 bytes. */
+#ifndef IST_TRANSPORT_PEER_H
+#define IST_TRANSPORT_PEER_H
+
+#include "core/boot/boot.h"
+#include "core/boot/card.h"
+#include "core/transport/route.h"
+#include "core/transport/segment.h"
+
+/* An extent of a peer's segment; a sparse transport has the whole segment as one. */
+struct ist_attached_extent {
+    struct ist_attached_extent *next;
+    isthmus_rmem *rmem;
+    char *alias;           /* address of its first byte here; NULL: not mapped, or ISTHMUS_ALIAS=0 */
+    uint64_t offset_bytes; /* in the segment */
+    uint64_t length_bytes;
+};
+
+/* A segment of a peer. */
+struct ist_attached {
+    struct ist_attached_extent *extents; /* attached so far; NULL: the peer has no such segment */
+    uint64_t length_bytes;
+    uint32_t carrier; /* registry index of the transport that carries puts and gets to it */
+    uint32_t atomics; /* and atomics; IST_NO_TRANSPORT: none can */
+};
+
+struct ist_peer {
+    struct ist_card card;
+    isthmus_path *paths[IST_MAX_TRANSPORTS]; /* by registry index; NULL: not needed so far */
+    struct ist_attached segments[IST_MAX_SEGMENTS];
+};
+
+/* The table of peers. `use_alias` false: attach, but never load and store directly. The boot is borrowed. */
+isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias);
+void ist_peers_fini(void); /* detach everything; takes any state */
+
+/* The peer, resolved: on first use its card is fetched, its routes are chosen, its segments attached and its row filled.
+ * Any thread. An error is final for this job: the text says which transports were tried. */
+isthmus_status ist_peer_get(int pe, const struct ist_peer **out);
+
+/* The extent of one of its segments that holds this offset, attached on first use. NULL with a text: it cannot be had. */
+const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *peer, uint32_t segment, uint64_t offset_bytes);
+
+/* Its card only, without any connection. Valid until fini. */
+isthmus_status ist_peer_card(int pe, const struct ist_card **out);
+
+const char *ist_peers_card_key(void); /* under which cards are published */
+
+/* Are peers' segments loaded and stored directly where a transport allows it (ISTHMUS_ALIAS)? */
+bool ist_peers_use_alias(void);
+
+/* Is there a peer whose segments are reached in different ways? Then a fence has to complete operations. */
+bool ist_peers_are_mixed(void);
+
+/* The peer if it has been resolved before, else NULL. */
+const struct ist_peer *ist_peer_known(int pe);
+
+#endif

@@ -1,0 +1,171 @@
+/* core/transport/registry.c: what happens to a plugin from its file to the opened transport. See registry.h.
+ * Finding and loading files is load.c; what the user selected is select.c. */
+#include "core/transport/registry_priv.h"
+
+#include "core/base/log.h"
+#include "core/topo/host_id.h"
+#include "core/transport/abi.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ist_registry ist_registry;
+
+/* ---- services: what a plugin may ask of us; `core` is the transport's entry in the list ---- */
+
+static void service_log(void *core, uint32_t level, const char *fmt, ...)
+{
+    const struct ist_transport *t = core;
+    if (level > ist_log_threshold) return;
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    ist_log_write(level, "%s: %s", t->name, text);
+}
+
+static isthmus_status service_fail(void *core, isthmus_status code, const char *fmt, ...)
+{
+    const struct ist_transport *t = core;
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return ist_fail(code, "%s: %s", t->name, text);
+}
+
+static const char *service_config(void *core, const char *key)
+{
+    const struct ist_transport *t = core;
+    char name[96];
+    snprintf(name, sizeof name, "ISTHMUS_%s_%s", t->name, key);
+    for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+    return ist_config_plugin_value(name);
+}
+
+static void make_services(struct ist_transport *t, int pe, int n_pes)
+{
+    t->services = (struct isthmus_services){
+        .struct_size = sizeof t->services,
+        .abi_minor = ISTHMUS_ABI_MINOR,
+        .core = t,
+        .log = service_log,
+        .fail = service_fail,
+        .config = service_config,
+        .my_pe = pe,
+        .n_pes = n_pes,
+        .host = &ist_registry.host,
+    };
+}
+
+/* ---- life ---- */
+
+/* The failure text without the "name: " that service_fail put before it: the reader knows which transport it is. */
+static void keep_reason(struct ist_transport *t, enum ist_transport_state state)
+{
+    const char *text = ist_fail_text();
+    size_t prefix = strlen(t->name);
+    if (strncmp(text, t->name, prefix) == 0 && strncmp(text + prefix, ": ", 2) == 0) text += prefix + 2;
+    snprintf(t->why, sizeof t->why, "%s", text);
+    t->state = state;
+}
+
+static void probe(struct ist_transport *t)
+{
+    make_services(t, -1, 0);
+    if (t->ops.probe(&t->services) == ISTHMUS_OK)
+        t->state = IST_TRANSPORT_UNNEEDED; /* until ist_registry_open says otherwise */
+    else
+        keep_reason(t, IST_TRANSPORT_UNFIT);
+}
+
+isthmus_status ist_registry_load(const struct ist_config *config)
+{
+    memset(&ist_registry, 0, sizeof ist_registry);
+    isthmus_status status = ist_host_id_read(&ist_registry.host);
+    if (status != ISTHMUS_OK) return status;
+    ist_plugins_load(config);
+    status = ist_select_transports(config->transports);
+    if (status != ISTHMUS_OK) return status;
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        if (ist_registry.list[i].state == IST_TRANSPORT_UNNEEDED) probe(&ist_registry.list[i]);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status open_one(struct ist_transport *t, int pe, int n_pes)
+{
+    make_services(t, pe, n_pes);
+    isthmus_status status = t->ops.open(&t->services, &t->handle);
+    if (status != ISTHMUS_OK) return status;
+    t->traits.struct_size = sizeof t->traits;
+    status = t->ops.describe(t->handle, &t->traits);
+    if (status != ISTHMUS_OK) {
+        t->ops.close(t->handle);
+        t->handle = NULL;
+        return status;
+    }
+    t->state = IST_TRANSPORT_OPEN;
+    t->why[0] = '\0';
+    ist_debug("transport %s %s: open", t->name, t->ops.version);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        struct ist_transport *t = &ist_registry.list[i];
+        bool named = t->rank != UINT32_MAX;
+        if (t->state != IST_TRANSPORT_UNNEEDED) {
+            if (named)
+                return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be used: %s",
+                                t->name, t->why);
+            continue;
+        }
+        if (!named && (t->ops.scopes & scopes) == 0) {
+            snprintf(t->why, sizeof t->why, "no PE of this job lies where it is needed");
+            continue;
+        }
+        if (open_one(t, pe, n_pes) == ISTHMUS_OK) continue;
+        keep_reason(t, IST_TRANSPORT_UNFIT);
+        if (named)
+            return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be opened: %s", t->name,
+                            t->why);
+        ist_info("transport %s: not opened: %s", t->name, t->why);
+    }
+    return ISTHMUS_OK;
+}
+
+void ist_registry_close(void)
+{
+    for (uint32_t i = ist_registry.n; i-- > 0;) {
+        struct ist_transport *t = &ist_registry.list[i];
+        if (t->handle != NULL) t->ops.close(t->handle);
+        if (t->library != NULL) dlclose(t->library);
+        free(t->file);
+    }
+    memset(&ist_registry, 0, sizeof ist_registry);
+}
+
+struct ist_transport *ist_registry_find(const char *name)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        if (strcmp(ist_registry.list[i].name, name) == 0) return &ist_registry.list[i];
+    return NULL;
+}
+
+const char *ist_transport_state_name(enum ist_transport_state state)
+{
+    switch (state) {
+    case IST_TRANSPORT_REFUSED: return "refused";
+    case IST_TRANSPORT_EXCLUDED: return "excluded";
+    case IST_TRANSPORT_UNFIT: return "cannot run";
+    case IST_TRANSPORT_UNNEEDED: return "not needed";
+    case IST_TRANSPORT_OPEN: return "open";
+    }
+    return "?";
+}

@@ -1,0 +1,56 @@
+/* core/transport/registry.h: the transports of this process: found, checked, selected, opened.
+ * Not which of them carries what (choose.h), not the peers (peer.h).
+ * A transport that cannot be used stays in the list with the reason, for messages and isthmus-info. */
+#ifndef IST_TRANSPORT_REGISTRY_H
+#define IST_TRANSPORT_REGISTRY_H
+
+#include "core/base/config.h"
+
+enum { IST_MAX_TRANSPORTS = 16 };
+
+enum ist_transport_state {
+    IST_TRANSPORT_REFUSED,  /* its file cannot be loaded, or is of an ABI that we do not speak */
+    IST_TRANSPORT_EXCLUDED, /* ISTHMUS_TRANSPORTS leaves it out */
+    IST_TRANSPORT_UNFIT,    /* its probe said that it cannot run here */
+    IST_TRANSPORT_UNNEEDED, /* usable, and no peer of this job needs it: not opened */
+    IST_TRANSPORT_OPEN
+};
+
+struct ist_transport {
+    struct isthmus_transport ops; /* complete: no slot is NULL except where transport.h says so */
+    struct isthmus_services services;
+    struct isthmus_traits traits;
+    isthmus_tr *handle;
+    char name[16];
+    char *file;    /* path of the plugin */
+    void *library; /* of dlopen */
+    enum ist_transport_state state;
+    char why[400]; /* why it is not open; empty when it is */
+    uint32_t rank; /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
+};
+
+struct ist_registry {
+    struct ist_transport list[IST_MAX_TRANSPORTS];
+    uint32_t n;
+    struct isthmus_host_id host;
+    char searched[1024]; /* the folders that were searched, for messages */
+};
+
+extern struct ist_registry ist_registry;
+
+/* Find, load, check and probe all plugins, in the folders of ISTHMUS_PLUGIN_PATH and in the one beside the library.
+ * A plugin that is refused stays in the list with the reason; a transport that ISTHMUS_TRANSPORTS names and that cannot be used is
+ * an error. */
+isthmus_status ist_registry_load(const struct ist_config *config);
+
+/* Open what a job needs whose peers lie in `scopes` (ISTHMUS_SCOPE_ bits), and what the user named. */
+isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes);
+
+void ist_registry_close(void); /* close what is open, then unload; takes a registry in any state */
+
+struct ist_transport *ist_registry_find(const char *name); /* NULL: unknown */
+
+/* For isthmus-info: "found", "refused" ... */
+const char *ist_transport_state_name(enum ist_transport_state state);
+
+#endif

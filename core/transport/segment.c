@@ -1,0 +1,209 @@
+/* core/transport/segment.c: see segment.h. */
+#include "core/transport/segment.h"
+
+#include "core/base/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ist_segments ist_segments;
+
+static bool takes_kind(const struct ist_transport *t, uint32_t kind)
+{
+    return t->state == IST_TRANSPORT_OPEN && (t->traits.kinds_expose >> kind & 1) != 0;
+}
+
+static bool is_sparse(const struct ist_transport *t) { return (t->traits.traits & ISTHMUS_TRAIT_SPARSE) != 0; }
+
+/* ---- extents ---- */
+
+static void withdraw_extent(struct ist_extent *extent)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        if (extent->exposed[i].key_bytes > 0) ist_registry.list[i].ops.unregister_local(extent->exposed[i].lmem);
+    free(extent);
+}
+
+static isthmus_status expose_through(struct ist_transport *t, const struct isthmus_mem *mem, struct ist_exposure *out)
+{
+    size_t key_bytes = IST_KEY_ROOM;
+    isthmus_status status = t->ops.expose(t->handle, mem, out->key, &key_bytes, &out->lmem);
+    if (status == ISTHMUS_OK) out->key_bytes = (uint32_t)key_bytes;
+    return status;
+}
+
+/* The range as a sparse transport and as any other gets it; sparse ones had all with the first extent. */
+static isthmus_status expose_extent(const struct ist_segment *segment, struct ist_extent *extent)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        struct ist_transport *t = &ist_registry.list[i];
+        if (!takes_kind(t, segment->mem.kind) || (is_sparse(t) && extent->offset_bytes > 0)) continue;
+        struct isthmus_mem mem = segment->mem;
+        if (!is_sparse(t)) {
+            mem.addr = (char *)mem.addr + extent->offset_bytes;
+            mem.fd_offset_bytes += extent->offset_bytes;
+            mem.length_bytes = extent->length_bytes;
+        }
+        isthmus_status status = expose_through(t, &mem, &extent->exposed[i]);
+        if (status != ISTHMUS_OK) return status;
+    }
+    return ISTHMUS_OK;
+}
+
+static isthmus_status add_extent(struct ist_segment *segment, uint64_t offset_bytes, uint64_t length_bytes)
+{
+    if (segment->n_extents == IST_MAX_EXTENTS)
+        return ist_fail(ISTHMUS_ERR_LIMIT, "%s cannot grow in more than %d steps", segment->name, IST_MAX_EXTENTS);
+    struct ist_extent *extent = calloc(1, sizeof *extent);
+    if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of %s", segment->name);
+    extent->offset_bytes = offset_bytes;
+    extent->length_bytes = length_bytes;
+    isthmus_status status = expose_extent(segment, extent);
+    if (status != ISTHMUS_OK) {
+        withdraw_extent(extent);
+        return status;
+    }
+    segment->extents[segment->n_extents++] = extent;
+    return ISTHMUS_OK;
+}
+
+/* ---- segments ---- */
+
+isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes)
+{
+    struct ist_segment *segment = &ist_segments.list[id];
+    memset(segment, 0, sizeof *segment);
+    segment->name = name;
+    segment->mem = *mem;
+    if (id >= ist_segments.n) ist_segments.n = id + 1;
+    return mem->length_bytes > 0 ? add_extent(segment, 0, first_bytes) : ISTHMUS_OK;
+}
+
+bool ist_segments_have_extents(void)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        if (takes_kind(&ist_registry.list[i], ISTHMUS_MEM_HOST) && !is_sparse(&ist_registry.list[i])) return true;
+    return false;
+}
+
+void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t extent)
+{
+    snprintf(out, room, "%s.%u.%u", card_key, id, extent);
+}
+
+/* Names and keys of what has been exposed; an extent travels as a card with one segment, whose base is its offset. */
+static void keys_to_card(struct ist_card *card, uint32_t slot, const struct ist_segment *segment, uint32_t extent)
+{
+    card->segments[slot].kind = segment->mem.kind;
+    uint32_t column = 0;
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        if (t->state != IST_TRANSPORT_OPEN) continue;
+        memcpy(card->transports[column].name, t->name, sizeof t->name);
+        card->transports[column].is_sparse = is_sparse(t);
+        if (extent < segment->n_extents) {
+            const struct ist_exposure *exposure = &segment->extents[extent]->exposed[i];
+            card->segments[slot].keys[column] = (struct ist_blob){exposure->key, exposure->key_bytes};
+        }
+        column++;
+    }
+    card->n_transports = column;
+}
+
+static isthmus_status publish_extent(ist_boot *boot, const char *card_key, uint32_t id, uint32_t number)
+{
+    const struct ist_segment *segment = &ist_segments.list[id];
+    struct ist_card card = {.pe = boot->pe, .n_segments = 1};
+    char key[96];
+    void *bytes;
+    size_t n_bytes;
+    keys_to_card(&card, 0, segment, number);
+    card.segments[0].id = id;
+    card.segments[0].base = segment->extents[number]->offset_bytes;
+    card.segments[0].length_bytes = card.segments[0].first_bytes = segment->extents[number]->length_bytes;
+    isthmus_status status = ist_card_write(&card, &bytes, &n_bytes);
+    if (status != ISTHMUS_OK) return status;
+    ist_extent_key(key, sizeof key, card_key, id, number);
+    status = boot->ops->put(boot, key, bytes, n_bytes);
+    free(bytes);
+    return status;
+}
+
+isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes)
+{
+    struct ist_segment *segment = &ist_segments.list[id];
+    const struct ist_extent *last = segment->extents[segment->n_extents - 1];
+    uint64_t from_bytes = last->offset_bytes + last->length_bytes;
+    isthmus_status status = add_extent(segment, from_bytes, to_bytes - from_bytes);
+    if (status != ISTHMUS_OK) return status;
+    ist_debug("%s: extent %u, %" PRIu64 " bytes at %" PRIu64, segment->name, segment->n_extents - 1,
+              to_bytes - from_bytes, from_bytes);
+    status = publish_extent(boot, card_key, id, segment->n_extents - 1);
+    if (status != ISTHMUS_OK) withdraw_extent(segment->extents[--segment->n_extents]);
+    return status;
+}
+
+void ist_segment_shrink(uint32_t id)
+{
+    struct ist_segment *segment = &ist_segments.list[id];
+    withdraw_extent(segment->extents[--segment->n_extents]);
+}
+
+void ist_segments_withdraw(void)
+{
+    for (uint32_t s = ist_segments.n; s-- > 0;)
+        for (uint32_t e = ist_segments.list[s].n_extents; e-- > 0;) withdraw_extent(ist_segments.list[s].extents[e]);
+    memset(&ist_segments, 0, sizeof ist_segments);
+}
+
+/* ---- the card ---- */
+
+size_t ist_card_room(void)
+{
+    size_t room = 0;
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        if (ist_registry.list[i].state == IST_TRANSPORT_OPEN) room += ist_registry.list[i].traits.card_max_bytes;
+    return room;
+}
+
+static isthmus_status transports_to_card(struct ist_card *card, uint8_t *room, size_t room_bytes)
+{
+    uint32_t column = 0;
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        struct ist_transport *t = &ist_registry.list[i];
+        if (t->state != IST_TRANSPORT_OPEN) continue;
+        size_t length = room_bytes;
+        isthmus_status status = t->ops.card(t->handle, room, &length);
+        if (status != ISTHMUS_OK) return status;
+        card->transports[column++].card = (struct ist_blob){.bytes = room, .length_bytes = (uint32_t)length};
+        room += length;
+        room_bytes -= length;
+    }
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t room_bytes)
+{
+    card->n_segments = ist_segments.n;
+    for (uint32_t s = 0; s < ist_segments.n; s++) {
+        const struct ist_segment *segment = &ist_segments.list[s];
+        keys_to_card(card, s, segment, 0);
+        card->segments[s].id = s;
+        card->segments[s].base = (uint64_t)(uintptr_t)segment->mem.addr;
+        card->segments[s].length_bytes = segment->mem.length_bytes;
+        card->segments[s].first_bytes = segment->n_extents > 0 ? segment->extents[0]->length_bytes : 0;
+    }
+    return transports_to_card(card, room, room_bytes);
+}
+
+int ist_segment_of(const void *addr, size_t length_bytes)
+{
+    for (uint32_t s = 0; s < ist_segments.n; s++) {
+        const struct isthmus_mem *mem = &ist_segments.list[s].mem;
+        uintptr_t offset = (uintptr_t)addr - (uintptr_t)mem->addr;
+        if (offset < mem->length_bytes && length_bytes <= mem->length_bytes - offset) return (int)s;
+    }
+    return -1;
+}

@@ -1,0 +1,74 @@
+/* core/transport/segment.h: the ranges of this PE's memory that are symmetric, as transports see them.
+ * Not how the memory was made (core/heap), not where the peers' counterparts lie (peer.h).
+ * Segment ids mean the same on every PE: 0 is the heap, 1 the executable's static data, then the named shared objects.
+ *
+ * A transport that takes memory without pages (ISTHMUS_TRAIT_SPARSE) gets a segment once and whole. One that has to
+ * register memory gets it in extents: the first at start, others as the segment grows. Their keys are published under names
+ * of their own, and peers fetch them on first use. */
+#ifndef IST_TRANSPORT_SEGMENT_H
+#define IST_TRANSPORT_SEGMENT_H
+
+#include "core/boot/boot.h"
+#include "core/boot/card.h"
+#include "core/transport/registry.h"
+
+#include <stdbool.h>
+
+enum {
+    IST_SEGMENT_HEAP = 0,
+    IST_SEGMENT_STATIC = 1,
+    IST_MAX_SEGMENTS = IST_CARD_MAX_SEGMENTS,
+    IST_MAX_EXTENTS = 48, /* each doubles the segment */
+    IST_KEY_ROOM = 256
+};
+
+/* An extent as one transport has it: its registration, and the key that peers need. */
+struct ist_exposure {
+    isthmus_lmem *lmem;
+    uint32_t key_bytes; /* 0: not exposed through this transport */
+    uint8_t key[IST_KEY_ROOM];
+};
+
+struct ist_extent {
+    uint64_t offset_bytes, length_bytes; /* in the segment; the first one counts as the whole for sparse transports */
+    struct ist_exposure exposed[IST_MAX_TRANSPORTS];
+};
+
+struct ist_segment {
+    const char *name; /* for messages: "the symmetric heap" */
+    struct isthmus_mem mem;
+    uint32_t n_extents;
+    struct ist_extent *extents[IST_MAX_EXTENTS];
+};
+
+extern struct ist_segments {
+    struct ist_segment list[IST_MAX_SEGMENTS]; /* by id; mem.length_bytes 0: this PE has no such segment */
+    uint32_t n;
+} ist_segments;
+
+/* Make `mem` segment `id`, through every open transport that takes its kind; its first extent is first_bytes long. `name`
+ * is borrowed. */
+isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes);
+
+/* Is there an open transport that needs extents? The same on all PEs. */
+bool ist_segments_have_extents(void);
+
+/* Expose what lies between the last extent and to_bytes as one more, and publish its keys. On failure nothing changed. */
+isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes);
+
+void ist_segment_shrink(uint32_t id); /* take the last extent back: another PE could not grow */
+
+/* The name under which a PE publishes an extent. */
+void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t extent);
+
+void ist_segments_withdraw(void); /* all of them; takes any state */
+
+/* Put what peers need to know into a card: transports' cards, segments and their keys. The blobs point into ist_segments
+ * and into `room`, which holds at least ist_card_room() bytes. */
+isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t room_bytes);
+size_t ist_card_room(void);
+
+/* The segment that holds all of [addr, addr + length_bytes); -1: none does. */
+int ist_segment_of(const void *addr, size_t length_bytes);
+
+#endif

@@ -1,0 +1,384 @@
+/* isthmus/transport.h: the plugin ABI, version 1. All that a transport plugin needs to know of Isthmus.
+ * Not the application interface: programs include shmem.h, nvshmem.h or ishmem.h.
+ * Read on in docs/writing-a-transport.md; the smallest complete plugin is plugins/loopback.
+ *
+ * A plugin is a shared object that exports exactly one symbol, `isthmus_transport_v1`: a constant table of
+ * functions. The core loads it, checks it, asks it which peers it can reach, and sends it the remote accesses
+ * for which it is the best choice. It links against nothing of ours.
+ *
+ * Rules that hold for every slot
+ *   Versions   The major version is part of the symbol's name. Everything else grows at the end: who reads a
+ *              struct that the other side made looks at `struct_size` first. Slots are never reordered, reused
+ *              or given another meaning. Unknown enum values mean "not supported".
+ *   Absent     A slot that is NULL, or lies beyond struct_size, is absent. The core then uses the emulation
+ *              named at the slot. Slots marked REQUIRED must be there or the plugin is refused.
+ *   Errors     0, or a negative ISTHMUS_ERR_ code whose text was given to services->fail(). A plugin never
+ *              prints, exits, aborts, installs signal handlers or changes the environment.
+ *   Ownership  Buffers of the caller (cards, keys, texts) are borrowed for the call. Objects handed out belong
+ *              to the plugin until the matching close. File descriptors are borrowed: duplicate what you keep.
+ *              An out-parameter is written only on success.
+ *   Threads    Cold slots (life, peers, memory, channels): any thread, one at a time per transport, may block.
+ *              Data and order slots: one caller per channel at a time, unless the channel was opened with
+ *              ISTHMUS_THREAD_SHARED; different channels run at once. progress() may run beside all of them.
+ *   Callbacks  None into the core, except the services.
+ */
+#ifndef ISTHMUS_TRANSPORT_H
+#define ISTHMUS_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define ISTHMUS_ABI_MAJOR 1
+#define ISTHMUS_ABI_MINOR 0
+
+/* ---------------------------------------------------------------------------------------------- status -- */
+
+typedef int32_t isthmus_status; /* 0, or one of these; grouped by what the caller can do about it */
+
+enum {
+    ISTHMUS_OK = 0,
+    ISTHMUS_ERR_AGAIN = -1,       /* nothing was started; call progress and try again. Never logged */
+    ISTHMUS_ERR_UNSUPPORTED = -2, /* this transport or machine cannot do it, and never will */
+    ISTHMUS_ERR_INVALID = -3,     /* the caller broke the contract; nothing was done */
+    ISTHMUS_ERR_NO_MEMORY = -4,   /* memory, address space or descriptors ran out; release some, try again */
+    ISTHMUS_ERR_NO_DEVICE = -5,   /* the hardware or its driver is not here */
+    ISTHMUS_ERR_PERMISSION = -6,  /* the system, or the peer, refuses us */
+    ISTHMUS_ERR_UNREACHABLE = -7, /* there is no path to that peer */
+    ISTHMUS_ERR_PEER_LOST = -8,   /* the peer was there and is gone; the job cannot go on */
+    ISTHMUS_ERR_IO = -9,          /* the fabric or the system failed in a way not named above */
+    ISTHMUS_ERR_LIMIT = -10,      /* a given buffer is too small; the size needed has been written */
+    ISTHMUS_ERR_VERSION = -11     /* the other side is of a version that we cannot read */
+};
+
+/* ------------------------------------------------------------------------------------- words and numbers -- */
+
+/* kinds of memory; bitmaps of kinds are 1u << kind. New kinds are added at the end */
+enum { ISTHMUS_MEM_HOST = 0, ISTHMUS_MEM_CUDA = 1, ISTHMUS_MEM_ZE = 2, ISTHMUS_MEM_HIP = 3 };
+
+/* domain: the agent that executes atomics on a location. Two agents do not exclude one another */
+enum {
+    ISTHMUS_DOMAIN_NONE = 0, /* this transport executes no atomics at that peer */
+    ISTHMUS_DOMAIN_CPU = 1,  /* processor instructions on coherent host memory */
+    ISTHMUS_DOMAIN_NIC = 2,  /* the target's network adapter */
+    ISTHMUS_DOMAIN_GPU = 3   /* the target's GPU */
+};
+
+/* visibility: who sees an update once remote_commit has returned */
+enum {
+    ISTHMUS_VISIBLE_OWNER = 0,   /* the PE that owns the memory, after it synchronised with the initiator */
+    ISTHMUS_VISIBLE_EVERYONE = 1 /* every PE */
+};
+
+/* capabilities: what is guaranteed towards one peer */
+enum {
+    ISTHMUS_CAP_ALIAS = 1 << 0,    /* attach() hands out an alias: plain loads and stores reach the peer's memory */
+    ISTHMUS_CAP_ORDERED = 1 << 1,  /* puts to one peer arrive in the order of the calls: fence is free */
+    ISTHMUS_CAP_NO_TARGET = 1 << 2 /* operations complete although the target makes no call and no progress */
+};
+
+/* scopes: which peers a transport may be of use for. A job that needs none of them leaves it unopened */
+enum {
+    ISTHMUS_SCOPE_SELF = 1 << 0,
+    ISTHMUS_SCOPE_HOST = 1 << 1,   /* other PEs on this host */
+    ISTHMUS_SCOPE_NETWORK = 1 << 2 /* PEs on other hosts */
+};
+
+/* traits: what is true of the transport as a whole */
+enum {
+    ISTHMUS_TRAIT_SPARSE = 1 << 0 /* expose() costs nothing per byte and takes memory that has no pages yet: the
+                                     core exposes a segment once, at its full reserved size */
+};
+
+/* how a channel will be called */
+enum {
+    ISTHMUS_THREAD_ONE = 0,   /* one caller at a time */
+    ISTHMUS_THREAD_SHARED = 1 /* any number of callers at a time */
+};
+
+/* ctx_options of channel_open */
+enum {
+    ISTHMUS_CHANNEL_NOSTORE = 1 << 0 /* order slots need not order plain stores through an alias */
+};
+
+/* atomic operations */
+enum {
+    ISTHMUS_AMO_FETCH = 0,
+    ISTHMUS_AMO_SET = 1,
+    ISTHMUS_AMO_SWAP = 2,
+    ISTHMUS_AMO_COMPARE_SWAP = 3,
+    ISTHMUS_AMO_ADD = 4,
+    ISTHMUS_AMO_AND = 5,
+    ISTHMUS_AMO_OR = 6,
+    ISTHMUS_AMO_XOR = 7,
+    ISTHMUS_AMO_COUNT = 8
+};
+
+/* operand types of atomics. Signed and unsigned integers, pointers and floating point of one width are one
+ * type here: every operation that exists for them is the same on their bits */
+enum { ISTHMUS_BITS8 = 0, ISTHMUS_BITS16 = 1, ISTHMUS_BITS32 = 2, ISTHMUS_BITS64 = 3, ISTHMUS_BITS_COUNT = 4 };
+
+/* flags of amo_entry */
+enum {
+    ISTHMUS_AMO_FETCHING = 1 << 0, /* the old value is wanted in *fetched */
+    ISTHMUS_AMO_NBI = 1 << 1       /* may return before the operation is complete; *fetched is valid, and the
+                                      operation complete at the source, after local_complete */
+};
+
+/* log levels */
+enum {
+    ISTHMUS_LOG_ERROR = 0,
+    ISTHMUS_LOG_WARN = 1,
+    ISTHMUS_LOG_INFO = 2,
+    ISTHMUS_LOG_DEBUG = 3,
+    ISTHMUS_LOG_TRACE = 4
+};
+
+/* ------------------------------------------------------------------------------------------------ objects -- */
+
+/* The plugin's own objects. The core keeps pointers to them and never looks inside. */
+typedef struct isthmus_tr isthmus_tr;     /* the opened transport */
+typedef struct isthmus_path isthmus_path; /* from this PE to one peer */
+typedef struct isthmus_chan isthmus_chan; /* this transport's part of one context */
+typedef struct isthmus_lmem isthmus_lmem; /* local memory, registered */
+typedef struct isthmus_rmem isthmus_rmem; /* a peer's extent, attached */
+
+/* Which host a PE runs on. Equal bytes: the same kernel and the same network namespace, so that shared memory and
+ * abstract sockets reach from one to the other. Host names are not used: two containers may share one. */
+struct isthmus_host_id {
+    uint8_t bytes[24];
+};
+
+/* What the core knows of a peer when it asks about it; borrowed for the call. */
+struct isthmus_peer {
+    uint32_t struct_size;
+    int32_t pe; /* number in the world team */
+    const struct isthmus_host_id *host;
+    const char *host_name; /* for messages only */
+    const void *card;      /* what the peer's card() wrote */
+    size_t card_bytes;
+};
+
+/* A range of memory of one kind. */
+struct isthmus_mem {
+    uint32_t struct_size;
+    uint32_t kind;  /* ISTHMUS_MEM_ */
+    int32_t device; /* ordinal of the device, -1 for host memory */
+    int32_t fd;     /* descriptor that maps the memory (memfd, dma-buf), borrowed; -1: there is none */
+    void *addr;     /* in this PE */
+    uint64_t length_bytes;
+    uint64_t fd_offset_bytes; /* where addr lies in what fd describes */
+};
+
+/* Core to plugin, at probe and open. Valid until close() has returned; every function from any thread. */
+struct isthmus_services {
+    uint32_t struct_size, abi_minor;
+    void *core; /* first argument of every call below */
+
+    /* One line, lower case, no full stop, no newline. Below the user's level it costs a comparison. */
+    void (*log)(void *core, uint32_t level, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+    /* Keep the text of a failure for whoever reports it, and return code: `return s->fail(s->core, CODE, ...)`.
+     * The first place that knows the cause calls this, once; everyone above passes the code on. */
+    isthmus_status (*fail)(void *core, isthmus_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+
+    /* Value of the variable ISTHMUS_<NAME OF THE TRANSPORT>_<KEY>, or NULL when it is not set. Borrowed until close. */
+    const char *(*config)(void *core, const char *key);
+
+    int32_t my_pe, n_pes;
+    const struct isthmus_host_id *host; /* this PE's host */
+};
+
+/* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */
+struct isthmus_traits {
+    uint32_t struct_size;
+    uint32_t kinds_alloc;     /* mem_alloc can make it */
+    uint32_t kinds_expose;    /* expose takes it */
+    uint32_t kinds_attach;    /* attach takes a peer's */
+    uint32_t kinds_local;     /* the local operand of data slots may lie in it */
+    uint32_t card_max_bytes;  /* card() never writes more */
+    uint32_t key_max_bytes;   /* expose() never writes more; at most 256 */
+    uint32_t shared_channels; /* 1: channel_open takes ISTHMUS_THREAD_SHARED; 0: the core puts a lock around */
+    uint64_t traits;          /* ISTHMUS_TRAIT_ */
+};
+
+/* Plugin to core: what this transport offers towards one peer. */
+struct isthmus_reach {
+    uint32_t struct_size;
+    uint32_t latency_ns;            /* of an 8-byte put, as a guess that orders the transports */
+    uint64_t bandwidth_bytes_per_s; /* of a large put, likewise */
+    uint64_t caps;                  /* ISTHMUS_CAP_ */
+    uint32_t atomics_domain;        /* ISTHMUS_DOMAIN_ in which amo_entry's functions execute at that peer */
+    uint32_t visibility;            /* ISTHMUS_VISIBLE_ */
+};
+
+/* ------------------------------------------------------------------------------------------------ data ---- */
+
+/* One atomic operation on a peer's memory.
+ * remote_offset_bytes  from the start of the extent, naturally aligned
+ * operand, compare     in the low bits; compare only for COMPARE_SWAP
+ * fetched              where the old value goes, as wide as the type; NULL unless asked with FETCHING
+ * Without NBI the call returns when *fetched is valid, and for operations that fetch nothing when the source side
+ * is done; the update itself may be later, until remote_commit. */
+typedef isthmus_status (*isthmus_amo_fn)(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                         uint64_t remote_offset_bytes, uint64_t operand, uint64_t compare,
+                                         void *fetched);
+
+/* Hot. Filled by channel_open; the core completes it and keeps a copy by value.
+ * Common to put and get: `length_bytes` is at least 1, the range lies inside the attached extent, `*_mem` is the
+ * registration that holds the local buffer or NULL when that buffer is plain host memory nobody registered.
+ * Errors: AGAIN (only the nbi forms), PEER_LOST, IO. */
+struct isthmus_data_ops {
+    uint32_t struct_size, reserved;
+
+    /* Returns when `source` may be reused. REQUIRED. */
+    isthmus_status (*put)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                          const void *source, const isthmus_lmem *source_mem, size_t length_bytes);
+
+    /* Never blocks; `source` is borrowed until local_complete. AGAIN: nothing was started. Absent: put. */
+    isthmus_status (*put_nbi)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                              const void *source, const isthmus_lmem *source_mem, size_t length_bytes);
+
+    /* Returns when `dest` holds the data. REQUIRED. */
+    isthmus_status (*get)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                          void *dest, const isthmus_lmem *dest_mem, size_t length_bytes);
+
+    /* Never blocks; `dest` holds the data after local_complete. Absent: get. */
+    isthmus_status (*get_nbi)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                              void *dest, const isthmus_lmem *dest_mem, size_t length_bytes);
+
+    /* The function for one (ISTHMUS_AMO_, ISTHMUS_BITS, flags), or NULL: not here. Asked once, at set-up; the core
+     * keeps the answer. A transport executes in one domain only (struct isthmus_reach): an atomic set is not a plain
+     * write, a fetch not a plain read. Missing functions are served by the target's CPU where the domain is CPU.
+     * Absent: this transport carries no atomics. */
+    isthmus_amo_fn (*amo_entry)(isthmus_chan *, uint32_t op, uint32_t bits, uint32_t flags);
+
+    /* Order. `path` NULL: all paths of the channel. They may block and make progress inside.
+     * fence           what was issued before to a PE arrives there before what is issued after. REQUIRED when both
+     *                 of the others are there; absent: the one of them that is there, or nothing
+     * local_complete  all earlier operations are complete at the source: buffers reusable, fetched values there. No
+     *                 network round trip beyond what those need. Absent: every operation was complete on return
+     * remote_commit   all that is locally complete is visible, as struct isthmus_reach says. Absent: it always is */
+    isthmus_status (*fence)(isthmus_chan *, isthmus_path *path);
+    isthmus_status (*local_complete)(isthmus_chan *, isthmus_path *path);
+    isthmus_status (*remote_commit)(isthmus_chan *, isthmus_path *path);
+};
+
+/* --------------------------------------------------------------------------------------- the transport ---- */
+
+/* The one exported object. Constant; may be read by several processes and threads. */
+struct isthmus_transport {
+    uint32_t struct_size; /* sizeof(struct isthmus_transport) where the plugin was compiled */
+    uint32_t abi_minor;   /* ISTHMUS_ABI_MINOR there; for messages only */
+    const char *name;     /* lower case letters and digits, as in ISTHMUS_TRANSPORTS; at most 15 characters */
+    const char *version;  /* of the plugin, for messages */
+    uint64_t scopes;      /* ISTHMUS_SCOPE_: for which peers it is worth opening */
+
+    /* -- life -- */
+
+    /* May I run on this machine? Quick, without side effects: no device opened, no thread, no connection. Not OK:
+     * fail() has said why in one sentence ("no CUDA driver: libcuda.so.1: cannot open shared object file").
+     * Absent: always. */
+    isthmus_status (*probe)(const struct isthmus_services *services);
+
+    /* Make ready for card(). `services` stays valid until close. After an error close is not called. REQUIRED. */
+    isthmus_status (*open)(const struct isthmus_services *services, isthmus_tr **out);
+
+    /* All paths, channels and memory are closed before. Cannot fail; waits for no peer. REQUIRED. */
+    void (*close)(isthmus_tr *);
+
+    /* What can you do? Called once, right after open. REQUIRED. */
+    isthmus_status (*describe)(isthmus_tr *, struct isthmus_traits *out);
+
+    /* -- peers -- */
+
+    /* Write what a peer needs to reach this PE. In: *length_bytes is the room; out: what was written. Position
+     * independent bytes; peers may be of another build. LIMIT: too small, *length_bytes says how much it takes.
+     * Absent: an empty card. */
+    isthmus_status (*card)(isthmus_tr *, void *buf, size_t *length_bytes);
+
+    /* Can I reach this peer, and how well? No communication, no allocation; the same answer on every call, and
+     * symmetrical: both PEs must come to the same conclusion about each other. UNREACHABLE: fail() has said why.
+     * The own PE is asked about too. REQUIRED. */
+    isthmus_status (*reach)(isthmus_tr *, const struct isthmus_peer *peer, struct isthmus_reach *out);
+
+    /* Open the path to a peer: on first use, never at start-up. May block for the peer's progress thread, not for its
+     * calls. PEER_LOST, UNREACHABLE, NO_MEMORY. REQUIRED. */
+    isthmus_status (*path_open)(isthmus_tr *, const struct isthmus_peer *peer, isthmus_path **out);
+
+    /* Takes NULL. Everything attached through it is detached before. The peer may be gone. REQUIRED. */
+    void (*path_close)(isthmus_path *);
+
+    /* -- memory -- */
+
+    /* Make memory of a kind that describe() named in kinds_alloc, for the symmetric heap. `out->struct_size` is set by
+     * the caller. mem_free gets the same struct back. Absent: kinds_alloc must be 0. */
+    isthmus_status (*mem_alloc)(isthmus_tr *, uint32_t kind, int32_t device, uint64_t length_bytes,
+                                struct isthmus_mem *out);
+    void (*mem_free)(isthmus_tr *, const struct isthmus_mem *);
+
+    /* Make an extent of this PE's symmetric memory reachable. Writes the key that peers need to attach it (in:
+     * *key_bytes is the room; out: what was written) and hands out the registration, which also serves as local
+     * operand; the core gives it to unregister_local at the end. May be called while other PEs already attach.
+     * UNSUPPORTED for a kind that is not in kinds_expose: a kind one does not know is never taken for host memory.
+     * REQUIRED. */
+    isthmus_status (*expose)(isthmus_tr *, const struct isthmus_mem *, void *key, size_t *key_bytes,
+                             isthmus_lmem **out);
+
+    /* Attach a peer's extent. `alias`: address for loads and stores by this PE, NULL if the memory cannot be mapped
+     * (no error). May block for the peer's progress thread, not for its calls. VERSION: the key comes from a build
+     * we cannot read; NO_MEMORY: no address space or descriptors. On an error neither out-parameter is touched.
+     * REQUIRED. */
+    isthmus_status (*attach)(isthmus_path *, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
+    void (*detach)(isthmus_rmem *); /* takes NULL. REQUIRED */
+
+    /* Register memory that is only ever a local operand. Absent: needs none. */
+    isthmus_status (*register_local)(isthmus_tr *, const struct isthmus_mem *, isthmus_lmem **out);
+    void (*unregister_local)(isthmus_lmem *); /* takes NULL */
+
+    /* -- channels -- */
+
+    /* Open this transport's part of a context and fill `ops`, whose struct_size says how much room there is: write no
+     * field beyond it. thread_mode: ISTHMUS_THREAD_, ctx_options: ISTHMUS_CHANNEL_. REQUIRED. */
+    isthmus_status (*channel_open)(isthmus_tr *, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                   struct isthmus_data_ops *ops);
+
+    /* Takes NULL. The core has called local_complete and remote_commit before. REQUIRED. */
+    void (*channel_close)(isthmus_chan *);
+
+    /* -- progress -- */
+
+    /* Do what a CPU has to do for operations under way, those that target this PE too. Never blocks. Returns how many
+     * events were handled, or a negative code. Absent: nothing to do. */
+    int32_t (*progress)(isthmus_tr *);
+
+    /* Hand out the descriptor on which the core's progress thread may sleep: it polls readable when progress() has work.
+     * Called before every sleep, after progress(). AGAIN: there is work now, call progress first. The descriptor stays the
+     * plugin's; -1: nothing ever happens here without a call, and it is not asked again. Absent: -1. */
+    isthmus_status (*arm)(isthmus_tr *, int32_t *event_fd);
+
+    /* -- more -- */
+
+    /* Counters for isthmus-info: *n values, named by *names (both borrowed until close). In: *n is the room in values.
+     * Absent: none. */
+    isthmus_status (*counters)(isthmus_tr *, uint64_t *values, const char *const **names, size_t *n);
+
+    /* Optional groups of slots, by name and version ("strided.1", "stream.1"): a pointer to a constant struct that
+     * begins with its size; NULL: not here. Absent: none. */
+    const void *(*extension)(isthmus_tr *, const char *name);
+};
+
+#ifndef ISTHMUS_PLUGIN_EXPORT
+#define ISTHMUS_PLUGIN_EXPORT __attribute__((visibility("default")))
+#endif
+
+/* What a plugin defines. */
+extern ISTHMUS_PLUGIN_EXPORT const struct isthmus_transport isthmus_transport_v1;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

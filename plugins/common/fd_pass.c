@@ -1,0 +1,291 @@
+/* plugins/common/fd_pass.c: see fd_pass.h.
+ * The conversation: the client sends one packet with the ticket, the server answers with one packet that carries the
+ * descriptors, both close. Sequenced packets keep each message whole. */
+#include "plugins/common/fd_pass.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { MAGIC = 0x49734664, VERSION = 1, BACKLOG = 4096, EVENTS_AT_ONCE = 32 };
+
+struct request {
+    uint32_t magic, version;
+    uint8_t ticket[16];
+};
+
+struct reply {
+    uint32_t magic, version, n, ids[FD_PASS_MAX_OFFERS];
+};
+
+struct fd_pass_server {
+    const struct isthmus_services *services;
+    struct fd_pass_address address;
+    int listener, events;
+    pthread_mutex_t lock; /* of the offers; serving and offering are different threads */
+    uint32_t next_id, n;
+    uint32_t ids[FD_PASS_MAX_OFFERS];
+    int fds[FD_PASS_MAX_OFFERS];
+};
+
+static socklen_t address_of(const uint8_t name[16], struct sockaddr_un *out)
+{
+    memset(out, 0, sizeof *out);
+    out->sun_family = AF_UNIX;
+    static const char digits[] = "0123456789abcdef", prefix[] = "isthmus-";
+    char *at = out->sun_path + 1; /* a leading zero byte: the abstract namespace */
+    memcpy(at, prefix, sizeof prefix - 1);
+    at += sizeof prefix - 1;
+    for (int i = 0; i < 16; i++) {
+        *at++ = digits[name[i] >> 4];
+        *at++ = digits[name[i] & 15];
+    }
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)(at - out->sun_path));
+}
+
+/* ---- server ---- */
+
+static isthmus_status listen_on_random_name(struct fd_pass_server *server)
+{
+    const struct isthmus_services *s = server->services;
+    struct sockaddr_un address;
+    if (getrandom(&server->address, sizeof server->address, 0) != (ssize_t)sizeof server->address)
+        return s->fail(s->core, ISTHMUS_ERR_IO, "getrandom: %s", strerror(errno));
+    socklen_t length = address_of(server->address.name, &address);
+    server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (server->listener < 0)
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "socket for passing descriptors: %s", strerror(errno));
+    if (bind(server->listener, (struct sockaddr *)&address, length) != 0 || listen(server->listener, BACKLOG) != 0)
+        return s->fail(s->core, ISTHMUS_ERR_IO, "socket for passing descriptors: bind, listen: %s", strerror(errno));
+    struct epoll_event event = {.events = EPOLLIN, .data.fd = server->listener};
+    server->events = epoll_create1(EPOLL_CLOEXEC);
+    if (server->events < 0 || epoll_ctl(server->events, EPOLL_CTL_ADD, server->listener, &event) != 0)
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll for passing descriptors: %s", strerror(errno));
+    return ISTHMUS_OK;
+}
+
+isthmus_status fd_pass_server_open(const struct isthmus_services *services, struct fd_pass_server **out)
+{
+    struct fd_pass_server *server = calloc(1, sizeof *server);
+    if (server == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a server");
+    server->services = services;
+    server->listener = server->events = -1;
+    pthread_mutex_init(&server->lock, NULL);
+    isthmus_status status = listen_on_random_name(server);
+    if (status != ISTHMUS_OK) {
+        fd_pass_server_close(server);
+        return status;
+    }
+    *out = server;
+    return ISTHMUS_OK;
+}
+
+void fd_pass_server_close(struct fd_pass_server *server)
+{
+    if (server == NULL) return;
+    if (server->listener >= 0) close(server->listener);
+    if (server->events >= 0) close(server->events); /* connections not yet served go with their clients' time-out */
+    for (uint32_t i = 0; i < server->n; i++) close(server->fds[i]);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
+const struct fd_pass_address *fd_pass_server_address(const struct fd_pass_server *server) { return &server->address; }
+
+int fd_pass_server_event_fd(const struct fd_pass_server *server) { return server->events; }
+
+isthmus_status fd_pass_offer(struct fd_pass_server *server, int fd, uint32_t *id)
+{
+    const struct isthmus_services *s = server->services;
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&server->lock);
+    if (server->n == FD_PASS_MAX_OFFERS) {
+        status = s->fail(s->core, ISTHMUS_ERR_LIMIT, "more than %d descriptors on offer", FD_PASS_MAX_OFFERS);
+    } else {
+        int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (own < 0) {
+            status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "descriptor %d: %s", fd, strerror(errno));
+        } else {
+            server->fds[server->n] = own;
+            server->ids[server->n++] = *id = ++server->next_id;
+        }
+    }
+    pthread_mutex_unlock(&server->lock);
+    return status;
+}
+
+void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id)
+{
+    pthread_mutex_lock(&server->lock);
+    for (uint32_t i = 0; i < server->n; i++) {
+        if (server->ids[i] != id) continue;
+        close(server->fds[i]);
+        server->n--;
+        server->ids[i] = server->ids[server->n];
+        server->fds[i] = server->fds[server->n];
+        break;
+    }
+    pthread_mutex_unlock(&server->lock);
+}
+
+/* Only processes of our own user, as the kernel says, get as far as sending a request. */
+static void accept_clients(struct fd_pass_server *server)
+{
+    const struct isthmus_services *s = server->services;
+    for (;;) {
+        int client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (client < 0) return; /* EAGAIN: that was all */
+        struct ucred who;
+        socklen_t length = sizeof who;
+        struct epoll_event event = {.events = EPOLLIN, .data.fd = client};
+        if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != geteuid()) {
+            s->log(s->core, ISTHMUS_LOG_WARN, "process %d of user %d asked for this PE's memory and was refused",
+                   (int)who.pid, (int)who.uid);
+            close(client);
+        } else if (epoll_ctl(server->events, EPOLL_CTL_ADD, client, &event) != 0) {
+            close(client);
+        }
+    }
+}
+
+static void send_offers(struct fd_pass_server *server, int client)
+{
+    struct reply reply = {.magic = MAGIC, .version = VERSION};
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int) * FD_PASS_MAX_OFFERS)];
+    } control = {.room = {0}};
+    struct iovec part = {&reply, sizeof reply};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+    pthread_mutex_lock(&server->lock);
+    reply.n = server->n;
+    memcpy(reply.ids, server->ids, sizeof reply.ids);
+    if (server->n > 0) {
+        message.msg_control = control.room;
+        message.msg_controllen = CMSG_SPACE(sizeof(int) * server->n);
+        struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int) * server->n);
+        memcpy(CMSG_DATA(header), server->fds, sizeof(int) * server->n);
+    }
+    (void)sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* a client that went away asks nobody again */
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void serve_client(struct fd_pass_server *server, int client)
+{
+    const struct isthmus_services *s = server->services;
+    struct request request;
+    ssize_t got = recv(client, &request, sizeof request, MSG_DONTWAIT);
+    if (got == (ssize_t)sizeof request && request.magic == MAGIC && request.version == VERSION &&
+        memcmp(request.ticket, server->address.ticket, sizeof request.ticket) == 0)
+        send_offers(server, client);
+    else if (got > 0)
+        s->log(s->core, ISTHMUS_LOG_WARN, "a process that does not belong to this job asked for this PE's memory");
+    close(client); /* takes it out of the epoll set too */
+}
+
+int fd_pass_serve(struct fd_pass_server *server)
+{
+    struct epoll_event events[EVENTS_AT_ONCE];
+    int n = epoll_wait(server->events, events, EVENTS_AT_ONCE, 0), served = 0;
+    for (int i = 0; i < n; i++) {
+        if (events[i].data.fd == server->listener) {
+            accept_clients(server);
+        } else {
+            serve_client(server, events[i].data.fd);
+            served++;
+        }
+    }
+    return served;
+}
+
+/* ---- client ---- */
+
+static isthmus_status fail_lost(const struct isthmus_services *s, const struct isthmus_peer *peer, const char *what)
+{
+    isthmus_status status = errno == EAGAIN ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
+    if (errno == EAGAIN)
+        return s->fail(s->core, status, "PE %d on %s does not answer (stopped, or its host is overloaded): %s",
+                       peer->pe, peer->host_name, what);
+    return s->fail(s->core, status, "PE %d on %s has ended: %s: %s", peer->pe, peer->host_name, what, strerror(errno));
+}
+
+static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
+                                     struct fd_pass_bundle *out)
+{
+    struct reply reply;
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int) * FD_PASS_MAX_OFFERS)];
+    } control;
+    struct iovec part = {&reply, sizeof reply};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    if (got < 0) return fail_lost(s, peer, "waiting for descriptors");
+    if (got == 0)
+        return s->fail(s->core, ISTHMUS_ERR_PERMISSION, "PE %d on %s refuses to share its memory (another user or job)",
+                       peer->pe, peer->host_name);
+
+    struct fd_pass_bundle bundle = {.n = 0};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        bundle.n = (uint32_t)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(bundle.fds, CMSG_DATA(header), sizeof(int) * bundle.n);
+    }
+    bool damaged = got != (ssize_t)sizeof reply || reply.magic != MAGIC || reply.version != VERSION ||
+                   reply.n != bundle.n || (message.msg_flags & MSG_CTRUNC) != 0;
+    if (damaged) {
+        fd_pass_bundle_close(&bundle);
+        return s->fail(s->core, (message.msg_flags & MSG_CTRUNC) != 0 ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_VERSION,
+                       "descriptors from PE %d on %s: %s", peer->pe, peer->host_name,
+                       (message.msg_flags & MSG_CTRUNC) != 0 ? "this process has too many files open"
+                                                             : "the answer is not of our version");
+    }
+    memcpy(bundle.ids, reply.ids, sizeof bundle.ids);
+    *out = bundle;
+    return ISTHMUS_OK;
+}
+
+isthmus_status fd_pass_fetch(const struct isthmus_services *services, const struct isthmus_peer *peer,
+                             const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out)
+{
+    const struct isthmus_services *s = services;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    if (fd < 0) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "socket to PE %d: %s", peer->pe, strerror(errno));
+    struct timeval patience = {.tv_sec = timeout_s};
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+
+    struct request request = {.magic = MAGIC, .version = VERSION};
+    memcpy(request.ticket, address->ticket, sizeof request.ticket);
+    struct sockaddr_un to;
+    socklen_t length = address_of(address->name, &to);
+    isthmus_status status;
+    if (connect(fd, (struct sockaddr *)&to, length) != 0)
+        status = fail_lost(s, peer, "connecting to it");
+    else if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
+        status = fail_lost(s, peer, "asking for descriptors");
+    else
+        status = receive_bundle(s, peer, fd, out);
+    close(fd);
+    return status;
+}
+
+void fd_pass_bundle_close(struct fd_pass_bundle *bundle)
+{
+    for (uint32_t i = 0; i < bundle->n; i++) close(bundle->fds[i]);
+    bundle->n = 0;
+}

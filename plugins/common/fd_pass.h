@@ -1,0 +1,45 @@
+/* plugins/common/fd_pass.h: file descriptors from one PE to another on the same host, over a socket.
+ * For transports that map a peer's memory. Not a data path: one short conversation per pair of PEs, on first use.
+ *
+ * Each PE runs a server: a listening socket in the abstract namespace (so that nothing is left in the file system), under
+ * a random name. A client shows the ticket from the server's card; the server answers only to processes of its own user
+ * that know the ticket, and sends every descriptor on offer at once. Serving never blocks and is driven by progress(). */
+#ifndef ISTHMUS_FD_PASS_H
+#define ISTHMUS_FD_PASS_H
+
+#include <isthmus/transport.h>
+
+enum { FD_PASS_MAX_OFFERS = 32 };
+
+/* What a client needs to know; goes into the transport's card. */
+struct fd_pass_address {
+    uint8_t name[16];   /* of the socket */
+    uint8_t ticket[16]; /* secret of the job's members */
+};
+
+struct fd_pass_server;
+
+isthmus_status fd_pass_server_open(const struct isthmus_services *services, struct fd_pass_server **out);
+void fd_pass_server_close(struct fd_pass_server *server); /* takes NULL */
+const struct fd_pass_address *fd_pass_server_address(const struct fd_pass_server *server);
+
+/* Offer a descriptor (duplicated) under a number of its own. Any thread; LIMIT when there are too many. */
+isthmus_status fd_pass_offer(struct fd_pass_server *server, int fd, uint32_t *id);
+void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id);
+
+int fd_pass_server_event_fd(const struct fd_pass_server *server); /* readable: serve() has work */
+int fd_pass_serve(struct fd_pass_server *server);                 /* conversations finished; never blocks */
+
+/* All descriptors that a peer offers, now owned by the caller. */
+struct fd_pass_bundle {
+    uint32_t n, ids[FD_PASS_MAX_OFFERS];
+    int fds[FD_PASS_MAX_OFFERS];
+};
+
+/* Fetch the peer's offers. Waits for its progress thread, at most timeout_s. PEER_LOST: nobody listens under that name any
+ * more, or the peer ended in the middle; PERMISSION: it refuses us. */
+isthmus_status fd_pass_fetch(const struct isthmus_services *services, const struct isthmus_peer *peer,
+                             const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
+void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */
+
+#endif

@@ -1,0 +1,193 @@
+/* plugins/loopback/lb_mem.c: exposing memory, and mapping that of a peer.
+ * A key names a descriptor on offer at the peer and a range in it. The descriptors of a peer come all at once with the
+ * first attach; each is closed as soon as it is mapped. */
+#include "plugins/loopback/loopback.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { KEY_VERSION = 1 };
+
+struct key {
+    uint32_t version, id;
+    uint64_t offset_bytes, length_bytes;
+};
+
+/* ---- own memory ---- */
+
+isthmus_status lb_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key_out, size_t *key_bytes,
+                         isthmus_lmem **out)
+{
+    const struct isthmus_services *s = tr->services;
+    if (mem->kind != ISTHMUS_MEM_HOST || mem->fd < 0)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u %s cannot be mapped by peers", mem->kind,
+                       mem->fd < 0 ? "without a descriptor" : "on a device");
+    struct key key = {.version = KEY_VERSION, .offset_bytes = mem->fd_offset_bytes, .length_bytes = mem->length_bytes};
+    if (*key_bytes < sizeof key) {
+        size_t room = *key_bytes;
+        *key_bytes = sizeof key;
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, there is room for %zu", sizeof key, room);
+    }
+    if (mem->length_bytes > tr->expose_limit_bytes - tr->bytes_exposed)
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "%llu bytes more than ISTHMUS_LOOPBACK_EXPOSE_LIMIT allows",
+                       (unsigned long long)(mem->length_bytes - (tr->expose_limit_bytes - tr->bytes_exposed)));
+    struct isthmus_lmem *entry = tr->exposed;
+    while (entry < tr->exposed + LB_MAX_EXPOSED && entry->id != 0) entry++;
+    if (entry == tr->exposed + LB_MAX_EXPOSED)
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "more than %d ranges of memory are exposed", LB_MAX_EXPOSED);
+    isthmus_status status = fd_pass_offer(tr->server, mem->fd, &key.id);
+    if (status != ISTHMUS_OK) return status;
+    *entry = (struct isthmus_lmem){.tr = tr, .id = key.id, .addr = mem->addr, .length_bytes = mem->length_bytes};
+    tr->bytes_exposed += mem->length_bytes;
+    memcpy(key_out, &key, sizeof key);
+    *key_bytes = sizeof key;
+    *out = entry;
+    return ISTHMUS_OK;
+}
+
+void lb_unregister(isthmus_lmem *lmem)
+{
+    if (lmem == NULL || lmem->id == 0) return;
+    fd_pass_withdraw(lmem->tr->server, lmem->id);
+    lmem->tr->bytes_exposed -= lmem->length_bytes;
+    lmem->id = 0;
+}
+
+/* ---- a peer's memory ---- */
+
+isthmus_status lb_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out)
+{
+    const struct isthmus_services *s = tr->services;
+    isthmus_path *path = calloc(1, sizeof *path);
+    if (path == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the path to PE %d", peer->pe);
+    path->tr = tr;
+    path->pe = peer->pe;
+    path->is_self = peer->pe == s->my_pe;
+    snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
+    if (!path->is_self) {
+        memcpy(&path->address, peer->card, sizeof path->address); /* reach() has checked the size */
+        isthmus_status status = fd_pass_fetch(s, peer, &path->address, tr->timeout_s, &path->bundle);
+        if (status != ISTHMUS_OK) {
+            free(path);
+            return status;
+        }
+    }
+    *out = path;
+    return ISTHMUS_OK;
+}
+
+void lb_path_close(isthmus_path *path)
+{
+    if (path == NULL) return;
+    fd_pass_bundle_close(&path->bundle);
+    free(path);
+}
+
+/* Take the descriptor with this number out of the bundle; -1: it is not there. */
+static int take_fd(struct fd_pass_bundle *bundle, uint32_t id)
+{
+    for (uint32_t i = 0; i < bundle->n; i++) {
+        if (bundle->ids[i] != id) continue;
+        int fd = bundle->fds[i];
+        bundle->n--;
+        bundle->ids[i] = bundle->ids[bundle->n];
+        bundle->fds[i] = bundle->fds[bundle->n];
+        return fd;
+    }
+    return -1;
+}
+
+static isthmus_status attach_own(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
+{
+    isthmus_tr *tr = path->tr;
+    for (int i = 0; i < LB_MAX_EXPOSED; i++) {
+        if (tr->exposed[i].id != key->id) continue;
+        rmem->addr = tr->exposed[i].addr;
+        return ISTHMUS_OK;
+    }
+    return tr->services->fail(tr->services->core, ISTHMUS_ERR_INVALID, "this PE exposes nothing under number %u",
+                              key->id);
+}
+
+/* Descriptors come in bundles; what was exposed after the last one needs another. */
+static isthmus_status fetch_again(isthmus_path *path)
+{
+    struct isthmus_peer peer = {.struct_size = sizeof peer, .pe = path->pe, .host_name = path->host_name};
+    fd_pass_bundle_close(&path->bundle);
+    return fd_pass_fetch(path->tr->services, &peer, &path->address, path->tr->timeout_s, &path->bundle);
+}
+
+static isthmus_status attach_peer(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
+{
+    const struct isthmus_services *s = path->tr->services;
+    int fd = take_fd(&path->bundle, key->id);
+    if (fd < 0) {
+        isthmus_status fetched = fetch_again(path);
+        if (fetched != ISTHMUS_OK) return fetched;
+        fd = take_fd(&path->bundle, key->id);
+    }
+    if (fd < 0)
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d offers no memory under number %u", path->pe, key->id);
+    struct stat about;
+    isthmus_status status = ISTHMUS_OK;
+    if (fstat(fd, &about) != 0 || (uint64_t)about.st_size < key->offset_bytes + key->length_bytes) {
+        status = s->fail(s->core, ISTHMUS_ERR_VERSION, "memory of PE %d is shorter than its key says", path->pe);
+    } else {
+        void *addr = mmap(NULL, key->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
+                          (off_t)key->offset_bytes);
+        if (addr == MAP_FAILED)
+            status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "mmap of %llu bytes of PE %d: %s%s",
+                             (unsigned long long)key->length_bytes, path->pe, strerror(errno),
+                             errno == ENOMEM ? " (limits: ulimit -v, vm.max_map_count)" : "");
+        else
+            rmem->addr = addr;
+    }
+    close(fd);
+    rmem->is_mapped = 1;
+    return status;
+}
+
+isthmus_status lb_attach(isthmus_path *path, const void *key_in, size_t key_bytes, isthmus_rmem **out, void **alias)
+{
+    const struct isthmus_services *s = path->tr->services;
+    struct key key;
+    if (key_bytes != sizeof key)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d has %zu bytes instead of %zu", path->pe, key_bytes,
+                       sizeof key);
+    memcpy(&key, key_in, sizeof key);
+    if (key.version != KEY_VERSION)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is of version %u; this plugin reads version %d",
+                       path->pe, key.version, KEY_VERSION);
+    if (key.length_bytes == 0 || key.offset_bytes + key.length_bytes < key.length_bytes ||
+        key.offset_bytes % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged: %llu bytes at %llu", path->pe,
+                       (unsigned long long)key.length_bytes, (unsigned long long)key.offset_bytes);
+    isthmus_rmem *rmem = calloc(1, sizeof *rmem);
+    if (rmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", path->pe);
+    rmem->tr = path->tr;
+    rmem->length_bytes = key.length_bytes;
+    isthmus_status status = path->is_self ? attach_own(path, &key, rmem) : attach_peer(path, &key, rmem);
+    if (status != ISTHMUS_OK) {
+        free(rmem);
+        return status;
+    }
+    if (rmem->is_mapped) path->tr->bytes_mapped += rmem->length_bytes;
+    *alias = rmem->addr;
+    *out = rmem;
+    return ISTHMUS_OK;
+}
+
+void lb_detach(isthmus_rmem *rmem)
+{
+    if (rmem == NULL) return;
+    if (rmem->is_mapped) {
+        munmap(rmem->addr, rmem->length_bytes);
+        rmem->tr->bytes_mapped -= rmem->length_bytes;
+    }
+    free(rmem);
+}

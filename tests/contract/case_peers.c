@@ -1,0 +1,194 @@
+/* tests/contract/case_peers.c: cards, reach, paths; peers that are not there. */
+#include "cases.h"
+
+#include <string.h>
+
+enum { GUARD = 0xa5, EXTENT_BYTES = 64 << 10, RANDOM_CARDS = 200 };
+
+static const uint32_t LOST = CT_CODE(ISTHMUS_ERR_PEER_LOST) | CT_CODE(ISTHMUS_ERR_UNREACHABLE);
+
+void ct_case_card_room(struct ct_process *p)
+{
+    struct ct_blob card;
+    uint8_t room[CT_BLOB_ROOM];
+    ct_open(p);
+    ct_write_card(p, &card);
+    for (size_t n = 0; n < card.n_bytes; n++) {
+        size_t length = n;
+        memset(room, GUARD, sizeof room);
+        CT_ERROR(p->t->card(p->tr, room, &length), CT_CODE(ISTHMUS_ERR_LIMIT));
+        CT_CHECK(length >= card.n_bytes && length <= p->traits.card_max_bytes,
+                 "with room for %zu bytes it says that %zu are needed; it writes %u", n, length, card.n_bytes);
+        for (size_t i = n; i < sizeof room; i++)
+            CT_CHECK(room[i] == GUARD, "with room for %zu bytes it wrote byte %zu", n, i);
+    }
+    size_t exact = card.n_bytes;
+    memset(room, GUARD, sizeof room);
+    CT_OK(p->t->card(p->tr, room, &exact));
+    for (size_t i = exact; i < sizeof room; i++) CT_CHECK(room[i] == GUARD, "it wrote byte %zu of %zu", i, exact);
+    ct_close(p);
+}
+
+static void check_reach(const struct isthmus_reach *r)
+{
+    CT_CHECK(r->latency_ns > 0, "latency_ns is 0");
+    CT_CHECK(r->bandwidth_bytes_per_s > 0, "bandwidth_bytes_per_s is 0");
+    CT_CHECK(r->atomics_domain <= ISTHMUS_DOMAIN_GPU, "atomics_domain is %u", r->atomics_domain);
+    CT_CHECK(r->visibility <= ISTHMUS_VISIBLE_EVERYONE, "visibility is %u", r->visibility);
+}
+
+/* Each tells the others what it thinks of them. A card lies at any address. */
+void ct_case_reach_is_steady(struct ct_process *p)
+{
+    struct ct_blob opinions[CT_MAX_PROCESSES];
+    ct_open(p);
+    ct_exchange_cards(p);
+    for (int pe = 0; pe < p->n; pe++) {
+        check_reach(&p->reach[pe]);
+        for (int i = 0; i < 10; i++) {
+            uint8_t moved[CT_BLOB_ROOM + 16];
+            struct isthmus_peer peer = p->peers[pe];
+            memcpy(moved + i, peer.card, peer.card_bytes);
+            peer.card = moved + i;
+            struct isthmus_reach again = {.struct_size = sizeof again};
+            CT_OK(p->t->reach(p->tr, &peer, &again));
+            CT_CHECK(memcmp(&again, &p->reach[pe], sizeof again) == 0, "reach gave another answer about process %d",
+                     pe);
+        }
+    }
+    ct_exchange(p, p->reach, sizeof p->reach[0] * (size_t)p->n, opinions);
+    for (int pe = 0; pe < p->n; pe++) {
+        struct isthmus_reach theirs[CT_MAX_PROCESSES];
+        memcpy(theirs, opinions[pe].bytes, sizeof theirs[0] * (size_t)p->n);
+        CT_CHECK(memcmp(&theirs[p->pe], &p->reach[pe], sizeof theirs[0]) == 0,
+                 "process %d and this one think differently of each other", pe);
+    }
+    ct_meet(p);
+    ct_close(p);
+}
+
+void ct_case_reach_other_host(struct ct_process *p)
+{
+    ct_open(p);
+    if ((p->t->scopes & ISTHMUS_SCOPE_NETWORK) != 0) ct_skip("%s reaches other hosts", p->t->name);
+    struct ct_blob card;
+    struct isthmus_peer peer;
+    ct_write_card(p, &card);
+    ct_describe_peer(p, p->pe + 1, card.bytes, card.n_bytes, &peer);
+    for (size_t i = 0; i < sizeof p->host.bytes; i++) {
+        struct isthmus_host_id other = p->host;
+        struct isthmus_reach reach, untouched;
+        other.bytes[i] ^= 1;
+        peer.host = &other;
+        memset(&reach, GUARD, sizeof reach);
+        reach.struct_size = sizeof reach;
+        untouched = reach;
+        CT_ERROR(p->t->reach(p->tr, &peer, &reach), CT_CODE(ISTHMUS_ERR_UNREACHABLE));
+        CT_CHECK(memcmp(&reach, &untouched, sizeof reach) == 0, "reach failed and wrote its result all the same");
+    }
+    ct_close(p);
+}
+
+/* Whatever it takes for a card must lead nowhere; the true one must still work. */
+static void try_card(struct ct_process *p, int pe, const void *card, size_t card_bytes)
+{
+    struct isthmus_peer peer;
+    struct isthmus_reach reach = {.struct_size = sizeof reach};
+    ct_describe_peer(p, pe, card, card_bytes, &peer);
+    ct_forget_failure();
+    isthmus_status status = p->t->reach(p->tr, &peer, &reach);
+    if (status != ISTHMUS_OK) {
+        CT_CHECK(ct_failure_text()[0] != '\0', "%s came without a text", ct_status_name(status));
+        return;
+    }
+    isthmus_path *path = NULL;
+    if (card_bytes == p->cards[pe].n_bytes && memcmp(card, p->cards[pe].bytes, card_bytes) == 0) return;
+    status = p->t->path_open(p->tr, &peer, &path);
+    if (status == ISTHMUS_OK) p->t->path_close(path); /* it notices later, when something is attached */
+}
+
+void ct_case_damaged_card(struct ct_process *p)
+{
+    uint8_t card[CT_BLOB_ROOM];
+    uint64_t state = ct_seed() + (uint64_t)p->pe;
+    ct_open(p);
+    ct_exchange_cards(p);
+    int pe = 1 - p->pe;
+    size_t n_bytes = p->cards[pe].n_bytes;
+    if (n_bytes == 0) ct_skip("%s has an empty card", p->t->name);
+    for (size_t cut = 0; cut < n_bytes; cut++) try_card(p, pe, p->cards[pe].bytes, cut);
+    for (int i = 0; i < RANDOM_CARDS; i++) {
+        memcpy(card, p->cards[pe].bytes, n_bytes);
+        if (i % 2 == 0) ct_pattern_fill(card, n_bytes, ct_random(&state));
+        card[ct_random(&state) % n_bytes] ^= (uint8_t)(1u << ct_random(&state) % 8);
+        try_card(p, pe, card, n_bytes);
+    }
+    CT_OK(p->t->path_open(p->tr, &p->peers[pe], &p->path[pe]));
+    ct_meet(p);
+    ct_close(p);
+}
+
+/* Process 1 ends, by itself or as if killed; process 0 then tries to reach it. */
+static void try_path_to(struct ct_process *p)
+{
+    isthmus_path *path = (isthmus_path *)(void *)p;
+    CT_ERROR(p->t->path_open(p->tr, &p->peers[1], &path), LOST);
+    CT_CHECK(path == (isthmus_path *)(void *)p, "path_open failed and wrote its result all the same");
+}
+
+void ct_case_path_to_dead_peer(struct ct_process *p)
+{
+    ct_open(p);
+    ct_exchange_cards(p);
+    if (p->pe == 1) ct_leave(p);
+    ct_meet(p); /* it is dead now */
+    try_path_to(p);
+    ct_close(p);
+}
+
+void ct_case_path_to_closed_peer(struct ct_process *p)
+{
+    ct_open(p);
+    ct_exchange_cards(p);
+    if (p->pe == 1) ct_close(p);
+    ct_meet(p);
+    if (p->pe == 0) {
+        try_path_to(p);
+        ct_close(p);
+    }
+}
+
+static void expect_done_or_lost(isthmus_status status, const char *what)
+{
+    CT_CHECK(status == ISTHMUS_OK || status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_IO,
+             "%s of a process that has ended: %s; expected OK, PEER_LOST or IO", what, ct_status_name(status));
+}
+
+void ct_case_peer_dies(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static struct ct_channel channel;
+    static uint8_t buffer[EXTENT_BYTES];
+    ct_begin(p, &extent, EXTENT_BYTES, &channel);
+    if (p->pe == 1) ct_leave(p);
+    ct_meet(p);
+    const struct isthmus_data_ops *ops = &channel.ops;
+    for (int i = 0; i < 20; i++) {
+        expect_done_or_lost(ops->put(channel.chan, p->path[1], extent.rmem[1], 0, buffer, NULL, sizeof buffer),
+                            "a put");
+        expect_done_or_lost(ops->get(channel.chan, p->path[1], extent.rmem[1], 0, buffer, NULL, sizeof buffer),
+                            "a get");
+        isthmus_amo_fn add = ops->amo_entry(channel.chan, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, ISTHMUS_AMO_FETCHING);
+        if (add != NULL) expect_done_or_lost(add(channel.chan, p->path[1], extent.rmem[1], 0, 1, 0, buffer), "an add");
+        expect_done_or_lost(ops->fence(channel.chan, p->path[1]), "fence");
+        expect_done_or_lost(ops->local_complete(channel.chan, NULL), "local_complete");
+        expect_done_or_lost(ops->remote_commit(channel.chan, NULL), "remote_commit");
+    }
+    /* the others are reached as before */
+    struct ct_place own = {p, &channel, &extent, 0};
+    ct_put(&own, 0, buffer, sizeof buffer);
+    p->t->channel_close(channel.chan);
+    ct_extent_detach(p, &extent);
+    ct_extent_close(p, &extent);
+    ct_close(p);
+}

@@ -1,0 +1,175 @@
+/* tests/contract/case_threads.c: several threads at once, and progress beside them. */
+#include "cases.h"
+
+#include <poll.h>
+#include <string.h>
+
+enum { N_THREADS = 4, PART_BYTES = 1 << 16, ROUNDS = 400, N_CHANNELS = 100, IDLE_MS = 50 };
+
+struct worker {
+    struct ct_process *p;
+    const struct ct_extent *extent;
+    struct ct_channel *channel; /* NULL: one of its own */
+    int number;
+    pthread_t thread;
+    uint8_t buffer[PART_BYTES], back[PART_BYTES];
+};
+
+static void open_channel(struct ct_process *p, uint32_t mode, struct ct_channel *out)
+{
+    pthread_mutex_lock(&p->cold);
+    ct_channel_open(p, mode, 0, out);
+    pthread_mutex_unlock(&p->cold);
+}
+
+static void close_channel(struct ct_process *p, struct ct_channel *channel)
+{
+    ct_quiet(p, channel);
+    pthread_mutex_lock(&p->cold);
+    p->t->channel_close(channel->chan);
+    pthread_mutex_unlock(&p->cold);
+}
+
+/* Each thread has a part of the peer's extent for itself; they share a counter at its end. */
+static void *work(void *argument)
+{
+    struct worker *w = argument;
+    struct ct_channel own;
+    if (w->channel == NULL) open_channel(w->p, ISTHMUS_THREAD_ONE, &own);
+    struct ct_place at = {w->p, w->channel != NULL ? w->channel : &own, w->extent, 1 - w->p->pe};
+    struct ct_amo add = {.op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .operand = 1};
+    uint64_t state = ct_seed() + (uint64_t)w->number, from = (uint64_t)w->number * PART_BYTES;
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t skip = ct_random(&state) % 1000;
+        size_t size = 1 + ct_random(&state) % (i % 16 == 0 ? PART_BYTES - 1000 : 300);
+        ct_pattern_fill(w->buffer, size, state);
+        if (i % 2 == 0)
+            ct_put(&at, from + skip, w->buffer, size);
+        else
+            ct_put_nbi(&at, from + skip, w->buffer, size);
+        ct_quiet(w->p, at.channel);
+        ct_get(&at, from + skip, w->back, size);
+        CT_CHECK(memcmp(w->buffer, w->back, size) == 0, "thread %d, round %d: %zu bytes came back changed", w->number,
+                 i, size);
+        if (w->p->reach[at.pe].atomics_domain != ISTHMUS_DOMAIN_NONE)
+            (void)ct_amo(&at, (uint64_t)N_THREADS * PART_BYTES, &add, NULL);
+    }
+    ct_quiet(w->p, at.channel);
+    if (w->channel == NULL) close_channel(w->p, &own);
+    return NULL;
+}
+
+static void run_workers(struct ct_process *p, const struct ct_extent *extent, struct ct_channel *shared)
+{
+    static struct worker workers[N_THREADS];
+    for (int i = 0; i < N_THREADS; i++) {
+        struct worker *w = &workers[i];
+        w->p = p;
+        w->extent = extent;
+        w->channel = shared;
+        w->number = i;
+        CT_CHECK(pthread_create(&w->thread, NULL, work, w) == 0, "no thread");
+    }
+    for (int i = 0; i < N_THREADS; i++) pthread_join(workers[i].thread, NULL);
+}
+
+static void check_counter(struct ct_process *p, const struct ct_extent *extent, const struct ct_channel *channel)
+{
+    ct_meet(p);
+    if (!ct_has_amo(channel, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, 0)) return;
+    uint64_t count;
+    memcpy(&count, extent->base + N_THREADS * PART_BYTES, sizeof count);
+    CT_CHECK(count == (uint64_t)N_THREADS * ROUNDS, "%d threads added 1 %d times each: %llu", N_THREADS, ROUNDS,
+             (unsigned long long)count);
+}
+
+void ct_case_channels_in_threads(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    ct_begin(p, &extent, (size_t)N_THREADS * PART_BYTES + 64, &channel);
+    run_workers(p, &extent, NULL);
+    check_counter(p, &extent, &channel);
+    ct_end(p, &extent, &channel);
+}
+
+void ct_case_shared_channel(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel, shared;
+    ct_begin(p, &extent, (size_t)N_THREADS * PART_BYTES + 64, &channel);
+    if (p->traits.shared_channels == 0) ct_skip("%s cannot share a channel, and says so", p->t->name);
+    open_channel(p, ISTHMUS_THREAD_SHARED, &shared);
+    run_workers(p, &extent, &shared);
+    check_counter(p, &extent, &channel);
+    close_channel(p, &shared);
+    ct_end(p, &extent, &channel);
+}
+
+void ct_case_many_channels(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static struct ct_channel many[N_CHANNELS];
+    struct ct_channel channel;
+    ct_begin(p, &extent, 8 * (size_t)N_CHANNELS, &channel);
+    for (int i = 0; i < N_CHANNELS; i++)
+        ct_channel_open(p, ISTHMUS_THREAD_ONE, i % 2 == 0 ? 0 : ISTHMUS_CHANNEL_NOSTORE, &many[i]);
+    for (int i = 0; i < N_CHANNELS; i++) {
+        struct ct_place at = {p, &many[i], &extent, 1 - p->pe};
+        uint64_t value = 1000 + (uint64_t)i;
+        ct_put(&at, 8 * (uint64_t)i, &value, sizeof value);
+    }
+    for (int i = 0; i < N_CHANNELS; i += 2) ct_channel_close(p, &many[i]);
+    for (int i = N_CHANNELS - 1; i > 0; i -= 2) ct_channel_close(p, &many[i]);
+    ct_meet(p);
+    for (int i = 0; i < N_CHANNELS; i++) {
+        uint64_t got;
+        memcpy(&got, extent.base + 8 * i, sizeof got);
+        CT_CHECK(got == 1000 + (uint64_t)i, "what channel %d has put is %llu", i, (unsigned long long)got);
+    }
+    ct_end(p, &extent, &channel);
+}
+
+struct poller {
+    struct ct_process *p;
+    int stop;
+};
+
+static void *call_progress(void *argument)
+{
+    struct poller *poller = argument;
+    while (!__atomic_load_n(&poller->stop, __ATOMIC_ACQUIRE)) (void)ct_progress(poller->p);
+    return NULL;
+}
+
+void ct_case_progress_beside_data(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    struct poller poller = {p, 0};
+    pthread_t thread;
+    ct_begin(p, &extent, (size_t)N_THREADS * PART_BYTES + 64, &channel);
+    CT_CHECK(pthread_create(&thread, NULL, call_progress, &poller) == 0, "no thread");
+    run_workers(p, &extent, NULL);
+    __atomic_store_n(&poller.stop, 1, __ATOMIC_RELEASE); /* pairs with the acquire above */
+    pthread_join(thread, NULL);
+    check_counter(p, &extent, &channel);
+    ct_end(p, &extent, &channel);
+}
+
+/* After what start-up may bring has been handled. */
+void ct_case_progress_idle(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    ct_begin(p, &extent, 4096, &channel);
+    ct_progress_stop(p);
+    ct_meet(p);
+    struct pollfd fd = {.fd = -1, .events = POLLIN};
+    int tries = 0;
+    while (p->t->arm(p->tr, &fd.fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
+        CT_CHECK(++tries < 1000, "nothing is to be done, and progress finds work for ever");
+    if (fd.fd < 0) ct_skip("%s has no descriptor to sleep on", p->t->name);
+    CT_CHECK(poll(&fd, 1, IDLE_MS) == 0, "nothing is to be done, and the descriptor says that there is");
+    ct_end(p, &extent, &channel);
+}

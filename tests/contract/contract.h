@@ -1,0 +1,186 @@
+/* tests/contract/contract.h: what a case of the contract suite is written with.
+ * The suite drives one plugin through isthmus/transport.h alone, as a core would; it knows nothing of our core and nothing
+ * of any plugin. What it asks for is what the header promises, no more.
+ *
+ * A case is one function that runs in each of its processes at once. They share nothing but what they exchange. A check that
+ * fails ends the case, with what was expected and seen.
+ *   host.c       loads the plugin, gives it services, makes its tables total
+ *   processes.c  forks, exchanges, watches over processes that end or hang
+ *   world.c      the usual steps: open, meet, expose, attach, channels
+ *   cases.def    the list; case_*.c are the cases by subject */
+#ifndef CONTRACT_H
+#define CONTRACT_H
+
+#include <isthmus/transport.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CT_MAX_PROCESSES = 8, CT_BLOB_ROOM = 16384, CT_KEY_ROOM = 256, CT_SKIPPED = 77 };
+
+/* ---- processes.c: one of the processes of a case, and what it tells the others ---- */
+
+struct ct_process;
+typedef void ct_case_fn(struct ct_process *p);
+
+struct ct_case {
+    const char *name;
+    int n; /* processes */
+    ct_case_fn *run;
+    const char *shows; /* one line for people */
+};
+
+extern const struct ct_case ct_cases[];
+extern const size_t ct_n_cases;
+
+/* Runs a case in its processes; 0, 1 or CT_SKIPPED. Reports on stderr. */
+int ct_run_case(const struct ct_case *c, const char *plugin);
+
+/* Bytes from every process to every process; also a meeting of all. n_bytes of a process that has ended: CT_GONE. */
+struct ct_blob {
+    uint32_t n_bytes;
+    uint8_t bytes[CT_BLOB_ROOM];
+};
+enum { CT_GONE = UINT32_MAX };
+void ct_exchange(struct ct_process *p, const void *bytes, size_t n_bytes, struct ct_blob all[CT_MAX_PROCESSES]);
+void ct_meet(struct ct_process *p);
+
+_Noreturn void ct_leave(struct ct_process *p); /* end at once, as when killed, and without a fault */
+_Noreturn void ct_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void ct_fault(const char *file, int line, const char *condition, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Always evaluated, once. The text says what was expected and seen. */
+#define CT_CHECK(condition, ...) ((condition) ? (void)0 : ct_fault(__FILE__, __LINE__, #condition, __VA_ARGS__))
+
+/* The call worked; else the plugin's own words. */
+#define CT_OK(status) ct_expect_ok(__FILE__, __LINE__, #status, (status))
+
+/* The call failed with one of these codes (a bitmap of CT_CODE), and its text went to fail(). */
+#define CT_CODE(code) (1u << -(code))
+#define CT_ANY_ERROR (~(CT_CODE(ISTHMUS_OK) | CT_CODE(ISTHMUS_ERR_AGAIN)))
+#define CT_ERROR(status, codes) (ct_forget_failure(), ct_expect_error(__FILE__, __LINE__, #status, (status), (codes)))
+void ct_expect_ok(const char *file, int line, const char *call, isthmus_status status);
+void ct_expect_error(const char *file, int line, const char *call, isthmus_status status, uint32_t codes);
+const char *ct_status_name(isthmus_status status);
+
+/* ---- host.c: the plugin ---- */
+
+struct ct_plugin {
+    const char *path;
+    void *library;
+    struct isthmus_transport given; /* as exported; what lies beyond its struct_size is zero */
+    struct isthmus_transport t;     /* completed: no slot is NULL */
+};
+
+void ct_plugin_load(const char *path, struct ct_plugin *out); /* faults when it is none */
+void ct_make_services(struct ct_process *p, struct isthmus_services *out);
+void ct_forget_failure(void); /* of this thread */
+const char *ct_failure_text(void);
+
+/* ---- world.c: the usual steps ---- */
+
+/* A piece of this process's memory, exposed, and its counterparts at all processes, attached. */
+struct ct_extent {
+    char *base;
+    size_t length_bytes;
+    struct isthmus_mem mem;
+    void *mapping; /* the extent may be a part of it */
+    size_t mapping_bytes;
+    isthmus_lmem *lmem;
+    uint8_t key[CT_KEY_ROOM];
+    size_t key_bytes;
+    isthmus_rmem *rmem[CT_MAX_PROCESSES];
+    char *alias[CT_MAX_PROCESSES];
+};
+
+struct ct_channel {
+    isthmus_chan *chan;
+    struct isthmus_data_ops ops; /* completed */
+};
+
+struct ct_process {
+    int pe, n;
+    int to_parent; /* socket */
+    struct ct_plugin plugin;
+    const struct isthmus_transport *t; /* &plugin.t */
+    struct isthmus_host_id host;
+    struct isthmus_services services;
+    isthmus_tr *tr;
+    struct isthmus_traits traits;
+    struct ct_blob cards[CT_MAX_PROCESSES];
+    struct isthmus_peer peers[CT_MAX_PROCESSES];
+    struct isthmus_reach reach[CT_MAX_PROCESSES];
+    isthmus_path *path[CT_MAX_PROCESSES];
+    struct {
+        bool is_running;
+        int stop_fd;
+        pthread_t thread;
+        pthread_mutex_t lock; /* one caller of progress at a time */
+    } progress;
+    pthread_mutex_t cold; /* one caller of the cold slots at a time, for cases with threads */
+};
+
+/* open, describe, start the progress thread; and back. */
+void ct_open(struct ct_process *p);
+void ct_close(struct ct_process *p);
+
+/* Exchange cards and ask for everybody's reach. Skips the case when the transport does not reach the others. */
+void ct_exchange_cards(struct ct_process *p);
+void ct_write_card(struct ct_process *p, struct ct_blob *out);
+void ct_describe_peer(struct ct_process *p, int pe, const void *card, size_t card_bytes, struct isthmus_peer *out);
+
+/* Sleeps on the transport's descriptor, as the core's thread does. Stopping it: this process makes no progress. */
+void ct_progress_start(struct ct_process *p);
+void ct_progress_stop(struct ct_process *p);
+int32_t ct_progress(struct ct_process *p); /* from any thread */
+
+/* Host memory behind a memfd, filled with a pattern; `offset_bytes` into a larger mapping. */
+void ct_extent_make(struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
+void ct_extent_expose(struct ct_process *p, struct ct_extent *extent);
+void ct_extent_attach(struct ct_process *p, struct ct_extent *extent); /* exchanges keys; opens paths */
+void ct_extent_detach(struct ct_process *p, struct ct_extent *extent);
+void ct_extent_close(struct ct_process *p, struct ct_extent *extent);
+
+/* All of it, for cases about data: everybody is attached to everybody's extent. Ends with a meeting on both sides. */
+void ct_begin(struct ct_process *p, struct ct_extent *extent, size_t length_bytes, struct ct_channel *channel);
+void ct_end(struct ct_process *p, struct ct_extent *extent, struct ct_channel *channel);
+
+void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t options, struct ct_channel *out);
+void ct_channel_close(struct ct_process *p, struct ct_channel *channel); /* quiet first, as the contract says */
+
+/* Where an operation goes. */
+struct ct_place {
+    struct ct_process *p;
+    const struct ct_channel *channel;
+    const struct ct_extent *extent;
+    int pe;
+};
+
+/* Data slots; nbi forms are tried again while they say AGAIN. */
+void ct_put(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
+void ct_get(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
+void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
+void ct_get_nbi(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
+void ct_quiet(struct ct_process *p, const struct ct_channel *channel);
+
+/* An atomic operation; false: the transport has no such function. */
+struct ct_amo {
+    uint32_t op, bits, flags;
+    uint64_t operand, compare;
+};
+bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags);
+bool ct_amo(const struct ct_place *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched);
+
+/* ---- pattern.c: bytes that tell where they came from ---- */
+
+uint64_t ct_random(uint64_t *state);
+uint8_t ct_pattern_byte(uint64_t seed, size_t i);
+void ct_pattern_fill(void *bytes, size_t n_bytes, uint64_t seed);
+size_t ct_pattern_check(const void *bytes, size_t n_bytes,
+                        uint64_t seed); /* index of the first wrong one, or n_bytes */
+uint64_t ct_seed(void);                 /* of this run, from ISTHMUS_TEST_SEED or new; printed when a case fails */
+
+#endif

@@ -1,0 +1,370 @@
+/* tests/contract/fd_pass_test.c: fd_pass_test CASE: who gets the descriptors of plugins/common/fd_pass, and who does not.
+ * Not the transports that use it: those have the contract suite. */
+#include "plugins/common/fd_pass.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77, NOBODY = 65534, TIMEOUT_S = 20, SILENT_CLIENTS = 5 };
+
+#define CHECK(condition, ...) ((condition) ? (void)0 : fault(__LINE__, #condition, __VA_ARGS__))
+
+static _Noreturn void fault(int line, const char *condition, const char *fmt, ...)
+{
+    va_list args;
+    fprintf(stderr, "fd_pass_test.c:%d: not true: %s: ", line, condition);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    exit(EXIT_FAILURE);
+}
+
+/* ---- what a transport would have ---- */
+
+static char last_failure[400];
+static int warnings;
+
+static void keep_log(void *core, uint32_t level, const char *fmt, ...)
+{
+    (void)core, (void)fmt;
+    if (level == ISTHMUS_LOG_WARN) __atomic_fetch_add(&warnings, 1, __ATOMIC_RELAXED);
+}
+
+static isthmus_status keep_failure(void *core, isthmus_status code, const char *fmt, ...)
+{
+    va_list args;
+    (void)core;
+    va_start(args, fmt);
+    vsnprintf(last_failure, sizeof last_failure, fmt, args);
+    va_end(args);
+    return code;
+}
+
+static const struct isthmus_services services = {.struct_size = sizeof services, .log = keep_log, .fail = keep_failure};
+static const struct isthmus_peer peer = {.struct_size = sizeof peer, .pe = 1, .host_name = "here"};
+
+static struct fd_pass_server *open_server(void)
+{
+    struct fd_pass_server *server = NULL;
+    CHECK(fd_pass_server_open(&services, &server) == ISTHMUS_OK, "%s", last_failure);
+    return server;
+}
+
+/* A descriptor that holds one number. */
+static int make_fd(uint64_t number)
+{
+    int fd = memfd_create("offer", MFD_CLOEXEC);
+    CHECK(fd >= 0 && pwrite(fd, &number, sizeof number, 0) == (ssize_t)sizeof number, "memfd: %s", strerror(errno));
+    return fd;
+}
+
+static uint32_t offer(struct fd_pass_server *server, uint64_t number)
+{
+    uint32_t id = 0;
+    int fd = make_fd(number);
+    CHECK(fd_pass_offer(server, fd, &id) == ISTHMUS_OK, "%s", last_failure);
+    close(fd);
+    return id;
+}
+
+/* Serve until the child has ended; its exit status. */
+static int serve_until_end_of(struct fd_pass_server *server, pid_t child)
+{
+    int status = 0;
+    struct pollfd fd = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
+    while (waitpid(child, &status, WNOHANG) == 0)
+        if (poll(&fd, 1, 10) > 0) fd_pass_serve(server);
+    CHECK(WIFEXITED(status), "the client was killed by signal %d", WTERMSIG(status));
+    return WEXITSTATUS(status);
+}
+
+static isthmus_status fetch(const struct fd_pass_address *address, struct fd_pass_bundle *bundle)
+{
+    return fd_pass_fetch(&services, &peer, address, TIMEOUT_S, bundle);
+}
+
+static int count_descriptors(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++) n += dup2(fd, fd) == fd;
+    return n;
+}
+
+/* ---- cases ---- */
+
+static void gives_all_offers(void)
+{
+    struct fd_pass_server *server = open_server();
+    uint32_t ids[3];
+    for (unsigned i = 0; i < 3; i++) ids[i] = offer(server, 100 + i);
+    fd_pass_withdraw(server, ids[1]);
+    pid_t child = fork();
+    if (child == 0) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
+        CHECK(bundle.n == 2, "%u descriptors came, 2 are on offer", bundle.n);
+        for (uint32_t i = 0; i < bundle.n; i++) {
+            uint64_t number = 0;
+            CHECK(pread(bundle.fds[i], &number, sizeof number, 0) == (ssize_t)sizeof number, "%s", strerror(errno));
+            CHECK(bundle.ids[i] == (number == 100 ? ids[0] : ids[2]), "number %u is the wrong one", bundle.ids[i]);
+        }
+        fd_pass_bundle_close(&bundle);
+        _exit(0);
+    }
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    fd_pass_server_close(server);
+}
+
+/* The child has another user; it knows name and ticket, as if it had read the card. */
+static void refuses_other_user(void)
+{
+    if (geteuid() != 0) {
+        fprintf(stderr, "skipped: only root can become another user\n");
+        exit(SKIPPED);
+    }
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0, "setuid: %s", strerror(errno));
+        isthmus_status status = fetch(fd_pass_server_address(server), &bundle);
+        CHECK(status == ISTHMUS_ERR_PERMISSION || status == ISTHMUS_ERR_PEER_LOST, "status %d: %s", status,
+              last_failure);
+        CHECK(bundle.n == 0, "%u descriptors came", bundle.n);
+        _exit(0);
+    }
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    CHECK(warnings == 1, "%d warnings were logged, expected 1", warnings);
+    fd_pass_server_close(server);
+}
+
+static void refuses_wrong_ticket(void)
+{
+    enum { TICKET_BITS = 8 * sizeof((struct fd_pass_address *)0)->ticket };
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        for (size_t bit = 0; bit < TICKET_BITS; bit++) {
+            struct fd_pass_address address = *fd_pass_server_address(server);
+            struct fd_pass_bundle bundle = {.n = 0};
+            address.ticket[bit / 8] ^= (uint8_t)(1u << bit % 8);
+            isthmus_status status = fetch(&address, &bundle);
+            CHECK(status == ISTHMUS_ERR_PERMISSION, "status %d: %s", status, last_failure);
+            CHECK(bundle.n == 0, "%u descriptors came", bundle.n);
+        }
+        _exit(0);
+    }
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    CHECK(warnings == TICKET_BITS, "%d warnings were logged, expected %d", warnings, TICKET_BITS);
+    fd_pass_server_close(server);
+}
+
+/* A connection by hand, that says `n` bytes of nonsense or nothing. */
+static int connect_by_hand(const struct fd_pass_address *address, size_t n)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    char name[64] = "isthmus-", nonsense[256];
+    for (size_t i = 0; i < sizeof address->name; i++)
+        snprintf(name + 8 + 2 * i, sizeof name - 8 - 2 * i, "%02x", address->name[i]);
+    size_t length = strlen(name);
+    memcpy(to.sun_path + 1, name, length);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    socklen_t to_length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
+    CHECK(fd >= 0 && connect(fd, (struct sockaddr *)&to, to_length) == 0, "connect: %s", strerror(errno));
+    memset(nonsense, 0x77, sizeof nonsense);
+    if (n > 0) CHECK(send(fd, nonsense, n, MSG_NOSIGNAL) == (ssize_t)n, "send: %s", strerror(errno));
+    return fd;
+}
+
+static void refuses_nonsense(void)
+{
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 1);
+    for (size_t n = 1; n < 256; n += 5) {
+        char answer[64];
+        int fd = connect_by_hand(fd_pass_server_address(server), n);
+        struct pollfd events = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
+        while (poll(&events, 1, 0) > 0) fd_pass_serve(server);
+        ssize_t got = recv(fd, answer, sizeof answer, 0);
+        CHECK(got <= 0, "%zu bytes of nonsense got %zd bytes of answer", n, got);
+        close(fd);
+    }
+    fd_pass_server_close(server);
+}
+
+/* Clients that connect and say nothing keep nobody from being served. */
+static void silent_client_blocks_nobody(void)
+{
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 7);
+    int silent[SILENT_CLIENTS];
+    for (int i = 0; i < SILENT_CLIENTS; i++) silent[i] = connect_by_hand(fd_pass_server_address(server), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
+        CHECK(bundle.n == 1, "%u descriptors came", bundle.n);
+        _exit(0);
+    }
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    for (int i = 0; i < SILENT_CLIENTS; i++) close(silent[i]);
+    struct pollfd events = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
+    while (poll(&events, 1, 0) > 0) fd_pass_serve(server); /* those have gone: nothing stays in the set */
+    fd_pass_server_close(server);
+}
+
+static void closed_server_is_lost(void)
+{
+    struct fd_pass_server *server = open_server();
+    struct fd_pass_address address = *fd_pass_server_address(server);
+    struct fd_pass_bundle bundle = {.n = 0};
+    fd_pass_server_close(server);
+    isthmus_status status = fetch(&address, &bundle);
+    CHECK(status == ISTHMUS_ERR_PEER_LOST, "status %d: %s", status, last_failure);
+}
+
+/* It has connected and asked; then the server goes. */
+static void server_that_ends_is_lost(void)
+{
+    int ready[2];
+    CHECK(pipe(ready) == 0, "pipe: %s", strerror(errno));
+    struct fd_pass_server *server = open_server();
+    struct fd_pass_address address = *fd_pass_server_address(server);
+    pid_t child = fork();
+    if (child == 0) {
+        struct pollfd fd = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
+        close(ready[0]);
+        (void)!write(ready[1], "r", 1);
+        (void)poll(&fd, 1, 1000 * TIMEOUT_S);
+        _exit(0); /* without serving; this was the last holder of the socket */
+    }
+    fd_pass_server_close(server);
+    char byte;
+    CHECK(read(ready[0], &byte, 1) == 1, "the child did not start");
+    struct fd_pass_bundle bundle = {.n = 0};
+    isthmus_status status = fetch(&address, &bundle);
+    CHECK(status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_PERMISSION, "status %d: %s", status, last_failure);
+    waitpid(child, NULL, 0);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Nobody serves: the client gives up after its time-out, and not before. */
+static void stopped_server_times_out(void)
+{
+    struct fd_pass_server *server = open_server();
+    struct fd_pass_bundle bundle = {.n = 0};
+    double begin_s = now_s();
+    isthmus_status status = fd_pass_fetch(&services, &peer, fd_pass_server_address(server), 1, &bundle);
+    double took_s = now_s() - begin_s;
+    CHECK(status == ISTHMUS_ERR_UNREACHABLE, "status %d: %s", status, last_failure);
+    CHECK(took_s > 0.9 && took_s < TIMEOUT_S, "it took %.1f s, the time-out is 1 s", took_s);
+    fd_pass_server_close(server);
+}
+
+static void limits_offers(void)
+{
+    struct fd_pass_server *server = open_server();
+    int before = count_descriptors(), fd = make_fd(1);
+    uint32_t id = 0, first = 0;
+    for (int i = 0; i < FD_PASS_MAX_OFFERS; i++) {
+        CHECK(fd_pass_offer(server, fd, &id) == ISTHMUS_OK, "offer %d: %s", i, last_failure);
+        if (i == 0) first = id;
+    }
+    CHECK(fd_pass_offer(server, fd, &id) == ISTHMUS_ERR_LIMIT, "more than %d offers were taken", FD_PASS_MAX_OFFERS);
+    fd_pass_withdraw(server, first);
+    fd_pass_withdraw(server, first);
+    CHECK(fd_pass_offer(server, fd, &id) == ISTHMUS_OK, "a place that became free is not used: %s", last_failure);
+    CHECK(id != first, "the number %u was given twice", id);
+    close(fd);
+    fd_pass_server_close(server);
+    CHECK(count_descriptors() <= before, "%d descriptors after, %d before", count_descriptors(), before);
+}
+
+/* The client may open no more files: it gets an error that says so, and no half of a bundle. */
+static void client_without_descriptors(void)
+{
+    struct fd_pass_server *server = open_server();
+    for (unsigned i = 0; i < 8; i++) (void)offer(server, i);
+    pid_t child = fork();
+    if (child == 0) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        int before = count_descriptors();
+        struct rlimit few = {(rlim_t)before + 4, (rlim_t)before + 4};
+        CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0, "setrlimit: %s", strerror(errno));
+        isthmus_status status = fetch(fd_pass_server_address(server), &bundle);
+        CHECK(status == ISTHMUS_ERR_NO_MEMORY, "status %d: %s", status, last_failure);
+        CHECK(count_descriptors() == before, "%d descriptors after, %d before", count_descriptors(), before);
+        _exit(0);
+    }
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    fd_pass_server_close(server);
+}
+
+/* Many clients at once, each served. */
+static void many_clients(void)
+{
+    enum { CLIENTS = 40 };
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 7);
+    pid_t children[CLIENTS];
+    for (int i = 0; i < CLIENTS; i++) {
+        children[i] = fork();
+        if (children[i] != 0) continue;
+        struct fd_pass_bundle bundle = {.n = 0};
+        CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
+        _exit(bundle.n == 1 ? 0 : 1);
+    }
+    for (int i = 0; i < CLIENTS; i++) CHECK(serve_until_end_of(server, children[i]) == 0, "client %d failed", i);
+    fd_pass_server_close(server);
+}
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    {"gives_all_offers", gives_all_offers},
+    {"refuses_other_user", refuses_other_user},
+    {"refuses_wrong_ticket", refuses_wrong_ticket},
+    {"refuses_nonsense", refuses_nonsense},
+    {"silent_client_blocks_nobody", silent_client_blocks_nobody},
+    {"closed_server_is_lost", closed_server_is_lost},
+    {"server_that_ends_is_lost", server_that_ends_is_lost},
+    {"stopped_server_times_out", stopped_server_times_out},
+    {"limits_offers", limits_offers},
+    {"client_without_descriptors", client_without_descriptors},
+    {"many_clients", many_clients},
+};
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (argc == 1) printf("%s\n", cases[i].name);
+        if (argc != 2 || strcmp(argv[1], cases[i].name) != 0) continue;
+        cases[i].run();
+        return EXIT_SUCCESS;
+    }
+    return argc == 1 ? EXIT_SUCCESS : 2;
+}

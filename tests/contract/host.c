@@ -1,0 +1,195 @@
+/* tests/contract/host.c: what a plugin sees of whoever loads it. See contract.h.
+ * A core of its own, of a hundred lines: it loads the plugin, gives it services and fills in what is absent. */
+#include "contract.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- services ---- */
+
+static _Thread_local struct {
+    isthmus_status code;
+    char text[512];
+} failure;
+
+void ct_forget_failure(void)
+{
+    failure.code = ISTHMUS_OK;
+    failure.text[0] = '\0';
+}
+
+const char *ct_failure_text(void) { return failure.text; }
+
+static void service_log(void *core, uint32_t level, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    CT_CHECK(core != NULL, "log() was called without the core's handle");
+    CT_CHECK(level <= ISTHMUS_LOG_TRACE, "log level %u; valid: 0 to %d: %s", level, ISTHMUS_LOG_TRACE, text);
+    CT_CHECK(length > 0 && strchr(text, '\n') == NULL, "a line of the log is empty or has a line end: '%s'", text);
+}
+
+static isthmus_status service_fail(void *core, isthmus_status code, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int length = vsnprintf(failure.text, sizeof failure.text, fmt, args);
+    va_end(args);
+    CT_CHECK(core != NULL, "fail() was called without the core's handle");
+    CT_CHECK(code < 0 && code >= ISTHMUS_ERR_VERSION, "fail() was called with %d, which is no error code: %s", code,
+             failure.text);
+    CT_CHECK(code != ISTHMUS_ERR_AGAIN, "AGAIN is not reported: %s", failure.text);
+    CT_CHECK(length > 0 && strchr(failure.text, '\n') == NULL, "a text of fail() is empty or has a line end: '%s'",
+             failure.text);
+    failure.code = code;
+    return code;
+}
+
+/* ISTHMUS_<NAME>_<KEY>, as the header says. */
+static const char *service_config(void *core, const char *key)
+{
+    const struct ct_process *p = core;
+    char name[96];
+    snprintf(name, sizeof name, "ISTHMUS_%s_%s", p->plugin.t.name, key);
+    for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+    return getenv(name);
+}
+
+void ct_make_services(struct ct_process *p, struct isthmus_services *out)
+{
+    *out = (struct isthmus_services){
+        .struct_size = sizeof *out,
+        .abi_minor = ISTHMUS_ABI_MINOR,
+        .core = p,
+        .log = service_log,
+        .fail = service_fail,
+        .config = service_config,
+        .my_pe = p->pe,
+        .n_pes = p->n,
+        .host = &p->host,
+    };
+}
+
+const char *ct_status_name(isthmus_status status)
+{
+    static const char *const names[] = {"OK",         "AGAIN",       "UNSUPPORTED", "INVALID", "NO_MEMORY", "NO_DEVICE",
+                                        "PERMISSION", "UNREACHABLE", "PEER_LOST",   "IO",      "LIMIT",     "VERSION"};
+    return status <= 0 && -status < (int)(sizeof names / sizeof *names) ? names[-status] : "no code";
+}
+
+/* ---- what absent cold slots become ---- */
+
+static isthmus_status no_probe(const struct isthmus_services *services)
+{
+    (void)services;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
+{
+    (void)tr, (void)buf;
+    *length_bytes = 0;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes,
+                                   struct isthmus_mem *out)
+{
+    (void)tr, (void)kind, (void)device, (void)length_bytes, (void)out;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+static void no_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem) { (void)tr, (void)mem; }
+
+static isthmus_status no_register_local(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    (void)tr, (void)mem;
+    *out = NULL;
+    return ISTHMUS_OK;
+}
+
+static void no_unregister_local(isthmus_lmem *mem) { (void)mem; }
+
+static int32_t no_progress(isthmus_tr *tr)
+{
+    (void)tr;
+    return 0;
+}
+
+static isthmus_status no_arm(isthmus_tr *tr, int32_t *event_fd)
+{
+    (void)tr;
+    *event_fd = -1;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_counters(isthmus_tr *tr, uint64_t *values, const char *const **names, size_t *n)
+{
+    (void)tr, (void)values;
+    *names = NULL;
+    *n = 0;
+    return ISTHMUS_OK;
+}
+
+static const void *no_extension(isthmus_tr *tr, const char *name)
+{
+    (void)tr, (void)name;
+    return NULL;
+}
+
+/* ---- loading ---- */
+
+static void require(const void *slot, const char *name)
+{
+    CT_CHECK(slot != NULL, "the table lacks the required slot '%s'", name);
+}
+
+/* Function pointers are looked at as data here: only whether they are there. */
+#define REQUIRE(slot)                         \
+    do {                                      \
+        const void *at;                       \
+        memcpy(&at, &out->t.slot, sizeof at); \
+        require(at, #slot);                   \
+    } while (0)
+#define FILL(slot) \
+    if (out->t.slot == NULL) out->t.slot = no_##slot
+
+void ct_plugin_load(const char *path, struct ct_plugin *out)
+{
+    out->path = path;
+    out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    CT_CHECK(out->library != NULL, "%s", dlerror());
+    const struct isthmus_transport *theirs = dlsym(out->library, "isthmus_transport_v1");
+    CT_CHECK(theirs != NULL, "%s does not export isthmus_transport_v1", path);
+    memcpy(&out->given, theirs, theirs->struct_size < sizeof out->given ? theirs->struct_size : sizeof out->given);
+    out->t = out->given;
+    REQUIRE(name);
+    REQUIRE(open);
+    REQUIRE(close);
+    REQUIRE(describe);
+    REQUIRE(reach);
+    REQUIRE(path_open);
+    REQUIRE(path_close);
+    REQUIRE(expose);
+    REQUIRE(attach);
+    REQUIRE(detach);
+    REQUIRE(channel_open);
+    REQUIRE(channel_close);
+    FILL(probe);
+    FILL(card);
+    FILL(mem_alloc);
+    FILL(mem_free);
+    FILL(register_local);
+    FILL(unregister_local);
+    FILL(progress);
+    FILL(arm);
+    FILL(counters);
+    FILL(extension);
+}

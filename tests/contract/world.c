@@ -1,0 +1,306 @@
+/* tests/contract/world.c: the steps that most cases begin and end with. See contract.h. */
+#include "contract.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- the transport ---- */
+
+void ct_open(struct ct_process *p)
+{
+    CT_OK(p->t->open(&p->services, &p->tr));
+    CT_CHECK(p->tr != NULL, "open worked and handed out no object");
+    p->traits = (struct isthmus_traits){.struct_size = sizeof p->traits};
+    CT_OK(p->t->describe(p->tr, &p->traits));
+    ct_progress_start(p);
+}
+
+void ct_close(struct ct_process *p)
+{
+    ct_progress_stop(p);
+    for (int pe = 0; pe < p->n; pe++) {
+        if (p->path[pe] != NULL) p->t->path_close(p->path[pe]);
+        p->path[pe] = NULL;
+    }
+    p->t->close(p->tr);
+    p->tr = NULL;
+}
+
+/* ---- progress ---- */
+
+int32_t ct_progress(struct ct_process *p)
+{
+    pthread_mutex_lock(&p->progress.lock);
+    int32_t events = p->t->progress(p->tr);
+    pthread_mutex_unlock(&p->progress.lock);
+    CT_CHECK(events >= 0, "progress: %s: %s", ct_status_name(events), ct_failure_text());
+    return events;
+}
+
+static void *make_progress(void *argument)
+{
+    struct ct_process *p = argument;
+    struct pollfd fds[2] = {{.fd = p->progress.stop_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    for (;;) {
+        isthmus_status status = p->t->arm(p->tr, &fds[1].fd);
+        if (status != ISTHMUS_ERR_AGAIN) {
+            CT_OK(status);
+            if (poll(fds, 2, -1) < 0) CT_CHECK(errno == EINTR, "poll: %s", strerror(errno));
+        }
+        if (fds[0].revents != 0) return NULL;
+        (void)ct_progress(p);
+    }
+}
+
+void ct_progress_start(struct ct_process *p)
+{
+    p->progress.stop_fd = eventfd(0, EFD_CLOEXEC);
+    CT_CHECK(p->progress.stop_fd >= 0, "eventfd: %s", strerror(errno));
+    CT_CHECK(pthread_create(&p->progress.thread, NULL, make_progress, p) == 0, "no thread");
+    p->progress.is_running = true;
+}
+
+void ct_progress_stop(struct ct_process *p)
+{
+    if (!p->progress.is_running) return;
+    uint64_t one = 1;
+    CT_CHECK(write(p->progress.stop_fd, &one, sizeof one) == (ssize_t)sizeof one, "eventfd: %s", strerror(errno));
+    pthread_join(p->progress.thread, NULL);
+    close(p->progress.stop_fd);
+    p->progress.is_running = false;
+}
+
+/* ---- peers ---- */
+
+void ct_write_card(struct ct_process *p, struct ct_blob *out)
+{
+    size_t length = sizeof out->bytes;
+    CT_OK(p->t->card(p->tr, out->bytes, &length));
+    CT_CHECK(length <= p->traits.card_max_bytes, "card wrote %zu bytes; describe said at most %u", length,
+             p->traits.card_max_bytes);
+    out->n_bytes = (uint32_t)length;
+}
+
+void ct_describe_peer(struct ct_process *p, int pe, const void *card, size_t card_bytes, struct isthmus_peer *out)
+{
+    *out = (struct isthmus_peer){
+        .struct_size = sizeof *out,
+        .pe = pe,
+        .host = &p->host,
+        .host_name = "testhost",
+        .card = card,
+        .card_bytes = card_bytes,
+    };
+}
+
+void ct_exchange_cards(struct ct_process *p)
+{
+    struct ct_blob mine;
+    ct_write_card(p, &mine);
+    ct_exchange(p, mine.bytes, mine.n_bytes, p->cards);
+    for (int pe = 0; pe < p->n; pe++) {
+        ct_describe_peer(p, pe, p->cards[pe].bytes, p->cards[pe].n_bytes, &p->peers[pe]);
+        p->reach[pe] = (struct isthmus_reach){.struct_size = sizeof p->reach[pe]};
+        ct_forget_failure();
+        isthmus_status status = p->t->reach(p->tr, &p->peers[pe], &p->reach[pe]);
+        if (status == ISTHMUS_ERR_UNREACHABLE)
+            ct_skip("%s does not reach process %d here: %s", p->t->name, pe, ct_failure_text());
+        CT_OK(status);
+    }
+}
+
+/* ---- extents ---- */
+
+/* The host's memory before and after the extent belongs to the test, so that a byte written beside it shows. */
+void ct_extent_make(struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    memset(out, 0, sizeof *out);
+    out->mapping_bytes = (offset_bytes + length_bytes + 2 * page - 1) / page * page;
+    int fd = memfd_create("extent", MFD_CLOEXEC);
+    CT_CHECK(fd >= 0 && ftruncate(fd, (off_t)out->mapping_bytes) == 0, "memfd: %s", strerror(errno));
+    out->mapping = mmap(NULL, out->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CT_CHECK(out->mapping != MAP_FAILED, "mmap of %zu bytes: %s", out->mapping_bytes, strerror(errno));
+    out->base = (char *)out->mapping + offset_bytes;
+    out->length_bytes = length_bytes;
+    out->mem = (struct isthmus_mem){
+        .struct_size = sizeof out->mem,
+        .kind = ISTHMUS_MEM_HOST,
+        .device = -1,
+        .fd = fd,
+        .addr = out->base,
+        .length_bytes = length_bytes,
+        .fd_offset_bytes = offset_bytes,
+    };
+}
+
+void ct_extent_expose(struct ct_process *p, struct ct_extent *extent)
+{
+    if ((p->traits.kinds_expose >> ISTHMUS_MEM_HOST & 1) == 0) ct_skip("%s exposes no host memory", p->t->name);
+    extent->key_bytes = sizeof extent->key;
+    CT_OK(p->t->expose(p->tr, &extent->mem, extent->key, &extent->key_bytes, &extent->lmem));
+    CT_CHECK(extent->key_bytes <= p->traits.key_max_bytes, "expose wrote a key of %zu bytes; describe said at most %u",
+             extent->key_bytes, p->traits.key_max_bytes);
+}
+
+void ct_extent_attach(struct ct_process *p, struct ct_extent *extent)
+{
+    struct ct_blob keys[CT_MAX_PROCESSES];
+    ct_exchange(p, extent->key, extent->key_bytes, keys);
+    for (int pe = 0; pe < p->n; pe++) {
+        void *alias = NULL;
+        if (p->path[pe] == NULL) CT_OK(p->t->path_open(p->tr, &p->peers[pe], &p->path[pe]));
+        CT_OK(p->t->attach(p->path[pe], keys[pe].bytes, keys[pe].n_bytes, &extent->rmem[pe], &alias));
+        CT_CHECK(extent->rmem[pe] != NULL, "attach worked and handed out no object");
+        extent->alias[pe] = alias;
+        bool promised = (p->reach[pe].caps & ISTHMUS_CAP_ALIAS) != 0;
+        CT_CHECK(!promised || alias != NULL, "reach promises an alias for process %d, attach gives none", pe);
+    }
+}
+
+void ct_extent_detach(struct ct_process *p, struct ct_extent *extent)
+{
+    for (int pe = 0; pe < p->n; pe++) {
+        p->t->detach(extent->rmem[pe]);
+        extent->rmem[pe] = NULL;
+    }
+}
+
+void ct_extent_close(struct ct_process *p, struct ct_extent *extent)
+{
+    p->t->unregister_local(extent->lmem);
+    munmap(extent->mapping, extent->mapping_bytes);
+    close(extent->mem.fd);
+    extent->lmem = NULL;
+}
+
+void ct_begin(struct ct_process *p, struct ct_extent *extent, size_t length_bytes, struct ct_channel *channel)
+{
+    ct_open(p);
+    ct_exchange_cards(p);
+    ct_extent_make(extent, length_bytes, 0);
+    ct_extent_expose(p, extent);
+    ct_extent_attach(p, extent);
+    ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, channel);
+    ct_meet(p);
+}
+
+void ct_end(struct ct_process *p, struct ct_extent *extent, struct ct_channel *channel)
+{
+    ct_channel_close(p, channel);
+    ct_meet(p);
+    ct_extent_detach(p, extent);
+    ct_meet(p); /* nobody withdraws what others still have attached */
+    ct_extent_close(p, extent);
+    ct_close(p);
+}
+
+/* ---- channels ---- */
+
+static isthmus_status nothing_to_order(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)chan, (void)path;
+    return ISTHMUS_OK;
+}
+
+static isthmus_amo_fn no_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    (void)chan, (void)op, (void)bits, (void)flags;
+    return NULL;
+}
+
+void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t options, struct ct_channel *out)
+{
+    memset(out, 0, sizeof *out);
+    struct isthmus_data_ops *ops = &out->ops;
+    ops->struct_size = sizeof *ops;
+    CT_OK(p->t->channel_open(p->tr, thread_mode, options, &out->chan, ops));
+    CT_CHECK(out->chan != NULL, "channel_open worked and handed out no object");
+    CT_CHECK(ops->put != NULL && ops->get != NULL, "the channel lacks put or get, which are required");
+    CT_CHECK(ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL,
+             "the channel has local_complete and remote_commit, so fence is required");
+    if (ops->put_nbi == NULL) ops->put_nbi = ops->put;
+    if (ops->get_nbi == NULL) ops->get_nbi = ops->get;
+    if (ops->amo_entry == NULL) ops->amo_entry = no_amo_entry;
+    if (ops->fence == NULL) ops->fence = ops->local_complete != NULL ? ops->local_complete : ops->remote_commit;
+    if (ops->fence == NULL) ops->fence = nothing_to_order;
+    if (ops->local_complete == NULL) ops->local_complete = nothing_to_order;
+    if (ops->remote_commit == NULL) ops->remote_commit = nothing_to_order;
+}
+
+void ct_quiet(struct ct_process *p, const struct ct_channel *channel)
+{
+    (void)p;
+    CT_OK(channel->ops.local_complete(channel->chan, NULL));
+    CT_OK(channel->ops.remote_commit(channel->chan, NULL));
+}
+
+void ct_channel_close(struct ct_process *p, struct ct_channel *channel)
+{
+    ct_quiet(p, channel);
+    p->t->channel_close(channel->chan);
+    channel->chan = NULL;
+}
+
+void ct_put(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
+{
+    CT_OK(at->channel->ops.put(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, source,
+                               NULL, length_bytes));
+}
+
+void ct_get(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
+{
+    CT_OK(at->channel->ops.get(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, dest,
+                               NULL, length_bytes));
+}
+
+/* AGAIN: nothing was started. */
+static bool try_again(const struct ct_place *at, isthmus_status status)
+{
+    if (status != ISTHMUS_ERR_AGAIN) return false;
+    (void)ct_progress(at->p);
+    return true;
+}
+
+void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
+{
+    isthmus_status status;
+    do {
+        status = at->channel->ops.put_nbi(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe],
+                                          offset_bytes, source, NULL, length_bytes);
+    } while (try_again(at, status));
+    CT_OK(status);
+}
+
+void ct_get_nbi(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
+{
+    isthmus_status status;
+    do {
+        status = at->channel->ops.get_nbi(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe],
+                                          offset_bytes, dest, NULL, length_bytes);
+    } while (try_again(at, status));
+    CT_OK(status);
+}
+
+bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    return channel->ops.amo_entry(channel->chan, op, bits, flags) != NULL;
+}
+
+bool ct_amo(const struct ct_place *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched)
+{
+    isthmus_amo_fn fn = at->channel->ops.amo_entry(at->channel->chan, amo->op, amo->bits, amo->flags);
+    if (fn == NULL) return false;
+    isthmus_status status;
+    do {
+        status = fn(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, amo->operand,
+                    amo->compare, fetched);
+    } while ((amo->flags & ISTHMUS_AMO_NBI) != 0 && try_again(at, status));
+    CT_OK(status);
+    return true;
+}

@@ -1,0 +1,20 @@
+#!/bin/sh
+# The install itself; then the tree is moved, so that every later test shows that it does not care where it lies.
+. "$(dirname -- "$0")/common.sh"
+rm -rf "$WORK/first" "$prefix"
+"$CMAKE" --install "$BUILD" --prefix "$WORK/first" >/dev/null
+mv "$WORK/first" "$prefix"
+for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" \
+    "$LIBDIR/libisthmus.so" "$LIBDIR/isthmus/loopback.so" "$LIBDIR/pkgconfig/isthmus.pc" \
+    "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/isthmus/transport.h"; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+# No path of this machine in what people read or source; programs may name it in debug information.
+if grep -rIlF -e "$BUILD" -e "$WORK" "$prefix"; then fail "the files above name the build tree"; fi
+for program in "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" "$LIBDIR/isthmus/loopback.so"; do
+    needs_no_build_tree "$prefix/$program"
+    if ldd "$prefix/$program" | grep 'not found'; then fail "$program misses the libraries above"; fi
+done
+"$prefix/$BINDIR/isthmus-info" >"$WORK/info.txt" || fail "isthmus-info ends with $?"
+grep -qF "$prefix/$LIBDIR/isthmus/loopback.so" "$WORK/info.txt" ||
+    fail "isthmus-info does not find the installed transport: $(cat "$WORK/info.txt")"

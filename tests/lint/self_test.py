@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Each check of this folder passes a small good tree and finds the fault that is planted in it."""
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+GOOD = {
+    "include/isthmus/transport.h": "#ifndef T_H\n#define T_H\nextern const int isthmus_transport_v1;\n#endif\n",
+    "core/base/log.h": "#ifndef LOG_H\n#define LOG_H\n#include <isthmus/transport.h>\n#endif\n",
+    "core/ops/rma.h": '#ifndef RMA_H\n#define RMA_H\n#include "core/base/log.h"\n#endif\n',
+    "core/ops/rma.c": '#include "core/ops/rma.h"\n\n/* strcpy, ib: comments may name what they like */\n'
+                      'static const char *text = "a volatile sleep(1), from NVSHMEM_IB_ENABLE";\n',
+    "plugins/ib/ib.c": "#include <isthmus/transport.h>\n",
+}
+
+
+class Lint(unittest.TestCase):
+    def setUp(self):
+        self.root = Path(tempfile.mkdtemp(prefix="lint-"))
+        self.addCleanup(shutil.rmtree, self.root)
+        for name, text in GOOD.items():
+            self.plant(name, text)
+
+    def plant(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run_check(self, check, *options):
+        done = subprocess.run([sys.executable, str(HERE / f"{check}.py"), "--root", str(self.root), *options],
+                              text=True, capture_output=True)
+        return done.returncode, done.stdout + done.stderr
+
+    def assert_clean(self, check, *options):
+        self.assertEqual(self.run_check(check, *options), (0, ""))
+
+    def assert_found(self, pattern, check, *options):
+        status, output = self.run_check(check, *options)
+        self.assertEqual(status, 1, output)
+        self.assertRegex(output, pattern)
+
+    def test_floors(self):
+        self.assert_clean("floors")
+        for path, text, expected in (
+                ("core/base/a.c", '#include "core/ops/rma.h"\n', r"core/base/a.c:1: floor 1 .* floor 4"),
+                ("core/heap/a.h", '\n#include "../ops/rma.h"\n', r"core/heap/a.h:2: floor 3 .* floor 4"),
+                ("core/team/a.c", "#include <shmem.h>\n", r"core/team/a.c:1: floor 3 .* floor 5"),
+                ("core/base/a.c", '# include "plugins/ib/ib.h"\n', r"the core knows no plugin"),
+                ("core/heap/a.c", '#include "core/runtime.h"\n', r"core/heap/a.c:1: floor 3 .* floor 5"),
+                ("core/api/a.c", '#include "core/parts.h"\n', r"core/api/a.c:1: floor 5 .* floor 6"),
+                ("core/odd/a.c", '#include "core/base/log.h"\n', r"core/odd/a.c:1: this folder has no floor"),
+                ("plugins/ib/a.c", '#include "core/base/log.h"\n', r"plugins/ib/a.c:1: .*its own folder only"),
+                ("plugins/ib/a.c", '#include "plugins/loopback/lb.h"\n', r"its own folder only"),
+                ("plugins/ib/a.c", "#include <shmem.h>\n", r"its own folder only"),
+                ("bench/a.c", '#include "core/base/log.h"\n', r"use the public headers")):
+            with self.subTest(path=path, text=text):
+                planted = self.plant(path, text)
+                self.assert_found(expected, "floors")
+                planted.unlink()
+
+    def test_floors_of_the_composition_root(self):
+        self.plant("core/api/a.c", '#include "core/runtime.h"\n')
+        self.plant("core/parts.c", '#include "core/api/check.h"\n')
+        self.assert_clean("floors")
+
+    def test_floors_ignores_comments(self):
+        self.plant("core/base/a.c", '/*\n#include "core/ops/rma.h"\n*/\n')
+        self.assert_clean("floors")
+
+    def test_tokens(self):
+        self.assert_clean("tokens")
+        for path, text in (
+                ("core/ops/a.c", "static volatile int ready;"), ("plugins/ib/a.c", '__asm__("nop");'),
+                ("core/ops/a.c", "int f(void) { return atomic_load(&x); }"), ("tools/a/a.c", "strcpy(a, b);"),
+                ("core/sync/a.c", "usleep(10);"), ("core/heap/a.c", 'getenv("HOME");'), ("plugins/ib/a.c", "abort();"),
+                ("plugins/ib/a.c", 'fprintf(stderr, "x");'), ("core/ops/a.c", "/* TODO later */"),
+                ("tests/a.py", "# FIXME"), ("plugins/ib/a.c", 'setenv("A", "b", 1);')):
+            with self.subTest(path=path, text=text):
+                planted = self.plant(path, text + "\n")
+                self.assert_found(rf"{re.escape(path)}:1: ", "tokens")
+                planted.unlink()
+
+    def test_tokens_exceptions(self):
+        self.plant("core/ops/a.c", "static volatile int ready; /* TODO(#12) */\n")
+        self.plant("tests/lint/allowed.txt", "tokens core/ops/a.c volatile a device register\n")
+        self.assert_clean("tokens")
+        self.plant("core/ops/a.c", "\n")
+        self.assert_found("does not use 'volatile' any more", "tokens")
+        self.plant("tests/lint/allowed.txt", "tokens core/ops/a.c volatile\n")
+        self.assert_found("check path word reason", "tokens")
+
+    def test_names(self):
+        self.plant("core/topo/a.c", "int a[] = {ISTHMUS_MEM_CUDA, INADDR_LOOPBACK, library, the_zebra};\n")
+        self.assert_clean("names")
+        for text in ("void open_ib(void);", 'const char *wanted = "nvlink";', "struct UcxWorker *w;"):
+            with self.subTest(text=text):
+                self.plant("core/topo/b.c", text + "\n")
+                self.assert_found(r"core/topo/b.c:1: .* names (ib|nvlink|ucx)", "names")
+
+    def test_headers(self):
+        self.assert_clean("headers")
+        for path, text, expected in (
+                ("core/ops/a.h", "#ifndef A_H\n#define A_H\nsize_t f(void);\n#endif\n", r"core/ops/a.h:1: .*gnu11"),
+                ("core/ops/a.h", "enum { TWICE };\n", r"core/ops/a.h:1: .*gnu11"),
+                ("include/isthmus/a.h", "#ifndef A_H\n#define A_H\nint f(int class);\n#endif\n", r"isthmus/a.h:1: .*c\+\+17"),
+                ("include/isthmus/a.h", "#ifndef A_H\n#define A_H\nstruct { int (*f[0])(); } a;\n#endif\n", r"-std=c11")):
+            with self.subTest(path=path, text=text):
+                planted = self.plant(path, text)
+                self.assert_found(expected, "headers")
+                planted.unlink()
+
+    def library(self, name, text, script=None):
+        source = self.plant("lib.c", text)
+        linker = [f"-Wl,--version-script={script}"] if script else []
+        subprocess.run(["cc", "-shared", "-fPIC", "-o", str(self.root / name), str(source), *linker], check=True)
+        return str(self.root / name)
+
+    def test_symbols(self):
+        script = self.plant("good.map", "{ global: shmem_init; isthmus_*; local: *; };\n")
+        good = self.library("good.so", "int shmem_init, isthmus_a, hidden;\n", script)
+        self.assert_clean("symbols", "--library", good, "--script", str(script))
+        leak = self.library("leak.so", "int shmem_init, isthmus_a, ist_leak;\n")
+        self.assert_found("exports ist_leak", "symbols", "--library", leak, "--script", str(script))
+        longer = self.plant("longer.map", "{ global: shmem_init; isthmus_*; shmem_put; local: *; };\n")
+        self.assert_found("lists shmem_put", "symbols", "--library", good, "--script", str(longer))
+        self.assert_clean("symbols", "--plugin", self.library("ib.so", "int isthmus_transport_v1;\n"))
+        two = self.library("two.so", "int isthmus_transport_v1, ib_leak;\n")
+        self.assert_found("ib_leak", "symbols", "--plugin", two)
+
+    def test_format(self):
+        shutil.copy(HERE.parents[1] / ".clang-format", self.root)
+        self.plant("core/ops/a.c", "int   f( void ){return 1;}\n")
+        status, output = self.run_check("format")
+        if status == 77:
+            self.skipTest(output)
+        self.assertRegex(output, r"core/ops/a.c:1: not as .clang-format says")
+        self.assertEqual(self.run_check("format", "--fix")[0], 0)
+        self.assert_clean("format")
+
+    def test_tidy(self):
+        shutil.copy(HERE.parents[1] / ".clang-tidy", self.root)
+        source = self.plant("core/ops/a.c", "int f(int a)\n{\n    return a == a;\n}\n")
+        self.plant("compile_commands.json",
+                   f'[{{"directory": "{self.root}", "file": "{source}", "command": "cc -c {source}"}}]')
+        status, output = self.run_check("tidy", "--build", str(self.root))
+        if status == 77:
+            self.skipTest(output)
+        self.assertEqual(status, 1, output)
+        self.assertRegex(output, "misc-redundant-expression")
+
+
+if __name__ == "__main__":
+    unittest.main()

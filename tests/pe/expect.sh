@@ -1,0 +1,86 @@
+#!/bin/bash
+# expect.sh [-s STATUS] [-1 REGEX]... [-m REGEX]... [-0 REGEX]... [-t SECONDS] -- COMMAND...: runs a job and looks at how
+# it ends.
+#   -s  exit status: a number, several with a comma between them, or "nonzero"; default 0
+#   -1  exactly one line of the output (both streams) matches this extended regular expression
+#   -m  at most one line matches
+#   -0  no line matches
+#   -t  it ends within this time; default 30
+# No process of the job may be left, no file in its TMPDIR or in /dev/shm (but those of MPI programs that other tests run),
+# nothing that isthmus made in /tmp.
+
+status_wanted=0 within_s=30 once=() at_most_once=() never=()
+while getopts 's:1:m:0:t:' option; do
+    case $option in
+    s) status_wanted=$OPTARG ;;
+    1) once+=("$OPTARG") ;;
+    m) at_most_once+=("$OPTARG") ;;
+    0) never+=("$OPTARG") ;;
+    t) within_s=$OPTARG ;;
+    *) exit 2 ;;
+    esac
+done
+shift $((OPTIND - 1))
+
+work=$(mktemp -d) || exit 1
+mkdir "$work/tmp"
+mark=PE_TEST=$$-$RANDOM    # in the environment of all that the job starts, to find what is left of it
+
+marked() {
+    grep -lzsxF "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
+
+clean_up() {
+    local left
+    left=$(marked)
+    [ -z "$left" ] || kill -9 $left 2>/dev/null
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+fail() {
+    echo "expect.sh: $*"
+    sed 's/^/  output: /' "$work/out" | head -40
+    exit 1
+}
+
+names_in_shared_folders() {
+    ls -A /dev/shm -I 'vader_segment*' 2>/dev/null | sed 's,^,/dev/shm/,'
+    ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null
+}
+
+new_names() { # in the folders that all jobs share: what was not there before; another job may have made it
+    names_in_shared_folders | grep -vxFf "$work/before"
+}
+
+nothing_is_left() { [ -z "$(marked)" ] && [ -z "$(ls -A "$work/tmp")" ] && [ -z "$(new_names)" ]; }
+
+names_in_shared_folders >"$work/before"
+begin=$EPOCHSECONDS
+env "$mark" TMPDIR="$work/tmp" timeout -k 5 "$within_s" "$@" >"$work/out" 2>&1 </dev/null
+status=$?
+[ $((EPOCHSECONDS - begin)) -le "$within_s" ] || fail "took more than $within_s s"
+[ "$status" -ne 77 ] || { cat "$work/out"; exit 77; }
+
+case ,$status_wanted, in
+,nonzero,) [ "$status" -ne 0 ] || fail "status is 0, expected another" ;;
+*,$status,*) ;;
+*) fail "status is $status, expected $status_wanted" ;;
+esac
+for regex in "${once[@]}"; do
+    n=$(grep -cE -- "$regex" "$work/out")
+    [ "$n" -eq 1 ] || fail "$n lines match '$regex', expected 1"
+done
+for regex in "${at_most_once[@]}"; do
+    n=$(grep -cE -- "$regex" "$work/out")
+    [ "$n" -le 1 ] || fail "$n lines match '$regex', expected at most 1"
+done
+for regex in "${never[@]}"; do
+    ! grep -qE -- "$regex" "$work/out" || fail "a line matches '$regex'"
+done
+
+for ((tries = 0; tries < 50; tries++)); do
+    ! nothing_is_left || exit 0
+    sleep 0.1
+done
+fail "left behind: $(marked | xargs -r ps -o pid=,args= -p) $(ls -A "$work/tmp") $(new_names)"

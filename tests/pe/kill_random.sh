@@ -1,0 +1,86 @@
+#!/bin/bash
+# kill_random.sh ROUNDS PROGRAM LAUNCHER ARGS...: kills a random PE, or the launcher, with signal 9 at a random moment of a
+# job that starts and ends all the time. Within 5 s nothing may be left of it: no process, no file in its TMPDIR (but what
+# a killed mpirun cannot remove), none in /dev/shm (but what MPI programs of other tests have there meanwhile); and the
+# launcher's status tells of it.
+# ISTHMUS_TEST_SEED repeats a run, as far as time can be repeated.
+
+rounds=$1 program=$2
+shift 2
+seed=${ISTHMUS_TEST_SEED:-$(($$ * 7919 % 32768))}
+RANDOM=$seed
+work=$(mktemp -d) || exit 1
+mark=PE_TEST=$$-$RANDOM
+
+marked() { # the processes of the job
+    grep -lzsxF "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
+}
+pes() {
+    local pid
+    for pid in $(marked); do
+        [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$program" ] && echo "$pid"
+    done
+}
+clean_up() {
+    local left
+    left=$(marked)
+    [ -z "$left" ] || kill -9 $left 2>/dev/null
+    rm -rf "$work"
+}
+trap clean_up EXIT
+
+fail() {
+    echo "round $round of $rounds, victim: $victim, after $delay_ms ms: $*; repeat with ISTHMUS_TEST_SEED=$seed"
+    sed 's/^/  output: /' "$work/out" | tail -20
+    exit 1
+}
+now_ms() { date +%s%3N; }
+new_names() { # what has come into the folders that all jobs share
+    { ls -A /dev/shm -I 'vader_segment*' | sed 's,^,/dev/shm/,'; ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null; } | grep -vxFf "$work/before"
+}
+files_left() {
+    [ "$victim" = launcher ] && [ "$owns_files" = no ] || ls -A "$work/tmp"
+    new_names
+}
+# Open MPI 4.1 does not end when a PE dies in the middle of connecting to its PMIx server; with programs of PMIx alone it is
+# the same. All PEs are gone then.
+only_mpirun_hangs() {
+    [ "$owns_files" = no ] && [ "$(marked)" = "$launcher" ] && grep -q 'PMIX ERROR: UNREACHABLE' "$work/out"
+}
+
+# mpirun keeps its session folder in TMPDIR, and nobody removes that when it is killed.
+# It also takes its own time to end the other PEs.
+case ${1##*/} in mpirun*) owns_files=no limit_ms=15000 ;; *) owns_files=yes limit_ms=5000 ;; esac
+
+for ((round = 1; round <= rounds; round++)); do
+    rm -rf "$work/tmp"
+    mkdir "$work/tmp"
+    { ls -A /dev/shm -I 'vader_segment*' | sed 's,^,/dev/shm/,'; ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null; } >"$work/before"
+    env "$mark" TMPDIR="$work/tmp" "$@" "$program" >"$work/out" 2>&1 </dev/null &
+    launcher=$!
+    delay_ms=$((RANDOM % 400))
+    sleep "$(printf '%d.%03d' $((delay_ms / 1000)) $((delay_ms % 1000)))"
+    mapfile -t running < <(pes)
+    victim=launcher
+    if ((RANDOM % 4 > 0 && ${#running[@]} > 0)); then
+        victim="PE with pid ${running[RANDOM % ${#running[@]}]}"
+        kill -9 "${victim##* }"
+    else
+        kill -9 "$launcher"
+    fi
+    killed_ms=$(now_ms)
+
+    while [ -n "$(marked)" ] || [ -n "$(files_left)" ]; do
+        if [ $(($(now_ms) - killed_ms)) -gt $limit_ms ]; then
+            only_mpirun_hangs || fail "left after $limit_ms ms: $(marked | xargs -r ps -o pid=,stat=,args= -p) $(files_left)"
+            echo "round $round: mpirun itself hangs"
+            kill -9 "$launcher"
+            break
+        fi
+        sleep 0.02
+    done
+    wait "$launcher"
+    status=$?
+    [ "$status" -ne 0 ] || fail "the launcher's status is 0"
+done 2>/dev/null # or bash would report each killed launcher
+echo "$rounds rounds"

@@ -1,0 +1,15 @@
+/* tools/isthmus-info/options.h: the command line. */
+#ifndef ISTHMUS_INFO_OPTIONS_H
+#define ISTHMUS_INFO_OPTIONS_H
+
+#include <stdbool.h>
+
+struct options {
+    bool routes, env, env_markdown, topology, json, help, version;
+};
+
+/* false: something has been said on stderr, and the status is 2. */
+bool options_parse(int argc, char **argv, struct options *out);
+void options_print_help(void);
+
+#endif

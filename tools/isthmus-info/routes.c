@@ -1,0 +1,219 @@
+/* tools/isthmus-info/routes.c: see routes.h.
+ * Each PE asks the core about its own row, by the peers' cards and without connecting to them, and publishes the answer
+ * through the bootstrap, so that a broken transport cannot keep the report from being made. */
+#include "tools/isthmus-info/routes.h"
+
+#include "core/runtime.h"
+#include "core/topo/host_id.h"
+#include "core/transport/choose.h"
+#include "core/transport/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char key[] = "isthmus-info.routes";
+
+enum { WIRE_MAGIC = 0x69737274 };
+
+/* What a PE publishes: this, then kinds, reasons, and one number of a kind per PE. All PEs run this program. */
+struct wire_head {
+    uint32_t magic, n_pes, n_kinds, n_reasons;
+    struct route_host host;
+};
+
+/* ---- kinds and reasons: lists without doubles ---- */
+
+/* NO_ROUTE when there is no room for one more kind: it cannot be told from no route then, but 52 kinds are many. */
+static uint8_t add_kind(struct routes *routes, const struct route_kind *kind)
+{
+    for (uint32_t i = 0; i < routes->n_kinds; i++)
+        if (memcmp(&routes->kinds[i], kind, sizeof *kind) == 0) return (uint8_t)i;
+    if (routes->n_kinds == MAX_KINDS) return NO_ROUTE;
+    routes->kinds[routes->n_kinds] = *kind;
+    return (uint8_t)routes->n_kinds++;
+}
+
+static isthmus_status add_reason(struct routes *routes, const struct route_reason *reason)
+{
+    for (uint32_t i = 0; i < routes->n_reasons; i++) {
+        struct route_reason *known = &routes->reasons[i];
+        if (strcmp(known->transport, reason->transport) != 0 || strcmp(known->text, reason->text) != 0) continue;
+        known->n_pairs += reason->n_pairs;
+        return ISTHMUS_OK;
+    }
+    struct route_reason *grown = realloc(routes->reasons, (routes->n_reasons + 1) * sizeof *grown);
+    if (grown == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u reasons", routes->n_reasons + 1);
+    routes->reasons = grown;
+    grown[routes->n_reasons++] = *reason;
+    return ISTHMUS_OK;
+}
+
+/* ---- this PE's row ---- */
+
+static struct route_kind kind_of(const struct ist_choice *choice)
+{
+    const struct isthmus_reach *reach = &choice->offers[choice->carrier].reach;
+    struct route_kind kind;
+    memset(&kind, 0, sizeof kind); /* compared as bytes */
+    snprintf(kind.carrier, sizeof kind.carrier, "%s", ist_registry.list[choice->carrier].name);
+    if (choice->atomics != IST_NO_TRANSPORT)
+        snprintf(kind.atomics, sizeof kind.atomics, "%s", ist_registry.list[choice->atomics].name);
+    kind.latency_ns = reach->latency_ns;
+    kind.bandwidth_bytes_per_s = reach->bandwidth_bytes_per_s;
+    kind.caps = reach->caps;
+    kind.visibility = reach->visibility;
+    kind.atomics_domain = ist_home_of_kind(ISTHMUS_MEM_HOST);
+    kind.is_aliased = (reach->caps & ISTHMUS_CAP_ALIAS) != 0 && ist_peers_use_alias();
+    return kind;
+}
+
+static isthmus_status add_reasons(struct routes *row, int peer, const struct ist_choice *choice)
+{
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK; i++) {
+        if (i == choice->carrier || i == choice->atomics || choice->offers[i].why_not[0] == '\0') continue;
+        struct route_reason reason = {.pe = row->pe, .peer = peer, .n_pairs = 1};
+        snprintf(reason.transport, sizeof reason.transport, "%s", ist_registry.list[i].name);
+        snprintf(reason.text, sizeof reason.text, "%s", choice->offers[i].why_not);
+        status = add_reason(row, &reason);
+    }
+    return status;
+}
+
+/* `row->matrix` has n_pes entries here: this PE's row. */
+static isthmus_status ask_about(struct routes *row, int peer)
+{
+    const struct ist_card *card;
+    struct ist_choice choice;
+    row->matrix[peer] = NO_ROUTE;
+    if (ist_peer_card(peer, &card) != ISTHMUS_OK) {
+        struct route_reason reason = {.transport = "(any)", .pe = row->pe, .peer = peer, .n_pairs = 1};
+        snprintf(reason.text, sizeof reason.text, "%s", ist_fail_text());
+        return add_reason(row, &reason);
+    }
+    ist_choose(card, ISTHMUS_MEM_HOST, &choice);
+    if (choice.carrier != IST_NO_TRANSPORT) {
+        struct route_kind kind = kind_of(&choice);
+        row->matrix[peer] = add_kind(row, &kind);
+    }
+    return add_reasons(row, peer, &choice);
+}
+
+static isthmus_status make_row(struct routes *row)
+{
+    isthmus_status status = ISTHMUS_OK;
+    row->matrix = calloc((size_t)row->n_pes, 1);
+    if (row->matrix == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes to %d PEs", row->n_pes);
+    for (int peer = 0; peer < row->n_pes && status == ISTHMUS_OK; peer++) status = ask_about(row, peer);
+    return status;
+}
+
+/* ---- publish and collect ---- */
+
+static isthmus_status publish(const struct routes *row)
+{
+    ist_boot *boot = ist_runtime.boot;
+    size_t kinds_bytes = row->n_kinds * sizeof *row->kinds, reasons_bytes = row->n_reasons * sizeof *row->reasons;
+    size_t n_bytes = sizeof(struct wire_head) + kinds_bytes + reasons_bytes + (size_t)row->n_pes;
+    struct wire_head head = {.magic = WIRE_MAGIC,
+                             .n_pes = (uint32_t)row->n_pes,
+                             .n_kinds = row->n_kinds,
+                             .n_reasons = row->n_reasons,
+                             .host = {.id = ist_registry.host}};
+    snprintf(head.host.name, sizeof head.host.name, "%s", ist_host_name());
+    char *bytes = malloc(n_bytes), *at = bytes;
+    if (bytes == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes of PE %d", row->pe);
+    at = (char *)mempcpy(at, &head, sizeof head);
+    at = (char *)mempcpy(at, row->kinds, kinds_bytes);
+    if (reasons_bytes > 0) at = (char *)mempcpy(at, row->reasons, reasons_bytes);
+    memcpy(at, row->matrix, (size_t)row->n_pes);
+    isthmus_status status = boot->ops->put(boot, key, bytes, n_bytes);
+    free(bytes);
+    return status;
+}
+
+static isthmus_status read_row(struct routes *out, int pe, const char *bytes, size_t n_bytes)
+{
+    struct wire_head head;
+    uint8_t renumbered[MAX_KINDS];
+    if (n_bytes < sizeof head) return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
+    memcpy(&head, bytes, sizeof head);
+    size_t rest = n_bytes - sizeof head, wanted = 0;
+    if (head.n_kinds <= MAX_KINDS && head.n_reasons <= rest / sizeof(struct route_reason))
+        wanted = head.n_kinds * sizeof(struct route_kind) + head.n_reasons * sizeof(struct route_reason) + head.n_pes;
+    if (head.magic != WIRE_MAGIC || head.n_pes != (uint32_t)out->n_pes || wanted != rest)
+        return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
+    bytes += sizeof head;
+    out->hosts[pe] = head.host;
+    out->hosts[pe].name[HOST_NAME_BYTES - 1] = '\0';
+    for (uint32_t i = 0; i < head.n_kinds; i++, bytes += sizeof(struct route_kind)) {
+        struct route_kind kind;
+        memcpy(&kind, bytes, sizeof kind);
+        renumbered[i] = add_kind(out, &kind);
+    }
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < head.n_reasons && status == ISTHMUS_OK; i++, bytes += sizeof(struct route_reason)) {
+        struct route_reason reason;
+        memcpy(&reason, bytes, sizeof reason);
+        status = add_reason(out, &reason);
+    }
+    for (int to = 0; to < out->n_pes && status == ISTHMUS_OK; to++) {
+        uint8_t kind = (uint8_t)bytes[to];
+        out->matrix[(size_t)pe * (size_t)out->n_pes + (size_t)to] = kind < head.n_kinds ? renumbered[kind] : NO_ROUTE;
+    }
+    return status;
+}
+
+static isthmus_status collect(struct routes *out)
+{
+    ist_boot *boot = ist_runtime.boot;
+    size_t n = (size_t)out->n_pes;
+    out->matrix = calloc(n, n);
+    out->hosts = calloc(n, sizeof *out->hosts);
+    if (out->matrix == NULL || out->hosts == NULL)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes between %zu PEs", n);
+    isthmus_status status = ISTHMUS_OK;
+    for (int pe = 0; pe < out->n_pes && status == ISTHMUS_OK; pe++) {
+        void *bytes;
+        size_t n_bytes;
+        status = boot->ops->get(boot, pe, key, &bytes, &n_bytes);
+        if (status != ISTHMUS_OK) break;
+        status = read_row(out, pe, bytes, n_bytes);
+        free(bytes);
+    }
+    return status;
+}
+
+static void free_lists(struct routes *routes)
+{
+    free(routes->matrix);
+    free(routes->hosts);
+    free(routes->reasons);
+}
+
+isthmus_status routes_gather(struct routes *out)
+{
+    memset(out, 0, sizeof *out);
+    isthmus_status status = ist_init("isthmus-info", IST_FACE_SHMEM, IST_THREAD_SINGLE);
+    if (status != ISTHMUS_OK) return status;
+    ist_boot *boot = ist_runtime.boot;
+    struct routes row = {.pe = boot->pe, .n_pes = boot->n_pes};
+    out->pe = boot->pe;
+    out->n_pes = boot->n_pes;
+    status = make_row(&row);
+    if (status == ISTHMUS_OK) status = publish(&row);
+    isthmus_status met = boot->ops->exchange(boot); /* after a failure too: the others wait here */
+    if (status == ISTHMUS_OK) status = met;
+    if (status == ISTHMUS_OK && out->pe == 0) status = collect(out);
+    if (status != ISTHMUS_OK) fprintf(stderr, "isthmus-info: PE %d: %s\n", boot->pe, ist_fail_text());
+    free_lists(&row);
+    return status;
+}
+
+void routes_end(struct routes *routes)
+{
+    ist_boot *boot = ist_runtime.boot;
+    free_lists(routes);
+    if (boot->ops->exchange(boot) != ISTHMUS_OK) fprintf(stderr, "isthmus-info: %s\n", ist_fail_text());
+}

@@ -1,0 +1,50 @@
+/* tools/isthmus-info/routes.h: which transport carries what between the PEs of a job, gathered from all of them on PE
+ * 0. Routes that are alike are one kind; the matrix holds the number of the kind. */
+#ifndef ISTHMUS_INFO_ROUTES_H
+#define ISTHMUS_INFO_ROUTES_H
+
+#include "core/base/json.h"
+#include "core/base/status.h"
+
+enum { MAX_KINDS = 52, NO_ROUTE = 255, ROUTE_NAME_BYTES = 16, REASON_BYTES = 256, HOST_NAME_BYTES = 64 };
+
+struct route_kind {
+    char carrier[ROUTE_NAME_BYTES]; /* of puts and gets */
+    char atomics[ROUTE_NAME_BYTES]; /* of atomics; "": no transport, the target's progress thread */
+    uint32_t latency_ns, visibility, atomics_domain;
+    uint32_t is_aliased; /* loads and stores reach the peer; 0 although the capability is there: ISTHMUS_ALIAS is off */
+    uint64_t bandwidth_bytes_per_s, caps;
+};
+
+/* Why a transport does not carry puts and gets from one PE to another. */
+struct route_reason {
+    char transport[ROUTE_NAME_BYTES], text[REASON_BYTES];
+    int32_t pe, peer; /* the first pair that it holds for */
+    uint32_t n_pairs;
+};
+
+struct route_host {
+    struct isthmus_host_id id;
+    char name[HOST_NAME_BYTES];
+};
+
+struct routes {
+    int pe, n_pes;            /* of this process; the rest is there on PE 0 only */
+    uint8_t *matrix;          /* [from * n_pes + to]: number of a kind, or NO_ROUTE */
+    struct route_host *hosts; /* by PE */
+    struct route_kind kinds[MAX_KINDS];
+    struct route_reason *reasons;
+    uint32_t n_kinds, n_reasons;
+};
+
+/* Start the library, ask, gather. A failed start has been reported when this returns it. */
+isthmus_status routes_gather(struct routes *out);
+
+/* All PEs have read what they need. The library stays up until the process exits: its finalize would meet the others
+ * through the transports, and that they cannot be reached may be just what the report says. */
+void routes_end(struct routes *routes);
+
+void routes_text(const struct routes *routes);
+void routes_json(struct ist_json *json, const struct routes *routes);
+
+#endif

@@ -1,0 +1,51 @@
+/* Adopts the orphans of the job (a subreaper gets them from the kernel) and finds them in /proc, so that a daemon which
+ * left its PE's process group ends with the job as well.
+ * Not a search through all processes: the kernel keeps the list of a process's children.
+ * Read on in job.c, in the phases after the last PE. */
+#include "children.h"
+#include "guardian.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+void children_adopt(void) { prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+/* Calls kill() with signal_number on each child but the guardian; returns how many there are. Without the kernel's list
+ * (an option of the kernel that distributions switch on) none is found, and only process groups are cleaned up. */
+static int for_each_child(int signal_number)
+{
+    char path[64];
+    int n = 0, pid;
+    snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid()); /* all are the main thread's */
+    FILE *list = fopen(path, "re");
+    if (!list) return 0;
+    while (fscanf(list, "%d", &pid) == 1) {
+        if (pid == guardian_pid()) continue;
+        kill(pid, signal_number); /* a child that has not been waited for: the number cannot be another's */
+        n++;
+    }
+    fclose(list);
+    return n;
+}
+
+bool process_is_exiting(pid_t pid)
+{
+    enum { EXITING = 4 }; /* PF_EXITING, in the flags that proc(5) lists as the ninth field */
+    char path[64], line[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (!file) return true;
+    size_t length = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[length] = '\0';
+    unsigned flags = 0;
+    char *behind_name = strrchr(line, ')'); /* the name may have spaces and brackets itself */
+    return !behind_name || sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || (flags & EXITING);
+}
+
+bool children_exist(void) { return for_each_child(0) > 0; }
+
+void children_signal(int signal_number) { for_each_child(signal_number); }
