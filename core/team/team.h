@@ -1,39 +1,85 @@
-/* core/team/team.h: who takes part: an ordered set of PEs.
- * Not what they do together (core/coll). Members are numbered 0..n-1; PE i of a strided team is start + i * stride of the
- * world; any other set has a list. */
+/* core/team/team.h: who takes part: an ordered set of PEs, and where the flags lie that its members share.
+ * Not what they do together, making teams included (core/coll). Members are numbered 0..n-1; PE i of a strided team is
+ * start + i * stride of the world; any other set has a list. */
 #ifndef IST_TEAM_TEAM_H
 #define IST_TEAM_TEAM_H
 
+#include "core/base/atomic.h"
 #include "core/boot/boot.h"
 
 #include <stdbool.h>
 
-enum { IST_SYNC_ROUNDS = 32 };
+enum { IST_TEAM_ROUNDS = 20 }; /* of a doubling: a million PEs */
 
-/* The flags of one team's synchronisation, in symmetric memory; one cache line each, written by one PE at a time. */
+/* A cache line of symmetric memory, written by one PE at a time. */
+struct ist_line {
+    uint64_t value;
+    uint64_t padding[7];
+};
+
+/* The flags of one team's synchronisation. */
 struct ist_sync_area {
-    struct {
-        uint64_t value;
-        uint64_t padding[7];
-    } round[IST_SYNC_ROUNDS], arrived, release;
+    struct ist_line round[IST_TEAM_ROUNDS], arrived, release;
+};
+
+/* A line that carries a little data with its flag. */
+enum { IST_SLOT_BYTES = 56 };
+struct ist_slot {
+    unsigned char data[IST_SLOT_BYTES];
+    uint64_t sequence;
+};
+
+/* What the members of one team use to talk to each other, in symmetric memory, at the same offset on each of them. */
+struct ist_team_area {
+    struct ist_sync_area sync;
+    struct ist_line broadcast[IST_TEAM_ROUNDS];
+    struct ist_slot fold, result, doubling[2][IST_TEAM_ROUNDS];
+    uint64_t check[32]; /* of ISTHMUS_CHECK: what this PE is about to do */
+};
+enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
+
+/* Indices of the predefined teams; those that programs make follow. */
+enum { IST_TEAM_WORLD, IST_TEAM_SHARED, IST_TEAM_NODE, IST_TEAM_SAME_MYPE_NODE, IST_TEAMS_PREDEFINED };
+
+/* What a program says about a team; kept to be told, without effect. */
+struct ist_team_options {
+    int num_contexts;
+    uint64_t unique_id;
 };
 
 struct ist_team {
-    int n_pes, my_pe;           /* my_pe -1: not a member */
+    int n_pes, my_pe;
     int start, stride;          /* of a strided team, in the world's numbers */
     const int *list;            /* world numbers of the members; NULL: strided */
-    uint64_t sequence;          /* of synchronisations so far; the same on all members */
-    struct ist_sync_area *area; /* symmetric */
+    struct ist_team_area *area; /* symmetric */
+    uint64_t sync_sequence;     /* of meetings so far, and so on: the same on all members */
+    uint64_t broadcast_sequence;
+    uint64_t doubling_sequence;
+    uint64_t check_sequence;
     bool is_on_one_host;
+    bool is_aliased; /* every member reaches the others' symmetric memory by load and store */
+    int index;
+    struct ist_team_options options;
 };
 
-extern struct ist_team ist_team_world, ist_team_shared;
+extern struct ist_team ist_team_world;
 
-isthmus_status ist_teams_init(const ist_boot *boot, bool shared_only_self);
+isthmus_status ist_teams_init(const ist_boot *boot, const struct ist_config *config);
 void ist_teams_fini(void);
 
-/* SHMEM_TEAM_SHARED, made on its first use: it takes the cards of all PEs that the launcher has put on this host. */
-struct ist_team *ist_team_shared_get(void);
+/* The live teams that this PE is a member of, by index. */
+extern struct ist_team **ist_team_table;
+extern uint32_t ist_team_limit; /* ISTHMUS_TEAMS_MAX: how many teams can live at a time */
+
+/* Predefined teams but the world are made on first use: some need the cards of other PEs. NULL: there is none of that
+ * index. */
+struct ist_team *ist_team_late(long index) IST_COLD;
+
+static inline struct ist_team *ist_team_at(long index)
+{
+    if (IST_LIKELY((unsigned long)index < ist_team_limit && ist_team_table[index] != NULL)) return ist_team_table[index];
+    return ist_team_late(index);
+}
 
 static inline int ist_team_to_world(const struct ist_team *team, int pe)
 {
@@ -42,5 +88,13 @@ static inline int ist_team_to_world(const struct ist_team *team, int pe)
 
 /* The member number of a PE of the world; -1: not a member. */
 int ist_team_from_world(const struct ist_team *team, int world_pe);
+
+/* For whoever makes teams. Where the area of index lies; the lowest free index from `from` on, and -1: none; a team with
+ * its members, `list` (may be NULL) copied. */
+struct ist_team_area *ist_team_area_of(int index);
+int ist_team_free_index(int from);
+isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
+void ist_team_register(struct ist_team *team, int index);
+void ist_team_delete(struct ist_team *team);
 
 #endif

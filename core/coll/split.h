@@ -1,0 +1,32 @@
+/* core/coll/split.h: making and ending teams: collective, because members agree on where the team's flags lie.
+ * Not what a team is (team/team.h). Handles of the APIs are a team's index, which is the same on all its members. */
+#ifndef IST_COLL_SPLIT_H
+#define IST_COLL_SPLIT_H
+
+#include "core/team/team.h"
+
+/* Collective over parent: PEs start, start + stride, ... of it, `size` of them. *out is NULL on PEs that are not members.
+ * The result is the same on all PEs of the parent; not OK: *out is NULL everywhere (parent NULL, a triplet that leaves the
+ * parent, too many live teams). Never ends the job. */
+isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int stride, int size,
+                                      const struct ist_team_options *options, struct ist_team **out,
+                                      const char *routine);
+
+/* Rows and columns of the parent laid out xrange PEs wide. */
+isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const struct ist_team_options *x_options,
+                                 struct ist_team **x_out, const struct ist_team_options *y_options,
+                                 struct ist_team **y_out, const char *routine);
+
+/* Collective over the n PEs of the world in `members`, in this order, and nobody else; `meeting` is symmetric memory of
+ * IST_TEAM_AREA_BYTES, 0 on all of them, used until return, 0 again then. For active sets and for teams of any PEs. */
+isthmus_status ist_team_make(const int *members, int n, void *meeting, const struct ist_team_options *options,
+                             struct ist_team **out, const char *routine);
+
+/* Collective over the team. NULL is ignored; a predefined team ends the job with a message. */
+void ist_team_destroy(struct ist_team *team, const char *routine);
+
+/* The team of an active set of the world (deprecated forms), made on first use with the help of pSync and kept until
+ * finalize. Ends the job when the set is wrong or this PE is not in it. */
+struct ist_team *ist_team_of_active_set(int start, int log2_stride, int size, long *pSync, const char *routine);
+
+#endif
