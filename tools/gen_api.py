@@ -279,7 +279,7 @@ def main():
     code = re.sub(r"/\*.*?\*/|//[^\n]*", "", "\n".join(headers), flags=re.S)
     code = re.sub(r"^\s*#(?:\\\n|[^\n])*", "", code, flags=re.M)
     code = re.sub(r"^ISTHMUS_INLINED_[^}]*\n}\n|^extern [^;]*__asm__[^;]*;", "", code, flags=re.M)
-    declared = {"isthmus_fast_v1"} | set(re.findall(r"\b(shmemx?_\w+|start_pes|_my_pe|_num_pes)\s*\(", code))
+    declared = {"isthmus_fast_v1"} | set(re.findall(r"\b((?:nv|i)?shmemx?_\w+|start_pes|_my_pe|_num_pes)\s*\(", code))
     names = sorted(declared)
     write_if_changed(args.out / "isthmus.map",
                      "ISTHMUS_0 {\n  global:\n" + "".join(f"    {n};\n" for n in names) + "  local: *;\n};\n")
