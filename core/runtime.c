@@ -5,6 +5,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/coll/coll.h"
 #include "core/coll/sync.h"
 #include "core/heap/fork.h"
 #include "core/heap/internal_area.h"
@@ -87,8 +88,12 @@ static void write_agreement(void)
     const struct ist_config *c = &ist_runtime.config;
     size_t used = (size_t)snprintf(ist_runtime.agreement, sizeof ist_runtime.agreement,
                                    "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
-                                   "ISTHMUS_COLL_BARRIER %d;ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
-                                   (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->static_data,
+                                   "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
+                                   "ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
+                                   "ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
+                                   (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast,
+                                   c->fcollect, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check,
+                                   c->static_data,
                                    c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
@@ -148,10 +153,11 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     struct ist_runtime *rt = &ist_runtime;
     isthmus_status status = ist_heap_set_limit(heap_limit_bytes);
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
-    if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, rt->config.team_shared_only_self);
+    if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
     if (status != ISTHMUS_OK) return status;
     ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus());
     ist_sync_init(&rt->config);
+    ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());
     ist_exit_watch_leavers();
     ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE);

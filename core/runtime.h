@@ -14,7 +14,7 @@ struct ist_runtime {
     ist_boot *boot;
     struct ist_card card; /* this PE's own; its blobs point into card_room */
     uint8_t *card_room;
-    char agreement[512]; /* what must be equal on all PEs */
+    char agreement[1024]; /* what must be equal on all PEs */
     int nesting;         /* inits that have no finalize so far */
     int thread_level;
     unsigned generation;   /* how many times the library was initialised before */

@@ -111,22 +111,12 @@ void *shmem_ptr(const void *dest, int pe)
 
 /* ---- teams ---- */
 
-/* NULL: SHMEM_TEAM_INVALID. The predefined handles are small numbers, others are the team itself. */
-static struct ist_team *team_of(shmem_team_t handle)
-{
-    switch ((uintptr_t)handle) {
-    case 0: return NULL;
-    case 1: return &ist_team_world;
-    case 2: return ist_team_shared_get();
-    default: return (struct ist_team *)(void *)handle;
-    }
-}
+/* A handle is the team's index + 1; NULL: SHMEM_TEAM_INVALID, or no team any more. */
+static struct ist_team *team_of(shmem_team_t handle) { return ist_team_at((long)(uintptr_t)handle - 1); }
 
-static shmem_team_t handle_of(struct ist_team *team)
+static shmem_team_t handle_of(const struct ist_team *team)
 {
-    if (team == &ist_team_world) return SHMEM_TEAM_WORLD;
-    if (team == &ist_team_shared) return SHMEM_TEAM_SHARED;
-    return (shmem_team_t)(void *)team;
+    return team != NULL ? (shmem_team_t)(uintptr_t)(team->index + 1) : SHMEM_TEAM_INVALID;
 }
 
 int shmem_team_my_pe(shmem_team_t handle)
@@ -164,7 +154,7 @@ int shmem_team_sync(shmem_team_t handle)
     ist_require_ctx(&ist_ctx_default, "shmem_team_sync");
     struct ist_team *team = team_of(handle);
     if (team == NULL) return ISTHMUS_ERR_INVALID;
-    ist_sync(team, "shmem_team_sync");
+    ist_meet(team, "shmem_team_sync");
     return 0;
 }
 
@@ -280,7 +270,7 @@ void shmem_barrier_all(void) { ist_barrier_all("shmem_barrier_all"); }
 void shmem_sync_all(void)
 {
     ist_require_ctx(&ist_ctx_default, "shmem_sync_all");
-    ist_sync(&ist_team_world, "shmem_sync_all");
+    ist_meet(&ist_team_world, "shmem_sync_all");
 }
 
 /* ---- ordering ---- */
@@ -329,5 +319,5 @@ void shmem_team_remote_commit(shmem_team_t handle)
     struct ist_team *team = team_of(handle);
     if (team == NULL) ist_misuse(routine, "team is SHMEM_TEAM_INVALID; valid: a team that this PE is a member of");
     ist_ctx_each(commit_one);
-    ist_sync(team, routine);
+    ist_meet(team, routine);
 }

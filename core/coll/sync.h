@@ -1,5 +1,5 @@
 /* core/coll/sync.h: meetings of a team: sync, and the barrier that is quiet and sync.
- * Not data collectives. The algorithms are one file each: sync_dissemination.c, sync_central.c; select.c chooses. */
+ * Not data collectives (coll.h). The algorithms are one file each: sync_dissemination.c, sync_central.c; select.c chooses. */
 #ifndef IST_COLL_SYNC_H
 #define IST_COLL_SYNC_H
 
@@ -11,7 +11,11 @@ void ist_sync_init(const struct ist_config *config);
 /* Returns when all members have called it; the caller's earlier stores are visible to them then. */
 void ist_sync(struct ist_team *team, const char *routine);
 
-/* Quiet on the default context, then a sync of the world. */
+/* The same as a call of the program: with ISTHMUS_CHECK all members must be in the same routine. */
+void ist_meet(struct ist_team *team, const char *routine);
+
+/* Quiet on the default context, then a meeting of the team; of the world. */
+void ist_barrier(struct ist_team *team, const char *routine);
 void ist_barrier_all(const char *routine);
 
 /* All members meet on `area`, apart from the team's own meetings: `sequence` counts those on that area. */
@@ -20,9 +24,18 @@ void ist_sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64
 /* For whoever looks around from a wait that lasts: is this thread waiting in a meeting, and in which routine? */
 const char *ist_sync_routine(void); /* NULL: it is not */
 
-/* The algorithms. */
+/* ---- the algorithms ---- */
+
 void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence,
                             const char *routine);
 void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+
+/* The two halves of a central meeting; the last one to arrive may do something for all in between. */
+struct ist_central {
+    uint64_t *release, sequence;
+};
+bool ist_central_arrive(const struct ist_team *team, struct ist_meeting_point *point, uint64_t sequence,
+                        struct ist_central *central, const char *routine); /* true: this PE is the last one */
+void ist_central_leave(const struct ist_central *central, bool is_last);
 
 #endif

@@ -1,20 +1,31 @@
 /* core/coll/sync_central.c: count arrivals at the team's first PE; the last one to arrive releases all.
  * For PEs that share processors: each is scheduled in once to arrive and once to leave, where rounds of messages would need
- * a context switch per round. All members load the release flag from the first PE's memory, so they must have its alias. */
+ * a context switch per round. Loads and stores only: for aliased teams. */
 #include "core/coll/sync.h"
+#include "core/coll/wire.h"
 #include "core/ops/amo.h"
-#include "core/ops/target.h"
-#include "core/sync/wait.h"
+
+bool ist_central_arrive(const struct ist_team *team, struct ist_meeting_point *point, uint64_t sequence,
+                        struct ist_central *central, const char *routine)
+{
+    uint64_t *arrived = ist_wire_alias(team, &point->arrived.value, sizeof(uint64_t), 0, routine);
+    central->release = ist_wire_alias(team, &point->release.value, sizeof(uint64_t), 0, routine);
+    central->sequence = sequence;
+    uint64_t earlier = isthmus_amo_cpu(ISTHMUS_AMO_ADD, arrived, 1, 0, sizeof *arrived);
+    return earlier + 1 == sequence * (uint64_t)team->n_pes;
+}
+
+void ist_central_leave(const struct ist_central *central, bool is_last)
+{
+    if (is_last)
+        ist_store_release(central->release, central->sequence); /* pairs with the acquire below */
+    else
+        ist_wait_at_least(central->release, central->sequence);
+}
 
 void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
 {
-    int root = ist_team_to_world(team, 0);
-    struct ist_amo arrive = {.op = ISTHMUS_AMO_ADD, .size = 8, .operand = 1};
-    uint64_t before = ist_amo(&ist_ctx_default, &area->arrived.value, arrive, ISTHMUS_AMO_FETCHING, root, routine);
-    intptr_t delta = ist_ctx_delta(&ist_ctx_default, 1, root); /* resolved by the line above; column 1: the heap */
-    uint64_t *release = (uint64_t *)(void *)((char *)&area->release.value + delta);
-    if (before + 1 == sequence * (uint64_t)team->n_pes)
-        ist_store_release(release, sequence); /* pairs with the acquire below */
-    else
-        ist_wait_at_least(release, sequence);
+    struct ist_central central;
+    bool is_last = ist_central_arrive(team, &area->central, sequence, &central, routine);
+    ist_central_leave(&central, is_last);
 }

@@ -105,6 +105,15 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
     return channel;
 }
 
+ist_ctx *ist_ctx_of_team(const struct ist_team *team)
+{
+    pthread_mutex_lock(&created_lock);
+    ist_ctx *ctx = created;
+    while (ctx != NULL && ctx->team != team) ctx = ctx->next;
+    pthread_mutex_unlock(&created_lock);
+    return ctx;
+}
+
 void ist_ctx_each(void (*fn)(ist_ctx *ctx))
 {
     fn(&ist_ctx_default);

@@ -39,6 +39,8 @@ void ist_ctx_destroy(ist_ctx *ctx); /* after a quiet */
 /* The channel of a transport, opened on first use. Dies when that fails: `routine` is for the message. */
 struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine);
 
+ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created on it; NULL: none is left */
+
 /* Call fn for every live context, the default one first. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx));
 

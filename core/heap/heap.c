@@ -2,6 +2,7 @@
 #include "core/heap/heap.h"
 
 #include "core/base/log.h"
+#include "core/heap/internal_area.h"
 #include "core/topo/topo.h"
 #include "core/transport/segment.h"
 
@@ -94,7 +95,7 @@ isthmus_status ist_heap_init(const struct ist_config *config, int n_local)
 {
     uint64_t page_bytes = page_bytes_of(config->heap_pages);
     uint64_t size = config->heap_size_bytes != 0 ? config->heap_size_bytes : default_size(n_local);
-    uint64_t internal_bytes = round_up(IST_HEAP_INTERNAL_BYTES, page_bytes);
+    uint64_t internal_bytes = round_up(ist_internal_area_bytes(config), page_bytes);
     size = round_up(size, IST_ALLOC_GRANULE_BYTES);
     uint64_t bytes = internal_bytes + round_up(size, page_bytes);
     isthmus_status status = make_memfd(config, bytes);

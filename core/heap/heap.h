@@ -8,8 +8,6 @@
 #include "core/base/config.h"
 #include "core/heap/alloc.h"
 
-enum { IST_HEAP_INTERNAL_BYTES = 64 << 10 };
-
 /* Largest alignment that holds on every PE: heaps lie at different addresses, but all are congruent modulo this. */
 #define IST_HEAP_MAX_ALIGN_BYTES ((uint64_t)1 << 30)
 

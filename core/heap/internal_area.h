@@ -7,17 +7,22 @@
 #include "core/team/team.h"
 
 struct ist_internal_area {
-    struct ist_sync_area world, shared, exit; /* exit: the last meeting, apart from the program's own barriers */
-    uint64_t failed_allocations[2];           /* counted on PE 0: a PE that could not allocate makes all return NULL */
+    struct ist_sync_area exit;      /* the last meeting, apart from the program's own barriers */
+    uint64_t failed_allocations[2]; /* counted on PE 0: a PE that could not allocate makes all return NULL */
     uint64_t line0[6];
     uint64_t has_left; /* this PE has left without shmem_finalize */
     uint64_t line1[7];
+    struct ist_team_area teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
 };
-_Static_assert(sizeof(struct ist_internal_area) <= IST_HEAP_INTERNAL_BYTES, "the internal area is full");
 
 static inline struct ist_internal_area *ist_internal_area(void)
 {
     return (struct ist_internal_area *)(void *)ist_heap.base;
+}
+
+static inline uint64_t ist_internal_area_bytes(const struct ist_config *config)
+{
+    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_area);
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* core/team/team.c: the predefined teams, and translation between numberings. See team.h. */
+/* core/team/team.c: the table of teams, the predefined ones, and translation between numberings. See team.h. */
 #include "core/team/team.h"
 
 #include "core/base/log.h"
@@ -8,79 +8,254 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
-struct ist_team ist_team_world, ist_team_shared;
+struct ist_team ist_team_world;
+struct ist_team **ist_team_table;
+uint32_t ist_team_limit;
 
 static struct {
     const ist_boot *boot;
     bool shared_only_self;
-    int *shared_list;
+    bool host_is_aliased;
+    bool *is_taken; /* by index */
     pthread_mutex_t lock;
 } teams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-isthmus_status ist_teams_init(const ist_boot *boot, bool shared_only_self)
+/* ---- who shares memory ---- */
+
+/* Do we reach that PE's heap by load and store? Asked of the transports, so that no connection is made. */
+static bool shares_memory(int pe)
+{
+    static struct ist_choice choice; /* large; the caller holds the lock, or is alone */
+    const struct ist_card *card;
+    if (!ist_peers_use_alias() || ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
+    ist_choose(card, card->segments[IST_SEGMENT_HEAP].kind, &choice);
+    return choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0;
+}
+
+/* Do all PEs of this host load and store in each other's memory, all of it? All have the same transports open, so one
+ * answer holds for all of them. */
+static bool ask_host(const ist_boot *boot)
+{
+    if (boot->n_local == 1) return true;
+    if (ist_segments_have_extents()) return false; /* what grows is mapped on first use only */
+    return shares_memory(boot->local_pes[boot->local_pes[0] == boot->pe]);
+}
+
+/* ---- the table ---- */
+
+struct ist_team_area *ist_team_area_of(int index) { return &ist_internal_area()->teams[index]; }
+
+int ist_team_free_index(int from)
+{
+    int found = -1;
+    pthread_mutex_lock(&teams.lock);
+    for (uint32_t i = (uint32_t)from; i < ist_team_limit && found < 0; i++)
+        if (!teams.is_taken[i]) found = (int)i;
+    pthread_mutex_unlock(&teams.lock);
+    return found;
+}
+
+bool ist_team_reserve(int index)
+{
+    pthread_mutex_lock(&teams.lock);
+    bool was_free = (uint32_t)index < ist_team_limit && !teams.is_taken[index];
+    if (was_free) teams.is_taken[index] = true;
+    pthread_mutex_unlock(&teams.lock);
+    return was_free;
+}
+
+void ist_team_unreserve(int index)
+{
+    pthread_mutex_lock(&teams.lock);
+    teams.is_taken[index] = false;
+    pthread_mutex_unlock(&teams.lock);
+}
+
+void ist_team_register(struct ist_team *team, int index)
+{
+    team->index = index;
+    team->area = ist_team_area_of(index);
+    teams.is_taken[index] = true;
+    ist_store_release(&ist_team_table[index], team);
+}
+
+void ist_team_delete(struct ist_team *team)
+{
+    if (team->area != NULL) {
+        ist_store_release(&ist_team_table[team->index], NULL);
+        ist_team_unreserve(team->index);
+    }
+    if (team == &ist_team_world) return;
+    free((void *)(uintptr_t)team->list);
+    free(team);
+}
+
+static bool is_local(int pe)
+{
+    int low = 0, high = teams.boot->n_local; /* local_pes ascend */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (teams.boot->local_pes[middle] < pe)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < teams.boot->n_local && teams.boot->local_pes[low] == pe;
+}
+
+static bool are_all_local(const struct ist_team *team)
+{
+    if (teams.boot->n_local == teams.boot->n_pes) return true;
+    for (int pe = 0; pe < team->n_pes; pe++)
+        if (!is_local(ist_team_to_world(team, pe))) return false;
+    return true;
+}
+
+/* A list that is a progression needs no list. */
+static bool is_strided(const int *list, int n)
+{
+    for (int i = 2; i < n; i++)
+        if (list[i] - list[i - 1] != list[1] - list[0]) return false;
+    return true;
+}
+
+isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out)
+{
+    int *copy = NULL;
+    struct ist_team *team = calloc(1, sizeof *team);
+    if (list != NULL && is_strided(list, n)) {
+        start = list[0];
+        stride = n > 1 ? list[1] - list[0] : 1;
+        list = NULL;
+    }
+    if (list != NULL && (copy = malloc((size_t)n * sizeof *copy)) != NULL) memcpy(copy, list, (size_t)n * sizeof *copy);
+    if (team == NULL || (list != NULL && copy == NULL)) {
+        free(team);
+        free(copy);
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a team of %d PEs", n);
+    }
+    *team = (struct ist_team){.n_pes = n, .start = start, .stride = stride, .list = copy};
+    team->my_pe = ist_team_from_world(team, teams.boot->pe);
+    team->is_on_one_host = are_all_local(team);
+    team->is_aliased = team->is_on_one_host && teams.host_is_aliased;
+    *out = team;
+    return ISTHMUS_OK;
+}
+
+/* ---- the predefined teams ---- */
+
+isthmus_status ist_teams_init(const ist_boot *boot, const struct ist_config *config)
 {
     teams.boot = boot;
-    teams.shared_only_self = shared_only_self;
+    teams.shared_only_self = config->team_shared_only_self;
+    teams.host_is_aliased = ask_host(boot);
+    ist_team_limit = (uint32_t)ist_teams_max(config);
+    ist_team_table = calloc(ist_team_limit, sizeof *ist_team_table);
+    teams.is_taken = calloc(ist_team_limit, sizeof *teams.is_taken);
+    if (ist_team_table == NULL || teams.is_taken == NULL)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u teams", ist_team_limit);
     ist_team_world = (struct ist_team){
         .n_pes = boot->n_pes,
         .my_pe = boot->pe,
         .stride = 1,
-        .area = &ist_internal_area()->world,
         .is_on_one_host = boot->n_local == boot->n_pes,
     };
-    ist_team_shared = (struct ist_team){.n_pes = 0};
+    ist_team_world.is_aliased = ist_team_world.is_on_one_host && teams.host_is_aliased;
+    for (int i = 0; i < IST_TEAMS_PREDEFINED; i++) teams.is_taken[i] = true;
+    ist_team_register(&ist_team_world, IST_TEAM_WORLD);
     return ISTHMUS_OK;
 }
 
 void ist_teams_fini(void)
 {
-    free(teams.shared_list);
-    teams.shared_list = NULL;
-    ist_team_world = ist_team_shared = (struct ist_team){.n_pes = 0};
+    for (uint32_t i = 0; ist_team_table != NULL && i < ist_team_limit; i++)
+        if (ist_team_table[i] != NULL) ist_team_delete(ist_team_table[i]);
+    free(ist_team_table);
+    free(teams.is_taken);
+    ist_team_table = NULL;
+    teams.is_taken = NULL;
+    ist_team_limit = 0;
+    ist_team_world = (struct ist_team){.n_pes = 0};
 }
 
-/* Do we reach that PE's heap by load and store? Asked of the transports, so that no connection is made. */
-static bool shares_memory(int pe)
+static int list_shared(int *list)
 {
-    static struct ist_choice choice; /* large; the caller holds the lock */
-    const struct ist_card *card;
-    if (ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
-    ist_choose(card, card->segments[IST_SEGMENT_HEAP].kind, &choice);
-    return choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0 &&
-           ist_peers_use_alias();
+    int n = 0;
+    for (int i = 0; i < teams.boot->n_local; i++) {
+        int pe = teams.boot->local_pes[i];
+        if (pe == teams.boot->pe || (!teams.shared_only_self && shares_memory(pe))) list[n++] = pe;
+    }
+    return n;
 }
 
-static void make_shared(void)
+static int list_node(int *list)
+{
+    memcpy(list, teams.boot->local_pes, (size_t)teams.boot->n_local * sizeof *list);
+    return teams.boot->n_local;
+}
+
+/* The number of PEs below `pe` on its host, where `seen` counts those of each host so far. */
+struct seen_host {
+    struct isthmus_host_id id;
+    int n;
+};
+
+static int rank_on_host(struct seen_host *seen, int *n_seen, const struct isthmus_host_id *id)
+{
+    int at = *n_seen - 1; /* neighbours in number are neighbours in space: the last host first */
+    while (at >= 0 && memcmp(&seen[at].id, id, sizeof *id) != 0) at--;
+    if (at < 0) {
+        at = (*n_seen)++;
+        seen[at] = (struct seen_host){.id = *id};
+    }
+    return seen[at].n++;
+}
+
+/* One PE of each host: that which has as many PEs of its host before it as this PE has. */
+static int list_same_mype_node(int *list)
 {
     const ist_boot *boot = teams.boot;
-    int n = 0, mine = 0;
-    int *list = malloc((size_t)boot->n_local * sizeof *list);
-    for (int i = 0; list != NULL && i < boot->n_local; i++) {
-        int pe = boot->local_pes[i];
-        if (pe != boot->pe && (teams.shared_only_self || !shares_memory(pe))) continue;
-        if (pe == boot->pe) mine = n;
-        list[n++] = pe;
+    int n = 0, n_seen = 0, rank = 0;
+    while (boot->local_pes[rank] != boot->pe) rank++;
+    struct seen_host *seen = boot->n_local < boot->n_pes ? calloc((size_t)boot->n_pes, sizeof *seen) : NULL;
+    if (seen == NULL) {
+        list[0] = boot->pe;
+        return 1;
     }
-    if (list == NULL) ist_warn("no memory for the team of PEs that share memory; it holds this PE only");
-    teams.shared_list = list;
-    ist_team_shared = (struct ist_team){
-        .n_pes = list != NULL ? n : 1,
-        .my_pe = mine,
-        .start = boot->pe,
-        .stride = 1,
-        .list = list,
-        .area = &ist_internal_area()->shared,
-        .is_on_one_host = true,
-    };
+    for (int pe = 0; pe < boot->n_pes; pe++) {
+        const struct ist_card *card;
+        if (ist_peer_card(pe, &card) == ISTHMUS_OK && rank_on_host(seen, &n_seen, &card->host) == rank) list[n++] = pe;
+    }
+    free(seen);
+    return n;
 }
 
-struct ist_team *ist_team_shared_get(void)
+struct ist_team *ist_team_late(long index)
 {
-    pthread_mutex_lock(&teams.lock);
-    if (ist_team_shared.n_pes == 0) make_shared();
-    pthread_mutex_unlock(&teams.lock);
-    return &ist_team_shared;
+    static int (*const listers[])(int *) = {
+        [IST_TEAM_SHARED] = list_shared,
+        [IST_TEAM_NODE] = list_node,
+        [IST_TEAM_SAME_MYPE_NODE] = list_same_mype_node,
+    };
+    static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+    if (index < IST_TEAM_SHARED || index >= IST_TEAMS_PREDEFINED || ist_team_table == NULL) return NULL;
+    pthread_mutex_lock(&making);
+    if (ist_team_table[index] == NULL) {
+        struct ist_team *team;
+        int self = teams.boot->pe, n = 0;
+        int *list = malloc((size_t)teams.boot->n_pes * sizeof *list);
+        if (list != NULL) n = listers[index](list);
+        if (list == NULL || ist_team_new(n, 0, 1, list, &team) != ISTHMUS_OK) {
+            ist_warn("no memory for a predefined team; it holds this PE only");
+            if (ist_team_new(1, self, 1, NULL, &team) != ISTHMUS_OK) abort();
+        }
+        free(list);
+        ist_team_register(team, (int)index);
+    }
+    pthread_mutex_unlock(&making);
+    return ist_team_table[index];
 }
 
 int ist_team_from_world(const struct ist_team *team, int world_pe)

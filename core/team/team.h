@@ -18,8 +18,13 @@ struct ist_line {
 };
 
 /* The flags of one team's synchronisation. */
+struct ist_meeting_point {
+    struct ist_line arrived, release; /* used on the first member only */
+};
+
 struct ist_sync_area {
-    struct ist_line round[IST_TEAM_ROUNDS], arrived, release;
+    struct ist_line round[IST_TEAM_ROUNDS];
+    struct ist_meeting_point central;
 };
 
 /* A line that carries a little data with its flag. */
@@ -32,6 +37,7 @@ struct ist_slot {
 /* What the members of one team use to talk to each other, in symmetric memory, at the same offset on each of them. */
 struct ist_team_area {
     struct ist_sync_area sync;
+    struct ist_meeting_point central; /* of reductions */
     struct ist_line broadcast[IST_TEAM_ROUNDS];
     struct ist_slot fold, result, doubling[2][IST_TEAM_ROUNDS];
     uint64_t check[32]; /* of ISTHMUS_CHECK: what this PE is about to do */
@@ -55,14 +61,22 @@ struct ist_team {
     uint64_t sync_sequence;     /* of meetings so far, and so on: the same on all members */
     uint64_t broadcast_sequence;
     uint64_t doubling_sequence;
+    uint64_t central_sequence;
     uint64_t check_sequence;
     bool is_on_one_host;
+    bool is_active_set;
     bool is_aliased; /* every member reaches the others' symmetric memory by load and store */
     int index;
     struct ist_team_options options;
 };
 
 extern struct ist_team ist_team_world;
+
+static inline uint64_t ist_teams_max(const struct ist_config *config)
+{
+    enum { LEAST = 16, MOST = 1 << 20 };
+    return config->teams_max < LEAST ? LEAST : config->teams_max > MOST ? MOST : config->teams_max;
+}
 
 isthmus_status ist_teams_init(const ist_boot *boot, const struct ist_config *config);
 void ist_teams_fini(void);
@@ -77,7 +91,8 @@ struct ist_team *ist_team_late(long index) IST_COLD;
 
 static inline struct ist_team *ist_team_at(long index)
 {
-    if (IST_LIKELY((unsigned long)index < ist_team_limit && ist_team_table[index] != NULL)) return ist_team_table[index];
+    if (IST_LIKELY((unsigned long)index < ist_team_limit && ist_team_table[index] != NULL))
+        return ist_team_table[index];
     return ist_team_late(index);
 }
 
@@ -93,6 +108,8 @@ int ist_team_from_world(const struct ist_team *team, int world_pe);
  * its members, `list` (may be NULL) copied. */
 struct ist_team_area *ist_team_area_of(int index);
 int ist_team_free_index(int from);
+bool ist_team_reserve(int index); /* false: it is taken */
+void ist_team_unreserve(int index);
 isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
 void ist_team_register(struct ist_team *team, int index);
 void ist_team_delete(struct ist_team *team);

@@ -1,0 +1,113 @@
+/* core/coll/check.c: see check.h. */
+#include "core/coll/check.h"
+
+#include "core/base/fatal.h"
+#include "core/coll/sync.h"
+#include "core/coll/wire.h"
+#include "core/transport/segment.h"
+
+#include <stdio.h>
+
+bool ist_coll_check_on;
+
+/* What a PE is about to do. Two records in turn: nobody writes one before all have compared it, because they meet for the
+ * next one in between. */
+struct record {
+    char routine[56];
+    uint64_t length_bytes, dest, source, also; /* dest and source: segment and offset */
+};
+_Static_assert(2 * sizeof(struct record) <= sizeof((struct ist_team_area *)0)->check, "two records in turn");
+
+/* The same number on all PEs for corresponding addresses. */
+static uint64_t place_of(const void *addr)
+{
+    int id = addr != NULL ? ist_segment_of(addr, 1) : -1;
+    if (id < 0) return 0;
+    return (uint64_t)(id + 1) << 56 | ((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+}
+
+static struct record *record_of(struct ist_team *team)
+{
+    return (struct record *)(void *)team->area->check + team->check_sequence % 2;
+}
+
+static void read_record(struct ist_team *team, int pe, struct record *out, const char *routine)
+{
+    ist_wire_get(team, out, record_of(team), sizeof *out, pe, routine);
+}
+
+static bool is_equal(const struct record *a, const struct record *b)
+{
+    bool any_length = (a->also & b->also & IST_CHECK_ANY_LENGTH) != 0;
+    return strcmp(a->routine, b->routine) == 0 && (any_length || a->length_bytes == b->length_bytes) &&
+           a->dest == b->dest && a->source == b->source && a->also == b->also;
+}
+
+static const char *difference(const struct record *one, const struct record *rest, char *out, size_t room)
+{
+    if (one->length_bytes != rest->length_bytes)
+        snprintf(out, room, "%llu bytes there, %llu bytes on the others", (unsigned long long)one->length_bytes,
+                 (unsigned long long)rest->length_bytes);
+    else if (one->dest != rest->dest)
+        snprintf(out, room, "dest lies elsewhere in symmetric memory there");
+    else if (one->source != rest->source)
+        snprintf(out, room, "source lies elsewhere in symmetric memory there");
+    else
+        snprintf(out, room, "another argument (root, stride, alignment or pointer) differs there");
+    return out;
+}
+
+/* The odd one out is whoever differs from most of the others. */
+static _Noreturn void report(struct ist_team *team, const char *routine)
+{
+    struct record mine, other, odd;
+    int n_like_me = 0, pe_like_me = -1, pe_unlike_me = -1;
+    char text[120];
+    read_record(team, team->my_pe, &mine, routine);
+    for (int pe = 0; pe < team->n_pes; pe++) {
+        read_record(team, pe, &other, routine);
+        if (is_equal(&mine, &other)) {
+            n_like_me++;
+            pe_like_me = pe;
+        } else if (pe_unlike_me < 0) {
+            pe_unlike_me = pe;
+            odd = other;
+        }
+    }
+    if (pe_unlike_me < 0) ist_misuse(routine, "the PEs of the team do not agree on what they call");
+    bool i_am_odd = 2 * n_like_me < team->n_pes || (2 * n_like_me == team->n_pes && pe_like_me > pe_unlike_me);
+    int pe = ist_team_to_world(team, i_am_odd ? team->my_pe : pe_unlike_me);
+    const struct record *one = i_am_odd ? &mine : &odd, *rest = i_am_odd ? &odd : &mine;
+    if (strcmp(one->routine, rest->routine) != 0)
+        ist_misuse(routine,
+                   "PE %d is in %s, the others in %s; all PEs of a team call its collectives in the same order", pe,
+                   one->routine, rest->routine);
+    ist_misuse(routine, "PE %d passes other arguments than the others: %s; valid: the same on all PEs", pe,
+               difference(one, rest, text, sizeof text));
+}
+
+void ist_check_meeting(struct ist_team *team, const char *routine, const void *dest, const void *source,
+                       size_t length_bytes, uint64_t also)
+{
+    struct record next;
+    team->check_sequence++;
+    struct record *mine = record_of(team);
+    *mine = (struct record){.length_bytes = length_bytes,
+                            .dest = length_bytes > 0 ? place_of(dest) : 0,
+                            .source = length_bytes > 0 ? place_of(source) : 0,
+                            .also = also};
+    snprintf(mine->routine, sizeof mine->routine, "%s", routine);
+    ist_sync(team, routine);
+    read_record(team, (team->my_pe + 1) % team->n_pes, &next, routine);
+    if (!is_equal(mine, &next)) report(team, routine);
+}
+
+void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,
+                       size_t source_bytes, bool may_be_equal)
+{
+    uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
+    if (d == s && may_be_equal) return;
+    if (d < s + source_bytes && s < d + dest_bytes)
+        ist_misuse(routine, "dest %p (%zu bytes) overlaps source %p (%zu bytes); valid: buffers apart%s", dest,
+                   dest_bytes, source, source_bytes, may_be_equal ? ", or the same" : "");
+}

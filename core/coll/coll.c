@@ -1,0 +1,176 @@
+/* core/coll/coll.c: see coll.h: checks arguments, serves the team of one, counts nothing. */
+#include "core/coll/coll.h"
+
+#include "core/base/fatal.h"
+#include "core/coll/algorithms.h"
+#include "core/coll/check.h"
+#include "core/coll/sync.h"
+#include "core/ops/target.h"
+
+#include <string.h>
+
+static struct {
+    int broadcast, fcollect, reduce, scan;
+} forced;
+
+void ist_coll_init(const struct ist_config *config)
+{
+    forced.broadcast = config->broadcast;
+    forced.fcollect = config->fcollect;
+    forced.reduce = config->reduce;
+    forced.scan = config->scan;
+    ist_coll_check_on = config->check;
+}
+
+/* What every collective begins with. `dest_parts` blocks of length_bytes are written, `source_parts` read. */
+struct call {
+    const char *routine;
+    struct ist_team *team;
+    void *dest;
+    const void *source;
+    size_t length_bytes, align_bytes;
+    int dest_parts, source_parts;
+    uint64_t also;     /* another argument that must be equal on all PEs */
+    bool may_be_equal; /* dest and source */
+};
+
+static inline isthmus_status enter(const struct call *c)
+{
+    if (c->team == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the team is invalid", c->routine);
+    if (c->length_bytes > 0) {
+        size_t dest_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->dest_parts);
+        size_t source_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->source_parts);
+        ist_require_symmetric(c->routine, "dest", c->dest, dest_bytes, c->align_bytes);
+        ist_require_symmetric(c->routine, "source", c->source, source_bytes, c->align_bytes);
+        if (ist_coll_check_on)
+            ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
+    }
+    if (ist_coll_check_on) ist_check_meeting(c->team, c->routine, c->dest, c->source, c->length_bytes, c->also);
+    return ISTHMUS_OK;
+}
+
+static inline bool is_alone(const struct ist_team *team) { return team->n_pes == 1; }
+
+static void copy_alone(void *dest, const void *source, size_t length_bytes)
+{
+    if (dest != source && length_bytes > 0) memmove(dest, source, length_bytes);
+}
+
+isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root,
+                             int flags, const char *routine)
+{
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, (uint64_t)root, false});
+    if (status != ISTHMUS_OK) return status;
+    if (root < 0 || root >= team->n_pes) ist_misuse(routine, "PE_root is %d; valid: 0 to %d", root, team->n_pes - 1);
+    if (!is_alone(team))
+        ist_run_broadcast(team, dest, source, length_bytes, root, flags, forced.broadcast, routine);
+    else if (flags != IST_BROADCAST_NOT_TO_ROOT)
+        copy_alone(dest, source, length_bytes);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
+                            const char *routine)
+{
+    int n = team != NULL ? team->n_pes : 1;
+    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, n, 1, 0, false});
+    if (status != ISTHMUS_OK) return status;
+    if (is_alone(team))
+        copy_alone(dest, source, length_bytes);
+    else
+        ist_run_fcollect(team, dest, source, length_bytes, forced.fcollect, routine);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
+                           const char *routine)
+{
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, IST_CHECK_ANY_LENGTH, false});
+    if (status != ISTHMUS_OK) return status;
+    if (is_alone(team))
+        copy_alone(dest, source, length_bytes);
+    else
+        ist_run_collect(team, dest, source, length_bytes, routine);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
+                            const char *routine)
+{
+    int n = team != NULL ? team->n_pes : 1;
+    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, n, n, 0, false});
+    if (status != ISTHMUS_OK) return status;
+    if (is_alone(team))
+        copy_alone(dest, source, length_bytes);
+    else
+        ist_run_alltoall(team, dest, source, length_bytes, routine);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
+                             size_t size_bytes, size_t nelems, const char *routine)
+{
+    if (dst < 1) ist_misuse(routine, "dst is %td; valid: 1 and more elements", dst);
+    if (sst < 1) ist_misuse(routine, "sst is %td; valid: 1 and more elements", sst);
+    size_t length_bytes = ist_require_length(routine, "nelems", nelems, size_bytes);
+    struct call call = {routine, team, dest, source, length_bytes, 1, 1, 1, (uint64_t)dst << 32 ^ (uint64_t)sst, false};
+    isthmus_status status = enter(&call);
+    if (status != ISTHMUS_OK) return status;
+    ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, routine);
+    return ISTHMUS_OK;
+}
+
+/* The arithmetic of a routine that the tables of the APIs have; others do not exist. */
+static struct ist_reduction reduction_of(void *dest, const void *source, size_t nelems, enum ist_combine_op op,
+                                         enum ist_combine_type type)
+{
+    return (struct ist_reduction){dest, source, nelems, ist_combine_size(type), ist_combine_of(op, type)};
+}
+
+isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source, size_t nelems, enum ist_combine_op op,
+                          enum ist_combine_type type, const char *routine)
+{
+    struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
+    size_t length_bytes = ist_require_length(routine, "nreduce", nelems, r.size_bytes);
+    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, 0, true});
+    if (status != ISTHMUS_OK) return status;
+    if (is_alone(team))
+        copy_alone(dest, source, length_bytes);
+    else
+        ist_run_reduce(team, &r, forced.reduce, routine);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *source, size_t nelems,
+                                 enum ist_combine_op op, enum ist_combine_type type, const char *routine)
+{
+    struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
+    int n = team != NULL ? team->n_pes : 1;
+    size_t length_bytes = ist_require_length(routine, "nreduce", nelems, r.size_bytes);
+    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, 1, n, 0, true});
+    if (status != ISTHMUS_OK) return status;
+    if (is_alone(team))
+        copy_alone(dest, source, length_bytes);
+    else
+        ist_run_reducescatter(team, &r, routine);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, size_t nelems, bool is_inclusive,
+                        enum ist_combine_op op, enum ist_combine_type type, const char *routine)
+{
+    struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
+    size_t length_bytes = ist_require_length(routine, "nelems", nelems, r.size_bytes);
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, is_inclusive, true});
+    if (status != ISTHMUS_OK) return status;
+    if (!is_alone(team))
+        ist_run_scan(team, &r, is_inclusive, forced.scan, routine);
+    else if (is_inclusive)
+        copy_alone(dest, source, length_bytes);
+    else if (length_bytes > 0)
+        memset(dest, 0, length_bytes);
+    return ISTHMUS_OK;
+}

@@ -1,0 +1,27 @@
+/* core/coll/doubling.h: a few bytes of all members combined, in log2(n) exchanges of pairs.
+ * The operands are private memory. Pairs talk both ways, so that nobody can be more than one call ahead of a partner: two
+ * sets of slots in turn suffice. A number of members that is no power of two: the first ones pair up with their right
+ * neighbours, who take no part. The lower member is always the left operand: all get the same bits. */
+#ifndef IST_COLL_DOUBLING_H
+#define IST_COLL_DOUBLING_H
+
+#include "core/coll/combine.h"
+#include "core/team/team.h"
+
+struct ist_vector {
+    ist_combine *combine;
+    size_t nelems, length_bytes; /* at most IST_SLOT_BYTES */
+};
+
+/* inout: own value, then that of all together. */
+void ist_doubling_reduce(struct ist_team *team, void *inout, const struct ist_vector *vector, const char *routine);
+
+/* before: what the members before this one have together; untouched on the first one. */
+void ist_doubling_scan(struct ist_team *team, void *before, const void *mine, const struct ist_vector *vector,
+                       const char *routine);
+
+/* The two that the library itself needs. */
+uint64_t ist_doubling_max(struct ist_team *team, uint64_t mine, const char *routine);
+uint64_t ist_doubling_sum_before(struct ist_team *team, uint64_t mine, const char *routine);
+
+#endif

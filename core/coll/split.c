@@ -1,0 +1,181 @@
+/* core/coll/split.c: see split.h.
+ * A team's flags lie at the offset that its index gives, so the members need an index that is free on all of them: each
+ * proposes its lowest free one, the highest proposal is tried next, until all propose the same. The parent's flags carry
+ * that; where there is no parent, memory that the program hands over does. */
+#include "core/coll/split.h"
+
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/coll/check.h"
+#include "core/coll/doubling.h"
+#include "core/coll/sync.h"
+#include "core/ctx/ctx.h"
+#include "core/ops/order.h"
+#include "core/ops/target.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An index that is free on all PEs of `meeting` that will be members, and reserved there; those that will not be go along.
+ * -1: there is none. */
+static int agree_on_index(struct ist_team *meeting, bool is_member, const char *routine)
+{
+    enum { NONE = 1 << 30 };
+    int from = IST_TEAMS_PREDEFINED;
+    for (;;) {
+        int lowest = is_member ? ist_team_free_index(from) : from;
+        int index = (int)ist_doubling_max(meeting, lowest >= 0 ? (uint64_t)lowest : NONE, routine);
+        if (index == NONE) return -1;
+        bool is_mine = !is_member || ist_team_reserve(index);
+        if (ist_doubling_max(meeting, !is_mine, routine) == 0) return index;
+        if (is_member && is_mine) ist_team_unreserve(index);
+        from = index + 1;
+    }
+}
+
+/* All of `meeting` take part; `mine` is the team that this PE will be in, NULL if in none. All come to one result. */
+static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine, isthmus_status status,
+                                const char *routine)
+{
+    int index = agree_on_index(meeting, mine != NULL, routine);
+    if (index < 0 && status == ISTHMUS_OK)
+        status = ist_fail(ISTHMUS_ERR_LIMIT,
+                          "%s: this PE or another one of the team has ISTHMUS_TEAMS_MAX (%u) live teams", routine,
+                          ist_team_limit);
+    bool all_well = ist_doubling_max(meeting, status != ISTHMUS_OK, routine) == 0;
+    if (mine != NULL && all_well) {
+        memset(ist_team_area_of(index), 0, IST_TEAM_AREA_BYTES);
+        ist_team_register(mine, index);
+    }
+    ist_sync(meeting, routine); /* no member uses the flags before all have cleared them */
+    if (all_well) return ISTHMUS_OK;
+    if (mine != NULL && index >= 0) ist_team_unreserve(index);
+    if (mine != NULL) ist_team_delete(mine);
+    return status != ISTHMUS_OK ? status
+                                : ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: another PE has no room for a team", routine);
+}
+
+static struct ist_team_options options_of(const struct ist_team_options *options)
+{
+    return options != NULL ? *options : (struct ist_team_options){0};
+}
+
+/* Members start + i * stride of the parent. */
+static isthmus_status new_strided(const struct ist_team *parent, int start, int stride, int size,
+                                  const struct ist_team_options *options, struct ist_team **out)
+{
+    isthmus_status status;
+    if (parent->list == NULL) {
+        status = ist_team_new(size, parent->start + start * parent->stride, stride * parent->stride, NULL, out);
+    } else {
+        int *list = malloc((size_t)size * sizeof *list);
+        for (int i = 0; list != NULL && i < size; i++) list[i] = parent->list[start + i * stride];
+        status = list != NULL ? ist_team_new(size, 0, 1, list, out)
+                              : ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a team of %d PEs", size);
+        free(list);
+    }
+    if (status == ISTHMUS_OK) (*out)->options = options_of(options);
+    return status;
+}
+
+/* -1: the PE is not among start, start + stride, ... */
+static int number_in(int pe, int start, int stride, int size)
+{
+    int distance = pe - start;
+    if (stride == 0) return distance == 0 ? 0 : -1;
+    int number = distance / stride;
+    return number * stride == distance && number >= 0 && number < size ? number : -1;
+}
+
+static bool is_valid_triplet(const struct ist_team *parent, int start, int stride, int size)
+{
+    if (size < 1 || size > parent->n_pes || start < 0 || start >= parent->n_pes || (stride == 0 && size > 1))
+        return false;
+    long last = start + (long)(size - 1) * stride;
+    return last >= 0 && last < parent->n_pes;
+}
+
+isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int stride, int size,
+                                      const struct ist_team_options *options, struct ist_team **out,
+                                      const char *routine)
+{
+    *out = NULL;
+    if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
+    if (ist_coll_check_on)
+        ist_check_meeting(parent, routine, NULL, NULL, 0,
+                          (uint64_t)(uint32_t)start << 40 ^ (uint64_t)(uint32_t)stride << 20 ^ (uint32_t)size);
+    if (!is_valid_triplet(parent, start, stride, size))
+        return ist_fail(ISTHMUS_ERR_INVALID, "%s: PEs %d to %ld in steps of %d are not all in the parent's 0 to %d",
+                        routine, start, start + ((long)size - 1) * stride, stride, parent->n_pes - 1);
+    if (size == 1) stride = 1;
+    struct ist_team *mine = NULL;
+    isthmus_status status = ISTHMUS_OK;
+    if (number_in(parent->my_pe, start, stride, size) >= 0)
+        status = new_strided(parent, start, stride, size, options, &mine);
+    status = establish(parent, mine, status, routine);
+    if (status == ISTHMUS_OK) *out = mine;
+    return status;
+}
+
+isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const struct ist_team_options *x_options,
+                                 struct ist_team **x_out, const struct ist_team_options *y_options,
+                                 struct ist_team **y_out, const char *routine)
+{
+    *x_out = *y_out = NULL;
+    if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
+    if (ist_coll_check_on) ist_check_meeting(parent, routine, NULL, NULL, 0, (uint64_t)(uint32_t)xrange);
+    if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
+    int n = parent->n_pes, width = xrange < n ? xrange : n;
+    int x = parent->my_pe % width, y = parent->my_pe / width;
+    int row_size = n - y * width < width ? n - y * width : width;
+    int column_size = (n - x + width - 1) / width;
+    struct ist_team *row = NULL, *column = NULL;
+
+    isthmus_status status = new_strided(parent, y * width, 1, row_size, x_options, &row);
+    status = establish(parent, row, status, routine);
+    if (status != ISTHMUS_OK) return status;
+    status = new_strided(parent, x, column_size > 1 ? width : 1, column_size, y_options, &column);
+    status = establish(parent, column, status, routine);
+    if (status != ISTHMUS_OK) {
+        ist_team_delete(row);
+        return status;
+    }
+    *x_out = row;
+    *y_out = column;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_team_make(const int *members, int n, void *meeting, const struct ist_team_options *options,
+                             struct ist_team **out, const char *routine)
+{
+    *out = NULL;
+    ist_require_symmetric(routine, "pSync", meeting, IST_TEAM_AREA_BYTES, sizeof(long));
+    struct ist_team *mine;
+    isthmus_status status = ist_team_new(n, 0, 1, members, &mine);
+    if (status != ISTHMUS_OK) ist_die(routine, status); /* the others cannot be told without a team */
+    struct ist_team provisional = *mine;
+    provisional.area = meeting;
+    status = establish(&provisional, mine, ISTHMUS_OK, routine);
+    /* All that is ever written here has been waited for, by the meeting at the end of establish(). */
+    memset(meeting, 0, IST_TEAM_AREA_BYTES);
+    if (status != ISTHMUS_OK) return status;
+    mine->options = options_of(options);
+    *out = mine;
+    return ISTHMUS_OK;
+}
+
+/* ---- the end ---- */
+
+void ist_team_destroy(struct ist_team *team, const char *routine)
+{
+    if (team == NULL) return;
+    if (team->index < IST_TEAMS_PREDEFINED)
+        ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
+    if (ist_coll_check_on) ist_check_meeting(team, routine, NULL, NULL, 0, 0);
+    for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {
+        ist_quiet(ctx, routine);
+        ist_ctx_destroy(ctx);
+    }
+    ist_sync(team, routine); /* nobody needs its flags any more */
+    ist_team_delete(team);
+}

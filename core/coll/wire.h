@@ -1,0 +1,61 @@
+/* core/coll/wire.h: what algorithms are made of: blocks and flags from one member to another.
+ * Everything goes through the default context; collectives may order more than they have to. Flags only grow, and each has
+ * one writer, so that a PE that is ahead disturbs nobody. */
+#ifndef IST_COLL_WIRE_H
+#define IST_COLL_WIRE_H
+
+#include "core/ops/order.h"
+#include "core/ops/rma.h"
+#include "core/ops/target.h"
+#include "core/sync/wait.h"
+#include "core/team/team.h"
+
+void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, const char *routine) IST_COLD;
+
+/* Where this PE loads and stores symmetric memory of another PE. For aliased teams only. */
+IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, size_t length_bytes, int pe,
+                                const char *routine)
+{
+    int world_pe = ist_team_to_world(team, pe);
+    size_t column = ist_column_of_element((uintptr_t)addr, 0);
+    intptr_t delta = __atomic_load_n(&ist_rows[world_pe].delta[column], __ATOMIC_ACQUIRE); /* as in isthmus_delta_ */
+    if (IST_LIKELY(ist_is_aliased(delta))) return (void *)((uintptr_t)addr + (uintptr_t)delta);
+    return ist_wire_alias_slow(addr, length_bytes, world_pe, routine);
+}
+
+/* After whatever was put there before, on any path. */
+IST_INLINE void ist_wire_flag(const struct ist_team *team, uint64_t *flag, uint64_t value, int to, const char *routine)
+{
+    ist_fence(&ist_ctx_default, routine);
+    ist_p(&ist_ctx_default, flag, value, sizeof *flag, ist_team_to_world(team, to), routine);
+}
+
+IST_INLINE void ist_wire_put(const struct ist_team *team, void *dest, const void *source, size_t length_bytes, int to,
+                             const char *routine)
+{
+    if (length_bytes > 0)
+        ist_put_nbi(&ist_ctx_default, dest, source, length_bytes, ist_team_to_world(team, to), routine);
+}
+
+IST_INLINE void ist_wire_get(const struct ist_team *team, void *dest, const void *source, size_t length_bytes, int from,
+                             const char *routine)
+{
+    if (length_bytes > 0) ist_get(&ist_ctx_default, dest, source, length_bytes, ist_team_to_world(team, from), routine);
+}
+
+/* A little data and its flag in one line. */
+IST_INLINE void ist_wire_slot(const struct ist_team *team, struct ist_slot *slot, const void *data, size_t length_bytes,
+                              uint64_t sequence, int to, const char *routine)
+{
+    if (length_bytes > IST_SLOT_BYTES) __builtin_unreachable();
+    ist_put(&ist_ctx_default, slot->data, data, length_bytes, ist_team_to_world(team, to), routine);
+    ist_wire_flag(team, &slot->sequence, sequence, to, routine);
+}
+
+/* What was put so far has arrived, wherever it went; without transports in use nothing is left to do. */
+IST_INLINE void ist_wire_drain(const struct ist_team *team, const char *routine)
+{
+    if (!team->is_aliased) ist_quiet(&ist_ctx_default, routine);
+}
+
+#endif
