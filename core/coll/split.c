@@ -155,8 +155,9 @@ isthmus_status ist_team_make(const int *members, int n, void *meeting, const str
     if (status != ISTHMUS_OK) ist_die(routine, status); /* the others cannot be told without a team */
     struct ist_team provisional = *mine;
     provisional.area = meeting;
+    provisional.is_aliased = false; /* every PE waits on memory of its own only */
     status = establish(&provisional, mine, ISTHMUS_OK, routine);
-    /* All that is ever written here has been waited for, by the meeting at the end of establish(). */
+    /* All that others write here has been waited for, by the meeting at the end of establish(), and nobody reads it. */
     memset(meeting, 0, IST_TEAM_AREA_BYTES);
     if (status != ISTHMUS_OK) return status;
     mine->options = options_of(options);
