@@ -177,6 +177,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);
     }
-    ist_sync(team, routine); /* nobody needs its flags any more */
+    /* By messages: once they are here nobody looks at this PE's flags, which the next team may clear. */
+    if (team->n_pes > 1) ist_sync_dissemination(team, &team->area->sync, ++team->sync_sequence, routine);
     ist_team_delete(team);
 }
