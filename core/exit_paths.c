@@ -49,7 +49,7 @@ static void on_exit_handler(int status, void *unused)
         ist_finalize("start_pes");
     else if (ist_runtime.nesting > 0)
         leave();
-    ist_boot_pmix_leave();
+    ist_boot_leave();
 }
 
 void ist_exit_after_fork(void) { has_forked = true; }

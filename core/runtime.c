@@ -35,17 +35,22 @@ static void tell_launcher(int exit_code)
     if (ist_runtime.boot != NULL) ist_runtime.boot->ops->abort(ist_runtime.boot, exit_code);
 }
 
-/* On the bootstrap's thread: nobody is left who could end this process, or hear of its result. */
-static void launcher_lost(void)
+/* On the bootstrap's thread: the job cannot go on, and nobody else would end this process. Who has said why stays a moment,
+ * so that nobody says it again. */
+static void job_lost(const char *why, int exit_code)
 {
-    ist_error("the launcher has ended; this PE ends too");
-    _exit(EXIT_FAILURE);
+    if (why != NULL && ist_fatal_claim()) {
+        ist_error("%s; this PE ends too", why);
+        ist_fatal_yield();
+    }
+    _exit(exit_code);
 }
 
 /* A child has none of the parent's threads or peers: it may compute and exec, not communicate. */
 static void after_fork_in_child(void)
 {
     ist_exit_after_fork();
+    ist_boot_forget();
     ist_progress_forget();
     ist_heap_make_private();
     ist_ctx_default.reach.n_pes = 0;
@@ -54,6 +59,8 @@ static void after_fork_in_child(void)
     ist_runtime.nesting = 0;
     ist_runtime.boot = NULL;
 }
+
+void ist_runtime_watch_forks(void) { ist_fork_on_child(after_fork_in_child); }
 
 /* ---- the steps of a start that are not a call of one line ---- */
 
@@ -86,15 +93,15 @@ static isthmus_status expose_heap(void)
 static void write_agreement(void)
 {
     const struct ist_config *c = &ist_runtime.config;
-    size_t used = (size_t)snprintf(ist_runtime.agreement, sizeof ist_runtime.agreement,
-                                   "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
-                                   "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
-                                   "ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
-                                   "ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
-                                   (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast,
-                                   c->fcollect, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check,
-                                   c->static_data,
-                                   c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
+    size_t used = (size_t)snprintf(
+        ist_runtime.agreement, sizeof ist_runtime.agreement,
+        "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
+        "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
+        "ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
+        "ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
+        (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->reduce, c->scan,
+        (unsigned long long)ist_teams_max(c), c->check, c->static_data,
+        c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
             used += (size_t)snprintf(ist_runtime.agreement + used, sizeof ist_runtime.agreement - used, " %s",
@@ -193,9 +200,17 @@ static void warn_once(void)
 
 static void stop(void);
 
-static isthmus_status start(enum ist_face face, int thread_level)
+static void set_fatal(void (*tell)(int exit_code), int action)
+{
+    char job[IST_BOOT_JOB_BYTES];
+    ist_boot_announced_job(&ist_runtime.request, job);
+    ist_fatal_setup(job, tell, action);
+}
+
+static isthmus_status start(enum ist_face face, int thread_level, const struct ist_boot_request *request)
 {
     struct ist_runtime *rt = &ist_runtime;
+    rt->request = *request;
     rt->thread_level = thread_level;
     isthmus_status failure = ist_config_init(&rt->config, face);
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
@@ -205,15 +220,15 @@ static isthmus_status start(enum ist_face face, int thread_level)
     char kept[512];
     snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");
 
-    ist_fatal_setup(ist_boot_announced_job(), NULL, rt->config.abort_action);
-    isthmus_status status = ist_boot_open(&rt->config, launcher_lost, &rt->boot);
+    set_fatal(NULL, rt->config.abort_action);
+    isthmus_status status = ist_boot_open(&rt->config, request, job_lost, &rt->boot);
     if (status != ISTHMUS_OK) {
-        ist_start_report_alone(status);
+        if (status != ISTHMUS_ERR_PEER_LOST) ist_start_report_alone(status); /* else another PE does */
         stop();
         return status;
     }
     ist_log_set_pe(rt->boot->pe);
-    ist_fatal_setup(ist_boot_announced_job(), tell_launcher, rt->config.abort_action);
+    set_fatal(tell_launcher, rt->config.abort_action);
     if (failure != ISTHMUS_OK) failure = ist_fail(failure, "%s", kept);
 
     if (failure == ISTHMUS_OK) failure = start_alone();
@@ -244,7 +259,7 @@ static void stop(void)
     free(rt->card_room);
     rt->card_room = NULL;
     memset(&rt->card, 0, sizeof rt->card);
-    ist_fatal_setup(ist_boot_announced_job(), NULL, IST_ABORT_EXIT);
+    set_fatal(NULL, IST_ABORT_EXIT);
     ist_boot_close(rt->boot);
     rt->boot = NULL;
     ist_log_set_pe(-1);
@@ -252,14 +267,34 @@ static void stop(void)
     ist_config_fini(&rt->config);
 }
 
+/* A nested init cannot change the job. */
+static isthmus_status check_request(const char *routine, const struct ist_boot_request *request)
+{
+    const ist_boot *boot = ist_runtime.boot;
+    if (request->kind == IST_BOOTSTRAP_AUTO || (request->pe == boot->pe && request->n_pes == boot->n_pes))
+        return ISTHMUS_OK;
+    isthmus_status status = ist_fail(ISTHMUS_ERR_INVALID, "%s: this process is PE %d of %d already, not PE %d of %d",
+                                     routine, boot->pe, boot->n_pes, request->pe, request->n_pes);
+    ist_error("%s", ist_fail_text());
+    return status;
+}
+
 isthmus_status ist_init(const char *routine, enum ist_face face, int thread_level)
 {
-    (void)routine;
+    struct ist_boot_request request = {.kind = IST_BOOTSTRAP_AUTO};
+    return ist_init_job(routine, face, thread_level, &request);
+}
+
+isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_level,
+                            const struct ist_boot_request *request)
+{
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&init_lock);
     if (ist_runtime.nesting == 0) {
-        ist_fork_on_child(after_fork_in_child);
-        status = start(face, thread_level);
+        ist_runtime_watch_forks();
+        status = start(face, thread_level, request);
+    } else {
+        status = check_request(routine, request);
     }
     if (status == ISTHMUS_OK) {
         ist_runtime.nesting++;

@@ -11,11 +11,12 @@ enum ist_thread_level { IST_THREAD_SINGLE, IST_THREAD_FUNNELED, IST_THREAD_SERIA
 
 struct ist_runtime {
     struct ist_config config;
+    struct ist_boot_request request; /* what the program said about its job */
     ist_boot *boot;
     struct ist_card card; /* this PE's own; its blobs point into card_room */
     uint8_t *card_room;
     char agreement[1024]; /* what must be equal on all PEs */
-    int nesting;         /* inits that have no finalize so far */
+    int nesting;          /* inits that have no finalize so far */
     int thread_level;
     unsigned generation;   /* how many times the library was initialised before */
     bool finalize_at_exit; /* start_pes: the end of the program is the finalize */
@@ -26,6 +27,11 @@ extern struct ist_runtime ist_runtime;
 /* Join the job, or nest one deeper. `routine` is the program's call, for messages. A failure has been reported, once for
  * the job, when this returns it. */
 isthmus_status ist_init(const char *routine, enum ist_face face, int thread_level);
+
+/* The same for a program that says which job it means: kept for what has to be said about it later. When the library is
+ * initialised already, the request has to fit the running job. */
+isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_level,
+                            const struct ist_boot_request *request);
 void ist_finalize(const char *routine);
 
 _Noreturn void ist_global_exit(int exit_code);
@@ -39,6 +45,9 @@ bool ist_is_initialised(void);
  * `routine` is not allowed to fail. */
 isthmus_status ist_start_agree(isthmus_status failure);
 void ist_start_report_alone(isthmus_status failure);
+
+/* A child after fork is no PE, whatever it inherits: for what opens something before the first init. */
+void ist_runtime_watch_forks(void);
 
 /* runtime.c: what is left to do once the exchange is over. */
 isthmus_status ist_start_together(uint64_t heap_limit_bytes);

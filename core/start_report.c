@@ -41,7 +41,7 @@ void ist_start_report_alone(isthmus_status failure)
 {
     (void)failure;
     if (ist_fatal_claim())
-        print_block(ist_boot_announced_pe(), ist_host_name(), ist_fail_text(), "");
+        print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), ist_fail_text(), "");
     else
         ist_fatal_yield(); /* the launcher ends all when the first one ends */
 }

@@ -3,6 +3,9 @@
 #define IST_API_PUBLIC_H
 
 #pragma GCC visibility push(default)
+#include <ishmem.h>
+#include <ishmemx.h>
+#include <nvshmem.h>
 #include <shmem.h>
 #include <shmemx.h>
 #pragma GCC visibility pop

@@ -12,7 +12,8 @@
 struct ist_json;
 
 enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
-enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE };
+enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE, IST_BOOTSTRAP_UID };
+enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL };
 
@@ -21,7 +22,10 @@ struct ist_config {
     int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
     const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
     const char *plugin_path;       /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
-    int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone */
+    int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
+    const char *uid_interface;     /* ISTHMUS_UID_INTERFACE; "": any but loopback */
+    int uid_family;                /* ISTHMUS_UID_FAMILY: AF_INET AF_INET6 */
+    const char *uid_session;       /* ISTHMUS_UID_SESSION: host:port; "": none */
     const char *symmetric_objects; /* ISTHMUS_SYMMETRIC_OBJECTS: comma list of shared objects whose data is symmetric */
     bool static_data;              /* ISTHMUS_STATIC_DATA: the executable's static data is symmetric; default true */
     bool alias;                    /* ISTHMUS_ALIAS: load and store directly where a transport allows; default true */
@@ -29,16 +33,16 @@ struct ist_config {
     uint64_t teams_max;            /* ISTHMUS_TEAMS_MAX */
     bool check;                    /* ISTHMUS_CHECK: look for costly mistakes */
     int broadcast, fcollect, reduce, scan; /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
-    int barrier;                   /* ISTHMUS_COLL_BARRIER: auto dissemination central */
-    uint64_t spin_ns;              /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
-    uint64_t peer_timeout_s;       /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
-    int abort_action;              /* ISTHMUS_ABORT: exit trap backtrace */
-    int log_level;                 /* ISTHMUS_LOG: error warn info debug trace */
-    const char *log_file;          /* ISTHMUS_LOG_FILE; "": stderr */
-    bool print_version;            /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
-    bool print_info;               /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
-    const char **set_by; /* for messages: per row of config.def the variable that set it, NULL: default; owned.
-                            NULL in a zeroed struct */
+    int barrier;                           /* ISTHMUS_COLL_BARRIER: auto dissemination central */
+    uint64_t spin_ns;        /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
+    uint64_t peer_timeout_s; /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
+    int abort_action;        /* ISTHMUS_ABORT: exit trap backtrace */
+    int log_level;           /* ISTHMUS_LOG: error warn info debug trace */
+    const char *log_file;    /* ISTHMUS_LOG_FILE; "": stderr */
+    bool print_version;      /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
+    bool print_info;         /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
+    const char **set_by;     /* for messages: per row of config.def the variable that set it, NULL: default; owned.
+                                NULL in a zeroed struct */
 };
 
 enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM };

@@ -73,6 +73,8 @@ _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
 
 _Noreturn void ist_die(const char *routine, isthmus_status status)
 {
+    /* Whoever knows why the peer is gone ends this PE in the meantime, with a better message or in silence. */
+    if (status == ISTHMUS_ERR_PEER_LOST) ist_fatal_yield();
     if (ist_fatal_claim())
         ist_error("%s: %s (%s)", routine, ist_fail_text(), ist_status_name(status));
     else

@@ -3,6 +3,7 @@
  * n jobs of one PE would give wrong answers. */
 #include "core/boot/boot.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +28,14 @@ static const struct launcher *launcher_without_pmix(void)
     return NULL;
 }
 
-isthmus_status ist_boot_open(const struct ist_config *config, void (*lost)(void), ist_boot **out)
+isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_boot_request *request,
+                             ist_boot_lost *lost, ist_boot **out)
 {
+    if (request->kind == IST_BOOTSTRAP_UID) return ist_boot_uid_open(config, request, lost, out);
+    if (config->bootstrap == IST_BOOTSTRAP_UID)
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "ISTHMUS_BOOTSTRAP is 'uid', and the program does not hand over a unique id; it does with "
+                        "nvshmemx_init_attr and NVSHMEMX_INIT_WITH_UNIQUEID");
     if (config->bootstrap == IST_BOOTSTRAP_ALONE) return ist_boot_alone_open(out);
     if (pmix_announced()) return ist_boot_pmix_open(lost, out);
     if (config->bootstrap == IST_BOOTSTRAP_PMIX)
@@ -44,17 +51,29 @@ isthmus_status ist_boot_open(const struct ist_config *config, void (*lost)(void)
     return ist_boot_alone_open(out);
 }
 
-const char *ist_boot_announced_job(void)
+void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES])
 {
     const char *job = getenv("PMIX_NAMESPACE");
-    return job != NULL ? job : "";
+    if (request->kind == IST_BOOTSTRAP_UID)
+        ist_uid_name(&request->uid, out);
+    else
+        snprintf(out, IST_BOOT_JOB_BYTES, "%s", job != NULL ? job : "");
 }
 
-int ist_boot_announced_pe(void)
+int ist_boot_announced_pe(const struct ist_boot_request *request)
 {
     const char *rank = getenv("PMIX_RANK");
+    if (request->kind == IST_BOOTSTRAP_UID) return request->pe;
     return rank != NULL ? atoi(rank) : -1;
 }
+
+void ist_boot_leave(void)
+{
+    ist_boot_uid_leave();
+    ist_boot_pmix_leave();
+}
+
+void ist_boot_forget(void) { ist_boot_uid_forget(); }
 
 void ist_boot_close(ist_boot *boot)
 {

@@ -1,11 +1,13 @@
 /* core/boot/boot.h: who are my PEs, and how do we tell one another where we are? One interface, several bootstraps.
  * Not communication of the program: what goes through here is small and happens at start-up, on first use of a peer,
  * and at the end.
- * Bootstraps: boot_pmix.c (under a launcher), boot_alone.c (one PE, no launcher). */
+ * Bootstraps: boot_pmix.c (under a launcher), boot_uid.c (processes that share a unique id), boot_alone.c (one PE, no
+ * launcher). */
 #ifndef IST_BOOT_BOOT_H
 #define IST_BOOT_BOOT_H
 
 #include "core/base/config.h"
+#include "core/boot/uid.h"
 
 typedef struct ist_boot ist_boot;
 
@@ -34,20 +36,42 @@ struct ist_boot { /* first member of every bootstrap's own struct */
     int *local_pes; /* their numbers, ascending; n_local entries */
 };
 
-/* Join the job that the environment describes. With launcher variables but no way to reach the launcher: an error, never
- * a job of one. `lost` is called, from another thread, when the launcher has died. */
-isthmus_status ist_boot_open(const struct ist_config *config, void (*lost)(void), ist_boot **out);
+/* What the program says about its job. Zeroed: nothing, the environment describes it. */
+struct ist_boot_request {
+    int kind;           /* IST_BOOTSTRAP_AUTO or _UID */
+    struct ist_uid uid; /* and this PE's part in it */
+    int pe, n_pes;
+};
+
+/* Called from another thread when the job cannot go on: the launcher has died, or a PE. This PE is to end with `exit_code`;
+ * `why` NULL: another PE wanted it so and has said why. */
+typedef void ist_boot_lost(const char *why, int exit_code);
+
+/* Join the job that the program, or else the environment, describes. With launcher variables but no way to reach the launcher: an
+ * error, never a job of one. PEER_LOST: it failed for all PEs, and another one reports it. */
+isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_boot_request *request,
+                             ist_boot_lost *lost, ist_boot **out);
 void ist_boot_close(ist_boot *boot); /* takes NULL */
 
-/* What a launcher's variables say, before the bootstrap is open or when it cannot be: a name of the job ("" without a
- * launcher), and this PE's number (-1: they do not say). */
-const char *ist_boot_announced_job(void);
-int ist_boot_announced_pe(void);
+/* What is known before the bootstrap is open or when it cannot be: a name of the job ("" without one), and this PE's number
+ * (-1: nobody has said). */
+enum { IST_BOOT_JOB_BYTES = 80 };
+void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES]);
+int ist_boot_announced_pe(const struct ist_boot_request *request);
 
-isthmus_status ist_boot_pmix_open(void (*lost)(void), ist_boot **out);
+isthmus_status ist_boot_pmix_open(ist_boot_lost *lost, ist_boot **out);
+isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct ist_boot_request *request,
+                                 ist_boot_lost *lost, ist_boot **out);
 isthmus_status ist_boot_alone_open(ist_boot **out);
 
-/* At the end of the process: take leave of the launcher, so that it does not take the end for a crash. */
+/* At the end of the process: take leave of launcher and peers, so that they do not take the end for a crash; and serve
+ * on for those that need this process, but not for ever. */
+void ist_boot_leave(void);
 void ist_boot_pmix_leave(void);
+void ist_boot_uid_leave(void);
+
+/* In a child after fork: what is open belongs to the parent. */
+void ist_boot_forget(void);
+void ist_boot_uid_forget(void);
 
 #endif

@@ -14,7 +14,7 @@ struct pmix_boot {
     pmix_proc_t me;
 };
 
-static void (*launcher_lost)(void); /* the handler below has no argument of ours */
+static ist_boot_lost *launcher_lost; /* the handler below has no argument of ours */
 
 /* The session with the server lasts from the first init to the end of the process. A server may see the end of an old
  * session after the begin of the next one, and then completes a fence without this PE: initialising PMIx again and again
@@ -153,7 +153,7 @@ static void on_lost(size_t id, pmix_status_t rc, const pmix_proc_t *source, pmix
                     pmix_info_t results[], size_t n_results, pmix_event_notification_cbfunc_fn_t done, void *done_arg)
 {
     (void)id, (void)rc, (void)source, (void)info, (void)n_info, (void)results, (void)n_results;
-    if (launcher_lost != NULL) launcher_lost();
+    if (launcher_lost != NULL) launcher_lost("the launcher has ended", EXIT_FAILURE);
     if (done != NULL) done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, done_arg);
 }
 
@@ -172,7 +172,7 @@ void ist_boot_pmix_leave(void)
     session.is_open = false;
 }
 
-isthmus_status ist_boot_pmix_open(void (*lost)(void), ist_boot **out)
+isthmus_status ist_boot_pmix_open(ist_boot_lost *lost, ist_boot **out)
 {
     struct pmix_boot *boot = calloc(1, sizeof *boot);
     if (boot == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory");

@@ -230,11 +230,16 @@ WANT(barrier, IST_BARRIER_DISSEMINATION)
 WANT(barrier, IST_BARRIER_CENTRAL)
 WANT(bootstrap, IST_BOOTSTRAP_AUTO)
 WANT(bootstrap, IST_BOOTSTRAP_PMIX)
+WANT(bootstrap, IST_BOOTSTRAP_UID)
+WANT(uid_family, IST_UID_FAMILY_INET)
+WANT(uid_family, IST_UID_FAMILY_INET6)
 WANT(team_shared_only_self, yes)
 WANT(print_version, yes)
 WANT(print_version, no)
 WANT(print_info, yes)
 static bool log_file_is_f(void) { return strcmp(config.log_file, "f") == 0; }
+static bool uid_interface_is_f(void) { return strcmp(config.uid_interface, "f") == 0; }
+static bool uid_session_is_f(void) { return strcmp(config.uid_session, "f") == 0; }
 
 static const struct alias_case {
     const char *environment;
@@ -283,7 +288,11 @@ static const struct alias_case {
     {"NVSHMEM_BOOTSTRAP=mpi", bootstrap_is_IST_BOOTSTRAP_PMIX},
     {"NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP=plugin", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"NVSHMEM_BOOTSTRAP=UID", bootstrap_is_IST_BOOTSTRAP_AUTO},
+    {"NVSHMEM_BOOTSTRAP=UID", bootstrap_is_IST_BOOTSTRAP_UID},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=f", uid_interface_is_f},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET", uid_family_is_IST_UID_FAMILY_INET},
+    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET6", uid_family_is_IST_UID_FAMILY_INET6},
+    {"NVSHMEM_BOOTSTRAP_UID_SESSION_ID=f", uid_session_is_f},
     {"NVSHMEM_BOOTSTRAP_PMI=PMIX", bootstrap_is_IST_BOOTSTRAP_PMIX},
     {"NVSHMEM_BOOTSTRAP_PMI=PMI-2", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP_PMI=PMIX|NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},

@@ -1,0 +1,82 @@
+/* core/api/ishmem_setup.c: start and end of ishmem.h. The start itself is core/runtime.c, the rest of the face is made from the
+ * table or in ishmem.c. */
+#include "core/api/job_request.h"
+#include "core/api/public.h"
+#include "core/base/fatal.h"
+#include "core/ops/target.h"
+#include "core/runtime.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+_Static_assert(sizeof(ishmemx_runtime_type_t) == 1, "an enumeration of one byte in C++");
+_Static_assert(sizeof(ishmemx_attr_t) == 16 && offsetof(ishmemx_attr_t, mpi_comm) == 8, "as C++ programs lay it out");
+_Static_assert(ISHMEM_THREAD_MULTIPLE == (int)IST_THREAD_MULTIPLE, "thread levels are the same numbers");
+
+static ishmemx_runtime_type_t runtime_type = ISHMEMX_RUNTIME_INVALID; /* that of the last init */
+
+/* The runtime that ISHMEM_RUNTIME names; values that are none have been refused by the configuration. */
+static ishmemx_runtime_type_t default_runtime(void)
+{
+    const char *text = ist_config_plugin_value("ISHMEM_RUNTIME");
+    if (text != NULL && strcasecmp(text, "MPI") == 0) return ISHMEMX_RUNTIME_MPI;
+    if (text != NULL && strcasecmp(text, "PMI") == 0) return ISHMEMX_RUNTIME_PMI;
+    return ISHMEMX_RUNTIME_OPENSHMEM;
+}
+
+/* ---- as the environment says ---- */
+
+void ishmem_init(void)
+{
+    if (ist_init("ishmem_init", IST_FACE_ISHMEM, IST_THREAD_SINGLE) != ISTHMUS_OK) exit(EXIT_FAILURE);
+    runtime_type = default_runtime();
+}
+
+int ishmem_init_thread(int requested, int *provided)
+{
+    int level = requested < ISHMEM_THREAD_SINGLE     ? ISHMEM_THREAD_SINGLE
+                : requested > ISHMEM_THREAD_MULTIPLE ? ISHMEM_THREAD_MULTIPLE
+                                                     : requested;
+    isthmus_status status = ist_init("ishmem_init_thread", IST_FACE_ISHMEM, level);
+    if (status != ISTHMUS_OK) return status;
+    if (provided != NULL) *provided = ist_runtime.thread_level;
+    runtime_type = default_runtime();
+    return 0;
+}
+
+void ishmem_query_thread(int *provided)
+{
+    ist_require_ctx(&ist_ctx_default, "ishmem_query_thread");
+    *provided = ist_runtime.thread_level;
+}
+
+void ishmem_finalize(void) { ist_finalize("ishmem_finalize"); }
+
+void ishmem_query_initialized(int *initialized) { *initialized = ist_is_initialised(); }
+
+void ishmemx_query_initialized(int *initialized) { *initialized = ist_is_initialised(); }
+
+/* ---- attributes ---- */
+
+/* MPI or another OpenSHMEM below us is neither needed nor started; with initialize_runtime false the program has it, and keeps
+ * it, and only a communicator makes a difference. `gpu` chooses between heaps where there are two; there is that of the host. */
+void ishmemx_init_attr(ishmemx_attr_t *attr)
+{
+    const char routine[] = "ishmemx_init_attr";
+    struct ist_boot_request request = {.kind = IST_BOOTSTRAP_AUTO};
+    if (attr == NULL) ist_misuse(routine, "attr is NULL; valid: attributes");
+    if (attr->runtime > ISHMEMX_RUNTIME_INVALID)
+        ist_misuse(routine, "attr->runtime is %d; valid: %d to %d", (int)attr->runtime, ISHMEMX_RUNTIME_MPI,
+                   ISHMEMX_RUNTIME_INVALID);
+    if (attr->mpi_comm != NULL) {
+        isthmus_status status = ist_request_mpi(IST_FACE_ISHMEM, attr->mpi_comm, &request);
+        if (status != ISTHMUS_OK) ist_die(routine, status);
+    }
+    if (ist_init_job(routine, IST_FACE_ISHMEM, IST_THREAD_SINGLE, &request) != ISTHMUS_OK) exit(EXIT_FAILURE);
+    runtime_type = attr->runtime != ISHMEMX_RUNTIME_INVALID ? attr->runtime : default_runtime();
+}
+
+ishmemx_runtime_type_t ishmemx_runtime_get_type(void)
+{
+    return ist_is_initialised() ? runtime_type : (ishmemx_runtime_type_t)ISHMEMX_RUNTIME_INVALID;
+}

@@ -1,0 +1,208 @@
+/* core/api/nvshmem_setup.c: start and end of nvshmem.h: initialisers, unique ids, communicators, device modules.
+ * The start itself is core/runtime.c, the rest of the face is made from the table or in nvshmem.c. */
+#include "core/api/job_request.h"
+#include "core/api/public.h"
+#include "core/base/log.h"
+#include "core/ops/target.h"
+#include "core/runtime.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(nvshmem_team_config_t) == 64, "as programs were compiled with");
+_Static_assert(sizeof(nvshmemx_uniqueid_t) == 128, "as programs were compiled with");
+_Static_assert(sizeof(nvshmemx_uniqueid_args_t) == 24, "as programs were compiled with");
+_Static_assert(sizeof(nvshmemx_init_args_v1) == 128 && sizeof(nvshmemx_init_args_v2) == 128,
+               "the same for all versions");
+_Static_assert(sizeof(nvshmemx_init_attr_v1) == 144 && sizeof(nvshmemx_init_attr_v2) == 144,
+               "the same for all versions");
+_Static_assert(sizeof(struct ist_uid) == sizeof(((nvshmemx_uniqueid_t *)0)->internal), "an id of ours is the content");
+_Static_assert((int)NVSHMEM_THREAD_MULTIPLE == (int)IST_THREAD_MULTIPLE, "thread levels are the same numbers");
+
+enum { PLAIN_LEVEL = IST_THREAD_SERIALIZED };
+
+static int code_of(isthmus_status status)
+{
+    switch (status) {
+    case ISTHMUS_OK: return NVSHMEMX_SUCCESS;
+    case ISTHMUS_ERR_INVALID: return NVSHMEMX_ERROR_INVALID_VALUE;
+    case ISTHMUS_ERR_NO_MEMORY: return NVSHMEMX_ERROR_OUT_OF_MEMORY;
+    case ISTHMUS_ERR_UNSUPPORTED: return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    default: return NVSHMEMX_ERROR_INTERNAL;
+    }
+}
+
+/* For failures that nobody has reported: the program gets a number only. */
+static int report(const char *routine, isthmus_status status)
+{
+    if (status != ISTHMUS_OK) ist_error("%s: %s", routine, ist_fail_text());
+    return code_of(status);
+}
+
+/* ---- as the environment says ---- */
+
+void nvshmem_init(void)
+{
+    if (ist_init("nvshmem_init", IST_FACE_NVSHMEM, PLAIN_LEVEL) != ISTHMUS_OK) exit(EXIT_FAILURE);
+}
+
+int nvshmem_init_thread(int requested, int *provided)
+{
+    int level = requested < NVSHMEM_THREAD_SINGLE     ? NVSHMEM_THREAD_SINGLE
+                : requested > NVSHMEM_THREAD_MULTIPLE ? NVSHMEM_THREAD_MULTIPLE
+                                                      : requested;
+    isthmus_status status = ist_init("nvshmem_init_thread", IST_FACE_NVSHMEM, level);
+    if (status == ISTHMUS_OK && provided != NULL) *provided = ist_runtime.thread_level;
+    return code_of(status);
+}
+
+void nvshmem_query_thread(int *provided)
+{
+    ist_require_ctx(&ist_ctx_default, "nvshmem_query_thread");
+    *provided = ist_runtime.thread_level;
+}
+
+void nvshmem_finalize(void) { ist_finalize("nvshmem_finalize"); }
+
+void nvshmem_global_exit(int status) { ist_global_exit(status); }
+
+int nvshmemx_init_status(void)
+{
+    if (ist_is_initialised()) return NVSHMEM_STATUS_IS_INITIALIZED;
+    return __atomic_load_n(&ist_runtime.boot, __ATOMIC_RELAXED) != NULL ? NVSHMEM_STATUS_IS_BOOTSTRAPPED
+                                                                        : NVSHMEM_STATUS_NOT_INITIALIZED;
+}
+
+/* ---- attributes ---- */
+
+/* 0 becomes the newest; the older ones differ only in what they leave unused. */
+static isthmus_status complete_version(const char *what, int *version, int newest, size_t size_bytes)
+{
+    int number = *version >> 16, size = *version & 0xffff;
+    if (*version == 0) {
+        *version = newest << 16 | (int)size_bytes;
+        return ISTHMUS_OK;
+    }
+    if (number >= 1 && number <= newest && size == (int)size_bytes) return ISTHMUS_OK;
+    return ist_fail(ISTHMUS_ERR_INVALID, "%s.version is 0x%x; valid: 0, or version 1 to %d with %zu bytes", what,
+                    (unsigned)*version, newest, size_bytes);
+}
+
+static isthmus_status complete_versions(nvshmemx_init_attr_t *attr)
+{
+    nvshmemx_uniqueid_args_t *uid_args = &attr->args.uid_args;
+    isthmus_status status = complete_version("attributes", &attr->version, 2, sizeof *attr);
+    if (status == ISTHMUS_OK) status = complete_version("attributes.args", &attr->args.version, 2, sizeof attr->args);
+    if (status == ISTHMUS_OK)
+        status = complete_version("attributes.args.uid_args", &uid_args->version, 1, sizeof *uid_args);
+    return status;
+}
+
+static isthmus_status request_uid(const nvshmemx_uniqueid_args_t *args, struct ist_boot_request *out)
+{
+    if (args->id == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "uid_args.id is NULL; valid: a unique id");
+    if (args->nranks < 1 || args->myrank < 0 || args->myrank >= args->nranks)
+        return ist_fail(ISTHMUS_ERR_INVALID, "uid_args.myrank is %d and nranks %d; valid: a rank from 0 to nranks - 1",
+                        args->myrank, args->nranks);
+    *out = (struct ist_boot_request){.kind = IST_BOOTSTRAP_UID, .pe = args->myrank, .n_pes = args->nranks};
+    memcpy(&out->uid, args->id->internal, sizeof out->uid);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status make_request(unsigned flags, nvshmemx_init_attr_t *attr, struct ist_boot_request *out)
+{
+    const unsigned sources = NVSHMEMX_INIT_WITH_MPI_COMM | NVSHMEMX_INIT_WITH_SHMEM | NVSHMEMX_INIT_WITH_UNIQUEID;
+    unsigned source = flags & sources;
+    *out = (struct ist_boot_request){.kind = IST_BOOTSTRAP_AUTO};
+    if ((flags & ~(sources | NVSHMEMX_INIT_THREAD_PES)) != 0 || (source & (source - 1)) != 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "flags is 0x%x; valid: one of the NVSHMEMX_INIT_WITH_ flags, or 0", flags);
+    if ((flags & NVSHMEMX_INIT_THREAD_PES) != 0)
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "flags has NVSHMEMX_INIT_THREAD_PES; PEs are processes here");
+    if (attr == NULL && (source & ~(unsigned)NVSHMEMX_INIT_WITH_SHMEM) != 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "attributes is NULL; valid with these flags: attributes");
+    isthmus_status status = attr != NULL ? complete_versions(attr) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) return status;
+    if (source == NVSHMEMX_INIT_WITH_UNIQUEID) return request_uid(&attr->args.uid_args, out);
+    if (source != NVSHMEMX_INIT_WITH_MPI_COMM) return ISTHMUS_OK; /* a running job of shmem_init is joined by nesting */
+    if (attr->mpi_comm == NULL)
+        return ist_fail(ISTHMUS_ERR_INVALID, "mpi_comm is NULL; valid: a pointer to an MPI_Comm");
+    return ist_request_mpi(IST_FACE_NVSHMEM, attr->mpi_comm, out);
+}
+
+static int init_attr(const char *routine, unsigned flags, nvshmemx_init_attr_t *attr)
+{
+    struct ist_boot_request request;
+    isthmus_status status = make_request(flags, attr, &request);
+    if (status != ISTHMUS_OK) return report(routine, status);
+    return code_of(ist_init_job(routine, IST_FACE_NVSHMEM, PLAIN_LEVEL, &request));
+}
+
+int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
+{
+    return init_attr("nvshmemx_init_attr", flags, attributes);
+}
+
+int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr)
+{
+    return init_attr("nvshmemx_hostlib_init_attr", flags, attr);
+}
+
+void nvshmemx_hostlib_finalize(void) { ist_finalize("nvshmemx_hostlib_finalize"); }
+
+int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *nvshmem_attr)
+{
+    if (nvshmem_attr == NULL) return NVSHMEMX_ERROR_INVALID_VALUE;
+    nvshmem_attr->mpi_comm = mpi_comm;
+    return NVSHMEMX_SUCCESS;
+}
+
+/* ---- unique ids ---- */
+
+int nvshmemx_get_uniqueid(nvshmemx_uniqueid_t *uniqueid)
+{
+    struct ist_uid uid;
+    if (uniqueid == NULL) return NVSHMEMX_ERROR_INVALID_VALUE;
+    isthmus_status status = ist_request_new_uid(IST_FACE_NVSHMEM, &uid);
+    if (status != ISTHMUS_OK) return report("nvshmemx_get_uniqueid", status);
+    *uniqueid = (nvshmemx_uniqueid_t)NVSHMEMX_UNIQUEID_INITIALIZER;
+    memcpy(uniqueid->internal, &uid, sizeof uid);
+    return NVSHMEMX_SUCCESS;
+}
+
+int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks, const nvshmemx_uniqueid_t *uniqueid,
+                                    nvshmemx_init_attr_t *attr)
+{
+    if (uniqueid == NULL || attr == NULL || nranks < 1 || myrank < 0 || myrank >= nranks)
+        return NVSHMEMX_ERROR_INVALID_VALUE;
+    attr->args.uid_args = (nvshmemx_uniqueid_args_t)NVSHMEMX_UNIQUEID_ARGS_INITIALIZER;
+    attr->args.uid_args.id = (nvshmemx_uniqueid_t *)(uintptr_t)uniqueid; /* only read */
+    attr->args.uid_args.myrank = myrank;
+    attr->args.uid_args.nranks = nranks;
+    return NVSHMEMX_SUCCESS;
+}
+
+/* ---- modules of device code: without a device there is nothing to give them ---- */
+
+int nvshmemx_cumodule_init(CUmodule module)
+{
+    (void)module;
+    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+}
+
+int nvshmemx_cumodule_finalize(CUmodule module)
+{
+    (void)module;
+    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+}
+
+int nvshmemx_culibrary_init(CUlibrary library)
+{
+    (void)library;
+    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+}
+
+int nvshmemx_culibrary_finalize(CUlibrary library)
+{
+    (void)library;
+    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+}

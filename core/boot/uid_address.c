@@ -1,0 +1,172 @@
+/* core/boot/uid_address.c: under which addresses other hosts reach this one, and what an id says about them.
+ * Loopback addresses are left out unless there is no other or the user names that interface: on the same host PEs use it
+ * anyway (boot_uid.c). */
+#include "core/boot/uid.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int family_of(const struct ist_config *config)
+{
+    return config->uid_family == IST_UID_FAMILY_INET6 ? AF_INET6 : AF_INET;
+}
+
+/* ---- which interfaces ---- */
+
+/* Does one of the prefixes of "eth,ib0" fit? With ^ in front: does none of them? No list: all but loopback fit. */
+static bool is_wanted(const char *list, const struct ifaddrs *interface)
+{
+    if (list == NULL || *list == '\0') return (interface->ifa_flags & IFF_LOOPBACK) == 0;
+    bool excludes = *list == '^', fits = false;
+    for (const char *name = list + excludes; *name != '\0'; name += strspn(name, ",")) {
+        size_t length = strcspn(name, ",");
+        fits = fits || strncmp(interface->ifa_name, name, length) == 0;
+        name += length;
+    }
+    return fits != excludes;
+}
+
+/* Addresses that mean something outside this host and without a scope. */
+static bool read_address(const struct sockaddr *address, struct ist_uid_address *out)
+{
+    memset(out, 0, sizeof *out);
+    if (address->sa_family == AF_INET) {
+        out->family = 4;
+        memcpy(out->bytes, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+        return true;
+    }
+    const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    out->family = 6;
+    memcpy(out->bytes, in6, 16);
+    return !IN6_IS_ADDR_LINKLOCAL(in6);
+}
+
+static void add_fitting(const struct ist_config *config, const char *names, const struct ifaddrs *all,
+                        struct ist_uid *uid)
+{
+    for (const struct ifaddrs *at = all; at != NULL && uid->n_addresses < IST_UID_MAX_ADDRESSES; at = at->ifa_next) {
+        if (at->ifa_addr == NULL || at->ifa_addr->sa_family != family_of(config) || (at->ifa_flags & IFF_UP) == 0 ||
+            !is_wanted(names, at))
+            continue;
+        uid->n_addresses += read_address(at->ifa_addr, &uid->addresses[uid->n_addresses]);
+    }
+}
+
+static isthmus_status fail_no_interface(const struct ist_config *config, const struct ifaddrs *all)
+{
+    char names[200] = "";
+    size_t used = 0;
+    for (const struct ifaddrs *at = all; at != NULL && used < sizeof names; at = at->ifa_next)
+        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == family_of(config))
+            used += (size_t)snprintf(names + used, sizeof names - used, " %s", at->ifa_name);
+    return ist_fail(
+        ISTHMUS_ERR_NO_DEVICE,
+        "unique id: no network interface fits ISTHMUS_UID_INTERFACE '%s' and ISTHMUS_UID_FAMILY %s; those with "
+        "such an address are:%s",
+        config->uid_interface, family_of(config) == AF_INET ? "AF_INET" : "AF_INET6", used > 0 ? names : " none");
+}
+
+isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct ist_uid *uid)
+{
+    struct ifaddrs *all;
+    if (getifaddrs(&all) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "unique id: getifaddrs");
+    uid->n_addresses = 0;
+    add_fitting(config, config->uid_interface, all, uid);
+    bool is_free = config->uid_interface == NULL || config->uid_interface[0] == '\0';
+    if (uid->n_addresses == 0 && is_free) add_fitting(config, "lo", all, uid);
+    isthmus_status status = uid->n_addresses > 0 ? ISTHMUS_OK : fail_no_interface(config, all);
+    freeifaddrs(all);
+    return status;
+}
+
+/* ---- an agreed place ---- */
+
+/* "host:port" or "[2001:db8::1]:port" into two texts. */
+static bool cut_session(const char *text, char *host, size_t room, const char **port)
+{
+    bool has_brackets = *text == '[';
+    const char *end = has_brackets ? strchr(text, ']') : strrchr(text, ':');
+    if (end == NULL || end == text) return false;
+    *port = end + has_brackets + 1;
+    const char *begin = text + has_brackets;
+    bool has_port = (!has_brackets || end[1] == ':') && **port != '\0';
+    return has_port && (size_t)snprintf(host, room, "%.*s", (int)(end - begin), begin) < room;
+}
+
+/* The same on all that hold the text. It keeps jobs apart that meet by mistake, and nobody out: the text is no secret. */
+static void secret_of_session(const char *text, uint8_t out[IST_UID_SECRET_BYTES])
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
+    for (int i = 0; i < IST_UID_SECRET_BYTES; i++) {
+        for (const char *c = text; *c != '\0'; c++) hash = (hash ^ (uint8_t)*c) * UINT64_C(1099511628211);
+        out[i] = (uint8_t)(hash >> 56);
+    }
+}
+
+isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist_uid *uid)
+{
+    char host[128];
+    const char *port, *text = config->uid_session;
+    struct addrinfo *found = NULL, hints = {.ai_family = family_of(config), .ai_socktype = SOCK_STREAM};
+    if (!cut_session(text, host, sizeof host, &port))
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s'; accepted: host:port", text);
+    int error = getaddrinfo(host, port, &hints, &found);
+    if (error != 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', which leads nowhere: %s", text,
+                        gai_strerror(error));
+    *uid = (struct ist_uid){.format = IST_UID_FORMAT, .is_session = 1};
+    for (const struct addrinfo *at = found; at != NULL && uid->n_addresses < IST_UID_MAX_ADDRESSES; at = at->ai_next) {
+        uid->n_addresses += read_address(at->ai_addr, &uid->addresses[uid->n_addresses]);
+        const struct sockaddr_in *in = (const void *)at->ai_addr;
+        memcpy(uid->port, &in->sin_port, sizeof uid->port); /* at the same place for both families */
+    }
+    freeaddrinfo(found);
+    secret_of_session(text, uid->secret);
+    return uid->n_addresses > 0
+               ? ISTHMUS_OK
+               : ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', a link-local address", text);
+}
+
+/* ---- what an id says ---- */
+
+unsigned ist_uid_sockaddr(const struct ist_uid *uid, unsigned index, struct sockaddr_storage *out)
+{
+    const struct ist_uid_address *address = &uid->addresses[index];
+    memset(out, 0, sizeof *out);
+    if (address->family == 4) {
+        struct sockaddr_in *in = (struct sockaddr_in *)out;
+        in->sin_family = AF_INET;
+        memcpy(&in->sin_port, uid->port, sizeof in->sin_port);
+        memcpy(&in->sin_addr, address->bytes, sizeof in->sin_addr);
+        return sizeof *in;
+    }
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)out;
+    in6->sin6_family = AF_INET6;
+    memcpy(&in6->sin6_port, uid->port, sizeof in6->sin6_port);
+    memcpy(&in6->sin6_addr, address->bytes, sizeof in6->sin6_addr);
+    return sizeof *in6;
+}
+
+void ist_uid_describe(const struct ist_uid *uid, char *out, size_t room)
+{
+    char text[INET6_ADDRSTRLEN] = "?";
+    inet_ntop(uid->addresses[0].family == 4 ? AF_INET : AF_INET6, uid->addresses[0].bytes, text, sizeof text);
+    snprintf(out, room, "%s port %u", text, (unsigned)uid->port[0] << 8 | uid->port[1]);
+}
+
+void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES])
+{
+    static const char digits[] = "0123456789abcdef";
+    char *at = out + snprintf(out, IST_UID_NAME_BYTES, "uid-");
+    for (int i = 0; i < 8; i++) {
+        *at++ = digits[uid->secret[i] >> 4];
+        *at++ = digits[uid->secret[i] & 15];
+    }
+    *at = '\0';
+}

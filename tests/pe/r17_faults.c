@@ -1,0 +1,43 @@
+/* R17: a unique-id job that cannot be, or that loses a PE, ends with a message that names what is wrong, and in time. The
+ * argument says what is wrong; the lines on stderr are looked at by expect.sh. */
+#include "uid_job.h"
+
+enum { PES = 4 };
+static const char *fault;
+static long never;
+
+static int is_fault(const char *name) { return strcmp(fault, name) == 0; }
+
+/* The rank and the number of PEs that this process believes in. */
+static int rank_of(int number) { return is_fault("duplicate") && number == 2 ? 1 : number; }
+static int pes_of(int number) { return is_fault("wrong_n") && number == 2 ? PES + 1 : PES; }
+
+static int member(struct uid_job *job, int number)
+{
+    nvshmemx_uniqueid_t id;
+    if (number == 0) uid_job_serve(job);
+    uid_job_receive(job, &id);
+    if (is_fault("bad_bytes") && number == 2) memset(id.internal, 0x5a, sizeof id.internal);
+    if (is_fault("bad_secret") && number == 2) id.internal[10] = (char)(id.internal[10] + 1);
+    if (is_fault("never_comes") && number == 2) return 9;
+    int failure = uid_job_join(&id, rank_of(number), pes_of(number));
+    if (failure != 0) return 10;
+    if (is_fault("killed") && number == 2) raise(SIGKILL);
+    if (is_fault("server_killed") && number == 0) raise(SIGKILL);
+    if (is_fault("exits") && number == 2) exit(3);
+    if (is_fault("global_exit") && number == 2) nvshmem_global_exit(7);
+    if (is_fault("misuse") && number == 2) shmem_long_p(&never, 1, PES);
+    if (number == 3) shmem_barrier_all();
+    shmem_long_wait_until(&never, SHMEM_CMP_NE, 0);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct uid_job job;
+    fault = argc > 1 ? argv[1] : "killed";
+    uid_job_init(&job);
+    for (int i = 0; i < PES; i++) uid_job_fork(&job, member, i);
+    for (int i = 0; i < PES; i++) printf("process %d: status %d\n", i, uid_job_wait_one(&job, i));
+    return 0;
+}

@@ -1,0 +1,39 @@
+# Starts that need no launcher, or one that is not ours: unique ids, communicators, attributes. The programs that fork their
+# PEs themselves are one process for ctest.
+
+# isthmus_fork_test(NAME VARIANT ARGS... [-- options of expect.sh])
+function(isthmus_fork_test name variant)
+  cmake_parse_arguments(ARG "" "" "ARGS;ENV;EXPECT" ${ARGN})
+  isthmus_pe_test(${name} VARIANT ${variant} ARGS ${ARG_ARGS} ENV ${ARG_ENV} NP 1 LAUNCHERS alone EXPECT ${ARG_EXPECT})
+endfunction()
+
+isthmus_fork_test(r17_unique_id one ARGS 1 0 EXPECT -0 .)
+isthmus_fork_test(r17_unique_id four ARGS 4 0 EXPECT -0 .)
+isthmus_fork_test(r17_unique_id last_serves ARGS 4 3 EXPECT -0 .)
+isthmus_fork_test(r17_unique_id parent_serves ARGS 4 -1 EXPECT -0 .)
+isthmus_fork_test(r17_unique_id loopback_only ARGS 3 0 ENV NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo EXPECT -0 .)
+if(NOT ISTHMUS_SANITIZE)
+  isthmus_fork_test(r17_unique_id sixty_four ARGS 64 5 EXPECT -t 60 -0 .)
+endif()
+isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
+
+set(at "^process [0-9]: status ")
+isthmus_fork_test(r17_faults wrong_n ARGS wrong_n EXPECT -t 20 -0 "${at}0"
+  -1 "process [0-9]+ on .* was told that the job has [45] PEs, and PE [0-9] on .* that it has [45]")
+isthmus_fork_test(r17_faults duplicate ARGS duplicate EXPECT -t 20 -0 "${at}0"
+  -1 "two processes call themselves PE 1: process [0-9]+ on .* and process [0-9]+ on ")
+isthmus_fork_test(r17_faults bad_bytes ARGS bad_bytes ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+  -1 "these bytes are no unique id" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+isthmus_fork_test(r17_faults bad_secret ARGS bad_secret ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+  -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+isthmus_fork_test(r17_faults never_comes ARGS never_comes ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+  -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+isthmus_fork_test(r17_faults killed ARGS killed EXPECT -t 10 -0 "${at}0" -1 "status 137"
+  -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
+isthmus_fork_test(r17_faults server_killed ARGS server_killed EXPECT -t 10 -0 "${at}0" -1 "status 137"
+  -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without leaving the job. this PE ends too")
+isthmus_fork_test(r17_faults exits ARGS exits EXPECT -t 10 -0 "${at}0" -1 "status 3"
+  -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
+isthmus_fork_test(r17_faults global_exit ARGS global_exit EXPECT -t 10 -0 "^isthmus" -0 "status [^7]")
+isthmus_fork_test(r17_faults misuse ARGS misuse EXPECT -t 10 -0 "status [^1]"
+  -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
