@@ -37,3 +37,13 @@ isthmus_fork_test(r17_faults exits ARGS exits EXPECT -t 10 -0 "${at}0" -1 "statu
 isthmus_fork_test(r17_faults global_exit ARGS global_exit EXPECT -t 10 -0 "^isthmus" -0 "status [^7]")
 isthmus_fork_test(r17_faults misuse ARGS misuse EXPECT -t 10 -0 "status [^1]"
   -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
+
+isthmus_pe_test(r18_attributes)
+isthmus_pe_test(r19_attributes NP 1 3)
+if(MPI_C_FOUND AND NOT ISTHMUS_SANITIZE)
+  isthmus_pe_program(r18_communicator LIBRARIES MPI::MPI_C)
+  foreach(which world reordered half)
+    isthmus_pe_test(r18_communicator VARIANT ${which} ARGS nvshmem ${which} NP 1 2 4 LAUNCHERS mpirun)
+  endforeach()
+  isthmus_pe_test(r18_communicator VARIANT ishmem ARGS ishmem reordered NP 4 LAUNCHERS mpirun)
+endif()
