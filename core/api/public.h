@@ -1,4 +1,5 @@
-/* core/api/public.h: the public headers as the library itself sees them: what they declare is visible outside. */
+/* core/api/public.h: the public headers as the library itself sees them: what they declare is visible outside.
+ * A tool may define routines of shmem.h in our place: their names are weak, and the pshmem_ names stay ours. */
 #ifndef IST_API_PUBLIC_H
 #define IST_API_PUBLIC_H
 
@@ -6,8 +7,13 @@
 #include <ishmem.h>
 #include <ishmemx.h>
 #include <nvshmem.h>
-#include <shmem.h>
+#include <pshmem.h>
 #include <shmemx.h>
 #pragma GCC visibility pop
+
+#include "core/api/weak_names.h"
+
+/* After the definition of a routine of shmem.h: the same code under the name that tools call. */
+#define IST_PROFILED(routine) extern __typeof__(routine) p##routine __attribute__((alias(#routine)));
 
 #endif

@@ -3,6 +3,7 @@
 #ifndef IST_API_RMA_ENTRY_H
 #define IST_API_RMA_ENTRY_H
 
+#include "core/api/constants.h"
 #include "core/api/entry.h"
 #include "core/ops/rma.h"
 #include "core/ops/signal.h"
@@ -95,6 +96,23 @@ IST_INLINE void ist_entry_put_signal_nbi(ist_ctx *ctx, void *dest, const void *s
 {
     struct ist_signal update = {sig_addr, signal, sig_op};
     ist_put_signal_nbi(ctx, dest, source, ist_bytes_of(nelems, size, routine), &update, pe, routine);
+}
+
+IST_INLINE void ist_entry_signal_update(ist_ctx *ctx, uint32_t op, uint64_t *sig_addr, uint64_t signal, int pe,
+                                        const char *routine)
+{
+    struct ist_amo amo = {.op = op, .size = sizeof *sig_addr, .operand = signal};
+    (void)ist_amo(ctx, sig_addr, amo, 0, pe, routine);
+}
+
+/* sig_op is one of the two: the conversion of the face's constant has checked it. */
+IST_INLINE void ist_entry_signal_op(ist_ctx *ctx, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
+                                    const char *routine)
+{
+    if (sig_op == IST_SIGNAL_ADD)
+        ist_entry_signal_update(ctx, ISTHMUS_AMO_ADD, sig_addr, signal, pe, routine);
+    else
+        ist_entry_signal_update(ctx, ISTHMUS_AMO_SET, sig_addr, signal, pe, routine);
 }
 
 #endif

@@ -6,16 +6,6 @@
 
 #include <time.h>
 
-void shmemx_local_complete(void) { shmem_local_complete(); }
-
-void shmemx_ctx_local_complete(shmem_ctx_t ctx) { shmem_ctx_local_complete(ctx); }
-
-void shmemx_remote_commit(void) { shmem_remote_commit(); }
-
-void shmemx_ctx_remote_commit(shmem_ctx_t ctx) { shmem_ctx_remote_commit(ctx); }
-
-void shmemx_team_remote_commit(shmem_team_t team) { shmem_team_remote_commit(team); }
-
 double shmemx_wtime(void)
 {
     struct timespec now;
@@ -44,3 +34,25 @@ const char *shmemx_transport_name(int pe)
     if (status != ISTHMUS_OK) ist_die(routine, status);
     return ist_registry.list[peer->segments[IST_SEGMENT_HEAP].carrier].name;
 }
+
+void shmemx_register_gettid(uint64_t (*gettid_fn)(void)) { (void)gettid_fn; } /* threads are told apart without it */
+
+/* ---- removed from OpenSHMEM in 1.5; memory is coherent ---- */
+
+void shmem_set_cache_inv(void) {}
+IST_PROFILED(shmem_set_cache_inv)
+
+void shmem_set_cache_line_inv(void *dest) { (void)dest; }
+IST_PROFILED(shmem_set_cache_line_inv)
+
+void shmem_clear_cache_inv(void) {}
+IST_PROFILED(shmem_clear_cache_inv)
+
+void shmem_clear_cache_line_inv(void *dest) { (void)dest; }
+IST_PROFILED(shmem_clear_cache_line_inv)
+
+void shmem_udcflush(void) {}
+IST_PROFILED(shmem_udcflush)
+
+void shmem_udcflush_line(void *dest) { (void)dest; }
+IST_PROFILED(shmem_udcflush_line)

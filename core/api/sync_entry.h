@@ -3,6 +3,7 @@
 #define IST_API_SYNC_ENTRY_H
 
 #include "core/api/check.h"
+#include "core/api/constants.h"
 #include "core/api/entry.h"
 #include "core/sync/wait.h"
 #include "core/sync/wait_sets.h"
@@ -19,6 +20,25 @@ static inline int ist_entry_test(const void *ivar, int cmp, const void *value, s
 {
     ist_check_wait(ivar, cmp, size, routine);
     return ist_compare(cmp, ist_wait_load(ivar, size), ist_bits_of(value, size), size, is_signed);
+}
+
+/* The forms of long ago: until the variable is no longer `value`. */
+static inline void ist_entry_wait_change(const void *ivar, const void *value, size_t size, bool is_signed,
+                                         const char *routine)
+{
+    ist_entry_wait_until(ivar, IST_CMP_NE, value, size, is_signed, routine);
+}
+
+static inline uint64_t ist_entry_signal_fetch(const uint64_t *sig_addr, const char *routine)
+{
+    ist_check_wait(sig_addr, IST_CMP_EQ, sizeof *sig_addr, routine);
+    return ist_wait_load(sig_addr, sizeof *sig_addr);
+}
+
+static inline uint64_t ist_entry_signal_wait(const uint64_t *sig_addr, int cmp, uint64_t value, const char *routine)
+{
+    ist_check_wait(sig_addr, cmp, sizeof *sig_addr, routine);
+    return ist_wait_for(sig_addr, cmp, value, sizeof *sig_addr, false);
 }
 
 /* The set that the arguments of any of the routines below describe. */

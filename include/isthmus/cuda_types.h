@@ -1,0 +1,34 @@
+/* isthmus/cuda_types.h: the types of CUDA that nvshmem.h names: streams, half and bfloat16. CUDA's own where its headers can
+ * be found; else stand-ins of the same size and passed the same way, so that programs compile without CUDA. */
+#ifndef ISTHMUS_CUDA_TYPES_H
+#define ISTHMUS_CUDA_TYPES_H
+
+#if defined(__CUDACC__)
+#define ISTHMUS_HAS_CUDA_HEADERS_
+#elif defined(__has_include)
+#if __has_include(<driver_types.h>) && __has_include(<cuda_bf16.h>)
+#define ISTHMUS_HAS_CUDA_HEADERS_
+#endif
+#endif
+
+#ifdef ISTHMUS_HAS_CUDA_HEADERS_
+#include <driver_types.h>
+#elif !defined(__DRIVER_TYPES_H__)
+typedef void *cudaStream_t; /* any pointer names a stream */
+#endif
+
+/* The headers of the 16-bit types are for C++. */
+#if defined(ISTHMUS_HAS_CUDA_HEADERS_) && defined(__cplusplus)
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#elif !defined(__CUDA_FP16_H__) && !defined(__CUDA_BF16_H__)
+typedef struct {
+    unsigned short bits;
+} __half;
+typedef __half half;
+typedef struct {
+    unsigned short bits;
+} __nv_bfloat16;
+#endif
+
+#endif
