@@ -10,7 +10,8 @@ COMPOSITION_ROOT = 6
 FLOORS = {
     "tools/": 7,
     "include/shmem.h": 5, "include/shmemx.h": 5, "include/nvshmem.h": 5, "include/nvshmemx.h": 5,
-    "include/nvshmem_host.h": 5, "include/ishmem.h": 5, "include/ishmemx.h": 5, "include/mpp/": 5,
+    "include/ishmem.h": 5, "include/ishmemx.h": 5, "include/mpp/": 5, "include/pshmem.h": 5,
+    "include/nvshmem_host.h": 5, "include/isthmus/ishmem": 5,
     "core/api/": 5, "core/runtime.h": 5,
     "core/ops/": 4, "core/sync/": 4, "core/coll/": 4, "core/proxy/": 4,
     "core/team/": 3, "core/ctx/": 3, "core/heap/": 3,
@@ -18,7 +19,8 @@ FLOORS = {
     "core/boot/": 1, "core/topo/": 1, "core/base/": 1,
     "include/isthmus/": 0,
 }
-FACES = ("shmem.h", "shmemx.h", "nvshmem.h", "nvshmemx.h", "nvshmem_host.h", "ishmem.h", "ishmemx.h", "mpp/shmem.h", "mpp/shmemx.h")
+FACES = ("shmem.h", "shmemx.h", "pshmem.h", "nvshmem.h", "nvshmemx.h", "nvshmem_host.h", "ishmem.h", "ishmemx.h",
+         "mpp/shmem.h", "mpp/shmemx.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
