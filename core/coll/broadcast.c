@@ -86,9 +86,11 @@ static void pull(const struct broadcast *b)
     ist_sync(team, b->routine); /* the root's source may be overwritten when all have read it */
 }
 
+/* The root copies for its children and, as it gets the data too, for itself. */
 static uint64_t cost_tree(const struct ist_shape *shape)
 {
-    return (uint64_t)shape->rounds * (ist_cost_flag(shape) + ist_cost_copy(shape, shape->length_bytes));
+    uint64_t rounds = (uint64_t)shape->rounds;
+    return rounds * ist_cost_flag(shape) + (rounds + 1) * ist_cost_copy(shape, shape->length_bytes);
 }
 
 static uint64_t cost_pull(const struct ist_shape *shape)
