@@ -12,6 +12,7 @@
 #include "core/heap/symmetric_data.h"
 #include "core/ops/malloc.h"
 #include "core/ops/order.h"
+#include "core/ops/target.h"
 #include "core/sync/spin.h"
 #include "core/topo/host_id.h"
 #include "core/topo/topo.h"
@@ -167,7 +168,9 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());
     ist_exit_watch_leavers();
-    ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE);
+    ist_check_on = rt->config.check;
+    ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
+                         !rt->config.check);
     return rt->boot->n_pes > 1 ? ist_progress_start() : ISTHMUS_OK; /* alone, nobody asks us for anything */
 }
 

@@ -3,6 +3,7 @@
  * Nothing here allocates: it must work in a process that is short of everything. */
 #include "core/base/fatal.h"
 
+#include "core/base/call_site.h"
 #include "core/base/config.h"
 #include "core/base/log.h"
 
@@ -59,13 +60,14 @@ _Noreturn void ist_end_job(int exit_code)
 
 _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
 {
-    char text[512];
+    char text[512], site[256];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    ist_call_site(site, sizeof site);
     if (ist_fatal_claim())
-        ist_error("%s: %s", routine, text);
+        ist_error("%s: %s%s", routine, text, site);
     else
         ist_fatal_yield();
     ist_end_job(EXIT_FAILURE);

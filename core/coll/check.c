@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-bool ist_coll_check_on;
-
 /* What a PE is about to do. Two records in turn: nobody writes one before all have compared it, because they meet for the
  * next one in between. */
 struct record {
@@ -49,7 +47,7 @@ static const char *difference(const struct record *one, const struct record *res
         snprintf(out, room, "%llu bytes there, %llu bytes on the others", (unsigned long long)one->length_bytes,
                  (unsigned long long)rest->length_bytes);
     else if (one->dest != rest->dest)
-        snprintf(out, room, "dest lies elsewhere in symmetric memory there");
+        snprintf(out, room, "dest (or ptr) lies elsewhere in symmetric memory there");
     else if (one->source != rest->source)
         snprintf(out, room, "source lies elsewhere in symmetric memory there");
     else
@@ -100,14 +98,4 @@ void ist_check_meeting(struct ist_team *team, const char *routine, const void *d
     ist_sync(team, routine);
     read_record(team, (team->my_pe + 1) % team->n_pes, &next, routine);
     if (!is_equal(mine, &next)) report(team, routine);
-}
-
-void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,
-                       size_t source_bytes, bool may_be_equal)
-{
-    uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
-    if (d == s && may_be_equal) return;
-    if (d < s + source_bytes && s < d + dest_bytes)
-        ist_misuse(routine, "dest %p (%zu bytes) overlaps source %p (%zu bytes); valid: buffers apart%s", dest,
-                   dest_bytes, source, source_bytes, may_be_equal ? ", or the same" : "");
 }

@@ -3,9 +3,7 @@
 #ifndef IST_COLL_CHECK_H
 #define IST_COLL_CHECK_H
 
-#include "core/team/team.h"
-
-extern bool ist_coll_check_on;
+#include "core/ops/target.h"
 
 /* In `also`: lengths may differ from PE to PE. */
 #define IST_CHECK_ANY_LENGTH (UINT64_C(1) << 63)
@@ -13,9 +11,5 @@ extern bool ist_coll_check_on;
 /* Ends the job with who is where. `dest` and `source` may be NULL; `also` is any other argument. */
 void ist_check_meeting(struct ist_team *team, const char *routine, const void *dest, const void *source,
                        size_t length_bytes, uint64_t also) IST_COLD;
-
-/* Ends the job when the two overlap; equal ones are allowed where the routine may work in place. */
-void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,
-                       size_t source_bytes, bool may_be_equal) IST_COLD;
 
 #endif

@@ -19,7 +19,6 @@ void ist_coll_init(const struct ist_config *config)
     forced.fcollect = config->fcollect;
     forced.reduce = config->reduce;
     forced.scan = config->scan;
-    ist_coll_check_on = config->check;
 }
 
 /* What every collective begins with. `dest_parts` blocks of length_bytes are written, `source_parts` read. */
@@ -42,10 +41,9 @@ static inline isthmus_status enter(const struct call *c)
         size_t source_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->source_parts);
         ist_require_symmetric(c->routine, "dest", c->dest, dest_bytes, c->align_bytes);
         ist_require_symmetric(c->routine, "source", c->source, source_bytes, c->align_bytes);
-        if (ist_coll_check_on)
-            ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
+        if (ist_check_on) ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
     }
-    if (ist_coll_check_on) ist_check_meeting(c->team, c->routine, c->dest, c->source, c->length_bytes, c->also);
+    if (ist_check_on) ist_check_meeting(c->team, c->routine, c->dest, c->source, c->length_bytes, c->also);
     return ISTHMUS_OK;
 }
 

@@ -101,7 +101,7 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
 {
     *out = NULL;
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
-    if (ist_coll_check_on)
+    if (ist_check_on)
         ist_check_meeting(parent, routine, NULL, NULL, 0,
                           (uint64_t)(uint32_t)start << 40 ^ (uint64_t)(uint32_t)stride << 20 ^ (uint32_t)size);
     if (!is_valid_triplet(parent, start, stride, size))
@@ -123,7 +123,7 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
 {
     *x_out = *y_out = NULL;
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
-    if (ist_coll_check_on) ist_check_meeting(parent, routine, NULL, NULL, 0, (uint64_t)(uint32_t)xrange);
+    if (ist_check_on) ist_check_meeting(parent, routine, NULL, NULL, 0, (uint64_t)(uint32_t)xrange);
     if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
     int n = parent->n_pes, width = xrange < n ? xrange : n;
     int x = parent->my_pe % width, y = parent->my_pe / width;
@@ -172,7 +172,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
     if (team == NULL) return;
     if (team->index < IST_TEAMS_PREDEFINED)
         ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
-    if (ist_coll_check_on) ist_check_meeting(team, routine, NULL, NULL, 0, 0);
+    if (ist_check_on) ist_check_meeting(team, routine, NULL, NULL, 0, 0);
     for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);

@@ -12,24 +12,26 @@ ist_ctx ist_ctx_invalid = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static ist_ctx *created; /* the default context is not in this list */
 static pthread_mutex_t created_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool fast_paths_on;
 
 /* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
 static struct ist_reachable reach_of_team(const struct ist_team *team)
 {
-    if (team->list != NULL) return (struct ist_reachable){.rows = ist_rows};
+    if (team->list != NULL || !fast_paths_on) return (struct ist_reachable){.rows = ist_rows};
     return (struct ist_reachable){.rows = ist_rows + team->start,
                                   .stride_bytes = team->stride * (intptr_t)sizeof(struct isthmus_row),
                                   .n_pes = (uint32_t)team->n_pes};
 }
 
-void ist_ctx_init_default(uint32_t thread_mode)
+void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths)
 {
+    fast_paths_on = with_fast_paths;
     ist_ctx_default.team = &ist_team_world;
     ist_ctx_default.thread_mode = thread_mode;
     ist_ctx_default.used = 0;
     ist_ctx_default.is_valid = 1;
     ist_ctx_default.reach = reach_of_team(&ist_team_world);
-    ist_fast_paths_set(ist_team_world.n_pes);
+    ist_fast_paths_set(with_fast_paths ? ist_team_world.n_pes : 0);
 }
 
 static void close_channels(ist_ctx *ctx)

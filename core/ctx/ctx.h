@@ -27,8 +27,8 @@ struct ist_ctx {
 
 extern ist_ctx ist_ctx_default, ist_ctx_invalid;
 
-/* The default context, of the world team. */
-void ist_ctx_init_default(uint32_t thread_mode);
+/* The default context, of the world team. Without fast paths every operation is looked at (ISTHMUS_CHECK). */
+void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
 
 /* Close what is left and make the default context unusable; takes any state. */
 void ist_ctxs_fini(void);

@@ -5,6 +5,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/coll/check.h"
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
 #include "core/heap/internal_area.h"
@@ -26,6 +27,12 @@ static struct {
     ist_boot *boot;
     char card_key[64];
 } grower;
+
+/* With ISTHMUS_CHECK: all PEs ask for the same thing. */
+static void check(const char *routine, const void *block, uint64_t bytes, uint64_t also)
+{
+    if (ist_check_on) ist_check_meeting(&ist_team_world, routine, block, NULL, bytes, also);
+}
 
 static void *take_what_is_there(size_t size_bytes, size_t align_bytes)
 {
@@ -101,6 +108,7 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     if (size_bytes == 0) return NULL;
+    check(routine, NULL, size_bytes, align_bytes);
     bool is_sane = align_bytes != 0 && (align_bytes & (align_bytes - 1)) == 0 && size_bytes <= SIZE_MAX / 2;
     void *block = is_sane ? take(size_bytes, align_bytes, routine) : NULL;
     if (all_have_it(block != NULL, routine)) return block;
@@ -112,6 +120,7 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     if (count == 0 || size_bytes == 0) return NULL;
+    check(routine, NULL, count * size_bytes, count);
     size_t bytes;
     void *block = NULL;
     if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
@@ -133,6 +142,7 @@ void ist_free(void *block, const char *routine)
     ist_require_ctx(&ist_ctx_default, routine);
     if (block == NULL) return;
     if (ist_heap_size_of(block) == 0) refuse_block(routine, "ptr", block);
+    check(routine, block, 1, 0);
     ist_barrier_all(routine);
     give(block);
 }
@@ -147,6 +157,7 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
     ist_require_ctx(&ist_ctx_default, routine);
     size_t old_bytes = ist_heap_size_of(block);
     if (old_bytes == 0) refuse_block(routine, "ptr", block);
+    check(routine, block, size_bytes, 0);
     ist_barrier_all(routine); /* what peers have put into the block is here before it moves */
 
     pthread_mutex_lock(&heap_lock);

@@ -67,6 +67,8 @@ static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
     struct ist_access access = {routine, "dest", dest, length_bytes, 1, pe};
     ist_target_find(ctx, &access, &to);
     ist_require_buffer(routine, "source", source);
+    if (ist_check_on && to.alias != NULL)
+        ist_check_overlap(routine, to.alias, to.length_bytes, source, to.length_bytes, false);
     if (to.alias == NULL)
         put_through(ctx, &to, source, to.length_bytes, mode, routine);
     else if (to.length_bytes <= IST_SMALL_BYTES)
@@ -95,6 +97,8 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
     struct ist_access access = {routine, "source", source, length_bytes, 1, pe};
     ist_target_find(ctx, &access, &from);
     ist_require_buffer(routine, "dest", dest);
+    if (ist_check_on && from.alias != NULL)
+        ist_check_overlap(routine, dest, from.length_bytes, from.alias, from.length_bytes, false);
     if (from.alias == NULL)
         get_through(ctx, &from, dest, from.length_bytes, mode, routine);
     else

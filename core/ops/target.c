@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+bool ist_check_on;
+
 void ist_require_ctx(const ist_ctx *ctx, const char *routine)
 {
     if (ctx->is_valid) return;
@@ -97,4 +99,14 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
     uint64_t left_bytes = out->extent->length_bytes - out->offset_bytes;
     out->length_bytes = access->length_bytes < left_bytes ? access->length_bytes : left_bytes;
     out->alias = out->extent->alias != NULL ? out->extent->alias + out->offset_bytes : NULL;
+}
+
+void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,
+                       size_t source_bytes, bool may_be_equal)
+{
+    uintptr_t d = (uintptr_t)dest, s = (uintptr_t)source;
+    if (d == s && may_be_equal) return;
+    if (d < s + source_bytes && s < d + dest_bytes)
+        ist_misuse(routine, "dest %p (%zu bytes) overlaps source %p (%zu bytes); valid: buffers apart%s", dest,
+                   dest_bytes, source, source_bytes, may_be_equal ? ", or the same" : "");
 }

@@ -42,6 +42,13 @@ int ist_require_symmetric(const char *routine, const char *argument, const void 
 /* Ends the job when a local buffer is NULL. */
 void ist_require_buffer(const char *routine, const char *argument, const void *addr);
 
+/* ISTHMUS_CHECK: look for mistakes that cost time to find. Fast paths are off then. */
+extern bool ist_check_on;
+
+/* Ends the job when the two overlap; equal ones are allowed where the routine may work in place. */
+void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,
+                       size_t source_bytes, bool may_be_equal) IST_COLD;
+
 /* nelems * size, or the end of the job when that does not fit in half the address space. */
 size_t ist_require_length(const char *routine, const char *argument, size_t nelems, size_t size);
 
