@@ -46,7 +46,7 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
      * thread's quiet return while this one is still at work. */
     if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
     ist_store_relaxed(&ctx->used, 0);
-    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, 0);
+    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle);
 }
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)

@@ -31,8 +31,13 @@ void ist_rows_fini(void)
     memset(&isthmus_fast_v1.small, 0, sizeof isthmus_fast_v1.small);
 }
 
+uint32_t ist_fast_idle; /* 0, or IST_FAST_OFF where programs may take no inlined path */
+
+void ist_fast_paths_forbid(void) { ist_fast_idle = IST_FAST_OFF; }
+
 void ist_fast_paths_set(int n_pes)
 {
+    if (ist_fast_idle != 0) n_pes = 0;
     isthmus_fast_v1.rows = ist_rows;
     isthmus_fast_v1.default_used = n_pes > 0 ? 0 : IST_FAST_OFF;
     __atomic_store_n(&isthmus_fast_v1.n_pes, (uint32_t)n_pes, __ATOMIC_RELEASE);

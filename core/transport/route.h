@@ -63,6 +63,12 @@ IST_INLINE bool ist_is_aliased(intptr_t delta) { return (delta & IST_NO_ALIAS) =
 /* Let programs take the inlined paths, or not (before init, after finalize, in a child after fork). */
 void ist_fast_paths_set(int n_pes);
 
+/* Never let them: every call has to arrive at the routine by its name. */
+void ist_fast_paths_forbid(void);
+
+/* What default_used is when the default context has nothing to wait for. */
+extern uint32_t ist_fast_idle;
+
 /* The world team's rows; n_pes of them. Each is filled on first use of its PE. */
 extern struct isthmus_row *ist_rows;
 
