@@ -27,7 +27,7 @@ class Made:
     def __init__(self, types, families):
         self.types, self.families = types, families
         self.declared = set()
-        self.prototypes_of_tools = []
+        self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
 
     def prototypes(self, form, names):
         out = []
@@ -50,7 +50,7 @@ class Made:
         if kind == "INLINED":
             return "\n".join(inline_definition(r) for r in inlined_routines(self.families, self.types))
         if kind == "PROFILING":
-            return "\n".join(self.prototypes_of_tools)
+            return "\n".join(f"{before}p{name}{after};" for before, name, after in self.profiled)
         made_for_cxx = {"OVERLOADS": api_cxx.overloads, "TEMPLATES": api_cxx.templates, "QUEUE": api_cxx.queue_forms}
         if kind in made_for_cxx:
             return "\n".join(made_for_cxx[kind](self.families, self.types, *names))
@@ -86,8 +86,7 @@ def write_headers(made, templates, out):
         declared = prototypes_in(text)
         names |= {name for _, name, _ in declared}
         if relative.name == "shmem.h":
-            made.prototypes_of_tools = [f"{before}p{name}{after};" for before, name, after in declared
-                                        if name.startswith("shmem_")]
+            made.profiled = [prototype for prototype in declared if prototype[1].startswith("shmem_")]
     return names
 
 
@@ -103,9 +102,9 @@ def write_definitions(made, out):
         write_if_changed(out / f"core/api/{face}_routines.c", f'{MADE_FROM}#include "core/api/all_entries.h"\n\n{body}')
 
 
-def write_profiling(made, names, out):
+def write_profiling(made, out):
     """The routines that a tool may define in our place, and those of them whose calls the compiler may never make."""
-    weak = "".join(f"#pragma weak {name}\n" for name in sorted(names) if name.startswith("shmem_"))
+    weak = "".join(f"#pragma weak {name}\n" for _, name, _ in made.profiled)
     write_if_changed(out / "core/api/weak_names.h", f"{MADE_FROM}{weak}")
     inlined = [r.name for r in inlined_routines(made.families, made.types)] + list(INLINED_ORDERING)
     rows = "".join(f'IST_INLINED({name})\n' for name in inlined)
@@ -121,7 +120,7 @@ def main():
     made = Made(*read_table(args.table))
     names = write_headers(made, args.templates, args.out)
     write_definitions(made, args.out)
-    write_profiling(made, names, args.out)
+    write_profiling(made, args.out)
     # Everything that a public header declares is exported, and nothing else.
     listed = "".join(f"    {name};\n" for name in sorted(names | {"isthmus_fast_v1"}))
     write_if_changed(args.out / "isthmus.map", f"ISTHMUS_0 {{\n  global:\n{listed}  local: *;\n}};\n")

@@ -40,19 +40,13 @@ void shmemx_register_gettid(uint64_t (*gettid_fn)(void)) { (void)gettid_fn; } /*
 /* ---- removed from OpenSHMEM in 1.5; memory is coherent ---- */
 
 void shmem_set_cache_inv(void) {}
-IST_PROFILED(shmem_set_cache_inv)
 
 void shmem_set_cache_line_inv(void *dest) { (void)dest; }
-IST_PROFILED(shmem_set_cache_line_inv)
 
 void shmem_clear_cache_inv(void) {}
-IST_PROFILED(shmem_clear_cache_inv)
 
 void shmem_clear_cache_line_inv(void *dest) { (void)dest; }
-IST_PROFILED(shmem_clear_cache_line_inv)
 
 void shmem_udcflush(void) {}
-IST_PROFILED(shmem_udcflush)
 
 void shmem_udcflush_line(void *dest) { (void)dest; }
-IST_PROFILED(shmem_udcflush_line)
