@@ -9,9 +9,11 @@
 #include "core/coll/sync.h"
 #include "core/heap/fork.h"
 #include "core/heap/internal_area.h"
+#include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
 #include "core/ops/malloc.h"
 #include "core/ops/order.h"
+#include "core/ops/symmetric_buffers.h"
 #include "core/ops/target.h"
 #include "core/sync/spin.h"
 #include "core/topo/host_id.h"
@@ -167,6 +169,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());
+    ist_buffers_init(rt->boot, ist_peers_card_key());
     ist_exit_watch_leavers();
     ist_check_on = rt->config.check;
     ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
@@ -255,9 +258,11 @@ static void stop(void)
     ist_teams_fini();
     ist_peers_fini();
     ist_rows_fini();
+    ist_registered_remove_all();
     ist_segments_withdraw();
     ist_registry_close();
     ist_heap_fini();
+    ist_buffers_fini();
     ist_symmetric_data_fini();
     free(rt->card_room);
     rt->card_room = NULL;

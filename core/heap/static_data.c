@@ -113,30 +113,53 @@ static uint64_t frozen_bytes_of(const struct ist_static_image *image)
     return image->length_bytes;
 }
 
-isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name)
+/* Takes `move` over. */
+static isthmus_status move_image(struct move *move, struct ist_static_data *out)
 {
-    if (!ist_fork_is_watched()) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the fork handlers");
-    struct move *move = move_create();
-    if (!move) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap for the bookkeeping of static data");
-    isthmus_status status = ist_static_image_find(name, &move->image);
-    if (status) goto err_destroy;
-    if (!move->image.base) {
-        *out = (struct ist_static_data){.base = NULL, .fd = -1};
-        goto err_destroy; /* no error: nothing there */
-    }
     pthread_mutex_lock(&moves_lock);
-    status = move_locked(move);
+    isthmus_status status = move_locked(move);
     pthread_mutex_unlock(&moves_lock);
-    if (status) goto err_destroy;
+    if (status) {
+        move_destroy(move);
+        return status;
+    }
     *out = (struct ist_static_data){.base = move->image.base,
                                     .length_bytes = move->image.length_bytes,
                                     .frozen_bytes = frozen_bytes_of(&move->image),
                                     .fd = move->fd};
     return ISTHMUS_OK;
+}
 
-err_destroy:
-    move_destroy(move);
-    return status;
+static isthmus_status move_new(struct move **out)
+{
+    if (!ist_fork_is_watched()) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the fork handlers");
+    *out = move_create();
+    return *out ? ISTHMUS_OK : ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap for the bookkeeping of static data");
+}
+
+isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name)
+{
+    struct move *move;
+    isthmus_status status = move_new(&move);
+    if (status) return status;
+    status = ist_static_image_find(name, &move->image);
+    if (status || !move->image.base) {
+        if (status == ISTHMUS_OK) *out = (struct ist_static_data){.base = NULL, .fd = -1}; /* no error: nothing there */
+        move_destroy(move);
+        return status;
+    }
+    return move_image(move, out);
+}
+
+isthmus_status ist_static_range_init(struct ist_static_data *out, void *start, uint64_t length_bytes)
+{
+    struct move *move;
+    isthmus_status status = move_new(&move);
+    if (status) return status;
+    move->image = (struct ist_static_image){.base = start, .length_bytes = length_bytes, .n_parts = 1};
+    move->image.parts[0] = (struct ist_static_part){
+        .start = start, .length_bytes = length_bytes, .prot = PROT_READ | PROT_WRITE, .is_moved = true};
+    return move_image(move, out);
 }
 
 /* --- and back --- */

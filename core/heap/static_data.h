@@ -23,6 +23,9 @@ struct ist_static_data {
  * and the data is private as before. */
 isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name);
 
+/* The same for whole pages of private anonymous memory that can be read and written: the program's own buffer. */
+isthmus_status ist_static_range_init(struct ist_static_data *out, void *start, uint64_t length_bytes);
+
 /* Private memory again, same addresses, last values, those that peers wrote included; closes fd. No other thread may
  * write to the object's data during the call, and no peer any more. Takes a zeroed struct and one whose base is NULL.
  * In a child of fork() it only clears the struct: there the data is private and the descriptor closed already. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OBJECTS = IST_MAX_SEGMENTS - IST_SEGMENT_STATIC };
+enum { MAX_OBJECTS = IST_CARD_MAX_SEGMENTS - IST_SEGMENT_STATIC };
 
 static struct {
     struct ist_static_data data;

@@ -56,8 +56,7 @@ static void tell_failure(const char *routine)
     (void)ist_amo(&ist_ctx_default, &ist_internal_area()->failed_allocations[calls % 2], count, 0, 0, routine);
 }
 
-/* Meet; did every PE get its block? */
-static bool all_have_it(bool mine, const char *routine)
+bool ist_malloc_agree(bool mine, const char *routine)
 {
     calls++;
     if (!mine) tell_failure(routine);
@@ -75,7 +74,7 @@ static bool grow(uint64_t managed_bytes, const char *routine)
     isthmus_status status = ist_segment_grow(grower.boot, grower.card_key, IST_SEGMENT_HEAP,
                                              internal_bytes + managed_bytes);
     if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
-    if (!all_have_it(status == ISTHMUS_OK, routine)) {
+    if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
         if (status == ISTHMUS_OK) ist_segment_shrink(IST_SEGMENT_HEAP);
         return false;
     }
@@ -111,7 +110,7 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
     check(routine, NULL, size_bytes, align_bytes);
     bool is_sane = align_bytes != 0 && (align_bytes & (align_bytes - 1)) == 0 && size_bytes <= SIZE_MAX / 2;
     void *block = is_sane ? take(size_bytes, align_bytes, routine) : NULL;
-    if (all_have_it(block != NULL, routine)) return block;
+    if (ist_malloc_agree(block != NULL, routine)) return block;
     if (block != NULL) give(block);
     return NULL;
 }
@@ -126,7 +125,7 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
     if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
         block = take(bytes, MIN_ALIGN_BYTES, routine);
     if (block != NULL) ist_heap_zero(block, bytes); /* before the meeting: after it peers may write */
-    if (all_have_it(block != NULL, routine)) return block;
+    if (ist_malloc_agree(block != NULL, routine)) return block;
     if (block != NULL) give(block);
     return NULL;
 }
@@ -165,7 +164,7 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
     pthread_mutex_unlock(&heap_lock);
     void *moved = resized ? block : size_bytes <= SIZE_MAX / 2 ? take(size_bytes, MIN_ALIGN_BYTES, routine) : NULL;
     if (!resized && moved != NULL) memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
-    if (!all_have_it(moved != NULL, routine)) {
+    if (!ist_malloc_agree(moved != NULL, routine)) {
         if (moved != NULL && !resized) give(moved);
         return NULL;
     }

@@ -5,6 +5,7 @@
 
 #include "core/boot/boot.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 void *ist_malloc(size_t size_bytes, size_t align_bytes,
@@ -12,6 +13,9 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes,
 void *ist_calloc(size_t count, size_t size_bytes, const char *routine);
 void *ist_realloc(void *block, size_t size_bytes, const char *routine);
 void ist_free(void *block, const char *routine);
+
+/* Meet; has it worked on every PE? For calls that end with a barrier and succeed on all PEs or on none. */
+bool ist_malloc_agree(bool mine, const char *routine);
 
 void ist_malloc_init(ist_boot *boot, const char *card_key); /* at init: the heap is new; boot publishes its growth */
 

@@ -216,17 +216,20 @@ static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
     return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
 }
 
+static void detach_segment(struct ist_peer *peer, uint32_t id)
+{
+    struct ist_attached *attached = &peer->segments[id];
+    while (attached->extents != NULL) {
+        struct ist_attached_extent *extent = attached->extents;
+        attached->extents = extent->next;
+        ist_registry.list[attached->carrier].ops.detach(extent->rmem);
+        free(extent);
+    }
+}
+
 static void close_peer(struct ist_peer *peer)
 {
-    for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) {
-        struct ist_attached *attached = &peer->segments[s];
-        while (attached->extents != NULL) {
-            struct ist_attached_extent *extent = attached->extents;
-            attached->extents = extent->next;
-            ist_registry.list[attached->carrier].ops.detach(extent->rmem);
-            free(extent);
-        }
-    }
+    for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) detach_segment(peer, s);
     for (uint32_t i = 0; i < ist_registry.n; i++) {
         if (peer->paths[i] != NULL) ist_registry.list[i].ops.path_close(peer->paths[i]);
         peer->paths[i] = NULL;
@@ -265,15 +268,61 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
     return ISTHMUS_OK;
 }
 
+/* ---- late segments ---- */
+
+static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
+{
+    struct ist_card card;
+    char key[96];
+    void *bytes;
+    size_t n_bytes;
+    ist_late_key(key, sizeof key, table.card_key, ist_segments.list[id].late_number);
+    isthmus_status status = table.boot->ops->get(table.boot, peer->card.pe, key, &bytes, &n_bytes);
+    if (status == ISTHMUS_OK) status = ist_card_read(bytes, n_bytes, &card);
+    if (status != ISTHMUS_OK) return status;
+    bool fits = card.n_segments == 1 && card.segments[0].id == id && card.n_transports == peer->card.n_transports;
+    status = fits ? attach_segment(peer, &card.segments[0])
+                  : ist_fail(ISTHMUS_ERR_VERSION, "PE %d has published something else than %s under %s", peer->card.pe,
+                             ist_segments.list[id].name, key);
+    ist_card_fini(&card);
+    return status;
+}
+
+/* Under the lock. The program registers and unregisters on all PEs at once, so that the list does not change meanwhile. */
+static isthmus_status catch_up(struct ist_peer *peer)
+{
+    for (uint32_t id = ist_segments.n_at_start; id < ist_segments.n; id++) {
+        if (ist_segments.list[id].late_number == 0 || peer->segments[id].extents != NULL) continue;
+        isthmus_status status = attach_late(peer, id);
+        if (status != ISTHMUS_OK) return status;
+    }
+    note_mixed(peer);
+    ist_store_release(&peer->late_changes, ist_segments.late_changes); /* pairs with the acquire in ist_peer_get */
+    return ISTHMUS_OK;
+}
+
+void ist_peers_detach(uint32_t segment)
+{
+    pthread_mutex_lock(&table.lock);
+    for (int pe = 0; pe < table.n_pes; pe++) {
+        if (table.by_pe[pe] == NULL) continue;
+        detach_segment(table.by_pe[pe], segment);
+        table.by_pe[pe]->segments[segment].length_bytes = 0;
+    }
+    pthread_mutex_unlock(&table.lock);
+}
+
 isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
 {
     const struct ist_peer *known = ist_peer_known(pe);
     isthmus_status status = ISTHMUS_OK;
-    if (known == NULL) {
+    /* Acquire: pairs with the release in catch_up(). */
+    if (known == NULL || ist_load_acquire(&known->late_changes) != ist_load_relaxed(&ist_segments.late_changes)) {
         struct ist_peer *peer = NULL;
         pthread_mutex_lock(&table.lock);
         status = fetch_card(pe, &peer);
         if (status == ISTHMUS_OK && table.by_pe[pe] == NULL) status = resolve(pe, peer);
+        if (status == ISTHMUS_OK) status = catch_up(peer);
         if (status == ISTHMUS_OK) known = peer;
         pthread_mutex_unlock(&table.lock);
     }

@@ -28,6 +28,7 @@ struct ist_attached {
 struct ist_peer {
     struct ist_card card;
     isthmus_path *paths[IST_MAX_TRANSPORTS]; /* by registry index; NULL: not needed so far */
+    uint32_t late_changes;                   /* of ist_segments, up to which late segments are attached */
     struct ist_attached segments[IST_MAX_SEGMENTS];
 };
 
@@ -35,12 +36,16 @@ struct ist_peer {
 isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias);
 void ist_peers_fini(void); /* detach everything; takes any state */
 
-/* The peer, resolved: on first use its card is fetched, its routes are chosen, its segments attached and its row filled.
+/* The peer, resolved: on first use its card is fetched, its routes are chosen, its segments attached and its row filled; later
+ * what late segments have come since.
  * Any thread. An error is final for this job: the text says which transports were tried. */
 isthmus_status ist_peer_get(int pe, const struct ist_peer **out);
 
 /* The extent of one of its segments that holds this offset, attached on first use. NULL with a text: it cannot be had. */
 const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *peer, uint32_t segment, uint64_t offset_bytes);
+
+/* Let go of a late segment of all peers: it is about to be withdrawn. */
+void ist_peers_detach(uint32_t segment);
 
 /* Its card only, without any connection. Valid until fini. */
 isthmus_status ist_peer_card(int pe, const struct ist_card **out);

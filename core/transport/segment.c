@@ -112,11 +112,11 @@ static void keys_to_card(struct ist_card *card, uint32_t slot, const struct ist_
     card->n_transports = column;
 }
 
-static isthmus_status publish_extent(ist_boot *boot, const char *card_key, uint32_t id, uint32_t number)
+/* As a card of its own, with that extent as its only segment. */
+static isthmus_status publish_extent(ist_boot *boot, const char *key, uint32_t id, uint32_t number)
 {
     const struct ist_segment *segment = &ist_segments.list[id];
     struct ist_card card = {.pe = boot->pe, .n_segments = 1};
-    char key[96];
     void *bytes;
     size_t n_bytes;
     keys_to_card(&card, 0, segment, number);
@@ -125,7 +125,6 @@ static isthmus_status publish_extent(ist_boot *boot, const char *card_key, uint3
     card.segments[0].length_bytes = card.segments[0].first_bytes = segment->extents[number]->length_bytes;
     isthmus_status status = ist_card_write(&card, &bytes, &n_bytes);
     if (status != ISTHMUS_OK) return status;
-    ist_extent_key(key, sizeof key, card_key, id, number);
     status = boot->ops->put(boot, key, bytes, n_bytes);
     free(bytes);
     return status;
@@ -134,13 +133,15 @@ static isthmus_status publish_extent(ist_boot *boot, const char *card_key, uint3
 isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes)
 {
     struct ist_segment *segment = &ist_segments.list[id];
+    char key[96];
     const struct ist_extent *last = segment->extents[segment->n_extents - 1];
     uint64_t from_bytes = last->offset_bytes + last->length_bytes;
     isthmus_status status = add_extent(segment, from_bytes, to_bytes - from_bytes);
     if (status != ISTHMUS_OK) return status;
     ist_debug("%s: extent %u, %" PRIu64 " bytes at %" PRIu64, segment->name, segment->n_extents - 1,
               to_bytes - from_bytes, from_bytes);
-    status = publish_extent(boot, card_key, id, segment->n_extents - 1);
+    ist_extent_key(key, sizeof key, card_key, id, segment->n_extents - 1);
+    status = publish_extent(boot, key, id, segment->n_extents - 1);
     if (status != ISTHMUS_OK) withdraw_extent(segment->extents[--segment->n_extents]);
     return status;
 }
@@ -149,6 +150,52 @@ void ist_segment_shrink(uint32_t id)
 {
     struct ist_segment *segment = &ist_segments.list[id];
     withdraw_extent(segment->extents[--segment->n_extents]);
+}
+
+/* ---- late segments ---- */
+
+void ist_late_key(char *out, size_t room, const char *card_key, uint32_t number)
+{
+    snprintf(out, room, "%s.late.%u", card_key, number);
+}
+
+/* The same on all PEs: segments come and go on all of them at once. */
+static uint32_t free_id(void)
+{
+    uint32_t id = ist_segments.n_at_start;
+    while (id < ist_segments.n && ist_segments.list[id].mem.length_bytes > 0) id++;
+    return id;
+}
+
+isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uint32_t number, const char *name,
+                                       const struct isthmus_mem *mem, uint32_t *id)
+{
+    char key[96];
+    uint32_t free = free_id();
+    if (free == IST_MAX_SEGMENTS)
+        return ist_fail(ISTHMUS_ERR_LIMIT, "%s: more than %u symmetric buffers at a time", name,
+                        IST_MAX_SEGMENTS - ist_segments.n_at_start);
+    isthmus_status status = ist_segment_expose(free, name, mem, mem->length_bytes);
+    ist_late_key(key, sizeof key, card_key, number);
+    if (status == ISTHMUS_OK) status = publish_extent(boot, key, free, 0);
+    if (status != ISTHMUS_OK)
+        ist_segment_withdraw_late(free);
+    else
+        *id = free;
+    return status;
+}
+
+void ist_segment_show_late(uint32_t id, uint32_t number)
+{
+    ist_segments.list[id].late_number = number;
+    ist_segments.late_changes++;
+}
+
+void ist_segment_withdraw_late(uint32_t id)
+{
+    struct ist_segment *segment = &ist_segments.list[id];
+    while (segment->n_extents > 0) ist_segment_shrink(id);
+    memset(segment, 0, sizeof *segment);
 }
 
 void ist_segments_withdraw(void)
@@ -186,7 +233,7 @@ static isthmus_status transports_to_card(struct ist_card *card, uint8_t *room, s
 
 isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t room_bytes)
 {
-    card->n_segments = ist_segments.n;
+    card->n_segments = ist_segments.n_at_start = ist_segments.n;
     for (uint32_t s = 0; s < ist_segments.n; s++) {
         const struct ist_segment *segment = &ist_segments.list[s];
         keys_to_card(card, s, segment, 0);

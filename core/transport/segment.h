@@ -1,6 +1,7 @@
 /* core/transport/segment.h: the ranges of this PE's memory that are symmetric, as transports see them.
  * Not how the memory was made (core/heap), not where the peers' counterparts lie (peer.h).
- * Segment ids mean the same on every PE: 0 is the heap, 1 the executable's static data, then the named shared objects.
+ * Segment ids mean the same on every PE: 0 is the heap, 1 the executable's static data, then the named shared objects, then
+ * buffers that the program makes symmetric later (late segments), whose cards peers fetch one by one.
  *
  * A transport that takes memory without pages (ISTHMUS_TRAIT_SPARSE) gets a segment once and whole. One that has to
  * register memory gets it in extents: the first at start, others as the segment grows. Their keys are published under names
@@ -17,8 +18,8 @@
 enum {
     IST_SEGMENT_HEAP = 0,
     IST_SEGMENT_STATIC = 1,
-    IST_MAX_SEGMENTS = IST_CARD_MAX_SEGMENTS,
-    IST_MAX_EXTENTS = 48, /* each doubles the segment */
+    IST_MAX_SEGMENTS = 64, /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come buffers */
+    IST_MAX_EXTENTS = 48,  /* each doubles the segment */
     IST_KEY_ROOM = 256
 };
 
@@ -37,13 +38,15 @@ struct ist_extent {
 struct ist_segment {
     const char *name; /* for messages: "the symmetric heap" */
     struct isthmus_mem mem;
+    uint32_t late_number; /* of a late segment that is shown, counted from 1 and never used again; else 0 */
     uint32_t n_extents;
     struct ist_extent *extents[IST_MAX_EXTENTS];
 };
 
 extern struct ist_segments {
     struct ist_segment list[IST_MAX_SEGMENTS]; /* by id; mem.length_bytes 0: this PE has no such segment */
-    uint32_t n;
+    uint32_t n, n_at_start;
+    uint32_t late_changes; /* how often a late segment was shown or hidden */
 } ist_segments;
 
 /* Make `mem` segment `id`, through every open transport that takes its kind; its first extent is first_bytes long. `name`
@@ -60,6 +63,15 @@ void ist_segment_shrink(uint32_t id); /* take the last extent back: another PE c
 
 /* The name under which a PE publishes an extent. */
 void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t extent);
+
+/* A late segment: expose it under the id that is free, the same on all PEs, and publish its card. Peers are attached to it, on first
+ * use, while it is shown: from when all PEs have it until one of them is about to withdraw it (ist_peers_detach comes between).
+ * LIMIT: there are too many. */
+isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uint32_t number, const char *name,
+                                       const struct isthmus_mem *mem, uint32_t *id);
+void ist_segment_show_late(uint32_t id, uint32_t number); /* number 0: hide it */
+void ist_segment_withdraw_late(uint32_t id);
+void ist_late_key(char *out, size_t room, const char *card_key, uint32_t number);
 
 void ist_segments_withdraw(void); /* all of them; takes any state */
 

@@ -19,10 +19,10 @@ static void check_running(void)
 int main(void)
 {
     nvshmemx_init_attr_t attr = NVSHMEMX_INIT_ATTR_INITIALIZER;
-    nvshmemx_init_attr_v1 old = {NVSHMEMX_VERSION_OF_(1, nvshmemx_init_attr_v1), NULL,
-                                 {NVSHMEMX_VERSION_OF_(1, nvshmemx_init_args_v1),
-                                  NVSHMEMX_UNIQUEID_ARGS_INITIALIZER,
-                                  {0}}};
+    nvshmemx_init_attr_v1 old = {
+        NVSHMEMX_VERSION_OF_(1, nvshmemx_init_attr_v1),
+        NULL,
+        {NVSHMEMX_VERSION_OF_(1, nvshmemx_init_args_v1), NVSHMEMX_UNIQUEID_ARGS_INITIALIZER, {0}}};
     pe_deadline(PE_DEADLINE_S);
 
     CHECK_EQ(nvshmemx_init_status(), NVSHMEM_STATUS_NOT_INITIALIZED);

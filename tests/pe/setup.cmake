@@ -47,3 +47,7 @@ if(MPI_C_FOUND AND NOT ISTHMUS_SANITIZE)
   endforeach()
   isthmus_pe_test(r18_communicator VARIANT ishmem ARGS ishmem reordered NP 4 LAUNCHERS mpirun)
 endif()
+
+isthmus_pe_test(r54_buffer_register NO_ALIAS)
+isthmus_pe_test(r58_symmetric_buffer NO_ALIAS)
+isthmus_pe_test(r58_symmetric_buffer VARIANT extents ENV ISTHMUS_LOOPBACK_SPARSE=0 NP 1 3 LAUNCHERS run)

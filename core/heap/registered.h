@@ -1,0 +1,19 @@
+/* core/heap/registered.h: buffers that the program has registered as local operands: kept in a table, and registered with the
+ * transports that want that. Not symmetric ones (core/ops/symmetric_buffers.h). Any thread. */
+#ifndef IST_HEAP_REGISTERED_H
+#define IST_HEAP_REGISTERED_H
+
+#include "core/base/status.h"
+
+#include <stddef.h>
+
+/* INVALID: NULL, no bytes, bytes of a symmetric segment other than static data, or bytes that are registered already. NO_MEMORY:
+ * for the table. IO: a transport could not register the memory, and said why. Nothing has changed then. */
+isthmus_status ist_registered_add(void *addr, size_t length_bytes);
+
+/* By the exact start address; INVALID: none starts there. */
+isthmus_status ist_registered_remove(void *addr);
+
+void ist_registered_remove_all(void); /* takes any state */
+
+#endif

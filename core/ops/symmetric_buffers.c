@@ -1,0 +1,163 @@
+/* core/ops/symmetric_buffers.c: see symmetric_buffers.h. */
+#include "core/ops/symmetric_buffers.h"
+
+#include "core/base/log.h"
+#include "core/coll/sync.h"
+#include "core/heap/static_data.h"
+#include "core/ops/malloc.h"
+#include "core/ops/target.h"
+#include "core/transport/peer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct buffer {
+    struct ist_static_data data;
+    uint32_t segment;
+};
+
+static struct {
+    ist_boot *boot;
+    char card_key[64];
+    uint32_t calls; /* the same on all PEs; numbers the buffers */
+    struct buffer list[IST_MAX_SEGMENTS];
+    uint32_t n;
+} buffers;
+
+void ist_buffers_init(ist_boot *boot, const char *card_key)
+{
+    buffers.boot = boot;
+    snprintf(buffers.card_key, sizeof buffers.card_key, "%s", card_key);
+    buffers.calls = buffers.n = 0;
+}
+
+/* ---- is it memory of the right kind? ---- */
+
+struct mapping {
+    uintptr_t start, end;
+    bool is_plain; /* private, anonymous, readable and writable, and neither stack nor the allocator's heap */
+};
+
+/* A line of /proc/self/maps: see proc(5). */
+static bool read_mapping(FILE *maps, char **line, size_t *room, struct mapping *out)
+{
+    char access[5];
+    uint64_t inode;
+    int name_at = 0;
+    if (getline(line, room, maps) < 0) return false;
+    if (sscanf(*line, "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*x:%*x %" SCNu64 " %n", &out->start, &out->end, access,
+               &inode, &name_at) < 4)
+        return false;
+    const char *name = *line + name_at;
+    bool is_nameless = *name == '\0' || strncmp(name, "[anon:", 6) == 0;
+    out->is_plain = strcmp(access, "rw-p") == 0 && inode == 0 && is_nameless;
+    return true;
+}
+
+static bool is_plain_memory(uintptr_t start, uintptr_t end)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t room = 0;
+    uintptr_t covered = start; /* so far; lines ascend */
+    struct mapping mapping;
+    while (maps != NULL && covered < end && read_mapping(maps, &line, &room, &mapping))
+        if (mapping.is_plain && mapping.start <= covered && covered < mapping.end) covered = mapping.end;
+    free(line);
+    if (maps != NULL) fclose(maps);
+    return covered >= end;
+}
+
+static isthmus_status check_memory(const void *addr, size_t length_bytes)
+{
+    uintptr_t start = (uintptr_t)addr, end, page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    if (addr == NULL || length_bytes == 0 || start % page_bytes != 0 || length_bytes % page_bytes != 0 ||
+        __builtin_add_overflow(start, length_bytes, &end))
+        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pages of %zu bytes", length_bytes, addr,
+                        (size_t)page_bytes);
+    if (is_plain_memory(start, end)) return ISTHMUS_OK;
+    return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not private anonymous memory, as mmap makes it",
+                    length_bytes, addr);
+}
+
+/* ---- there ---- */
+
+static isthmus_status expose(struct buffer *buffer)
+{
+    struct isthmus_mem mem = {
+        .struct_size = sizeof mem,
+        .kind = ISTHMUS_MEM_HOST,
+        .device = -1,
+        .fd = buffer->data.fd,
+        .addr = buffer->data.base,
+        .length_bytes = buffer->data.length_bytes,
+    };
+    return ist_segment_expose_late(buffers.boot, buffers.card_key, buffers.calls, "a symmetric buffer", &mem,
+                                   &buffer->segment);
+}
+
+static isthmus_status make(void *addr, size_t length_bytes, struct buffer *out)
+{
+    isthmus_status status = check_memory(addr, length_bytes);
+    if (status == ISTHMUS_OK) status = ist_static_range_init(&out->data, addr, length_bytes);
+    if (status != ISTHMUS_OK) return status;
+    status = expose(out);
+    if (status != ISTHMUS_OK) ist_static_data_fini(&out->data);
+    return status;
+}
+
+static void unmake(struct buffer *buffer)
+{
+    ist_segment_withdraw_late(buffer->segment);
+    ist_static_data_fini(&buffer->data);
+}
+
+isthmus_status ist_buffer_make_symmetric(void *addr, size_t length_bytes, bool is_wanted, const char *routine)
+{
+    struct buffer buffer;
+    ist_require_ctx(&ist_ctx_default, routine);
+    buffers.calls++;
+    isthmus_status status = is_wanted ? make(addr, length_bytes, &buffer) : ISTHMUS_ERR_INVALID;
+    if (is_wanted && status != ISTHMUS_OK) ist_info("%s: %s", routine, ist_fail_text());
+    if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
+        if (status == ISTHMUS_OK) unmake(&buffer); /* no peer is attached: it was never shown */
+        return status != ISTHMUS_OK ? status : ist_fail(ISTHMUS_ERR_INVALID, "another PE could not");
+    }
+    ist_segment_show_late(buffer.segment, buffers.calls);
+    buffers.list[buffers.n++] = buffer;
+    return ISTHMUS_OK;
+}
+
+/* ---- and back ---- */
+
+static struct buffer *find(const void *addr, size_t length_bytes)
+{
+    for (uint32_t i = 0; i < buffers.n; i++)
+        if (buffers.list[i].data.base == addr && buffers.list[i].data.length_bytes == length_bytes)
+            return &buffers.list[i];
+    return NULL;
+}
+
+isthmus_status ist_buffer_make_private(void *addr, size_t length_bytes, const char *routine)
+{
+    ist_require_ctx(&ist_ctx_default, routine);
+    struct buffer *buffer = find(addr, length_bytes);
+    if (!ist_malloc_agree(buffer != NULL, routine))
+        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are no symmetric buffer, here or on another PE",
+                        length_bytes, addr);
+    ist_segment_show_late(buffer->segment, 0);
+    ist_peers_detach(buffer->segment);
+    ist_barrier_all(routine); /* from here on nobody is attached */
+    unmake(buffer);
+    *buffer = buffers.list[--buffers.n];
+    return ISTHMUS_OK;
+}
+
+void ist_buffers_fini(void)
+{
+    while (buffers.n > 0) ist_static_data_fini(&buffers.list[--buffers.n].data);
+    buffers.boot = NULL;
+}
