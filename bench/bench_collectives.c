@@ -36,13 +36,15 @@ static void call_alltoall(const struct bench_target *target, long reps)
 static void open_sets(void) {}
 #else
 /* Two sets of work arrays in turn, as the rules for consecutive calls ask for. */
-static long sync_of[2][SHMEM_REDUCE_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE + SHMEM_ALLTOALL_SYNC_SIZE];
+static long
+    sync_of[2][SHMEM_REDUCE_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE + SHMEM_ALLTOALL_SYNC_SIZE];
 static long *work_of[2];
 
 static void open_sets(void)
 {
     for (size_t i = 0; i < sizeof sync_of / sizeof(long); i++) sync_of[0][i] = SHMEM_SYNC_VALUE;
-    for (int i = 0; i < 2; i++) work_of[i] = shmem_malloc((MEGA / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE) * sizeof(long));
+    for (int i = 0; i < 2; i++)
+        work_of[i] = shmem_malloc((MEGA / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE) * sizeof(long));
     shmem_barrier_all();
 }
 

@@ -23,7 +23,7 @@ import startup
 # Program, PEs, arguments ("B": the number of batches). In the order of the table.
 PROGRAMS = [("bench_p_g", 2, "B"), ("bench_putmem_small", 2, "B"), ("bench_amo", 2, "B"), ("bench_p_quiet", 2, "B"),
             ("bench_bulk", 2, "B"), ("bench_pingpong", 2, "B"), ("bench_barrier", 2, "B"), ("bench_malloc", 2, "B"),
-            ("bench_barrier", 4, "B"), ("bench_barrier", 16, "B"),
+            ("bench_collectives", 2, "B"), ("bench_collectives", 4, "B"), ("bench_barrier", 4, "B"), ("bench_barrier", 16, "B"),
             ("bench_empty", 2, "memory"), ("bench_empty", 64, "memory")]
 STARTUP_PES = [2, 64]
 REFERENCE_CC = "/usr/bin/oshcc"  # not that of PATH, which may be ours

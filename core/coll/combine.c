@@ -50,15 +50,15 @@ static uint16_t f16_of_float(float value)
 }
 
 /* DEFINE(name, element type, expression of x and y) */
-#define DEFINE(name, T, expression)                                          \
-    static void name(void *out, const void *a, const void *b, size_t nelems) \
-    {                                                                        \
-        T *o = out;                                                          \
-        const T *p = a, *q = b;                                              \
-        for (size_t i = 0; i < nelems; i++) {                                \
-            T x = p[i], y = q[i];                                            \
-            o[i] = (T)(expression);                                          \
-        }                                                                    \
+#define DEFINE(name, T, expression)                                                   \
+    static void name(void *out, const void *a, const void *b, size_t nelems)          \
+    {                                                                                 \
+        T *o = out;             /* NOLINT(bugprone-macro-parentheses): T is a type */ \
+        const T *p = a, *q = b; /* NOLINT(bugprone-macro-parentheses) */              \
+        for (size_t i = 0; i < nelems; i++) {                                         \
+            T x = p[i], y = q[i];                                                     \
+            o[i] = (T)(expression);                                                   \
+        }                                                                             \
     }
 
 /* Sums and products of integers wrap: they are computed without sign, and not in int, where 16-bit products overflow. */

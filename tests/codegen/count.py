@@ -121,7 +121,7 @@ def main():
                 print(line)
             continue
         row = line.split("\t")
-        function = code[row[0]].get(row[1])
+        function = code[row[0]].get(row[1]) or code[row[0]].get(f"p{row[1]}")  # one code, two names
         if function is None:
             faults.append(f"{row[0]} has no function {row[1]}")
             continue
