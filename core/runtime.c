@@ -6,6 +6,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/coll.h"
+#include "core/coll/lobby.h"
 #include "core/coll/sync.h"
 #include "core/heap/fork.h"
 #include "core/heap/internal_area.h"
@@ -169,6 +170,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());
+    ist_lobby_init();
     ist_buffers_init(rt->boot, ist_peers_card_key());
     ist_exit_watch_leavers();
     ist_check_on = rt->config.check;

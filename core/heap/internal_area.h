@@ -6,12 +6,23 @@
 #include "core/heap/heap.h"
 #include "core/team/team.h"
 
+/* Of core/coll/lobby.c. */
+enum { IST_LOBBY_WORDS = 32 };
+struct ist_lobby {
+    uint64_t words[IST_LOBBY_WORDS]; /* of the ids that this PE has made */
+    uint64_t head, n_here, n_read;   /* of a host: its list of guests, how many there are, how many have read it */
+    uint64_t link, claim; /* of a guest: the one before it; of all: how many there are, and which one it is */
+    uint64_t padding[3];
+    struct ist_team_area meeting;
+};
+
 struct ist_internal_area {
     struct ist_sync_area exit;      /* the last meeting, apart from the program's own barriers */
     uint64_t failed_allocations[2]; /* counted on PE 0: a PE that could not allocate makes all return NULL */
     uint64_t line0[6];
     uint64_t has_left; /* this PE has left without shmem_finalize */
     uint64_t line1[7];
+    struct ist_lobby lobby;
     struct ist_team_area teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
 };
 

@@ -51,3 +51,5 @@ endif()
 isthmus_pe_test(r54_buffer_register NO_ALIAS)
 isthmus_pe_test(r58_symmetric_buffer NO_ALIAS)
 isthmus_pe_test(r58_symmetric_buffer VARIANT extents ENV ISTHMUS_LOOPBACK_SPARSE=0 NP 1 3 LAUNCHERS run)
+
+isthmus_pe_test(r119_team_init NP 1 2 3 4 7 16 NO_ALIAS)
