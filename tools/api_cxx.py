@@ -3,7 +3,7 @@
 from api_generic import by_c_type
 from api_table import name_of
 
-QUEUE = ["sycl::queue &q", "const std::vector<sycl::event> &deps"]
+DEPS = "const std::vector<sycl::event> &deps = {}"
 
 
 def call(name, params):
@@ -48,13 +48,15 @@ def templates(families, types, prefix):
     return out
 
 
-def queue_function(routine, head, name, called, spell):
-    """`called` runs in its turn; its result goes to *ret, if there is one."""
+def queue_function(routine, template, name, called, spell):
+    """`called` runs in its turn; its result goes to *ret, if there is one. All are templates: a program compiles only those
+    that it uses."""
     params = [spell(p) for p in routine.own_params()]
     result = [] if routine.family.ret == "void" else [f"{routine.spell(routine.family.ret)} *ret"]
     work = call(called, params)
+    queue = "Queue &q" if "Queue" in template else "sycl::queue &q"
     work = f"isthmus_set_result_(ret, {work})" if result else work
-    return function(f"{head}sycl::event {name}({', '.join(params + result + QUEUE)} = {{}})",
+    return function(f"{template} sycl::event {name}({', '.join(params + result + [queue, DEPS])})",
                     f"return isthmus_on_queue_(q, deps, [=] {{ {work}; }});")
 
 
@@ -65,7 +67,7 @@ def queue_forms(families, types):
         for r in family.routines("queue", types):
             if r.type and r.with_team not in general:
                 general.add(r.with_team)
-                out.append(queue_function(r, "template <typename T> ", template_name(family, "_on_queue"),
+                out.append(queue_function(r, "template <typename T>", template_name(family, "_on_queue"),
                                           template_name(family), lambda p: p.replace("TEAM", "ishmem_team_t")))
-            out.append(queue_function(r, "inline ", r.name, r.plain_name(), r.spell))
+            out.append(queue_function(r, "template <typename Queue>", r.name, r.plain_name(), r.spell))
     return out
