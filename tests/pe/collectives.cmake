@@ -1,0 +1,31 @@
+# tests/pe/collectives.cmake: collectives with each algorithm, and what ISTHMUS_CHECK finds.
+
+isthmus_pe_test(r122_algorithms NP 1 2 3 4 7 16 NO_ALIAS)
+foreach(choice BARRIER=central BARRIER=dissemination BROADCAST=tree BROADCAST=pull FCOLLECT=direct
+    FCOLLECT=dissemination FCOLLECT=ring REDUCE=central REDUCE=owner SCAN=owner)
+  string(REPLACE "=" "_" variant ${choice})
+  string(TOLOWER ${variant} variant)
+  isthmus_pe_test(r122_algorithms VARIANT ${variant} NP 2 3 5 LAUNCHERS run NO_ALIAS ENV ISTHMUS_COLL_${choice})
+endforeach()
+isthmus_pe_test(r122_algorithms VARIANT check NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1)
+
+# NAME of the mistake in r52_checks.c, which PE 1 makes, and the one line that it must give
+set(MISTAKES
+  routine   "PE 1 is in shmem_free, the others in shmem_barrier_all. all PEs of a team call its collectives in the same order"
+  size      "PE 1 passes other arguments than the others: 64 bytes there, 128 bytes on the others"
+  block     "PE 1 passes other arguments than the others: dest .or ptr. lies elsewhere"
+  root      "PE 1 passes other arguments than the others: another argument .root"
+  count     "PE 1 passes other arguments than the others: 40 bytes there, 32 bytes on the others"
+  dest      "PE 1 passes other arguments than the others: dest .or ptr. lies elsewhere"
+  operator  "PE 1 is in shmem_long_max_reduce, the others in shmem_long_sum_reduce"
+  sync      "PE 1 is in shmem_sync_all, the others in shmem_team_sync"
+  split     "PE 1 passes other arguments than the others"
+  reduce    "dest 0x[0-9a-f]+ .32 bytes. overlaps source 0x[0-9a-f]+ .32 bytes.. valid: buffers apart, or the same"
+  put       "shmem_long_put: dest 0x[0-9a-f]+ .800 bytes. overlaps source .*called from r52_checks"
+  get       "shmem_long_get: dest 0x[0-9a-f]+ .800 bytes. overlaps source .*called from r52_checks")
+while(MISTAKES)
+  list(POP_FRONT MISTAKES name line)
+  isthmus_pe_test(r52_checks VARIANT ${name} ARGS ${name} NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1
+    EXPECT -s nonzero -t 20 -1 "^isthmus: PE [0-2]: .*${line}" -1 "^isthmus: ")
+endwhile()
+isthmus_pe_test(r52_checks VARIANT none ARGS none NP 1 2 3 16 LAUNCHERS run NO_ALIAS ENV ISTHMUS_CHECK=1)
