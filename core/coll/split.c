@@ -100,6 +100,7 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
                                       const char *routine)
 {
     *out = NULL;
+    ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
     if (ist_check_on)
         ist_check_meeting(parent, routine, NULL, NULL, 0,
@@ -122,6 +123,7 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
                                  struct ist_team **y_out, const char *routine)
 {
     *x_out = *y_out = NULL;
+    ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
     if (ist_check_on) ist_check_meeting(parent, routine, NULL, NULL, 0, (uint64_t)(uint32_t)xrange);
     if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
@@ -169,6 +171,7 @@ isthmus_status ist_team_make(const int *members, int n, void *meeting, const str
 
 void ist_team_destroy(struct ist_team *team, const char *routine)
 {
+    ist_require_ctx(&ist_ctx_default, routine);
     if (team == NULL) return;
     if (team->index < IST_TEAMS_PREDEFINED)
         ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
