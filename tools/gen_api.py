@@ -74,19 +74,23 @@ def write_if_changed(path, text):
 
 
 def write_headers(made, templates, out):
-    """Returns the names that they declare. pshmem.h comes last, because it repeats what shmem.h declares."""
-    names = set()
-    for template in sorted(templates.rglob("*.h.in"), key=lambda path: (path.name == "pshmem.h.in", path)):
+    """Returns the names that they declare. pshmem.h comes last, because it repeats what shmem.h declares. A header whose
+    template is gone goes too."""
+    names, written = set(), set()
+    for template in sorted(templates.rglob("*.h*.in"), key=lambda path: (path.name == "pshmem.h.in", path)):
         face = re.match(r"p?((?:nv|i)?shmem)", template.name).group(1)
         text = made.fill(template, face)
         relative = template.relative_to(templates).with_suffix("")
         write_if_changed(out / "include" / relative, text)
+        written.add(out / "include" / relative)
         if relative.parent != pathlib.Path("."):
             continue  # isthmus/: compiled into programs
         declared = prototypes_in(text)
         names |= {name for _, name, _ in declared}
         if relative.name == "shmem.h":
             made.profiled = [prototype for prototype in declared if prototype[1].startswith("shmem_")]
+    for header in {path for path in (out / "include").rglob("*") if path.is_file()} - written:
+        header.unlink()
     return names
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# pkg-config isthmus, and its second name shmem.
+# pkg-config isthmus, and its names by the interface that a program uses.
 . "$(dirname -- "$0")/common.sh"
 fresh pkg_config
 export PKG_CONFIG_PATH="$prefix/$LIBDIR/pkgconfig"
@@ -11,3 +11,12 @@ for package in isthmus shmem; do
     run_pes ./neighbour
     rm neighbour
 done
+# build COMPILER SOURCE PACKAGE
+build() {
+    # shellcheck disable=SC2046
+    "$1" "$here/outside/$2" -o neighbour $(pkg-config --cflags --libs "$3")
+    run_pes ./neighbour
+    rm neighbour
+}
+build "$CC" neighbour_nvshmem.c nvshmem
+build "$CXX" neighbour_ishmem.cpp ishmem

@@ -6,7 +6,10 @@ rm -rf "$WORK/first" "$prefix"
 mv "$WORK/first" "$prefix"
 for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" \
     "$LIBDIR/libisthmus.so" "$LIBDIR/isthmus/loopback.so" "$LIBDIR/pkgconfig/isthmus.pc" \
-    "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/isthmus/transport.h"; do
+    "$LIBDIR/pkgconfig/shmem.pc" "$LIBDIR/pkgconfig/nvshmem.pc" "$LIBDIR/pkgconfig/ishmem.pc" \
+    "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/pshmem.h" "$INCLUDEDIR/nvshmem.h" \
+    "$INCLUDEDIR/nvshmemx.h" "$INCLUDEDIR/nvshmem_host.h" "$INCLUDEDIR/ishmem.h" "$INCLUDEDIR/ishmemx.h" \
+    "$INCLUDEDIR/isthmus/transport.h"; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 # No path of this machine in what people read or source; programs may name it in debug information.

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every header compiles alone, and twice in one file: ours as GNU C11, public ones as strict C11 and strict C++17."""
+"""Every header compiles alone, and twice in one file: ours as GNU C11, public ones as strict C11 and strict C++17, those
+named .hpp as C++ alone."""
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +27,7 @@ def main():
                           ("--include", {"action": "append", "default": [], "help": "folder of a library that we use"}))
     root, report = args.root.resolve(), lint.Report("headers", args.root)
     public = [root / "include", *([args.gen / "include"] if args.gen else [])]
-    ours = [root, *public, *args.include]
+    ours = [root, *public, *([args.gen] if args.gen else []), *args.include]
     jobs = []
     for path in lint.sources(root, "core", "plugins", "tools", suffixes=(".h",)):
         jobs.append((path, args.cc, OURS, [root / path.parent, *ours], root / path))
@@ -34,6 +35,8 @@ def main():
         for path in lint.sources(folder, ".", suffixes=(".h",)):
             jobs.append((path, args.cc, STRICT_C, public, folder / path))
             jobs.append((path, args.cxx, STRICT_CXX, public, folder / path))
+        for path in lint.sources(folder, ".", suffixes=(".hpp",)):
+            jobs.append((path, args.cxx, STRICT_CXX, [*public, Path(__file__).parents[1] / "doubles"], folder / path))
     with ThreadPoolExecutor(2) as pool:
         for job, error in zip(jobs, pool.map(lambda job: compile_alone(*job[1:]), jobs)):
             if error:
