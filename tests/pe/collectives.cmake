@@ -2,7 +2,7 @@
 
 isthmus_pe_test(r122_algorithms NP 1 2 3 4 7 16 NO_ALIAS)
 foreach(choice BARRIER=central BARRIER=dissemination BROADCAST=tree BROADCAST=pull FCOLLECT=direct
-    FCOLLECT=dissemination FCOLLECT=ring REDUCE=central REDUCE=owner SCAN=owner)
+    FCOLLECT=dissemination FCOLLECT=ring REDUCE=doubling REDUCE=central REDUCE=owner SCAN=owner)
   string(REPLACE "=" "_" variant ${choice})
   string(TOLOWER ${variant} variant)
   isthmus_pe_test(r122_algorithms VARIANT ${variant} NP 2 3 5 LAUNCHERS run NO_ALIAS ENV ISTHMUS_COLL_${choice})

@@ -87,6 +87,20 @@ static void run(shmem_team_t team)
     }
 }
 
+/* No pause between calls, and operands that change: a PE that is ahead must not reach into an earlier call. */
+static void storm(shmem_team_t team)
+{
+    int n_pes = shmem_team_n_pes(team);
+    for (long round = 0; round < pe_rounds(4000); round++) {
+        source[0] = round + shmem_team_my_pe(team);
+        CHECK_EQ(shmem_long_sum_reduce(team, dest, source, 1), 0);
+        CHECK_EQ(dest[0], n_pes * round + (long)n_pes * (n_pes - 1) / 2);
+        source[0] = round;
+        CHECK_EQ(shmem_long_sum_inscan(team, dest, source, 1), 0);
+        CHECK_EQ(dest[0], (shmem_team_my_pe(team) + 1) * round);
+    }
+}
+
 int main(void)
 {
     shmem_team_t team;
@@ -95,6 +109,7 @@ int main(void)
     dest = shmem_malloc(MOST * sizeof *dest);
     CHECK(source != NULL && dest != NULL);
     run(SHMEM_TEAM_WORLD);
+    storm(SHMEM_TEAM_WORLD);
     for (int start = 0; start < pe.n; start += pe.n / 3 + 1) {
         for (int stride = -2; stride <= 3; stride++) {
             int size = stride > 0 ? (pe.n - 1 - start) / stride + 1 : stride < 0 ? start / -stride + 1 : 1;
