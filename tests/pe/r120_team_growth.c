@@ -1,0 +1,71 @@
+/* R120: a team that was destroyed leaves nothing: no descriptor, no mapping, no memory, no symmetric heap; destroying
+ * SHMEM_TEAM_INVALID does nothing. */
+#include "teams.h"
+
+#include <dirent.h>
+
+enum { GROWTH_MAX_KB = 512 };
+
+struct footprint {
+    long descriptors, mappings, resident_kb;
+};
+
+static long count_lines(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    CHECK(file != NULL);
+    long lines = 0;
+    for (int c = getc(file); c != EOF; c = getc(file)) lines += c == '\n';
+    fclose(file);
+    return lines;
+}
+
+static long count_descriptors(void)
+{
+    DIR *folder = opendir("/proc/self/fd");
+    CHECK(folder != NULL);
+    long n = 0;
+    while (readdir(folder) != NULL) n++;
+    closedir(folder);
+    return n;
+}
+
+static long resident_kb(void)
+{
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL && fscanf(file, "%*s %ld", &pages) == 1);
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+static struct footprint look(void)
+{
+    return (struct footprint){count_descriptors(), count_lines("/proc/self/maps"), resident_kb()};
+}
+
+static void make_and_end(int teams)
+{
+    for (int i = 0; i < teams; i++) {
+        shmem_ctx_t ctx = SHMEM_CTX_INVALID;
+        shmem_team_t team = team_backwards();
+        if (i % 10 == 0) CHECK_EQ(shmem_team_create_ctx(team, 0, &ctx), 0); /* dies with its team */
+        shmem_team_destroy(team);
+        shmem_team_destroy(SHMEM_TEAM_INVALID);
+    }
+}
+
+int main(void)
+{
+    pe_begin();
+    make_and_end(pe_rounds(2000));
+    struct footprint before = look();
+    make_and_end(pe_rounds(30000));
+    struct footprint after = look();
+    CHECK_EQ(after.descriptors, before.descriptors);
+    CHECK_EQ(after.mappings, before.mappings);
+    if (after.resident_kb > before.resident_kb + GROWTH_MAX_KB)
+        check_fail(__FILE__, __LINE__, "resident memory grew from %ld KiB to %ld KiB", before.resident_kb,
+                   after.resident_kb);
+    return pe_end();
+}
