@@ -23,6 +23,7 @@
 #include "core/transport/progress.h"
 #include "core/transport/segment.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,12 @@ static void set_fatal(void (*tell)(int exit_code), int action)
     ist_fatal_setup(job, tell, action);
 }
 
+static void wait_for_debugger(uint64_t seconds)
+{
+    ist_warn("process %d waits %d s for a debugger (ISTHMUS_ATTACH_DELAY)", (int)getpid(), (int)seconds);
+    (void)poll(NULL, 0, (int)seconds * 1000);
+}
+
 static isthmus_status start(enum ist_face face, int thread_level, const struct ist_boot_request *request)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -222,6 +229,9 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     rt->thread_level = thread_level;
     isthmus_status failure = ist_config_init(&rt->config, face);
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
+    if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
+    ist_fatal_frames = (int)rt->config.stack_frames;
+    if (rt->generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
     /* Before the bootstrap starts threads: nobody else may write to static data while it moves. */
     if (failure == ISTHMUS_OK) failure = ist_symmetric_data_init(&rt->config);

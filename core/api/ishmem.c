@@ -2,6 +2,7 @@
  * (ishmem_setup.c): versions, teams with this face's structures, and the utilities. */
 #include "core/api/team_entry.h"
 #include "core/base/log.h"
+#include "core/runtime.h"
 
 #include <stdio.h>
 #include <time.h>
@@ -75,9 +76,12 @@ void ishmemx_timestamp(ishmemx_ts_handle_t dst)
 
 void ishmemx_timestamp_nbi(ishmemx_ts_handle_t dst) { ishmemx_timestamp(dst); }
 
+/* ISTHMUS_VERBOSE_PRINT: say too which kind of message it is. */
 static void print_to(FILE *stream, const char *place, const char *out)
 {
-    fprintf(stream, "PE %d: %s%s\n", ist_entry_my_pe("ishmemx_print"), place, out);
+    const char *kind = stream == stderr ? "STDERR: " : "STDOUT: ";
+    fprintf(stream, "PE %d: %s%s%s\n", ist_entry_my_pe("ishmemx_print"), ist_runtime.config.verbose_print ? kind : "",
+            place, out);
     fflush(stream);
 }
 

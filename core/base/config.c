@@ -20,7 +20,14 @@ const struct ist_var ist_vars[IST_N_VARS] = {
 };
 
 /* A row's type and its field's type agree; int and bool would otherwise be written through the wrong pointer. */
-enum { STORED_SIZE = 'u', STORED_SECONDS = 'u', STORED_SPIN = 'u', STORED_BOOL = 'b', STORED_ENUM = 'i' };
+enum {
+    STORED_SIZE = 'u',
+    STORED_SECONDS = 'u',
+    STORED_COUNT = 'u',
+    STORED_SPIN = 'u',
+    STORED_BOOL = 'b',
+    STORED_ENUM = 'i'
+};
 enum { STORED_TEXT = 't', STORED_PATH = 't' };
 #define IST_VAR(field, name, type, preset, accepted, help) \
     _Static_assert(STORED_##type == _Generic(((struct ist_config *)0)->field, uint64_t: 'u', bool: 'b', int: 'i',      \
@@ -39,6 +46,24 @@ const struct ist_ignored ist_ignored_names[] = {
 #include "core/base/config_alias.def"
 };
 const size_t ist_n_ignored_names = sizeof ist_ignored_names / sizeof *ist_ignored_names;
+
+const struct ist_ignored ist_silent_names[] = {
+#define IST_SILENT(name, reason) {name, reason},
+#include "core/base/config_alias.def"
+};
+const size_t ist_n_silent_names = sizeof ist_silent_names / sizeof *ist_silent_names;
+
+const struct ist_exclusion ist_exclusions[] = {
+#define IST_EXCLUDE(name, when, transport) {name, IST_WHEN_##when, transport},
+#include "core/base/config_alias.def"
+};
+const size_t ist_n_exclusions = sizeof ist_exclusions / sizeof *ist_exclusions;
+
+const struct ist_plugin_alias ist_plugin_aliases[] = {
+#define IST_PLUGIN_ALIAS(name, target) {name, target},
+#include "core/base/config_alias.def"
+};
+const size_t ist_n_plugin_aliases = sizeof ist_plugin_aliases / sizeof *ist_plugin_aliases;
 
 static const char *const internal_names[] = {
 #define IST_INTERNAL(name, help) name,
@@ -203,6 +228,44 @@ static isthmus_status store_default(const struct ist_var *var, struct ist_config
     return ist_value_store(var, &value, config);
 }
 
+static bool excludes(const struct ist_exclusion *exclusion)
+{
+    const char *text = getenv(exclusion->name);
+    if (text == NULL) return false;
+    switch (exclusion->when) {
+    case IST_WHEN_TRUE: return ist_text_is_true(text);
+    case IST_WHEN_FALSE: return !ist_text_is_true(text);
+    case IST_WHEN_NONE: return strcasecmp(text, "none") == 0;
+    }
+    return false;
+}
+
+/* "^a,b" of what other names leave out; false: nothing, or our own name decides. */
+static bool collect_exclusions(const struct ist_config *config, char out[QUOTE_BYTES], const char **set_by)
+{
+    size_t used = 0;
+    const char *own = ist_vars[IST_ROW_transports].name;
+    if (config->set_by[IST_ROW_transports] != NULL && strcmp(config->set_by[IST_ROW_transports], own) == 0)
+        return false;
+    for (size_t i = 0; i < ist_n_exclusions; i++) {
+        if (!excludes(&ist_exclusions[i])) continue;
+        used += (size_t)snprintf(out + used, QUOTE_BYTES - used, "%c%s", used > 0 ? ',' : '^',
+                                 ist_exclusions[i].transport);
+        *set_by = ist_exclusions[i].name;
+    }
+    return used > 0;
+}
+
+static isthmus_status store_exclusions(struct ist_config *config)
+{
+    char list[QUOTE_BYTES];
+    const char *set_by = NULL;
+    if (!collect_exclusions(config, list, &set_by)) return ISTHMUS_OK;
+    struct ist_value value = {.text = list};
+    config->set_by[IST_ROW_transports] = set_by;
+    return ist_value_store(&ist_vars[IST_ROW_transports], &value, config);
+}
+
 /* false: `problem` says why, and the field holds its default. */
 static bool resolve(size_t row, enum ist_face face, struct setting *best, char problem[PROBLEM_BYTES])
 {
@@ -236,7 +299,8 @@ isthmus_status ist_config_init(struct ist_config *out, enum ist_face face)
             out->set_by[row] = best.name;
         }
     }
-    return status;
+    isthmus_status stored = store_exclusions(out);
+    return stored == ISTHMUS_OK ? status : stored;
 }
 
 void ist_config_fini(struct ist_config *config)
@@ -249,7 +313,13 @@ void ist_config_fini(struct ist_config *config)
     memset(config, 0, sizeof *config);
 }
 
-const char *ist_config_plugin_value(const char *name) { return secure_getenv(name); }
+const char *ist_config_plugin_value(const char *name)
+{
+    const char *value = secure_getenv(name);
+    for (size_t i = 0; i < ist_n_plugin_aliases && value == NULL; i++)
+        if (strcmp(ist_plugin_aliases[i].target, name) == 0) value = secure_getenv(ist_plugin_aliases[i].name);
+    return value;
+}
 
 /* ---- unknown and ignored ---- */
 

@@ -14,18 +14,23 @@ struct ist_json;
 enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
 enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE, IST_BOOTSTRAP_UID };
 enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
+enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };
+enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL };
 
 struct ist_config {
-    uint64_t heap_size_bytes;      /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
-    int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
-    const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
-    const char *plugin_path;       /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
-    int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
-    const char *uid_interface;     /* ISTHMUS_UID_INTERFACE; "": any but loopback */
-    int uid_family;                /* ISTHMUS_UID_FAMILY: AF_INET AF_INET6 */
-    const char *uid_session;       /* ISTHMUS_UID_SESSION: host:port; "": none */
+    uint64_t heap_size_bytes;  /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
+    int heap_pages;            /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
+    int heap_kind;             /* ISTHMUS_HEAP_KIND: auto device host */
+    int atomics;               /* ISTHMUS_ATOMICS: auto cpu */
+    const char *hca;           /* ISTHMUS_HCA; "": the nearest one. Text as given, for transports that have adapters */
+    const char *transports;    /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
+    const char *plugin_path;   /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
+    int bootstrap;             /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
+    const char *uid_interface; /* ISTHMUS_UID_INTERFACE; "": any but loopback */
+    int uid_family;            /* ISTHMUS_UID_FAMILY: AF_INET AF_INET6 */
+    const char *uid_session;   /* ISTHMUS_UID_SESSION: host:port; "": none */
     const char *symmetric_objects; /* ISTHMUS_SYMMETRIC_OBJECTS: comma list of shared objects whose data is symmetric */
     bool static_data;              /* ISTHMUS_STATIC_DATA: the executable's static data is symmetric; default true */
     bool alias;                    /* ISTHMUS_ALIAS: load and store directly where a transport allows; default true */
@@ -38,7 +43,11 @@ struct ist_config {
     uint64_t peer_timeout_s; /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
     int abort_action;        /* ISTHMUS_ABORT: exit trap backtrace */
     int log_level;           /* ISTHMUS_LOG: error warn info debug trace */
+    const char *log_filter;  /* ISTHMUS_LOG_FILTER; "": all */
     const char *log_file;    /* ISTHMUS_LOG_FILE; "": stderr */
+    uint64_t stack_frames;   /* ISTHMUS_STACK_FRAMES: of a backtrace */
+    uint64_t attach_delay_s; /* ISTHMUS_ATTACH_DELAY: at the first init */
+    bool verbose_print;      /* ISTHMUS_VERBOSE_PRINT: of ishmemx_print */
     bool print_version;      /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
     bool print_info;         /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
     const char **set_by;     /* for messages: per row of config.def the variable that set it, NULL: default; owned.

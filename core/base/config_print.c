@@ -105,6 +105,7 @@ static const char *type_name(enum ist_var_type type)
     case IST_TYPE_BOOL: return "boolean";
     case IST_TYPE_ENUM: return "word";
     case IST_TYPE_SECONDS: return "seconds";
+    case IST_TYPE_COUNT: return "number";
     case IST_TYPE_SPIN: return "time";
     case IST_TYPE_TEXT: return "text";
     case IST_TYPE_PATH: return "path";
@@ -122,7 +123,8 @@ static void json_value(struct ist_json *json, size_t row, const struct ist_confi
     case IST_TYPE_TEXT:
     case IST_TYPE_PATH: ist_json_string(json, "value", value.text); break;
     case IST_TYPE_ENUM: ist_json_string(json, "value", text); break;
-    case IST_TYPE_SECONDS: ist_json_number(json, "value", value.number); break;
+    case IST_TYPE_SECONDS:
+    case IST_TYPE_COUNT: ist_json_number(json, "value", value.number); break;
     case IST_TYPE_SPIN:
         if (value.number == UINT64_MAX)
             ist_json_string(json, "value", text);
@@ -217,6 +219,9 @@ static void page_alias(FILE *out, const struct ist_alias *alias)
     }
 }
 
+static const char *const when_texts[] = {
+    [IST_WHEN_TRUE] = "true", [IST_WHEN_FALSE] = "false", [IST_WHEN_NONE] = "`none`"};
+
 void ist_config_print_markdown(FILE *out)
 {
     fputs(page_start, out);
@@ -226,9 +231,23 @@ void ist_config_print_markdown(FILE *out)
           "| Variable | Sets | To |\n| --- | --- | --- |\n",
           out);
     for (size_t i = 0; i < ist_n_aliases; i++) page_alias(out, &ist_aliases[i]);
+    for (size_t i = 0; i < ist_n_exclusions; i++)
+        fprintf(out, "| `%s` | `ISTHMUS_TRANSPORTS` | `^%s` when %s |\n", ist_exclusions[i].name,
+                ist_exclusions[i].transport, when_texts[ist_exclusions[i].when]);
+    fputs("\n## Read by plugins\n\nThese count as the plugin's own variable when that is not set.\n\n"
+          "| Variable | Counts as |\n| --- | --- |\n",
+          out);
+    for (size_t i = 0; i < ist_n_plugin_aliases; i++)
+        fprintf(out, "| `%s` | `%s` |\n", ist_plugin_aliases[i].name, ist_plugin_aliases[i].target);
     fputs("\n## Without effect\n\nThese are known and ignored; a warning says so when one is set.\n\n"
           "| Variable | Why |\n| --- | --- |\n",
           out);
     for (size_t i = 0; i < ist_n_ignored_names; i++)
         fprintf(out, "| `%s` | %s |\n", ist_ignored_names[i].name, ist_ignored_names[i].reason);
+    fputs(
+        "\n## Nothing to do\n\nThese are known, and what they ask for holds anyway; nothing is said when one is set.\n\n"
+        "| Variable | Why |\n| --- | --- |\n",
+        out);
+    for (size_t i = 0; i < ist_n_silent_names; i++)
+        fprintf(out, "| `%s` | %s |\n", ist_silent_names[i].name, ist_silent_names[i].reason);
 }

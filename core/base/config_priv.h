@@ -10,6 +10,7 @@ enum ist_var_type {
     IST_TYPE_BOOL,
     IST_TYPE_ENUM,
     IST_TYPE_SECONDS,
+    IST_TYPE_COUNT,
     IST_TYPE_SPIN,
     IST_TYPE_TEXT,
     IST_TYPE_PATH
@@ -49,6 +50,21 @@ struct ist_ignored {
 };
 extern const struct ist_ignored ist_ignored_names[];
 extern const size_t ist_n_ignored_names;
+
+/* Names that make ISTHMUS_TRANSPORTS leave one out, those that plugins read, and those that need no warning. */
+enum ist_exclude_when { IST_WHEN_TRUE, IST_WHEN_FALSE, IST_WHEN_NONE };
+extern const struct ist_exclusion {
+    const char *name;
+    enum ist_exclude_when when;
+    const char *transport;
+} ist_exclusions[];
+extern const size_t ist_n_exclusions;
+extern const struct ist_plugin_alias {
+    const char *name, *target;
+} ist_plugin_aliases[];
+extern const size_t ist_n_plugin_aliases;
+extern const struct ist_ignored ist_silent_names[];
+extern const size_t ist_n_silent_names;
 
 /* What a variable's text means: a number for most types, the text itself (borrowed) for TEXT and PATH. */
 struct ist_value {

@@ -86,12 +86,12 @@ isthmus_status ist_config_parse_size(const char *text, uint64_t *out)
     return unit != 0 && scale_up(&d, unit, out) ? ISTHMUS_OK : ISTHMUS_ERR_INVALID;
 }
 
-static bool parse_seconds(const char *text, uint64_t *out)
+static bool parse_count(const char *text, uint64_t least, uint64_t *out)
 {
     struct decimal d;
     const char *end;
     bool whole = parse_decimal(text, &d, &end) && strchr(text, '.') == NULL && (*end == '\0' || strcmp(end, "s") == 0);
-    if (!whole || d.whole < 1 || d.whole > LONGEST_WAIT_S) return false;
+    if (!whole || d.whole < least || d.whole > LONGEST_WAIT_S) return false;
     *out = d.whole;
     return true;
 }
@@ -160,7 +160,8 @@ bool ist_value_parse(const struct ist_var *var, const char *text, struct ist_val
     case IST_TYPE_SIZE: ok = ist_config_parse_size(text, &value.number) == ISTHMUS_OK && value.number > 0; break;
     case IST_TYPE_BOOL: value.number = ist_text_is_true(text); break;
     case IST_TYPE_ENUM: ok = parse_enum(var->accepted, text, &value.number); break;
-    case IST_TYPE_SECONDS: ok = parse_seconds(text, &value.number); break;
+    case IST_TYPE_SECONDS: ok = parse_count(text, 1, &value.number); break;
+    case IST_TYPE_COUNT: ok = parse_count(text, 0, &value.number); break;
     case IST_TYPE_SPIN: ok = parse_spin(text, &value.number); break;
     case IST_TYPE_TEXT:
     case IST_TYPE_PATH: value.text = text; break;
@@ -181,6 +182,7 @@ isthmus_status ist_value_store(const struct ist_var *var, const struct ist_value
     switch (var->type) {
     case IST_TYPE_SIZE:
     case IST_TYPE_SECONDS:
+    case IST_TYPE_COUNT:
     case IST_TYPE_SPIN: *(uint64_t *)(void *)field = value->number; break;
     case IST_TYPE_BOOL: *(bool *)(void *)field = value->number != 0; break;
     case IST_TYPE_ENUM: *(int *)(void *)field = (int)value->number; break;
@@ -202,6 +204,7 @@ struct ist_value ist_value_load(const struct ist_var *var, const struct ist_conf
     switch (var->type) {
     case IST_TYPE_SIZE:
     case IST_TYPE_SECONDS:
+    case IST_TYPE_COUNT:
     case IST_TYPE_SPIN: value.number = *(const uint64_t *)(const void *)field; break;
     case IST_TYPE_BOOL: value.number = *(const bool *)(const void *)field; break;
     case IST_TYPE_ENUM: value.number = (uint64_t) * (const int *)(const void *)field; break;
@@ -257,7 +260,8 @@ void ist_value_print(const struct ist_var *var, const struct ist_value *value, c
         snprintf(out, room, "%.*s", (int)length, word);
         break;
     }
-    case IST_TYPE_SECONDS: snprintf(out, room, "%" PRIu64, value->number); break;
+    case IST_TYPE_SECONDS:
+    case IST_TYPE_COUNT: snprintf(out, room, "%" PRIu64, value->number); break;
     case IST_TYPE_SPIN: print_spin(value->number, out, room); break;
     case IST_TYPE_TEXT:
     case IST_TYPE_PATH: print_text(value->text, out, room); break;

@@ -15,11 +15,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAX_FRAMES = 32, PATIENCE_MS = 2000 };
+enum { MAX_FRAMES = 64, PATIENCE_MS = 2000 };
 
 static void (*tell_launcher)(int exit_code);
 static int abort_action = IST_ABORT_EXIT;
 static char job_name[80];
+
+int ist_fatal_frames = 32;
 
 void ist_fatal_setup(const char *job, void (*tell)(int exit_code), int action)
 {
@@ -47,7 +49,8 @@ _Noreturn void ist_end_job(int exit_code)
         for (;;) pause();
     if (abort_action == IST_ABORT_BACKTRACE) {
         void *frames[MAX_FRAMES];
-        backtrace_symbols_fd(frames, backtrace(frames, MAX_FRAMES), STDERR_FILENO);
+        int most = ist_fatal_frames < MAX_FRAMES ? ist_fatal_frames : MAX_FRAMES;
+        backtrace_symbols_fd(frames, backtrace(frames, most), STDERR_FILENO);
     }
     if (abort_action == IST_ABORT_TRAP) __builtin_trap();
     fflush(NULL);

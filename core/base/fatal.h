@@ -23,6 +23,8 @@ _Noreturn void ist_end_job(int exit_code) IST_COLD;
 bool ist_fatal_claim(void);
 void ist_fatal_yield(void);
 
+extern int ist_fatal_frames; /* how many frames a backtrace shows at most */
+
 /* Set by the runtime: the job's name ("" or NULL: nobody to share with), how to tell the launcher (NULL: there is none),
  * and the action of ISTHMUS_ABORT. */
 void ist_fatal_setup(const char *job, void (*tell_launcher)(int exit_code), int abort_action);

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define LINE_BYTES 2048 /* below PIPE_BUF: a line into a pipe is not mixed with another PE's */
@@ -19,6 +20,82 @@ uint32_t ist_log_threshold = ISTHMUS_LOG_WARN;
 /* Relaxed everywhere: each is one word that is right on its own, and set before threads start. */
 static _Atomic int log_fd = STDERR_FILENO;
 static _Atomic int log_pe = -1;
+
+/* ---- which parts ---- */
+
+enum part {
+    PART_INIT,
+    PART_COLL,
+    PART_P2P,
+    PART_PROXY,
+    PART_TRANSPORT,
+    PART_MEM,
+    PART_BOOTSTRAP,
+    PART_TOPO,
+    PART_UTIL,
+    PARTS
+};
+enum { ALL_PARTS = (1 << PARTS) - 1 };
+static const char *const part_names[PARTS] = {"INIT", "COLL",      "P2P",  "PROXY", "TRANSPORT",
+                                              "MEM",  "BOOTSTRAP", "TOPO", "UTIL"};
+static const struct folder {
+    const char *path;
+    enum part part;
+} folders[] = {
+    {"core/api/", PART_P2P},
+    {"core/base/", PART_UTIL},
+    {"core/boot/", PART_BOOTSTRAP},
+    {"core/coll/", PART_COLL},
+    {"core/ctx/", PART_P2P},
+    {"core/heap/", PART_MEM},
+    {"core/ops/malloc", PART_MEM},
+    {"core/ops/", PART_P2P},
+    {"core/proxy/", PART_PROXY},
+    {"core/sync/", PART_P2P},
+    {"core/team/", PART_COLL},
+    {"core/topo/", PART_TOPO},
+    {"core/transport/", PART_TRANSPORT},
+};
+static uint32_t wanted_parts = ALL_PARTS; /* set before threads start */
+
+bool ist_log_wants(uint32_t level, const char *file)
+{
+    enum part part = PART_INIT; /* files of no folder: the composition root */
+    if (level <= ISTHMUS_LOG_WARN || wanted_parts == ALL_PARTS) return true;
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) /* backwards: the more special path comes first */
+        if (strstr(file, folders[i].path) != NULL) part = folders[i].part;
+    return (wanted_parts >> part & 1) != 0;
+}
+
+static uint32_t parts_of_word(const char *word, size_t length)
+{
+    if (length == 3 && strncasecmp(word, "ALL", length) == 0) return ALL_PARTS;
+    for (unsigned part = 0; part < PARTS; part++)
+        if (strlen(part_names[part]) == length && strncasecmp(word, part_names[part], length) == 0) return 1u << part;
+    return 0;
+}
+
+isthmus_status ist_log_filter(const char *list)
+{
+    wanted_parts = ALL_PARTS;
+    if (list == NULL || *list == '\0') return ISTHMUS_OK;
+    bool leaves_out = *list == '^';
+    uint32_t named = 0;
+    for (const char *word = list + leaves_out; *word != '\0'; word += strspn(word, ",")) {
+        size_t length = strcspn(word, ",");
+        uint32_t parts = parts_of_word(word, length);
+        if (parts == 0)
+            return ist_fail(
+                ISTHMUS_ERR_INVALID,
+                "ISTHMUS_LOG_FILTER is '%s'; accepted: a comma list of INIT COLL P2P PROXY TRANSPORT MEM BOOTSTRAP "
+                "TOPO UTIL ALL, or ^ and such a list",
+                list);
+        named |= parts;
+        word += length;
+    }
+    wanted_parts = leaves_out ? ALL_PARTS & ~named : named;
+    return ISTHMUS_OK;
+}
 
 static const char *level_word(uint32_t level)
 {

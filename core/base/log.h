@@ -7,17 +7,26 @@
 
 #include "core/base/status.h"
 
+#include <stdbool.h>
+
 extern uint32_t ist_log_threshold; /* highest level that is printed; ISTHMUS_LOG_WARN until configured */
 
 /* Arguments are evaluated only when the level is on. */
-#define ist_log(level, ...)                                                                                      \
-    do {                                                                                                         \
-        if (IST_UNLIKELY((uint32_t)(level) <= ist_log_threshold)) ist_log_write((uint32_t)(level), __VA_ARGS__); \
+#define ist_log(level, ...)                                                                                     \
+    do {                                                                                                        \
+        if (IST_UNLIKELY((uint32_t)(level) <= ist_log_threshold) && ist_log_wants((uint32_t)(level), __FILE__)) \
+            ist_log_write((uint32_t)(level), __VA_ARGS__);                                                      \
     } while (0)
 #define ist_error(...) ist_log_write(ISTHMUS_LOG_ERROR, __VA_ARGS__) /* errors are always printed */
 #define ist_warn(...) ist_log(ISTHMUS_LOG_WARN, __VA_ARGS__)
 #define ist_info(...) ist_log(ISTHMUS_LOG_INFO, __VA_ARGS__)
 #define ist_debug(...) ist_log(ISTHMUS_LOG_DEBUG, __VA_ARGS__)
+
+/* Is the part of the library that this source file belongs to among those of the filter? Warnings and errors always are. */
+bool ist_log_wants(uint32_t level, const char *file) IST_COLD;
+
+/* The filter: a comma list of parts, or ^ and a list to leave out; NULL or "": all. INVALID: a word is no part. */
+isthmus_status ist_log_filter(const char *list);
 
 /* Writes "isthmus: PE 3: info: TEXT\n" in one write(2); the PE is left out until it is known, the level on errors.
  * Safe from any thread; keeps errno. */

@@ -8,16 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static isthmus_status fail_unknown(const char *name)
+static const char *nearest(const char *name)
 {
     const char *names[IST_MAX_TRANSPORTS];
+    for (uint32_t i = 0; i < ist_registry.n; i++) names[i] = ist_registry.list[i].name;
+    return ist_names_nearest(name, names, ist_registry.n);
+}
+
+static isthmus_status fail_unknown(const char *name)
+{
     char all[IST_MAX_TRANSPORTS * 18] = "";
     size_t used = 0;
-    for (uint32_t i = 0; i < ist_registry.n; i++) {
-        names[i] = ist_registry.list[i].name;
-        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    }
-    const char *near = ist_names_nearest(name, names, ist_registry.n);
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", ist_registry.list[i].name);
+    const char *near = nearest(name);
     return ist_fail(ISTHMUS_ERR_INVALID,
                     "ISTHMUS_TRANSPORTS names '%s', there is no such plugin%s%s%s; found: %s, in %s", name,
                     near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "",
@@ -43,6 +47,7 @@ static isthmus_status select_listed(char *list, bool excluding)
                 "ISTHMUS_TRANSPORTS has a '^' inside the list; accepted: 'a,b' for only these, or '^a,b' for all "
                 "but these");
         struct ist_transport *t = ist_registry_find(name);
+        if (t == NULL && excluding && nearest(name) == NULL) continue; /* left out already: it is not here */
         if (t == NULL) return fail_unknown(name);
         if (excluding)
             exclude(t, "ISTHMUS_TRANSPORTS excludes it");

@@ -53,3 +53,20 @@ isthmus_pe_test(r58_symmetric_buffer NO_ALIAS)
 isthmus_pe_test(r58_symmetric_buffer VARIANT extents ENV ISTHMUS_LOOPBACK_SPARSE=0 NP 1 3 LAUNCHERS run)
 
 isthmus_pe_test(r119_team_init NP 1 2 3 4 7 16 NO_ALIAS)
+
+# ---- names of the other faces (R20), on a whole job ----
+
+isthmus_environment(nvshmem_filter "NVSHMEM_DEBUG=TRACE;NVSHMEM_DEBUG_SUBSYS=MEM" -0 "debug: transport loopback")
+isthmus_environment(nvshmem_filter_out "ISTHMUS_LOG=debug;ISTHMUS_LOG_FILTER=^TRANSPORT" -0 "debug: transport loopback")
+isthmus_environment(nvshmem_filter_in "ISTHMUS_LOG=debug;ISTHMUS_LOG_FILTER=coll,transport"
+  -1 "^isthmus: PE 0: debug: transport loopback .*: open$")
+isthmus_environment(nvshmem_quiet "NVSHMEM_DISABLE_P2P=1;NVSHMEM_REMOTE_TRANSPORT=none;NVSHMEM_IB_GID_INDEX=1" -0 "^isthmus")
+isthmus_environment(ishmem_quiet "ISHMEM_ENABLE_GPU_IPC=0;ISHMEM_RUNTIME=mpi;ISHMEM_TEAMS_MAX=3" -0 "^isthmus")
+isthmus_environment(nvshmem_ignored NVSHMEM_QP_DEPTH=3 -1 "^isthmus: PE 0: warning: .*NVSHMEM_QP_DEPTH has no effect")
+isthmus_pe_test(r20_environment PROGRAM r1_pe_numbers VARIANT attach_delay ENV NVSHMEM_DEBUG_ATTACH_DELAY=1 NP 1
+  LAUNCHERS run EXPECT -1 "^isthmus: warning: process [0-9]+ waits 1 s for a debugger")
+isthmus_failed_start(filter ISTHMUS_LOG_FILTER=MEMO "ISTHMUS_LOG_FILTER is 'MEMO'. accepted: " NP 3 LAUNCHERS run)
+isthmus_failed_start(libfabric NVSHMEM_REMOTE_TRANSPORT=libfabric "NVSHMEM_REMOTE_TRANSPORT is 'libfabric'. accepted: "
+  NP 3 LAUNCHERS run)
+isthmus_failed_start(uid_without_id NVSHMEM_BOOTSTRAP=UID "ISTHMUS_BOOTSTRAP is 'uid', and the program does not hand over"
+  NP 1 LAUNCHERS alone)

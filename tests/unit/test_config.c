@@ -232,12 +232,33 @@ WANT(bootstrap, IST_BOOTSTRAP_AUTO)
 WANT(bootstrap, IST_BOOTSTRAP_PMIX)
 WANT(bootstrap, IST_BOOTSTRAP_UID)
 WANT(uid_family, IST_UID_FAMILY_INET)
+WANT(heap_kind, IST_HEAP_AUTO)
+WANT(heap_kind, IST_HEAP_HOST)
+WANT(heap_kind, IST_HEAP_DEVICE)
+WANT(atomics, IST_ATOMICS_CPU)
+WANT(check, yes)
+WANT(verbose_print, yes)
 WANT(uid_family, IST_UID_FAMILY_INET6)
 WANT(team_shared_only_self, yes)
 WANT(print_version, yes)
 WANT(print_version, no)
 WANT(print_info, yes)
 static bool log_file_is_f(void) { return strcmp(config.log_file, "f") == 0; }
+static bool broadcast_is_auto(void) { return config.broadcast == 0; }
+static bool broadcast_is_tree(void) { return config.broadcast == 1; }
+static bool fcollect_is_auto(void) { return config.fcollect == 0; }
+static bool fcollect_is_ring(void) { return config.fcollect == 3; }
+static bool reduce_is_auto(void) { return config.reduce == 0; }
+static bool reduce_is_doubling(void) { return config.reduce == 1; }
+static bool scan_is_doubling(void) { return config.scan == 1; }
+static bool hca_is_f(void) { return strcmp(config.hca, "f") == 0; }
+static bool log_filter_is_f(void) { return strcmp(config.log_filter, "f") == 0; }
+static bool attach_delay_s_is_seven(void) { return config.attach_delay_s == 7; }
+static bool stack_frames_is_seven(void) { return config.stack_frames == 7; }
+static bool transports_is_all(void) { return config.transports[0] == '\0'; }
+static bool transports_is_f(void) { return strcmp(config.transports, "f") == 0; }
+static bool transports_leave_out_ib(void) { return strcmp(config.transports, "^ib") == 0; }
+static bool transports_leave_out_three(void) { return strcmp(config.transports, "^nvlink,ib,xelink") == 0; }
 static bool uid_interface_is_f(void) { return strcmp(config.uid_interface, "f") == 0; }
 static bool uid_session_is_f(void) { return strcmp(config.uid_session, "f") == 0; }
 
@@ -298,6 +319,33 @@ static const struct alias_case {
     {"NVSHMEM_BOOTSTRAP_PMI=PMIX|NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"ISHMEM_RUNTIME=OpenSHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"ISHMEM_RUNTIME=MPI", bootstrap_is_IST_BOOTSTRAP_AUTO},
+    {"SHMEM_BCAST_ALGORITHM=tree", broadcast_is_tree},
+    {"SHMEM_BCAST_ALGORITHM=ring", broadcast_is_auto},
+    {"SHMEM_FCOLLECT_ALGORITHM=ring", fcollect_is_ring},
+    {"SHMEM_FCOLLECT_ALGORITHM=recdbl", fcollect_is_auto},
+    {"SHMEM_REDUCE_ALGORITHM=recdbl", reduce_is_doubling},
+    {"SHMEM_REDUCE_ALGORITHM=tree", reduce_is_auto},
+    {"SHMEM_SCAN_ALGORITHM=recdbl", scan_is_doubling},
+    {"NVSHMEM_HEAP_KIND=SYSMEM", heap_kind_is_IST_HEAP_HOST},
+    {"NVSHMEM_HEAP_KIND=VIDMEM", heap_kind_is_IST_HEAP_DEVICE},
+    {"ISHMEM_ENABLE_ACCESSIBLE_HOST_HEAP=1", heap_kind_is_IST_HEAP_HOST},
+    {"ISHMEM_ENABLE_ACCESSIBLE_HOST_HEAP=0", heap_kind_is_IST_HEAP_AUTO},
+    {"NVSHMEM_ENABLE_ERROR_CHECKS=1", check_is_yes},
+    {"NVSHMEM_DISABLE_IB_NATIVE_ATOMICS=1", atomics_is_IST_ATOMICS_CPU},
+    {"NVSHMEM_HCA_LIST=f", hca_is_f},
+    {"NVSHMEM_HCA_PE_MAPPING=f", hca_is_f},
+    {"NVSHMEM_HCA_PREFIX=f", hca_is_f},
+    {"NVSHMEM_HCA_PREFIX=g|NVSHMEM_HCA_LIST=f", hca_is_f},
+    {"NVSHMEM_ENABLE_NIC_PE_MAPPING=1|NVSHMEM_HCA_LIST=f", hca_is_f},
+    {"NVSHMEM_DEBUG_SUBSYS=f", log_filter_is_f},
+    {"NVSHMEM_DEBUG_ATTACH_DELAY=7", attach_delay_s_is_seven},
+    {"ISHMEM_STACK_PRINT_LIMIT=7", stack_frames_is_seven},
+    {"ISHMEM_ENABLE_VERBOSE_PRINT=1", verbose_print_is_yes},
+    {"NVSHMEM_REMOTE_TRANSPORT=ibrc", transports_is_all},
+    {"NVSHMEM_REMOTE_TRANSPORT=none", transports_leave_out_ib},
+    {"NVSHMEM_DISABLE_P2P=1|NVSHMEM_REMOTE_TRANSPORT=none|ISHMEM_ENABLE_GPU_IPC=0", transports_leave_out_three},
+    {"NVSHMEM_DISABLE_P2P=0|ISHMEM_ENABLE_GPU_IPC=1", transports_is_all},
+    {"NVSHMEM_DISABLE_P2P=1|ISTHMUS_TRANSPORTS=f", transports_is_f},
     {"SHMEM_VERSION=any", print_version_is_yes},
     {"SMA_VERSION=", print_version_is_yes},
     {"NVSHMEM_VERSION=1", print_version_is_yes},
@@ -339,6 +387,7 @@ static void bad_values_of_other_names_are_refused(void **state)
     assert_refused("ISHMEM_RUNTIME=PVM", "ISHMEM_RUNTIME is 'PVM'; accepted: one of OPENSHMEM MPI PMI");
     assert_refused("SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=64k", "accepted: one of 2M 2048k 2097152 1G");
     assert_refused("SHMEM_BARRIER_ALGORITHM=dissemination", "accepted: one of auto dissem linear tree recdbl ring");
+    assert_refused("NVSHMEM_REMOTE_TRANSPORT=libfabric", "accepted: one of ibrc ucx ibdevx none");
     assert_refused("NVSHMEM_BOOTSTRAP==", "NVSHMEM_BOOTSTRAP is '='");
     assert_refused("NVSHMEM_BOOTSTRAP=PMI=pmix", "NVSHMEM_BOOTSTRAP is 'PMI=pmix'");
 }
