@@ -28,12 +28,13 @@ def listed(script):
 
 def check_library(report, library, script):
     names, entries = exported(library), listed(script)
+    patterns = {entry for entry in entries if re.search(r"[*?]", entry)}
     for name in sorted(names):
-        if not any(fnmatch.fnmatchcase(name, entry) for entry in entries):
+        if name not in entries and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
             report.fault(library, 0, f"exports {name}, which {script.name} does not list")
         if not OURS.fullmatch(name) and name not in OLD:
             report.fault(library, 0, f"exports {name}: not a name of the specifications and not isthmus_")
-    for entry in sorted(entries):
+    for entry in sorted(entries - names):
         if not any(fnmatch.fnmatchcase(name, entry) for name in names):
             report.fault(script, 0, f"lists {entry}, which {library.name} does not export")
 
