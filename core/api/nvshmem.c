@@ -32,8 +32,10 @@ static struct ist_team_options options_of(const nvshmem_team_config_t *config, l
 
 void nvshmem_team_get_config(nvshmem_team_t handle, nvshmem_team_config_t *config)
 {
-    const struct ist_team *team = ist_team_of_nvshmem(handle, "nvshmem_team_get_config");
+    static const char routine[] = "nvshmem_team_get_config";
+    const struct ist_team *team = ist_team_of_nvshmem(handle, routine);
     if (team == NULL) return;
+    ist_require_buffer(routine, "config", config);
     *config = (nvshmem_team_config_t)NVSHMEM_TEAM_CONFIG_INITIALIZER;
     config->num_contexts = team->options.num_contexts;
     config->uniqueid = team->options.unique_id;
@@ -45,6 +47,7 @@ int nvshmem_team_split_strided(nvshmem_team_t parent, int start, int stride, int
     static const char routine[] = "nvshmem_team_split_strided";
     struct ist_team_options options = options_of(config, config_mask);
     struct ist_team *team = NULL;
+    ist_require_buffer(routine, "new_team", new_team);
     isthmus_status status = ist_team_split_strided(ist_team_of_nvshmem(parent, routine), start, stride, size, &options,
                                                    &team, routine);
     *new_team = ist_index_of(team);
@@ -59,6 +62,8 @@ int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_
     struct ist_team_options x_options = options_of(xaxis_config, xaxis_mask);
     struct ist_team_options y_options = options_of(yaxis_config, yaxis_mask);
     struct ist_team *x = NULL, *y = NULL;
+    ist_require_buffer(routine, "xaxis_team", xaxis_team);
+    ist_require_buffer(routine, "yaxis_team", yaxis_team);
     isthmus_status status = ist_team_split_2d(ist_team_of_nvshmem(parent, routine), xrange, &x_options, &x, &y_options,
                                               &y, routine);
     *xaxis_team = ist_index_of(x);

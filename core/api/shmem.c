@@ -67,9 +67,12 @@ static struct ist_team_options options_of(const shmem_team_config_t *config, lon
 
 int shmem_team_get_config(shmem_team_t handle, long config_mask, shmem_team_config_t *config)
 {
-    const struct ist_team *team = ist_team_of_shmem(handle, "shmem_team_get_config");
+    static const char routine[] = "shmem_team_get_config";
+    const struct ist_team *team = ist_team_of_shmem(handle, routine);
     if (team == NULL || (config_mask & ~SHMEM_TEAM_NUM_CONTEXTS) != 0) return ISTHMUS_ERR_INVALID;
-    if (config_mask != 0) config->num_contexts = team->options.num_contexts;
+    if (config_mask == 0) return 0;
+    ist_require_buffer(routine, "config", config);
+    config->num_contexts = team->options.num_contexts;
     return 0;
 }
 IST_PROFILED(shmem_team_get_config)
@@ -80,6 +83,7 @@ int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int siz
     static const char routine[] = "shmem_team_split_strided";
     struct ist_team_options options = options_of(config, config_mask);
     struct ist_team *team = NULL;
+    ist_require_buffer(routine, "new_team", new_team);
     isthmus_status status = ist_team_split_strided(ist_team_of_shmem(parent, routine), start, stride, size, &options,
                                                    &team, routine);
     *new_team = ist_shmem_handle_of(team);
@@ -95,6 +99,8 @@ int shmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config
     struct ist_team_options x_options = options_of(xaxis_config, xaxis_mask);
     struct ist_team_options y_options = options_of(yaxis_config, yaxis_mask);
     struct ist_team *x = NULL, *y = NULL;
+    ist_require_buffer(routine, "xaxis_team", xaxis_team);
+    ist_require_buffer(routine, "yaxis_team", yaxis_team);
     isthmus_status status = ist_team_split_2d(ist_team_of_shmem(parent, routine), xrange, &x_options, &x, &y_options,
                                               &y, routine);
     *xaxis_team = ist_shmem_handle_of(x);
