@@ -16,6 +16,8 @@ if(NOT ISTHMUS_SANITIZE)
   isthmus_fork_test(r17_unique_id sixty_four ARGS 64 5 EXPECT -t 60 -0 .)
 endif()
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
+isthmus_fork_test(r17_session session EXPECT -0 .)
+isthmus_fork_test(r17_session again ARGS again EXPECT -1 "nobody serves this unique id any more")
 
 set(at "^process [0-9]: status ")
 isthmus_fork_test(r17_faults wrong_n ARGS wrong_n EXPECT -t 20 -0 "${at}0"
@@ -39,6 +41,9 @@ isthmus_fork_test(r17_faults misuse ARGS misuse EXPECT -t 10 -0 "status [^1]"
   -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
 
 isthmus_pe_test(r18_attributes)
+# Its MPI is in the executable, which exports it as a library would.
+isthmus_pe_program(r18_int_handles SOURCES r18_int_handles.c int_mpi.c LINK -rdynamic COMPILE -fvisibility=default)
+isthmus_fork_test(r18_int_handles three EXPECT -t 20)
 isthmus_pe_test(r19_attributes NP 1 3)
 if(MPI_C_FOUND AND NOT ISTHMUS_SANITIZE)
   isthmus_pe_program(r18_communicator LIBRARIES MPI::MPI_C)
