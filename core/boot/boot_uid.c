@@ -151,7 +151,9 @@ static isthmus_status uid_exchange(ist_boot *base)
 {
     struct uid_boot *boot = (struct uid_boot *)base;
     struct ist_uid_head head = {.type = IST_UID_ARRIVE};
-    unsigned before = boot->n_meetings; /* nobody but this thread makes the next one possible */
+    pthread_mutex_lock(&boot->lock);
+    unsigned before = boot->n_meetings;
+    pthread_mutex_unlock(&boot->lock);
     isthmus_status status = say(boot, &head, NULL, NULL);
     if (status != ISTHMUS_OK) return status;
     pthread_mutex_lock(&boot->lock);
