@@ -1,11 +1,12 @@
 /* isthmus/cuda_types.h: the types of CUDA that nvshmem.h names: streams, half and bfloat16. CUDA's own where its headers can
- * be found; else stand-ins of the same size and passed the same way, so that programs compile without CUDA. */
+ * be found; else stand-ins of the same size and passed the same way, so that programs compile without CUDA.
+ * -DISTHMUS_NO_CUDA_HEADERS keeps to the stand-ins. */
 #ifndef ISTHMUS_CUDA_TYPES_H
 #define ISTHMUS_CUDA_TYPES_H
 
 #if defined(__CUDACC__)
 #define ISTHMUS_HAS_CUDA_HEADERS_
-#elif defined(__has_include)
+#elif defined(__has_include) && !defined(ISTHMUS_NO_CUDA_HEADERS)
 #if __has_include(<driver_types.h>) && __has_include(<cuda_bf16.h>)
 #define ISTHMUS_HAS_CUDA_HEADERS_
 #endif

@@ -75,7 +75,7 @@ def use_of(face):
             f"#ifdef __cplusplus\n{overloads}#endif\n    return sum;\n}}\n")
 
 
-def check_prototypes(args, face):
+def check_prototypes(args, face, *defines):
     """A prototype that differs from the header's is a conflict; a name that is missing cannot be used."""
     declarations = "".join("__extension__ " + re.sub(r"(\w+)\(", r"(\1)(", p, count=1) + ";\n" for p in face.functions
                            if "shmem_global_exit" not in p)
@@ -85,7 +85,7 @@ def check_prototypes(args, face):
     for level in ("-O0", "-O2"):
         for standard in ("c99", "c11", "c17", "c++11", "c++17"):
             language, compiler = ("c++", args.cxx) if "++" in standard else ("c", args.cc)
-            command = [compiler, f"-std={standard}", level, *WARNINGS, *args.flags, "-c", f"-x{language}", "-o", "/dev/null",
+            command = [compiler, f"-std={standard}", level, *WARNINGS, *defines, *args.flags, "-c", f"-x{language}", "-o", "/dev/null",
                        "-"]
             text = body + (generics if standard in ("c11", "c17") else "")
             check_compiles(f"{face.name}, {standard}", command, text)
@@ -181,6 +181,7 @@ def main():
     proposal = {name_of(prototype) for prototype in SHMEM.rows["proposal"]}
     for face in (SHMEM, NVSHMEM, ISHMEM):
         check_prototypes(args, face)
+    check_prototypes(args, NVSHMEM, "-DISTHMUS_NO_CUDA_HEADERS")
     check_shmem_names(args, [], standard | proposal)
     check_shmem_names(args, ["-DISTHMUS_STRICT_OPENSHMEM"], standard)
     check_name_space(args, NVSHMEM)
