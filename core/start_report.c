@@ -40,10 +40,10 @@ static void print_block(int pe, const char *host, const char *why, const char *o
 void ist_start_report_alone(isthmus_status failure)
 {
     (void)failure;
-    if (ist_fatal_claim())
-        print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), ist_fail_text(), "");
-    else
-        ist_fatal_yield(); /* the launcher ends all when the first one ends */
+    bool is_first = ist_fatal_claim();
+    if (is_first) print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), ist_fail_text(), "");
+    /* The launcher ends all when the first one ends. Where there is none, nobody says it again while the first one lives. */
+    if (!is_first || ist_runtime.request.kind == IST_BOOTSTRAP_UID) ist_fatal_yield();
 }
 
 /* ---- with a bootstrap ---- */

@@ -177,7 +177,7 @@ static bool has_output(const struct ist_uid_server *server)
 static void tell_state(struct ist_uid_server *server, bool is_done)
 {
     const struct ist_uid_job *job = &server->job;
-    bool is_busy = !is_done && job->n_joined > job->n_left && (!job->has_failed || has_output(server));
+    bool is_busy = !is_done && job->n_joined > 0 && (!job->has_failed || has_output(server));
     pthread_mutex_lock(&servers.lock);
     if (is_busy != server->is_busy || is_done != server->is_done) pthread_cond_broadcast(&servers.changed);
     server->is_busy = is_busy;

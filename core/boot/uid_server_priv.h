@@ -59,7 +59,7 @@ struct ist_uid_server {
     pthread_t thread;
     struct ist_uid_connection *connections;
     struct ist_uid_job job;
-    bool is_busy, is_done; /* under the lock of uid_server.c: there are PEs that need it; the thread has ended */
+    bool is_busy, is_done; /* under the lock of uid_server.c: PEs have come and it is not over; the thread has ended */
 };
 
 /* uid_server.c: hand a frame to a connection; what cannot be sent at once is kept. */

@@ -3,6 +3,7 @@
 #include "uid_job.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -38,15 +39,28 @@ static int member(struct uid_job *job, int number)
     return 0;
 }
 
+static int count_entries(const char *folder)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    CHECK(dir != NULL);
+    while (readdir(dir) != NULL) n++;
+    closedir(dir);
+    return n;
+}
+
 /* One job after the other in one process, each with an id of its own; an old id leads nowhere. */
 static int again(struct uid_job *job, int number)
 {
     nvshmemx_uniqueid_t id, old;
+    int n_files = count_entries("/proc/self/fd"), n_threads = count_entries("/proc/self/task");
     (void)job, (void)number;
     for (int round = 0; round < 3; round++) {
         CHECK_EQ(nvshmemx_get_uniqueid(&id), 0);
         CHECK_EQ(uid_job_join(&id, 0, 1), 0);
         nvshmem_finalize();
+        CHECK_EQ(count_entries("/proc/self/fd"), n_files); /* R9 */
+        CHECK_EQ(count_entries("/proc/self/task"), n_threads);
         if (round > 0) CHECK(memcmp(&id, &old, sizeof id) != 0);
         old = id;
     }
