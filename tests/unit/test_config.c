@@ -1,65 +1,6 @@
-/* tests/unit/test_config.c: from the environment to fields: every row, every other name, who wins, what is refused.
+/* tests/unit/test_config.c: from the environment to fields: every row, who wins, what is refused.
  * Environments are written as "NAME=value|NAME=value". */
-#include "core/base/config_priv.h"
-#include "core/base/log.h"
-
-#include <setjmp.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
-
-#define GIB (UINT64_C(1) << 30)
-
-static struct ist_config config;
-
-static int clear(void **state)
-{
-    (void)state;
-    clearenv();
-    return 0;
-}
-
-static int release(void **state)
-{
-    (void)state;
-    ist_config_fini(&config);
-    return 0;
-}
-
-/* "A=1|B=2": only these are set. */
-static void set_environment(const char *assignments)
-{
-    char text[512], *rest = text;
-    clearenv();
-    snprintf(text, sizeof text, "%s", assignments);
-    for (char *one; (one = strsep(&rest, "|")) != NULL;) {
-        char *value = strchr(one, '=');
-        if (value == NULL) continue;
-        *value = '\0';
-        setenv(one, value + 1, 1);
-    }
-}
-
-static isthmus_status read_as(enum ist_face face, const char *assignments)
-{
-    ist_config_fini(&config);
-    set_environment(assignments);
-    return ist_config_init(&config, face);
-}
-
-static void read_ok(const char *assignments)
-{
-    if (read_as(IST_FACE_SHMEM, assignments) != ISTHMUS_OK) fail_msg("%s: %s", assignments, ist_fail_text());
-}
-
-static void assert_refused(const char *assignments, const char *text)
-{
-    assert_int_equal(read_as(IST_FACE_SHMEM, assignments), ISTHMUS_ERR_INVALID);
-    if (strstr(ist_fail_text(), text) == NULL)
-        fail_msg("%s: expected \"%s\", seen \"%s\"", assignments, text, ist_fail_text());
-}
+#include "config_environment.h"
 
 /* ---- every row ---- */
 
@@ -205,191 +146,6 @@ static void peer_timeout_is_whole_seconds(void **state)
         assert_refused(assignment, "accepted: a whole number of seconds, 1 to 86400");
         assert_int_equal(config.peer_timeout_s, 30);
     }
-}
-
-/* ---- other names ---- */
-
-#define WANT(field, value) \
-    static bool field##_is_##value(void) { return config.field == value; }
-enum { heap_1m = 1 << 20, yes = 1, no = 0 };
-WANT(heap_size_bytes, heap_1m)
-WANT(heap_pages, IST_PAGES_DEFAULT)
-WANT(heap_pages, IST_PAGES_HUGE)
-WANT(heap_pages, IST_PAGES_2M)
-WANT(heap_pages, IST_PAGES_1G)
-WANT(log_level, ISTHMUS_LOG_ERROR)
-WANT(log_level, ISTHMUS_LOG_WARN)
-WANT(log_level, ISTHMUS_LOG_INFO)
-WANT(log_level, ISTHMUS_LOG_DEBUG)
-WANT(log_level, ISTHMUS_LOG_TRACE)
-WANT(abort_action, IST_ABORT_EXIT)
-WANT(abort_action, IST_ABORT_TRAP)
-WANT(abort_action, IST_ABORT_BACKTRACE)
-WANT(barrier, IST_BARRIER_AUTO)
-WANT(barrier, IST_BARRIER_DISSEMINATION)
-WANT(barrier, IST_BARRIER_CENTRAL)
-WANT(bootstrap, IST_BOOTSTRAP_AUTO)
-WANT(bootstrap, IST_BOOTSTRAP_PMIX)
-WANT(bootstrap, IST_BOOTSTRAP_UID)
-WANT(uid_family, IST_UID_FAMILY_INET)
-WANT(heap_kind, IST_HEAP_AUTO)
-WANT(heap_kind, IST_HEAP_HOST)
-WANT(heap_kind, IST_HEAP_DEVICE)
-WANT(atomics, IST_ATOMICS_CPU)
-WANT(check, yes)
-WANT(verbose_print, yes)
-WANT(uid_family, IST_UID_FAMILY_INET6)
-WANT(team_shared_only_self, yes)
-WANT(print_version, yes)
-WANT(print_version, no)
-WANT(print_info, yes)
-static bool log_file_is_f(void) { return strcmp(config.log_file, "f") == 0; }
-static bool broadcast_is_auto(void) { return config.broadcast == 0; }
-static bool broadcast_is_tree(void) { return config.broadcast == 1; }
-static bool fcollect_is_auto(void) { return config.fcollect == 0; }
-static bool fcollect_is_ring(void) { return config.fcollect == 3; }
-static bool reduce_is_auto(void) { return config.reduce == 0; }
-static bool reduce_is_doubling(void) { return config.reduce == 1; }
-static bool scan_is_doubling(void) { return config.scan == 1; }
-static bool hca_is_f(void) { return strcmp(config.hca, "f") == 0; }
-static bool log_filter_is_f(void) { return strcmp(config.log_filter, "f") == 0; }
-static bool attach_delay_s_is_seven(void) { return config.attach_delay_s == 7; }
-static bool stack_frames_is_seven(void) { return config.stack_frames == 7; }
-static bool transports_is_all(void) { return config.transports[0] == '\0'; }
-static bool transports_is_f(void) { return strcmp(config.transports, "f") == 0; }
-static bool transports_leave_out_ib(void) { return strcmp(config.transports, "^ib") == 0; }
-static bool transports_leave_out_three(void) { return strcmp(config.transports, "^nvlink,ib,xelink") == 0; }
-static bool uid_interface_is_f(void) { return strcmp(config.uid_interface, "f") == 0; }
-static bool uid_session_is_f(void) { return strcmp(config.uid_session, "f") == 0; }
-
-static const struct alias_case {
-    const char *environment;
-    bool (*holds)(void);
-} alias_cases[] = {
-    {"SHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
-    {"SMA_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
-    {"NVSHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
-    {"ISHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
-    {"SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES=1", heap_pages_is_IST_PAGES_HUGE},
-    {"SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES=0", heap_pages_is_IST_PAGES_DEFAULT},
-    {"SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=2m", heap_pages_is_IST_PAGES_2M},
-    {"SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=2097152", heap_pages_is_IST_PAGES_2M},
-    {"SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=1G", heap_pages_is_IST_PAGES_1G},
-    {"SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES=1|SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=1G", heap_pages_is_IST_PAGES_1G},
-    {"SHMEM_DEBUG=", log_level_is_ISTHMUS_LOG_DEBUG},
-    {"SHMEM_DEBUG=yes", log_level_is_ISTHMUS_LOG_DEBUG},
-    {"SHMEM_DEBUG=0", log_level_is_ISTHMUS_LOG_WARN},
-    {"SMA_DEBUG=1", log_level_is_ISTHMUS_LOG_DEBUG},
-    {"SHMEM_LOGGING=on", log_level_is_ISTHMUS_LOG_DEBUG},
-    {"SHMEM_LOGGING=1|SHMEM_DEBUG=1", log_level_is_ISTHMUS_LOG_DEBUG},
-    {"NVSHMEM_DEBUG=VERSION", log_level_is_ISTHMUS_LOG_ERROR},
-    {"NVSHMEM_DEBUG=WARN", log_level_is_ISTHMUS_LOG_WARN},
-    {"NVSHMEM_DEBUG=info", log_level_is_ISTHMUS_LOG_INFO},
-    {"NVSHMEM_DEBUG=ABORT", log_level_is_ISTHMUS_LOG_ERROR},
-    {"NVSHMEM_DEBUG=TRACE", log_level_is_ISTHMUS_LOG_TRACE},
-    {"NVSHMEM_DEBUG=", log_level_is_ISTHMUS_LOG_WARN},
-    {"ISHMEM_DEBUG=true", log_level_is_ISTHMUS_LOG_DEBUG},
-    {"ISHMEM_DEBUG=false", log_level_is_ISTHMUS_LOG_WARN},
-    {"SHMEM_LOGGING_FILE=f", log_file_is_f},
-    {"NVSHMEM_DEBUG_FILE=f", log_file_is_f},
-    {"SHMEM_TRAP_ON_ABORT=1", abort_action_is_IST_ABORT_TRAP},
-    {"SHMEM_TRAP_ON_ABORT=n", abort_action_is_IST_ABORT_EXIT},
-    {"SHMEM_BACKTRACE=gdb", abort_action_is_IST_ABORT_BACKTRACE},
-    {"SHMEM_BACKTRACE=", abort_action_is_IST_ABORT_EXIT},
-    {"SHMEM_BACKTRACE=auto|SHMEM_TRAP_ON_ABORT=1", abort_action_is_IST_ABORT_TRAP},
-    {"SHMEM_BARRIER_ALGORITHM=auto", barrier_is_IST_BARRIER_AUTO},
-    {"SHMEM_BARRIER_ALGORITHM=dissem", barrier_is_IST_BARRIER_DISSEMINATION},
-    {"SHMEM_BARRIER_ALGORITHM=linear", barrier_is_IST_BARRIER_CENTRAL},
-    {"SHMEM_BARRIER_ALGORITHM=tree", barrier_is_IST_BARRIER_AUTO},
-    {"SHMEM_BARRIER_ALGORITHM=recdbl", barrier_is_IST_BARRIER_AUTO},
-    {"SHMEM_BARRIER_ALGORITHM=ring", barrier_is_IST_BARRIER_AUTO},
-    {"SHMEM_TEAM_SHARED_ONLY_SELF=1", team_shared_only_self_is_yes},
-    {"ISHMEM_TEAM_SHARED_ONLY_SELF=1", team_shared_only_self_is_yes},
-    {"NVSHMEM_BOOTSTRAP=PMI", bootstrap_is_IST_BOOTSTRAP_PMIX},
-    {"NVSHMEM_BOOTSTRAP=mpi", bootstrap_is_IST_BOOTSTRAP_PMIX},
-    {"NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"NVSHMEM_BOOTSTRAP=plugin", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"NVSHMEM_BOOTSTRAP=UID", bootstrap_is_IST_BOOTSTRAP_UID},
-    {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=f", uid_interface_is_f},
-    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET", uid_family_is_IST_UID_FAMILY_INET},
-    {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET6", uid_family_is_IST_UID_FAMILY_INET6},
-    {"NVSHMEM_BOOTSTRAP_UID_SESSION_ID=f", uid_session_is_f},
-    {"NVSHMEM_BOOTSTRAP_PMI=PMIX", bootstrap_is_IST_BOOTSTRAP_PMIX},
-    {"NVSHMEM_BOOTSTRAP_PMI=PMI-2", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"NVSHMEM_BOOTSTRAP_PMI=PMIX|NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"ISHMEM_RUNTIME=OpenSHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"ISHMEM_RUNTIME=MPI", bootstrap_is_IST_BOOTSTRAP_AUTO},
-    {"SHMEM_BCAST_ALGORITHM=tree", broadcast_is_tree},
-    {"SHMEM_BCAST_ALGORITHM=ring", broadcast_is_auto},
-    {"SHMEM_FCOLLECT_ALGORITHM=ring", fcollect_is_ring},
-    {"SHMEM_FCOLLECT_ALGORITHM=recdbl", fcollect_is_auto},
-    {"SHMEM_REDUCE_ALGORITHM=recdbl", reduce_is_doubling},
-    {"SHMEM_REDUCE_ALGORITHM=tree", reduce_is_auto},
-    {"SHMEM_SCAN_ALGORITHM=recdbl", scan_is_doubling},
-    {"NVSHMEM_HEAP_KIND=SYSMEM", heap_kind_is_IST_HEAP_HOST},
-    {"NVSHMEM_HEAP_KIND=VIDMEM", heap_kind_is_IST_HEAP_DEVICE},
-    {"ISHMEM_ENABLE_ACCESSIBLE_HOST_HEAP=1", heap_kind_is_IST_HEAP_HOST},
-    {"ISHMEM_ENABLE_ACCESSIBLE_HOST_HEAP=0", heap_kind_is_IST_HEAP_AUTO},
-    {"NVSHMEM_ENABLE_ERROR_CHECKS=1", check_is_yes},
-    {"NVSHMEM_DISABLE_IB_NATIVE_ATOMICS=1", atomics_is_IST_ATOMICS_CPU},
-    {"NVSHMEM_HCA_LIST=f", hca_is_f},
-    {"NVSHMEM_HCA_PE_MAPPING=f", hca_is_f},
-    {"NVSHMEM_HCA_PREFIX=f", hca_is_f},
-    {"NVSHMEM_HCA_PREFIX=g|NVSHMEM_HCA_LIST=f", hca_is_f},
-    {"NVSHMEM_ENABLE_NIC_PE_MAPPING=1|NVSHMEM_HCA_LIST=f", hca_is_f},
-    {"NVSHMEM_DEBUG_SUBSYS=f", log_filter_is_f},
-    {"NVSHMEM_DEBUG_ATTACH_DELAY=7", attach_delay_s_is_seven},
-    {"ISHMEM_STACK_PRINT_LIMIT=7", stack_frames_is_seven},
-    {"ISHMEM_ENABLE_VERBOSE_PRINT=1", verbose_print_is_yes},
-    {"NVSHMEM_REMOTE_TRANSPORT=ibrc", transports_is_all},
-    {"NVSHMEM_REMOTE_TRANSPORT=none", transports_leave_out_ib},
-    {"NVSHMEM_DISABLE_P2P=1|NVSHMEM_REMOTE_TRANSPORT=none|ISHMEM_ENABLE_GPU_IPC=0", transports_leave_out_three},
-    {"NVSHMEM_DISABLE_P2P=0|ISHMEM_ENABLE_GPU_IPC=1", transports_is_all},
-    {"NVSHMEM_DISABLE_P2P=1|ISTHMUS_TRANSPORTS=f", transports_is_f},
-    {"SHMEM_VERSION=any", print_version_is_yes},
-    {"SMA_VERSION=", print_version_is_yes},
-    {"NVSHMEM_VERSION=1", print_version_is_yes},
-    {"ISHMEM_VERSION=1", print_version_is_yes},
-    {"SHMEM_VERSION=0|SMA_VERSION=1", print_version_is_no},
-    {"SHMEM_INFO=1", print_info_is_yes},
-    {"SMA_INFO=1", print_info_is_yes},
-    {"NVSHMEM_INFO=1", print_info_is_yes},
-    {"NVSHMEM_INFO_HIDDEN=1", print_info_is_yes},
-    {"ISHMEM_INFO=1", print_info_is_yes},
-};
-#define N_ALIAS_CASES (sizeof alias_cases / sizeof *alias_cases)
-
-static void other_names_set_our_variables(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < N_ALIAS_CASES; i++) {
-        read_ok(alias_cases[i].environment);
-        if (!alias_cases[i].holds()) fail_msg("%s is not what it should be", alias_cases[i].environment);
-    }
-}
-
-static void every_other_name_has_a_case(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < ist_n_aliases; i++) {
-        size_t length = strlen(ist_aliases[i].name), j = 0;
-        while (j < N_ALIAS_CASES && (strncmp(alias_cases[j].environment, ist_aliases[i].name, length) != 0 ||
-                                     alias_cases[j].environment[length] != '='))
-            j++;
-        if (j == N_ALIAS_CASES) fail_msg("no case for %s", ist_aliases[i].name);
-    }
-}
-
-static void bad_values_of_other_names_are_refused(void **state)
-{
-    (void)state;
-    assert_refused("NVSHMEM_DEBUG=LOUD", "NVSHMEM_DEBUG is 'LOUD'; accepted: one of VERSION WARN INFO ABORT TRACE");
-    assert_refused("ISHMEM_RUNTIME=PVM", "ISHMEM_RUNTIME is 'PVM'; accepted: one of OPENSHMEM MPI PMI");
-    assert_refused("SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=64k", "accepted: one of 2M 2048k 2097152 1G");
-    assert_refused("SHMEM_BARRIER_ALGORITHM=dissemination", "accepted: one of auto dissem linear tree recdbl ring");
-    assert_refused("NVSHMEM_REMOTE_TRANSPORT=libfabric", "accepted: one of ibrc ucx ibdevx none");
-    assert_refused("NVSHMEM_BOOTSTRAP==", "NVSHMEM_BOOTSTRAP is '='");
-    assert_refused("NVSHMEM_BOOTSTRAP=PMI=pmix", "NVSHMEM_BOOTSTRAP is 'PMI=pmix'");
 }
 
 /* ---- who wins ---- */
@@ -547,7 +303,6 @@ static void a_plugin_variable_is_found_by_its_whole_name(void **state)
 
 int main(void)
 {
-#define CONFIG_TEST(name) cmocka_unit_test_setup_teardown(name, clear, release)
     const struct CMUnitTest tests[] = {
         CONFIG_TEST(a_bad_heap_size_names_variable_value_and_what_is_accepted),
         CONFIG_TEST(a_quoted_value_is_short_and_printable),
@@ -557,9 +312,6 @@ int main(void)
         CONFIG_TEST(booleans_are_read),
         CONFIG_TEST(spin_is_auto_or_a_time),
         CONFIG_TEST(peer_timeout_is_whole_seconds),
-        CONFIG_TEST(other_names_set_our_variables),
-        CONFIG_TEST(every_other_name_has_a_case),
-        CONFIG_TEST(bad_values_of_other_names_are_refused),
         CONFIG_TEST(our_name_then_the_face_then_shmem_then_sma),
         CONFIG_TEST(a_bad_value_that_does_not_count_is_not_looked_at),
         CONFIG_TEST(two_values_of_equal_rank_are_an_error_that_names_both),
