@@ -12,7 +12,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-address"]
-KINDS = ("function", "proposal", "extension", "overload", "generic", "constant", "type")
+KINDS = ("function", "proposal", "extension", "overload", "queue", "generic", "constant", "type")
 # What else the headers declare, and the library exports.
 OUR_EXTENSIONS = (r"isthmus_fast_v1|shmemx_(visibility|transport_name)|shmemx_(ctx_)?(local_complete|remote_commit)|"
                   r"shmemx_team_remote_commit|ishmemx_print_as|ishmem_query_initialized")
@@ -85,10 +85,19 @@ def check_prototypes(args, face, *defines):
     for level in ("-O0", "-O2"):
         for standard in ("c99", "c11", "c17", "c++11", "c++17"):
             language, compiler = ("c++", args.cxx) if "++" in standard else ("c", args.cc)
-            command = [compiler, f"-std={standard}", level, *WARNINGS, *defines, *args.flags, "-c", f"-x{language}", "-o", "/dev/null",
-                       "-"]
+            command = [compiler, f"-std={standard}", level, *WARNINGS, *defines, *args.flags, "-c", f"-x{language}",
+                       "-o", "/dev/null", "-"]
             text = body + (generics if standard in ("c11", "c17") else "")
             check_compiles(f"{face.name}, {standard}", command, text)
+
+
+def check_queue_forms(args):
+    """They are templates, so that each is asked for by its type, without making it."""
+    asked = "".join(
+        re.sub(r"(.*?)(\w+)\((.*)\)", r'static_assert(sizeof(static_cast<\1(*)(\3)>(&\2)) != 0, "");', p) + "\n"
+        for p in ISHMEM.rows["queue"])
+    command = [args.cxx, "-std=c++17", *WARNINGS, *args.flags, f"-I{HERE.parent / 'doubles'}", "-fsyntax-only", "-xc++", "-"]
+    check_compiles("forms in a queue", command, ISHMEM.includes() + asked)
 
 
 def of_our_headers(preprocessed):
@@ -182,6 +191,7 @@ def main():
     for face in (SHMEM, NVSHMEM, ISHMEM):
         check_prototypes(args, face)
     check_prototypes(args, NVSHMEM, "-DISTHMUS_NO_CUDA_HEADERS")
+    check_queue_forms(args)
     check_shmem_names(args, [], standard | proposal)
     check_shmem_names(args, ["-DISTHMUS_STRICT_OPENSHMEM"], standard)
     check_name_space(args, NVSHMEM)
