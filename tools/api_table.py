@@ -119,7 +119,9 @@ class Routine:
             args += [self.type.machine if family.machine else self.size]
         args += [f"IST_IS_SIGNED({self.type.c})"] if family.signed else []
         call = f"{family.entry}({', '.join([*args, chr(34) + self.name + chr(34)])})"
-        lines = ["(void)stream; /* done when the call returns: the host runs the stream's queue */"] if self.form == "stream" else []
+        lines = []
+        if self.form == "stream":
+            lines += ["(void)stream; /* done when the call returns: the host runs the stream's queue */"]
         if family.ret == "T":
             lines += [f"{self.type.c} result;", f"{call};", "return result;"]
         else:
