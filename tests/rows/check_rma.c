@@ -82,7 +82,11 @@ static void act_g(struct item *item)
 }
 
 /* Who filled this PE's dest at FIRST: with get it did so itself, from its right neighbour. */
-static int writer(const struct item *item) { return strchr(item->row->check, 'g') != NULL ? world.right : world.left; }
+static int writer(const struct item *item)
+{
+    bool is_get = strstr(item->row->check, "get") != NULL || strcmp(item->row->check, "g") == 0;
+    return is_get ? world.right : world.left;
+}
 
 static void expect(struct item *item, size_t at, int pe, size_t n_blocks, size_t block, size_t dst, size_t sst)
 {
