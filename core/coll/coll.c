@@ -137,7 +137,7 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
-    else
+    else if (length_bytes > 0) /* else nothing, on all PEs alike */
         ist_run_reduce(team, &r, forced.reduce, routine);
     return ISTHMUS_OK;
 }
@@ -152,7 +152,7 @@ isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
-    else
+    else if (length_bytes > 0) /* else nothing, on all PEs alike */
         ist_run_reducescatter(team, &r, routine);
     return ISTHMUS_OK;
 }
@@ -164,12 +164,12 @@ isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, s
     size_t length_bytes = ist_require_length(routine, "nelems", nelems, r.size_bytes);
     isthmus_status status = enter(
         &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, is_inclusive, true});
-    if (status != ISTHMUS_OK) return status;
+    if (status != ISTHMUS_OK || length_bytes == 0) return status;
     if (!is_alone(team))
         ist_run_scan(team, &r, is_inclusive, forced.scan, routine);
     else if (is_inclusive)
         copy_alone(dest, source, length_bytes);
-    else if (length_bytes > 0)
+    else
         memset(dest, 0, length_bytes);
     return ISTHMUS_OK;
 }
