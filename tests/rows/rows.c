@@ -170,6 +170,8 @@ int rows_main(const struct row *rows, size_t n)
     struct item *items = items_make(rows, n);
     for (size_t part = 0; part < 3; part++) run_all(items, n, part);
     if (world.me == 0) printf("%zu routines called, %zu checks\n", n, world.n_checks);
+    free(items[0].image);
+    free(items);
     face.fini();
     return 0;
 }
