@@ -2,6 +2,7 @@
 
 isthmus_pe_test(r39_team_ptr_of_split NO_ALIAS)
 isthmus_pe_test(r106_contexts_of_split NO_ALIAS)
+isthmus_pe_test(r109_sessions NO_ALIAS)
 isthmus_pe_test(r113_translate_tables)
 isthmus_pe_test(r114_split_strided NP 1 4 5 6 7 8 LAUNCHERS run NO_ALIAS)
 isthmus_pe_test(r115_split_2d NP 1 2 3 4 5 6 7 8 9 LAUNCHERS run)
