@@ -73,13 +73,21 @@ static const char *const internal_names[] = {
 /* ---- one variable and its other names ---- */
 
 /* A name that is set and has a say. */
+enum { MAPPED_WORD_BYTES = 32 };
 struct setting {
     const char *name, *text; /* NULL: none. Text as the user wrote it */
     const struct ist_alias *alias;
     unsigned rank; /* the smallest one wins */
     bool accepted;
     struct ist_value value;
+    char word[MAPPED_WORD_BYTES]; /* what the user's word means; value.text may lie here */
 };
+
+static void copy_setting(struct setting *to, const struct setting *from)
+{
+    *to = *from;
+    if (from->value.text == from->word) to->value.text = to->word;
+}
 
 enum { RANK_OWN = 0, RANK_STEP = 2 }; /* a name that yields ranks half a step below the firm ones */
 
@@ -105,7 +113,6 @@ static const char *read_environment(const char *name, enum ist_var_type type)
 }
 
 /* The right-hand side of VALUE=ours for `text` in a list of such pairs, copied to `out`. false: not in the list. */
-enum { MAPPED_WORD_BYTES = 32 };
 static bool map_word(const char *pairs, const char *text, char out[MAPPED_WORD_BYTES])
 {
     const char *pair;
@@ -130,7 +137,7 @@ static bool read_alias(const struct ist_alias *alias, enum ist_face face, struct
 {
     const struct ist_var *var = &ist_vars[alias->target];
     const char *text = read_environment(alias->name, var->type), *mapped = alias->text;
-    char word[MAPPED_WORD_BYTES];
+    *out = (struct setting){.name = alias->name, .text = text, .alias = alias, .rank = rank_of(alias, face)};
     if (text == NULL || is_ignored_word(alias, text)) return false;
     switch (alias->map) {
     case IST_MAP_SAME: mapped = text; break;
@@ -142,9 +149,8 @@ static bool read_alias(const struct ist_alias *alias, enum ist_face face, struct
         break;
     case IST_MAP_WORDS:
         if (*text == '\0') return false;
-        mapped = map_word(alias->text, text, word) ? word : NULL;
+        mapped = map_word(alias->text, text, out->word) ? out->word : NULL;
     }
-    *out = (struct setting){.name = alias->name, .text = text, .alias = alias, .rank = rank_of(alias, face)};
     out->accepted = mapped != NULL && ist_value_parse(var, mapped, &out->value);
     return true;
 }
@@ -168,10 +174,10 @@ static void find_setting(size_t row, enum ist_face face, struct setting *best, s
         if (ist_aliases[i].target != row || !read_alias(&ist_aliases[i], face, &next)) continue;
         bool equal_rank = best->name != NULL && next.rank == best->rank;
         if (best->name == NULL || next.rank < best->rank || (equal_rank && best->accepted && !next.accepted)) {
-            *best = next;
+            copy_setting(best, &next);
             rival->name = NULL;
         } else if (equal_rank && next.accepted && best->accepted && !ist_value_equal(&next.value, &best->value)) {
-            *rival = next;
+            copy_setting(rival, &next);
         }
     }
 }
