@@ -42,7 +42,7 @@ static long *work_of[2];
 
 static void open_sets(void)
 {
-    for (size_t i = 0; i < sizeof sync_of / sizeof(long); i++) sync_of[0][i] = SHMEM_SYNC_VALUE;
+    for (size_t i = 0; i < sizeof sync_of[0] / sizeof(long); i++) sync_of[0][i] = sync_of[1][i] = SHMEM_SYNC_VALUE;
     for (int i = 0; i < 2; i++)
         work_of[i] = shmem_malloc((MEGA / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE) * sizeof(long));
     shmem_barrier_all();
