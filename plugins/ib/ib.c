@@ -1,0 +1,196 @@
+/* plugins/ib/ib.c: the transport between hosts: InfiniBand, RoCE and TCP through UCX.
+ * The exported table; reads as a table of contents. docs/transports/ib.md says what it needs and promises. */
+#include "plugins/ib/ib.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Guesses that put this transport behind every one that stays on the host; UCX does its own choosing among networks. */
+enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000 };
+#define BANDWIDTH_BYTES_PER_S UINT64_C(5000000000)
+
+void ib_write_out(void *out, const void *value, size_t value_bytes)
+{
+    uint32_t room_bytes;
+    memcpy(&room_bytes, out, sizeof room_bytes); /* every struct of the ABI begins with its size */
+    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
+}
+
+/* ---- life ---- */
+
+/* As UCX's variables say, but for the agent that executes atomics: that is settled by the core (one home). */
+static ucs_status_t init_ucx(isthmus_tr *tr)
+{
+    ucp_config_t *config;
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
+        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP,
+        .mt_workers_shared = 1,
+        .estimated_num_eps = (size_t)tr->services->n_pes,
+    };
+    ucs_status_t status = ib_ucp.ucp_config_read(NULL, NULL, &config);
+    if (status != UCS_OK) return status;
+    status = ib_ucp.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+    if (status == UCS_OK) status = ib_ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &tr->ucp);
+    ib_ucp.ucp_config_release(config);
+    return status;
+}
+
+static isthmus_status open_ucx(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    ucs_status_t ready = init_ucx(tr);
+    if (ready != UCS_OK)
+        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
+                       "UCX finds nothing to work with: %s (see UCX_TLS, UCX_NET_DEVICES)",
+                       ib_ucp.ucs_status_string(ready));
+    isthmus_status status = ib_worker_create(tr);
+    if (status != ISTHMUS_OK) return status;
+    ready = ib_ucp.ucp_worker_get_address(tr->workers[0].ucp, &tr->address, &tr->address_bytes);
+    if (ready == UCS_OK) return ISTHMUS_OK;
+    return s->fail(s->core, ib_ucp_code(ready), "ucp_worker_get_address: %s", ib_ucp.ucs_status_string(ready));
+}
+
+/* Takes a half-built one. */
+static void ib_close(isthmus_tr *tr)
+{
+    if (tr->address != NULL) ib_ucp.ucp_worker_release_address(tr->workers[0].ucp, tr->address);
+    for (uint32_t i = tr->n_workers; i-- > 0;) ib_worker_destroy(&tr->workers[i]);
+    if (tr->ucp != NULL) ib_ucp.ucp_cleanup(tr->ucp);
+    if (tr->events >= 0) close(tr->events);
+    pthread_mutex_destroy(&tr->lost_lock);
+    ib_ucp_log_end();
+    free(tr);
+}
+
+static unsigned number_of(const struct isthmus_services *s, const char *key, unsigned usual, unsigned most)
+{
+    const char *text = s->config(s->core, key);
+    long value = text != NULL ? atol(text) : 0;
+    if (value <= 0) return usual;
+    return value < (long)most ? (unsigned)value : most;
+}
+
+static isthmus_status ib_open(const struct isthmus_services *services, isthmus_tr **out)
+{
+    isthmus_status status = ib_ucp_load(services);
+    if (status != ISTHMUS_OK) return status;
+    isthmus_tr *tr = calloc(1, sizeof *tr);
+    if (tr == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the transport");
+    tr->services = services;
+    tr->lost_pe = -1;
+    tr->timeout_s = number_of(services, "TIMEOUT", IB_DEFAULT_TIMEOUT_S, 3600);
+    tr->max_workers = number_of(services, "WORKERS", IB_DEFAULT_WORKERS, IB_MAX_WORKERS);
+    pthread_mutex_init(&tr->lost_lock, NULL);
+    ib_ucp_log_to(services);
+    tr->events = epoll_create1(EPOLL_CLOEXEC);
+    if (tr->events < 0)
+        status = services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "epoll_create1: %s", strerror(errno));
+    else
+        status = open_ucx(tr);
+    if (status != ISTHMUS_OK) {
+        ib_close(tr);
+        return status;
+    }
+    *out = tr;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
+{
+    const struct isthmus_traits traits = {
+        .struct_size = out->struct_size,
+        .kinds_expose = 1u << ISTHMUS_MEM_HOST,
+        .kinds_attach = 1u << ISTHMUS_MEM_HOST,
+        .kinds_local = 1u << ISTHMUS_MEM_HOST,
+        .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes),
+        .key_max_bytes = 256,
+        .shared_channels = 1,
+    };
+    ib_write_out(out, &traits, sizeof traits);
+    return ISTHMUS_OK;
+}
+
+/* ---- peers ---- */
+
+static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
+{
+    const struct ib_frame frame = {.magic = IB_FRAME_CARD, .payload_bytes = (uint32_t)tr->address_bytes};
+    return ib_frame_write(tr->services, frame, tr->address, buf, length_bytes);
+}
+
+static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
+{
+    struct ib_frame frame;
+    const void *address;
+    isthmus_status status = ib_frame_read(tr->services, IB_FRAME_CARD, "card", peer->pe, peer->card, peer->card_bytes,
+                                          &frame, &address);
+    if (status != ISTHMUS_OK) return status;
+    bool is_self = peer->pe == tr->services->my_pe;
+    const struct isthmus_reach reach = {
+        .struct_size = out->struct_size,
+        .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_NS,
+        .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
+        .caps = is_self ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET : 0,
+        .atomics_domain = ISTHMUS_DOMAIN_CPU,
+        .visibility = ISTHMUS_VISIBLE_EVERYONE,
+    };
+    ib_write_out(out, &reach, sizeof reach);
+    return ISTHMUS_OK;
+}
+
+/* ---- progress ---- */
+
+/* Whoever holds a worker's lock, or leads it, makes its progress. */
+static int32_t ib_progress(isthmus_tr *tr)
+{
+    int32_t n = 0;
+    uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE); /* pairs with ib_worker_create() */
+    for (uint32_t i = 0; i < n_workers; i++) {
+        struct ib_worker *worker = &tr->workers[i];
+        if (pthread_mutex_trylock(&worker->lock) != 0) continue;
+        if (!worker->has_leader) n += ib_worker_progress(worker);
+        pthread_mutex_unlock(&worker->lock);
+    }
+    return n;
+}
+
+static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
+{
+    isthmus_status status = ISTHMUS_OK;
+    uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) {
+        struct ib_worker *worker = &tr->workers[i];
+        pthread_mutex_lock(&worker->lock);
+        if (!worker->has_leader) status = ib_worker_arm(worker); /* else it hands back an armed one */
+        pthread_mutex_unlock(&worker->lock);
+    }
+    if (status == ISTHMUS_OK) *event_fd = tr->events;
+    return status;
+}
+
+const struct isthmus_transport isthmus_transport_v1 = {
+    .struct_size = sizeof(struct isthmus_transport),
+    .abi_minor = ISTHMUS_ABI_MINOR,
+    .name = "ib",
+    .version = PLUGIN_VERSION,
+    .scopes = ISTHMUS_SCOPE_NETWORK, /* on one host there is always something better */
+    .open = ib_open,
+    .close = ib_close,
+    .describe = ib_describe,
+    .card = ib_card,
+    .reach = ib_reach,
+    .path_open = ib_path_open,
+    .path_close = ib_path_close,
+    .expose = ib_expose,
+    .unregister_local = ib_unregister,
+    .attach = ib_attach,
+    .detach = ib_detach,
+    .channel_open = ib_channel_open,
+    .channel_close = ib_channel_close,
+    .progress = ib_progress,
+    .arm = ib_arm,
+};

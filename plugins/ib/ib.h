@@ -1,0 +1,139 @@
+/* plugins/ib/ib.h: the parts of this plugin, for its own files. The contract is isthmus/transport.h.
+ *
+ * A worker is UCX's unit of progress; an end is the way from one worker to one peer. Worker 0 has the address that peers
+ * know: what they ask of this PE arrives there. Channels take the worker that serves the fewest others, so that contexts of
+ * different threads do not wait for one another as long as there are workers.
+ * Everything of a worker, its ends and the keys unpacked for them is under the worker's lock; UCX runs without one. */
+#ifndef ISTHMUS_IB_H
+#define ISTHMUS_IB_H
+
+#include "plugins/ib/ib_frame.h"
+#include "plugins/ib/ib_ucp.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 30, IB_HOST_NAME_BYTES = 64 };
+
+/* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
+struct ib_batch {
+    uint32_t n_pending;
+    ucs_status_t failure; /* of the first that failed */
+};
+
+struct ib_worker {
+    isthmus_tr *tr;
+    uint32_t index, n_channels;
+    ucp_worker_h ucp;
+    int event_fd;
+    pthread_mutex_t lock;
+    bool has_leader;        /* somebody waits in ib_worker_wait() and makes progress for all */
+    uint32_t n_followers;   /* who wait for him */
+    pthread_cond_t changed; /* to followers: look again */
+    struct ib_end *ends;
+};
+
+struct ib_end {
+    struct ib_end *next;
+    isthmus_path *path;
+    ucp_ep_h ep;
+    uint64_t n_issued, n_flushing, n_committed; /* operations that need a flush; those it is under way for, or done */
+    struct ib_batch opening, flush;
+    ucs_status_t failure; /* the peer is lost */
+};
+
+struct isthmus_tr {
+    const struct isthmus_services *services;
+    ucp_context_h ucp;
+    int events; /* epoll descriptor: of all workers that nobody leads */
+    unsigned timeout_s;
+    uint32_t n_workers, max_workers;
+    struct ib_worker workers[IB_MAX_WORKERS];
+    ucp_address_t *address; /* of worker 0 */
+    size_t address_bytes;
+    pthread_mutex_t lost_lock;
+    int32_t lost_pe; /* the first peer that was lost; -1: none */
+    char lost_host[IB_HOST_NAME_BYTES];
+};
+
+struct isthmus_path {
+    isthmus_tr *tr;
+    int32_t pe;
+    bool is_self; /* loads and stores; UCX is not asked */
+    char host_name[IB_HOST_NAME_BYTES];
+    void *address; /* of the peer's worker 0 */
+    struct ib_end *ends[IB_MAX_WORKERS];
+};
+
+struct isthmus_lmem {
+    isthmus_tr *tr;
+    ucp_mem_h ucp;
+};
+
+struct isthmus_rmem {
+    isthmus_path *path;
+    uint64_t address; /* in the peer */
+    char *own;        /* of this PE's own extent; else NULL */
+    void *packed_key;
+    ucp_rkey_h keys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
+};
+
+struct isthmus_chan {
+    struct ib_worker *worker;
+    struct ib_batch local;  /* what local_complete waits for */
+    struct ib_batch remote; /* what remote_commit waits for besides the flush */
+    uint64_t junk;          /* where unwanted old values go */
+};
+
+/* ib.c: fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+void ib_write_out(void *out, const void *value, size_t value_bytes);
+
+/* ib_worker.c. `create` appends to tr->workers. */
+isthmus_status ib_worker_create(isthmus_tr *tr);
+void ib_worker_destroy(struct ib_worker *worker);
+int ib_worker_progress(struct ib_worker *worker);               /* under its lock: events handled */
+isthmus_status ib_worker_arm(struct ib_worker *worker);         /* AGAIN: it has work now */
+struct ib_worker *ib_worker_least_used(isthmus_tr *tr);         /* takes cold slots' word: one caller at a time */
+void ib_post(ucs_status_ptr_t request, struct ib_batch *batch); /* under the lock: the result of a call of UCX */
+void ib_request_params(ucp_request_param_t *out, struct ib_batch *batch);
+
+/* Wait, under the lock, which is given away meanwhile, until nothing of the batch is pending. false: not so in time. */
+bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns);
+#define IB_FOR_EVER UINT64_MAX
+
+/* ib_path.c */
+isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
+void ib_path_close(isthmus_path *path);
+isthmus_status ib_path_fail(const isthmus_path *path, ucs_status_t why); /* words for a failed operation on it */
+isthmus_status ib_batch_fail(const struct ib_worker *worker,
+                             struct ib_batch *batch); /* likewise; OK: it has not failed */
+
+/* The end of a path on a worker, made on first use. Under the worker's lock. */
+isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out);
+
+/* ib_mem.c */
+isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                         isthmus_lmem **out);
+void ib_unregister(isthmus_lmem *lmem);
+isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
+void ib_detach(isthmus_rmem *rmem);
+isthmus_status ib_key_get(struct ib_end *end, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out);
+
+/* ib_data.c */
+isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                               struct isthmus_data_ops *ops);
+void ib_channel_close(isthmus_chan *chan);
+
+/* Where an operation goes. Under the worker's lock. */
+struct ib_place {
+    struct ib_end *end;
+    ucp_rkey_h key;
+    uint64_t address;
+};
+isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             struct ib_place *out);
+
+/* ib_amo.c */
+isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);
+
+#endif

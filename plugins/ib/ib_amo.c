@@ -1,0 +1,230 @@
+/* plugins/ib/ib_amo.c: atomics on a peer's memory. They execute on the peer's processor (UCX_ATOMIC_MODE=cpu), which is
+ * the home of host memory: so they and those of PEs that load and store exclude one another.
+ * UCX has 32 and 64 bits, and there not every operation is to be trusted: in UCX 1.13 fetching and, or and xor return the
+ * right value and store a wrong one over its shared-memory and self transports. Those, and narrow words, which are a part of
+ * a 32-bit one, go by compare and swap. */
+#include "plugins/ib/ib.h"
+
+#include <isthmus/amo_cpu.h>
+#include <string.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow operand lies at the address of the 64-bit one");
+
+/* What is done where; constant at every call. */
+struct operation {
+    uint32_t op, size_bytes;
+};
+
+static ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, const void *operand, void *reply,
+                              uint32_t size_bytes, struct ib_batch *batch)
+{
+    ucp_request_param_t params;
+    ib_request_params(&params, batch);
+    params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    params.datatype = ucp_dt_make_contig(size_bytes);
+    if (reply != NULL) {
+        params.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
+        params.reply_buffer = reply;
+    }
+    return ib_ucp.ucp_atomic_op_nbx(at->end->ep, op, operand, 1, at->address, at->key, &params);
+}
+
+/* One that UCX executes and that fetches. UCX takes the operand before it returns; of a compare and swap, `reply` holds the
+ * new value until the old one arrives there. */
+static void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
+                           void *reply, struct ib_batch *batch)
+{
+    uint64_t zero = 0;
+    ucs_status_ptr_t request;
+    switch (o.op) {
+    case ISTHMUS_AMO_FETCH: request = start(at, UCP_ATOMIC_OP_ADD, &zero, reply, o.size_bytes, batch); break;
+    case ISTHMUS_AMO_ADD: request = start(at, UCP_ATOMIC_OP_ADD, &operand, reply, o.size_bytes, batch); break;
+    case ISTHMUS_AMO_COMPARE_SWAP:
+        memcpy(reply, &operand, o.size_bytes);
+        request = start(at, UCP_ATOMIC_OP_CSWAP, &compare, reply, o.size_bytes, batch);
+        break;
+    default: request = start(at, UCP_ATOMIC_OP_SWAP, &operand, reply, o.size_bytes, batch); break; /* SET, SWAP */
+    }
+    ib_post(request, batch);
+}
+
+static ucs_status_t fetch_and_wait(struct ib_worker *worker, const struct ib_place *at, struct operation o,
+                                   uint64_t operand, uint64_t compare, uint64_t *old)
+{
+    struct ib_batch batch = {0};
+    *old = 0;
+    start_fetching(at, o, operand, compare, old, &batch);
+    (void)ib_worker_wait(worker, &batch, IB_FOR_EVER);
+    return batch.failure;
+}
+
+/* ---- by compare and swap ---- */
+
+static uint64_t new_value(uint32_t op, uint64_t old, uint64_t operand, uint64_t compare)
+{
+    switch (op) {
+    case ISTHMUS_AMO_FETCH: return old;
+    case ISTHMUS_AMO_COMPARE_SWAP: return old == compare ? operand : old;
+    case ISTHMUS_AMO_ADD: return old + operand;
+    case ISTHMUS_AMO_AND: return old & operand;
+    case ISTHMUS_AMO_OR: return old | operand;
+    case ISTHMUS_AMO_XOR: return old ^ operand;
+    default: return operand; /* SET, SWAP */
+    }
+}
+
+static uint64_t mask_of(uint32_t size_bytes) { return UINT64_MAX >> (64 - 8 * size_bytes); }
+
+static ucs_status_t compare_and_swap_loop(struct ib_worker *worker, const struct ib_place *place, struct operation o,
+                                          uint64_t operand, uint64_t compare, uint64_t *old)
+{
+    struct ib_place at = *place;
+    uint32_t word_bytes = o.size_bytes < 4 ? 4 : o.size_bytes;
+    uint32_t shift = 8 * (uint32_t)(at.address % word_bytes);
+    uint64_t mask = mask_of(o.size_bytes), word, seen;
+    at.address -= at.address % word_bytes;
+    const struct operation fetch = {ISTHMUS_AMO_FETCH, word_bytes}, swap = {ISTHMUS_AMO_COMPARE_SWAP, word_bytes};
+    ucs_status_t status = fetch_and_wait(worker, &at, fetch, 0, 0, &word);
+    while (status == UCS_OK) {
+        *old = word >> shift & mask;
+        uint64_t value = new_value(o.op, *old, operand & mask, compare & mask) & mask;
+        if (value == *old) break; /* the read of it was atomic: nothing to write */
+        status = fetch_and_wait(worker, &at, swap, (word & ~(mask << shift)) | value << shift, word, &seen);
+        if (seen == word) break;
+        word = seen;
+    }
+    return status;
+}
+
+static bool has_native_fetch(struct operation o)
+{
+    return o.size_bytes >= 4 && o.op != ISTHMUS_AMO_AND && o.op != ISTHMUS_AMO_OR && o.op != ISTHMUS_AMO_XOR;
+}
+
+/* ---- what the core calls ---- */
+
+static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                               uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
+                               void *fetched)
+{
+    struct ib_place at;
+    uint64_t old = 0;
+    if (remote->own != NULL) {
+        old = isthmus_amo_cpu(o.op, remote->own + offset_bytes, operand, compare, o.size_bytes);
+        if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
+        return ISTHMUS_OK;
+    }
+    pthread_mutex_lock(&chan->worker->lock);
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (status == ISTHMUS_OK) {
+        ucs_status_t done = has_native_fetch(o) ? fetch_and_wait(chan->worker, &at, o, operand, compare, &old)
+                                                : compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
+        if (done != UCS_OK) status = ib_path_fail(path, done);
+    }
+    pthread_mutex_unlock(&chan->worker->lock);
+    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
+    return status;
+}
+
+static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                   uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
+                                   void *fetched)
+{
+    struct ib_place at;
+    if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
+    pthread_mutex_lock(&chan->worker->lock);
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (status == ISTHMUS_OK) start_fetching(&at, o, operand, compare, fetched, &chan->local);
+    pthread_mutex_unlock(&chan->worker->lock);
+    return status;
+}
+
+/* Fetches nothing: the source side is done at once. A set is a swap whose old value nobody wants; the commit waits for it. */
+static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             struct operation o, uint64_t operand)
+{
+    static const ucp_atomic_op_t ops[ISTHMUS_AMO_COUNT] = {
+        [ISTHMUS_AMO_ADD] = UCP_ATOMIC_OP_ADD,
+        [ISTHMUS_AMO_AND] = UCP_ATOMIC_OP_AND,
+        [ISTHMUS_AMO_OR] = UCP_ATOMIC_OP_OR,
+        [ISTHMUS_AMO_XOR] = UCP_ATOMIC_OP_XOR,
+    };
+    struct ib_place at;
+    if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
+    pthread_mutex_lock(&chan->worker->lock);
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (status == ISTHMUS_OK && o.op == ISTHMUS_AMO_SET) {
+        start_fetching(&at, o, operand, 0, &chan->junk, &chan->remote);
+    } else if (status == ISTHMUS_OK) {
+        at.end->n_issued++;
+        ib_post(start(&at, ops[o.op], &operand, NULL, o.size_bytes, &chan->remote), &chan->remote);
+    }
+    pthread_mutex_unlock(&chan->worker->lock);
+    return status;
+}
+
+/* One function per operation, width and way: no switch at run time. */
+#define IB_SLOT_ARGUMENTS                                                                                  \
+    isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset, uint64_t operand, \
+        uint64_t compare, void *fetched
+#define IB_FETCH(op, bits)                                                         \
+    static isthmus_status fetch_##op##_##bits(IB_SLOT_ARGUMENTS)                   \
+    {                                                                              \
+        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8};                 \
+        return fetching(chan, path, remote, offset, o, operand, compare, fetched); \
+    }
+#define IB_NBI(op, bits)                                                               \
+    static isthmus_status nbi_##op##_##bits(IB_SLOT_ARGUMENTS)                         \
+    {                                                                                  \
+        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8};                     \
+        return fetching_nbi(chan, path, remote, offset, o, operand, compare, fetched); \
+    }
+#define IB_POST(op, bits)                                          \
+    static isthmus_status post_##op##_##bits(IB_SLOT_ARGUMENTS)    \
+    {                                                              \
+        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8}; \
+        (void)compare, (void)fetched;                              \
+        return posted(chan, path, remote, offset, o, operand);     \
+    }
+#define IB_FETCHES(op) IB_FETCH(op, 8) IB_FETCH(op, 16) IB_FETCH(op, 32) IB_FETCH(op, 64)
+IB_FETCHES(FETCH)
+IB_FETCHES(SET)
+IB_FETCHES(SWAP)
+IB_FETCHES(COMPARE_SWAP)
+IB_FETCHES(ADD)
+IB_FETCHES(AND)
+IB_FETCHES(OR)
+IB_FETCHES(XOR)
+
+#define IB_NBIS(op) IB_NBI(op, 32) IB_NBI(op, 64)
+IB_NBIS(FETCH)
+IB_NBIS(SWAP)
+IB_NBIS(COMPARE_SWAP)
+IB_NBIS(ADD)
+
+#define IB_POSTS(op) IB_POST(op, 32) IB_POST(op, 64)
+IB_POSTS(SET)
+IB_POSTS(ADD)
+IB_POSTS(AND)
+IB_POSTS(OR)
+IB_POSTS(XOR)
+
+#define IB_FETCH_ROW(op) [ISTHMUS_AMO_##op] = {fetch_##op##_8, fetch_##op##_16, fetch_##op##_32, fetch_##op##_64}
+#define IB_NBI_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, nbi_##op##_32, nbi_##op##_64}
+#define IB_POST_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, post_##op##_32, post_##op##_64}
+static const isthmus_amo_fn fetch_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
+    IB_FETCH_ROW(FETCH), IB_FETCH_ROW(SET), IB_FETCH_ROW(SWAP), IB_FETCH_ROW(COMPARE_SWAP),
+    IB_FETCH_ROW(ADD),   IB_FETCH_ROW(AND), IB_FETCH_ROW(OR),   IB_FETCH_ROW(XOR),
+};
+static const isthmus_amo_fn nbi_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
+    IB_NBI_ROW(FETCH), IB_NBI_ROW(SWAP), IB_NBI_ROW(COMPARE_SWAP), IB_NBI_ROW(ADD)};
+static const isthmus_amo_fn post_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
+    IB_POST_ROW(SET), IB_POST_ROW(ADD), IB_POST_ROW(AND), IB_POST_ROW(OR), IB_POST_ROW(XOR)};
+
+isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    (void)chan;
+    if (op >= ISTHMUS_AMO_COUNT || bits >= ISTHMUS_BITS_COUNT) return NULL;
+    if ((flags & ISTHMUS_AMO_FETCHING) == 0) return post_table[op][bits];
+    return (flags & ISTHMUS_AMO_NBI) != 0 ? nbi_table[op][bits] : fetch_table[op][bits];
+}

@@ -1,0 +1,223 @@
+/* plugins/ib/ib_data.c: channels, puts and gets, and their order. Atomics are in ib_amo.c.
+ * Operations on the own PE are loads and stores: UCX is never asked to talk to itself. */
+#include "plugins/ib/ib.h"
+
+#include <isthmus/copy_cpu.h>
+#include <isthmus/inline.h>
+#include <stdlib.h>
+
+enum { MAX_PENDING = 4096 }; /* nonblocking operations of a channel; more would only fill memory */
+
+isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             struct ib_place *out)
+{
+    isthmus_status status = ib_end_get(chan->worker, path, &out->end);
+    if (status != ISTHMUS_OK) return status;
+    out->address = remote->address + offset_bytes;
+    return ib_key_get(out->end, chan->worker->index, remote, &out->key);
+}
+
+/* ---- puts and gets ---- */
+
+enum direction { PUT, GET };
+
+static void start(const struct ib_place *at, enum direction direction, void *local, size_t length_bytes,
+                  struct ib_batch *batch)
+{
+    ucp_request_param_t params;
+    ib_request_params(&params, batch);
+    if (direction == PUT) at->end->n_issued++;
+    ib_post(direction == PUT ? ib_ucp.ucp_put_nbx(at->end->ep, local, length_bytes, at->address, at->key, &params)
+                             : ib_ucp.ucp_get_nbx(at->end->ep, local, length_bytes, at->address, at->key, &params),
+            batch);
+}
+
+static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                               uint64_t offset_bytes, enum direction direction, void *local, size_t length_bytes)
+{
+    struct ib_place at;
+    struct ib_batch batch = {0};
+    pthread_mutex_lock(&chan->worker->lock);
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (status == ISTHMUS_OK) {
+        start(&at, direction, local, length_bytes, &batch);
+        (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
+        if (batch.failure != UCS_OK) status = ib_path_fail(path, batch.failure);
+    }
+    pthread_mutex_unlock(&chan->worker->lock);
+    return status;
+}
+
+static isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                   uint64_t offset_bytes, enum direction direction, void *local, size_t length_bytes)
+{
+    struct ib_place at;
+    struct ib_worker *worker = chan->worker;
+    pthread_mutex_lock(&worker->lock);
+    if (chan->local.n_pending >= MAX_PENDING && !worker->has_leader) (void)ib_worker_progress(worker);
+    isthmus_status status = ISTHMUS_ERR_AGAIN;
+    if (chan->local.n_pending < MAX_PENDING) status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (status == ISTHMUS_OK) start(&at, direction, local, length_bytes, &chan->local);
+    pthread_mutex_unlock(&worker->lock);
+    return status;
+}
+
+static isthmus_status ib_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                             uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
+                             size_t length_bytes)
+{
+    (void)source_mem;
+    if (remote->own == NULL)
+        return transfer(chan, path, remote, remote_offset_bytes, PUT, (void *)(uintptr_t)source, length_bytes);
+    isthmus_copy_cpu(remote->own + remote_offset_bytes, source, length_bytes);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status ib_put_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                 uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
+                                 size_t length_bytes)
+{
+    (void)source_mem;
+    if (remote->own == NULL)
+        return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, (void *)(uintptr_t)source, length_bytes);
+    isthmus_copy_cpu(remote->own + remote_offset_bytes, source, length_bytes);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status ib_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                             uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
+                             size_t length_bytes)
+{
+    (void)dest_mem;
+    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, GET, dest, length_bytes);
+    isthmus_copy_cpu(dest, remote->own + remote_offset_bytes, length_bytes);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                 uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
+                                 size_t length_bytes)
+{
+    (void)dest_mem;
+    if (remote->own == NULL) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, dest, length_bytes);
+    isthmus_copy_cpu(dest, remote->own + remote_offset_bytes, length_bytes);
+    return ISTHMUS_OK;
+}
+
+/* ---- order ---- */
+
+static isthmus_status ib_fence(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)path; /* UCX knows fences of whole workers only */
+    struct ib_worker *worker = chan->worker;
+    const struct isthmus_services *s = worker->tr->services;
+    isthmus_order_stores_();
+    pthread_mutex_lock(&worker->lock);
+    ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
+    pthread_mutex_unlock(&worker->lock);
+    if (fenced == UCS_OK) return ISTHMUS_OK;
+    return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
+}
+
+static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)path; /* operations are counted by channel: waiting for all of them is allowed */
+    struct ib_worker *worker = chan->worker;
+    pthread_mutex_lock(&worker->lock);
+    (void)ib_worker_wait(worker, &chan->local, IB_FOR_EVER);
+    isthmus_status status = ib_batch_fail(worker, &chan->local);
+    pthread_mutex_unlock(&worker->lock);
+    return status;
+}
+
+/* ---- commit: flushes of many ends at once ----
+ * An end has one flush at a time, whichever channel began it. One that was under way before may not cover all that is
+ * issued now, so it is waited for first; any that begins later does. */
+
+static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->n_issued; }
+
+static isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
+{
+    (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
+    if (end->failure != UCS_OK) return ib_path_fail(end->path, end->failure);
+    if (end->flush.failure != UCS_OK) return ib_path_fail(end->path, end->flush.failure);
+    if (end->n_committed < end->n_flushing) end->n_committed = end->n_flushing;
+    return ISTHMUS_OK;
+}
+
+static void flush_start(struct ib_end *end)
+{
+    ucp_request_param_t params;
+    if (!is_dirty(end) || end->flush.n_pending > 0 || end->failure != UCS_OK) return;
+    end->n_flushing = end->n_issued;
+    ib_request_params(&params, &end->flush);
+    ib_post(ib_ucp.ucp_ep_flush_nbx(end->ep, &params), &end->flush);
+}
+
+/* Ends are only added meanwhile, in front. `only` NULL: all. The first failure is the answer; the rest is flushed too. */
+static isthmus_status commit(struct ib_worker *worker, struct ib_end *only)
+{
+    isthmus_status status = ISTHMUS_OK;
+    struct ib_end *first = only != NULL ? only : worker->ends, *stop = only != NULL ? only->next : NULL;
+    for (struct ib_end *end = first; end != stop; end = end->next)
+        if (end->flush.n_pending > 0) (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
+    for (struct ib_end *end = first; end != stop; end = end->next) flush_start(end);
+    for (struct ib_end *end = first; end != stop; end = end->next) {
+        isthmus_status ended = is_dirty(end) ? flush_ended(worker, end) : ISTHMUS_OK;
+        if (status == ISTHMUS_OK) status = ended;
+    }
+    return status;
+}
+
+static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
+{
+    struct ib_worker *worker = chan->worker;
+    isthmus_status status = ISTHMUS_OK;
+    isthmus_publish_stores_();
+    pthread_mutex_lock(&worker->lock);
+    if (path == NULL || path->ends[worker->index] != NULL)
+        status = commit(worker, path != NULL ? path->ends[worker->index] : NULL);
+    (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
+    isthmus_status rest = ib_batch_fail(worker, &chan->remote);
+    pthread_mutex_unlock(&worker->lock);
+    return status != ISTHMUS_OK ? status : rest;
+}
+
+/* ---- channels ---- */
+
+isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                               struct isthmus_data_ops *ops)
+{
+    (void)thread_mode, (void)ctx_options; /* every worker has a lock: the progress thread needs it too */
+    isthmus_chan *chan = calloc(1, sizeof *chan);
+    if (chan == NULL) return tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a channel");
+    const struct isthmus_data_ops all = {
+        .struct_size = ops->struct_size,
+        .put = ib_put,
+        .put_nbi = ib_put_nbi,
+        .get = ib_get,
+        .get_nbi = ib_get_nbi,
+        .amo_entry = ib_amo_entry,
+        .fence = ib_fence,
+        .local_complete = ib_local_complete,
+        .remote_commit = ib_remote_commit,
+    };
+    ib_write_out(ops, &all, sizeof all);
+    chan->worker = ib_worker_least_used(tr);
+    chan->worker->n_channels++;
+    *out = chan;
+    return ISTHMUS_OK;
+}
+
+/* The core has completed everything, unless a peer is lost: then UCX has failed what was under way, and calls back in the
+ * next rounds of progress. */
+void ib_channel_close(isthmus_chan *chan)
+{
+    if (chan == NULL) return;
+    pthread_mutex_lock(&chan->worker->lock);
+    (void)ib_worker_wait(chan->worker, &chan->local, IB_FOR_EVER);
+    (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
+    pthread_mutex_unlock(&chan->worker->lock);
+    chan->worker->n_channels--;
+    free(chan);
+}

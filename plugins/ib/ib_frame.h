@@ -1,0 +1,26 @@
+/* plugins/ib/ib_frame.h: UCX's addresses and keys, framed: UCX believes every byte of them, and a damaged one is a crash.
+ * The frame says of which version it is and holds a checksum, so that what is not whole is refused before UCX sees it. */
+#ifndef ISTHMUS_IB_FRAME_H
+#define ISTHMUS_IB_FRAME_H
+
+#include <isthmus/transport.h>
+
+enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 1 };
+
+struct ib_frame {
+    uint32_t magic, version; /* of this format */
+    uint32_t ucx_major;      /* peers with another one do not understand each other */
+    uint32_t payload_bytes;
+    uint64_t address, length_bytes; /* of the extent; 0 in a card */
+    uint64_t checksum;              /* over all of the above and the payload */
+};
+
+/* Write frame and payload. LIMIT: *out_bytes, which comes in as the room, says what it takes. */
+isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame frame, const void *payload, void *out,
+                              size_t *out_bytes);
+
+/* Check; *payload lies in `bytes`. VERSION: cut, damaged, or of a build that we cannot read. `what` is for the message. */
+isthmus_status ib_frame_read(const struct isthmus_services *s, uint32_t magic, const char *what, int pe,
+                             const void *bytes, size_t n_bytes, struct ib_frame *frame, const void **payload);
+
+#endif

@@ -1,0 +1,122 @@
+/* plugins/ib/ib_mem.c: exposing memory, and the keys of that of a peer. A key is unpacked for each worker that uses it,
+ * on first use: UCX binds it to the end that it is used with. */
+#include "plugins/ib/ib.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- own memory ---- */
+
+static isthmus_status write_key(isthmus_tr *tr, const struct isthmus_mem *mem, ucp_mem_h memory, void *key,
+                                size_t *key_bytes)
+{
+    const struct isthmus_services *s = tr->services;
+    void *packed;
+    size_t packed_bytes;
+    ucs_status_t status = ib_ucp.ucp_rkey_pack(tr->ucp, memory, &packed, &packed_bytes);
+    if (status != UCS_OK)
+        return s->fail(s->core, ib_ucp_code(status), "ucp_rkey_pack: %s", ib_ucp.ucs_status_string(status));
+    struct ib_frame frame = {
+        .magic = IB_FRAME_KEY,
+        .payload_bytes = (uint32_t)packed_bytes,
+        .address = (uint64_t)(uintptr_t)mem->addr,
+        .length_bytes = mem->length_bytes,
+    };
+    isthmus_status result = ib_frame_write(s, frame, packed, key, key_bytes);
+    ib_ucp.ucp_rkey_buffer_release(packed);
+    return result;
+}
+
+isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                         isthmus_lmem **out)
+{
+    const struct isthmus_services *s = tr->services;
+    if (mem->kind != ISTHMUS_MEM_HOST)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u is not registered with UCX", mem->kind);
+    isthmus_lmem *lmem = calloc(1, sizeof *lmem);
+    if (lmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
+    lmem->tr = tr;
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
+                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+        .address = mem->addr,
+        .length = mem->length_bytes,
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+    };
+    ucs_status_t mapped = ib_ucp.ucp_mem_map(tr->ucp, &params, &lmem->ucp);
+    if (mapped != UCS_OK) {
+        free(lmem);
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "registering %llu bytes: %s (limit: ulimit -l)",
+                       (unsigned long long)mem->length_bytes, ib_ucp.ucs_status_string(mapped));
+    }
+    isthmus_status status = write_key(tr, mem, lmem->ucp, key, key_bytes);
+    if (status != ISTHMUS_OK) {
+        ib_unregister(lmem);
+        return status;
+    }
+    *out = lmem;
+    return ISTHMUS_OK;
+}
+
+void ib_unregister(isthmus_lmem *lmem)
+{
+    if (lmem == NULL) return;
+    (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
+    free(lmem);
+}
+
+/* ---- a peer's memory ---- */
+
+isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias)
+{
+    const struct isthmus_services *s = path->tr->services;
+    struct ib_frame frame;
+    const void *packed = NULL;
+    isthmus_status status = ib_frame_read(s, IB_FRAME_KEY, "key", path->pe, key, key_bytes, &frame, &packed);
+    if (status != ISTHMUS_OK) return status;
+    isthmus_rmem *rmem = calloc(1, sizeof *rmem);
+    void *copy = malloc(frame.payload_bytes);
+    if (rmem == NULL || copy == NULL) {
+        free(copy);
+        free(rmem);
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", path->pe);
+    }
+    rmem->path = path;
+    rmem->address = frame.address;
+    rmem->packed_key = memcpy(copy, packed, frame.payload_bytes);
+    if (path->is_self) rmem->own = (char *)(uintptr_t)frame.address;
+    *alias = rmem->own;
+    *out = rmem;
+    return ISTHMUS_OK;
+}
+
+/* The keys are a cache, under their workers' locks: to its users an attached extent is constant. */
+isthmus_status ib_key_get(struct ib_end *end, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out)
+{
+    ucp_rkey_h *entry = &((isthmus_rmem *)(uintptr_t)remote)->keys[worker];
+    if (*entry == NULL) {
+        const struct isthmus_services *s = end->path->tr->services;
+        ucs_status_t unpacked = ib_ucp.ucp_ep_rkey_unpack(end->ep, remote->packed_key, entry);
+        if (unpacked != UCS_OK) {
+            *entry = NULL;
+            return s->fail(s->core, ib_ucp_code(unpacked), "a key of PE %d on %s: %s", end->path->pe,
+                           end->path->host_name, ib_ucp.ucs_status_string(unpacked));
+        }
+    }
+    *out = *entry;
+    return ISTHMUS_OK;
+}
+
+void ib_detach(isthmus_rmem *rmem)
+{
+    if (rmem == NULL) return;
+    for (uint32_t i = 0; i < rmem->path->tr->n_workers; i++) {
+        struct ib_worker *worker = &rmem->path->tr->workers[i];
+        if (rmem->keys[i] == NULL) continue;
+        pthread_mutex_lock(&worker->lock);
+        ib_ucp.ucp_rkey_destroy(rmem->keys[i]);
+        pthread_mutex_unlock(&worker->lock);
+    }
+    free(rmem->packed_key);
+    free(rmem);
+}

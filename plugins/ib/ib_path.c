@@ -1,0 +1,190 @@
+/* plugins/ib/ib_path.c: the way to a peer: its address, an end on each worker that needs one, and what is said when it is
+ * lost. */
+#include "plugins/ib/ib.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLOSE_TIMEOUT_NS = 500000000 };
+
+/* ---- failures ---- */
+
+isthmus_status ib_path_fail(const isthmus_path *path, ucs_status_t why)
+{
+    const struct isthmus_services *s = path->tr->services;
+    isthmus_status code = ib_ucp_code(why);
+    if (code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_PEER_LOST; /* it was reached before */
+    return s->fail(s->core, code, code == ISTHMUS_ERR_PEER_LOST ? "PE %d on %s is lost: %s" : "PE %d on %s: %s",
+                   path->pe, path->host_name, ib_ucp.ucs_status_string(why));
+}
+
+isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *batch)
+{
+    isthmus_tr *tr = worker->tr;
+    const struct isthmus_services *s = tr->services;
+    ucs_status_t why = batch->failure;
+    if (why == UCS_OK) return ISTHMUS_OK;
+    batch->failure = UCS_OK; /* said once; the next operation on the lost peer fails by itself */
+    pthread_mutex_lock(&tr->lost_lock);
+    isthmus_status status;
+    if (tr->lost_pe >= 0)
+        status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: %s", tr->lost_pe, tr->lost_host,
+                         ib_ucp.ucs_status_string(why));
+    else
+        status = s->fail(s->core, ISTHMUS_ERR_IO, "an operation failed: %s", ib_ucp.ucs_status_string(why));
+    pthread_mutex_unlock(&tr->lost_lock);
+    return status;
+}
+
+/* From UCX, inside progress and so under the worker's lock. */
+static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
+{
+    (void)ep;
+    struct ib_end *end = arg;
+    const isthmus_path *path = end->path;
+    isthmus_tr *tr = path->tr;
+    end->failure = why;
+    pthread_mutex_lock(&tr->lost_lock);
+    if (tr->lost_pe < 0) {
+        tr->lost_pe = path->pe;
+        memcpy(tr->lost_host, path->host_name, sizeof tr->lost_host);
+    }
+    pthread_mutex_unlock(&tr->lost_lock);
+}
+
+/* ---- ends ---- */
+
+static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, struct ib_end **out)
+{
+    const struct isthmus_services *s = path->tr->services;
+    struct ib_end *end = calloc(1, sizeof *end);
+    if (end == NULL)
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an end of the path to PE %d", path->pe);
+    end->path = path;
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = path->address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = on_error, .arg = end},
+    };
+    ucs_status_t made = ib_ucp.ucp_ep_create(worker->ucp, &params, &end->ep);
+    if (made != UCS_OK) {
+        free(end);
+        return s->fail(s->core, made == UCS_ERR_NO_MEMORY ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_UNREACHABLE,
+                       "no connection to PE %d on %s: %s", path->pe, path->host_name, ib_ucp.ucs_status_string(made));
+    }
+    end->next = worker->ends;
+    worker->ends = end;
+    path->ends[worker->index] = end;
+    *out = end;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out)
+{
+    struct ib_end *end = path->ends[worker->index];
+    if (end == NULL) {
+        isthmus_status status = end_create(worker, path, &end);
+        if (status != ISTHMUS_OK) return status;
+    }
+    if (end->failure != UCS_OK) return ib_path_fail(path, end->failure);
+    *out = end;
+    return ISTHMUS_OK;
+}
+
+/* By force: the peer may be gone, and the core has completed all that was under way. */
+static void end_destroy(struct ib_worker *worker, struct ib_end *end)
+{
+    struct ib_batch closing = {0};
+    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ucs_status_ptr_t request = ib_ucp.ucp_ep_close_nbx(end->ep, &params);
+    if (request != NULL && !UCS_PTR_IS_ERR(request)) {
+        closing.n_pending = 1;
+        for (int round = 0; closing.n_pending > 0; round++) {
+            (void)ib_ucp.ucp_worker_progress(worker->ucp);
+            if (ib_ucp.ucp_request_check_status(request) != UCS_INPROGRESS) closing.n_pending = 0;
+        }
+        ib_ucp.ucp_request_free(request);
+    }
+    struct ib_end **link = &worker->ends;
+    while (*link != end) link = &(*link)->next;
+    *link = end->next;
+    free(end);
+}
+
+/* ---- paths ---- */
+
+/* A new end knows nothing of its peer: a flush ends when the connection is there, or is refused. */
+static isthmus_status connect_now(isthmus_path *path)
+{
+    isthmus_tr *tr = path->tr;
+    const struct isthmus_services *s = tr->services;
+    struct ib_worker *worker = &tr->workers[0];
+    struct ib_end *end = NULL;
+    pthread_mutex_lock(&worker->lock);
+    isthmus_status status = ib_end_get(worker, path, &end);
+    if (status == ISTHMUS_OK) {
+        ucp_request_param_t params;
+        ib_request_params(&params, &end->opening);
+        ib_post(ib_ucp.ucp_ep_flush_nbx(end->ep, &params), &end->opening);
+        bool in_time = ib_worker_wait(worker, &end->opening, tr->timeout_s * (uint64_t)1000000000);
+        ucs_status_t failure = end->failure != UCS_OK ? end->failure : end->opening.failure;
+        if (!in_time)
+            status = s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
+                             "PE %d on %s does not answer within %u s "
+                             "(ISTHMUS_IB_TIMEOUT)",
+                             path->pe, path->host_name, tr->timeout_s);
+        else if (failure != UCS_OK)
+            status = s->fail(
+                s->core,
+                ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE,
+                "no connection to PE %d on %s: %s", path->pe, path->host_name, ib_ucp.ucs_status_string(failure));
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return status;
+}
+
+isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out)
+{
+    const struct isthmus_services *s = tr->services;
+    struct ib_frame frame;
+    const void *address = NULL;
+    isthmus_status status = ib_frame_read(s, IB_FRAME_CARD, "card", peer->pe, peer->card, peer->card_bytes, &frame,
+                                          &address);
+    if (status != ISTHMUS_OK) return status;
+    isthmus_path *path = calloc(1, sizeof *path);
+    void *copy = malloc(frame.payload_bytes);
+    if (path == NULL || copy == NULL) {
+        free(copy);
+        free(path);
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the path to PE %d", peer->pe);
+    }
+    path->tr = tr;
+    path->pe = peer->pe;
+    path->is_self = peer->pe == s->my_pe;
+    path->address = memcpy(copy, address, frame.payload_bytes);
+    snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
+    if (!path->is_self) status = connect_now(path);
+    if (status != ISTHMUS_OK) {
+        ib_path_close(path);
+        return status;
+    }
+    *out = path;
+    return ISTHMUS_OK;
+}
+
+void ib_path_close(isthmus_path *path)
+{
+    if (path == NULL) return;
+    for (uint32_t i = 0; i < path->tr->n_workers; i++) {
+        struct ib_worker *worker = &path->tr->workers[i];
+        if (path->ends[i] == NULL) continue;
+        pthread_mutex_lock(&worker->lock);
+        end_destroy(worker, path->ends[i]);
+        pthread_mutex_unlock(&worker->lock);
+    }
+    free(path->address);
+    free(path);
+}

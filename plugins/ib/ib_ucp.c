@@ -1,0 +1,93 @@
+/* plugins/ib/ib_ucp.c: see ib_ucp.h. */
+#include "plugins/ib/ib_ucp.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { N_SIGNALS = 65 };
+
+struct ib_ucp ib_ucp;
+
+static const struct isthmus_services *log_services;
+
+/* UCX's constructor takes the signals of faults for itself, unless UCX_HANDLE_ERRORS says something else. They are the
+ * program's. */
+static void *load_without_signals(void)
+{
+    struct sigaction before[N_SIGNALS];
+    for (int s = 1; s < N_SIGNALS; s++) sigaction(s, NULL, &before[s]);
+    void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (getenv("UCX_HANDLE_ERRORS") != NULL) return library;
+    for (int s = 1; s < N_SIGNALS; s++) {
+        struct sigaction now;
+        if (sigaction(s, NULL, &now) == 0 && now.sa_handler != before[s].sa_handler) sigaction(s, &before[s], NULL);
+    }
+    return library;
+}
+
+static const char *const names[] = {
+#define UCP(name) #name,
+#include "plugins/ib/ib_ucp.def"
+};
+
+isthmus_status ib_ucp_load(const struct isthmus_services *services)
+{
+    const struct isthmus_services *s = services;
+    if (ib_ucp.ucp_init_version != NULL) return ISTHMUS_OK;
+    void *library = load_without_signals();
+    if (library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "UCX cannot be loaded: %s", dlerror());
+    struct ib_ucp table;
+    void **entry = (void **)(void *)&table; /* POSIX: dlsym's objects and functions have one kind of address */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        entry[i] = dlsym(library, names[i]);
+        if (entry[i] == NULL)
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this UCX lacks %s; 1.13 and newer have it", names[i]);
+    }
+    ib_ucp = table;
+    return ISTHMUS_OK;
+}
+
+static ucs_log_func_rc_t take_message(const char *file, unsigned line, const char *function, ucs_log_level_t level,
+                                      const ucs_log_component_config_t *component, const char *message, va_list args)
+{
+    (void)file, (void)line, (void)component;
+    char text[400];
+    vsnprintf(text, sizeof text, message, args);
+    log_services->log(log_services->core, level <= UCS_LOG_LEVEL_WARN ? ISTHMUS_LOG_INFO : ISTHMUS_LOG_TRACE,
+                      "UCX: %s: %s", function, text);
+    return UCS_LOG_FUNC_RC_STOP;
+}
+
+void ib_ucp_log_to(const struct isthmus_services *services)
+{
+    if (getenv("UCX_LOG_LEVEL") != NULL) return;
+    log_services = services;
+    ib_ucp.ucs_log_push_handler(take_message);
+}
+
+void ib_ucp_log_end(void)
+{
+    if (log_services == NULL) return;
+    ib_ucp.ucs_log_pop_handler();
+    log_services = NULL;
+}
+
+isthmus_status ib_ucp_code(ucs_status_t status)
+{
+    switch (status) {
+    case UCS_OK: return ISTHMUS_OK;
+    case UCS_ERR_NO_MEMORY: return ISTHMUS_ERR_NO_MEMORY;
+    case UCS_ERR_UNREACHABLE: return ISTHMUS_ERR_UNREACHABLE;
+    case UCS_ERR_NO_DEVICE: return ISTHMUS_ERR_NO_DEVICE;
+    case UCS_ERR_UNSUPPORTED: return ISTHMUS_ERR_UNSUPPORTED;
+    case UCS_ERR_CANCELED:
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+    case UCS_ERR_NOT_CONNECTED:
+    case UCS_ERR_REJECTED:
+    case UCS_ERR_TIMED_OUT: return ISTHMUS_ERR_PEER_LOST;
+    default: return ISTHMUS_ERR_IO;
+    }
+}

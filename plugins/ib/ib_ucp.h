@@ -1,0 +1,28 @@
+/* plugins/ib/ib_ucp.h: UCX, loaded when the transport is opened and not before.
+ * Not linked: a job on one host would pay for UCX's constructors, threads and signal handlers at every start, and a machine
+ * without UCX could not load this plugin to be told so. */
+#ifndef ISTHMUS_IB_UCP_H
+#define ISTHMUS_IB_UCP_H
+
+#include <isthmus/transport.h>
+
+#include <ucp/api/ucp.h>
+#include <ucs/debug/log_def.h>
+
+#define UCP(name) __typeof__(name) *(name);
+extern struct ib_ucp {
+#include "plugins/ib/ib_ucp.def"
+} ib_ucp;
+
+/* Load UCX once in a process; it stays. NO_DEVICE: it is not here, or it is too old; the text says which. */
+isthmus_status ib_ucp_load(const struct isthmus_services *services);
+
+/* While a transport is open, what UCX has to say goes to the log at level info: the transport itself reports failures once,
+ * in its own words. With UCX_LOG_LEVEL set, UCX writes as it always does. */
+void ib_ucp_log_to(const struct isthmus_services *services);
+void ib_ucp_log_end(void);
+
+/* What a status of UCX is called here. */
+isthmus_status ib_ucp_code(ucs_status_t status);
+
+#endif
