@@ -329,6 +329,20 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
 
 static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "shmem_finalize"); }
 
+/* A PE that has left the last meeting may still serve another's quiet: where connections carry it, nobody closes his before
+ * all have ended theirs. This meeting cannot go through the transports; all PEs have the same ones open. */
+static void part_from_peers(const char *routine)
+{
+    bool have_connections = false;
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        have_connections |= t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0;
+    }
+    if (!have_connections || ist_runtime.boot->n_pes == 1) return;
+    isthmus_status status = ist_runtime.boot->ops->exchange(ist_runtime.boot);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+}
+
 void ist_finalize(const char *routine)
 {
     pthread_mutex_lock(&init_lock);
@@ -341,6 +355,7 @@ void ist_finalize(const char *routine)
         ist_ctx_each(quiet_one);
         ist_sync_on(&ist_team_world, &ist_internal_area()->exit, 1, routine);
         ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where a transport carries them */
+        part_from_peers(routine);
         ist_runtime.nesting = 0;
         ist_runtime.generation++;
         stop();
