@@ -16,6 +16,7 @@
 #include "core/ops/order.h"
 #include "core/sync/spin.h"
 #include "core/transport/peer.h"
+#include "core/transport/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,9 @@ static void leave(void)
 static void on_exit_handler(int status, void *unused)
 {
     (void)unused;
-    if (has_forked) return; /* the parent's session is not the child's */
+    static bool has_run;
+    if (has_forked || has_run) return; /* the parent's session is not the child's */
+    has_run = true;
     if (is_global_exit && ist_runtime.boot != NULL) {
         fflush(NULL);
         ist_runtime.boot->ops->abort(ist_runtime.boot, status);
@@ -53,6 +56,19 @@ static void on_exit_handler(int status, void *unused)
 }
 
 void ist_exit_after_fork(void) { has_forked = true; }
+
+/* Transports may have loaded libraries with destructors, which end before a handler that was registered at load runs. */
+static void before_destructors(int status, void *unused)
+{
+    on_exit_handler(status, unused);
+    if (!has_forked) ist_progress_stop();
+}
+
+void ist_exit_before_destructors(void)
+{
+    static bool is_registered;
+    if (!is_registered) is_registered = on_exit(before_destructors, NULL) == 0;
+}
 
 /* At load: the library stays loaded until the process ends (it is linked with -z nodelete), so the handler does too. */
 __attribute__((constructor)) static void register_exit_handler(void) { on_exit(on_exit_handler, NULL); }
@@ -76,6 +92,17 @@ static bool has_left(int pe)
     return area != NULL && ist_load_acquire(&area->has_left) != 0; /* acquire: pairs with the release in leave() */
 }
 
+/* From waits that last, of any kind: a transport has lost a PE. For a moment that may be one that leaves in good order, or
+ * that failed and has said so. */
+static void look_for_losses(int sightings_needed)
+{
+    static _Thread_local int sightings;
+    const char *loss = ist_progress_loss();
+    if (loss == NULL || ++sightings < sightings_needed) return;
+    const char *routine = ist_sync_routine();
+    ist_die(routine != NULL ? routine : "a wait", ist_fail(ISTHMUS_ERR_PEER_LOST, "%s", loss));
+}
+
 /* From waits that last. A meeting of all can never be when one of them has left. It counts only when it is seen for longer
  * than a launcher takes to end the job of a PE that failed (that failure has been reported, and this would be the second
  * message for it); also, a PE may leave in good order just after the meeting that we are about to leave ourselves. */
@@ -84,6 +111,7 @@ static void look_for_leavers(void)
     enum { SIGHTINGS = 12 }; /* four a second */
     static _Thread_local int suspect = -1, sightings;
     const ist_boot *boot = ist_runtime.boot;
+    if (boot != NULL) look_for_losses(SIGHTINGS);
     if (boot == NULL || ist_sync_routine() == NULL) return; /* a wait on a variable may be satisfied by anyone */
     int left = -1;
     for (int i = 0; i < boot->n_local && left < 0; i++)

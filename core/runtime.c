@@ -130,14 +130,20 @@ static isthmus_status make_card(void)
     return ist_segments_to_card(card, ist_runtime.card_room, room);
 }
 
+/* Is a transport open that reaches other hosts? */
+static bool have_connections(void)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) return true;
+    }
+    return false;
+}
+
 /* Said at start, and not at the first put that fails. */
 static isthmus_status require_reach(const ist_boot *boot)
 {
-    if (boot->n_local == boot->n_pes) return ISTHMUS_OK;
-    for (uint32_t i = 0; i < ist_registry.n; i++) {
-        const struct ist_transport *t = &ist_registry.list[i];
-        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) return ISTHMUS_OK;
-    }
+    if (boot->n_local == boot->n_pes || have_connections()) return ISTHMUS_OK;
     return ist_fail(
         ISTHMUS_ERR_UNREACHABLE,
         "%d of the %d PEs run on other hosts than PE %d, and no transport that can be used here reaches other "
@@ -152,6 +158,7 @@ static isthmus_status start_alone(void)
     isthmus_status status = ist_registry_load(&rt->config);
     if (status == ISTHMUS_OK) status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
+    if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();
     if (status == ISTHMUS_OK) status = ist_heap_init(&rt->config, rt->boot->n_local);
     if (status == ISTHMUS_OK) status = expose_heap();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
@@ -333,12 +340,7 @@ static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "shmem_finalize"); }
  * all have ended theirs. This meeting cannot go through the transports; all PEs have the same ones open. */
 static void part_from_peers(const char *routine)
 {
-    bool have_connections = false;
-    for (uint32_t i = 0; i < ist_registry.n; i++) {
-        const struct ist_transport *t = &ist_registry.list[i];
-        have_connections |= t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0;
-    }
-    if (!have_connections || ist_runtime.boot->n_pes == 1) return;
+    if (!have_connections() || ist_runtime.boot->n_pes == 1) return;
     isthmus_status status = ist_runtime.boot->ops->exchange(ist_runtime.boot);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }

@@ -54,6 +54,10 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes);
 
 /* exit_paths.c */
 void ist_exit_watch_leavers(void);
+
+/* The end of the process is dealt with before libraries that came after the program's start are: for jobs whose transports load
+ * such. Exit handlers that the program registered before shmem_init then run after it, without a SHMEM session. */
+void ist_exit_before_destructors(void);
 void ist_exit_after_fork(void); /* in a child: its end is not the PE's */
 
 #endif

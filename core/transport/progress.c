@@ -2,6 +2,7 @@
  * The thread polls the transports' descriptors and one of its own, on which stop() is told. */
 #include "core/transport/progress.h"
 
+#include "core/base/atomic.h"
 #include "core/base/log.h"
 #include "core/transport/registry.h"
 
@@ -10,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -22,14 +24,30 @@ static struct {
     struct pollfd fds[IST_MAX_TRANSPORTS + 1]; /* the last one is stop_fd */
     struct ist_transport *sources[IST_MAX_TRANSPORTS];
     pthread_mutex_t lock; /* one caller of the progress slots at a time */
+    bool has_loss;        /* loss is written once, before this is set */
+    char loss[400];
 } progress = {.stop_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* A lost peer ends the job where somebody waits for it; a PE that leaves in good order is not waited for. */
+static void note_failure(const struct ist_transport *t, isthmus_status status)
+{
+    if (status != ISTHMUS_ERR_PEER_LOST) {
+        ist_warn("transport %s: progress failed: %s", t->name, ist_fail_text());
+    } else if (!progress.has_loss) {
+        ist_info("%s", ist_fail_text());
+        snprintf(progress.loss, sizeof progress.loss, "%s", ist_fail_text());
+        ist_store_release(&progress.has_loss, true); /* pairs with the acquire in ist_progress_loss() */
+    }
+}
+
+const char *ist_progress_loss(void) { return ist_load_acquire(&progress.has_loss) ? progress.loss : NULL; }
 
 static void progress_locked(void)
 {
     for (uint32_t i = 0; i < progress.n_sources; i++) {
         struct ist_transport *t = progress.sources[i];
         int32_t n = t->ops.progress(t->handle);
-        if (n < 0) ist_warn("transport %s: progress failed: %s", t->name, ist_fail_text());
+        if (n < 0) note_failure(t, n);
     }
 }
 
@@ -127,6 +145,7 @@ void ist_progress_stop(void)
     progress.is_running = false;
     progress.stop_fd = -1;
     progress.n_sources = 0;
+    progress.has_loss = false;
 }
 
 void ist_progress_forget(void)

@@ -12,6 +12,9 @@ void ist_progress_stop(void); /* takes any state */
 /* From waits: let the transports make progress now. Cheap when another thread is at it. */
 void ist_progress_poll(void);
 
+/* What a transport has said about a peer that is gone, although nobody was calling it; NULL: nothing so far. */
+const char *ist_progress_loss(void);
+
 /* In a child after fork: there is no thread here. */
 void ist_progress_forget(void);
 

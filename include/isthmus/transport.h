@@ -352,7 +352,8 @@ struct isthmus_transport {
     /* -- progress -- */
 
     /* Do what a CPU has to do for operations under way, those that target this PE too. Never blocks. Returns how many
-     * events were handled, or a negative code. Absent: nothing to do. */
+     * events were handled, or a negative code. PEER_LOST: said once, of a peer that is gone without a call of this PE
+     * having told so. Absent: nothing to do. */
     int32_t (*progress)(isthmus_tr *);
 
     /* Hand out the descriptor on which the core's progress thread may sleep: it polls readable when progress() has work.

@@ -144,6 +144,21 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
 
 /* ---- progress ---- */
 
+/* Said once: a peer is gone, and perhaps nobody is about to call it. */
+static isthmus_status report_loss(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&tr->lost_lock);
+    if (tr->lost_pe >= 0 && !tr->has_reported) {
+        tr->has_reported = true;
+        status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: %s", tr->lost_pe, tr->lost_host,
+                         ib_ucp.ucs_status_string(tr->lost_why));
+    }
+    pthread_mutex_unlock(&tr->lost_lock);
+    return status;
+}
+
 /* Whoever holds a worker's lock, or leads it, makes its progress. */
 static int32_t ib_progress(isthmus_tr *tr)
 {
@@ -155,7 +170,8 @@ static int32_t ib_progress(isthmus_tr *tr)
         if (!worker->has_leader) n += ib_worker_progress(worker);
         pthread_mutex_unlock(&worker->lock);
     }
-    return n;
+    isthmus_status status = report_loss(tr);
+    return status == ISTHMUS_OK ? n : status;
 }
 
 static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)

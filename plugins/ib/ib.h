@@ -53,6 +53,8 @@ struct isthmus_tr {
     size_t address_bytes;
     pthread_mutex_t lost_lock;
     int32_t lost_pe; /* the first peer that was lost; -1: none */
+    ucs_status_t lost_why;
+    bool has_reported; /* progress has said so */
     char lost_host[IB_HOST_NAME_BYTES];
 };
 

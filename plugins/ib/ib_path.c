@@ -30,7 +30,7 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
     isthmus_status status;
     if (tr->lost_pe >= 0)
         status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: %s", tr->lost_pe, tr->lost_host,
-                         ib_ucp.ucs_status_string(why));
+                         ib_ucp.ucs_status_string(tr->lost_why));
     else
         status = s->fail(s->core, ISTHMUS_ERR_IO, "an operation failed: %s", ib_ucp.ucs_status_string(why));
     pthread_mutex_unlock(&tr->lost_lock);
@@ -48,6 +48,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->lost_pe < 0) {
         tr->lost_pe = path->pe;
+        tr->lost_why = why;
         memcpy(tr->lost_host, path->host_name, sizeof tr->lost_host);
     }
     pthread_mutex_unlock(&tr->lost_lock);

@@ -38,7 +38,8 @@ int32_t ct_progress(struct ct_process *p)
     pthread_mutex_lock(&p->progress.lock);
     int32_t events = p->t->progress(p->tr);
     pthread_mutex_unlock(&p->progress.lock);
-    CT_CHECK(events >= 0, "progress: %s: %s", ct_status_name(events), ct_failure_text());
+    CT_CHECK(events >= 0 || events == ISTHMUS_ERR_PEER_LOST, "progress: %s: %s", ct_status_name(events),
+             ct_failure_text());
     return events;
 }
 
