@@ -21,7 +21,27 @@ void ib_write_out(void *out, const void *value, size_t value_bytes)
 
 /* ---- life ---- */
 
+/* The names that NVSHMEM has for them; UCX's own go before. */
+static const struct {
+    const char *key, *ours, *variable;
+} passed_on[] = {
+    {"IB_GID_INDEX", "GID_INDEX", "UCX_IB_GID_INDEX"},
+    {"IB_SL", "SL", "UCX_IB_SL"},
+    {"IB_TRAFFIC_CLASS", "TRAFFIC_CLASS", "UCX_IB_TRAFFIC_CLASS"},
+};
+
 /* As UCX's variables say, but for the agent that executes atomics: that is settled by the core (one home). */
+static ucs_status_t configure(const struct isthmus_services *s, ucp_config_t *config)
+{
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+        const char *value = s->config(s->core, passed_on[i].ours);
+        if (value == NULL || ib_ucp_is_set(passed_on[i].variable)) continue;
+        ucs_status_t status = ib_ucp.ucp_config_modify(config, passed_on[i].key, value);
+        if (status != UCS_OK) return status;
+    }
+    return ib_ucp.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+}
+
 static ucs_status_t init_ucx(isthmus_tr *tr)
 {
     ucp_config_t *config;
@@ -33,7 +53,7 @@ static ucs_status_t init_ucx(isthmus_tr *tr)
     };
     ucs_status_t status = ib_ucp.ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK) return status;
-    status = ib_ucp.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+    status = configure(tr->services, config);
     if (status == UCS_OK) status = ib_ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &tr->ucp);
     ib_ucp.ucp_config_release(config);
     return status;

@@ -31,12 +31,15 @@ struct ib_worker {
     uint32_t n_followers;   /* who wait for him */
     pthread_cond_t changed; /* to followers: look again */
     struct ib_end *ends;
+    bool has_lost_ends; /* some have failed and are not buried so far */
 };
 
 struct ib_end {
     struct ib_end *next;
+    struct ib_worker *worker;
     isthmus_path *path;
-    ucp_ep_h ep;
+    ucp_ep_h ep;                                /* NULL: closed, the peer is lost */
+    ucs_status_ptr_t closing;                   /* the request of that close */
     uint64_t n_issued, n_flushing, n_committed; /* operations that need a flush; those it is under way for, or done */
     struct ib_batch opening, flush;
     ucs_status_t failure; /* the peer is lost */
@@ -109,6 +112,9 @@ void ib_path_close(isthmus_path *path);
 isthmus_status ib_path_fail(const isthmus_path *path, ucs_status_t why); /* words for a failed operation on it */
 isthmus_status ib_batch_fail(const struct ib_worker *worker,
                              struct ib_batch *batch); /* likewise; OK: it has not failed */
+
+/* Close what has failed: only then does UCX end the operations that wait for the peer's answer. Under the worker's lock. */
+void ib_ends_bury(struct ib_worker *worker);
 
 /* The end of a path on a worker, made on first use. Under the worker's lock. */
 isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out);

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLOSE_TIMEOUT_NS = 500000000 };
-
 /* ---- failures ---- */
 
 isthmus_status ib_path_fail(const isthmus_path *path, ucs_status_t why)
 {
     const struct isthmus_services *s = path->tr->services;
+    for (uint32_t i = 0; i < path->tr->n_workers; i++) /* the cause, where `why` may be its consequence */
+        if (path->ends[i] != NULL && path->ends[i]->failure != UCS_OK) why = path->ends[i]->failure;
     isthmus_status code = ib_ucp_code(why);
     if (code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_PEER_LOST; /* it was reached before */
     return s->fail(s->core, code, code == ISTHMUS_ERR_PEER_LOST ? "PE %d on %s is lost: %s" : "PE %d on %s: %s",
@@ -45,6 +45,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
     const isthmus_path *path = end->path;
     isthmus_tr *tr = path->tr;
     end->failure = why;
+    end->worker->has_lost_ends = true;
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->lost_pe < 0) {
         tr->lost_pe = path->pe;
@@ -62,6 +63,7 @@ static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, s
     struct ib_end *end = calloc(1, sizeof *end);
     if (end == NULL)
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an end of the path to PE %d", path->pe);
+    end->worker = worker;
     end->path = path;
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
@@ -96,18 +98,27 @@ isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct i
 }
 
 /* By force: the peer may be gone, and the core has completed all that was under way. */
+static void end_close(struct ib_end *end)
+{
+    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    end->closing = ib_ucp.ucp_ep_close_nbx(end->ep, &params);
+    end->ep = NULL;
+}
+
+void ib_ends_bury(struct ib_worker *worker)
+{
+    worker->has_lost_ends = false;
+    for (struct ib_end *end = worker->ends; end != NULL; end = end->next)
+        if (end->failure != UCS_OK && end->ep != NULL) end_close(end);
+}
+
 static void end_destroy(struct ib_worker *worker, struct ib_end *end)
 {
-    struct ib_batch closing = {0};
-    ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    ucs_status_ptr_t request = ib_ucp.ucp_ep_close_nbx(end->ep, &params);
-    if (request != NULL && !UCS_PTR_IS_ERR(request)) {
-        closing.n_pending = 1;
-        for (int round = 0; closing.n_pending > 0; round++) {
+    if (end->ep != NULL) end_close(end);
+    if (end->closing != NULL && !UCS_PTR_IS_ERR(end->closing)) {
+        while (ib_ucp.ucp_request_check_status(end->closing) == UCS_INPROGRESS)
             (void)ib_ucp.ucp_worker_progress(worker->ucp);
-            if (ib_ucp.ucp_request_check_status(request) != UCS_INPROGRESS) closing.n_pending = 0;
-        }
-        ib_ucp.ucp_request_free(request);
+        ib_ucp.ucp_request_free(end->closing);
     }
     struct ib_end **link = &worker->ends;
     while (*link != end) link = &(*link)->next;

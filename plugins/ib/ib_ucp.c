@@ -12,6 +12,8 @@ struct ib_ucp ib_ucp;
 
 static const struct isthmus_services *log_services;
 
+bool ib_ucp_is_set(const char *variable) { return getenv(variable) != NULL; }
+
 /* UCX's constructor takes the signals of faults for itself, unless UCX_HANDLE_ERRORS says something else. They are the
  * program's. */
 static void *load_without_signals(void)
@@ -19,7 +21,7 @@ static void *load_without_signals(void)
     struct sigaction before[N_SIGNALS];
     for (int s = 1; s < N_SIGNALS; s++) sigaction(s, NULL, &before[s]);
     void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (getenv("UCX_HANDLE_ERRORS") != NULL) return library;
+    if (ib_ucp_is_set("UCX_HANDLE_ERRORS")) return library;
     for (int s = 1; s < N_SIGNALS; s++) {
         struct sigaction now;
         if (sigaction(s, NULL, &now) == 0 && now.sa_handler != before[s].sa_handler) sigaction(s, &before[s], NULL);
@@ -62,7 +64,7 @@ static ucs_log_func_rc_t take_message(const char *file, unsigned line, const cha
 
 void ib_ucp_log_to(const struct isthmus_services *services)
 {
-    if (getenv("UCX_LOG_LEVEL") != NULL) return;
+    if (ib_ucp_is_set("UCX_LOG_LEVEL")) return;
     log_services = services;
     ib_ucp.ucs_log_push_handler(take_message);
 }

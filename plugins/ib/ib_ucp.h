@@ -6,6 +6,7 @@
 
 #include <isthmus/transport.h>
 
+#include <stdbool.h>
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>
 
@@ -21,6 +22,9 @@ isthmus_status ib_ucp_load(const struct isthmus_services *services);
  * in its own words. With UCX_LOG_LEVEL set, UCX writes as it always does. */
 void ib_ucp_log_to(const struct isthmus_services *services);
 void ib_ucp_log_end(void);
+
+/* Has the user set this variable of UCX's own? */
+bool ib_ucp_is_set(const char *variable);
 
 /* What a status of UCX is called here. */
 isthmus_status ib_ucp_code(ucs_status_t status);

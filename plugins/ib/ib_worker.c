@@ -117,7 +117,9 @@ int ib_worker_progress(struct ib_worker *worker)
 {
     int n = 0;
     while (n < ROUNDS_AT_ONCE && ib_ucp.ucp_worker_progress(worker->ucp) != 0) n++;
-    return n;
+    if (!worker->has_lost_ends) return n;
+    ib_ends_bury(worker);
+    return n + 1;
 }
 
 isthmus_status ib_worker_arm(struct ib_worker *worker)
