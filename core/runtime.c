@@ -174,7 +174,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
     if (status != ISTHMUS_OK) return status;
-    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus());
+    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus(), have_connections());
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());

@@ -14,6 +14,9 @@ static ist_ctx *created; /* the default context is not in this list */
 static pthread_mutex_t created_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool fast_paths_on;
 
+/* Transports open and close channels for one caller at a time; contexts of different threads meet here. */
+static pthread_mutex_t channels_lock = PTHREAD_MUTEX_INITIALIZER;
+
 /* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
 static struct ist_reachable reach_of_team(const struct ist_team *team)
 {
@@ -36,8 +39,10 @@ void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths)
 
 static void close_channels(ist_ctx *ctx)
 {
+    pthread_mutex_lock(&channels_lock);
     for (uint32_t i = 0; i < ist_registry.n; i++)
         if (ctx->channels[i].chan != NULL) ist_registry.list[i].ops.channel_close(ctx->channels[i].chan);
+    pthread_mutex_unlock(&channels_lock);
     memset(ctx->channels, 0, sizeof ctx->channels);
 }
 
@@ -94,7 +99,9 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
     pthread_mutex_lock(&ctx->lock);
     if (channel->chan == NULL) {
         uint32_t mode = t->traits.shared_channels ? ctx->thread_mode : ISTHMUS_THREAD_ONE;
+        pthread_mutex_lock(&channels_lock);
         isthmus_status status = ist_abi_channel_open(&t->ops, t->handle, mode, ctx->options, &opened);
+        pthread_mutex_unlock(&channels_lock);
         if (status != ISTHMUS_OK) {
             pthread_mutex_unlock(&ctx->lock);
             ist_die(routine, status);

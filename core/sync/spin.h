@@ -17,8 +17,9 @@ struct ist_spin {
 
 extern uint32_t ist_spin_rounds; /* before the first yield */
 
-/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. */
-void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus);
+/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. on_network: what is waited for may come through
+ * a transport that a processor has to serve; then a wait serves it itself rather than wake the progress thread for it. */
+void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus, bool on_network);
 bool ist_spin_is_oversubscribed(void);
 
 /* Yield; now and then make progress, and look whether waiting still makes sense (ist_spin_on_long_wait). */

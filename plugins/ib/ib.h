@@ -109,7 +109,7 @@ bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint
 /* ib_path.c */
 isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void ib_path_close(isthmus_path *path);
-isthmus_status ib_path_fail(const isthmus_path *path, ucs_status_t why); /* words for a failed operation on it */
+isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why); /* words for a failed operation on it */
 isthmus_status ib_batch_fail(const struct ib_worker *worker,
                              struct ib_batch *batch); /* likewise; OK: it has not failed */
 

@@ -119,7 +119,7 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
     if (status == ISTHMUS_OK) {
         ucs_status_t done = has_native_fetch(o) ? fetch_and_wait(chan->worker, &at, o, operand, compare, &old)
                                                 : compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
-        if (done != UCS_OK) status = ib_path_fail(path, done);
+        if (done != UCS_OK) status = ib_end_fail(at.end, done);
     }
     pthread_mutex_unlock(&chan->worker->lock);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);

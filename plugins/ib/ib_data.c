@@ -42,7 +42,7 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const ist
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, length_bytes, &batch);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
-        if (batch.failure != UCS_OK) status = ib_path_fail(path, batch.failure);
+        if (batch.failure != UCS_OK) status = ib_end_fail(at.end, batch.failure);
     }
     pthread_mutex_unlock(&chan->worker->lock);
     return status;
@@ -139,8 +139,8 @@ static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->
 static isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
 {
     (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
-    if (end->failure != UCS_OK) return ib_path_fail(end->path, end->failure);
-    if (end->flush.failure != UCS_OK) return ib_path_fail(end->path, end->flush.failure);
+    if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
+    if (end->flush.failure != UCS_OK) return ib_end_fail(end, end->flush.failure);
     if (end->n_committed < end->n_flushing) end->n_committed = end->n_flushing;
     return ISTHMUS_OK;
 }

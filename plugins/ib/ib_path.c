@@ -8,11 +8,11 @@
 
 /* ---- failures ---- */
 
-isthmus_status ib_path_fail(const isthmus_path *path, ucs_status_t why)
+isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why)
 {
+    const isthmus_path *path = end->path;
     const struct isthmus_services *s = path->tr->services;
-    for (uint32_t i = 0; i < path->tr->n_workers; i++) /* the cause, where `why` may be its consequence */
-        if (path->ends[i] != NULL && path->ends[i]->failure != UCS_OK) why = path->ends[i]->failure;
+    if (end->failure != UCS_OK) why = end->failure; /* the cause, of which `why` may be a consequence */
     isthmus_status code = ib_ucp_code(why);
     if (code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_PEER_LOST; /* it was reached before */
     return s->fail(s->core, code, code == ISTHMUS_ERR_PEER_LOST ? "PE %d on %s is lost: %s" : "PE %d on %s: %s",
@@ -92,7 +92,7 @@ isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct i
         isthmus_status status = end_create(worker, path, &end);
         if (status != ISTHMUS_OK) return status;
     }
-    if (end->failure != UCS_OK) return ib_path_fail(path, end->failure);
+    if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
     *out = end;
     return ISTHMUS_OK;
 }
