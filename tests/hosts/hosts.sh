@@ -95,7 +95,8 @@ done
 unshare --net --mount --uts --ipc --pid --fork true 2>/dev/null || skip "this machine lets nobody make namespaces"
 unshare --net ip link add switch type bridge 2>/dev/null || skip "this kernel has no bridges"
 
-dir=$(mktemp -d "${TMPDIR:-/tmp}/isthmus-hosts.XXXXXX")
+# Not named after us: tests look for mappings that are, and Open MPI maps files below.
+dir=$(mktemp -d "${TMPDIR:-/tmp}/hosts.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
