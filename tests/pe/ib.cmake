@@ -2,21 +2,28 @@
 if(NOT TARGET plugin_ib)
   return()
 endif()
-foreach(program
-    r1_pe_numbers r3_init_makes_reachable r9_finalize_completes r11_inner_finalize r22_target_computes r23_initiator_computes
+# The first list always; the second, more of the same, for those who change the transport: ctest -L thorough.
+set(IB_ALWAYS r1_pe_numbers r9_finalize_completes r22_target_computes r45_allocation_is_barrier r60_fence_and_quiet
+    r68_quiet r79_remote_commit r92_one_home r108_shared_context r143_put_signal)
+set(IB_THOROUGH r3_init_makes_reachable r11_inner_finalize r23_initiator_computes
     r24_wait_makes_progress r26_symmetric_addresses r30_static_data r32_two_segments r43_malloc_model
-    r45_allocation_is_barrier r47_growth r54_buffer_register r58_symmetric_buffer r60_fence_and_quiet r61_source_reuse
-    r62_get_done r63_nonblocking r64_fence_same_target r66_fence_then_get r68_quiet r70_pe_quiet r71_barrier_is_quiet
-    r75_fetches_in_order r78_local_complete r79_remote_commit r81_quiet_is_both_halves r86_amo_types
-    r88_exclusion_of_types r91_one_domain r92_one_home r93_neighbouring_words r95_target_without_calls r96_amo_order
+    r47_growth r54_buffer_register r58_symmetric_buffer r61_source_reuse
+    r62_get_done r63_nonblocking r64_fence_same_target r66_fence_then_get r70_pe_quiet r71_barrier_is_quiet
+    r75_fetches_in_order r78_local_complete r81_quiet_is_both_halves r86_amo_types
+    r88_exclusion_of_types r91_one_domain r93_neighbouring_words r95_target_without_calls r96_amo_order
     r97_many_outstanding r98_visible_to_all r100_barrier_makes_visible r103_contexts_many r104_contexts_independent
-    r107_destroy_is_quiet r108_shared_context r119_team_init r138_writers r139_wait_sets r143_put_signal r144_signal_sums
+    r107_destroy_is_quiet r119_team_init r138_writers r139_wait_sets r144_signal_sums
     r146_lock r151_strides)
+foreach(program ${IB_ALWAYS} ${IB_THOROUGH})
   if(NOT TARGET pe_${program} AND ISTHMUS_SANITIZE)
     continue() # too slow for a sanitizer
   endif()
-  isthmus_pe_test(${program} VARIANT ib NP ${NO_ALIAS_NP} LAUNCHERS run TIMEOUT 300 ENV ISTHMUS_TRANSPORTS=ib)
+  set(labels "")
+  if(program IN_LIST IB_THOROUGH)
+    set(labels thorough)
+  endif()
+  isthmus_pe_test(${program} VARIANT ib NP ${NO_ALIAS_NP} LAUNCHERS run TIMEOUT 300 ENV ISTHMUS_TRANSPORTS=ib LABELS ${labels})
 endforeach()
 foreach(program r22_target_computes r60_fence_and_quiet r92_one_home r95_target_without_calls)
-  isthmus_pe_test(${program} VARIANT ib_tcp NP 2 LAUNCHERS run ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=tcp)
+  isthmus_pe_test(${program} VARIANT ib_tcp NP 2 LAUNCHERS run LABELS thorough ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=tcp)
 endforeach()
