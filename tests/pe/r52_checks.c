@@ -20,6 +20,14 @@ static void wrong_split(int odd)
     shmem_team_t team;
     shmem_team_split_strided(SHMEM_TEAM_WORLD, odd, 1, 2, NULL, 0, &team);
 }
+static void dead_team(int odd)
+{
+    shmem_team_t team;
+    (void)odd;
+    shmem_team_split_strided(SHMEM_TEAM_WORLD, 0, 1, pe.n, NULL, 0, &team);
+    shmem_team_destroy(team);
+    shmem_long_fcollect(team, a, b, 1);
+}
 static void overlap_reduce(int odd) { (void)odd, shmem_long_sum_reduce(SHMEM_TEAM_WORLD, a, a + 1, 4); }
 static void overlap_put(int odd)
 {
@@ -48,11 +56,10 @@ static void nothing(int odd)
 static const struct {
     const char *name;
     void (*run)(int odd);
-} mistakes[] = {
-    {"routine", wrong_routine}, {"size", wrong_size},       {"block", wrong_block},       {"root", wrong_root},
-    {"count", wrong_count},     {"dest", wrong_dest},       {"operator", wrong_operator}, {"sync", wrong_sync},
-    {"split", wrong_split},     {"reduce", overlap_reduce}, {"put", overlap_put},         {"get", overlap_get},
-    {"none", nothing}};
+} mistakes[] = {{"routine", wrong_routine}, {"size", wrong_size}, {"block", wrong_block},       {"root", wrong_root},
+                {"count", wrong_count},     {"dest", wrong_dest}, {"operator", wrong_operator}, {"sync", wrong_sync},
+                {"split", wrong_split},     {"team", dead_team},  {"reduce", overlap_reduce},   {"put", overlap_put},
+                {"get", overlap_get},       {"none", nothing}};
 
 int main(int argc, char **argv)
 {
