@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -222,6 +224,20 @@ static isthmus_status fail_lost(const struct isthmus_services *s, const struct i
     return s->fail(s->core, status, "PE %d on %s has ended: %s: %s", peer->pe, peer->host_name, what, strerror(errno));
 }
 
+/* The other end of the socket has closed it: because it refuses us, or because its process is about to be gone? */
+static bool is_ending(int fd)
+{
+    enum { PATIENCE_MS = 50 }; /* files are closed early in the end of a process */
+    struct ucred who;
+    socklen_t length = sizeof who;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.pid <= 0) return false;
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, who.pid, 0), .events = POLLIN};
+    if (end.fd < 0) return errno == ESRCH;
+    bool has_ended = poll(&end, 1, PATIENCE_MS) == 1;
+    close(end.fd);
+    return has_ended;
+}
+
 static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
                                      struct fd_pass_bundle *out)
 {
@@ -234,6 +250,10 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
     ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    if (got == 0 && is_ending(fd)) {
+        errno = ECONNRESET;
+        got = -1;
+    }
     if (got < 0) return fail_lost(s, peer, "waiting for descriptors");
     if (got == 0)
         return s->fail(s->core, ISTHMUS_ERR_PERMISSION, "PE %d on %s refuses to share its memory (another user or job)",

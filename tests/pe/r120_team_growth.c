@@ -62,8 +62,8 @@ int main(void)
     struct footprint before = look();
     make_and_end(pe_rounds(30000));
     struct footprint after = look();
-    CHECK_EQ(after.descriptors, before.descriptors);
-    CHECK_EQ(after.mappings, before.mappings);
+    CHECK(after.descriptors <= before.descriptors); /* one may have been that of a peer's first use of this PE */
+    CHECK(after.mappings <= before.mappings);
     if (after.resident_kb > before.resident_kb + GROWTH_MAX_KB)
         check_fail(__FILE__, __LINE__, "resident memory grew from %ld KiB to %ld KiB", before.resident_kb,
                    after.resident_kb);
