@@ -11,8 +11,9 @@
 /* What a PE is about to do. Two records in turn: nobody writes one before all have compared it, because they meet for the
  * next one in between. */
 struct record {
-    char routine[56];
-    uint64_t length_bytes, dest, source, also; /* dest and source: segment and offset */
+    char routine[48];
+    uint64_t length_bytes, any_length, dest, source; /* dest and source: segment and offset */
+    int64_t other[IST_CHECK_VALUES];
 };
 _Static_assert(2 * sizeof(struct record) <= sizeof((struct ist_team_area *)0)->check, "two records in turn");
 
@@ -37,32 +38,40 @@ static void read_record(struct ist_team *team, int pe, struct record *out, const
 /* Whoever has nothing to give may give any address. */
 static bool is_equal(const struct record *a, const struct record *b)
 {
-    bool any_length = (a->also & b->also & IST_CHECK_ANY_LENGTH) != 0;
     bool any_place = a->length_bytes == 0 || b->length_bytes == 0;
-    return strcmp(a->routine, b->routine) == 0 && (any_length || a->length_bytes == b->length_bytes) &&
-           (any_place || (a->dest == b->dest && a->source == b->source)) && a->also == b->also;
+    return strcmp(a->routine, b->routine) == 0 && (a->any_length != 0 || a->length_bytes == b->length_bytes) &&
+           (any_place || (a->dest == b->dest && a->source == b->source)) &&
+           memcmp(a->other, b->other, sizeof a->other) == 0;
 }
 
-static const char *difference(const struct record *one, const struct record *rest, char *out, size_t room)
+/* Both are in the routine of `call`, so that its names are theirs. */
+static const char *difference(const struct ist_checked_call *call, const struct record *one, const struct record *rest,
+                              char *out, size_t room)
 {
-    if (one->length_bytes != rest->length_bytes)
+    *out = '\0';
+    for (int i = 0; i < IST_CHECK_VALUES; i++)
+        if (one->other[i] != rest->other[i])
+            snprintf(out, room, "%s is %lld there and %lld on the others", call->other[i].name,
+                     (long long)one->other[i], (long long)rest->other[i]);
+    if (*out != '\0') return out;
+    if (call->any_length || one->length_bytes == rest->length_bytes)
+        snprintf(out, room, "%s lies elsewhere in symmetric memory there",
+                 one->dest == rest->dest ? "source"
+                 : one->source != 0      ? "dest"
+                                         : "the block");
+    else
         snprintf(out, room, "%llu bytes there, %llu bytes on the others", (unsigned long long)one->length_bytes,
                  (unsigned long long)rest->length_bytes);
-    else if (one->dest != rest->dest)
-        snprintf(out, room, "dest (or ptr) lies elsewhere in symmetric memory there");
-    else if (one->source != rest->source)
-        snprintf(out, room, "source lies elsewhere in symmetric memory there");
-    else
-        snprintf(out, room, "another argument (root, stride, alignment or pointer) differs there");
     return out;
 }
 
 /* The odd one out is whoever differs from most of the others. */
-static _Noreturn void report(struct ist_team *team, const char *routine)
+static _Noreturn void report(struct ist_team *team, const struct ist_checked_call *call)
 {
+    const char *routine = call->routine;
     struct record mine, other, odd;
     int n_like_me = 0, pe_like_me = -1, pe_unlike_me = -1;
-    char text[120];
+    char text[160];
     read_record(team, team->my_pe, &mine, routine);
     for (int pe = 0; pe < team->n_pes; pe++) {
         read_record(team, pe, &other, routine);
@@ -83,21 +92,21 @@ static _Noreturn void report(struct ist_team *team, const char *routine)
                    "PE %d is in %s, the others in %s; all PEs of a team call its collectives in the same order", pe,
                    one->routine, rest->routine);
     ist_misuse(routine, "PE %d passes other arguments than the others: %s; valid: the same on all PEs", pe,
-               difference(one, rest, text, sizeof text));
+               difference(call, one, rest, text, sizeof text));
 }
 
-void ist_check_meeting(struct ist_team *team, const char *routine, const void *dest, const void *source,
-                       size_t length_bytes, uint64_t also)
+void ist_check_meeting(struct ist_team *team, const struct ist_checked_call *call)
 {
     struct record next;
     team->check_sequence++;
     struct record *mine = record_of(team);
-    *mine = (struct record){.length_bytes = length_bytes,
-                            .dest = length_bytes > 0 ? place_of(dest) : 0,
-                            .source = length_bytes > 0 ? place_of(source) : 0,
-                            .also = also};
-    snprintf(mine->routine, sizeof mine->routine, "%s", routine);
-    ist_sync(team, routine);
-    read_record(team, (team->my_pe + 1) % team->n_pes, &next, routine);
-    if (!is_equal(mine, &next)) report(team, routine);
+    *mine = (struct record){.length_bytes = call->length_bytes,
+                            .any_length = call->any_length,
+                            .dest = call->length_bytes > 0 ? place_of(call->dest) : 0,
+                            .source = call->length_bytes > 0 ? place_of(call->source) : 0};
+    for (int i = 0; i < IST_CHECK_VALUES; i++) mine->other[i] = call->other[i].value;
+    snprintf(mine->routine, sizeof mine->routine, "%s", call->routine);
+    ist_sync(team, call->routine);
+    read_record(team, (team->my_pe + 1) % team->n_pes, &next, call->routine);
+    if (!is_equal(mine, &next)) report(team, call);
 }

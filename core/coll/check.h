@@ -5,11 +5,20 @@
 
 #include "core/ops/target.h"
 
-/* In `also`: lengths may differ from PE to PE. */
-#define IST_CHECK_ANY_LENGTH (UINT64_C(1) << 63)
+/* What the program has called, as far as it must be the same on all PEs. Fields that a routine has no use for are 0. */
+enum { IST_CHECK_VALUES = 3 };
+struct ist_checked_call {
+    const char *routine;
+    const void *dest, *source; /* compared as places in symmetric memory */
+    size_t length_bytes;
+    bool any_length; /* each PE may pass a length of its own */
+    struct {
+        const char *name; /* of the argument */
+        int64_t value;
+    } other[IST_CHECK_VALUES];
+};
 
-/* Ends the job with who is where. `dest` and `source` may be NULL; `also` is any other argument. */
-void ist_check_meeting(struct ist_team *team, const char *routine, const void *dest, const void *source,
-                       size_t length_bytes, uint64_t also) IST_COLD;
+/* Ends the job with who is where, or who passes what. */
+void ist_check_meeting(struct ist_team *team, const struct ist_checked_call *call) IST_COLD;
 
 #endif

@@ -29,8 +29,12 @@ struct call {
     const void *source;
     size_t length_bytes, align_bytes;
     int dest_parts, source_parts;
-    uint64_t also;     /* another argument that must be equal on all PEs */
     bool may_be_equal; /* dest and source */
+    bool any_length;   /* from PE to PE */
+    const char *name;  /* of another argument that must be equal on all PEs; NULL: there is none */
+    int64_t value;
+    const char *next_name; /* one more */
+    int64_t next_value;
 };
 
 static inline isthmus_status enter(const struct call *c)
@@ -46,7 +50,15 @@ static inline isthmus_status enter(const struct call *c)
         ist_require_symmetric(c->routine, "source", c->source, source_bytes, c->align_bytes);
         if (ist_check_on) ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
     }
-    if (ist_check_on) ist_check_meeting(c->team, c->routine, c->dest, c->source, c->length_bytes, c->also);
+    if (ist_check_on)
+        ist_check_meeting(c->team, &(struct ist_checked_call){
+                                       .routine = c->routine,
+                                       .dest = c->dest,
+                                       .source = c->source,
+                                       .length_bytes = c->length_bytes,
+                                       .any_length = c->any_length,
+                                       .other = {{c->name, c->value}, {c->next_name, c->next_value}},
+                                   });
     return ISTHMUS_OK;
 }
 
@@ -61,7 +73,7 @@ isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *sour
                              int flags, const char *routine)
 {
     isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, (uint64_t)root, false});
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .name = "PE_root", .value = root});
     if (status != ISTHMUS_OK) return status;
     if (root < 0 || root >= team->n_pes) ist_misuse(routine, "PE_root is %d; valid: 0 to %d", root, team->n_pes - 1);
     if (!is_alone(team))
@@ -75,7 +87,8 @@ isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *sourc
                             const char *routine)
 {
     int n = team != NULL ? team->n_pes : 1;
-    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, n, 1, 0, false});
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, n, 1, .may_be_equal = false});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
@@ -88,7 +101,7 @@ isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source
                            const char *routine)
 {
     isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, IST_CHECK_ANY_LENGTH, false});
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .any_length = true});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
@@ -101,7 +114,8 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
                             const char *routine)
 {
     int n = team != NULL ? team->n_pes : 1;
-    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, n, n, 0, false});
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, n, n, .may_be_equal = false});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
@@ -116,7 +130,8 @@ isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *sour
     if (dst < 1) ist_misuse(routine, "dst is %td; valid: 1 and more elements", dst);
     if (sst < 1) ist_misuse(routine, "sst is %td; valid: 1 and more elements", sst);
     size_t length_bytes = ist_require_length(routine, "nelems", nelems, size_bytes);
-    struct call call = {routine, team, dest, source, length_bytes, 1, 1, 1, (uint64_t)dst << 32 ^ (uint64_t)sst, false};
+    struct call call = {routine, team, dest,          source,       length_bytes,       1,
+                        1,       1,    .name = "dst", .value = dst, .next_name = "sst", .next_value = sst};
     isthmus_status status = enter(&call);
     if (status != ISTHMUS_OK) return status;
     ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, routine);
@@ -135,7 +150,8 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
 {
     struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
     size_t length_bytes = ist_require_length(routine, "nreduce", nelems, r.size_bytes);
-    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, 0, true});
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
@@ -150,7 +166,8 @@ isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *
     struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
     int n = team != NULL ? team->n_pes : 1;
     size_t length_bytes = ist_require_length(routine, "nreduce", nelems, r.size_bytes);
-    isthmus_status status = enter(&(struct call){routine, team, dest, source, length_bytes, 1, 1, n, 0, true});
+    isthmus_status status = enter(
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, n, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
@@ -165,7 +182,7 @@ isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, s
     struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
     size_t length_bytes = ist_require_length(routine, "nelems", nelems, r.size_bytes);
     isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, is_inclusive, true});
+        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .may_be_equal = true});
     if (status != ISTHMUS_OK || length_bytes == 0) return status;
     if (!is_alone(team))
         ist_run_scan(team, &r, is_inclusive, forced.scan, routine);

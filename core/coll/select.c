@@ -37,7 +37,7 @@ void ist_sync(struct ist_team *team, const char *routine)
 
 void ist_meet(struct ist_team *team, const char *routine)
 {
-    if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, routine, NULL, NULL, 0, 0);
+    if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
     ist_sync(team, routine);
 }
 

@@ -103,8 +103,9 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
     ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
     if (ist_check_on)
-        ist_check_meeting(parent, routine, NULL, NULL, 0,
-                          (uint64_t)(uint32_t)start << 40 ^ (uint64_t)(uint32_t)stride << 20 ^ (uint32_t)size);
+        ist_check_meeting(parent,
+                          &(struct ist_checked_call){.routine = routine,
+                                                     .other = {{"start", start}, {"stride", stride}, {"size", size}}});
     if (!is_valid_triplet(parent, start, stride, size))
         return ist_fail(ISTHMUS_ERR_INVALID, "%s: PEs %d to %ld in steps of %d are not all in the parent's 0 to %d",
                         routine, start, start + ((long)size - 1) * stride, stride, parent->n_pes - 1);
@@ -125,7 +126,8 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
     *x_out = *y_out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
-    if (ist_check_on) ist_check_meeting(parent, routine, NULL, NULL, 0, (uint64_t)(uint32_t)xrange);
+    if (ist_check_on)
+        ist_check_meeting(parent, &(struct ist_checked_call){.routine = routine, .other = {{"xrange", xrange}}});
     if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
     int n = parent->n_pes, width = xrange < n ? xrange : n;
     int x = parent->my_pe % width, y = parent->my_pe / width;
@@ -175,7 +177,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
     if (team == NULL) return;
     if (team->index < IST_TEAMS_PREDEFINED)
         ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
-    if (ist_check_on) ist_check_meeting(team, routine, NULL, NULL, 0, 0);
+    if (ist_check_on) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
     for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);

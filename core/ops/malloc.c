@@ -29,9 +29,12 @@ static struct {
 } grower;
 
 /* With ISTHMUS_CHECK: all PEs ask for the same thing. */
-static void check(const char *routine, const void *block, uint64_t bytes, uint64_t also)
+static void check(const char *routine, const void *block, size_t bytes, const char *name, size_t value)
 {
-    if (ist_check_on) ist_check_meeting(&ist_team_world, routine, block, NULL, bytes, also);
+    if (!ist_check_on) return;
+    ist_check_meeting(&ist_team_world,
+                      &(struct ist_checked_call){
+                          .routine = routine, .dest = block, .length_bytes = bytes, .other = {{name, (int64_t)value}}});
 }
 
 static void *take_what_is_there(size_t size_bytes, size_t align_bytes)
@@ -107,7 +110,7 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     if (size_bytes == 0) return NULL;
-    check(routine, NULL, size_bytes, align_bytes);
+    check(routine, NULL, size_bytes, "alignment", align_bytes);
     bool is_sane = align_bytes != 0 && (align_bytes & (align_bytes - 1)) == 0 && size_bytes <= SIZE_MAX / 2;
     void *block = is_sane ? take(size_bytes, align_bytes, routine) : NULL;
     if (ist_malloc_agree(block != NULL, routine)) return block;
@@ -119,7 +122,7 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     if (count == 0 || size_bytes == 0) return NULL;
-    check(routine, NULL, count * size_bytes, count);
+    check(routine, NULL, count * size_bytes, "count", count);
     size_t bytes;
     void *block = NULL;
     if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
@@ -141,7 +144,7 @@ void ist_free(void *block, const char *routine)
     ist_require_ctx(&ist_ctx_default, routine);
     if (block == NULL) return;
     if (ist_heap_size_of(block) == 0) refuse_block(routine, "ptr", block);
-    check(routine, block, 1, 0);
+    check(routine, block, 1, NULL, 0);
     ist_barrier_all(routine);
     give(block);
 }
@@ -156,7 +159,7 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
     ist_require_ctx(&ist_ctx_default, routine);
     size_t old_bytes = ist_heap_size_of(block);
     if (old_bytes == 0) refuse_block(routine, "ptr", block);
-    check(routine, block, size_bytes, 0);
+    check(routine, block, size_bytes, NULL, 0);
     ist_barrier_all(routine); /* what peers have put into the block is here before it moves */
 
     pthread_mutex_lock(&heap_lock);
