@@ -28,6 +28,10 @@ def argument(declared, name, c_type):
         return f"({declared})c->{field}"
     if name in VALUES:
         return f"*(const {declared} *)c->{VALUES[name]}"
+    if name == "q":
+        return "queue()"
+    if name == "ret":
+        return "&ret"
     if name in HANDLES:
         return f"*({declared} *)c->{HANDLES[name]}"
     cast = "(int)" if (declared, name) == ("int", "nreduce") else ""
@@ -37,6 +41,8 @@ def argument(declared, name, c_type):
 def call(row, routine, c_type, has_ctx):
     parameters = ([("shmem_ctx_t", "ctx")] if has_ctx else []) + row.parameters
     text = f"{routine}({', '.join(argument(d, n, c_type) for d, n in parameters)})"
+    if row.returns == "sycl::event":
+        return in_queue(row, text)
     if row.returns == "void":
         return text
     if row.returns == "T":
@@ -44,10 +50,24 @@ def call(row, routine, c_type, has_ctx):
     return f"c->returned = (long long){text}"
 
 
+def result_type(row):
+    """Of a form in a queue: what its ret points to; None: it has no result."""
+    return next((declared.rstrip(" *") for declared, name in row.parameters if name == "ret"), None)
+
+
+def in_queue(row, text):
+    """The call is over when its event is: then *ret has the result."""
+    result = result_type(row)
+    if result is None:
+        return f"{text}.wait()"
+    return f"{result} ret = 0;\n    {text}.wait();\n    c->returned = (long long)ret"
+
+
 def flags(row, has_ctx):
     names = {name for _, name in row.parameters} | ({"ctx"} if has_ctx else set())
     marks = [("ctx", "ROW_CTX"), ("team", "ROW_TEAM"), ("stream", "ROW_STREAM"), ("PE_start", "ROW_SET")]
-    marks = [mark for name, mark in marks if name in names] + (["ROW_RETURNS"] if row.returns not in ("void", "T") else [])
+    returns = result_type(row) is not None if row.returns == "sycl::event" else row.returns not in ("void", "T")
+    marks = [mark for name, mark in marks if name in names] + (["ROW_RETURNS"] if returns else [])
     return " | ".join(marks) or "0"
 
 
@@ -68,10 +88,12 @@ def generate(rows, args):
     yield f"/* Made by gen_rows.py from {args.list.name}: {args.program}. */"
     yield from (f"#include <{header}>" for header in args.include)
     yield '#include "rows.h"\n'
+    if any(row.returns == "sycl::event" for row in rows.rows):
+        yield "static sycl::queue &queue()\n{\n    static sycl::queue only;\n    return only;\n}\n"
     table = []
     for number, (row, member, has_ctx, routine, shown) in enumerate(routines(rows, args.program, args.generic)):
         c_type, kind = rows.type_of(member)
-        c = "c" if row.parameters or has_ctx or row.returns != "void" else ""
+        c = "c" if any(name != "q" for _, name in row.parameters) or has_ctx or row.returns in ("T", "int") else ""
         unused = "" if c else "    (void)c;\n"
         yield f"static void call_{number}(struct row_call *c)\n{{\n{unused}    {call(row, routine, c_type, has_ctx)};\n}}"
         table.append(f'    {{"{shown}", call_{number}, "{row.check}", {{sizeof({c_type}), ROW_{kind}}}, {flags(row, has_ctx)}}},')
