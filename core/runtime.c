@@ -102,10 +102,10 @@ static void write_agreement(void)
         ist_runtime.agreement, sizeof ist_runtime.agreement,
         "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
-        "ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
+        "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
         "ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
-        (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->reduce, c->scan,
-        (unsigned long long)ist_teams_max(c), c->check, c->static_data,
+        (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
+        c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)

@@ -37,8 +37,9 @@ struct ist_config {
     bool team_shared_only_self;    /* ISTHMUS_TEAM_SHARED_ONLY_SELF */
     uint64_t teams_max;            /* ISTHMUS_TEAMS_MAX */
     bool check;                    /* ISTHMUS_CHECK: look for costly mistakes */
-    int broadcast, fcollect, reduce, scan; /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
-    int barrier;                           /* ISTHMUS_COLL_BARRIER: auto dissemination central */
+    int broadcast, collect, fcollect, alltoall, reduce,
+        scan;                /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
+    int barrier;             /* ISTHMUS_COLL_BARRIER: auto dissemination central */
     uint64_t spin_ns;        /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
     uint64_t peer_timeout_s; /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
     int abort_action;        /* ISTHMUS_ABORT: exit trap backtrace */

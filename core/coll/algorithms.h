@@ -9,10 +9,12 @@ void ist_run_broadcast(struct ist_team *team, void *dest, const void *source, si
                        int forced, const char *routine);
 void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
                       const char *routine);
-void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, const char *routine);
-void ist_run_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes, const char *routine);
+void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
+                     const char *routine);
+void ist_run_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
+                      const char *routine);
 void ist_run_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t size_bytes, size_t nelems, const char *routine);
+                       size_t size_bytes, size_t nelems, int forced, const char *routine);
 
 /* What a reduction or scan works on. */
 struct ist_reduction {

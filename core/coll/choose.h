@@ -32,6 +32,8 @@ enum {
     IST_COST_NETWORK_KIB_NS = 90
 };
 
+static inline uint64_t ist_cost_others(const struct ist_shape *shape) { return (uint64_t)shape->team->n_pes - 1; }
+
 static inline uint64_t ist_cost_flag(const struct ist_shape *shape)
 {
     return shape->is_crowded ? IST_COST_SWITCH_NS : shape->team->is_aliased ? IST_COST_FLAG_NS : IST_COST_MESSAGE_NS;

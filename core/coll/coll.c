@@ -10,13 +10,15 @@
 #include <string.h>
 
 static struct {
-    int broadcast, fcollect, reduce, scan;
+    int broadcast, collect, fcollect, alltoall, reduce, scan;
 } forced;
 
 void ist_coll_init(const struct ist_config *config)
 {
     forced.broadcast = config->broadcast;
+    forced.collect = config->collect;
     forced.fcollect = config->fcollect;
+    forced.alltoall = config->alltoall;
     forced.reduce = config->reduce;
     forced.scan = config->scan;
 }
@@ -106,7 +108,7 @@ isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
     else
-        ist_run_collect(team, dest, source, length_bytes, routine);
+        ist_run_collect(team, dest, source, length_bytes, forced.collect, routine);
     return ISTHMUS_OK;
 }
 
@@ -120,7 +122,7 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
     if (is_alone(team))
         copy_alone(dest, source, length_bytes);
     else
-        ist_run_alltoall(team, dest, source, length_bytes, routine);
+        ist_run_alltoall(team, dest, source, length_bytes, forced.alltoall, routine);
     return ISTHMUS_OK;
 }
 
@@ -134,7 +136,7 @@ isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *sour
                         1,       1,    .name = "dst", .value = dst, .next_name = "sst", .next_value = sst};
     isthmus_status status = enter(&call);
     if (status != ISTHMUS_OK) return status;
-    ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, routine);
+    ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, forced.alltoall, routine);
     return ISTHMUS_OK;
 }
 

@@ -104,12 +104,22 @@ void ist_doubling_scan(struct ist_team *team, void *before, const void *mine, co
     send(&cube, &team->area->result, total, bytes, team->my_pe + 1, routine);
 }
 
-uint64_t ist_doubling_max(struct ist_team *team, uint64_t mine, const char *routine)
+static uint64_t reduce_word(struct ist_team *team, uint64_t mine, enum ist_combine_op op, const char *routine)
 {
-    struct ist_vector vector = {ist_combine_of(IST_MAX, IST_U64), 1, sizeof mine};
+    struct ist_vector vector = {ist_combine_of(op, IST_U64), 1, sizeof mine};
     uint64_t all[IST_SLOT_BYTES / sizeof mine] = {mine};
     if (team->n_pes > 1) ist_doubling_reduce(team, all, &vector, routine);
     return all[0];
+}
+
+uint64_t ist_doubling_max(struct ist_team *team, uint64_t mine, const char *routine)
+{
+    return reduce_word(team, mine, IST_MAX, routine);
+}
+
+uint64_t ist_doubling_sum(struct ist_team *team, uint64_t mine, const char *routine)
+{
+    return reduce_word(team, mine, IST_SUM, routine);
 }
 
 uint64_t ist_doubling_sum_before(struct ist_team *team, uint64_t mine, const char *routine)

@@ -20,8 +20,9 @@ void ist_doubling_reduce(struct ist_team *team, void *inout, const struct ist_ve
 void ist_doubling_scan(struct ist_team *team, void *before, const void *mine, const struct ist_vector *vector,
                        const char *routine);
 
-/* The two that the library itself needs. */
+/* What the library itself needs. */
 uint64_t ist_doubling_max(struct ist_team *team, uint64_t mine, const char *routine);
+uint64_t ist_doubling_sum(struct ist_team *team, uint64_t mine, const char *routine);
 uint64_t ist_doubling_sum_before(struct ist_team *team, uint64_t mine, const char *routine);
 
 #endif

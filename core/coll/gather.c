@@ -1,4 +1,4 @@
-/* core/coll/gather.c: every PE's data to all: fcollect, collect, and the alltoalls.
+/* core/coll/gather.c: every PE's data to all: fcollect and collect.
  * direct: each PE writes its blocks where they belong and then all meet: no copy in between, and no entry flag, because the
  * destinations are ready by the rules. dissemination and ring spare a large team on a network the n * n messages. */
 #include "core/coll/algorithms.h"
@@ -6,7 +6,6 @@
 #include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
-#include "core/ops/strided.h"
 
 struct gather {
     struct ist_team *team;
@@ -15,13 +14,6 @@ struct gather {
     size_t length_bytes;
     const char *routine;
 };
-
-/* The PE `distance` further on: every PE starts with another target. */
-static int further(const struct ist_team *team, int distance)
-{
-    int pe = team->my_pe + distance;
-    return pe < team->n_pes ? pe : pe - team->n_pes;
-}
 
 static int before(const struct ist_team *team, int distance)
 {
@@ -38,7 +30,8 @@ static void keep_own(char *dest, const char *source, size_t length_bytes)
 static void to_all(const struct gather *g, size_t offset_bytes)
 {
     for (int i = 1; i < g->team->n_pes; i++)
-        ist_wire_put(g->team, g->dest + offset_bytes, g->source, g->length_bytes, further(g->team, i), g->routine);
+        ist_wire_put(g->team, g->dest + offset_bytes, g->source, g->length_bytes, ist_wire_further(g->team, i),
+                     g->routine);
     keep_own(g->dest + offset_bytes, g->source, g->length_bytes);
     ist_wire_drain(g->team, g->routine);
     ist_sync(g->team, g->routine);
@@ -67,7 +60,7 @@ static void dissemination(const struct gather *g)
     keep_own(g->dest + (size_t)team->my_pe * g->length_bytes, g->source, g->length_bytes);
     for (int have = 1, k = 0; have < team->n_pes; have *= 2, k++) {
         int n_blocks = have < team->n_pes - have ? have : team->n_pes - have;
-        int to = further(team, have);
+        int to = ist_wire_further(team, have);
         put_blocks(g, n_blocks, to);
         ist_wire_flag(team, &team->area->broadcast[k].value, sequence, to, g->routine);
         ist_wait_at_least(&team->area->broadcast[k].value, sequence);
@@ -85,32 +78,31 @@ static void ring(const struct gather *g)
     for (int step = 0; step < team->n_pes - 1; step++) {
         size_t at = (size_t)before(team, step) * g->length_bytes;
         if (step > 0) ist_wait_at_least(&team->area->broadcast[0].value, first + (uint64_t)step - 1);
-        ist_wire_put(team, g->dest + at, g->dest + at, g->length_bytes, further(team, 1), g->routine);
-        ist_wire_flag(team, &team->area->broadcast[0].value, first + (uint64_t)step, further(team, 1), g->routine);
+        ist_wire_put(team, g->dest + at, g->dest + at, g->length_bytes, ist_wire_further(team, 1), g->routine);
+        ist_wire_flag(team, &team->area->broadcast[0].value, first + (uint64_t)step, ist_wire_further(team, 1),
+                      g->routine);
     }
     ist_wait_at_least(&team->area->broadcast[0].value, first + (uint64_t)team->n_pes - 2);
     ist_wire_drain(team, g->routine);
 }
 
-static uint64_t n_others(const struct ist_shape *shape) { return (uint64_t)shape->team->n_pes - 1; }
-
 /* Puts to many PEs are under way together: a tenth of a message's time for each, and a meeting. */
 static uint64_t cost_direct(const struct ist_shape *shape)
 {
-    return ((uint64_t)shape->rounds + n_others(shape) / 10) * ist_cost_flag(shape) +
-           n_others(shape) * ist_cost_copy(shape, shape->length_bytes);
+    return ((uint64_t)shape->rounds + ist_cost_others(shape) / 10) * ist_cost_flag(shape) +
+           ist_cost_others(shape) * ist_cost_copy(shape, shape->length_bytes);
 }
 
 static uint64_t cost_dissemination(const struct ist_shape *shape)
 {
     return (uint64_t)shape->rounds * ist_cost_flag(shape) +
-           n_others(shape) * ist_cost_copy(shape, shape->length_bytes) * 5 / 4;
+           ist_cost_others(shape) * ist_cost_copy(shape, shape->length_bytes) * 5 / 4;
 }
 
 /* Slow to start, but every cable carries each block once. */
 static uint64_t cost_ring(const struct ist_shape *shape)
 {
-    return n_others(shape) * (ist_cost_flag(shape) + ist_cost_copy(shape, shape->length_bytes) * 9 / 10);
+    return ist_cost_others(shape) * (ist_cost_flag(shape) + ist_cost_copy(shape, shape->length_bytes) * 9 / 10);
 }
 
 static const struct ist_algorithm algorithms[] = {
@@ -128,36 +120,37 @@ void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, siz
     }
 }
 
-void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, const char *routine)
+/* ---- collect: the lengths differ, so that only the team counts in the choice ---- */
+
+/* All blocks to the first PE, and from there down the tree: where n * n puts would be too many. */
+static void through_first(const struct gather *g, size_t offset_bytes)
+{
+    struct ist_team *team = g->team;
+    size_t total_bytes = ist_doubling_sum(team, g->length_bytes, g->routine);
+    if (team->my_pe == 0)
+        keep_own(g->dest, g->source, g->length_bytes);
+    else
+        ist_wire_put(team, g->dest + offset_bytes, g->source, g->length_bytes, 0, g->routine);
+    ist_wire_drain(team, g->routine);
+    ist_sync(team, g->routine);
+    ist_run_broadcast(team, g->dest, g->dest, total_bytes, 0, IST_BROADCAST_TO_ALL, 0, g->routine);
+}
+
+static uint64_t cost_collect_tree(const struct ist_shape *shape)
+{
+    return 4 * (uint64_t)shape->rounds * ist_cost_flag(shape);
+}
+
+static const struct ist_algorithm collects[] = {{"direct", cost_direct}, {"tree", cost_collect_tree}};
+enum { COLLECT_DIRECT, COLLECT_TREE, N_COLLECTS };
+
+void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
+                     const char *routine)
 {
     struct gather g = {team, dest, source, length_bytes, routine};
-    to_all(&g, ist_doubling_sum_before(team, length_bytes, routine));
-}
-
-void ist_run_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes, const char *routine)
-{
-    char *to = (char *)dest + (size_t)team->my_pe * length_bytes;
-    const char *from = source;
-    for (int i = 1; i < team->n_pes; i++) {
-        int pe = further(team, i);
-        ist_wire_put(team, to, from + (size_t)pe * length_bytes, length_bytes, pe, routine);
-    }
-    keep_own(to, from + (size_t)team->my_pe * length_bytes, length_bytes);
-    ist_wire_drain(team, routine);
-    ist_sync(team, routine);
-}
-
-void ist_run_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t size_bytes, size_t nelems, const char *routine)
-{
-    const struct ist_stride stride = {dst, sst, 1, nelems, size_bytes};
-    char *to = (char *)dest + (size_t)team->my_pe * nelems * (size_t)dst * size_bytes;
-    size_t block_bytes = nelems * (size_t)sst * size_bytes;
-    for (int i = 0; i < team->n_pes && nelems > 0; i++) {
-        int pe = further(team, i);
-        ist_strided_put(&ist_ctx_default, to, (const char *)source + (size_t)pe * block_bytes, &stride,
-                        ist_team_to_world(team, pe), routine);
-    }
-    ist_wire_drain(team, routine);
-    ist_sync(team, routine);
+    size_t offset_bytes = ist_doubling_sum_before(team, length_bytes, routine);
+    if (ist_choose_algorithm(collects, N_COLLECTS, forced, team, 0) == COLLECT_TREE)
+        through_first(&g, offset_bytes);
+    else
+        to_all(&g, offset_bytes);
 }

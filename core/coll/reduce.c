@@ -78,7 +78,7 @@ static void reduce_for_all(struct ist_team *team, const struct ist_reduction *r,
     void *out = in_place ? (void *)&result : (char *)r->dest + offset;
     combine_all(team, r, out, offset, nelems, routine);
     for (int i = 0; i < team->n_pes; i++)
-        to_dest_of(team, (char *)r->dest + offset, out, length, (team->my_pe + i) % team->n_pes, routine);
+        to_dest_of(team, (char *)r->dest + offset, out, length, ist_wire_further(team, i), routine);
 }
 
 /* The elements that this PE computes: parts differ by one at most. */

@@ -10,6 +10,13 @@
 #include "core/sync/wait.h"
 #include "core/team/team.h"
 
+/* The member `distance` (less than n_pes) further on: every PE starts with another target. */
+IST_INLINE int ist_wire_further(const struct ist_team *team, int distance)
+{
+    int pe = team->my_pe + distance;
+    return pe < team->n_pes ? pe : pe - team->n_pes;
+}
+
 void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, const char *routine) IST_COLD;
 
 /* Where this PE loads and stores symmetric memory of another PE. For aliased teams only. */

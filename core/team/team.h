@@ -38,6 +38,7 @@ struct ist_slot {
 struct ist_team_area {
     struct ist_sync_area sync;
     struct ist_meeting_point central; /* of reductions */
+    struct ist_line pairwise[2];      /* arrivals, counted */
     struct ist_line broadcast[IST_TEAM_ROUNDS];
     struct ist_slot fold, result, doubling[2][IST_TEAM_ROUNDS];
     uint64_t check[32]; /* of ISTHMUS_CHECK: what this PE is about to do */
@@ -62,6 +63,7 @@ struct ist_team {
     uint64_t broadcast_sequence;
     uint64_t doubling_sequence;
     uint64_t central_sequence;
+    uint64_t pairwise_sequence;
     uint64_t check_sequence;
     bool is_on_one_host;
     bool is_active_set;

@@ -53,6 +53,17 @@ static void gathers(shmem_team_t team, int me, int n_pes, size_t n)
     CHECK_EQ(shmem_long_alltoall(team, dest, source, n), 0);
     for (int pe = 0; pe < n_pes; pe++) expect((size_t)pe * n, n, 10000L * pe + 100 * me, 1);
     shmem_team_sync(team);
+
+    n /= 3; /* elements two apart, and three */
+    for (size_t i = 0; i < 3 * n * (size_t)n_pes; i++) dest[i] = -1;
+    shmem_team_sync(team);
+    for (size_t i = 0; i < n * (size_t)n_pes; i++) source[2 * i] = 1000000L * me + (long)i;
+    CHECK_EQ(shmem_long_alltoalls(team, dest, source, 3, 2, n), 0);
+    for (size_t i = 0; i < 3 * n * (size_t)n_pes; i++) {
+        size_t pe = n > 0 ? i / 3 / n : 0, element = n > 0 ? i / 3 % n : 0;
+        CHECK_EQ(dest[i], i % 3 == 0 ? 1000000L * (long)pe + (long)((size_t)me * n + element) : -1);
+    }
+    shmem_team_sync(team);
 }
 
 /* The sum over PEs 0 to pe of (PE + 1) * (i + 1). */
@@ -101,6 +112,18 @@ static void storm(shmem_team_t team)
     }
 }
 
+/* The same of alltoall alone: nothing else holds back a PE that is ahead. It writes to the other half then. */
+static void storm_of_blocks(shmem_team_t team)
+{
+    int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);
+    for (long round = 0; round < pe_rounds(4000); round++) {
+        long *to = dest + round % 2 * n_pes;
+        for (int pe = 0; pe < n_pes; pe++) source[pe] = round + 100 * pe + me;
+        CHECK_EQ(shmem_long_alltoall(team, to, source, 1), 0);
+        for (int pe = 0; pe < n_pes; pe++) CHECK_EQ(to[pe], round + 100L * me + pe);
+    }
+}
+
 int main(void)
 {
     shmem_team_t team;
@@ -110,6 +133,8 @@ int main(void)
     CHECK(source != NULL && dest != NULL);
     run(SHMEM_TEAM_WORLD);
     storm(SHMEM_TEAM_WORLD);
+    shmem_sync_all();
+    storm_of_blocks(SHMEM_TEAM_WORLD);
     for (int start = 0; start < pe.n; start += pe.n / 3 + 1) {
         for (int stride = -2; stride <= 3; stride++) {
             int size = stride > 0 ? (pe.n - 1 - start) / stride + 1 : stride < 0 ? start / -stride + 1 : 1;
