@@ -41,6 +41,8 @@ WANT(print_info, yes)
 static bool log_file_is_f(void) { return strcmp(config.log_file, "f") == 0; }
 static bool broadcast_is_auto(void) { return config.broadcast == 0; }
 static bool broadcast_is_tree(void) { return config.broadcast == 1; }
+static bool collect_is_direct(void) { return config.collect == 1; }
+static bool collect_is_tree(void) { return config.collect == 2; }
 static bool fcollect_is_auto(void) { return config.fcollect == 0; }
 static bool fcollect_is_ring(void) { return config.fcollect == 3; }
 static bool reduce_is_auto(void) { return config.reduce == 0; }
@@ -116,6 +118,8 @@ static const struct alias_case {
     {"ISHMEM_RUNTIME=MPI", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"SHMEM_BCAST_ALGORITHM=tree", broadcast_is_tree},
     {"SHMEM_BCAST_ALGORITHM=ring", broadcast_is_auto},
+    {"SHMEM_COLLECT_ALGORITHM=linear", collect_is_direct},
+    {"SHMEM_COLLECT_ALGORITHM=tree", collect_is_tree},
     {"SHMEM_FCOLLECT_ALGORITHM=ring", fcollect_is_ring},
     {"SHMEM_FCOLLECT_ALGORITHM=recdbl", fcollect_is_auto},
     {"SHMEM_REDUCE_ALGORITHM=recdbl", reduce_is_doubling},
