@@ -28,6 +28,9 @@ extern struct ist_runtime ist_runtime;
  * the job, when this returns it. */
 isthmus_status ist_init(const char *routine, enum ist_face face, int thread_level);
 
+/* The same for the faces' init_thread: the nearest level that there is; *provided (may be NULL) on success only. */
+isthmus_status ist_init_thread(const char *routine, enum ist_face face, int requested, int *provided);
+
 /* The same for a program that says which job it means: kept for what has to be said about it later. When the library is
  * initialised already, the request has to fit the running job. */
 isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_level,
@@ -36,7 +39,7 @@ void ist_finalize(const char *routine);
 
 _Noreturn void ist_global_exit(int exit_code);
 
-/* For tools: bring up everything up to the exchange of cards, without heap or program. */
+/* Between the first init and the last finalize; from any thread. */
 bool ist_is_initialised(void);
 
 /* ---- parts ---- */

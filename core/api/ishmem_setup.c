@@ -34,14 +34,9 @@ void ishmem_init(void)
 
 int ishmem_init_thread(int requested, int *provided)
 {
-    int level = requested < ISHMEM_THREAD_SINGLE     ? ISHMEM_THREAD_SINGLE
-                : requested > ISHMEM_THREAD_MULTIPLE ? ISHMEM_THREAD_MULTIPLE
-                                                     : requested;
-    isthmus_status status = ist_init("ishmem_init_thread", IST_FACE_ISHMEM, level);
-    if (status != ISTHMUS_OK) return status;
-    if (provided != NULL) *provided = ist_runtime.thread_level;
-    runtime_type = default_runtime();
-    return 0;
+    isthmus_status status = ist_init_thread("ishmem_init_thread", IST_FACE_ISHMEM, requested, provided);
+    if (status == ISTHMUS_OK) runtime_type = default_runtime();
+    return status;
 }
 
 void ishmem_query_thread(int *provided)

@@ -48,12 +48,7 @@ void nvshmem_init(void)
 
 int nvshmem_init_thread(int requested, int *provided)
 {
-    int level = requested < NVSHMEM_THREAD_SINGLE     ? NVSHMEM_THREAD_SINGLE
-                : requested > NVSHMEM_THREAD_MULTIPLE ? NVSHMEM_THREAD_MULTIPLE
-                                                      : requested;
-    isthmus_status status = ist_init("nvshmem_init_thread", IST_FACE_NVSHMEM, level);
-    if (status == ISTHMUS_OK && provided != NULL) *provided = ist_runtime.thread_level;
-    return code_of(status);
+    return code_of(ist_init_thread("nvshmem_init_thread", IST_FACE_NVSHMEM, requested, provided));
 }
 
 void nvshmem_query_thread(int *provided)

@@ -18,13 +18,7 @@ IST_PROFILED(shmem_init)
 
 int shmem_init_thread(int requested, int *provided)
 {
-    int level = requested < SHMEM_THREAD_SINGLE     ? SHMEM_THREAD_SINGLE
-                : requested > SHMEM_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE
-                                                    : requested;
-    isthmus_status status = ist_init("shmem_init_thread", IST_FACE_SHMEM, level);
-    if (status != ISTHMUS_OK) return status;
-    if (provided != NULL) *provided = ist_runtime.thread_level;
-    return 0;
+    return ist_init_thread("shmem_init_thread", IST_FACE_SHMEM, requested, provided);
 }
 IST_PROFILED(shmem_init_thread)
 

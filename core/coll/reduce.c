@@ -60,13 +60,18 @@ static void combine_all(struct ist_team *team, const struct ist_reduction *r, vo
 
 /* ---- reduce ---- */
 
+/* As many elements at a time as a slot holds. */
 static void reduce_doubling(struct ist_team *team, const struct ist_reduction *r, const char *routine)
 {
-    struct ist_vector vector = {r->combine, r->nelems, r->nelems * r->size_bytes};
     unsigned char value[IST_SLOT_BYTES] __attribute__((aligned(16)));
-    memcpy(value, r->source, vector.length_bytes);
-    ist_doubling_reduce(team, value, &vector, routine);
-    memcpy(r->dest, value, vector.length_bytes);
+    size_t at_once = IST_SLOT_BYTES / r->size_bytes;
+    for (size_t first = 0; first < r->nelems; first += at_once) {
+        size_t n = r->nelems - first < at_once ? r->nelems - first : at_once, offset = first * r->size_bytes;
+        struct ist_vector vector = {r->combine, n, n * r->size_bytes};
+        memcpy(value, part(r->source, offset), vector.length_bytes);
+        ist_doubling_reduce(team, value, &vector, routine);
+        memcpy((char *)r->dest + offset, value, vector.length_bytes);
+    }
 }
 
 static void reduce_for_all(struct ist_team *team, const struct ist_reduction *r, size_t first, size_t nelems,
@@ -110,8 +115,8 @@ static void reduce_central(struct ist_team *team, const struct ist_reduction *r,
 
 static uint64_t cost_doubling(const struct ist_shape *shape)
 {
-    if (shape->length_bytes > IST_SLOT_BYTES) return IST_NEVER;
-    return (uint64_t)shape->rounds * ist_cost_flag(shape);
+    uint64_t n_slots = (shape->length_bytes + IST_SLOT_BYTES - 1) / IST_SLOT_BYTES;
+    return n_slots * (uint64_t)shape->rounds * ist_cost_flag(shape);
 }
 
 /* Everybody is scheduled in once to come and once to go. */
@@ -123,11 +128,12 @@ static uint64_t cost_central(const struct ist_shape *shape)
            2 * n * ist_cost_copy(shape, shape->length_bytes);
 }
 
+/* Reads from other hosts come one after the other; those of shared memory overlap. */
 static uint64_t cost_owner(const struct ist_shape *shape)
 {
-    uint64_t n = (uint64_t)shape->team->n_pes;
+    uint64_t reads = (uint64_t)shape->team->n_pes * ist_cost_flag(shape);
     return 2 * (uint64_t)shape->rounds * ist_cost_flag(shape) + 2 * ist_cost_copy(shape, shape->length_bytes) +
-           n * ist_cost_flag(shape) / 4;
+           (shape->team->is_aliased ? reads / 4 : reads);
 }
 
 static const struct ist_algorithm reductions[] = {
@@ -167,19 +173,28 @@ void ist_run_reducescatter(struct ist_team *team, const struct ist_reduction *r,
 
 /* ---- scan ---- */
 
-static void scan_doubling(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, const char *routine)
+static void scan_slot(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, size_t first, size_t n,
+                      const char *routine)
 {
-    struct ist_vector vector = {r->combine, r->nelems, r->nelems * r->size_bytes};
+    struct ist_vector vector = {r->combine, n, n * r->size_bytes};
     unsigned char before[IST_SLOT_BYTES] __attribute__((aligned(16))) = {0};
     unsigned char mine[IST_SLOT_BYTES] __attribute__((aligned(16)));
-    memcpy(mine, r->source, vector.length_bytes);
+    void *dest = (char *)r->dest + first * r->size_bytes;
+    memcpy(mine, part(r->source, first * r->size_bytes), vector.length_bytes);
     ist_doubling_scan(team, before, mine, &vector, routine);
     if (!is_inclusive)
-        memcpy(r->dest, before, vector.length_bytes);
+        memcpy(dest, before, vector.length_bytes);
     else if (team->my_pe == 0)
-        memcpy(r->dest, mine, vector.length_bytes);
+        memcpy(dest, mine, vector.length_bytes);
     else
-        r->combine(r->dest, before, mine, r->nelems);
+        r->combine(dest, before, mine, n);
+}
+
+static void scan_doubling(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, const char *routine)
+{
+    size_t at_once = IST_SLOT_BYTES / r->size_bytes;
+    for (size_t first = 0; first < r->nelems; first += at_once)
+        scan_slot(team, r, is_inclusive, first, r->nelems - first < at_once ? r->nelems - first : at_once, routine);
 }
 
 /* One block for all PEs: what goes to a PE is known when its source has been read. Two sums in turn: the one up to a PE,

@@ -244,15 +244,12 @@ struct ist_team *ist_team_late(long index)
     pthread_mutex_lock(&making);
     if (ist_team_table[index] == NULL) {
         struct ist_team *team;
-        int self = teams.boot->pe, n = 0;
         int *list = malloc((size_t)teams.boot->n_pes * sizeof *list);
-        if (list != NULL) n = listers[index](list);
-        if (list == NULL || ist_team_new(n, 0, 1, list, &team) != ISTHMUS_OK) {
-            ist_warn("no memory for a predefined team; it holds this PE only");
-            if (ist_team_new(1, self, 1, NULL, &team) != ISTHMUS_OK) abort();
-        }
+        if (list != NULL && ist_team_new(listers[index](list), 0, 1, list, &team) == ISTHMUS_OK)
+            ist_team_register(team, (int)index);
+        else
+            ist_warn("no memory for a predefined team; its handle is invalid for this call");
         free(list);
-        ist_team_register(team, (int)index);
     }
     pthread_mutex_unlock(&making);
     return ist_team_table[index];

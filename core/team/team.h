@@ -88,7 +88,7 @@ extern struct ist_team **ist_team_table;
 extern uint32_t ist_team_limit; /* ISTHMUS_TEAMS_MAX: how many teams can live at a time */
 
 /* Predefined teams but the world are made on first use: some need the cards of other PEs. NULL: there is none of that
- * index. */
+ * index, or no memory for it, which a warning has said. */
 struct ist_team *ist_team_late(long index) IST_COLD;
 
 static inline struct ist_team *ist_team_at(long index)
