@@ -22,35 +22,12 @@ while getopts 's:1:m:0:t:' option; do
 done
 shift $((OPTIND - 1))
 
-work=$(mktemp -d) || exit 1
-mkdir "$work/tmp"
-mark=PE_TEST=$$-$RANDOM    # in the environment of all that the job starts, to find what is left of it
-
-marked() {
-    grep -lzsxF "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
-}
-
-clean_up() {
-    local left
-    left=$(marked)
-    [ -z "$left" ] || kill -9 $left 2>/dev/null
-    rm -rf "$work"
-}
-trap clean_up EXIT
+. "$(dirname "$0")/job.sh"
 
 fail() {
     echo "expect.sh: $*"
     sed 's/^/  output: /' "$work/out" | head -40
     exit 1
-}
-
-names_in_shared_folders() {
-    ls -A /dev/shm -I 'vader_segment*' 2>/dev/null | sed 's,^,/dev/shm/,'
-    ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null
-}
-
-new_names() { # in the folders that all jobs share: what was not there before; another job may have made it
-    names_in_shared_folders | grep -vxFf "$work/before"
 }
 
 nothing_is_left() { [ -z "$(marked)" ] && [ -z "$(ls -A "$work/tmp")" ] && [ -z "$(new_names)" ]; }

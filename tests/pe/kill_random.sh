@@ -9,35 +9,20 @@ rounds=$1 program=$2
 shift 2
 seed=${ISTHMUS_TEST_SEED:-$(($$ * 7919 % 32768))}
 RANDOM=$seed
-work=$(mktemp -d) || exit 1
-mark=PE_TEST=$$-$RANDOM
+. "$(dirname "$0")/job.sh"
 
-marked() { # the processes of the job
-    grep -lzsxF "$mark" /proc/[0-9]*/environ | tr -dc '0-9\n'
-}
 pes() {
     local pid
     for pid in $(marked); do
         [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$program" ] && echo "$pid"
     done
 }
-clean_up() {
-    local left
-    left=$(marked)
-    [ -z "$left" ] || kill -9 $left 2>/dev/null
-    rm -rf "$work"
-}
-trap clean_up EXIT
-
 fail() {
     echo "round $round of $rounds, victim: $victim, after $delay_ms ms: $*; repeat with ISTHMUS_TEST_SEED=$seed"
     sed 's/^/  output: /' "$work/out" | tail -20
     exit 1
 }
 now_ms() { date +%s%3N; }
-new_names() { # what has come into the folders that all jobs share
-    { ls -A /dev/shm -I 'vader_segment*' | sed 's,^,/dev/shm/,'; ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null; } | grep -vxFf "$work/before"
-}
 files_left() {
     [ "$victim" = launcher ] && [ "$owns_files" = no ] || ls -A "$work/tmp"
     new_names
@@ -55,7 +40,7 @@ case ${1##*/} in mpirun*) owns_files=no limit_ms=15000 ;; *) owns_files=yes limi
 for ((round = 1; round <= rounds; round++)); do
     rm -rf "$work/tmp"
     mkdir "$work/tmp"
-    { ls -A /dev/shm -I 'vader_segment*' | sed 's,^,/dev/shm/,'; ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null; } >"$work/before"
+    names_in_shared_folders >"$work/before"
     env "$mark" TMPDIR="$work/tmp" "$@" "$program" >"$work/out" 2>&1 </dev/null &
     launcher=$!
     delay_ms=$((RANDOM % 400))

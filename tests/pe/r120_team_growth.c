@@ -1,8 +1,7 @@
 /* R120: a team that was destroyed leaves nothing: no descriptor, no mapping, no memory, no symmetric heap; destroying
  * SHMEM_TEAM_INVALID does nothing. */
+#include "footprint.h"
 #include "teams.h"
-
-#include <dirent.h>
 
 enum { GROWTH_MAX_KB = 512 };
 
@@ -20,28 +19,10 @@ static long count_lines(const char *path)
     return lines;
 }
 
-static long count_descriptors(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    CHECK(folder != NULL);
-    long n = 0;
-    while (readdir(folder) != NULL) n++;
-    closedir(folder);
-    return n;
-}
-
-static long resident_kb(void)
-{
-    long pages = 0;
-    FILE *file = fopen("/proc/self/statm", "r");
-    CHECK(file != NULL && fscanf(file, "%*s %ld", &pages) == 1);
-    fclose(file);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
-}
-
 static struct footprint look(void)
 {
-    return (struct footprint){count_descriptors(), count_lines("/proc/self/maps"), resident_kb()};
+    return (struct footprint){footprint_descriptors(), count_lines("/proc/self/maps"),
+                              footprint_resident_pages() * (sysconf(_SC_PAGESIZE) / 1024)};
 }
 
 static void make_and_end(int teams)

@@ -1,9 +1,9 @@
 /* R17: with NVSHMEM_BOOTSTRAP_UID_SESSION_ID every process makes the id for itself, and PE 0 serves at that place; it may come
  * last. An id is gone when its job is over. */
+#include "footprint.h"
 #include "uid_job.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -39,28 +39,18 @@ static int member(struct uid_job *job, int number)
     return 0;
 }
 
-static int count_entries(const char *folder)
-{
-    int n = 0;
-    DIR *dir = opendir(folder);
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL) n++;
-    closedir(dir);
-    return n;
-}
-
 /* One job after the other in one process, each with an id of its own; an old id leads nowhere. */
 static int again(struct uid_job *job, int number)
 {
     nvshmemx_uniqueid_t id, old;
-    int n_files = count_entries("/proc/self/fd"), n_threads = count_entries("/proc/self/task");
+    int n_files = footprint_descriptors(), n_threads = footprint_threads();
     (void)job, (void)number;
     for (int round = 0; round < 3; round++) {
         CHECK_EQ(nvshmemx_get_uniqueid(&id), 0);
         CHECK_EQ(uid_job_join(&id, 0, 1), 0);
         nvshmem_finalize();
-        CHECK_EQ(count_entries("/proc/self/fd"), n_files); /* R9 */
-        CHECK_EQ(count_entries("/proc/self/task"), n_threads);
+        CHECK_EQ(footprint_descriptors(), n_files); /* R9 */
+        CHECK_EQ(footprint_threads(), n_threads);
         if (round > 0) CHECK(memcmp(&id, &old, sizeof id) != 0);
         old = id;
     }

@@ -1,7 +1,5 @@
 /* R4: initialisers nest, only the last finalize releases, and a new init gives a fresh library; nothing accumulates. */
-#include "check.h"
-
-#include <dirent.h>
+#include "footprint.h"
 
 /* OpenPMIX 4.2 loses about 40 pages in each init and finalize of its own; a heap block that stays would be 256. */
 enum { ROUNDS = 20, FIRST_STEADY = 3, BLOCK_BYTES = 1 << 20 };
@@ -10,16 +8,6 @@ enum { PMIX_LOSES_PAGES = 160 }; /* and what is freed stays in quarantine for a 
 #else
 enum { PMIX_LOSES_PAGES = 80 };
 #endif
-
-static int n_entries(const char *folder)
-{
-    int n = 0;
-    DIR *dir = opendir(folder);
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL) n++;
-    closedir(dir);
-    return n;
-}
 
 static int n_mappings_of_ours(void)
 {
@@ -30,15 +18,6 @@ static int n_mappings_of_ours(void)
     while (fgets(line, sizeof line, maps) != NULL) n += strstr(line, "isthmus-heap") != NULL;
     fclose(maps);
     return n;
-}
-
-static long resident_pages(void)
-{
-    long size, resident = 0;
-    FILE *statm = fopen("/proc/self/statm", "r");
-    CHECK(statm != NULL && fscanf(statm, "%ld %ld", &size, &resident) == 2);
-    fclose(statm);
-    return resident;
 }
 
 static int is_initialized(void)
@@ -74,11 +53,11 @@ int main(void)
         CHECK(!is_initialized());
         CHECK_EQ(n_mappings_of_ours(), 0);
         if (round == FIRST_STEADY) {
-            descriptors = n_entries("/proc/self/fd");
-            pages = resident_pages();
+            descriptors = footprint_descriptors();
+            pages = footprint_resident_pages();
         }
     }
-    CHECK_EQ(n_entries("/proc/self/fd"), descriptors);
-    CHECK(resident_pages() - pages < (ROUNDS - FIRST_STEADY) * PMIX_LOSES_PAGES);
+    CHECK_EQ(footprint_descriptors(), descriptors);
+    CHECK(footprint_resident_pages() - pages < (ROUNDS - FIRST_STEADY) * PMIX_LOSES_PAGES);
     return 0;
 }

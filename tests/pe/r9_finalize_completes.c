@@ -1,21 +1,9 @@
 /* R9: finalize completes what is pending on every context, waits for all PEs and releases everything. */
-#include "check.h"
-
-#include <dirent.h>
+#include "footprint.h"
 
 enum { WORDS = 20000 };
 
 static uint64_t by_default[WORDS], by_private[WORDS], by_open[WORDS];
-
-static int n_entries(const char *folder)
-{
-    int n = 0;
-    DIR *dir = opendir(folder);
-    CHECK(dir != NULL);
-    while (readdir(dir) != NULL) n++;
-    closedir(dir);
-    return n;
-}
 
 /* Mappings whose name says that we made them; moved static data among them only as private memory. */
 static int n_mappings_of_ours(void)
@@ -37,7 +25,7 @@ int main(void)
     shmem_ctx_t private_ctx, open_ctx;
     pe_begin(); /* what other libraries keep from their first use is not ours */
     shmem_finalize();
-    int descriptors = n_entries("/proc/self/fd"), threads = n_entries("/proc/self/task");
+    int descriptors = footprint_descriptors(), threads = footprint_threads();
 
     pe_begin();
     for (int i = 0; i < WORDS; i++)
@@ -56,8 +44,8 @@ int main(void)
         CHECK_EQ(by_default[i], pe.left * 1000000 + 100000 + i);
         CHECK_EQ(by_open[i], pe.left * 1000000 + 200000 + i);
     }
-    CHECK_EQ(n_entries("/proc/self/fd"), descriptors);
-    CHECK_EQ(n_entries("/proc/self/task"), threads);
+    CHECK_EQ(footprint_descriptors(), descriptors);
+    CHECK_EQ(footprint_threads(), threads);
     CHECK_EQ(n_mappings_of_ours(), 0);
     return 0;
 }

@@ -1,0 +1,31 @@
+/* tests/pe/footprint.h: what this process holds: for programs that look whether something stays behind. */
+#ifndef TESTS_PE_FOOTPRINT_H
+#define TESTS_PE_FOOTPRINT_H
+
+#include "check.h"
+
+#include <dirent.h>
+
+static inline int footprint_entries(const char *folder) /* with . and .. */
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    CHECK(dir != NULL);
+    while (readdir(dir) != NULL) n++;
+    closedir(dir);
+    return n;
+}
+
+static inline int footprint_descriptors(void) { return footprint_entries("/proc/self/fd"); }
+static inline int footprint_threads(void) { return footprint_entries("/proc/self/task"); }
+
+static inline long footprint_resident_pages(void)
+{
+    long resident = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    CHECK(statm != NULL && fscanf(statm, "%*s %ld", &resident) == 1);
+    fclose(statm);
+    return resident;
+}
+
+#endif
