@@ -108,25 +108,15 @@ void ist_entry_to_all(enum ist_combine_op op, void *dest, const void *source, in
 
 /* ---- meetings ---- */
 
-static inline void ist_entry_sync_all(const char *routine) { ist_meet(ist_team_of_all(routine), routine); }
+static inline void ist_entry_sync_all(const char *routine) { (void)ist_meet(ist_team_of_all(routine), routine); }
 
-static inline int ist_entry_team_sync(struct ist_team *team, const char *routine)
-{
-    if (team == NULL) return ISTHMUS_ERR_INVALID;
-    ist_meet(team, routine);
-    return ISTHMUS_OK;
-}
+static inline int ist_entry_team_sync(struct ist_team *team, const char *routine) { return ist_meet(team, routine); }
 
-static inline int ist_entry_barrier(struct ist_team *team, const char *routine)
-{
-    if (team == NULL) return ISTHMUS_ERR_INVALID;
-    ist_barrier(team, routine);
-    return ISTHMUS_OK;
-}
+static inline int ist_entry_barrier(struct ist_team *team, const char *routine) { return ist_barrier(team, routine); }
 
 static inline void ist_entry_sync_set(int start, int log2_stride, int n, long *pSync, const char *routine)
 {
-    ist_meet(ist_team_of_active_set(start, log2_stride, n, pSync, routine), routine);
+    (void)ist_meet(ist_team_of_active_set(start, log2_stride, n, pSync, routine), routine);
 }
 
 static inline void ist_entry_barrier_set(int start, int log2_stride, int n, long *pSync, const char *routine)

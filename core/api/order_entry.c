@@ -20,5 +20,5 @@ void ist_entry_team_remote_commit(struct ist_team *team, const char *routine)
 {
     if (team == NULL) ist_misuse(routine, "team is SHMEM_TEAM_INVALID; valid: a team that this PE is a member of");
     ist_ctx_each(commit_one);
-    ist_meet(team, routine);
+    (void)ist_meet(team, routine);
 }

@@ -42,9 +42,7 @@ struct call {
 static inline isthmus_status enter(const struct call *c)
 {
     ist_require_ctx(&ist_ctx_default, c->routine);
-    if (c->team == NULL && ist_check_on)
-        ist_misuse(c->routine, "the team is invalid, or one that was destroyed; valid: a live team that this PE is in");
-    if (c->team == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the team is invalid", c->routine);
+    if (c->team == NULL) return ist_refuse_team(c->routine);
     if (c->length_bytes > 0) {
         size_t dest_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->dest_parts);
         size_t source_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->source_parts);

@@ -1,4 +1,5 @@
 /* core/coll/select.c: which algorithm a meeting uses; ISTHMUS_COLL_BARRIER overrides. */
+#include "core/base/fatal.h"
 #include "core/coll/check.h"
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
@@ -35,17 +36,26 @@ void ist_sync(struct ist_team *team, const char *routine)
     ist_sync_on(team, &team->area->sync, ++team->sync_sequence, routine);
 }
 
-void ist_meet(struct ist_team *team, const char *routine)
+isthmus_status ist_refuse_team(const char *routine)
 {
-    if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
-    ist_sync(team, routine);
+    static const char text[] = "the team is invalid, or one that was destroyed; valid: a live team that this PE is in";
+    if (ist_check_on) ist_misuse(routine, "%s", text);
+    return ist_fail(ISTHMUS_ERR_INVALID, "%s: %s", routine, text);
 }
 
-void ist_barrier(struct ist_team *team, const char *routine)
+isthmus_status ist_meet(struct ist_team *team, const char *routine)
+{
+    if (IST_UNLIKELY(team == NULL)) return ist_refuse_team(routine);
+    if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
+    ist_sync(team, routine);
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_barrier(struct ist_team *team, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     ist_quiet(&ist_ctx_default, routine);
-    ist_meet(team, routine);
+    return ist_meet(team, routine);
 }
 
-void ist_barrier_all(const char *routine) { ist_barrier(&ist_team_world, routine); }
+void ist_barrier_all(const char *routine) { (void)ist_barrier(&ist_team_world, routine); }

@@ -11,12 +11,16 @@ void ist_sync_init(const struct ist_config *config);
 /* Returns when all members have called it; the caller's earlier stores are visible to them then. */
 void ist_sync(struct ist_team *team, const char *routine);
 
-/* The same as a call of the program: with ISTHMUS_CHECK all members must be in the same routine. */
-void ist_meet(struct ist_team *team, const char *routine);
+/* The same as a call of the program: with ISTHMUS_CHECK all members must be in the same routine. INVALID, and with
+ * ISTHMUS_CHECK the end of the job: the team is NULL. */
+isthmus_status ist_meet(struct ist_team *team, const char *routine);
 
 /* Quiet on the default context, then a meeting of the team; of the world. */
-void ist_barrier(struct ist_team *team, const char *routine);
+isthmus_status ist_barrier(struct ist_team *team, const char *routine);
 void ist_barrier_all(const char *routine);
+
+/* What every collective does with a handle that is no live team's. */
+isthmus_status ist_refuse_team(const char *routine) IST_COLD;
 
 /* All members meet on `area`, apart from the team's own meetings: `sequence` counts those on that area. */
 void ist_sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);

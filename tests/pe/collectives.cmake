@@ -24,6 +24,7 @@ set(MISTAKES
   sync      "PE 1 is in shmem_sync_all, the others in shmem_team_sync"
   split     "PE 1 passes other arguments than the others: start is 1 there and 0 on the others"
   team      "shmem_long_fcollect: the team is invalid, or one that was destroyed"
+  no_team   "shmem_team_sync: the team is invalid"
   reduce    "dest 0x[0-9a-f]+ .32 bytes. overlaps source 0x[0-9a-f]+ .32 bytes.. valid: buffers apart, or the same"
   put       "shmem_long_put: dest 0x[0-9a-f]+ .800 bytes. overlaps source .*called from r52_checks"
   get       "shmem_long_get: dest 0x[0-9a-f]+ .800 bytes. overlaps source .*called from r52_checks")

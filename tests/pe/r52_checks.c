@@ -28,6 +28,11 @@ static void dead_team(int odd)
     shmem_team_destroy(team);
     shmem_long_fcollect(team, a, b, 1);
 }
+static void no_team(int odd)
+{
+    (void)odd;
+    shmem_team_sync(SHMEM_TEAM_INVALID);
+}
 static void overlap_reduce(int odd) { (void)odd, shmem_long_sum_reduce(SHMEM_TEAM_WORLD, a, a + 1, 4); }
 static void overlap_put(int odd)
 {
@@ -56,10 +61,11 @@ static void nothing(int odd)
 static const struct {
     const char *name;
     void (*run)(int odd);
-} mistakes[] = {{"routine", wrong_routine}, {"size", wrong_size}, {"block", wrong_block},       {"root", wrong_root},
-                {"count", wrong_count},     {"dest", wrong_dest}, {"operator", wrong_operator}, {"sync", wrong_sync},
-                {"split", wrong_split},     {"team", dead_team},  {"reduce", overlap_reduce},   {"put", overlap_put},
-                {"get", overlap_get},       {"none", nothing}};
+} mistakes[] = {{"routine", wrong_routine},   {"size", wrong_size},   {"block", wrong_block},
+                {"root", wrong_root},         {"count", wrong_count}, {"dest", wrong_dest},
+                {"operator", wrong_operator}, {"sync", wrong_sync},   {"split", wrong_split},
+                {"team", dead_team},          {"no_team", no_team},   {"reduce", overlap_reduce},
+                {"put", overlap_put},         {"get", overlap_get},   {"none", nothing}};
 
 int main(int argc, char **argv)
 {
