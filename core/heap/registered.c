@@ -1,6 +1,10 @@
-/* core/heap/registered.c: see registered.h. */
+/* core/heap/registered.c: see registered.h.
+ * Changes are under a lock. Look-ups are not: they read beside a change, and once more when there was one (the version). What
+ * they may be reading then, removed buffers and outgrown lists, is kept until the end. Every store of a change is a release and
+ * every load of a look-up an acquire, so that none of them passes the version. */
 #include "core/heap/registered.h"
 
+#include "core/base/atomic.h"
 #include "core/transport/segment.h"
 
 #include <pthread.h>
@@ -10,28 +14,64 @@
 struct buffer {
     uintptr_t start, end; /* end: one past the last byte */
     isthmus_lmem *lmem[IST_MAX_TRANSPORTS];
+    struct buffer *next; /* of those that are not used */
 };
 
-/* Sorted by address, without overlap. */
+struct list {
+    struct list *outgrown; /* the one before */
+    size_t room;
+    struct buffer *at[]; /* sorted by address, without overlap */
+};
+
 static struct {
     pthread_mutex_t lock;
-    struct buffer *list;
-    size_t n, room;
+    uint32_t version; /* odd: a change is under way */
+    struct list *list;
+    size_t n;
+    struct buffer *unused;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The first buffer that ends behind `start`: where a new one goes, or what it overlaps. */
-static size_t find(uintptr_t start)
+/* The first of n buffers that ends behind `start`: where a new one goes, or what it overlaps. */
+static size_t find(const struct list *list, size_t n, uintptr_t start)
 {
-    size_t low = 0, high = table.n;
+    size_t low = 0, high = n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (table.list[middle].end <= start)
+        const struct buffer *buffer = ist_load_acquire(&list->at[middle]);
+        if (ist_load_acquire(&buffer->end) <= start)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
 }
+
+/* ---- look-up ---- */
+
+/* Beside a change the answer may be wrong, and is not used. */
+static const isthmus_lmem *look_up(uint32_t transport, uintptr_t start, size_t length_bytes)
+{
+    size_t n = ist_load_acquire(&table.n); /* first: the list that is loaded next has at least as much room */
+    const struct list *list = ist_load_acquire(&table.list);
+    size_t at = n > 0 ? find(list, n, start) : n;
+    if (at == n) return NULL;
+    const struct buffer *buffer = ist_load_acquire(&list->at[at]);
+    uintptr_t end = ist_load_acquire(&buffer->end);
+    if (start < ist_load_acquire(&buffer->start) || start > end || length_bytes > end - start) return NULL;
+    return ist_load_acquire(&buffer->lmem[transport]);
+}
+
+const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, size_t length_bytes)
+{
+    for (;;) {
+        uint32_t version = ist_load_acquire(&table.version);
+        const isthmus_lmem *found = look_up(transport, (uintptr_t)addr, length_bytes);
+        if ((version & 1) == 0 && ist_load_acquire(&table.version) == version) return found;
+        ist_pause(); /* a change moves some pointers, no more */
+    }
+}
+
+/* ---- transports ---- */
 
 /* The program's own globals are as good as any memory; what the library hands out is registered already. */
 static bool touches_symmetric(uintptr_t start, uintptr_t end)
@@ -47,9 +87,21 @@ static bool touches_symmetric(uintptr_t start, uintptr_t end)
 
 static void unregister(struct buffer *buffer)
 {
-    for (uint32_t i = 0; i < ist_registry.n; i++)
-        if (buffer->lmem[i] != NULL) ist_registry.list[i].ops.unregister_local(buffer->lmem[i]);
-    memset(buffer->lmem, 0, sizeof buffer->lmem);
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        isthmus_lmem *lmem = buffer->lmem[i];
+        ist_store_release(&buffer->lmem[i], NULL);
+        if (lmem != NULL) ist_registry.list[i].ops.unregister_local(lmem);
+    }
+}
+
+static isthmus_status register_with(uint32_t transport, const struct isthmus_mem *mem, struct buffer *buffer)
+{
+    struct ist_transport *t = &ist_registry.list[transport];
+    isthmus_lmem *lmem = NULL;
+    if (t->state != IST_TRANSPORT_OPEN || (t->traits.kinds_local >> mem->kind & 1) == 0) return ISTHMUS_OK;
+    isthmus_status status = t->ops.register_local(t->handle, mem, &lmem);
+    if (status == ISTHMUS_OK) ist_store_release(&buffer->lmem[transport], lmem);
+    return status;
 }
 
 static isthmus_status register_everywhere(struct buffer *buffer)
@@ -63,44 +115,85 @@ static isthmus_status register_everywhere(struct buffer *buffer)
         .length_bytes = buffer->end - buffer->start,
     };
     for (uint32_t i = 0; i < ist_registry.n; i++) {
-        struct ist_transport *t = &ist_registry.list[i];
-        if (t->state != IST_TRANSPORT_OPEN || (t->traits.kinds_local >> mem.kind & 1) == 0) continue;
-        isthmus_status status = t->ops.register_local(t->handle, &mem, &buffer->lmem[i]);
-        if (status != ISTHMUS_OK) {
-            buffer->lmem[i] = NULL;
-            unregister(buffer);
-            return ISTHMUS_ERR_IO;
-        }
+        if (register_with(i, &mem, buffer) == ISTHMUS_OK) continue;
+        unregister(buffer);
+        return ISTHMUS_ERR_IO;
     }
     return ISTHMUS_OK;
 }
 
-static isthmus_status make_room(void)
+/* ---- changes: under the lock ---- */
+
+static void begin_change(void) { ist_store_release(&table.version, table.version + 1); }
+static void end_change(void) { ist_store_release(&table.version, table.version + 1); }
+
+static void insert(size_t at, struct buffer *buffer)
 {
-    if (table.n < table.room) return ISTHMUS_OK;
-    size_t room = table.room > 0 ? 2 * table.room : 16;
-    struct buffer *list = realloc(table.list, room * sizeof *list);
-    if (list == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a table of %zu registered buffers", room);
-    table.list = list;
-    table.room = room;
-    return ISTHMUS_OK;
+    begin_change();
+    for (size_t i = table.n; i > at; i--) ist_store_release(&table.list->at[i], table.list->at[i - 1]);
+    ist_store_release(&table.list->at[at], buffer);
+    ist_store_release(&table.n, table.n + 1);
+    end_change();
+}
+
+static struct buffer *take_out(size_t at)
+{
+    struct buffer *buffer = table.list->at[at];
+    begin_change();
+    for (size_t i = at; i + 1 < table.n; i++) ist_store_release(&table.list->at[i], table.list->at[i + 1]);
+    ist_store_release(&table.n, table.n - 1);
+    end_change();
+    return buffer;
+}
+
+/* The old list stays: look-ups may be in it. All of them together are as long as the last. */
+static bool make_room(void)
+{
+    size_t before = table.list != NULL ? table.list->room : 0, room = before > 0 ? 2 * before : 16;
+    if (table.n < before) return true;
+    struct list *list = malloc(sizeof *list + room * sizeof *list->at);
+    if (list == NULL) return false;
+    list->outgrown = table.list;
+    list->room = room;
+    if (table.n > 0) memcpy(list->at, table.list->at, table.n * sizeof *list->at);
+    ist_store_release(&table.list, list);
+    return true;
+}
+
+static struct buffer *buffer_create(uintptr_t start, uintptr_t end)
+{
+    struct buffer *buffer = table.unused;
+    if (buffer != NULL)
+        table.unused = buffer->next;
+    else
+        buffer = calloc(1, sizeof *buffer);
+    if (buffer == NULL) return NULL;
+    ist_store_release(&buffer->start, start);
+    ist_store_release(&buffer->end, end);
+    return buffer;
+}
+
+static void buffer_put_back(struct buffer *buffer)
+{
+    buffer->next = table.unused;
+    table.unused = buffer;
 }
 
 static isthmus_status add_locked(uintptr_t start, uintptr_t end)
 {
-    size_t at = find(start);
-    if (at < table.n && table.list[at].start < end)
+    size_t at = table.n > 0 ? find(table.list, table.n, start) : 0;
+    if (at < table.n && table.list->at[at]->start < end)
         return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p is in use by the registered buffer %p to %p", (void *)start,
-                        (void *)end, (void *)table.list[at].start, (void *)table.list[at].end);
-    isthmus_status status = make_room();
-    if (status != ISTHMUS_OK) return status;
-    struct buffer buffer = {.start = start, .end = end};
-    status = register_everywhere(&buffer);
-    if (status != ISTHMUS_OK) return status;
-    memmove(&table.list[at + 1], &table.list[at], (table.n - at) * sizeof buffer);
-    table.list[at] = buffer;
-    table.n++;
-    return ISTHMUS_OK;
+                        (void *)end, (void *)table.list->at[at]->start, (void *)table.list->at[at]->end);
+    struct buffer *buffer = make_room() ? buffer_create(start, end) : NULL;
+    if (buffer == NULL)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a table of %zu registered buffers", table.n + 1);
+    isthmus_status status = register_everywhere(buffer);
+    if (status != ISTHMUS_OK)
+        buffer_put_back(buffer);
+    else
+        insert(at, buffer);
+    return status;
 }
 
 isthmus_status ist_registered_add(void *addr, size_t length_bytes)
@@ -120,11 +213,11 @@ isthmus_status ist_registered_remove(void *addr)
 {
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&table.lock);
-    size_t at = find((uintptr_t)addr);
-    if (at < table.n && table.list[at].start == (uintptr_t)addr) {
-        unregister(&table.list[at]);
-        table.n--;
-        memmove(&table.list[at], &table.list[at + 1], (table.n - at) * sizeof table.list[at]);
+    size_t at = table.n > 0 ? find(table.list, table.n, (uintptr_t)addr) : 0;
+    if (at < table.n && table.list->at[at]->start == (uintptr_t)addr) {
+        struct buffer *buffer = take_out(at);
+        unregister(buffer);
+        buffer_put_back(buffer);
     } else {
         status = ist_fail(ISTHMUS_ERR_INVALID, "no registered buffer starts at %p", addr);
     }
@@ -132,12 +225,23 @@ isthmus_status ist_registered_remove(void *addr)
     return status;
 }
 
+static void free_all(void)
+{
+    while (table.n > 0) buffer_put_back(table.list->at[--table.n]);
+    for (struct buffer *next; table.unused != NULL; table.unused = next) {
+        next = table.unused->next;
+        free(table.unused);
+    }
+    for (struct list *older; table.list != NULL; table.list = older) {
+        older = table.list->outgrown;
+        free(table.list);
+    }
+}
+
 void ist_registered_remove_all(void)
 {
     pthread_mutex_lock(&table.lock);
-    for (size_t i = 0; i < table.n; i++) unregister(&table.list[i]);
-    free(table.list);
-    table.list = NULL;
-    table.n = table.room = 0;
+    for (size_t i = 0; i < table.n; i++) unregister(table.list->at[i]);
+    free_all();
     pthread_mutex_unlock(&table.lock);
 }

@@ -6,6 +6,7 @@
 #include "core/base/status.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* INVALID: NULL, no bytes, bytes of a symmetric segment other than static data, or bytes that are registered already. NO_MEMORY:
  * for the table. IO: a transport could not register the memory, and said why. Nothing has changed then. */
@@ -14,6 +15,10 @@ isthmus_status ist_registered_add(void *addr, size_t length_bytes);
 /* By the exact start address; INVALID: none starts there. */
 isthmus_status ist_registered_remove(void *addr);
 
-void ist_registered_remove_all(void); /* takes any state */
+/* What the transport of that number gave for the buffer that holds all of [addr, addr + length_bytes); NULL: there is no such
+ * buffer, or it needed no registration. Beside changes, without a lock; valid until that buffer is removed. */
+const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, size_t length_bytes);
+
+void ist_registered_remove_all(void); /* takes any state; nobody looks anything up meanwhile */
 
 #endif

@@ -3,10 +3,12 @@
 #include "core/ops/rma.h"
 
 #include "core/base/fatal.h"
+#include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/progress.h"
+#include "core/transport/segment.h"
 
 #include <isthmus/copy_cpu.h>
 
@@ -14,20 +16,28 @@
 
 typedef enum { BLOCKING, NBI } completion;
 
+/* The registration that holds a local operand, for the transport that is to move it; NULL: nobody has registered all of it. */
+static const isthmus_lmem *registration_of(uint32_t carrier, const void *addr, size_t length_bytes)
+{
+    const isthmus_lmem *symmetric = ist_segment_lmem(carrier, addr, length_bytes);
+    return symmetric != NULL ? symmetric : ist_registered_find(carrier, addr, length_bytes);
+}
+
 static void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source, size_t length_bytes,
                         completion mode, const char *routine)
 {
     uint32_t carrier = to->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = to->peer->paths[carrier];
+    const isthmus_lmem *source_mem = registration_of(carrier, source, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
     for (;;) {
         ist_ctx_enter(ctx, carrier);
         status = mode == NBI ? channel->ops.put_nbi(channel->chan, path, to->extent->rmem, to->offset_bytes, source,
-                                                    NULL, length_bytes)
-                             : channel->ops.put(channel->chan, path, to->extent->rmem, to->offset_bytes, source, NULL,
-                                                length_bytes);
+                                                    source_mem, length_bytes)
+                             : channel->ops.put(channel->chan, path, to->extent->rmem, to->offset_bytes, source,
+                                                source_mem, length_bytes);
         ist_ctx_leave(ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
         ist_progress_poll();
@@ -41,14 +51,15 @@ static void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest,
     uint32_t carrier = from->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = from->peer->paths[carrier];
+    const isthmus_lmem *dest_mem = registration_of(carrier, dest, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
     for (;;) {
         ist_ctx_enter(ctx, carrier);
         status = mode == NBI ? channel->ops.get_nbi(channel->chan, path, from->extent->rmem, from->offset_bytes, dest,
-                                                    NULL, length_bytes)
-                             : channel->ops.get(channel->chan, path, from->extent->rmem, from->offset_bytes, dest, NULL,
-                                                length_bytes);
+                                                    dest_mem, length_bytes)
+                             : channel->ops.get(channel->chan, path, from->extent->rmem, from->offset_bytes, dest,
+                                                dest_mem, length_bytes);
         ist_ctx_leave(ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
         ist_progress_poll();

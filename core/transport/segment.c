@@ -1,6 +1,7 @@
 /* core/transport/segment.c: see segment.h. */
 #include "core/transport/segment.h"
 
+#include "core/base/atomic.h"
 #include "core/base/log.h"
 
 #include <inttypes.h>
@@ -65,7 +66,8 @@ static isthmus_status add_extent(struct ist_segment *segment, uint64_t offset_by
         withdraw_extent(extent);
         return status;
     }
-    segment->extents[segment->n_extents++] = extent;
+    segment->extents[segment->n_extents] = extent;
+    ist_store_release(&segment->n_extents, segment->n_extents + 1); /* pairs with ist_segment_lmem() */
     return ISTHMUS_OK;
 }
 
@@ -253,4 +255,22 @@ int ist_segment_of(const void *addr, size_t length_bytes)
         if (offset < mem->length_bytes && length_bytes <= mem->length_bytes - offset) return (int)s;
     }
     return -1;
+}
+
+/* Other threads may make the segment grow meanwhile, never the part of it that they have handed out. */
+const isthmus_lmem *ist_segment_lmem(uint32_t transport, const void *addr, size_t length_bytes)
+{
+    int s = ist_segment_of(addr, length_bytes);
+    if (s < 0) return NULL;
+    const struct ist_segment *segment = &ist_segments.list[s];
+    uint64_t offset_bytes = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
+    uint32_t n = ist_load_acquire(&segment->n_extents); /* pairs with add_extent() */
+    if (n > 0 && is_sparse(&ist_registry.list[transport])) return segment->extents[0]->exposed[transport].lmem;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ist_extent *extent = segment->extents[i];
+        uint64_t in_extent = offset_bytes - extent->offset_bytes;
+        if (in_extent < extent->length_bytes)
+            return length_bytes <= extent->length_bytes - in_extent ? extent->exposed[transport].lmem : NULL;
+    }
+    return NULL;
 }

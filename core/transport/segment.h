@@ -83,4 +83,8 @@ size_t ist_card_room(void);
 /* The segment that holds all of [addr, addr + length_bytes); -1: none does. */
 int ist_segment_of(const void *addr, size_t length_bytes);
 
+/* The registration with the transport of that number that holds all of [addr, addr + length_bytes): a local operand in symmetric
+ * memory. NULL: none does. Any thread. */
+const isthmus_lmem *ist_segment_lmem(uint32_t transport, const void *addr, size_t length_bytes);
+
 #endif

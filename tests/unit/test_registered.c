@@ -1,10 +1,12 @@
 /* Unit tests of core/heap/registered.c with a transport of our own: what reaches it, and what happens when it, or the memory
- * for the table, fails (R55). Ranges and return values of the API: tests/pe/r54_buffer_register.c. */
+ * for the table, fails (R55); what look-ups find, beside changes too. Ranges and return values of the API: tests/pe/r54_buffer_register.c. */
 #include "core/heap/registered.h"
 #include "core/transport/segment.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,11 +15,12 @@
 static int n_registered;
 static bool refuses, is_memory_short;
 static struct isthmus_mem last;
+static isthmus_lmem *next_lmem; /* what the transport hands out; NULL: its handle */
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 enum { CAN_BE_SHORT = 1 };
-void *__libc_realloc(void *block, size_t bytes);
-void *realloc(void *block, size_t bytes) { return is_memory_short ? NULL : __libc_realloc(block, bytes); }
+void *__libc_malloc(size_t bytes);
+void *malloc(size_t bytes) { return is_memory_short ? NULL : __libc_malloc(bytes); }
 #else
 enum { CAN_BE_SHORT = 0 };
 #endif
@@ -27,7 +30,7 @@ static isthmus_status fake_register(isthmus_tr *tr, const struct isthmus_mem *me
     if (refuses) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no keys left");
     last = *mem;
     n_registered++;
-    *out = (isthmus_lmem *)(void *)tr;
+    *out = next_lmem != NULL ? next_lmem : (isthmus_lmem *)(void *)tr;
     return ISTHMUS_OK;
 }
 
@@ -50,6 +53,7 @@ static int set_up(void **state)
     ist_registry.list[1].handle = (isthmus_tr *)(void *)&handle;
     n_registered = 0;
     refuses = is_memory_short = false;
+    next_lmem = NULL;
     return 0;
 }
 
@@ -120,6 +124,78 @@ static void ranges_do_not_overlap(void **state)
     assert_int_equal(n_registered, 63);
 }
 
+/* ---- look-ups: the second transport, which is the one that is open ---- */
+
+static void *found(const void *addr, size_t length_bytes)
+{
+    return (void *)(uintptr_t)ist_registered_find(1, addr, length_bytes);
+}
+
+static void what_lies_inside_is_found(void **state)
+{
+    static char first, second;
+    (void)state;
+    assert_null(found(room, 1));
+    next_lmem = (isthmus_lmem *)(void *)&first;
+    assert_int_equal(ist_registered_add(room + 100, 50), ISTHMUS_OK);
+    next_lmem = (isthmus_lmem *)(void *)&second;
+    assert_int_equal(ist_registered_add(room + 150, 50), ISTHMUS_OK);
+    assert_ptr_equal(found(room + 100, 50), &first);
+    assert_ptr_equal(found(room + 149, 1), &first);
+    assert_ptr_equal(found(room + 150, 50), &second);
+    assert_null(found(room + 99, 2));   /* begins before */
+    assert_null(found(room + 149, 2));  /* in two */
+    assert_null(found(room + 150, 51)); /* ends behind */
+    assert_null(found(room + 150, SIZE_MAX));
+    assert_null(found(room + 200, 1));
+    assert_null(ist_registered_find(0, room + 100, 1)); /* the transport that is not open */
+    assert_int_equal(ist_registered_remove(room + 100), ISTHMUS_OK);
+    assert_null(found(room + 100, 1));
+    assert_ptr_equal(found(room + 150, 1), &second);
+}
+
+enum { N_LASTING = 300, N_CHANGES = 20000, N_READERS = 2 };
+static char lasting[N_LASTING * 16];
+static bool changes_end;
+
+/* Each lasting buffer has its own address as registration: nothing else may ever be found for it. */
+static void *look_up_lasting(void *arg)
+{
+    size_t n_wrong = 0;
+    for (size_t i = 0; !__atomic_load_n(&changes_end, __ATOMIC_RELAXED); i++) {
+        char *addr = lasting + i * 7 % N_LASTING * 16;
+        n_wrong += found(addr + 2, 4) != addr;
+    }
+    *(size_t *)arg = n_wrong;
+    return NULL;
+}
+
+/* Others come and go between them: lists move, and grow. */
+static void look_ups_beside_changes(void **state)
+{
+    (void)state;
+    pthread_t readers[N_READERS];
+    size_t n_wrong[N_READERS];
+    for (size_t i = 0; i < N_LASTING; i++) {
+        next_lmem = (isthmus_lmem *)(void *)(lasting + i * 16);
+        assert_int_equal(ist_registered_add(lasting + i * 16, 8), ISTHMUS_OK);
+    }
+    changes_end = false;
+    for (size_t i = 0; i < N_READERS; i++)
+        assert_int_equal(pthread_create(&readers[i], NULL, look_up_lasting, &n_wrong[i]), 0);
+    next_lmem = (isthmus_lmem *)(void *)room;
+    for (size_t i = 0; i < N_CHANGES; i++) {
+        char *addr = lasting + i * 11 % N_LASTING * 16 + 8;
+        isthmus_status status = i / N_LASTING % 2 == 0 ? ist_registered_add(addr, 8) : ist_registered_remove(addr);
+        assert_int_equal(status, ISTHMUS_OK);
+    }
+    __atomic_store_n(&changes_end, true, __ATOMIC_RELAXED);
+    for (size_t i = 0; i < N_READERS; i++) {
+        assert_int_equal(pthread_join(readers[i], NULL), 0);
+        assert_int_equal(n_wrong[i], 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +204,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_transport_that_fails_is_an_internal_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory_for_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranges_do_not_overlap, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_lies_inside_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(look_ups_beside_changes, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
