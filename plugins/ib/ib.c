@@ -67,7 +67,8 @@ static isthmus_status open_ucx(isthmus_tr *tr)
         return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
                        "UCX finds nothing to work with: %s (see UCX_TLS, UCX_NET_DEVICES)",
                        ib_ucp.ucs_status_string(ready));
-    isthmus_status status = ib_worker_create(tr);
+    isthmus_status status = ib_kinds_query(tr);
+    if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status != ISTHMUS_OK) return status;
     ready = ib_ucp.ucp_worker_get_address(tr->workers[0].ucp, &tr->address, &tr->address_bytes);
     if (ready == UCS_OK) return ISTHMUS_OK;
@@ -123,9 +124,9 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
     const struct isthmus_traits traits = {
         .struct_size = out->struct_size,
-        .kinds_expose = 1u << ISTHMUS_MEM_HOST,
-        .kinds_attach = 1u << ISTHMUS_MEM_HOST,
-        .kinds_local = 1u << ISTHMUS_MEM_HOST,
+        .kinds_expose = tr->kinds,
+        .kinds_attach = tr->kinds,
+        .kinds_local = tr->kinds,
         .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes),
         .key_max_bytes = 256,
         .shared_channels = 1,
@@ -222,6 +223,7 @@ const struct isthmus_transport isthmus_transport_v1 = {
     .path_open = ib_path_open,
     .path_close = ib_path_close,
     .expose = ib_expose,
+    .register_local = ib_register,
     .unregister_local = ib_unregister,
     .attach = ib_attach,
     .detach = ib_detach,

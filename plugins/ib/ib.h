@@ -48,7 +48,8 @@ struct ib_end {
 struct isthmus_tr {
     const struct isthmus_services *services;
     ucp_context_h ucp;
-    int events; /* epoll descriptor: of all workers that nobody leads */
+    uint32_t kinds; /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
+    int events;     /* epoll descriptor: of all workers that nobody leads */
     unsigned timeout_s;
     uint32_t n_workers, max_workers;
     struct ib_worker workers[IB_MAX_WORKERS];
@@ -120,6 +121,8 @@ void ib_ends_bury(struct ib_worker *worker);
 isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out);
 
 /* ib_mem.c */
+isthmus_status ib_kinds_query(isthmus_tr *tr); /* after UCX is there: fills tr->kinds */
+isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out);
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out);
 void ib_unregister(isthmus_lmem *lmem);

@@ -21,26 +21,38 @@ isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthm
 
 enum direction { PUT, GET };
 
-static void start(const struct ib_place *at, enum direction direction, void *local, size_t length_bytes,
+/* The local buffer of a transfer, and the registration that holds it, if somebody has registered it. */
+struct operand {
+    void *addr;
+    const isthmus_lmem *mem;
+    size_t length_bytes;
+};
+
+static void start(const struct ib_place *at, enum direction direction, const struct operand *local,
                   struct ib_batch *batch)
 {
     ucp_request_param_t params;
     ib_request_params(&params, batch);
+    if (local->mem != NULL) {
+        params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
+        params.memh = local->mem->ucp;
+    }
     if (direction == PUT) at->end->n_issued++;
-    ib_post(direction == PUT ? ib_ucp.ucp_put_nbx(at->end->ep, local, length_bytes, at->address, at->key, &params)
-                             : ib_ucp.ucp_get_nbx(at->end->ep, local, length_bytes, at->address, at->key, &params),
+    ib_post(direction == PUT
+                ? ib_ucp.ucp_put_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params)
+                : ib_ucp.ucp_get_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params),
             batch);
 }
 
 static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                               uint64_t offset_bytes, enum direction direction, void *local, size_t length_bytes)
+                               uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
     struct ib_place at;
     struct ib_batch batch = {0};
     pthread_mutex_lock(&chan->worker->lock);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK) {
-        start(&at, direction, local, length_bytes, &batch);
+        start(&at, direction, local, &batch);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
         if (batch.failure != UCS_OK) status = ib_end_fail(at.end, batch.failure);
     }
@@ -49,7 +61,7 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const ist
 }
 
 static isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   uint64_t offset_bytes, enum direction direction, void *local, size_t length_bytes)
+                                   uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
     struct ib_place at;
     struct ib_worker *worker = chan->worker;
@@ -57,7 +69,7 @@ static isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const
     if (chan->local.n_pending >= MAX_PENDING && !worker->has_leader) (void)ib_worker_progress(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (chan->local.n_pending < MAX_PENDING) status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK) start(&at, direction, local, length_bytes, &chan->local);
+    if (status == ISTHMUS_OK) start(&at, direction, local, &chan->local);
     pthread_mutex_unlock(&worker->lock);
     return status;
 }
@@ -66,9 +78,8 @@ static isthmus_status ib_put(isthmus_chan *chan, isthmus_path *path, const isthm
                              uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                              size_t length_bytes)
 {
-    (void)source_mem;
-    if (remote->own == NULL)
-        return transfer(chan, path, remote, remote_offset_bytes, PUT, (void *)(uintptr_t)source, length_bytes);
+    const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
+    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, PUT, &local);
     isthmus_copy_cpu(remote->own + remote_offset_bytes, source, length_bytes);
     return ISTHMUS_OK;
 }
@@ -77,9 +88,8 @@ static isthmus_status ib_put_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                                  size_t length_bytes)
 {
-    (void)source_mem;
-    if (remote->own == NULL)
-        return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, (void *)(uintptr_t)source, length_bytes);
+    const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
+    if (remote->own == NULL) return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, &local);
     isthmus_copy_cpu(remote->own + remote_offset_bytes, source, length_bytes);
     return ISTHMUS_OK;
 }
@@ -88,8 +98,8 @@ static isthmus_status ib_get(isthmus_chan *chan, isthmus_path *path, const isthm
                              uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
                              size_t length_bytes)
 {
-    (void)dest_mem;
-    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, GET, dest, length_bytes);
+    const struct operand local = {dest, dest_mem, length_bytes};
+    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, GET, &local);
     isthmus_copy_cpu(dest, remote->own + remote_offset_bytes, length_bytes);
     return ISTHMUS_OK;
 }
@@ -98,8 +108,8 @@ static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
                                  size_t length_bytes)
 {
-    (void)dest_mem;
-    if (remote->own == NULL) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, dest, length_bytes);
+    const struct operand local = {dest, dest_mem, length_bytes};
+    if (remote->own == NULL) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, &local);
     isthmus_copy_cpu(dest, remote->own + remote_offset_bytes, length_bytes);
     return ISTHMUS_OK;
 }

@@ -1,4 +1,4 @@
-/* plugins/ib/ib_mem.c: exposing memory, and the keys of that of a peer. A key is unpacked for each worker that uses it,
+/* plugins/ib/ib_mem.c: registering and exposing memory, and the keys of that of a peer. A key is unpacked for each worker that uses it,
  * on first use: UCX binds it to the end that it is used with. */
 #include "plugins/ib/ib.h"
 
@@ -27,35 +27,80 @@ static isthmus_status write_key(isthmus_tr *tr, const struct isthmus_mem *mem, u
     return result;
 }
 
-isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
-                         isthmus_lmem **out)
+/* What UCX calls our kinds of memory. */
+static const struct {
+    uint32_t kind;
+    ucs_memory_type_t type;
+} kinds[] = {
+    {ISTHMUS_MEM_HOST, UCS_MEMORY_TYPE_HOST},
+    {ISTHMUS_MEM_CUDA, UCS_MEMORY_TYPE_CUDA},
+    {ISTHMUS_MEM_HIP, UCS_MEMORY_TYPE_ROCM},
+#ifdef IB_UCX_KNOWS_ZE
+    {ISTHMUS_MEM_ZE, UCS_MEMORY_TYPE_ZE_DEVICE},
+#endif
+};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+isthmus_status ib_kinds_query(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
-    if (mem->kind != ISTHMUS_MEM_HOST)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u is not registered with UCX", mem->kind);
-    isthmus_lmem *lmem = calloc(1, sizeof *lmem);
-    if (lmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
-    lmem->tr = tr;
+    ucp_context_attr_t attr = {.field_mask = UCP_ATTR_FIELD_MEMORY_TYPES};
+    ucs_status_t status = ib_ucp.ucp_context_query(tr->ucp, &attr);
+    if (status != UCS_OK)
+        return s->fail(s->core, ib_ucp_code(status), "ucp_context_query: %s", ib_ucp.ucs_status_string(status));
+    for (size_t i = 0; i < N_KINDS; i++)
+        if ((attr.memory_types >> kinds[i].type & 1) != 0) tr->kinds |= 1u << kinds[i].kind;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_type_t *out)
+{
+    const struct isthmus_services *s = tr->services;
+    for (size_t i = 0; i < N_KINDS; i++) {
+        if (kinds[i].kind != kind || (tr->kinds >> kind & 1) == 0) continue;
+        *out = kinds[i].type;
+        return ISTHMUS_OK;
+    }
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                   "this UCX was built without support for memory of kind %u: such memory stays on its host", kind);
+}
+
+isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    const struct isthmus_services *s = tr->services;
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
         .address = mem->addr,
         .length = mem->length_bytes,
-        .memory_type = UCS_MEMORY_TYPE_HOST,
     };
+    isthmus_status status = type_of(tr, mem->kind, &params.memory_type);
+    if (status != ISTHMUS_OK) return status;
+    isthmus_lmem *lmem = calloc(1, sizeof *lmem);
+    if (lmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
+    lmem->tr = tr;
     ucs_status_t mapped = ib_ucp.ucp_mem_map(tr->ucp, &params, &lmem->ucp);
     if (mapped != UCS_OK) {
         free(lmem);
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "registering %llu bytes: %s (limit: ulimit -l)",
                        (unsigned long long)mem->length_bytes, ib_ucp.ucs_status_string(mapped));
     }
-    isthmus_status status = write_key(tr, mem, lmem->ucp, key, key_bytes);
-    if (status != ISTHMUS_OK) {
-        ib_unregister(lmem);
-        return status;
-    }
     *out = lmem;
     return ISTHMUS_OK;
+}
+
+isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                         isthmus_lmem **out)
+{
+    isthmus_lmem *lmem;
+    isthmus_status status = ib_register(tr, mem, &lmem);
+    if (status != ISTHMUS_OK) return status;
+    status = write_key(tr, mem, lmem->ucp, key, key_bytes);
+    if (status != ISTHMUS_OK)
+        ib_unregister(lmem);
+    else
+        *out = lmem;
+    return status;
 }
 
 void ib_unregister(isthmus_lmem *lmem)
