@@ -5,6 +5,7 @@ rm -rf "$WORK/first" "$prefix"
 "$CMAKE" --install "$BUILD" --prefix "$WORK/first" >/dev/null
 mv "$WORK/first" "$prefix"
 for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" \
+    "$BINDIR/isthmus-check-transport" \
     "$LIBDIR/libisthmus.so" "$LIBDIR/isthmus/loopback.so" "$LIBDIR/pkgconfig/isthmus.pc" \
     "$LIBDIR/pkgconfig/shmem.pc" "$LIBDIR/pkgconfig/nvshmem.pc" "$LIBDIR/pkgconfig/ishmem.pc" \
     "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/pshmem.h" "$INCLUDEDIR/nvshmem.h" \
@@ -14,7 +15,8 @@ for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-r
 done
 # No path of this machine in what people read or source; programs may name it in debug information.
 if grep -rIlF -e "$BUILD" -e "$WORK" "$prefix"; then fail "the files above name the build tree"; fi
-for program in "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" "$LIBDIR/isthmus/loopback.so"; do
+for program in "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" "$BINDIR/isthmus-check-transport" \
+    "$LIBDIR/isthmus/loopback.so"; do
     needs_no_build_tree "$prefix/$program"
     if ldd "$prefix/$program" | grep 'not found'; then fail "$program misses the libraries above"; fi
 done

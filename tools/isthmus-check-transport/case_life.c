@@ -1,4 +1,4 @@
-/* tests/contract/case_life.c: the table, and a transport's life from open to close. */
+/* tools/isthmus-check-transport/case_life.c: the table, and a transport's life from open to close. */
 #include "cases.h"
 
 #include <signal.h>
@@ -7,9 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-extern char **environ;
-
-enum { LIVES = 50, WARM_UP = 5, SMALL_BYTES = 64 << 10, GUARD_BYTES = 128, GUARD = 0xa5 };
+/* KEPT_BYTES: in each life, by a fabric's library for itself: UCX does not give back all that it takes. */
+enum { LIVES = 50, WARM_UP = 5, SMALL_BYTES = 64 << 10, GUARD_BYTES = 128, GUARD = 0xa5, KEPT_BYTES = 512 };
 
 void ct_case_table(struct ct_process *p)
 {
@@ -29,7 +28,7 @@ void ct_case_probe_is_free(struct ct_process *p)
 {
     struct ct_census before = ct_census_take();
     for (int i = 0; i < LIVES; i++) CT_OK(p->t->probe(&p->services));
-    ct_census_compare(&before, 2, "50 probes");
+    ct_census_compare(&before, &(struct ct_slack){2, LIVES * KEPT_BYTES}, "50 probes");
 }
 
 static void open_and_close(struct ct_process *p)
@@ -44,7 +43,7 @@ void ct_case_open_close(struct ct_process *p)
     for (int i = 0; i < WARM_UP; i++) open_and_close(p);
     struct ct_census before = ct_census_take();
     for (int i = 0; i < LIVES; i++) open_and_close(p);
-    ct_census_compare(&before, 2, "50 times open and close");
+    ct_census_compare(&before, &(struct ct_slack){2, LIVES * KEPT_BYTES}, "50 times open and close");
 }
 
 void ct_case_traits(struct ct_process *p)
@@ -183,7 +182,7 @@ void ct_case_life_cycle(struct ct_process *p)
     for (int i = 0; i < WARM_UP; i++) live(p);
     struct ct_census before = ct_census_take();
     for (int i = 0; i < LIVES; i++) live(p);
-    ct_census_compare(&before, 4, "50 lives");
+    ct_census_compare(&before, &(struct ct_slack){4, LIVES * KEPT_BYTES}, "50 lives");
 }
 
 /* ---- what belongs to the process ---- */

@@ -1,4 +1,4 @@
-/* tests/contract/pattern.c: see contract.h. Bytes that differ from place to place, so that a copy that is shifted, short or
+/* tools/isthmus-check-transport/pattern.c: see contract.h. Bytes that differ from place to place, so that a copy that is shifted, short or
  * from elsewhere shows. */
 #include "contract.h"
 

@@ -1,4 +1,4 @@
-/* tests/contract/case_threads.c: several threads at once, and progress beside them. */
+/* tools/isthmus-check-transport/case_threads.c: several threads at once, and progress beside them. */
 #include "cases.h"
 
 #include <poll.h>

@@ -1,11 +1,12 @@
-/* tests/contract/contract.h: what a case of the contract suite is written with.
+/* tools/isthmus-check-transport/contract.h: what a case of the contract suite is written with.
  * The suite drives one plugin through isthmus/transport.h alone, as a core would; it knows nothing of our core and nothing
  * of any plugin. What it asks for is what the header promises, no more.
  *
  * A case is one function that runs in each of its processes at once. They share nothing but what they exchange. A check that
- * fails ends the case, with what was expected and seen.
+ * fails is a finding and ends the case: the slot, what the contract says of it, and what was seen.
  *   host.c       loads the plugin, gives it services, makes its tables total
  *   processes.c  forks, exchanges, watches over processes that end or hang
+ *   finding.c    what a process has to say at its end, where its parent finds it
  *   world.c      the usual steps: open, meet, expose, attach, channels
  *   cases.def    the list; case_*.c are the cases by subject */
 #ifndef CONTRACT_H
@@ -18,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CT_MAX_PROCESSES = 8, CT_BLOB_ROOM = 16384, CT_KEY_ROOM = 256, CT_SKIPPED = 77 };
+enum { CT_MAX_PROCESSES = 8, CT_BLOB_ROOM = 16384, CT_KEY_ROOM = 256, CT_MAX_FINDINGS = CT_MAX_PROCESSES + 1 };
 
 /* ---- processes.c: one of the processes of a case, and what it tells the others ---- */
 
@@ -27,16 +28,40 @@ typedef void ct_case_fn(struct ct_process *p);
 
 struct ct_case {
     const char *name;
-    int n; /* processes */
+    int n;           /* processes */
+    bool takes_more; /* than n of them */
+    const char *slot;
     ct_case_fn *run;
-    const char *shows; /* one line for people */
+    const char *rule; /* what the contract says */
 };
 
 extern const struct ct_case ct_cases[];
 extern const size_t ct_n_cases;
 
-/* Runs a case in its processes; 0, 1 or CT_SKIPPED. Reports on stderr. */
-int ct_run_case(const struct ct_case *c, const char *plugin);
+enum ct_result { CT_PASSED, CT_FAILED, CT_SKIPPED };
+
+/* What is wrong, or why a case was skipped (`seen` only). */
+struct ct_finding {
+    int process; /* -1: none in particular */
+    char slot[24];
+    char rule[240];
+    char seen[900];
+    char where[160]; /* in this suite, for who wants to know exactly */
+};
+
+struct ct_report {
+    enum ct_result result;
+    int n_processes;
+    double seconds;
+    char why_skipped[900];
+    int n_findings;
+    struct ct_finding findings[CT_MAX_FINDINGS];
+    char printed[2000]; /* by the plugin or a sanitizer; a finding, too */
+};
+
+/* Runs a case in its processes: as many as it has, or n_processes where it takes more (0: no wish). When nothing comes
+ * from a process for patience_s seconds, that is a finding, and the case ends. */
+void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, int patience_s, struct ct_report *out);
 
 /* Bytes from every process to every process; also a meeting of all. n_bytes of a process that has ended: CT_GONE. */
 struct ct_blob {
@@ -47,24 +72,56 @@ enum { CT_GONE = UINT32_MAX };
 void ct_exchange(struct ct_process *p, const void *bytes, size_t n_bytes, struct ct_blob all[CT_MAX_PROCESSES]);
 void ct_meet(struct ct_process *p);
 
-_Noreturn void ct_leave(struct ct_process *p); /* end at once, as when killed, and without a fault */
+_Noreturn void ct_leave(struct ct_process *p); /* end at once, as when killed, and without a finding */
 _Noreturn void ct_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-_Noreturn void ct_fault(const char *file, int line, const char *condition, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
 
-/* Always evaluated, once. The text says what was expected and seen. */
-#define CT_CHECK(condition, ...) ((condition) ? (void)0 : ct_fault(__FILE__, __LINE__, #condition, __VA_ARGS__))
+/* ---- finding.c ---- */
 
-/* The call worked; else the plugin's own words. */
-#define CT_OK(status) ct_expect_ok(__FILE__, __LINE__, #status, (status))
+/* Where a check stands, and what it is about; slot and rule NULL: those of the case. */
+struct ct_check {
+    const char *file;
+    int line;
+    const char *slot, *rule, *condition;
+};
+_Noreturn void ct_fault(const struct ct_check *check, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define CT_THIS_CHECK(slot, rule, text) (&(const struct ct_check){__FILE__, __LINE__, slot, rule, text})
+
+/* Always evaluated, once. The text says what was seen, and what was expected where the rule does not. */
+#define CT_RULE(slot, rule, condition, ...) \
+    ((condition) ? (void)0 : ct_fault(CT_THIS_CHECK(slot, rule, #condition), __VA_ARGS__))
+#define CT_CHECK(condition, ...) CT_RULE(NULL, NULL, condition, __VA_ARGS__)
+
+/* What the check needs of the machine; no fault of the plugin's. */
+#define CT_NEED(condition, ...) CT_RULE("none", "this machine has what the check takes", condition, __VA_ARGS__)
+
+/* The call worked; else the plugin's own words. Its slot is in the call's text. */
+#define CT_OK(status) CT_OK_OF(NULL, status)
+#define CT_OK_OF(slot, status) \
+    (ct_enter(#status), ct_expect_ok(CT_THIS_CHECK(slot, "works where nothing is wrong", #status), (status)))
 
 /* The call failed with one of these codes (a bitmap of CT_CODE), and its text went to fail(). */
 #define CT_CODE(code) (1u << -(code))
 #define CT_ANY_ERROR (~(CT_CODE(ISTHMUS_OK) | CT_CODE(ISTHMUS_ERR_AGAIN)))
-#define CT_ERROR(status, codes) (ct_forget_failure(), ct_expect_error(__FILE__, __LINE__, #status, (status), (codes)))
-void ct_expect_ok(const char *file, int line, const char *call, isthmus_status status);
-void ct_expect_error(const char *file, int line, const char *call, isthmus_status status, uint32_t codes);
+#define CT_ERROR(status, codes) \
+    (ct_forget_failure(), ct_enter(#status), ct_expect_error(CT_THIS_CHECK(NULL, NULL, #status), (status), (codes)))
+void ct_expect_ok(const struct ct_check *check, isthmus_status status);
+void ct_expect_error(const struct ct_check *check, isthmus_status status, uint32_t codes);
 const char *ct_status_name(isthmus_status status);
+
+/* The call that this process makes now: where it is, should it never come back or crash. */
+void ct_enter(const char *call);
+
+/* One place for what each process has to say, in memory that the parent shares. */
+struct ct_board {
+    struct ct_finding findings[CT_MAX_PROCESSES];
+    int has_finding[CT_MAX_PROCESSES];
+    const char *call[CT_MAX_PROCESSES]; /* a constant of the program that they all are */
+};
+struct ct_board *ct_board_create(void); /* NULL: no memory */
+void ct_board_destroy(struct ct_board *board);
+void ct_board_join(struct ct_board *board, const struct ct_case *c, int process); /* in a process, once */
+void ct_slot_of(const char *call, char *out, size_t out_bytes); /* "p->t->reach(...)": "reach"; empty: not to be told */
 
 /* ---- host.c: the plugin ---- */
 

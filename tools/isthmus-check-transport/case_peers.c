@@ -1,9 +1,9 @@
-/* tests/contract/case_peers.c: cards, reach, paths; peers that are not there. */
+/* tools/isthmus-check-transport/case_peers.c: cards, reach, paths; peers that are not there. */
 #include "cases.h"
 
 #include <string.h>
 
-enum { GUARD = 0xa5, EXTENT_BYTES = 64 << 10, RANDOM_CARDS = 200 };
+enum { GUARD = 0xa5, EXTENT_BYTES = 64 << 10, RANDOM_CARDS = 200, FREE_CALLS = 50 };
 
 static const uint32_t LOST = CT_CODE(ISTHMUS_ERR_PEER_LOST) | CT_CODE(ISTHMUS_ERR_UNREACHABLE);
 
@@ -64,6 +64,57 @@ void ct_case_reach_is_steady(struct ct_process *p)
                  "process %d and this one think differently of each other", pe);
     }
     ct_meet(p);
+    ct_close(p);
+}
+
+void ct_case_reach_is_free(struct ct_process *p)
+{
+    struct isthmus_reach reach = {.struct_size = sizeof reach};
+    ct_open(p);
+    ct_exchange_cards(p);
+    struct ct_census before = ct_census_take();
+    for (int i = 0; i < FREE_CALLS; i++)
+        for (int pe = 0; pe < p->n; pe++) CT_OK(p->t->reach(p->tr, &p->peers[pe], &reach));
+    ct_census_compare(&before, &(struct ct_slack){0, 0}, "50 times reach");
+    ct_meet(p);
+    ct_close(p);
+}
+
+/* Process 2 leaves before anybody has opened a path to it; the others never ask for one. */
+void ct_case_path_on_demand(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    struct ct_blob keys[CT_MAX_PROCESSES];
+    ct_open(p);
+    ct_exchange_cards(p);
+    ct_extent_make(&extent, EXTENT_BYTES, 0);
+    ct_extent_expose(p, &extent);
+    ct_exchange(p, extent.key, extent.key_bytes, keys);
+    if (p->pe == 2) {
+        ct_extent_close(p, &extent);
+        ct_close(p);
+    }
+    ct_meet(p);
+    if (p->pe < 2) {
+        int other = 1 - p->pe;
+        void *alias = NULL;
+        uint64_t value = 77, got = 0;
+        CT_OK(p->t->path_open(p->tr, &p->peers[other], &p->path[other]));
+        CT_OK(p->t->attach(p->path[other], keys[other].bytes, keys[other].n_bytes, &extent.rmem[other], &alias));
+        ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &channel);
+        struct ct_place at = {p, &channel, &extent, other};
+        ct_put(&at, 8, &value, sizeof value);
+        ct_quiet(p, &channel);
+        ct_get(&at, 8, &got, sizeof got);
+        CT_CHECK(got == value, "%llu was put, %llu came back", (unsigned long long)value, (unsigned long long)got);
+        ct_channel_close(p, &channel);
+    }
+    ct_meet(p);
+    if (p->pe < 2) ct_extent_detach(p, &extent);
+    ct_meet(p);
+    if (p->pe == 2) return;
+    ct_extent_close(p, &extent);
     ct_close(p);
 }
 
@@ -158,10 +209,11 @@ void ct_case_path_to_closed_peer(struct ct_process *p)
     }
 }
 
-static void expect_done_or_lost(isthmus_status status, const char *what)
+static void expect_done_or_lost(isthmus_status status, const char *slot)
 {
-    CT_CHECK(status == ISTHMUS_OK || status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_IO,
-             "%s of a process that has ended: %s; expected OK, PEER_LOST or IO", what, ct_status_name(status));
+    CT_RULE(slot, "of a peer that is gone: OK, PEER_LOST or IO, and no other code",
+            status == ISTHMUS_OK || status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_IO, "%s",
+            ct_status_name(status));
 }
 
 void ct_case_peer_dies(struct ct_process *p)
@@ -170,16 +222,16 @@ void ct_case_peer_dies(struct ct_process *p)
     static struct ct_channel channel;
     static uint8_t buffer[EXTENT_BYTES];
     ct_begin(p, &extent, EXTENT_BYTES, &channel);
+    ct_enter("ops.put()");
     if (p->pe == 1) ct_leave(p);
     ct_meet(p);
     const struct isthmus_data_ops *ops = &channel.ops;
     for (int i = 0; i < 20; i++) {
-        expect_done_or_lost(ops->put(channel.chan, p->path[1], extent.rmem[1], 0, buffer, NULL, sizeof buffer),
-                            "a put");
-        expect_done_or_lost(ops->get(channel.chan, p->path[1], extent.rmem[1], 0, buffer, NULL, sizeof buffer),
-                            "a get");
+        expect_done_or_lost(ops->put(channel.chan, p->path[1], extent.rmem[1], 0, buffer, NULL, sizeof buffer), "put");
+        expect_done_or_lost(ops->get(channel.chan, p->path[1], extent.rmem[1], 0, buffer, NULL, sizeof buffer), "get");
         isthmus_amo_fn add = ops->amo_entry(channel.chan, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, ISTHMUS_AMO_FETCHING);
-        if (add != NULL) expect_done_or_lost(add(channel.chan, p->path[1], extent.rmem[1], 0, 1, 0, buffer), "an add");
+        if (add != NULL)
+            expect_done_or_lost(add(channel.chan, p->path[1], extent.rmem[1], 0, 1, 0, buffer), "amo_entry");
         expect_done_or_lost(ops->fence(channel.chan, p->path[1]), "fence");
         expect_done_or_lost(ops->local_complete(channel.chan, NULL), "local_complete");
         expect_done_or_lost(ops->remote_commit(channel.chan, NULL), "remote_commit");

@@ -1,4 +1,4 @@
-/* tests/contract/case_data.c: put and get, and what orders and completes them. */
+/* tools/isthmus-check-transport/case_data.c: put and get, and what orders and completes them. */
 #include "cases.h"
 
 #include <sched.h>
@@ -291,6 +291,40 @@ void ct_case_remote_commit(struct ct_process *p)
                  (unsigned long long)got);
         ct_meet(p);
     }
+    ct_end(p, &extent, &channel);
+}
+
+/* The target's program waits for a message outside of the transport. What the initiator needs of it, its progress thread does,
+ * which sleeps on the descriptor that arm hands out: memory exposed late is attached now, too. */
+void ct_case_target_without_calls(struct ct_process *p)
+{
+    enum { BYTES = 30000 };
+    static struct ct_extent extent, late;
+    static struct ct_blob keys[CT_MAX_PROCESSES];
+    static uint8_t buffer[BYTES], back[BYTES];
+    struct ct_channel channel;
+    ct_begin(p, &extent, 64, &channel);
+    ct_extent_make(&late, 64 + BYTES, 0);
+    ct_extent_expose(p, &late);
+    ct_exchange(p, late.key, late.key_bytes, keys);
+    if (p->pe == 0) {
+        struct ct_place at = {p, &channel, &late, 1};
+        struct ct_amo add = {
+            .op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .flags = ISTHMUS_AMO_FETCHING, .operand = 3};
+        void *alias = NULL;
+        uint64_t old = 1;
+        CT_OK(p->t->attach(p->path[1], keys[1].bytes, keys[1].n_bytes, &late.rmem[1], &alias));
+        ct_pattern_fill(buffer, BYTES, 8);
+        ct_put(&at, 64, buffer, BYTES);
+        ct_quiet(p, &channel);
+        ct_get(&at, 64, back, BYTES);
+        CT_CHECK(memcmp(buffer, back, BYTES) == 0, "what came back is not what was put");
+        if (ct_amo(&at, 0, &add, &old)) CT_CHECK(old == 0, "the fetched value is %llu", (unsigned long long)old);
+        ct_quiet(p, &channel);
+        ct_extent_detach(p, &late);
+    }
+    ct_meet(p);
+    ct_extent_close(p, &late);
     ct_end(p, &extent, &channel);
 }
 

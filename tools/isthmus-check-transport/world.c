@@ -1,4 +1,4 @@
-/* tests/contract/world.c: the steps that most cases begin and end with. See contract.h. */
+/* tools/isthmus-check-transport/world.c: the steps that most cases begin and end with. See contract.h. */
 #include "contract.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 void ct_open(struct ct_process *p)
 {
     CT_OK(p->t->open(&p->services, &p->tr));
-    CT_CHECK(p->tr != NULL, "open worked and handed out no object");
+    CT_RULE("open", "hands out an object when it works", p->tr != NULL, "open worked and handed out no object");
     p->traits = (struct isthmus_traits){.struct_size = sizeof p->traits};
     CT_OK(p->t->describe(p->tr, &p->traits));
     ct_progress_start(p);
@@ -23,10 +23,12 @@ void ct_open(struct ct_process *p)
 void ct_close(struct ct_process *p)
 {
     ct_progress_stop(p);
+    ct_enter("t->path_close()");
     for (int pe = 0; pe < p->n; pe++) {
         if (p->path[pe] != NULL) p->t->path_close(p->path[pe]);
         p->path[pe] = NULL;
     }
+    ct_enter("t->close()");
     p->t->close(p->tr);
     p->tr = NULL;
 }
@@ -38,8 +40,8 @@ int32_t ct_progress(struct ct_process *p)
     pthread_mutex_lock(&p->progress.lock);
     int32_t events = p->t->progress(p->tr);
     pthread_mutex_unlock(&p->progress.lock);
-    CT_CHECK(events >= 0 || events == ISTHMUS_ERR_PEER_LOST, "progress: %s: %s", ct_status_name(events),
-             ct_failure_text());
+    CT_RULE("progress", "returns how many events were handled, or a negative code",
+            events >= 0 || events == ISTHMUS_ERR_PEER_LOST, "%s: %s", ct_status_name(events), ct_failure_text());
     return events;
 }
 
@@ -50,8 +52,8 @@ static void *make_progress(void *argument)
     for (;;) {
         isthmus_status status = p->t->arm(p->tr, &fds[1].fd);
         if (status != ISTHMUS_ERR_AGAIN) {
-            CT_OK(status);
-            if (poll(fds, 2, -1) < 0) CT_CHECK(errno == EINTR, "poll: %s", strerror(errno));
+            CT_OK_OF("arm", status);
+            if (poll(fds, 2, -1) < 0) CT_NEED(errno == EINTR, "poll: %s", strerror(errno));
         }
         if (fds[0].revents != 0) return NULL;
         (void)ct_progress(p);
@@ -61,8 +63,8 @@ static void *make_progress(void *argument)
 void ct_progress_start(struct ct_process *p)
 {
     p->progress.stop_fd = eventfd(0, EFD_CLOEXEC);
-    CT_CHECK(p->progress.stop_fd >= 0, "eventfd: %s", strerror(errno));
-    CT_CHECK(pthread_create(&p->progress.thread, NULL, make_progress, p) == 0, "no thread");
+    CT_NEED(p->progress.stop_fd >= 0, "eventfd: %s", strerror(errno));
+    CT_NEED(pthread_create(&p->progress.thread, NULL, make_progress, p) == 0, "no thread");
     p->progress.is_running = true;
 }
 
@@ -70,7 +72,7 @@ void ct_progress_stop(struct ct_process *p)
 {
     if (!p->progress.is_running) return;
     uint64_t one = 1;
-    CT_CHECK(write(p->progress.stop_fd, &one, sizeof one) == (ssize_t)sizeof one, "eventfd: %s", strerror(errno));
+    CT_NEED(write(p->progress.stop_fd, &one, sizeof one) == (ssize_t)sizeof one, "eventfd: %s", strerror(errno));
     pthread_join(p->progress.thread, NULL);
     close(p->progress.stop_fd);
     p->progress.is_running = false;
@@ -82,8 +84,8 @@ void ct_write_card(struct ct_process *p, struct ct_blob *out)
 {
     size_t length = sizeof out->bytes;
     CT_OK(p->t->card(p->tr, out->bytes, &length));
-    CT_CHECK(length <= p->traits.card_max_bytes, "card wrote %zu bytes; describe said at most %u", length,
-             p->traits.card_max_bytes);
+    CT_RULE("card", "never writes more than describe's card_max_bytes", length <= p->traits.card_max_bytes,
+            "it wrote %zu bytes; describe said at most %u", length, p->traits.card_max_bytes);
     out->n_bytes = (uint32_t)length;
 }
 
@@ -111,7 +113,7 @@ void ct_exchange_cards(struct ct_process *p)
         isthmus_status status = p->t->reach(p->tr, &p->peers[pe], &p->reach[pe]);
         if (status == ISTHMUS_ERR_UNREACHABLE)
             ct_skip("%s does not reach process %d here: %s", p->t->name, pe, ct_failure_text());
-        CT_OK(status);
+        CT_OK_OF("reach", status);
     }
 }
 
@@ -124,9 +126,9 @@ void ct_extent_make(struct ct_extent *out, size_t length_bytes, size_t offset_by
     memset(out, 0, sizeof *out);
     out->mapping_bytes = (offset_bytes + length_bytes + 2 * page - 1) / page * page;
     int fd = memfd_create("extent", MFD_CLOEXEC);
-    CT_CHECK(fd >= 0 && ftruncate(fd, (off_t)out->mapping_bytes) == 0, "memfd: %s", strerror(errno));
+    CT_NEED(fd >= 0 && ftruncate(fd, (off_t)out->mapping_bytes) == 0, "memfd: %s", strerror(errno));
     out->mapping = mmap(NULL, out->mapping_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CT_CHECK(out->mapping != MAP_FAILED, "mmap of %zu bytes: %s", out->mapping_bytes, strerror(errno));
+    CT_NEED(out->mapping != MAP_FAILED, "mmap of %zu bytes: %s", out->mapping_bytes, strerror(errno));
     out->base = (char *)out->mapping + offset_bytes;
     out->length_bytes = length_bytes;
     out->mem = (struct isthmus_mem){
@@ -145,8 +147,9 @@ void ct_extent_expose(struct ct_process *p, struct ct_extent *extent)
     if ((p->traits.kinds_expose >> ISTHMUS_MEM_HOST & 1) == 0) ct_skip("%s exposes no host memory", p->t->name);
     extent->key_bytes = sizeof extent->key;
     CT_OK(p->t->expose(p->tr, &extent->mem, extent->key, &extent->key_bytes, &extent->lmem));
-    CT_CHECK(extent->key_bytes <= p->traits.key_max_bytes, "expose wrote a key of %zu bytes; describe said at most %u",
-             extent->key_bytes, p->traits.key_max_bytes);
+    CT_RULE("expose", "never writes a longer key than describe's key_max_bytes",
+            extent->key_bytes <= p->traits.key_max_bytes, "a key of %zu bytes; describe said at most %u",
+            extent->key_bytes, p->traits.key_max_bytes);
 }
 
 void ct_extent_attach(struct ct_process *p, struct ct_extent *extent)
@@ -157,15 +160,17 @@ void ct_extent_attach(struct ct_process *p, struct ct_extent *extent)
         void *alias = NULL;
         if (p->path[pe] == NULL) CT_OK(p->t->path_open(p->tr, &p->peers[pe], &p->path[pe]));
         CT_OK(p->t->attach(p->path[pe], keys[pe].bytes, keys[pe].n_bytes, &extent->rmem[pe], &alias));
-        CT_CHECK(extent->rmem[pe] != NULL, "attach worked and handed out no object");
+        CT_RULE("attach", "hands out an object when it works", extent->rmem[pe] != NULL, "there is none");
         extent->alias[pe] = alias;
         bool promised = (p->reach[pe].caps & ISTHMUS_CAP_ALIAS) != 0;
-        CT_CHECK(!promised || alias != NULL, "reach promises an alias for process %d, attach gives none", pe);
+        CT_RULE("attach", "hands out an alias where reach says ISTHMUS_CAP_ALIAS", !promised || alias != NULL,
+                "there is none for the memory of process %d", pe);
     }
 }
 
 void ct_extent_detach(struct ct_process *p, struct ct_extent *extent)
 {
+    ct_enter("t->detach()");
     for (int pe = 0; pe < p->n; pe++) {
         p->t->detach(extent->rmem[pe]);
         extent->rmem[pe] = NULL;
@@ -174,6 +179,7 @@ void ct_extent_detach(struct ct_process *p, struct ct_extent *extent)
 
 void ct_extent_close(struct ct_process *p, struct ct_extent *extent)
 {
+    ct_enter("t->unregister_local()");
     p->t->unregister_local(extent->lmem);
     munmap(extent->mapping, extent->mapping_bytes);
     close(extent->mem.fd);
@@ -221,10 +227,10 @@ void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t option
     struct isthmus_data_ops *ops = &out->ops;
     ops->struct_size = sizeof *ops;
     CT_OK(p->t->channel_open(p->tr, thread_mode, options, &out->chan, ops));
-    CT_CHECK(out->chan != NULL, "channel_open worked and handed out no object");
-    CT_CHECK(ops->put != NULL && ops->get != NULL, "the channel lacks put or get, which are required");
-    CT_CHECK(ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL,
-             "the channel has local_complete and remote_commit, so fence is required");
+    CT_RULE("channel_open", "hands out an object when it works", out->chan != NULL, "there is none");
+    CT_RULE("channel_open", "put and get are required", ops->put != NULL && ops->get != NULL, "one of them is NULL");
+    CT_RULE("channel_open", "fence is required where local_complete and remote_commit are there",
+            ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL, "it is NULL");
     if (ops->put_nbi == NULL) ops->put_nbi = ops->put;
     if (ops->get_nbi == NULL) ops->get_nbi = ops->get;
     if (ops->amo_entry == NULL) ops->amo_entry = no_amo_entry;
@@ -244,6 +250,7 @@ void ct_quiet(struct ct_process *p, const struct ct_channel *channel)
 void ct_channel_close(struct ct_process *p, struct ct_channel *channel)
 {
     ct_quiet(p, channel);
+    ct_enter("t->channel_close()");
     p->t->channel_close(channel->chan);
     channel->chan = NULL;
 }
@@ -271,21 +278,23 @@ static bool try_again(const struct ct_place *at, isthmus_status status)
 void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
 {
     isthmus_status status;
+    ct_enter("ops.put_nbi()");
     do {
         status = at->channel->ops.put_nbi(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe],
                                           offset_bytes, source, NULL, length_bytes);
     } while (try_again(at, status));
-    CT_OK(status);
+    CT_OK_OF("put_nbi", status);
 }
 
 void ct_get_nbi(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
 {
     isthmus_status status;
+    ct_enter("ops.get_nbi()");
     do {
         status = at->channel->ops.get_nbi(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe],
                                           offset_bytes, dest, NULL, length_bytes);
     } while (try_again(at, status));
-    CT_OK(status);
+    CT_OK_OF("get_nbi", status);
 }
 
 bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags)
@@ -298,10 +307,11 @@ bool ct_amo(const struct ct_place *at, uint64_t offset_bytes, const struct ct_am
     isthmus_amo_fn fn = at->channel->ops.amo_entry(at->channel->chan, amo->op, amo->bits, amo->flags);
     if (fn == NULL) return false;
     isthmus_status status;
+    ct_enter("ops.amo_entry()");
     do {
         status = fn(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, amo->operand,
                     amo->compare, fetched);
     } while ((amo->flags & ISTHMUS_AMO_NBI) != 0 && try_again(at, status));
-    CT_OK(status);
+    CT_OK_OF("amo_entry", status);
     return true;
 }

@@ -1,4 +1,4 @@
-/* tests/contract/case_memory.c: exposing memory, keys, attaching. */
+/* tools/isthmus-check-transport/case_memory.c: exposing memory, keys, attaching. */
 #include "cases.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tests/contract/host.c: what a plugin sees of whoever loads it. See contract.h.
+/* tools/isthmus-check-transport/host.c: what a plugin sees of whoever loads it. See contract.h.
  * A core of its own, of a hundred lines: it loads the plugin, gives it services and fills in what is absent. */
 #include "contract.h"
 
@@ -24,6 +24,19 @@ void ct_forget_failure(void)
 
 const char *ct_failure_text(void) { return failure.text; }
 
+static const char text_rule[] = "one line for people: lower case, no full stop, no newline";
+
+/* What goes for every text that a plugin hands over. An abbreviation or a name may begin in capitals. */
+static void check_text(const char *service, int length, const char *text)
+{
+    CT_RULE(service, text_rule, length > 0 && strchr(text, '\n') == NULL, "it is empty or has a line end: '%s'", text);
+    size_t n = strlen(text);
+    CT_RULE(service, text_rule, n < 2 || text[n - 1] != '.' || text[n - 2] == '.', "it ends with a full stop: '%s'",
+            text);
+    bool is_sentence = isupper((unsigned char)text[0]) && islower((unsigned char)text[1]);
+    CT_RULE(service, text_rule, !is_sentence, "it begins as a sentence does: '%s'", text);
+}
+
 static void service_log(void *core, uint32_t level, const char *fmt, ...)
 {
     char text[512];
@@ -31,9 +44,9 @@ static void service_log(void *core, uint32_t level, const char *fmt, ...)
     va_start(args, fmt);
     int length = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    CT_CHECK(core != NULL, "log() was called without the core's handle");
-    CT_CHECK(level <= ISTHMUS_LOG_TRACE, "log level %u; valid: 0 to %d: %s", level, ISTHMUS_LOG_TRACE, text);
-    CT_CHECK(length > 0 && strchr(text, '\n') == NULL, "a line of the log is empty or has a line end: '%s'", text);
+    CT_RULE("log", "its first argument is services->core", core != NULL, "it is NULL: %s", text);
+    CT_RULE("log", "its second argument is an ISTHMUS_LOG_ level", level <= ISTHMUS_LOG_TRACE, "%u: %s", level, text);
+    check_text("log", length, text);
 }
 
 static isthmus_status service_fail(void *core, isthmus_status code, const char *fmt, ...)
@@ -42,12 +55,12 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     va_start(args, fmt);
     int length = vsnprintf(failure.text, sizeof failure.text, fmt, args);
     va_end(args);
-    CT_CHECK(core != NULL, "fail() was called without the core's handle");
-    CT_CHECK(code < 0 && code >= ISTHMUS_ERR_VERSION, "fail() was called with %d, which is no error code: %s", code,
-             failure.text);
-    CT_CHECK(code != ISTHMUS_ERR_AGAIN, "AGAIN is not reported: %s", failure.text);
-    CT_CHECK(length > 0 && strchr(failure.text, '\n') == NULL, "a text of fail() is empty or has a line end: '%s'",
-             failure.text);
+    CT_RULE("fail", "its first argument is services->core", core != NULL, "it is NULL: %s", failure.text);
+    CT_RULE("fail", "its second argument is an ISTHMUS_ERR_ code", code < 0 && code >= ISTHMUS_ERR_VERSION,
+            "%d, with the text: %s", code, failure.text);
+    CT_RULE("fail", "AGAIN is not reported: it says that nothing was started, and is no failure",
+            code != ISTHMUS_ERR_AGAIN, "it came with the text: %s", failure.text);
+    check_text("fail", length, failure.text);
     failure.code = code;
     return code;
 }
@@ -148,7 +161,7 @@ static const void *no_extension(isthmus_tr *tr, const char *name)
 
 static void require(const void *slot, const char *name)
 {
-    CT_CHECK(slot != NULL, "the table lacks the required slot '%s'", name);
+    CT_RULE(name, "this slot is required", slot != NULL, "the table lacks it");
 }
 
 /* Function pointers are looked at as data here: only whether they are there. */
@@ -165,9 +178,9 @@ void ct_plugin_load(const char *path, struct ct_plugin *out)
 {
     out->path = path;
     out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    CT_CHECK(out->library != NULL, "%s", dlerror());
+    CT_RULE("table", "a plugin is a shared object that needs nothing of ours", out->library != NULL, "%s", dlerror());
     const struct isthmus_transport *theirs = dlsym(out->library, "isthmus_transport_v1");
-    CT_CHECK(theirs != NULL, "%s does not export isthmus_transport_v1", path);
+    CT_RULE("table", "a plugin exports isthmus_transport_v1", theirs != NULL, "%s does not", path);
     memcpy(&out->given, theirs, theirs->struct_size < sizeof out->given ? theirs->struct_size : sizeof out->given);
     out->t = out->given;
     REQUIRE(name);

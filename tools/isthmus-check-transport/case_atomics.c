@@ -1,9 +1,14 @@
-/* tests/contract/case_atomics.c: what atomic operations do, and that all of them on one word exclude one another. */
+/* tools/isthmus-check-transport/case_atomics.c: what atomic operations do, and that all of them on one word exclude one another. */
 #include "cases.h"
 
 #include <isthmus/amo_cpu.h>
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { GUARD = 0x5a, ROUNDS = 20000, EXTENT_BYTES = 4096 };
 
@@ -364,5 +369,43 @@ void ct_case_amo_with_owner(struct ct_process *p)
     }
     uint64_t word = end_contest(&c);
     CT_CHECK(word == (uint64_t)10 * ROUNDS, "%d additions gave %llu", 10 * ROUNDS, (unsigned long long)word);
+    ct_end(p, &extent, &channel);
+}
+
+/* The owner's memory, as a transport of another kind on the same host maps it. */
+static char *map_of_owner(struct ct_process *p, const struct ct_extent *extent)
+{
+    static struct ct_blob paths[CT_MAX_PROCESSES];
+    char path[64];
+    int length = snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), extent->mem.fd);
+    ct_exchange(p, path, (size_t)length + 1, paths);
+    int fd = open((const char *)paths[0].bytes, O_RDWR | O_CLOEXEC);
+    CT_NEED(fd >= 0, "%s: %s", (const char *)paths[0].bytes, strerror(errno));
+    void *at = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    CT_NEED(at != MAP_FAILED, "mmap: %s", strerror(errno));
+    close(fd);
+    return at;
+}
+
+void ct_case_amo_mixed(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    begin(p, &extent, &channel);
+    if (p->reach[0].atomics_domain != ISTHMUS_DOMAIN_CPU) ct_skip("%s does not execute atomics on the CPU", p->t->name);
+    struct contest c = {{p, &channel, &extent, 0}, ISTHMUS_BITS64, 128};
+    if (!has_all(&channel, c.bits)) ct_skip("%s has no atomics of 64 bits", p->t->name);
+    char *mapped = map_of_owner(p, &extent);
+    start_contest(&c);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (p->pe == 1)
+            (void)isthmus_amo_cpu(ISTHMUS_AMO_ADD, mapped + c.offset_bytes, 1, 0, 8);
+        else
+            (void)fetching(&c, ISTHMUS_AMO_ADD, 1, 0);
+    }
+    uint64_t word = end_contest(&c), want = (uint64_t)ROUNDS * (uint64_t)p->n;
+    CT_CHECK(word == want, "%llu additions, some by load and store, gave %llu", (unsigned long long)want,
+             (unsigned long long)word);
+    munmap(mapped, EXTENT_BYTES);
     ct_end(p, &extent, &channel);
 }

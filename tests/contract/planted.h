@@ -1,0 +1,23 @@
+/* tests/contract/planted.h: a transport with one bug: loopback, of which PLANTED_BUG says what is done wrong.
+ * The exported table is loopback's, changed in a few places; its objects are handed on as they are. */
+#ifndef TESTS_CONTRACT_PLANTED_H
+#define TESTS_CONTRACT_PLANTED_H
+
+#include <stdbool.h>
+
+/* The table is filled in when the plugin is loaded: it is not the constant that the header declares. */
+#define isthmus_transport_v1 declared_by_the_header
+#include <isthmus/transport.h>
+#undef isthmus_transport_v1
+
+extern const struct isthmus_transport *planted_base;
+extern const struct isthmus_services *planted_services;
+
+bool planted_has(const char *bug);
+
+/* planted_data.c */
+isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                    struct isthmus_data_ops *ops);
+void planted_data_progress(void); /* in every progress() */
+
+#endif

@@ -1,0 +1,25 @@
+#!/bin/bash
+# planted.sh CHECKER PLUGIN PLANTED_DEF [BUG]...: every bug of the planted plugin is found by its case, at its slot; and every case of
+# the checker has a bug that it finds. With names of bugs: these only.
+checker=$1 plugin=$2 table=$3
+shift 3
+failed=0
+complain() { echo "$*"; failed=1; }
+
+rows=$(sed -n 's/^BUG(\([a-z0-9_]*\), \([a-z0-9_]*\), \([a-z0-9_]*\), .*/\1 \2 \3/p' "$table")
+while read -r bug case slot; do
+    (($# == 0)) || [[ " $* " == *" $bug "* ]] || continue
+    out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 60 "$checker" "$plugin" --case "$case" --timeout 3)
+    status=$?
+    [ "$status" -eq 1 ] || complain "bug $bug: case $case ends with status $status, expected 1"
+    grep -qE "^ +slot +$slot\$" <<<"$out" ||
+        complain "bug $bug: case $case names no slot '$slot', but: $(grep -A3 '^ *slot ' <<<"$out")"
+done <<<"$rows"
+
+if (($# == 0)); then
+    while read -r case _; do
+        grep -qE "^[a-z0-9_]+ $case " <<<"$rows" || complain "case $case has no bug in $table"
+    done < <("$checker" --list)
+    out=$(timeout 120 "$checker" "$plugin") || complain "without a bug there are findings: $(grep -A4 FAILED <<<"$out")"
+fi
+exit "$failed"

@@ -1,0 +1,129 @@
+/* tools/isthmus-check-transport/case_litmus.c: the smallest programs whose outcome tells whether order was kept. Each runs many
+ * times without meetings in between, on other words every time, so that all timings occur; outcomes are compared at the end. */
+#include "cases.h"
+
+#include <sched.h>
+#include <string.h>
+
+enum { ROUNDS = 1000, WORD = 8, PAYLOAD_BYTES = 512, PATIENT_POLLS = 1 << 16 };
+
+static uint64_t load_word(const struct ct_extent *extent, uint64_t offset_bytes)
+{
+    /* acquire: pairs with the order of the initiator's puts */
+    return __atomic_load_n((const uint64_t *)(const void *)(extent->base + offset_bytes), __ATOMIC_ACQUIRE);
+}
+
+static void wait_word(const struct ct_extent *extent, uint64_t offset_bytes, uint64_t value)
+{
+    while (load_word(extent, offset_bytes) < value) sched_yield();
+}
+
+static void put_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
+{
+    ct_put(at, offset_bytes, &value, sizeof value);
+}
+
+/* ---- message passing, where no fence is needed ---- */
+
+void ct_case_litmus_ordered(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static uint8_t payload[PAYLOAD_BYTES];
+    struct ct_channel channel;
+    ct_begin(p, &extent, PAYLOAD_BYTES + 2 * WORD, &channel);
+    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    if ((p->reach[at.pe].caps & ISTHMUS_CAP_ORDERED) == 0) ct_skip("%s keeps order by fences only", p->t->name);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        if (p->pe == 0) {
+            memset(payload, (int)(round % 251), sizeof payload);
+            ct_put(&at, 2 * WORD, payload, round % 4 == 0 ? PAYLOAD_BYTES : 8);
+            put_word(&at, 0, round);
+            put_word(&at, WORD, round); /* a third one: the flag is not the newest put of the channel */
+            wait_word(&extent, 0, round);
+            continue;
+        }
+        wait_word(&extent, 0, round);
+        for (size_t i = 0; i < (round % 4 == 0 ? PAYLOAD_BYTES : 8); i++)
+            CT_CHECK((uint8_t)extent.base[2 * WORD + i] == round % 251,
+                     "round %llu: the flag is here, byte %zu of what was put before it is not",
+                     (unsigned long long)round, i);
+        put_word(&at, 0, round);
+        ct_quiet(p, &channel);
+    }
+    ct_end(p, &extent, &channel);
+}
+
+/* ---- one location ---- */
+
+void ct_case_litmus_coherence(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    ct_begin(p, &extent, 2 * WORD, &channel);
+    struct ct_place at = {p, &channel, &extent, 1};
+    for (uint64_t value = 1; p->pe == 0 && value <= ROUNDS; value++) {
+        put_word(&at, 0, value);
+        CT_OK(channel.ops.fence(channel.chan, p->path[1]));
+    }
+    ct_quiet(p, &channel);
+    uint64_t newest = 0;
+    for (int i = 0; p->pe == 1 && i < PATIENT_POLLS && newest < ROUNDS; i++) {
+        uint64_t seen = load_word(&extent, 0);
+        CT_CHECK(seen >= newest, "the owner saw %llu after %llu", (unsigned long long)seen, (unsigned long long)newest);
+        newest = seen;
+    }
+    ct_meet(p);
+    if (p->pe == 1)
+        CT_CHECK(load_word(&extent, 0) == ROUNDS, "%d was put last, %llu is there", ROUNDS,
+                 (unsigned long long)load_word(&extent, 0));
+    ct_end(p, &extent, &channel);
+}
+
+/* ---- store buffering: each puts to the other, commits, and looks at its own word ---- */
+
+void ct_case_litmus_commit(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static uint8_t seen[ROUNDS];
+    static struct ct_blob both[CT_MAX_PROCESSES];
+    struct ct_channel channel;
+    ct_begin(p, &extent, (size_t)ROUNDS * WORD, &channel);
+    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    if (p->reach[at.pe].visibility != ISTHMUS_VISIBLE_EVERYONE) ct_skip("%s commits to the owner only", p->t->name);
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        put_word(&at, i * WORD, 1);
+        CT_OK(channel.ops.local_complete(channel.chan, NULL));
+        CT_OK(channel.ops.remote_commit(channel.chan, i % 2 == 0 ? NULL : p->path[at.pe]));
+        seen[i] = load_word(&extent, i * WORD) != 0;
+    }
+    ct_exchange(p, seen, sizeof seen, both);
+    for (size_t i = 0; i < ROUNDS; i++)
+        CT_CHECK(both[0].bytes[i] != 0 || both[1].bytes[i] != 0,
+                 "round %zu: both have committed their puts, and neither finds the other's", i);
+    ct_end(p, &extent, &channel);
+}
+
+/* ---- causality over three processes ---- */
+
+void ct_case_litmus_causality(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    ct_begin(p, &extent, 4 * WORD, &channel);
+    if (p->reach[2].visibility != ISTHMUS_VISIBLE_EVERYONE) ct_skip("%s commits to the owner only", p->t->name);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        struct ct_place next = {p, &channel, &extent, (p->pe + 1) % 3}, last = {p, &channel, &extent, 2};
+        if (p->pe > 0) wait_word(&extent, 0, round); /* told by the one before */
+        if (p->pe == 0) put_word(&last, WORD, round);
+        if (p->pe == 2)
+            CT_CHECK(load_word(&extent, WORD) == round,
+                     "round %llu: process 1 says that process 0 has committed its put; here is %llu",
+                     (unsigned long long)round, (unsigned long long)load_word(&extent, WORD));
+        if (p->pe > 2) continue;
+        ct_quiet(p, &channel);
+        put_word(&next, 0, round);
+        ct_quiet(p, &channel);
+        if (p->pe == 0) wait_word(&extent, 0, round); /* the circle is closed */
+    }
+    ct_end(p, &extent, &channel);
+}

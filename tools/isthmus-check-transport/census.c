@@ -1,0 +1,51 @@
+/* tools/isthmus-check-transport/census.c: see cases.h. The kernel's view is /proc/self; memory is the C library's. */
+#include "cases.h"
+
+#include <dirent.h>
+#include <malloc.h>
+#include <stdio.h>
+
+static int entries_of(const char *folder)
+{
+    int n = 0;
+    DIR *dir = opendir(folder);
+    CT_NEED(dir != NULL, "%s cannot be read", folder);
+    while (readdir(dir) != NULL) n++;
+    closedir(dir);
+    return n;
+}
+
+static int lines_of(const char *path)
+{
+    int n = 0;
+    FILE *file = fopen(path, "r");
+    CT_NEED(file != NULL, "%s cannot be read", path);
+    for (int c; (c = fgetc(file)) != EOF;) n += c == '\n';
+    fclose(file);
+    return n;
+}
+
+/* Under a sanitizer, which has an allocator and a search for leaks of its own, the memory is 0. */
+struct ct_census ct_census_take(void)
+{
+    return (struct ct_census){
+        .descriptors = entries_of("/proc/self/fd"),
+        .mappings = lines_of("/proc/self/maps"),
+        .threads = entries_of("/proc/self/task"),
+        .memory_bytes = mallinfo2().uordblks,
+    };
+}
+
+void ct_census_compare(const struct ct_census *before, const struct ct_slack *slack, const char *after_what)
+{
+    static const char rule[] = "what was opened is given back: descriptors, threads, mappings and memory";
+    struct ct_census now = ct_census_take();
+    CT_RULE(NULL, rule, now.descriptors == before->descriptors, "%d descriptors after %s, %d before", now.descriptors,
+            after_what, before->descriptors);
+    CT_RULE(NULL, rule, now.threads == before->threads, "%d threads after %s, %d before", now.threads, after_what,
+            before->threads);
+    CT_RULE(NULL, rule, now.mappings <= before->mappings + slack->mappings, "%d mappings after %s, %d before",
+            now.mappings, after_what, before->mappings);
+    CT_RULE(NULL, rule, now.memory_bytes <= before->memory_bytes + slack->memory_bytes,
+            "%zu bytes of memory after %s, %zu before", now.memory_bytes, after_what, before->memory_bytes);
+}

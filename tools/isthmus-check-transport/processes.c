@@ -1,0 +1,310 @@
+/* tools/isthmus-check-transport/processes.c: the processes of a case. See contract.h.
+ * Every process has a socket to the parent, which collects a blob from each and sends all to each. So it notices who ends
+ * without saying so, and who hangs: nobody waits for ever. What a plugin prints goes to a file that must stay empty. What
+ * was found stands on a board that all of them see (finding.c). */
+#include "contract.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEFT = 78 };
+
+/* ---- in a process ---- */
+
+_Noreturn void ct_leave(struct ct_process *p)
+{
+    (void)p;
+    _exit(LEFT);
+}
+
+void ct_exchange(struct ct_process *p, const void *bytes, size_t n_bytes, struct ct_blob all[CT_MAX_PROCESSES])
+{
+    struct ct_blob mine = {.n_bytes = (uint32_t)n_bytes};
+    CT_NEED(n_bytes <= sizeof mine.bytes, "%zu bytes to exchange, at most %zu", n_bytes, sizeof mine.bytes);
+    if (n_bytes > 0) memcpy(mine.bytes, bytes, n_bytes);
+    ssize_t sent = send(p->to_parent, &mine, offsetof(struct ct_blob, bytes) + n_bytes, MSG_NOSIGNAL);
+    CT_NEED(sent > 0, "the parent is gone");
+    for (int pe = 0; pe < p->n; pe++) {
+        ssize_t got = recv(p->to_parent, &all[pe], sizeof all[pe], 0);
+        CT_NEED(got > 0, "the parent is gone");
+    }
+}
+
+void ct_meet(struct ct_process *p)
+{
+    static struct ct_blob all[CT_MAX_PROCESSES];
+    ct_exchange(p, NULL, 0, all);
+}
+
+/* ---- the parent ---- */
+
+struct child {
+    pid_t pid;
+    int socket, status; /* socket -1: it has ended, with this status of waitpid */
+    bool has_sent;
+    struct ct_blob blob;
+};
+
+struct run {
+    const struct ct_case *c;
+    const char *plugin;
+    int n, patience_s;
+    struct child children[CT_MAX_PROCESSES];
+    int printed; /* descriptor of what the processes printed */
+    struct ct_board *board;
+    struct ct_report *report;
+};
+
+/* A finding of the parent's own. */
+static void find(struct run *run, int process, const char *slot, const char *rule, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+static void find(struct run *run, int process, const char *slot, const char *rule, const char *fmt, ...)
+{
+    struct ct_report *report = run->report;
+    report->result = CT_FAILED;
+    if (report->n_findings == CT_MAX_FINDINGS) return;
+    struct ct_finding *f = &report->findings[report->n_findings++];
+    f->process = process;
+    snprintf(f->slot, sizeof f->slot, "%s", slot);
+    snprintf(f->rule, sizeof f->rule, "%s", rule);
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(f->seen, sizeof f->seen, fmt, args);
+    va_end(args);
+}
+
+/* Where a process was when it was heard of last. */
+static void slot_of_last_call(const struct run *run, int process, char *out, size_t out_bytes)
+{
+    const char *call = __atomic_load_n(&run->board->call[process], __ATOMIC_RELAXED);
+    out[0] = '\0';
+    if (call != NULL) ct_slot_of(call, out, out_bytes);
+    if (out[0] == '\0') snprintf(out, out_bytes, "%s", run->c->slot);
+}
+
+static struct isthmus_host_id host_of_this_machine(void)
+{
+    struct isthmus_host_id id = {{0}};
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "r");
+    if (file != NULL) {
+        (void)!fread(id.bytes, 1, sizeof id.bytes, file);
+        fclose(file);
+    }
+    return id;
+}
+
+/* The standard descriptors are watched: a plugin never prints. */
+static void take_over_output(const struct run *run)
+{
+    if (dup2(run->printed, STDOUT_FILENO) < 0 || dup2(run->printed, STDERR_FILENO) < 0) _exit(EXIT_FAILURE);
+}
+
+static _Noreturn void be_process(const struct run *run, int pe, int to_parent)
+{
+    static struct ct_process p;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    take_over_output(run);
+    ct_board_join(run->board, run->c, pe);
+    p = (struct ct_process){.pe = pe, .n = run->n, .to_parent = to_parent, .host = host_of_this_machine()};
+    pthread_mutex_init(&p.progress.lock, NULL);
+    pthread_mutex_init(&p.cold, NULL);
+    ct_plugin_load(run->plugin, &p.plugin);
+    p.t = &p.plugin.t;
+    ct_make_services(&p, &p.services);
+    ct_forget_failure();
+    if (p.t->probe(&p.services) != ISTHMUS_OK) ct_skip("%s cannot run here: %s", p.t->name, ct_failure_text());
+    run->c->run(&p);
+    exit(EXIT_SUCCESS); /* with the checks that sanitizers make at exit */
+}
+
+static bool start_process(struct run *run, int pe)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return false;
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(pair[0]);
+        for (int other = 0; other < pe; other++) close(run->children[other].socket);
+        be_process(run, pe, pair[1]);
+    }
+    close(pair[1]);
+    run->children[pe] = (struct child){.pid = pid, .socket = pair[0]};
+    return pid > 0;
+}
+
+static void kill_all(struct run *run)
+{
+    for (int pe = 0; pe < run->n; pe++) {
+        struct child *child = &run->children[pe];
+        if (child->socket < 0 || child->pid <= 0) continue;
+        kill(child->pid, SIGKILL);
+        waitpid(child->pid, &child->status, 0);
+        close(child->socket);
+        child->socket = -1;
+    }
+}
+
+/* A process has ended when it is dead as a whole: its last descriptor may be closed before its other ones. */
+static void note_end(struct child *child)
+{
+    waitpid(child->pid, &child->status, 0);
+    close(child->socket);
+    child->socket = -1;
+}
+
+/* Everybody who lives has sent: give all to all. */
+static void relay_if_complete(struct run *run)
+{
+    int n_alive = 0;
+    for (int pe = 0; pe < run->n; pe++) {
+        if (run->children[pe].socket < 0) continue;
+        if (!run->children[pe].has_sent) return;
+        n_alive++;
+    }
+    static const struct ct_blob gone = {.n_bytes = (uint32_t)CT_GONE};
+    for (int to = 0; n_alive > 0 && to < run->n; to++) {
+        for (int from = 0; run->children[to].socket >= 0 && from < run->n; from++) {
+            const struct child *child = &run->children[from];
+            const struct ct_blob *blob = child->socket >= 0 ? &child->blob : &gone;
+            size_t n_bytes = child->socket >= 0 ? blob->n_bytes : 0;
+            (void)send(run->children[to].socket, blob, offsetof(struct ct_blob, bytes) + n_bytes, MSG_NOSIGNAL);
+        }
+        run->children[to].has_sent = false;
+    }
+}
+
+static bool is_good_end(int status)
+{
+    return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == LEFT);
+}
+
+static void note_hanging(struct run *run)
+{
+    for (int pe = 0; pe < run->n; pe++) {
+        char slot[24];
+        if (run->children[pe].socket < 0 || run->children[pe].has_sent) continue;
+        slot_of_last_call(run, pe, slot, sizeof slot);
+        find(run, pe, slot, run->c->rule, "it hangs: nothing from it for %d s; the slot it called last is %s",
+             run->patience_s, slot);
+    }
+}
+
+/* True while the case goes on: somebody lives and nobody has failed. */
+static bool step(struct run *run)
+{
+    struct pollfd fds[CT_MAX_PROCESSES];
+    int n_alive = 0;
+    for (int pe = 0; pe < run->n; pe++) {
+        fds[pe] = (struct pollfd){.fd = run->children[pe].socket, .events = POLLIN};
+        n_alive += run->children[pe].socket >= 0;
+    }
+    if (n_alive == 0) return false;
+    int ready = poll(fds, (nfds_t)run->n, 1000 * run->patience_s);
+    if (ready < 0) return errno == EINTR;
+    if (ready == 0) {
+        note_hanging(run);
+        return false;
+    }
+    for (int pe = 0; pe < run->n; pe++) {
+        struct child *child = &run->children[pe];
+        if (fds[pe].revents == 0 || child->socket < 0) continue;
+        child->has_sent = recv(child->socket, &child->blob, sizeof child->blob, 0) > 0;
+        if (child->has_sent) continue;
+        note_end(child);
+        if (!is_good_end(child->status)) return false;
+    }
+    relay_if_complete(run);
+    return true;
+}
+
+/* What the processes, the plugin in them or a sanitizer wrote to the standard descriptors. */
+static void take_printed(struct run *run)
+{
+    ssize_t got = pread(run->printed, run->report->printed, sizeof run->report->printed - 1, 0);
+    if (got <= 0) return;
+    run->report->printed[got] = '\0';
+    find(run, -1, "any", "a plugin never prints, exits, aborts, installs signal handlers or changes the environment",
+         "this was printed: %.700s", run->report->printed);
+}
+
+/* What a process that has ended has to say, and what its end says. Those that were killed after another one's finding are
+ * no news. */
+static void judge(struct run *run, int pe)
+{
+    struct ct_report *report = run->report;
+    const struct ct_finding *said = &run->board->findings[pe];
+    int status = run->children[pe].status;
+    char slot[24];
+    slot_of_last_call(run, pe, slot, sizeof slot);
+    if (run->board->has_finding[pe] && said->rule[0] == '\0') {
+        report->result = CT_SKIPPED;
+        snprintf(report->why_skipped, sizeof report->why_skipped, "%s", said->seen);
+    } else if (run->board->has_finding[pe]) {
+        report->result = CT_FAILED;
+        report->findings[report->n_findings++] = *said;
+    } else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+        find(run, pe, slot, run->c->rule, "it was killed by signal %d (%s); the slot it called last is %s",
+             WTERMSIG(status), strsignal(WTERMSIG(status)), slot);
+    } else if (WIFEXITED(status) && !is_good_end(status)) {
+        find(run, pe, slot, "a plugin never prints, exits, aborts, installs signal handlers or changes the environment",
+             "it ended with status %d; the slot it called last is %s", WEXITSTATUS(status), slot);
+    }
+}
+
+static void judge_all(struct run *run)
+{
+    /* A hang has been noted already; the others were killed because of it. */
+    for (int pe = 0; pe < run->n; pe++)
+        if (run->report->n_findings < CT_MAX_PROCESSES) judge(run, pe);
+    if (run->report->n_findings > 0) run->report->result = CT_FAILED;
+    take_printed(run);
+}
+
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void run_processes(struct run *run)
+{
+    bool started = true;
+    for (int pe = 0; started && pe < run->n; pe++) started = start_process(run, pe);
+    if (!started) find(run, -1, "none", "this machine has what the check takes", "fork: %s", strerror(errno));
+    while (started && step(run)) {}
+    kill_all(run);
+    judge_all(run);
+}
+
+void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, int patience_s, struct ct_report *out)
+{
+    struct run run = {.c = c, .plugin = plugin, .n = c->n, .patience_s = patience_s, .report = out};
+    double began_s = now_s();
+    if (c->takes_more && n_processes > c->n) run.n = n_processes;
+    memset(out, 0, sizeof *out);
+    out->n_processes = run.n;
+    for (int pe = 0; pe < run.n; pe++) run.children[pe].socket = -1;
+    (void)ct_seed();
+    fflush(NULL);
+    run.printed = memfd_create("printed", MFD_CLOEXEC);
+    run.board = ct_board_create();
+    if (run.printed >= 0 && run.board != NULL)
+        run_processes(&run);
+    else
+        find(&run, -1, "none", "this machine has what the check takes", "memory for the case: %s", strerror(errno));
+    ct_board_destroy(run.board);
+    close(run.printed);
+    out->seconds = now_s() - began_s;
+}

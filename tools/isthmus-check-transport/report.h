@@ -1,0 +1,19 @@
+/* tools/isthmus-check-transport/report.h: what people and programs are told: lines as it goes, or a JSON document. */
+#ifndef CHECK_TRANSPORT_REPORT_H
+#define CHECK_TRANSPORT_REPORT_H
+
+#include "contract.h"
+#include "core/base/json.h"
+
+struct report {
+    const char *plugin;
+    bool is_json;
+    struct ist_json json;
+    int passed, failed, skipped;
+};
+
+void report_begin(struct report *report, const char *plugin, bool is_json);
+void report_case(struct report *report, const struct ct_case *c, const struct ct_report *result);
+void report_end(struct report *report, const char *cut_short); /* why not all was asked; NULL: all was */
+
+#endif
