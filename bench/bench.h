@@ -119,19 +119,27 @@ static inline void bench_skip(const struct bench_target *target, const char *rea
     exit(BENCH_SKIPPED);
 }
 
-/* Collective. PEs 0 and 1 are each other's peers; the only argument of a program is the number of batches. */
-static inline struct bench_target bench_open(int argc, char **argv, size_t length_bytes)
+/* Collective. PEs 0 and 1 are each other's peers, on one host or not; the only argument of a program is the number of
+ * batches. */
+static inline struct bench_target bench_open_anywhere(int argc, char **argv, size_t length_bytes)
 {
     shmem_init();
     struct bench_target target = {.my_pe = shmem_my_pe(), .n_pes = shmem_n_pes(), .length_bytes = length_bytes};
     target.batches = argc > 1 ? atoi(argv[1]) : BENCH_BATCHES_DEFAULT;
     if (target.batches < 1 || target.batches > BENCH_BATCHES_MAX) bench_skip(&target, "batches: 1 to 1001");
     if (target.n_pes < 2) bench_skip(&target, "needs two PEs");
-    bench_pin(target.my_pe, target.n_pes);
     target.peer = target.my_pe ^ 1;
     target.local = calloc(length_bytes, 1);
     target.dest = shmem_calloc(length_bytes, 1);
     if (!target.dest || !target.local) bench_skip(&target, "not enough memory");
+    return target;
+}
+
+/* The same with a CPU of its own for each PE, where there are as many, and an alias of the peer's memory. */
+static inline struct bench_target bench_open(int argc, char **argv, size_t length_bytes)
+{
+    struct bench_target target = bench_open_anywhere(argc, argv, length_bytes);
+    bench_pin(target.my_pe, target.n_pes);
     if (target.peer < target.n_pes) target.alias = shmem_ptr(target.dest, target.peer);
     if (target.peer < target.n_pes && !target.alias) bench_skip(&target, "shmem_ptr gives no alias of the peer");
     return target;

@@ -140,6 +140,14 @@ static bool have_connections(void)
     return false;
 }
 
+/* A store, by a peer on this host or by another thread of this PE, wakes nobody who sleeps. */
+static enum ist_spin_peers who_ends_waits(void)
+{
+    if (!have_connections()) return IST_SPIN_LOCAL;
+    bool may_be_stores = ist_runtime.boot->n_local > 1 || ist_runtime.thread_level != IST_THREAD_SINGLE;
+    return may_be_stores ? IST_SPIN_MIXED : IST_SPIN_REMOTE;
+}
+
 /* Said at start, and not at the first put that fails. */
 static isthmus_status require_reach(const ist_boot *boot)
 {
@@ -174,7 +182,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
     if (status != ISTHMUS_OK) return status;
-    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus(), have_connections());
+    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus(), who_ends_waits());
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());
@@ -337,6 +345,7 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
         ist_runtime.nesting++;
         if (thread_level > ist_runtime.thread_level) {
             ist_runtime.thread_level = thread_level;
+            ist_spin_expect(who_ends_waits());
             if (thread_level == IST_THREAD_MULTIPLE) ist_ctx_default.thread_mode = ISTHMUS_THREAD_SHARED;
         }
     }

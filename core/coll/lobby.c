@@ -66,7 +66,7 @@ static bool take_word(const struct visit *visit)
 
 static void wait_for_count(const struct visit *visit, uint64_t *count, int least)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     while (look(visit, count, visit->host) < (uint64_t)least) ist_spin_once(&spin);
 }
 
@@ -110,7 +110,7 @@ static isthmus_status read_id(uint64_t id, struct visit *visit)
 /* false: the id was used, or is by another team. */
 static bool find_host(struct visit *visit)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     if (visit->place == 0) {
         visit->host = ist_team_world.my_pe;
         return take_word(visit);
@@ -165,7 +165,7 @@ static isthmus_status read_list(const struct visit *visit, int *members)
 static void part(const struct visit *visit)
 {
     struct ist_lobby *mine = lobby();
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     int n_guests = (int)ist_load_acquire(&mine->n_here); /* of the host; acquire: pairs with the guests' updates */
     if (visit->place == 0) {
         ist_wait_at_least(&mine->n_read, (uint64_t)n_guests);

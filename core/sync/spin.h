@@ -1,4 +1,5 @@
-/* core/sync/spin.h: how a wait passes its time: a short spin, then it gives the processor away each time round.
+/* core/sync/spin.h: how a wait passes its time: a short spin, then it gives the processor away each time round; and where
+ * what is waited for may come through a network, it sleeps in the end until something arrives.
  * Not what is waited for (wait.h). With more PEs than processors the spin is almost nothing: whoever is waited for needs
  * the processor that a spinning PE would burn. */
 #ifndef IST_SYNC_SPIN_H
@@ -13,13 +14,24 @@ struct ist_spin {
     uint32_t rounds;
     uint32_t yields;
     uint64_t deadline_ns; /* of the next look around; 0: not set so far */
+    /* On a network only. */
+    uint64_t start_ns, busy_ns; /* the first yield; the last one that had something to do */
+    uint64_t n_events;          /* handled by this PE's threads until the last yield */
 };
 
 extern uint32_t ist_spin_rounds; /* before the first yield */
 
-/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. on_network: what is waited for may come through
- * a transport that a processor has to serve; then a wait serves it itself rather than wake the progress thread for it. */
-void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus, bool on_network);
+/* Who can end a wait of this PE. */
+enum ist_spin_peers {
+    IST_SPIN_LOCAL, /* who loads and stores */
+    IST_SPIN_REMOTE, /* only what arrives through a transport that a processor has to serve: a wait serves it itself rather
+                      * than wake the progress thread for it, and can sleep until that thread has something to serve */
+    IST_SPIN_MIXED /* both: a sleep is a nap, because a store wakes nobody */
+};
+
+/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. */
+void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus, enum ist_spin_peers peers);
+void ist_spin_expect(enum ist_spin_peers peers); /* from now on */
 bool ist_spin_is_oversubscribed(void);
 
 /* Yield; now and then make progress, and look whether waiting still makes sense (ist_spin_on_long_wait). */

@@ -42,7 +42,7 @@ static inline bool ist_compare(int cmp, uint64_t a, uint64_t b, size_t size, boo
 /* Wait until the comparison holds; returns the value that satisfied it. */
 static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     for (;;) {
         uint64_t seen = ist_wait_load(ivar, size);
         if (ist_compare(cmp, seen, value, size, is_signed)) return seen;
@@ -53,7 +53,7 @@ static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, s
 /* For our own flags, which only grow. */
 static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     while (ist_load_acquire(flag) < value) ist_spin_once(&spin);
 }
 

@@ -49,13 +49,13 @@ size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices)
 
 void ist_set_wait_all(const struct ist_wait_set *set)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     while (!ist_set_test_all(set)) ist_spin_once(&spin);
 }
 
 size_t ist_set_wait_any(const struct ist_wait_set *set)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     if (is_empty(set)) return SIZE_MAX;
     for (;;) {
         size_t i = ist_set_test_any(set);
@@ -66,7 +66,7 @@ size_t ist_set_wait_any(const struct ist_wait_set *set)
 
 size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices)
 {
-    struct ist_spin spin = {0, 0, 0};
+    struct ist_spin spin = {0};
     if (is_empty(set)) return 0;
     for (;;) {
         size_t n = ist_set_test_some(set, indices);

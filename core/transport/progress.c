@@ -1,8 +1,13 @@
 /* core/transport/progress.c: see progress.h.
- * The thread polls the transports' descriptors and one of its own, on which stop() is told. */
+ * The thread polls the transports' descriptors and one of its own, on which it is called.
+ * Callers that wait make progress themselves; for them the thread would only be a second one that each message wakes. So it
+ * does not watch the transports while somebody attends to them, but naps and looks again. No call tells it so: a moment
+ * of attention is seldom the last one, and telling costs more than a message does. The price is that a message which comes
+ * just after the last moment of attention is served a nap later. */
 #include "core/transport/progress.h"
 
 #include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/transport/registry.h"
 
@@ -10,23 +15,36 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+enum {
+    NAP_MS = 1,
+    ATTENDED_NS = 100000, /* a wait that attends comes round within this, unless others have the processor */
+    BUSY_ROUNDS = 2       /* of nothing done and no sleep allowed, after which it is clear that a caller is at it */
+};
+
 static struct {
-    bool is_running;
+    bool is_running, must_stop;
     pthread_t thread;
-    int stop_fd;
+    int call_fd;
     uint32_t n_sources;
-    struct pollfd fds[IST_MAX_TRANSPORTS + 1]; /* the last one is stop_fd */
+    struct pollfd fds[IST_MAX_TRANSPORTS + 1]; /* the first one is call_fd */
     struct ist_transport *sources[IST_MAX_TRANSPORTS];
     pthread_mutex_t lock; /* one caller of the progress slots at a time */
     bool has_loss;        /* loss is written once, before this is set */
     char loss[400];
-} progress = {.stop_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+    uint64_t attended_ns; /* when a wait has last made progress */
+    uint64_t n_events;
+    pthread_mutex_t sleep_lock;
+    pthread_cond_t handled; /* to sleepers: n_events has changed */
+    uint32_t n_sleepers;    /* who rely on the thread */
+    bool is_napping;
+} progress = {.call_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .sleep_lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A lost peer ends the job where somebody waits for it; a PE that leaves in good order is not waited for. */
 static void note_failure(const struct ist_transport *t, isthmus_status status)
@@ -42,23 +60,57 @@ static void note_failure(const struct ist_transport *t, isthmus_status status)
 
 const char *ist_progress_loss(void) { return ist_load_acquire(&progress.has_loss) ? progress.loss : NULL; }
 
-static void progress_locked(void)
+/* Sequentially consistent, as what pairs with it in ist_progress_sleep(): either the sleeper sees the new number, or we
+ * see the sleeper. */
+static void count_events(uint32_t n)
 {
+    if (n == 0) return;
+    __atomic_fetch_add(&progress.n_events, n, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&progress.n_sleepers, __ATOMIC_SEQ_CST) == 0) return;
+    pthread_mutex_lock(&progress.sleep_lock);
+    pthread_cond_broadcast(&progress.handled);
+    pthread_mutex_unlock(&progress.sleep_lock);
+}
+
+static uint32_t progress_locked(void)
+{
+    uint32_t n_events = 0;
     for (uint32_t i = 0; i < progress.n_sources; i++) {
         struct ist_transport *t = progress.sources[i];
         int32_t n = t->ops.progress(t->handle);
-        if (n < 0) note_failure(t, n);
+        if (n < 0)
+            note_failure(t, n);
+        else
+            n_events += (uint32_t)n;
     }
+    count_events(n_events);
+    return n_events;
 }
 
 void ist_progress_poll(void)
 {
     if (progress.n_sources == 0 || pthread_mutex_trylock(&progress.lock) != 0) return;
-    progress_locked();
+    (void)progress_locked();
     pthread_mutex_unlock(&progress.lock);
 }
 
-/* Every transport says on which descriptor to sleep. false: one of them has work now. */
+void ist_progress_attend(uint64_t now_ns)
+{
+    ist_store_relaxed(&progress.attended_ns, now_ns);
+    ist_progress_poll();
+}
+
+uint64_t ist_progress_events(void) { return ist_load_acquire(&progress.n_events); }
+
+/* ---- the thread ---- */
+
+static void call_thread(void)
+{
+    uint64_t one = 1;
+    while (write(progress.call_fd, &one, sizeof one) < 0 && errno == EINTR) {}
+}
+
+/* Every transport says on which descriptor to sleep. false: one of them has work now, or a caller who does it. */
 static bool arm_all(void)
 {
     for (uint32_t i = 0; i < progress.n_sources; i++) {
@@ -67,27 +119,87 @@ static bool arm_all(void)
         isthmus_status status = t->ops.arm(t->handle, &fd);
         if (status == ISTHMUS_ERR_AGAIN) return false;
         if (status != ISTHMUS_OK) ist_warn("transport %s: cannot sleep on it: %s", t->name, ist_fail_text());
-        progress.fds[i].fd = fd; /* -1: poll leaves it out */
+        progress.fds[1 + i].fd = fd; /* -1: poll leaves it out */
     }
     return true;
 }
 
+/* Sleep on the first n descriptors. false: it is over. */
+static bool sleep_on(uint32_t n_fds, int timeout_ms)
+{
+    int ready = poll(progress.fds, n_fds, timeout_ms);
+    if (ready < 0 && errno != EINTR) {
+        ist_warn("progress thread: poll: %s", strerror(errno));
+        return false;
+    }
+    uint64_t calls;
+    if (ready > 0 && progress.fds[0].revents != 0 && read(progress.call_fd, &calls, sizeof calls) < 0)
+        return errno == EAGAIN || errno == EINTR;
+    return !ist_load_acquire(&progress.must_stop);
+}
+
+/* Sequentially consistent: pairs with ist_progress_sleep(). Either we see the sleeper, or he sees that he has to call. */
+static bool nap(void)
+{
+    __atomic_store_n(&progress.is_napping, true, __ATOMIC_SEQ_CST);
+    bool is_needed = __atomic_load_n(&progress.n_sleepers, __ATOMIC_SEQ_CST) > 0;
+    bool goes_on = is_needed || sleep_on(1, NAP_MS);
+    ist_store_relaxed(&progress.is_napping, false);
+    return goes_on;
+}
+
+static bool is_attended(void)
+{
+    return ist_load_relaxed(&progress.n_sleepers) == 0 &&
+           ist_clock_ns() - ist_load_relaxed(&progress.attended_ns) < ATTENDED_NS;
+}
+
 static void *run(void *unused)
 {
+    uint32_t busy_rounds = 0;
+    bool goes_on = true;
     (void)unused;
-    for (;;) {
+    while (goes_on) {
+        if (is_attended()) {
+            goes_on = nap();
+            continue;
+        }
         pthread_mutex_lock(&progress.lock);
-        progress_locked();
+        uint32_t n_events = progress_locked();
         bool can_sleep = arm_all();
         pthread_mutex_unlock(&progress.lock);
-        int ready = poll(progress.fds, progress.n_sources + 1, can_sleep ? -1 : 0);
-        if (ready < 0 && errno != EINTR) {
-            ist_warn("progress thread: poll: %s", strerror(errno));
-            return NULL;
-        }
-        if (progress.fds[progress.n_sources].revents != 0) return NULL;
+        busy_rounds = can_sleep || n_events > 0 ? 0 : busy_rounds + 1;
+        if (busy_rounds > BUSY_ROUNDS)
+            goes_on = nap();
+        else
+            goes_on = sleep_on(progress.n_sources + 1, can_sleep ? -1 : 0);
     }
+    return NULL;
 }
+
+/* ---- who sleeps ---- */
+
+void ist_progress_sleep(uint64_t n_events, uint64_t most_ns)
+{
+    if (!progress.is_running) {
+        sched_yield();
+        return;
+    }
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    uint64_t end_ns = (uint64_t)until.tv_nsec + most_ns;
+    until.tv_sec += (time_t)(end_ns / 1000000000u);
+    until.tv_nsec = (long)(end_ns % 1000000000u);
+    pthread_mutex_lock(&progress.sleep_lock);
+    __atomic_fetch_add(&progress.n_sleepers, 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&progress.is_napping, __ATOMIC_SEQ_CST)) call_thread();
+    if (__atomic_load_n(&progress.n_events, __ATOMIC_SEQ_CST) == n_events)
+        (void)pthread_cond_timedwait(&progress.handled, &progress.sleep_lock, &until);
+    __atomic_fetch_sub(&progress.n_sleepers, 1, __ATOMIC_SEQ_CST);
+    pthread_mutex_unlock(&progress.sleep_lock);
+}
+
+/* ---- life ---- */
 
 /* Signals belong to the program's threads. */
 static int create_quiet_thread(void)
@@ -112,22 +224,37 @@ static void collect_sources(void)
         struct ist_transport *t = &ist_registry.list[i];
         int32_t fd = -1;
         if (t->state != IST_TRANSPORT_OPEN || (t->ops.arm(t->handle, &fd) == ISTHMUS_OK && fd < 0)) continue;
-        progress.sources[progress.n_sources] = t;
-        progress.fds[progress.n_sources++] = (struct pollfd){.fd = -1, .events = POLLIN};
+        progress.sources[progress.n_sources++] = t;
+        progress.fds[progress.n_sources] = (struct pollfd){.fd = -1, .events = POLLIN};
     }
+}
+
+/* Sleepers count in the clock that nobody sets. */
+static void init_sleep(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&progress.handled, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&progress.sleep_lock, NULL);
+    progress.n_sleepers = 0;
+    progress.is_napping = false;
 }
 
 isthmus_status ist_progress_start(void)
 {
     collect_sources();
     if (progress.n_sources == 0) return ISTHMUS_OK;
-    progress.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (progress.stop_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "progress thread: eventfd");
-    progress.fds[progress.n_sources] = (struct pollfd){.fd = progress.stop_fd, .events = POLLIN};
+    init_sleep();
+    progress.must_stop = false;
+    progress.call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (progress.call_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "progress thread: eventfd");
+    progress.fds[0] = (struct pollfd){.fd = progress.call_fd, .events = POLLIN};
     int error = create_quiet_thread();
     if (error != 0) {
-        close(progress.stop_fd);
-        progress.stop_fd = -1;
+        close(progress.call_fd);
+        progress.call_fd = -1;
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "progress thread: pthread_create: %s", strerror(error));
     }
     progress.is_running = true;
@@ -137,13 +264,14 @@ isthmus_status ist_progress_start(void)
 void ist_progress_stop(void)
 {
     if (progress.is_running) {
-        uint64_t one = 1;
-        while (write(progress.stop_fd, &one, sizeof one) < 0 && errno == EINTR) {}
+        ist_store_release(&progress.must_stop, true); /* pairs with the acquire in sleep_on() */
+        call_thread();
         pthread_join(progress.thread, NULL);
-        close(progress.stop_fd);
+        pthread_cond_destroy(&progress.handled);
+        close(progress.call_fd);
     }
     progress.is_running = false;
-    progress.stop_fd = -1;
+    progress.call_fd = -1;
     progress.n_sources = 0;
     progress.has_loss = false;
 }

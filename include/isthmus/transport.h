@@ -357,8 +357,9 @@ struct isthmus_transport {
     int32_t (*progress)(isthmus_tr *);
 
     /* Hand out the descriptor on which the core's progress thread may sleep: it polls readable when progress() has work.
-     * Called before every sleep, after progress(). AGAIN: there is work now, call progress first. The descriptor stays the
-     * plugin's; -1: nothing ever happens here without a call, and it is not asked again. Absent: -1. */
+     * Called before every sleep, after progress(). AGAIN: there is work now, call progress first; or a caller is making
+     * progress, ask a little later. The descriptor stays the plugin's; -1: nothing ever happens here without a call, and it
+     * is not asked again. Absent: -1. */
     isthmus_status (*arm)(isthmus_tr *, int32_t *event_fd);
 
     /* -- more -- */

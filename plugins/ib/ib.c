@@ -201,8 +201,8 @@ static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
     uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) {
         struct ib_worker *worker = &tr->workers[i];
-        pthread_mutex_lock(&worker->lock);
-        if (!worker->has_leader) status = ib_worker_arm(worker); /* else it hands back an armed one */
+        if (pthread_mutex_trylock(&worker->lock) != 0) return ISTHMUS_ERR_AGAIN; /* a caller is at it */
+        status = worker->has_leader ? ISTHMUS_ERR_AGAIN : ib_worker_arm(worker);
         pthread_mutex_unlock(&worker->lock);
     }
     if (status == ISTHMUS_OK) *event_fd = tr->events;

@@ -49,7 +49,7 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     ucp_context_h ucp;
     uint32_t kinds; /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
-    int events;     /* epoll descriptor: of all workers that nobody leads */
+    int events;     /* epoll descriptor: of all workers */
     unsigned timeout_s;
     uint32_t n_workers, max_workers;
     struct ib_worker workers[IB_MAX_WORKERS];

@@ -1,7 +1,7 @@
 /* plugins/ib/ib_worker.c: progress: who makes it, and how a wait passes its time.
  * One thread at a time leads a worker: it makes progress for all who wait on that worker, spins a moment, and then sleeps on
- * the worker's descriptor. While there is a leader the core's progress thread stays away: the worker's descriptor is masked
- * in the set on which that thread sleeps. */
+ * the worker's descriptor. While there is a leader the core's progress thread may not sleep on that worker (ib_arm() says
+ * so), and so looks again a little later: to become and to cease to be the leader costs nothing. */
 #include "plugins/ib/ib.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include <time.h>
 
 enum {
-    EAGER_ROUNDS = 16,   /* of progress before a wait becomes a lead: what is done at once masks nothing */
+    EAGER_ROUNDS = 16,   /* of progress before a wait becomes a lead: what is done at once needs no clock */
     ROUNDS_AT_ONCE = 64, /* of progress without looking at anything else */
     SPIN_NS = 50000,     /* about a round trip over TCP; after it the processor is worth more to others */
     NAP_MS = 50,         /* the longest sleep; events end it. Bounds what a lost event could cost */
@@ -131,12 +131,6 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_IO, "ucp_worker_arm: %s", ib_ucp.ucs_status_string(armed));
 }
 
-static void set_mask(struct ib_worker *worker, uint32_t events)
-{
-    struct epoll_event event = {.events = events, .data.u32 = worker->index};
-    (void)epoll_ctl(worker->tr->events, EPOLL_CTL_MOD, worker->event_fd, &event);
-}
-
 static void nap(struct ib_worker *worker)
 {
     if (ib_worker_arm(worker) != ISTHMUS_OK) return; /* there is work, or sleep is not possible: spin on */
@@ -146,18 +140,10 @@ static void nap(struct ib_worker *worker)
     pthread_mutex_lock(&worker->lock);
 }
 
-/* The progress thread may sleep already: what the leader took from the descriptor has to be armed anew for it. */
-static void hand_back(struct ib_worker *worker)
-{
-    if (ib_worker_arm(worker) != ISTHMUS_OK) (void)ib_ucp.ucp_worker_signal(worker->ucp);
-    set_mask(worker, EPOLLIN);
-}
-
 static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_t deadline_ns)
 {
     uint64_t spin_until_ns = now_ns() + SPIN_NS;
     worker->has_leader = true;
-    set_mask(worker, 0);
     while (batch->n_pending > 0) {
         if (ib_worker_progress(worker) > 0) {
             if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
@@ -175,7 +161,6 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
     }
     worker->has_leader = false;
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
-    hand_back(worker);
 }
 
 static void follow(struct ib_worker *worker)

@@ -1,0 +1,28 @@
+/* UCP without a runtime on it: a worker, an endpoint to the other PE and a window of memory; what transport ib is measured
+ * against. Puts, gets and atomics wait as the leanest program would: progress, and the processor away when there is none.
+ * SHMEM only carries the addresses. Not a transport, and no care for failures: a program that measures ends instead.
+ * Read on: bench_hosts.c. */
+#ifndef ISTHMUS_BARE_UCP_H
+#define ISTHMUS_BARE_UCP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Collective over two PEs: connect, with a window of this length on each. */
+void bare_ucp_open(int peer, size_t window_bytes);
+void bare_ucp_close(void);
+
+/* Nonblocking operations at an offset of the peer's window; flush completes all of them. */
+void bare_ucp_put_nbi(uint64_t offset, const void *source, size_t length_bytes);
+void bare_ucp_get_nbi(uint64_t offset, void *dest, size_t length_bytes);
+void bare_ucp_flush(void);
+
+/* The same until their buffers are free to use. */
+void bare_ucp_put(uint64_t offset, const void *source, size_t length_bytes);
+void bare_ucp_get(uint64_t offset, void *dest, size_t length_bytes);
+uint64_t bare_ucp_fetch_add(uint64_t offset, uint64_t value);
+
+/* Progress until this word of the own window has at least this value. */
+void bare_ucp_wait_at_least(uint64_t offset, uint64_t value);
+
+#endif

@@ -1,0 +1,174 @@
+/* The way between two hosts, of one PE each: puts, gets, atomics, rates and barriers against the same work of bare UCP.
+ * PE 0 measures; PE 1 serves it: in a wait of the library, or, for bare UCP, in a loop of progress.
+ * Not about several PEs on a host, nor about what a computing PE pays. A second argument picks the rows with it in the name.
+ * Read on: bare_ucp.h; hosts.py starts this on hosts made of namespaces. */
+#include "bare_ucp.h"
+#include "bench.h"
+
+#include <string.h>
+
+enum {
+    LARGE_BYTES = 4 << 20,
+    LARGE_COUNT = 4,
+    FLAG = 0, /* offsets in the bare window: 0 is the flag of pairs, then what ends the serving, then data */
+    STOP = 64,
+    DATA = 128,
+    WINDOW_BYTES = DATA + LARGE_BYTES
+};
+
+/* ---- bare: PE 1 serves until PE 0 is through ---- */
+
+static bool serve(const struct bench_target *target)
+{
+    static uint64_t batch;
+    batch++;
+    if (target->my_pe == 0) return false;
+    bare_ucp_wait_at_least(STOP, batch);
+    return true;
+}
+
+static void end_serving(void)
+{
+    static uint64_t batch;
+    batch++;
+    bare_ucp_put(STOP, &batch, sizeof batch);
+}
+
+/* ---- 8 bytes ---- */
+
+static void call_put(const struct bench_target *target, long reps)
+{
+    if (target->my_pe != 0) return;
+    for (long i = 0; i < reps; i++) {
+        shmem_putmem(target->dest, target->local, 8, target->peer);
+        shmem_quiet();
+    }
+}
+
+static void bare_put(const struct bench_target *target, long reps)
+{
+    if (serve(target)) return;
+    for (long i = 0; i < reps; i++) {
+        bare_ucp_put(DATA, target->local, 8);
+        bare_ucp_flush();
+    }
+    end_serving();
+}
+
+static void call_get(const struct bench_target *target, long reps)
+{
+    if (target->my_pe != 0) return;
+    for (long i = 0; i < reps; i++) shmem_getmem(target->local, target->dest, 8, target->peer);
+}
+
+static void bare_get(const struct bench_target *target, long reps)
+{
+    if (serve(target)) return;
+    for (long i = 0; i < reps; i++) bare_ucp_get(DATA, target->local, 8);
+    end_serving();
+}
+
+static void call_fetch_add(const struct bench_target *target, long reps)
+{
+    if (target->my_pe != 0) return;
+    for (long i = 0; i < reps; i++) (void)shmem_long_atomic_fetch_add(target->dest, 1, target->peer);
+}
+
+static void bare_fetch_add(const struct bench_target *target, long reps)
+{
+    if (serve(target)) return;
+    for (long i = 0; i < reps; i++) (void)bare_ucp_fetch_add(DATA, 1);
+    end_serving();
+}
+
+static void call_put_nbi(const struct bench_target *target, long reps)
+{
+    if (target->my_pe != 0) return;
+    for (long i = 0; i < reps; i++)
+        shmem_putmem_nbi((char *)target->dest + i % 512 * 8, (char *)target->local + i % 512 * 8, 8, target->peer);
+    shmem_quiet();
+}
+
+static void bare_put_nbi(const struct bench_target *target, long reps)
+{
+    if (serve(target)) return;
+    for (long i = 0; i < reps; i++)
+        bare_ucp_put_nbi((uint64_t)(DATA + i % 512 * 8), (char *)target->local + i % 512 * 8, 8);
+    bare_ucp_flush();
+    end_serving();
+}
+
+/* ---- 4 MiB ---- */
+
+static void call_large_put(const struct bench_target *target, long reps)
+{
+    if (target->my_pe != 0) return;
+    for (long i = 0; i < reps; i++) shmem_putmem_nbi(target->dest, target->local, LARGE_BYTES, target->peer);
+    shmem_quiet();
+}
+
+static void bare_large_put(const struct bench_target *target, long reps)
+{
+    if (serve(target)) return;
+    for (long i = 0; i < reps; i++) bare_ucp_put_nbi(DATA, target->local, LARGE_BYTES);
+    bare_ucp_flush();
+    end_serving();
+}
+
+static void call_large_get(const struct bench_target *target, long reps)
+{
+    if (target->my_pe != 0) return;
+    for (long i = 0; i < reps; i++) shmem_getmem_nbi(target->local, target->dest, LARGE_BYTES, target->peer);
+    shmem_quiet();
+}
+
+static void bare_large_get(const struct bench_target *target, long reps)
+{
+    if (serve(target)) return;
+    for (long i = 0; i < reps; i++) bare_ucp_get_nbi(DATA, target->local, LARGE_BYTES);
+    bare_ucp_flush();
+    end_serving();
+}
+
+/* ---- meetings ---- */
+
+static void call_barrier_all(const struct bench_target *target, long reps)
+{
+    (void)target;
+    for (long i = 0; i < reps; i++) shmem_barrier_all();
+}
+
+/* One message each way and no answer to either: no meeting of two can be faster. */
+static void bare_pair_of_puts(const struct bench_target *target, long reps)
+{
+    static uint64_t turn = 1; /* that of bare_ucp_open() */
+    (void)target;
+    for (long i = 0; i < reps; i++) {
+        turn++;
+        bare_ucp_put(FLAG, &turn, sizeof turn);
+        bare_ucp_wait_at_least(FLAG, turn);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const double as_fast = 1 / 0.95;
+    const struct bench_row rows[] = {
+        {"put of 8 B + quiet", call_put, bare_put, 100, as_fast, "x"},
+        {"get of 8 B", call_get, bare_get, 100, as_fast, "x"},
+        {"atomic_fetch_add", call_fetch_add, bare_fetch_add, 100, as_fast, "x"},
+        {"put_nbi of 8 B, per message", call_put_nbi, bare_put_nbi, 2000, as_fast, "x"},
+        {"put_nbi of 4 MiB", call_large_put, bare_large_put, LARGE_COUNT, as_fast, "x"},
+        {"get_nbi of 4 MiB", call_large_get, bare_large_get, LARGE_COUNT, as_fast, "x"},
+        {"barrier_all of 2 (bare: put + flush)", call_barrier_all, bare_put, 100, 1.2, "x"},
+        {"barrier_all of 2 (bare: a put each way)", call_barrier_all, bare_pair_of_puts, 100, 0, "x"},
+    };
+    struct bench_target target = bench_open_anywhere(argc, argv, LARGE_BYTES);
+    if (target.n_pes != 2) bench_skip(&target, "needs exactly two PEs");
+    bench_pin(target.my_pe, target.n_pes);
+    bare_ucp_open(target.peer, WINDOW_BYTES);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (argc < 3 || strstr(rows[i].name, argv[2]) != NULL) bench_compare(&target, &rows[i], true);
+    bare_ucp_close();
+    return bench_close(&target);
+}

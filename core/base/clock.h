@@ -1,0 +1,15 @@
+/* core/base/clock.h: the clock of waits. */
+#ifndef IST_BASE_CLOCK_H
+#define IST_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t ist_clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif
