@@ -25,11 +25,15 @@
 static bool is_global_exit; /* exit() is running because of shmem_global_exit */
 static bool has_forked;     /* this process is a child of a PE */
 
-static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "exit"); }
+/* Of a peer that has left before nothing is owed to the program. */
+static void drain_one(ist_ctx *ctx)
+{
+    if (ist_drain(ctx, "exit") != ISTHMUS_OK) ist_info("operations that were under way at exit: %s", ist_fail_text());
+}
 
 static void leave(void)
 {
-    ist_ctx_each(quiet_one);
+    ist_ctx_each(drain_one);
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in look_for_leavers */
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;
@@ -57,10 +61,11 @@ static void on_exit_handler(int status, void *unused)
 
 void ist_exit_after_fork(void) { has_forked = true; }
 
-/* Transports may have loaded libraries with destructors, which end before a handler that was registered at load runs. */
+/* Transports may have loaded libraries with destructors, which end before a handler that was registered at load runs.
+ * global_exit has no use for them, and the program's handlers come first. */
 static void before_destructors(int status, void *unused)
 {
-    on_exit_handler(status, unused);
+    if (!is_global_exit) on_exit_handler(status, unused);
     if (!has_forked) ist_progress_stop();
 }
 

@@ -15,17 +15,25 @@ static order_fn slot_of(const struct ist_channel *channel, enum half half)
                                     : channel->ops.remote_commit;
 }
 
-/* One half on every transport in `used`. */
-static void each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+/* One half on every transport in `used`. The first failure is the answer; the others get their turn all the same. */
+static isthmus_status try_each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
 {
+    isthmus_status first = ISTHMUS_OK;
     for (; used != 0; used &= used - 1) {
         uint32_t transport = (uint32_t)__builtin_ctz(used);
         struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
         ist_ctx_enter(ctx, transport);
         isthmus_status status = slot_of(channel, half)(channel->chan, NULL);
         ist_ctx_leave(ctx, transport);
-        if (status != ISTHMUS_OK) ist_die(routine, status);
+        if (first == ISTHMUS_OK) first = status;
     }
+    return first;
+}
+
+static void each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+{
+    isthmus_status status = try_each_used(ctx, used, half, routine);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 /* The ordering calls accept SHMEM_CTX_INVALID and do nothing; without a runtime they are a mistake. */
@@ -47,6 +55,15 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
     if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
     ist_store_relaxed(&ctx->used, 0);
     if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle);
+}
+
+isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
+{
+    if (!ctx->is_valid) return ISTHMUS_OK;
+    uint32_t used = ist_load_relaxed(&ctx->used);
+    isthmus_status local = try_each_used(ctx, used, LOCAL_COMPLETE, routine);
+    isthmus_status remote = try_each_used(ctx, used, REMOTE_COMMIT, routine);
+    return local != ISTHMUS_OK ? local : remote;
 }
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)

@@ -13,6 +13,9 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 
+/* As far as it goes: both halves, and the first failure instead of the end of the job. */
+isthmus_status ist_drain(ist_ctx *ctx, const char *routine) IST_COLD;
+
 /* An operation goes through a transport: ordering calls must ask it. Relaxed: the same thread, or one that the program
  * has ordered after it, reads it. */
 IST_INLINE void ist_mark_used(ist_ctx *ctx, uint32_t transport)

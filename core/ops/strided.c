@@ -1,8 +1,10 @@
 /* core/ops/strided.c: see strided.h.
- * The whole range is checked once; then aliased peers are a loop of copies, other peers a loop of puts or gets. */
+ * The whole range is checked once; then aliased peers are a loop of copies, other peers a stream of puts or gets that are
+ * completed together. */
 #include "core/ops/strided.h"
 
 #include "core/base/fatal.h"
+#include "core/ops/order.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"
 
@@ -38,6 +40,7 @@ static void copy_elements(char *dest, const char *source, ptrdiff_t dest_bytes, 
 typedef void (*block_fn)(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe,
                          const char *routine);
 
+/* `move` is a form that returns at once: a round trip for each block would be most of the time. */
 static void each_block(ist_ctx *ctx, char *dest, const char *source, const struct ist_stride *s, int pe,
                        const char *routine, block_fn move)
 {
@@ -45,6 +48,12 @@ static void each_block(ist_ctx *ctx, char *dest, const char *source, const struc
     for (size_t i = 0; i < s->n_blocks; i++)
         move(ctx, dest + (ptrdiff_t)i * s->dest * size, source + (ptrdiff_t)i * s->source * size,
              s->block_nelems * s->size, pe, routine);
+    ist_local_complete(ctx, routine);
+}
+
+static bool is_contiguous(const struct ist_stride *s)
+{
+    return (size_t)s->dest == s->block_nelems && (size_t)s->source == s->block_nelems;
 }
 
 void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
@@ -58,10 +67,12 @@ void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct 
     ist_target_find(ctx, &access, &to);
     ist_require_buffer(routine, "source", source);
     ptrdiff_t size = (ptrdiff_t)s->size;
-    if (to.alias != NULL && to.length_bytes == access.length_bytes)
+    if (is_contiguous(s))
+        ist_put_bulk(ctx, dest, source, access.length_bytes, pe, routine);
+    else if (to.alias != NULL && to.length_bytes == access.length_bytes)
         copy_elements(to.alias, source, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
     else
-        each_block(ctx, dest, source, s, pe, routine, ist_put_slow);
+        each_block(ctx, dest, source, s, pe, routine, ist_put_nbi_slow);
 }
 
 void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
@@ -75,8 +86,10 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
     ist_target_find(ctx, &access, &from);
     ist_require_buffer(routine, "dest", dest);
     ptrdiff_t size = (ptrdiff_t)s->size;
-    if (from.alias != NULL && from.length_bytes == access.length_bytes)
+    if (is_contiguous(s))
+        ist_get_bulk(ctx, dest, source, access.length_bytes, pe, routine);
+    else if (from.alias != NULL && from.length_bytes == access.length_bytes)
         copy_elements(dest, from.alias, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
     else
-        each_block(ctx, dest, source, s, pe, routine, ist_get_slow);
+        each_block(ctx, dest, source, s, pe, routine, ist_get_nbi_slow);
 }

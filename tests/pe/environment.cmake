@@ -6,7 +6,7 @@ function(isthmus_environment variant settings)
 endfunction()
 
 foreach(prefix ISTHMUS SHMEM SMA)
-  isthmus_environment(${prefix}_VERSION ${prefix}_VERSION=1 -1 "Isthmus [0-9.]+ .OpenSHMEM 1.6., [13] PEs$")
+  isthmus_environment(${prefix}_VERSION ${prefix}_VERSION=1 -1 "Isthmus [0-9.]+ .OpenSHMEM 1.6., [0-9]+ PEs$")
   isthmus_environment(${prefix}_INFO ${prefix}_INFO=1 -1 "^ISTHMUS_HEAP_SIZE  *-  *default$" -1 "^ISTHMUS_TRANSPORTS ")
 endforeach()
 isthmus_environment(info_names_origin "SHMEM_INFO=1;SMA_SYMMETRIC_SIZE=64m" -1 "^ISTHMUS_HEAP_SIZE .*SMA_SYMMETRIC_SIZE$")

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""again.py PLACE...: the jobs of the test suite once more, in other places than the one that they were written for.
+
+PLACE is `ib` (one host, every access to another PE through that transport) or HxN (H hosts with N PEs each, made by
+tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib). What runs is read from
+ctest: every test that starts PEs, with another launcher or environment and as many PEs as the place has. left_out.table names
+those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
+COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
+SKIPPED = 77
+LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
+
+
+class Test:
+    """One of ctest's, taken apart: what comes before the launcher, the number of PEs, what it starts."""
+
+    def __init__(self, entry):
+        command = entry.get("command", [])
+        self.name = entry["name"]
+        self.base = COUNT.sub("", self.name)
+        self.before = self.program = None
+        for at, word in enumerate(command):
+            option = LAUNCHER_END.get(Path(word).name)
+            if option and option in command[at:]:
+                end = command.index(option, at) + 1
+                self.before, self.n, self.program = command[:at], int(command[end]), command[end + 1 :]
+                break
+        values = {p["name"]: p["value"] for p in entry["properties"]}
+        self.environment = [e for e in values.get("ENVIRONMENT", []) if e]
+        self.timeout_s = values.get("TIMEOUT", 120)
+        self.folder = values["WORKING_DIRECTORY"]
+
+
+def all_tests(build):
+    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True)
+    tests = [Test(e) for e in json.loads(listing.stdout)["tests"] if SUBJECTS.match(e["name"])]
+    return [t for t in tests if t.before is not None]
+
+
+def left_out(place):
+    """(pattern of names, reason) of what is not run in that place."""
+    rows = []
+    for line in (HERE / "left_out.table").read_text().splitlines():
+        if line and not line.startswith("#"):
+            places, names, reason = line.split(None, 2)
+            if re.fullmatch(places, place):
+                rows.append((re.compile(names), reason))
+    return rows
+
+
+def choose(tests, place, n_wanted):
+    """Of the same test with several numbers of PEs the one to run, and with how many; None: there is none."""
+    tests = sorted(tests, key=lambda t: (t.n, t.name))
+    if tests[-1].n == 1:
+        return None
+    fitting = [t for t in tests if t.n <= n_wanted]
+    if fitting:
+        return fitting[-1], n_wanted
+    return (tests[0], tests[0].n) if place == "ib" else None
+
+
+def plan(build, place, n_wanted, only):
+    """What runs in the place: (test, number of PEs), and what does not: (name, reason)."""
+    by_base = {}
+    for test in all_tests(build):
+        if re.search(only, test.base):
+            by_base.setdefault(test.base, []).append(test)
+    runs, not_run, table = [], [], left_out(place)
+    for base, tests in by_base.items():
+        reason = next((reason for names, reason in table if names.search(base)), None)
+        found = None if reason else choose(tests, place, n_wanted)
+        if found:
+            runs.append(found)
+        else:
+            not_run.append((base, reason or "it takes another number of PEs"))
+    return runs, not_run
+
+
+def command_of(test, n, place):
+    if place == "ib":
+        launch = ["isthmus-run", "-n", str(n)]
+        return test.before + launch + test.program, test.environment + ["ISTHMUS_TRANSPORTS=ib"]
+    settings = [word for setting in test.environment for word in ("-x", setting)]
+    return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *settings, *test.program], test.environment
+
+
+def run(test, n, place, logs):
+    """Returns ok, skipped or FAILED, and the time it took."""
+    command, settings = command_of(test, n, place)
+    environment = dict(os.environ, **dict(s.split("=", 1) for s in settings))
+    log = logs / f"{test.base}.log"
+    start = time.monotonic()
+    with open(log, "wb") as output:
+        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                               env=environment, cwd=test.folder, start_new_session=True)
+        try:
+            status = job.wait(timeout=test.timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+            status = f"none: it was ended after {test.timeout_s:.0f} s"
+    took_s = time.monotonic() - start
+    if status in (0, SKIPPED):
+        log.unlink()
+        return ("ok" if status == 0 else "skipped"), took_s
+    with open(log, "a", encoding="utf-8") as output:
+        print(f"\n{' '.join(settings)} {' '.join(command)}\nstatus {status}", file=output)
+    return "FAILED", took_s
+
+
+def run_all(build, place, n, only, jobs):
+    logs = Path(build, "tests", "places", place)
+    logs.mkdir(parents=True, exist_ok=True)
+    for old in logs.glob("*.log"):
+        old.unlink()
+    runs, not_run = plan(build, place, n, only)
+    counts = {"ok": 0, "FAILED": 0, "skipped": 0}
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        pending = {pool.submit(run, test, n, place, logs): test for test, n in runs}
+        for done, future in enumerate(concurrent.futures.as_completed(pending), 1):
+            result, took_s = future.result()
+            counts[result] += 1
+            if result == "FAILED":
+                print(f"{place}: {pending[future].base} FAILED after {took_s:.1f} s, see {logs}", flush=True)
+            elif done % 25 == 0:
+                print(f"{place}: {done} of {len(runs)}", flush=True)
+    print(f"{place}: {counts['ok']} passed, {counts['FAILED']} failed, {counts['skipped']} skipped here by themselves, "
+          f"{len(not_run)} left out", flush=True)
+    return counts["FAILED"] == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("places", nargs="+", metavar="PLACE", help="ib, or HxN: H hosts with N PEs each")
+    parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
+    parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once")
+    parser.add_argument("--pes", type=int, default=2, help="of the place ib")
+    parser.add_argument("--list", action="store_true", help="say what would run and what is left out, and why")
+    given = parser.parse_args()
+    os.environ["PATH"] = f"{given.build}/bin:{os.environ['PATH']}"
+
+    good = True
+    for place in given.places:
+        if not re.fullmatch(r"ib|[1-9]x[1-9]", place):
+            parser.error(f"PLACE is {place}; valid: ib, or hosts and PEs on each, such as 2x1")
+        hosts, slots = (1, given.pes) if place == "ib" else map(int, place.split("x"))
+        if given.list:
+            runs, not_run = plan(given.build, place, hosts * slots, given.only)
+            for test, n in runs:
+                print(f"{place}: {test.base} with {n} PEs")
+            for base, reason in not_run:
+                print(f"{place}: not {base}: {reason}")
+        elif place == "ib" or "HOSTS_DIR" in os.environ:
+            good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
+        else:
+            inside = [sys.executable, __file__, place, "--build", given.build, "--only", given.only, "--jobs", str(given.jobs)]
+            status = subprocess.run([HERE.parent / "hosts" / "hosts.sh", str(hosts), str(slots), *inside],
+                                    stdin=subprocess.DEVNULL, check=False).returncode
+            if status == SKIPPED:
+                return SKIPPED
+            good &= status == 0
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
