@@ -91,11 +91,15 @@ def plan(build, place, n_wanted, only):
 
 
 def command_of(test, n, place):
+    """What starts it there, and what it has in its environment besides."""
+    settings = list(test.environment)
+    if test.base.startswith("litmus."):
+        settings.append("LITMUS_ROUNDS=200")  # each is some round trips
     if place == "ib":
         launch = ["isthmus-run", "-n", str(n)]
-        return test.before + launch + test.program, test.environment + ["ISTHMUS_TRANSPORTS=ib"]
-    settings = [word for setting in test.environment for word in ("-x", setting)]
-    return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *settings, *test.program], test.environment
+        return test.before + launch + test.program, settings + ["ISTHMUS_TRANSPORTS=ib"]
+    passed_on = [word for setting in settings for word in ("-x", setting)]
+    return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *passed_on, *test.program], settings
 
 
 def run(test, n, place, logs):
