@@ -26,14 +26,17 @@ static bool is_global_exit; /* exit() is running because of shmem_global_exit */
 static bool has_forked;     /* this process is a child of a PE */
 
 /* Of a peer that has left before nothing is owed to the program. */
-static void drain_one(ist_ctx *ctx)
+static void forgive(isthmus_status status)
 {
-    if (ist_drain(ctx, "exit") != ISTHMUS_OK) ist_info("operations that were under way at exit: %s", ist_fail_text());
+    if (status != ISTHMUS_OK) ist_info("operations that were under way at exit: %s", ist_fail_text());
 }
+
+static void drain_one(ist_ctx *ctx) { forgive(ist_drain(ctx, "exit")); }
 
 static void leave(void)
 {
     ist_ctx_each(drain_one);
+    forgive(ist_drain_notices());
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in look_for_leavers */
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;

@@ -375,7 +375,8 @@ void ist_finalize(const char *routine)
     } else {
         ist_ctx_each(quiet_one);
         ist_sync_on(&ist_team_world, &ist_internal_area()->exit, 1, routine);
-        ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where a transport carries them */
+        ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where quiet waits for them; others have
+                                               * come before all PEs part */
         part_from_peers(routine);
         ist_runtime.nesting = 0;
         ist_runtime.generation++;

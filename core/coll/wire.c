@@ -15,3 +15,27 @@ void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, c
                    addr, world_pe);
     return target.alias;
 }
+
+/* Where a peer is reached in several ways, ist_fence completes what has to come before. */
+void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine)
+{
+    ist_ctx *ctx = &ist_ctx_default;
+    struct ist_target target;
+    struct ist_access access = {routine, "dest", flag, sizeof *flag, sizeof *flag, world_pe};
+    ist_target_find(ctx, &access, &target);
+    uint32_t carrier = target.segment->carrier;
+    struct ist_channel *channel = target.alias == NULL ? ist_ctx_channel(ctx, carrier, routine) : NULL;
+    bool has_notify = channel != NULL && channel->ops.notify != NULL;
+    ist_order_stores();
+    if (!has_notify || ist_peers_are_mixed() || (ist_load_relaxed(&ctx->used) & ~(1u << carrier)) != 0)
+        ist_fence(ctx, routine);
+    if (!has_notify) {
+        ist_p(ctx, flag, value, sizeof *flag, world_pe, routine);
+        return;
+    }
+    ist_ctx_enter(ctx, carrier);
+    isthmus_status status = channel->ops.notify(channel->chan, target.peer->paths[carrier], target.extent->rmem,
+                                                target.offset_bytes, value);
+    ist_ctx_leave(ctx, carrier);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+}

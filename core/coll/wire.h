@@ -30,11 +30,20 @@ IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, s
     return ist_wire_alias_slow(addr, length_bytes, world_pe, routine);
 }
 
-/* After whatever was put there before, on any path. */
+void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine) IST_COLD;
+
+/* After whatever was put there before, on any path. Whom it is for waits for it before it leaves the collective: so quiet
+ * need not, and a transport that can leaves it out. */
 IST_INLINE void ist_wire_flag(const struct ist_team *team, uint64_t *flag, uint64_t value, int to, const char *routine)
 {
+    int pe = ist_team_to_world(team, to);
+    intptr_t delta = ist_ctx_delta(&ist_ctx_default, ist_column_of_element((uintptr_t)flag, 3), pe);
+    if (IST_UNLIKELY(!ist_is_aliased(delta))) {
+        ist_wire_flag_slow(flag, value, pe, routine);
+        return;
+    }
     ist_fence(&ist_ctx_default, routine);
-    ist_p(&ist_ctx_default, flag, value, sizeof *flag, ist_team_to_world(team, to), routine);
+    ist_store_relaxed((uint64_t *)(void *)((char *)flag + delta), value);
 }
 
 IST_INLINE void ist_wire_put(const struct ist_team *team, void *dest, const void *source, size_t length_bytes, int to,

@@ -2,6 +2,7 @@
 #include "core/ops/order.h"
 
 #include "core/base/fatal.h"
+#include "core/team/team.h"
 #include "core/transport/peer.h"
 
 typedef isthmus_status (*order_fn)(isthmus_chan *chan, isthmus_path *path);
@@ -87,4 +88,22 @@ void ist_fence_transports(ist_ctx *ctx, const char *routine)
         return;
     }
     each_used(ctx, ist_load_relaxed(&ctx->used), FENCE, routine);
+}
+
+isthmus_status ist_drain_notices(void)
+{
+    ist_ctx *ctx = &ist_ctx_default;
+    isthmus_status first = ISTHMUS_OK;
+    for (int pe = 0; pe < ist_team_world.n_pes; pe++) {
+        const struct ist_peer *peer = ist_peer_known(pe);
+        for (uint32_t t = 0; peer != NULL && t < ist_registry.n; t++) {
+            struct ist_channel *channel = &ctx->channels[t];
+            if (peer->paths[t] == NULL || ist_load_acquire(&channel->chan) == NULL) continue;
+            ist_ctx_enter(ctx, t);
+            isthmus_status status = channel->ops.remote_commit(channel->chan, peer->paths[t]);
+            ist_ctx_leave(ctx, t);
+            if (first == ISTHMUS_OK) first = status;
+        }
+    }
+    return first;
 }

@@ -26,6 +26,9 @@ IST_INLINE void ist_mark_used(ist_ctx *ctx, uint32_t transport)
     if (ctx == &ist_ctx_default) __atomic_fetch_or(&isthmus_fast_v1.default_used, bit, __ATOMIC_RELAXED);
 }
 
+/* Likewise what quiet leaves out (notify in isthmus/transport.h): for a PE that is about to end. */
+isthmus_status ist_drain_notices(void) IST_COLD;
+
 /* Around a call of a data slot: a lock only where threads share the context and the transport cannot. */
 IST_INLINE bool ist_ctx_needs_lock(const ist_ctx *ctx, uint32_t transport)
 {

@@ -265,6 +265,12 @@ struct isthmus_data_ops {
     isthmus_status (*fence)(isthmus_chan *, isthmus_path *path);
     isthmus_status (*local_complete)(isthmus_chan *, isthmus_path *path);
     isthmus_status (*remote_commit)(isthmus_chan *, isthmus_path *path);
+
+    /* Write one aligned word after whatever this channel has put there before: fence and put in one, for senders that
+     * learn from an answer that it has come. `value` is taken before the call returns. remote_commit of all paths does not
+     * wait for it, remote_commit of its path does. Absent: fence and put. */
+    isthmus_status (*notify)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                             uint64_t value);
 };
 
 /* --------------------------------------------------------------------------------------- the transport ---- */

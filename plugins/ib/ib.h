@@ -41,6 +41,7 @@ struct ib_end {
     ucp_ep_h ep;                                /* NULL: closed, the peer is lost */
     ucs_status_ptr_t closing;                   /* the request of that close */
     uint64_t n_issued, n_flushing, n_committed; /* operations that need a flush; those it is under way for, or done */
+    bool has_notices;                           /* sent, and in no flush so far */
     struct ib_batch opening, flush;
     ucs_status_t failure; /* the peer is lost */
 };

@@ -19,7 +19,7 @@ isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthm
 
 /* ---- puts and gets ---- */
 
-enum direction { PUT, GET };
+enum direction { PUT, NOTICE, GET }; /* NOTICE: a put behind all before, that no commit of all ends waits for */
 
 /* The local buffer of a transfer, and the registration that holds it, if somebody has registered it. */
 struct operand {
@@ -37,11 +37,21 @@ static void start(const struct ib_place *at, enum direction direction, const str
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
         params.memh = local->mem->ucp;
     }
-    if (direction == PUT) at->end->n_issued++;
-    ib_post(direction == PUT
+    at->end->n_issued += direction == PUT;
+    at->end->has_notices |= direction == NOTICE;
+    ib_post(direction != GET
                 ? ib_ucp.ucp_put_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params)
                 : ib_ucp.ucp_get_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params),
             batch);
+}
+
+/* UCX knows fences of whole workers only. Under the worker's lock. */
+static isthmus_status fence(struct ib_worker *worker)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
+    if (fenced == UCS_OK) return ISTHMUS_OK;
+    return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
 }
 
 static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -51,6 +61,7 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const ist
     struct ib_batch batch = {0};
     pthread_mutex_lock(&chan->worker->lock);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (status == ISTHMUS_OK && direction == NOTICE) status = fence(chan->worker);
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, &batch);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
@@ -114,19 +125,25 @@ static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const i
     return ISTHMUS_OK;
 }
 
+static isthmus_status ib_notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                uint64_t remote_offset_bytes, uint64_t value)
+{
+    const struct operand local = {&value, NULL, sizeof value};
+    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, NOTICE, &local);
+    __atomic_store_n((uint64_t *)(void *)(remote->own + remote_offset_bytes), value, __ATOMIC_RELEASE);
+    return ISTHMUS_OK;
+}
+
 /* ---- order ---- */
 
 static isthmus_status ib_fence(isthmus_chan *chan, isthmus_path *path)
 {
-    (void)path; /* UCX knows fences of whole workers only */
-    struct ib_worker *worker = chan->worker;
-    const struct isthmus_services *s = worker->tr->services;
+    (void)path;
     isthmus_order_stores_();
-    pthread_mutex_lock(&worker->lock);
-    ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
-    pthread_mutex_unlock(&worker->lock);
-    if (fenced == UCS_OK) return ISTHMUS_OK;
-    return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
+    pthread_mutex_lock(&chan->worker->lock);
+    isthmus_status status = fence(chan->worker);
+    pthread_mutex_unlock(&chan->worker->lock);
+    return status;
 }
 
 static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
@@ -145,6 +162,13 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
  * issued now, so it is waited for first; any that begins later does. */
 
 static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->n_issued; }
+
+/* Unless asked about this very end, nobody waits for notices. */
+static void count_notices(struct ib_end *end)
+{
+    end->n_issued += end->has_notices;
+    end->has_notices = false;
+}
 
 static isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
 {
@@ -185,8 +209,9 @@ static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
     isthmus_status status = ISTHMUS_OK;
     isthmus_publish_stores_();
     pthread_mutex_lock(&worker->lock);
-    if (path == NULL || path->ends[worker->index] != NULL)
-        status = commit(worker, path != NULL ? path->ends[worker->index] : NULL);
+    struct ib_end *only = path != NULL ? path->ends[worker->index] : NULL;
+    if (only != NULL) count_notices(only);
+    if (path == NULL || only != NULL) status = commit(worker, only);
     (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     isthmus_status rest = ib_batch_fail(worker, &chan->remote);
     pthread_mutex_unlock(&worker->lock);
@@ -211,6 +236,7 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
         .fence = ib_fence,
         .local_complete = ib_local_complete,
         .remote_commit = ib_remote_commit,
+        .notify = ib_notify,
     };
     ib_write_out(ops, &all, sizeof all);
     chan->worker = ib_worker_least_used(tr);
