@@ -410,7 +410,7 @@ int lit_run(const struct lit_shape *shape, uint64_t rounds)
     if (here.n_pes < shape->n_actors || here.n_pes < 2 || here.n_pes > LIT_MAX_PES)
         fprintf(stderr, "%s: skipped: %d PEs, needs %d to %d\n", shape->name, here.n_pes,
                 shape->n_actors > 2 ? shape->n_actors : 2, LIT_MAX_PES);
-    else if (shape->needs_alias && shmem_ptr(here.words, (here.me + 1) % here.n_pes) == NULL)
+    else if (shape->needs_alias && shmem_team_n_pes(SHMEM_TEAM_SHARED) < here.n_pes)
         fprintf(stderr, "%s: skipped: the other PEs' memory cannot be stored to\n", shape->name);
     else
         status = run_rounds(shape, number_of("LITMUS_ROUNDS", rounds));
