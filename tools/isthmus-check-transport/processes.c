@@ -51,8 +51,8 @@ void ct_meet(struct ct_process *p)
 
 struct child {
     pid_t pid;
-    int socket, status; /* socket -1: it has ended, with this status of waitpid */
-    bool has_sent;
+    int socket, status;     /* socket -1: it has ended, with this status of waitpid */
+    bool has_sent, was_cut; /* it was killed by the parent */
     struct ct_blob blob;
 };
 
@@ -143,12 +143,17 @@ static bool start_process(struct run *run, int pe)
     return pid > 0;
 }
 
+/* All at once: what one says of the end of another is no news. */
 static void kill_all(struct run *run)
 {
     for (int pe = 0; pe < run->n; pe++) {
         struct child *child = &run->children[pe];
-        if (child->socket < 0 || child->pid <= 0) continue;
-        kill(child->pid, SIGKILL);
+        child->was_cut = child->socket >= 0;
+        if (child->was_cut) kill(child->pid, SIGKILL);
+    }
+    for (int pe = 0; pe < run->n; pe++) {
+        struct child *child = &run->children[pe];
+        if (!child->was_cut) continue;
         waitpid(child->pid, &child->status, 0);
         close(child->socket);
         child->socket = -1;
@@ -238,8 +243,7 @@ static void take_printed(struct run *run)
          "this was printed: %.700s", run->report->printed);
 }
 
-/* What a process that has ended has to say, and what its end says. Those that were killed after another one's finding are
- * no news. */
+/* What a process that has ended has to say, and what its end says. */
 static void judge(struct run *run, int pe)
 {
     struct ct_report *report = run->report;
@@ -253,7 +257,7 @@ static void judge(struct run *run, int pe)
     } else if (run->board->has_finding[pe]) {
         report->result = CT_FAILED;
         report->findings[report->n_findings++] = *said;
-    } else if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
+    } else if (WIFSIGNALED(status)) {
         find(run, pe, slot, run->c->rule, "it was killed by signal %d (%s); the slot it called last is %s",
              WTERMSIG(status), strsignal(WTERMSIG(status)), slot);
     } else if (WIFEXITED(status) && !is_good_end(status)) {
@@ -264,9 +268,8 @@ static void judge(struct run *run, int pe)
 
 static void judge_all(struct run *run)
 {
-    /* A hang has been noted already; the others were killed because of it. */
     for (int pe = 0; pe < run->n; pe++)
-        if (run->report->n_findings < CT_MAX_PROCESSES) judge(run, pe);
+        if (!run->children[pe].was_cut) judge(run, pe);
     if (run->report->n_findings > 0) run->report->result = CT_FAILED;
     take_printed(run);
 }

@@ -1,0 +1,147 @@
+/* tcp.h: the parts of this transport, for its own files. The contract is isthmus/transport.h.
+ * Each PE listens. Who wants to reach a peer connects to it and keeps that connection: requests go one way, replies come
+ * back. A peer's requests are served by progress(), so that its program need not take part (tcp_serve.c). The stream keeps
+ * its order, and requests are carried out in it: a reply says that all before it is done. */
+#ifndef TCP_H
+#define TCP_H
+
+#include <isthmus/transport.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum {
+    TCP_MAGIC_CARD = 0x43504354,
+    TCP_MAGIC_KEY = 0x4b504354,
+    TCP_VERSION_WIRE = 1, /* of cards, keys and requests */
+    TCP_MAX_ADDRESSES = 8,
+    TCP_SECRET_BYTES = 16,
+    TCP_DEFAULT_TIMEOUT_S = 30
+};
+
+/* ---- what peers see: whole words, no pointers, a checksum at the end ---- */
+
+struct tcp_card {
+    uint32_t magic, version;
+    uint8_t secret[TCP_SECRET_BYTES]; /* who shows it has our card, and so belongs to the job */
+    uint32_t port, n_addresses;
+    uint32_t addresses[TCP_MAX_ADDRESSES]; /* IPv4, network order */
+    uint64_t checksum;
+};
+
+struct tcp_key {
+    uint32_t magic, version;
+    uint64_t extent, length_bytes;
+    uint64_t checksum;
+};
+
+enum tcp_kind { TCP_HELLO = 1, TCP_CHECK, TCP_PUT, TCP_GET, TCP_AMO, TCP_FETCHING_AMO, TCP_COMMIT, TCP_BYE };
+
+/* HELLO is followed by a struct tcp_hello, PUT by its data. */
+struct tcp_request {
+    uint32_t kind;
+    uint16_t op, bits; /* of atomics */
+    uint64_t extent, offset_bytes, length_bytes;
+    uint64_t operand, compare;
+};
+
+struct tcp_hello {
+    uint8_t secret[TCP_SECRET_BYTES];
+    int32_t pe; /* of who asks */
+    char host_name[60];
+};
+
+/* To HELLO, CHECK, FETCHING_AMO and COMMIT; to GET it is followed by the data. */
+struct tcp_reply {
+    uint32_t is_refused, reserved;
+    uint64_t value; /* what was fetched */
+};
+
+/* ---- objects ---- */
+
+struct isthmus_lmem { /* an exposed extent */
+    isthmus_lmem *next;
+    isthmus_tr *tr;
+    uint64_t extent; /* its number, never used again */
+    char *addr;
+    uint64_t length_bytes;
+};
+
+struct isthmus_path {
+    isthmus_path *next;
+    isthmus_tr *tr;
+    int32_t pe;
+    char host_name[60];
+    int fd;               /* -1: to the own PE */
+    pthread_mutex_t lock; /* one request and its reply at a time */
+    bool has_uncommitted; /* something was sent since the last reply */
+    bool is_lost;
+};
+
+struct isthmus_rmem {
+    isthmus_path *path;
+    uint64_t extent, length_bytes;
+    char *addr; /* of the own PE's memory */
+};
+
+struct isthmus_chan { /* the same for all contexts */
+    isthmus_tr *tr;
+};
+
+struct isthmus_tr {
+    struct isthmus_chan channel;
+    const struct isthmus_services *services;
+    int timeout_s;
+    struct tcp_card card;
+    struct tcp_server *server;
+    pthread_mutex_t extents_lock; /* progress() looks extents up while others are exposed */
+    isthmus_lmem *extents;
+    uint64_t newest_extent;
+    pthread_mutex_t paths_lock;
+    isthmus_path *paths;
+};
+
+/* ---- tcp.c ---- */
+
+uint64_t tcp_checksum(const void *bytes, size_t n_bytes);
+
+/* Fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+void tcp_write_out(void *out, const void *value, size_t value_bytes);
+
+/* ---- tcp_path.c: the side that asks ---- */
+
+isthmus_status tcp_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
+void tcp_path_close(isthmus_path *path);
+
+/* Send a request and `n_bytes` after it. Nothing comes back. */
+isthmus_status tcp_tell(isthmus_path *path, const struct tcp_request *request, const void *bytes, size_t n_bytes);
+/* Send a request, and wait for the reply and `n_bytes` after it. */
+isthmus_status tcp_ask(isthmus_path *path, const struct tcp_request *request, struct tcp_reply *reply, void *bytes,
+                       size_t n_bytes);
+/* Wait until all that was sent is done. */
+isthmus_status tcp_commit(isthmus_path *path);
+
+/* ---- tcp_serve.c: the side that answers ---- */
+
+isthmus_status tcp_server_open(isthmus_tr *tr); /* fills in the card's port */
+void tcp_server_close(struct tcp_server *server);
+int32_t tcp_progress(isthmus_tr *tr);
+isthmus_status tcp_arm(isthmus_tr *tr, int32_t *event_fd);
+
+/* ---- tcp_mem.c ---- */
+
+isthmus_status tcp_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                          isthmus_lmem **out);
+void tcp_unregister(isthmus_lmem *lmem);
+isthmus_status tcp_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
+void tcp_detach(isthmus_rmem *rmem);
+/* Where a range of an extent lies in this PE; NULL: nowhere, all or a part of it. */
+char *tcp_extent_find(isthmus_tr *tr, uint64_t extent, uint64_t offset_bytes, uint64_t length_bytes);
+
+/* ---- tcp_data.c ---- */
+
+isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                struct isthmus_data_ops *ops);
+void tcp_channel_close(isthmus_chan *chan);
+
+#endif

@@ -1,0 +1,139 @@
+/* tcp_data.c: puts, gets, atomics and order. A channel has nothing of its own: a path has one stream, and a lock around each
+ * request with its reply, so that any number of channels and threads may use it.
+ * Absent, and why: put_nbi and get_nbi, since the blocking forms serve; local_complete, since every operation is complete at
+ * the source on return: what is sent was copied by the system. */
+#include "tcp.h"
+
+#include <isthmus/amo_cpu.h>
+#include <isthmus/copy_cpu.h>
+
+#include <string.h>
+
+static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                          const void *source, const isthmus_lmem *source_mem, size_t length_bytes)
+{
+    (void)chan, (void)source_mem;
+    const struct tcp_request request = {
+        .kind = TCP_PUT, .extent = remote->extent, .offset_bytes = offset_bytes, .length_bytes = length_bytes};
+    if (path->fd >= 0) return tcp_tell(path, &request, source, length_bytes);
+    isthmus_copy_cpu(remote->addr + offset_bytes, source, length_bytes);
+    return ISTHMUS_OK;
+}
+
+/* The peer has dropped an extent that is attached here. */
+static isthmus_status withdrawn(const isthmus_path *path)
+{
+    const struct isthmus_services *s = path->tr->services;
+    return s->fail(s->core, ISTHMUS_ERR_IO, "PE %d on %s has withdrawn memory that is in use", path->pe,
+                   path->host_name);
+}
+
+static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                          void *dest, const isthmus_lmem *dest_mem, size_t length_bytes)
+{
+    (void)chan, (void)dest_mem;
+    const struct tcp_request request = {
+        .kind = TCP_GET, .extent = remote->extent, .offset_bytes = offset_bytes, .length_bytes = length_bytes};
+    struct tcp_reply reply;
+    if (path->fd < 0) {
+        isthmus_copy_cpu(dest, remote->addr + offset_bytes, length_bytes);
+        return ISTHMUS_OK;
+    }
+    isthmus_status status = tcp_ask(path, &request, &reply, dest, length_bytes);
+    return status == ISTHMUS_OK && reply.is_refused ? withdrawn(path) : status;
+}
+
+/* ---- atomics: by the processor of the PE that owns the memory, as all atomics of the domain CPU ---- */
+
+static inline isthmus_status amo(isthmus_path *path, const isthmus_rmem *remote, const struct tcp_request *what,
+                                 void *fetched)
+{
+    size_t size = (size_t)1 << what->bits;
+    struct tcp_request request = *what;
+    struct tcp_reply reply;
+    request.kind = fetched != NULL ? TCP_FETCHING_AMO : TCP_AMO;
+    request.extent = remote->extent;
+    if (path->fd < 0) {
+        reply.value = isthmus_amo_cpu(what->op, remote->addr + what->offset_bytes, what->operand, what->compare, size);
+    } else {
+        isthmus_status status = fetched != NULL ? tcp_ask(path, &request, &reply, NULL, 0)
+                                                : tcp_tell(path, &request, NULL, 0);
+        if (status != ISTHMUS_OK) return status;
+    }
+    if (fetched != NULL) memcpy(fetched, &reply.value, size); /* the low bytes come first */
+    return ISTHMUS_OK;
+}
+
+/* One function for each operation and width, because the core asks for functions once and calls them without either. */
+#define AMO_FUNCTION(op_, bits_)                                                                                   \
+    static isthmus_status amo_##op_##_##bits_(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,  \
+                                              uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *to) \
+    {                                                                                                              \
+        (void)chan;                                                                                                \
+        const struct tcp_request what = {.op = ISTHMUS_AMO_##op_,                                                  \
+                                         .bits = ISTHMUS_##bits_,                                                  \
+                                         .offset_bytes = offset_bytes,                                             \
+                                         .operand = operand,                                                       \
+                                         .compare = compare};                                                      \
+        return amo(path, remote, &what, to);                                                                       \
+    }
+#define FOR_WIDTHS(MACRO, op) MACRO(op, BITS8) MACRO(op, BITS16) MACRO(op, BITS32) MACRO(op, BITS64)
+#define FOR_OPERATIONS(MACRO)       \
+    FOR_WIDTHS(MACRO, FETCH)        \
+    FOR_WIDTHS(MACRO, SET)          \
+    FOR_WIDTHS(MACRO, SWAP)         \
+    FOR_WIDTHS(MACRO, COMPARE_SWAP) \
+    FOR_WIDTHS(MACRO, ADD) FOR_WIDTHS(MACRO, AND) FOR_WIDTHS(MACRO, OR) FOR_WIDTHS(MACRO, XOR)
+#define AMO_ENTRY(op_, bits_) [ISTHMUS_AMO_##op_][ISTHMUS_##bits_] = amo_##op_##_##bits_,
+
+FOR_OPERATIONS(AMO_FUNCTION)
+static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {FOR_OPERATIONS(AMO_ENTRY)};
+
+static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    (void)chan, (void)flags; /* all are complete at the source on return, fetching or not */
+    return op < ISTHMUS_AMO_COUNT && bits < ISTHMUS_BITS_COUNT ? amo_table[op][bits] : NULL;
+}
+
+/* ---- order ---- */
+
+/* To the own PE these are plain stores; to others the stream keeps the order. */
+static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)chan, (void)path;
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status remote_commit(isthmus_chan *chan, isthmus_path *path)
+{
+    isthmus_tr *tr = chan->tr;
+    isthmus_status status = ISTHMUS_OK;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (path != NULL) return tcp_commit(path);
+    pthread_mutex_lock(&tr->paths_lock);
+    for (path = tr->paths; path != NULL && status == ISTHMUS_OK; path = path->next) status = tcp_commit(path);
+    pthread_mutex_unlock(&tr->paths_lock);
+    return status;
+}
+
+/* ---- channels ---- */
+
+isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                struct isthmus_data_ops *ops)
+{
+    (void)thread_mode, (void)ctx_options; /* one form serves all */
+    const struct isthmus_data_ops all = {
+        .struct_size = ops->struct_size,
+        .put = put,
+        .get = get,
+        .amo_entry = amo_entry,
+        .fence = fence,
+        .remote_commit = remote_commit,
+    };
+    tcp_write_out(ops, &all, sizeof all);
+    *out = &tr->channel;
+    return ISTHMUS_OK;
+}
+
+void tcp_channel_close(isthmus_chan *chan) { (void)chan; }
