@@ -17,6 +17,7 @@
 #include "core/sync/spin.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
+#include "core/transport/pulse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ static void leave(void)
     ist_ctx_each(drain_one);
     forgive(ist_drain_notices());
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in look_for_leavers */
+    ist_pulse_leave();
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;
 }

@@ -21,6 +21,7 @@
 #include "core/topo/topo.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
+#include "core/transport/pulse.h"
 #include "core/transport/segment.h"
 
 #include <poll.h>
@@ -57,6 +58,7 @@ static void after_fork_in_child(void)
     ist_exit_after_fork();
     ist_boot_forget();
     ist_progress_forget();
+    ist_pulse_forget();
     ist_heap_make_private();
     ist_ctx_default.reach.n_pes = 0;
     ist_fast_paths_set(0);
@@ -122,6 +124,8 @@ static isthmus_status make_card(void)
     card->numa_node = ist_topo_numa_node();
     card->host = ist_registry.host;
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
+    card->first_on_host = ist_runtime.boot->local_pes[0];
+    card->pulse = ist_pulse_card();
     card->heap_limit_bytes = ist_heap.limit_bytes;
     card->agreement = ist_runtime.agreement;
     size_t room = ist_card_room();
@@ -167,6 +171,8 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK) status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
     if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();
+    if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)
+        status = ist_pulse_open(rt->boot->pe, rt->boot->n_pes, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = ist_heap_init(&rt->config, rt->boot->n_local);
     if (status == ISTHMUS_OK) status = expose_heap();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
@@ -181,6 +187,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     isthmus_status status = ist_heap_set_limit(heap_limit_bytes);
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
+    if (status == ISTHMUS_OK) status = ist_pulse_join(rt->boot);
     if (status != ISTHMUS_OK) return status;
     ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus(), who_ends_waits());
     ist_sync_init(&rt->config);
@@ -280,6 +287,7 @@ static void stop(void)
 {
     struct ist_runtime *rt = &ist_runtime;
     ist_spin_on_long_wait(NULL);
+    ist_pulse_close();
     ist_progress_stop();
     ist_ctxs_fini();
     ist_teams_fini();
@@ -362,6 +370,7 @@ static void part_from_peers(const char *routine)
     if (!have_connections() || ist_runtime.boot->n_pes == 1) return;
     isthmus_status status = ist_runtime.boot->ops->exchange(ist_runtime.boot);
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    ist_pulse_leave();
 }
 
 void ist_finalize(const char *routine)

@@ -38,21 +38,23 @@ struct ist_config {
     uint64_t teams_max;            /* ISTHMUS_TEAMS_MAX */
     bool check;                    /* ISTHMUS_CHECK: look for costly mistakes */
     int broadcast, collect, fcollect, alltoall, reduce,
-        scan;                /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
-    int barrier;             /* ISTHMUS_COLL_BARRIER: auto dissemination central */
-    uint64_t spin_ns;        /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
-    uint64_t peer_timeout_s; /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
-    int abort_action;        /* ISTHMUS_ABORT: exit trap backtrace */
-    int log_level;           /* ISTHMUS_LOG: error warn info debug trace */
-    const char *log_filter;  /* ISTHMUS_LOG_FILTER; "": all */
-    const char *log_file;    /* ISTHMUS_LOG_FILE; "": stderr */
-    uint64_t stack_frames;   /* ISTHMUS_STACK_FRAMES: of a backtrace */
-    uint64_t attach_delay_s; /* ISTHMUS_ATTACH_DELAY: at the first init */
-    bool verbose_print;      /* ISTHMUS_VERBOSE_PRINT: of ishmemx_print */
-    bool print_version;      /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
-    bool print_info;         /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
-    const char **set_by;     /* for messages: per row of config.def the variable that set it, NULL: default; owned.
-                                NULL in a zeroed struct */
+        scan;                 /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
+    int barrier;              /* ISTHMUS_COLL_BARRIER: auto dissemination central */
+    uint64_t spin_ns;         /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
+    uint64_t peer_timeout_s;  /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
+    uint64_t pulse_timeout_s; /* ISTHMUS_PULSE_TIMEOUT: seconds of silence after which a PE is lost; 0: never */
+    uint64_t start_timeout_s; /* ISTHMUS_START_TIMEOUT: seconds for all PEs to meet at the start; 0: no bound */
+    int abort_action;         /* ISTHMUS_ABORT: exit trap backtrace */
+    int log_level;            /* ISTHMUS_LOG: error warn info debug trace */
+    const char *log_filter;   /* ISTHMUS_LOG_FILTER; "": all */
+    const char *log_file;     /* ISTHMUS_LOG_FILE; "": stderr */
+    uint64_t stack_frames;    /* ISTHMUS_STACK_FRAMES: of a backtrace */
+    uint64_t attach_delay_s;  /* ISTHMUS_ATTACH_DELAY: at the first init */
+    bool verbose_print;       /* ISTHMUS_VERBOSE_PRINT: of ishmemx_print */
+    bool print_version;       /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
+    bool print_info;          /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
+    const char **set_by;      /* for messages: per row of config.def the variable that set it, NULL: default; owned.
+                                 NULL in a zeroed struct */
 };
 
 enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM };

@@ -9,17 +9,21 @@
 
 #include <execinfo.h>
 #include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAX_FRAMES = 64, PATIENCE_MS = 2000 };
+enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 3 };
 
 static void (*tell_launcher)(int exit_code);
 static int abort_action = IST_ABORT_EXIT;
 static char job_name[80];
+static void (*announce_to_peers)(void);
+static bool (*another_speaks)(void);
 
 int ist_fatal_frames = 32;
 
@@ -28,6 +32,12 @@ void ist_fatal_setup(const char *job, void (*tell)(int exit_code), int action)
     snprintf(job_name, sizeof job_name, "%s", job != NULL ? job : "");
     tell_launcher = tell;
     abort_action = action;
+}
+
+void ist_fatal_with_peers(void (*announce)(void), bool (*other)(void))
+{
+    announce_to_peers = announce;
+    another_speaks = other;
 }
 
 /* A name in the abstract namespace, which the system gives to one process and takes back when that ends. */
@@ -42,6 +52,17 @@ bool ist_fatal_claim(void)
 
 void ist_fatal_yield(void) { (void)poll(NULL, 0, PATIENCE_MS); }
 
+/* What comes now may wait for others: a stream whose reader is cut off, a launcher that does not answer. */
+static void end_in_any_case(void)
+{
+    sigset_t alarm_only;
+    sigemptyset(&alarm_only);
+    sigaddset(&alarm_only, SIGALRM);
+    signal(SIGALRM, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+    alarm(STUCK_S);
+}
+
 _Noreturn void ist_end_job(int exit_code)
 {
     static int entered; /* by a second thread, or again from a handler: the first one carries on */
@@ -53,12 +74,27 @@ _Noreturn void ist_end_job(int exit_code)
         backtrace_symbols_fd(frames, backtrace(frames, most), STDERR_FILENO);
     }
     if (abort_action == IST_ABORT_TRAP) __builtin_trap();
+    end_in_any_case();
     fflush(NULL);
     if (tell_launcher != NULL) {
         tell_launcher(exit_code);
         ist_fatal_yield(); /* until it ends us: as long as this process lives, no other PE reports what follows from this */
     }
     _exit(exit_code);
+}
+
+/* One PE of the job speaks, as far as they hear of each other. */
+static bool may_speak(void)
+{
+    if (!ist_fatal_claim()) return false;
+    if (announce_to_peers != NULL) announce_to_peers();
+    return another_speaks == NULL || !another_speaks();
+}
+
+_Noreturn void ist_end_job_saying(const char *text)
+{
+    if (text != NULL && may_speak()) ist_error("%s", text);
+    ist_end_job(EXIT_FAILURE);
 }
 
 _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
@@ -69,7 +105,7 @@ _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     ist_call_site(site, sizeof site);
-    if (ist_fatal_claim())
+    if (may_speak())
         ist_error("%s: %s%s", routine, text, site);
     else
         ist_fatal_yield();
@@ -79,8 +115,11 @@ _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
 _Noreturn void ist_die(const char *routine, isthmus_status status)
 {
     /* Whoever knows why the peer is gone ends this PE in the meantime, with a better message or in silence. */
-    if (status == ISTHMUS_ERR_PEER_LOST) ist_fatal_yield();
-    if (ist_fatal_claim())
+    if (status == ISTHMUS_ERR_PEER_LOST) {
+        if (announce_to_peers != NULL) announce_to_peers();
+        ist_fatal_yield();
+    }
+    if (may_speak())
         ist_error("%s: %s (%s)", routine, ist_fail_text(), ist_status_name(status));
     else
         ist_fatal_yield();

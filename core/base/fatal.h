@@ -18,12 +18,19 @@ _Noreturn void ist_die(const char *routine, isthmus_status status) IST_COLD;
  * backtrace, a trap for a debugger) happens first. */
 _Noreturn void ist_end_job(int exit_code) IST_COLD;
 
+/* The same with a message that is about the job and not about a routine; NULL: another PE says why. */
+_Noreturn void ist_end_job_saying(const char *text) IST_COLD;
+
 /* Several PEs often find the same fault at once, and one line is enough: true for the first of this job's PEs on this host
  * to ask, from then until it ends. Who gets false says nothing and lets the first one end the job (ist_fatal_yield). */
 bool ist_fatal_claim(void);
 void ist_fatal_yield(void);
 
 extern int ist_fatal_frames; /* how many frames a backtrace shows at most */
+
+/* Where PEs hear of one another besides: `announce` tells them that this PE ends the job and says why; `another_speaks` is
+ * true when a PE that goes before it has done so. NULL, NULL: no longer. */
+void ist_fatal_with_peers(void (*announce)(void), bool (*another_speaks)(void));
 
 /* Set by the runtime: the job's name ("" or NULL: nobody to share with), how to tell the launcher (NULL: there is none),
  * and the action of ISTHMUS_ABORT. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_VERSION = 1 };
+enum { CARD_VERSION = 2 };
 static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
 
 /* ---- writing: into a buffer that grows ---- */
@@ -58,13 +58,15 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     struct writer w = {.status = ISTHMUS_OK};
     put_bytes(&w, MAGIC, sizeof MAGIC);
     put_u64(&w, CARD_VERSION);
-    put_u64(&w, (uint64_t)card->pe);
+    put_u64(&w, (uint64_t)card->pe); /* so far the same in all versions: who cannot read the rest can say whose it is */
+    put_text(&w, card->host_name);
     put_u64(&w, (uint64_t)card->pid);
     put_u64(&w, (uint64_t)card->numa_node);
     put_u64(&w, (uint64_t)(int64_t)card->failure);
     put_text(&w, card->failure_text);
     put_bytes(&w, card->host.bytes, sizeof card->host.bytes);
-    put_text(&w, card->host_name);
+    put_u64(&w, (uint64_t)card->first_on_host);
+    put_blob(&w, card->pulse.bytes, card->pulse.length_bytes);
     put_u64(&w, card->heap_limit_bytes);
     put_text(&w, card->agreement);
     put_u64(&w, card->n_transports);
@@ -167,14 +169,14 @@ static void read_segment(struct reader *r, uint32_t n_transports, struct ist_car
 
 static void read_body(struct reader *r, struct ist_card *card)
 {
-    card->pe = (int32_t)take_u64(r);
     card->pid = (int32_t)take_u64(r);
     card->numa_node = (int32_t)take_u64(r);
     card->failure = (isthmus_status)(int64_t)take_u64(r);
     card->failure_text = take_text(r);
     const void *host = take_bytes(r, sizeof card->host.bytes);
     if (host != NULL) memcpy(card->host.bytes, host, sizeof card->host.bytes);
-    take_name(r, card->host_name, sizeof card->host_name);
+    card->first_on_host = (int32_t)take_u64(r);
+    card->pulse = take_blob(r);
     card->heap_limit_bytes = take_u64(r);
     card->agreement = take_text(r);
     card->n_transports = take_count(r, IST_CARD_MAX_TRANSPORTS);
@@ -192,12 +194,23 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
     struct reader r = {.bytes = buffer, .left = buffer_bytes};
     const void *magic = take_bytes(&r, sizeof MAGIC);
     uint64_t version = take_u64(&r);
-    if (r.bad || memcmp(magic, MAGIC, sizeof MAGIC) != 0 || version != CARD_VERSION) {
+    if (r.bad || memcmp(magic, MAGIC, sizeof MAGIC) != 0) {
         free(buffer);
-        return ist_fail(ISTHMUS_ERR_VERSION, "a peer's card is of version %llu; this library reads version %d",
-                        (unsigned long long)version, CARD_VERSION);
+        return ist_fail(ISTHMUS_ERR_VERSION, "what a peer published as its card is none");
     }
     memset(out, 0, sizeof *out);
+    out->pe = (int32_t)take_u64(&r);
+    take_name(&r, out->host_name, sizeof out->host_name);
+    if (version != CARD_VERSION) {
+        isthmus_status status = ist_fail(
+            ISTHMUS_ERR_VERSION,
+            "PE %d on %s has a card of version %llu, this PE reads version %d: the two libraries do not "
+            "fit together",
+            out->pe, r.bad ? "its host" : out->host_name, (unsigned long long)version, CARD_VERSION);
+        free(buffer);
+        memset(out, 0, sizeof *out);
+        return status;
+    }
     read_body(&r, out);
     if (r.bad || r.left != 0) {
         free(buffer);

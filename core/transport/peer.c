@@ -6,6 +6,7 @@
 #include "core/base/atomic.h"
 #include "core/base/log.h"
 #include "core/transport/choose.h"
+#include "core/transport/pulse.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -104,6 +105,8 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
         .card = part->card.bytes,
         .card_bytes = part->card.length_bytes,
     };
+    /* Before: a peer that is lost just now may never answer. */
+    if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) ist_pulse_watch(&peer->card);
     return t->ops.path_open(t->handle, &who, &peer->paths[index]);
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/transport/quiet_thread.h"
 #include "core/transport/registry.h"
 
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -201,21 +201,6 @@ void ist_progress_sleep(uint64_t n_events, uint64_t most_ns)
 
 /* ---- life ---- */
 
-/* Signals belong to the program's threads. */
-static int create_quiet_thread(void)
-{
-    sigset_t all, before;
-    pthread_attr_t attributes;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_init(&attributes);
-    int error = pthread_create(&progress.thread, &attributes, run, NULL);
-    pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0) pthread_setname_np(progress.thread, "isthmus");
-    return error;
-}
-
 /* Those that ever have anything to do. */
 static void collect_sources(void)
 {
@@ -251,7 +236,7 @@ isthmus_status ist_progress_start(void)
     progress.call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.call_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "progress thread: eventfd");
     progress.fds[0] = (struct pollfd){.fd = progress.call_fd, .events = POLLIN};
-    int error = create_quiet_thread();
+    int error = ist_quiet_thread_create(&progress.thread, "isthmus", run);
     if (error != 0) {
         close(progress.call_fd);
         progress.call_fd = -1;

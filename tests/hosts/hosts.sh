@@ -4,6 +4,11 @@
 # processes and boot id, as separate machines have; they share the file system, as over NFS. COMMAND runs on a further
 # machine, whose mpirun reaches them: OMPI_MCA variables name the hosts and a stand-in for ssh. SLOTS is how many processes
 # each host takes before mpirun goes on to the next. All is gone when COMMAND ends; its exit status is returned.
+# COMMAND may break things: hosts.sh --fault HOW HOST [PROGRAM], where HOW is
+#   killed, stopped   the processes of PROGRAM there are (SIGKILL, SIGSTOP)
+#   halted            the host is gone at once, as when its power fails
+#   down              its link is; nobody is told
+#   vanish            its packets get lost, while the link stays up
 # Exit 77 with the reason when this machine cannot do that: not root, no namespaces, tools missing.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -71,16 +76,36 @@ write_files() { # DIR N
     for ((i = 1; i <= $2; i++)); do echo "10.78.0.$i host$i"; done; } >"$1/etc-hosts"
   cat >"$1/rsh" <<END_OF_RSH
 #!/usr/bin/env bash
-# Stands in for ssh: rsh [-options] HOST COMMAND...
+# Stands in for ssh: rsh [-options] HOST COMMAND... Like ssh it does not hear of it when the host is halted, and stays.
 while [[ \${1:-} == -* ]]; do shift; done
 host=\$1; shift
-exec nsenter -t "\$(cat "$1/pid.\$host")" -m -u -i -n -p --wd=/ -- setpriv --pdeathsig TERM \\
+pid=\$(cat "$1/pid.\$host")
+nsenter -t "\$pid" -m -u -i -n -p --wd=/ -- setpriv --pdeathsig TERM \\
   env -i PATH="\$PATH" HOME="\${HOME:-/root}" USER=root LOGNAME=root SHELL=/bin/sh /bin/sh -c "\$*"
+status=\$?
+((status != 128 + 9)) || exec sleep infinity # only the end of a host kills its processes so
+exit "\$status"
 END_OF_RSH
   chmod +x "$1/rsh"
 }
 
+signal_program() { # SIGNAL HOST PROGRAM
+  pkill "-$1" --ns "$(cat "$HOSTS_DIR/pid.$2")" --nslist pid -f -- "^$3"
+}
+
+fault() { # HOW HOST [PROGRAM]
+  case $1 in
+    killed) signal_program KILL "$2" "$3" ;;
+    stopped) signal_program STOP "$2" "$3" ;;
+    halted) ip link set "$2" down; kill -KILL "$(cat "$HOSTS_DIR/pid.$2")" ;;
+    down) ip link set "$2" down ;;
+    vanish) bridge link set dev "$2" state 0 ;;
+    *) echo "hosts.sh: no fault '$1'" >&2; exit 2 ;;
+  esac
+}
+
 case ${1:-} in
+  --fault) shift; fault "$@"; exit ;;
   --host-init) shift; host_init "$@"; exit ;;
   --start) shift; start "$@"; exit ;;
 esac

@@ -1,0 +1,133 @@
+/* core/transport/pulse_wire.c: see pulse_wire.h. */
+#include "core/transport/pulse_wire.h"
+
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { MAGIC = 0x49735075 };
+
+/* ---- addresses ---- */
+
+static struct sockaddr_in6 mapped(const struct sockaddr_in *v4)
+{
+    struct sockaddr_in6 out = {.sin6_family = AF_INET6, .sin6_port = v4->sin_port};
+    out.sin6_addr.s6_addr[10] = out.sin6_addr.s6_addr[11] = 0xff;
+    memcpy(out.sin6_addr.s6_addr + 12, &v4->sin_addr, sizeof v4->sin_addr);
+    return out;
+}
+
+static struct sockaddr_in unmapped(const struct sockaddr_in6 *v6)
+{
+    struct sockaddr_in out = {.sin_family = AF_INET, .sin_port = v6->sin6_port};
+    memcpy(&out.sin_addr, v6->sin6_addr.s6_addr + 12, sizeof out.sin_addr);
+    return out;
+}
+
+/* One that other hosts may know; a link-local one means something only together with an interface. */
+static bool is_for_peers(const struct ifaddrs *at, bool is_v6, struct sockaddr_in6 *out)
+{
+    if (at->ifa_addr == NULL || (at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) return false;
+    if (at->ifa_addr->sa_family == AF_INET)
+        *out = mapped((const struct sockaddr_in *)(const void *)at->ifa_addr);
+    else if (at->ifa_addr->sa_family == AF_INET6 && is_v6)
+        *out = *(const struct sockaddr_in6 *)(const void *)at->ifa_addr;
+    else
+        return false;
+    return !IN6_IS_ADDR_LINKLOCAL(&out->sin6_addr);
+}
+
+/* Peers on this host find the PE by the loopback address, whatever else there is. */
+static void collect_addresses(struct ist_pulse_socket *s)
+{
+    struct ifaddrs *all = NULL;
+    if (getifaddrs(&all) != 0) return;
+    for (const struct ifaddrs *at = all; at != NULL && s->place.n_addresses < IST_PULSE_MAX_ADDRESSES;
+         at = at->ifa_next) {
+        struct sockaddr_in6 address;
+        if (is_for_peers(at, s->is_v6, &address)) s->place.addresses[s->place.n_addresses++] = address.sin6_addr;
+    }
+    freeifaddrs(all);
+}
+
+bool ist_pulse_place_read(const void *bytes, size_t n_bytes, struct ist_pulse_place *out)
+{
+    if (n_bytes != sizeof *out) return false;
+    memcpy(out, bytes, sizeof *out);
+    return out->n_addresses <= IST_PULSE_MAX_ADDRESSES;
+}
+
+/* ---- the socket ---- */
+
+static bool bind_any(struct ist_pulse_socket *s)
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    socklen_t length = sizeof v6;
+    int off = 0;
+    s->fd = socket(s->is_v6 ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (s->fd < 0) return false;
+    bool is_bound = s->is_v6 ? setsockopt(s->fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0 &&
+                                   bind(s->fd, (struct sockaddr *)&v6, sizeof v6) == 0
+                             : bind(s->fd, (struct sockaddr *)&v4, sizeof v4) == 0;
+    is_bound = is_bound && getsockname(s->fd, (struct sockaddr *)&v6, &length) == 0;
+    if (!is_bound) ist_pulse_socket_close(s);
+    s->place.port = v6.sin6_port; /* lies where sin_port does */
+    return is_bound;
+}
+
+_Static_assert(offsetof(struct sockaddr_in6, sin6_port) == offsetof(struct sockaddr_in, sin_port),
+               "one place of ports");
+
+isthmus_status ist_pulse_socket_open(struct ist_pulse_socket *out)
+{
+    struct ist_pulse_socket s = {.fd = -1, .is_v6 = true};
+    bool is_open = bind_any(&s);
+    if (!is_open) {
+        s.is_v6 = false; /* a machine without IPv6 */
+        is_open = bind_any(&s);
+    }
+    if (!is_open) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "a socket for signs of life");
+    if (getrandom(&s.place.token, sizeof s.place.token, 0) != (ssize_t)sizeof s.place.token) {
+        ist_pulse_socket_close(&s);
+        return ist_fail_errno(ISTHMUS_ERR_IO, "getrandom");
+    }
+    collect_addresses(&s);
+    *out = s;
+    return ISTHMUS_OK;
+}
+
+void ist_pulse_socket_close(struct ist_pulse_socket *s)
+{
+    if (s->fd >= 0) close(s->fd);
+    s->fd = -1;
+}
+
+void ist_pulse_send(const struct ist_pulse_socket *s, const struct sockaddr_in6 *to, struct ist_pulse_datagram *d)
+{
+    d->magic = MAGIC;
+    d->from_token = s->place.token;
+    if (s->is_v6) {
+        (void)sendto(s->fd, d, sizeof *d, MSG_NOSIGNAL, (const struct sockaddr *)to, sizeof *to);
+    } else if (IN6_IS_ADDR_V4MAPPED(&to->sin6_addr)) {
+        struct sockaddr_in v4 = unmapped(to);
+        (void)sendto(s->fd, d, sizeof *d, MSG_NOSIGNAL, (const struct sockaddr *)&v4, sizeof v4);
+    }
+}
+
+bool ist_pulse_receive(const struct ist_pulse_socket *s, struct sockaddr_in6 *from, struct ist_pulse_datagram *out)
+{
+    for (;;) {
+        struct sockaddr_in6 at;
+        socklen_t length = sizeof at;
+        ssize_t n = recvfrom(s->fd, out, sizeof *out, 0, (struct sockaddr *)&at, &length);
+        if (n < 0) return false;
+        if ((size_t)n != sizeof *out || out->magic != MAGIC || out->to_token != s->place.token) continue;
+        out->from_host[IST_PULSE_HOST_BYTES - 1] = '\0';
+        *from = s->is_v6 ? at : mapped((const struct sockaddr_in *)(const void *)&at);
+        return true;
+    }
+}

@@ -1,0 +1,10 @@
+/* core/transport/quiet_thread.h: threads of the library, beside those of the program. */
+#ifndef IST_TRANSPORT_QUIET_THREAD_H
+#define IST_TRANSPORT_QUIET_THREAD_H
+
+#include <pthread.h>
+
+/* A thread that takes no signals: they belong to the program's. 0, or an error number. */
+int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *));
+
+#endif
