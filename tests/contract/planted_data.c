@@ -55,7 +55,7 @@ static void hold(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *rem
 
 static bool holds(void)
 {
-    static const char *const bugs[] = {"fence_leaks", "commit_leaks", "unordered", "by_progress"};
+    static const char *const bugs[] = {"fence_leaks", "commit_leaks", "unordered", "by_progress", "notify_leaks"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return false;
@@ -127,6 +127,16 @@ static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
 {
     if (!planted_has("fence_leaks") && !planted_has("by_progress")) let_go();
     return base_ops.fence(chan, path);
+}
+
+/* Loopback has none: there is one only with this bug. */
+static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             uint64_t value)
+{
+    isthmus_status status = base_ops.put(chan, path, remote, offset_bytes, &value, NULL, sizeof value);
+    usleep(WINDOW_US);
+    let_go();
+    return status;
 }
 
 static isthmus_status local_complete(isthmus_chan *chan, isthmus_path *path)
@@ -210,5 +220,6 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     ops->fence = fence;
     ops->local_complete = local_complete;
     ops->remote_commit = remote_commit;
+    if (planted_has("notify_leaks")) ops->notify = notify;
     return ISTHMUS_OK;
 }

@@ -133,6 +133,21 @@ class Lint(unittest.TestCase):
         two = self.library("two.so", "int isthmus_transport_v1, ib_leak;\n")
         self.assert_found("ib_leak", "symbols", "--plugin", two)
 
+    def test_quotes(self):
+        quoted = "<!-- quoted from core/base/log.h -->\n```c\n#define LOG_H\n{}\n```\n"
+        self.plant("docs/a.md", quoted.format("#include <isthmus/transport.h>"))
+        self.assert_clean("quotes")
+        self.plant("docs/a.md", "# Text\n" + quoted.format("#include <shmem.h>"))
+        self.assert_found(r"docs/a.md:2: what it quotes is not in core/base/log.h", "quotes")
+        self.plant("docs/a.md", "<!-- quoted from core/none.c -->\n```c\n```\n")
+        self.assert_found(r"docs/a.md:1: quotes core/none.c, which does not exist", "quotes")
+        self.plant("docs/a.md", "")
+        self.plant("include/isthmus/transport.h", "struct isthmus_data_ops {\n    int (*put)(int);\n};\n")
+        self.plant("docs/writing-a-transport.md", "Of put:\n| `put` | |\n")
+        self.assert_clean("quotes")
+        self.plant("docs/writing-a-transport.md", "Of `put`\n")
+        self.assert_found(r"writing-a-transport.md:0: has no row for the slot put", "quotes")
+
     def test_format(self):
         shutil.copy(HERE.parents[1] / ".clang-format", self.root)
         self.plant("core/ops/a.c", "int   f( void ){return 1;}\n")

@@ -53,6 +53,38 @@ void ct_case_litmus_ordered(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
+/* ---- message passing, by the slot that is made for it ---- */
+
+void ct_case_notify(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static uint8_t payload[PAYLOAD_BYTES];
+    struct ct_channel channel;
+    ct_begin(p, &extent, PAYLOAD_BYTES + 2 * WORD, &channel);
+    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    if (channel.ops.notify == NULL) ct_skip("%s has no notify", p->t->name);
+    for (uint64_t round = 1; round <= ROUNDS; round++) {
+        if (p->pe == 0) {
+            memset(payload, (int)(round % 251), sizeof payload);
+            ct_put_nbi(&at, 2 * WORD, payload, PAYLOAD_BYTES);
+            CT_OK(channel.ops.notify(channel.chan, p->path[1], extent.rmem[1], 0, round << 32 | round));
+            wait_word(&extent, 0, round << 32 | round);
+            CT_OK(channel.ops.local_complete(channel.chan, NULL));
+            continue;
+        }
+        wait_word(&extent, 0, round << 32);
+        CT_CHECK(load_word(&extent, 0) == (round << 32 | round), "round %llu: the word is %#llx",
+                 (unsigned long long)round, (unsigned long long)load_word(&extent, 0));
+        for (size_t i = 0; i < PAYLOAD_BYTES; i++)
+            CT_CHECK((uint8_t)extent.base[2 * WORD + i] == round % 251,
+                     "round %llu: the word is here, byte %zu of what was put before it is not",
+                     (unsigned long long)round, i);
+        CT_OK(channel.ops.notify(channel.chan, p->path[0], extent.rmem[0], 0, round << 32 | round));
+    }
+    CT_OK(channel.ops.remote_commit(channel.chan, p->path[at.pe]));
+    ct_end(p, &extent, &channel);
+}
+
 /* ---- one location ---- */
 
 void ct_case_litmus_coherence(struct ct_process *p)
