@@ -24,6 +24,7 @@
 
 enum {
     NAP_MS = 1,
+    EVENTS_AT_ONCE = 64,  /* before callers get a turn */
     ATTENDED_NS = 100000, /* a wait that attends comes round within this, unless others have the processor */
     BUSY_ROUNDS = 2       /* of nothing done and no sleep allowed, after which it is clear that a caller is at it */
 };
@@ -165,9 +166,12 @@ static void *run(void *unused)
             continue;
         }
         pthread_mutex_lock(&progress.lock);
-        uint32_t n_events = progress_locked();
+        uint32_t n_events = 0, n;
+        do n_events += n = progress_locked();
+        while (n > 0 && n_events < EVENTS_AT_ONCE);
         bool can_sleep = arm_all();
         pthread_mutex_unlock(&progress.lock);
+        if (n_events > 0 && ist_load_relaxed(&progress.n_sleepers) > 0) sched_yield(); /* to whom that has woken */
         busy_rounds = can_sleep || n_events > 0 ? 0 : busy_rounds + 1;
         if (busy_rounds > BUSY_ROUNDS)
             goes_on = nap();

@@ -170,6 +170,7 @@ static isthmus_status report_loss(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
     isthmus_status status = ISTHMUS_OK;
+    if (__atomic_load_n(&tr->lost_pe, __ATOMIC_RELAXED) < 0) return ISTHMUS_OK; /* the lock orders what is read below */
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->lost_pe >= 0 && !tr->has_reported) {
         tr->has_reported = true;

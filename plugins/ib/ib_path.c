@@ -48,7 +48,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
     end->worker->has_lost_ends = true;
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->lost_pe < 0) {
-        tr->lost_pe = path->pe;
+        __atomic_store_n(&tr->lost_pe, path->pe, __ATOMIC_RELAXED);
         tr->lost_why = why;
         memcpy(tr->lost_host, path->host_name, sizeof tr->lost_host);
     }

@@ -12,10 +12,10 @@
 #include <time.h>
 
 enum {
-    EAGER_ROUNDS = 16,   /* of progress before a wait becomes a lead: what is done at once needs no clock */
-    ROUNDS_AT_ONCE = 64, /* of progress without looking at anything else */
-    SPIN_NS = 50000,     /* about a round trip over TCP; after it the processor is worth more to others */
-    NAP_MS = 50,         /* the longest sleep; events end it. Bounds what a lost event could cost */
+    CHEAP_LOOK_NS = 100,
+    EAGER_NS = 2000, /* no processor is given away, where looking is cheap: a round trip over RDMA */
+    SPIN_NS = 50000, /* about a round trip over TCP; after it the processor is worth more to others */
+    NAP_MS = 50,     /* the longest sleep; events end it. Bounds what a lost event could cost */
 };
 
 static uint64_t now_ns(void)
@@ -115,8 +115,7 @@ void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
 
 int ib_worker_progress(struct ib_worker *worker)
 {
-    int n = 0;
-    while (n < ROUNDS_AT_ONCE && ib_ucp.ucp_worker_progress(worker->ucp) != 0) n++;
+    int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
     if (!worker->has_lost_ends) return n;
     ib_ends_bury(worker);
     return n + 1;
@@ -140,24 +139,48 @@ static void nap(struct ib_worker *worker)
     pthread_mutex_lock(&worker->lock);
 }
 
+/* How long a leader has had nothing to do, and what it costs to look. */
+struct idling {
+    uint64_t since_ns, looked_ns; /* 0: not idle */
+    bool is_cheap;                /* a look takes no system call */
+};
+
+static void note_idle_round(struct idling *idling, uint64_t now)
+{
+    if (idling->since_ns == 0) idling->since_ns = now;
+    idling->is_cheap = now - idling->looked_ns < CHEAP_LOOK_NS;
+    idling->looked_ns = now;
+}
+
+/* Where a look is a system call, giving the processor away costs little more, and whom we wait for may need it. */
+static void idle_round(struct ib_worker *worker, struct idling *idling)
+{
+    uint64_t idle_ns = idling->looked_ns - idling->since_ns;
+    if (idling->is_cheap && idle_ns < EAGER_NS) return;
+    if (idle_ns >= SPIN_NS) {
+        nap(worker);
+    } else {
+        pthread_mutex_unlock(&worker->lock);
+        sched_yield();
+        pthread_mutex_lock(&worker->lock);
+    }
+    idling->looked_ns = now_ns();
+}
+
 static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_t deadline_ns)
 {
-    uint64_t spin_until_ns = now_ns() + SPIN_NS;
+    struct idling idling = {.looked_ns = now_ns()};
     worker->has_leader = true;
     while (batch->n_pending > 0) {
         if (ib_worker_progress(worker) > 0) {
             if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
+            idling.since_ns = 0;
             continue;
         }
         uint64_t now = now_ns();
         if (now >= deadline_ns) break;
-        if (now >= spin_until_ns) {
-            nap(worker);
-            continue;
-        }
-        pthread_mutex_unlock(&worker->lock);
-        sched_yield();
-        pthread_mutex_lock(&worker->lock);
+        note_idle_round(&idling, now);
+        idle_round(worker, &idling);
     }
     worker->has_leader = false;
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
@@ -172,8 +195,6 @@ static void follow(struct ib_worker *worker)
 
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)
 {
-    for (int i = 0; i < EAGER_ROUNDS && batch->n_pending > 0 && !worker->has_leader; i++)
-        (void)ib_ucp.ucp_worker_progress(worker->ucp);
     if (batch->n_pending == 0) return true;
     uint64_t deadline_ns = timeout_ns == IB_FOR_EVER ? IB_FOR_EVER : now_ns() + timeout_ns;
     while (batch->n_pending > 0 && (deadline_ns == IB_FOR_EVER || now_ns() < deadline_ns)) {
