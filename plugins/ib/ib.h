@@ -75,6 +75,9 @@ struct isthmus_path {
 struct isthmus_lmem {
     isthmus_tr *tr;
     ucp_mem_h ucp;
+    void *addr; /* as UCX knows it */
+    uint64_t length_bytes;
+    bool is_second; /* addr is a second mapping of the memory, made for UCX */
 };
 
 struct isthmus_rmem {

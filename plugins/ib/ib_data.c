@@ -33,7 +33,7 @@ static void start(const struct ib_place *at, enum direction direction, const str
 {
     ucp_request_param_t params;
     ib_request_params(&params, batch);
-    if (local->mem != NULL) {
+    if (local->mem != NULL && !local->mem->is_second) {
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
         params.memh = local->mem->ucp;
     }

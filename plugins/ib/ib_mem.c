@@ -4,23 +4,24 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- own memory ---- */
 
-static isthmus_status write_key(isthmus_tr *tr, const struct isthmus_mem *mem, ucp_mem_h memory, void *key,
-                                size_t *key_bytes)
+static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key_bytes)
 {
+    isthmus_tr *tr = lmem->tr;
     const struct isthmus_services *s = tr->services;
     void *packed;
     size_t packed_bytes;
-    ucs_status_t status = ib_ucp.ucp_rkey_pack(tr->ucp, memory, &packed, &packed_bytes);
+    ucs_status_t status = ib_ucp.ucp_rkey_pack(tr->ucp, lmem->ucp, &packed, &packed_bytes);
     if (status != UCS_OK)
         return s->fail(s->core, ib_ucp_code(status), "ucp_rkey_pack: %s", ib_ucp.ucs_status_string(status));
     struct ib_frame frame = {
         .magic = IB_FRAME_KEY,
         .payload_bytes = (uint32_t)packed_bytes,
-        .address = (uint64_t)(uintptr_t)mem->addr,
-        .length_bytes = mem->length_bytes,
+        .address = (uint64_t)(uintptr_t)lmem->addr,
+        .length_bytes = lmem->length_bytes,
     };
     isthmus_status result = ib_frame_write(s, frame, packed, key, key_bytes);
     ib_ucp.ucp_rkey_buffer_release(packed);
@@ -65,21 +66,44 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
                    "this UCX was built without support for memory of kind %u: such memory stays on its host", kind);
 }
 
-isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+static ucs_status_t map_at(isthmus_lmem *lmem, void *addr, ucs_memory_type_t type)
 {
-    const struct isthmus_services *s = tr->services;
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
                       UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
-        .address = mem->addr,
-        .length = mem->length_bytes,
+        .address = addr,
+        .length = lmem->length_bytes,
+        .memory_type = type,
     };
-    isthmus_status status = type_of(tr, mem->kind, &params.memory_type);
+    lmem->addr = addr;
+    return ib_ucp.ucp_mem_map(lmem->tr->ucp, &params, &lmem->ucp);
+}
+
+/* An adapter takes no pages that this process may not write, and static data has such: constants that hold addresses. What is
+ * behind the descriptor can be written, so a second mapping of it is registered then. */
+static ucs_status_t map_second(isthmus_lmem *lmem, const struct isthmus_mem *mem)
+{
+    void *second = mmap(NULL, mem->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mem->fd,
+                        (off_t)mem->fd_offset_bytes);
+    if (second == MAP_FAILED) return UCS_ERR_NO_MEMORY;
+    ucs_status_t status = map_at(lmem, second, UCS_MEMORY_TYPE_HOST);
+    lmem->is_second = status == UCS_OK;
+    if (status != UCS_OK) (void)munmap(second, mem->length_bytes);
+    return status;
+}
+
+isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    const struct isthmus_services *s = tr->services;
+    ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
+    isthmus_status status = type_of(tr, mem->kind, &type);
     if (status != ISTHMUS_OK) return status;
     isthmus_lmem *lmem = calloc(1, sizeof *lmem);
     if (lmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
     lmem->tr = tr;
-    ucs_status_t mapped = ib_ucp.ucp_mem_map(tr->ucp, &params, &lmem->ucp);
+    lmem->length_bytes = mem->length_bytes;
+    ucs_status_t mapped = map_at(lmem, mem->addr, type);
+    if (mapped != UCS_OK && mem->kind == ISTHMUS_MEM_HOST && mem->fd >= 0) mapped = map_second(lmem, mem);
     if (mapped != UCS_OK) {
         free(lmem);
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "registering %llu bytes: %s (limit: ulimit -l)",
@@ -95,7 +119,7 @@ isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
     isthmus_lmem *lmem;
     isthmus_status status = ib_register(tr, mem, &lmem);
     if (status != ISTHMUS_OK) return status;
-    status = write_key(tr, mem, lmem->ucp, key, key_bytes);
+    status = write_key(lmem, key, key_bytes);
     if (status != ISTHMUS_OK)
         ib_unregister(lmem);
     else
@@ -107,6 +131,7 @@ void ib_unregister(isthmus_lmem *lmem)
 {
     if (lmem == NULL) return;
     (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
+    if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
     free(lmem);
 }
 
