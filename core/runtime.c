@@ -20,6 +20,7 @@
 #include "core/topo/host_id.h"
 #include "core/topo/topo.h"
 #include "core/transport/peer.h"
+#include "core/transport/places.h"
 #include "core/transport/progress.h"
 #include "core/transport/pulse.h"
 #include "core/transport/segment.h"
@@ -229,6 +230,14 @@ static void warn_once(void)
     ist_config_warn_unknown(prefixes, ist_registry.n);
 }
 
+/* On every PE, also when it cannot start: transports of other PEs may wait for it. */
+static isthmus_status say_place(void)
+{
+    char key[64];
+    snprintf(key, sizeof key, "isthmus.place.%u", ist_runtime.generation);
+    return ist_places_publish(ist_runtime.boot, key);
+}
+
 static void stop(void);
 
 static void set_fatal(void (*tell)(int exit_code), int action)
@@ -269,7 +278,8 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     }
     ist_log_set_pe(rt->boot->pe);
     set_fatal(tell_launcher, rt->config.abort_action);
-    if (failure != ISTHMUS_OK) failure = ist_fail(failure, "%s", kept);
+    isthmus_status said = say_place();
+    failure = failure != ISTHMUS_OK ? ist_fail(failure, "%s", kept) : said;
 
     if (failure == ISTHMUS_OK) failure = start_alone();
     status = ist_start_agree(failure); /* the one exchange; all PEs get the same answer */
@@ -296,6 +306,7 @@ static void stop(void)
     ist_registered_remove_all();
     ist_segments_withdraw();
     ist_registry_close();
+    ist_places_close();
     ist_heap_fini();
     ist_buffers_fini();
     ist_symmetric_data_fini();

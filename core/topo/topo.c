@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,6 +19,37 @@ int ist_topo_numa_node(void)
 {
     unsigned cpu, node;
     return getcpu(&cpu, &node) == 0 ? (int)node : 0;
+}
+
+/* Does the list of a node, "0-3,8-11", have one of those processors? */
+static bool has_any(FILE *list, const cpu_set_t *wanted)
+{
+    unsigned first, last;
+    for (int n; (n = fscanf(list, "%u-%u", &first, &last)) > 0; (void)fgetc(list)) {
+        if (n == 1) last = first;
+        for (unsigned cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, wanted)) return true;
+    }
+    return false;
+}
+
+int ist_topo_bound_node(void)
+{
+    enum { MAX_NODES = 1024 };
+    cpu_set_t mine;
+    int bound = -1;
+    if (sched_getaffinity(0, sizeof mine, &mine) != 0) return -1;
+    for (int node = 0; node < MAX_NODES; node++) {
+        char path[64];
+        snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
+        FILE *list = fopen(path, "re");
+        if (list == NULL) break; /* numbers without holes, but for nodes that were taken out */
+        bool is_mine = has_any(list, &mine);
+        fclose(list);
+        if (is_mine && bound >= 0) return -1;
+        if (is_mine) bound = node;
+    }
+    return bound;
 }
 
 /* First number in a file; UINT64_MAX when there is none ("max" in a cgroup without limit, or no such file). */

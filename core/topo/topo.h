@@ -7,6 +7,7 @@
 
 int ist_topo_cpus(void);              /* processors that are on line on this host, at least 1 */
 int ist_topo_numa_node(void);         /* on which this thread runs now; 0 when unknown */
+int ist_topo_bound_node(void);        /* to whose processors this process is bound; -1: to none, or to several */
 uint64_t ist_topo_memory_bytes(void); /* what this process may use: the machine's memory or its cgroup's limit */
 
 #endif

@@ -3,8 +3,10 @@
 #include "core/transport/registry_priv.h"
 
 #include "core/base/log.h"
+#include "core/base/names.h"
 #include "core/topo/host_id.h"
 #include "core/transport/abi.h"
+#include "core/transport/places.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
@@ -13,6 +15,8 @@
 #include <string.h>
 
 struct ist_registry ist_registry;
+
+static const struct ist_config *settings; /* of the load */
 
 /* ---- services: what a plugin may ask of us; `core` is the transport's entry in the list ---- */
 
@@ -45,7 +49,21 @@ static const char *service_config(void *core, const char *key)
     char name[96];
     snprintf(name, sizeof name, "ISTHMUS_%s_%s", t->name, key);
     for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
-    return ist_config_plugin_value(name);
+    const char *value = ist_config_plugin_value(name);
+    if (value == NULL && strcmp(key, "HCA") == 0) value = settings->hca;
+    return value;
+}
+
+static isthmus_status service_local_pes(void *core, const struct isthmus_local_pe **list, uint32_t *n)
+{
+    (void)core;
+    return ist_places_get(list, n);
+}
+
+static const char *service_nearest_name(void *core, const char *name, const char *const *candidates, size_t n)
+{
+    (void)core;
+    return ist_names_nearest(name, candidates, n);
 }
 
 static void make_services(struct ist_transport *t, int pe, int n_pes)
@@ -60,6 +78,8 @@ static void make_services(struct ist_transport *t, int pe, int n_pes)
         .my_pe = pe,
         .n_pes = n_pes,
         .host = &ist_registry.host,
+        .local_pes = service_local_pes,
+        .nearest_name = service_nearest_name,
     };
 }
 
@@ -87,6 +107,7 @@ static void probe(struct ist_transport *t)
 isthmus_status ist_registry_load(const struct ist_config *config)
 {
     memset(&ist_registry, 0, sizeof ist_registry);
+    settings = config;
     isthmus_status status = ist_host_id_read(&ist_registry.host);
     if (status != ISTHMUS_OK) return status;
     ist_plugins_load(config);

@@ -40,7 +40,7 @@ extern struct ist_registry ist_registry;
 
 /* Find, load, check and probe all plugins, in the folders of ISTHMUS_PLUGIN_PATH and in the one beside the library.
  * A plugin that is refused stays in the list with the reason; a transport that ISTHMUS_TRANSPORTS names and that cannot be used is
- * an error. */
+ * an error. `config` is borrowed until the registry is closed. */
 isthmus_status ist_registry_load(const struct ist_config *config);
 
 /* Open what a job needs whose peers lie in `scopes` (ISTHMUS_SCOPE_ bits), and what the user named. */

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define ISTHMUS_ABI_MAJOR 1
-#define ISTHMUS_ABI_MINOR 0
+#define ISTHMUS_ABI_MINOR 1
 
 /* ---------------------------------------------------------------------------------------------- status -- */
 
@@ -173,6 +173,11 @@ struct isthmus_mem {
     uint64_t fd_offset_bytes; /* where addr lies in what fd describes */
 };
 
+/* A PE of this host, and the NUMA node to whose processors it is bound; -1: to none, or to several. */
+struct isthmus_local_pe {
+    int32_t pe, numa_node;
+};
+
 /* Core to plugin, at probe and open. Valid until close() has returned; every function from any thread. */
 struct isthmus_services {
     uint32_t struct_size, abi_minor;
@@ -185,11 +190,21 @@ struct isthmus_services {
      * The first place that knows the cause calls this, once; everyone above passes the code on. */
     isthmus_status (*fail)(void *core, isthmus_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-    /* Value of the variable ISTHMUS_<NAME OF THE TRANSPORT>_<KEY>, or NULL when it is not set. Borrowed until close. */
+    /* Value of the variable ISTHMUS_<NAME OF THE TRANSPORT>_<KEY>, or NULL when it is not set. Borrowed until close. For the
+     * key HCA, when that is not set: of ISTHMUS_HCA, which speaks to all transports that have adapters. */
     const char *(*config)(void *core, const char *key);
 
     int32_t my_pe, n_pes;
     const struct isthmus_host_id *host; /* this PE's host */
+
+    /* Since minor version 1: look at struct_size. */
+
+    /* The PEs on this host, this one among them, ascending; borrowed until close. All of them get the same list, so that each
+     * can compute how all share what the host has. In open() only; waits until these PEs have begun to start. */
+    isthmus_status (*local_pes)(void *core, const struct isthmus_local_pe **list, uint32_t *n);
+
+    /* "Did you mean": the one of the candidates that is nearest to a name that a user gave, or NULL when none is. */
+    const char *(*nearest_name)(void *core, const char *name, const char *const *candidates, size_t n);
 };
 
 /* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */
@@ -377,6 +392,24 @@ struct isthmus_transport {
     /* Optional groups of slots, by name and version ("strided.1", "stream.1"): a pointer to a constant struct that
      * begins with its size; NULL: not here. Absent: none. */
     const void *(*extension)(isthmus_tr *, const char *name);
+};
+
+/* -------------------------------------------------------------------------------------------- extensions -- */
+
+/* Something on this host that a transport works through, in words for people; the texts are borrowed until close. */
+struct isthmus_device {
+    uint32_t struct_size;
+    uint32_t is_used; /* by this PE */
+    const char *name; /* "mlx5_0:1" */
+    const char *what; /* "InfiniBand, 200 Gb/s, active, NUMA node 0" */
+    const char *why;  /* why this PE uses it, or not */
+};
+
+/* Extension "devices.1": what isthmus-info shows. Cold slots, callable while the transport is open. */
+struct isthmus_devices {
+    uint32_t struct_size, reserved;
+    uint32_t (*count)(isthmus_tr *);
+    void (*describe)(isthmus_tr *, uint32_t index, struct isthmus_device *out); /* index below count */
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

@@ -164,6 +164,7 @@ struct ct_process {
     struct ct_plugin plugin;
     const struct isthmus_transport *t; /* &plugin.t */
     struct isthmus_host_id host;
+    struct isthmus_local_pe local_pes[CT_MAX_PROCESSES];
     struct isthmus_services services;
     isthmus_tr *tr;
     struct isthmus_traits traits;

@@ -75,6 +75,22 @@ static const char *service_config(void *core, const char *key)
     return getenv(name);
 }
 
+/* All processes run here, bound to nothing. */
+static isthmus_status service_local_pes(void *core, const struct isthmus_local_pe **list, uint32_t *n)
+{
+    struct ct_process *p = core;
+    for (int pe = 0; pe < p->n; pe++) p->local_pes[pe] = (struct isthmus_local_pe){.pe = pe, .numa_node = -1};
+    *list = p->local_pes;
+    *n = (uint32_t)p->n;
+    return ISTHMUS_OK;
+}
+
+static const char *service_nearest_name(void *core, const char *name, const char *const *candidates, size_t n)
+{
+    (void)core, (void)name, (void)candidates, (void)n;
+    return NULL; /* none is near enough: allowed at any time */
+}
+
 void ct_make_services(struct ct_process *p, struct isthmus_services *out)
 {
     *out = (struct isthmus_services){
@@ -87,6 +103,8 @@ void ct_make_services(struct ct_process *p, struct isthmus_services *out)
         .my_pe = p->pe,
         .n_pes = p->n,
         .host = &p->host,
+        .local_pes = service_local_pes,
+        .nearest_name = service_nearest_name,
     };
 }
 
