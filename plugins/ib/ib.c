@@ -31,14 +31,16 @@ static const struct {
 };
 
 /* As UCX's variables say, but for the agent that executes atomics: that is settled by the core (one home). */
-static ucs_status_t configure(const struct isthmus_services *s, ucp_config_t *config)
+static ucs_status_t configure(const isthmus_tr *tr, ucp_config_t *config)
 {
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) {
+    const struct isthmus_services *s = tr->services;
+    ucs_status_t status = ib_net_configure(tr->net, config);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on && status == UCS_OK; i++) {
         const char *value = s->config(s->core, passed_on[i].ours);
         if (value == NULL || ib_ucp_is_set(passed_on[i].variable)) continue;
-        ucs_status_t status = ib_ucp.ucp_config_modify(config, passed_on[i].key, value);
-        if (status != UCS_OK) return status;
+        status = ib_ucp.ucp_config_modify(config, passed_on[i].key, value);
     }
+    if (status != UCS_OK) return status;
     return ib_ucp.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
 }
 
@@ -53,7 +55,7 @@ static ucs_status_t init_ucx(isthmus_tr *tr)
     };
     ucs_status_t status = ib_ucp.ucp_config_read(NULL, NULL, &config);
     if (status != UCS_OK) return status;
-    status = configure(tr->services, config);
+    status = configure(tr, config);
     if (status == UCS_OK) status = ib_ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &tr->ucp);
     ib_ucp.ucp_config_release(config);
     return status;
@@ -62,12 +64,14 @@ static ucs_status_t init_ucx(isthmus_tr *tr)
 static isthmus_status open_ucx(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
+    isthmus_status status = ib_net_open(tr);
+    if (status != ISTHMUS_OK) return status;
     ucs_status_t ready = init_ucx(tr);
     if (ready != UCS_OK)
         return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
                        "UCX finds nothing to work with: %s (see UCX_TLS, UCX_NET_DEVICES)",
                        ib_ucp.ucs_status_string(ready));
-    isthmus_status status = ib_kinds_query(tr);
+    status = ib_kinds_query(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status != ISTHMUS_OK) return status;
     ready = ib_ucp.ucp_worker_get_address(tr->workers[0].ucp, &tr->address, &tr->address_bytes);
@@ -82,6 +86,7 @@ static void ib_close(isthmus_tr *tr)
     for (uint32_t i = tr->n_workers; i-- > 0;) ib_worker_destroy(&tr->workers[i]);
     if (tr->ucp != NULL) ib_ucp.ucp_cleanup(tr->ucp);
     if (tr->events >= 0) close(tr->events);
+    ib_net_close(tr->net);
     pthread_mutex_destroy(&tr->lost_lock);
     ib_ucp_log_end();
     free(tr);
@@ -210,6 +215,12 @@ static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
     return status;
 }
 
+static const void *ib_extension(isthmus_tr *tr, const char *name)
+{
+    (void)tr;
+    return strcmp(name, "devices.1") == 0 ? &ib_devices : NULL;
+}
+
 const struct isthmus_transport isthmus_transport_v1 = {
     .struct_size = sizeof(struct isthmus_transport),
     .abi_minor = ISTHMUS_ABI_MINOR,
@@ -232,4 +243,5 @@ const struct isthmus_transport isthmus_transport_v1 = {
     .channel_close = ib_channel_close,
     .progress = ib_progress,
     .arm = ib_arm,
+    .extension = ib_extension,
 };

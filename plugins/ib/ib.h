@@ -8,6 +8,7 @@
 #define ISTHMUS_IB_H
 
 #include "plugins/ib/ib_frame.h"
+#include "plugins/ib/ib_hca.h"
 #include "plugins/ib/ib_ucp.h"
 
 #include <pthread.h>
@@ -46,8 +47,23 @@ struct ib_end {
     ucs_status_t failure; /* the peer is lost */
 };
 
+/* The adapters of this host, and the one that this PE goes through. */
+struct ib_net {
+    struct ib_ports ports;
+    struct ib_selection selection;
+    const char *request; /* ISTHMUS_HCA; NULL: not set */
+    uint32_t n_active, n_sharers;
+    int32_t mine;    /* index of the port; -1: none, or UCX_NET_DEVICES decides */
+    int32_t my_node; /* of this PE, when ports are shared by distance */
+    uint32_t my_distance;
+    struct ib_port_text {
+        char what[160], why[120];
+    } texts[IB_MAX_PORTS];
+};
+
 struct isthmus_tr {
     const struct isthmus_services *services;
+    struct ib_net *net;
     ucp_context_h ucp;
     uint32_t kinds; /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
     int events;     /* epoll descriptor: of all workers */
@@ -97,6 +113,12 @@ struct isthmus_chan {
 
 /* ib.c: fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
 void ib_write_out(void *out, const void *value, size_t value_bytes);
+
+/* ib_net.c. `configure` tells UCX, before it starts. */
+isthmus_status ib_net_open(isthmus_tr *tr);
+void ib_net_close(struct ib_net *net); /* takes NULL */
+ucs_status_t ib_net_configure(const struct ib_net *net, ucp_config_t *config);
+extern const struct isthmus_devices ib_devices; /* the extension devices.1 */
 
 /* ib_worker.c. `create` appends to tr->workers. */
 isthmus_status ib_worker_create(isthmus_tr *tr);

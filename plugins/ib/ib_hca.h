@@ -1,0 +1,77 @@
+/* plugins/ib/ib_hca.h: the adapters of this host, their ports, and which of them a PE uses.
+ * What libibverbs and the system say of them is in plain structs; the rules that decide are functions of those alone, so that
+ * every PE of a host comes to the same conclusion about all of them. Not UCX: that is told the outcome (ib_net.c). */
+#ifndef ISTHMUS_IB_HCA_H
+#define ISTHMUS_IB_HCA_H
+
+#include <isthmus/transport.h>
+
+#include <stdbool.h>
+
+enum {
+    IB_MAX_PORTS = 64,
+    IB_MAX_GIDS = 8,
+    IB_ADAPTER_BYTES = 64,
+    IB_PORT_NAME_BYTES = IB_ADAPTER_BYTES + 8,
+    IB_FAR = 255, /* a distance: not known, or between nodes without one; the system's own begin with 10 */
+};
+
+/* Does this core have that service? Those of minor version 1 came later. */
+#define IB_HAS_SERVICE(s, name) \
+    ((s)->struct_size >= offsetof(struct isthmus_services, name) + sizeof(s)->name && (s)->name != NULL)
+
+enum ib_link { IB_LINK_OTHER, IB_LINK_INFINIBAND, IB_LINK_ETHERNET };
+enum ib_gid_type { IB_GID_INFINIBAND, IB_GID_ROCE_1, IB_GID_ROCE_2 };
+enum ib_atomics { IB_ATOMICS_NONE, IB_ATOMICS_ADAPTER, IB_ATOMICS_SYSTEM }; /* system: together with the processors */
+
+struct ib_gid {
+    uint8_t raw[16];
+    uint32_t index;
+    enum ib_gid_type type;
+    bool is_ipv4; /* the last four bytes are an address of IPv4 */
+};
+
+struct ib_port {
+    char name[IB_PORT_NAME_BYTES]; /* "mlx5_0:1", as UCX calls it */
+    char adapter[IB_ADAPTER_BYTES];
+    uint32_t number; /* from 1 */
+    enum ib_link link;
+    enum ib_atomics atomics;
+    bool is_active, is_software; /* software: Soft-RoCE */
+    uint32_t rate_mbit_per_s;    /* lanes times speed */
+    int32_t numa_node;           /* -1: not known, or none */
+    uint32_t n_gids;
+    struct ib_gid gids[IB_MAX_GIDS]; /* the first ones that are set */
+};
+
+struct ib_ports {
+    uint32_t n;
+    struct ib_port list[IB_MAX_PORTS]; /* by name, digits as numbers: the same order on every PE */
+};
+
+/* --- ib_verbs.c --- */
+
+/* Ask libibverbs. Without the library, or without adapters: none. Those that cannot be opened are left out. */
+void ib_ports_read(struct ib_ports *out);
+
+/* The distance between two NUMA nodes as the system has it below `sysfs` ("/sys"); IB_FAR when one is -1 or unknown. */
+uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to);
+
+/* --- ib_select.c --- */
+
+/* Which ports are dealt out to the PEs of a host, and how. */
+struct ib_selection {
+    bool is_dealt; /* in this order, to `counts` PEs each, and again; else shared by distance */
+    uint32_t n, ports[IB_MAX_PORTS], counts[IB_MAX_PORTS];
+};
+
+/* What ISTHMUS_HCA says; NULL or "": all active ports of the link that has the fastest, but for those slower than half of that.
+ * INVALID: the text is wrong, or names what is not there or is down. */
+isthmus_status ib_select(const struct isthmus_services *services, const struct ib_ports *ports, const char *text,
+                         struct ib_selection *out);
+
+/* The port for each of n_pes PEs, as an index of the selection's list. distances: [pe * selection->n + port]. No port gets more
+ * than one PE more than any other, and within that the sum of distances is kept small: nearest pairs first. */
+void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out);
+
+#endif

@@ -1,0 +1,206 @@
+/* plugins/ib/ib_verbs.c: what libibverbs and the system say of the adapters of this host. See ib_hca.h.
+ * The library is loaded when it is there and unloaded again: UCX has its own hold on it. */
+#include "plugins/ib/ib_hca.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef IB_HAVE_VERBS
+#include <dlfcn.h>
+#include <infiniband/verbs.h>
+
+enum { SOFTWARE_VENDOR = 0xffffff, GID_ENTRIES = 256 };
+
+static struct {
+    __typeof__(ibv_get_device_list) *get_device_list;
+    __typeof__(ibv_free_device_list) *free_device_list;
+    __typeof__(ibv_open_device) *open_device;
+    __typeof__(ibv_close_device) *close_device;
+    __typeof__(ibv_query_device) *query_device;
+    __typeof__(ibv_query_port) *query_port;
+    __typeof__(_ibv_query_gid_table) *query_gid_table; /* NULL: older than version 32 */
+} verbs;
+
+/* POSIX: dlsym's objects and functions have one kind of address. */
+static bool find_function(void *library, const char *name, void *out)
+{
+    void *found = dlsym(library, name);
+    memcpy(out, &found, sizeof found);
+    return found != NULL;
+}
+
+static void *load_verbs(void)
+{
+    void *library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return NULL;
+    bool all = find_function(library, "ibv_get_device_list", &verbs.get_device_list) &&
+               find_function(library, "ibv_free_device_list", &verbs.free_device_list) &&
+               find_function(library, "ibv_open_device", &verbs.open_device) &&
+               find_function(library, "ibv_close_device", &verbs.close_device) &&
+               find_function(library, "ibv_query_device", &verbs.query_device) &&
+               find_function(library, "ibv_query_port", &verbs.query_port);
+    (void)find_function(library, "_ibv_query_gid_table", &verbs.query_gid_table);
+    if (all) return library;
+    dlclose(library);
+    return NULL;
+}
+
+/* ---- one port ---- */
+
+static uint32_t lanes_of(uint8_t width)
+{
+    switch (width) {
+    case 1: return 1;
+    case 2: return 4;
+    case 4: return 8;
+    case 8: return 12;
+    case 16: return 2;
+    default: return 0;
+    }
+}
+
+/* Of a lane, in the round numbers of data sheets. */
+static uint32_t lane_mbit_per_s(uint8_t speed)
+{
+    switch (speed) {
+    case 1: return 2500;     /* SDR */
+    case 2: return 5000;     /* DDR */
+    case 4:                  /* QDR */
+    case 8: return 10000;    /* FDR10 */
+    case 16: return 14000;   /* FDR */
+    case 32: return 25000;   /* EDR */
+    case 64: return 50000;   /* HDR */
+    case 128: return 100000; /* NDR */
+    default: return 0;
+    }
+}
+
+static enum ib_link link_of(uint8_t link_layer)
+{
+    if (link_layer == IBV_LINK_LAYER_ETHERNET) return IB_LINK_ETHERNET;
+    return link_layer == IBV_LINK_LAYER_INFINIBAND ? IB_LINK_INFINIBAND : IB_LINK_OTHER;
+}
+
+static enum ib_atomics atomics_of(enum ibv_atomic_cap cap)
+{
+    if (cap == IBV_ATOMIC_GLOB) return IB_ATOMICS_SYSTEM;
+    return cap == IBV_ATOMIC_HCA ? IB_ATOMICS_ADAPTER : IB_ATOMICS_NONE;
+}
+
+static void add_gid(struct ib_port *port, const struct ibv_gid_entry *entry)
+{
+    static const uint8_t ipv4_prefix[12] = {[10] = 0xff, [11] = 0xff};
+    if (port->n_gids == IB_MAX_GIDS) return;
+    struct ib_gid *gid = &port->gids[port->n_gids++];
+    memcpy(gid->raw, entry->gid.raw, sizeof gid->raw);
+    gid->index = entry->gid_index;
+    gid->type = entry->gid_type == IBV_GID_TYPE_ROCE_V2   ? IB_GID_ROCE_2
+                : entry->gid_type == IBV_GID_TYPE_ROCE_V1 ? IB_GID_ROCE_1
+                                                          : IB_GID_INFINIBAND;
+    gid->is_ipv4 = memcmp(gid->raw, ipv4_prefix, sizeof ipv4_prefix) == 0;
+}
+
+/* ---- one adapter ---- */
+
+struct adapter {
+    struct ibv_context *context;
+    struct ibv_device_attr attr;
+    int32_t numa_node;
+    ssize_t n_gids;
+    struct ibv_gid_entry gids[GID_ENTRIES];
+};
+
+static int32_t node_of(const struct ibv_device *device)
+{
+    char path[sizeof device->ibdev_path + 32];
+    int node = -1;
+    snprintf(path, sizeof path, "%s/device/numa_node", device->ibdev_path);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return -1;
+    if (fscanf(file, "%d", &node) != 1) node = -1;
+    fclose(file);
+    return node;
+}
+
+static void add_port(struct ib_ports *out, const struct adapter *adapter, const char *name, uint32_t number)
+{
+    struct ibv_port_attr attr = {.state = IBV_PORT_NOP};
+    if (out->n == IB_MAX_PORTS) return;
+    /* As the library wrote it before the struct grew; all that is read here was in it. */
+    if (verbs.query_port(adapter->context, (uint8_t)number, (struct _compat_ibv_port_attr *)&attr) != 0) return;
+    struct ib_port *port = &out->list[out->n++];
+    *port = (struct ib_port){
+        .number = number,
+        .link = link_of(attr.link_layer),
+        .atomics = atomics_of(adapter->attr.atomic_cap),
+        .is_active = attr.state == IBV_PORT_ACTIVE,
+        .is_software = adapter->attr.vendor_id == SOFTWARE_VENDOR,
+        .rate_mbit_per_s = lanes_of(attr.active_width) * lane_mbit_per_s(attr.active_speed),
+        .numa_node = adapter->numa_node,
+    };
+    snprintf(port->adapter, sizeof port->adapter, "%s", name);
+    snprintf(port->name, sizeof port->name, "%.63s:%u", name, number);
+    for (ssize_t i = 0; i < adapter->n_gids; i++)
+        if (adapter->gids[i].port_num == number) add_gid(port, &adapter->gids[i]);
+}
+
+static void add_adapter(struct ib_ports *out, struct ibv_device *device, struct adapter *room)
+{
+    room->context = verbs.open_device(device);
+    if (room->context == NULL) return;
+    room->n_gids = 0;
+    if (verbs.query_gid_table != NULL)
+        room->n_gids = verbs.query_gid_table(room->context, room->gids, GID_ENTRIES, 0, sizeof room->gids[0]);
+    room->numa_node = node_of(device);
+    if (verbs.query_device(room->context, &room->attr) == 0)
+        for (uint32_t i = 1; i <= room->attr.phys_port_cnt; i++) add_port(out, room, device->name, i);
+    verbs.close_device(room->context);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strverscmp(((const struct ib_port *)a)->name, ((const struct ib_port *)b)->name);
+}
+
+static void add_all(struct ib_ports *out)
+{
+    int n = 0;
+    struct adapter *room = malloc(sizeof *room);
+    struct ibv_device **devices = room != NULL ? verbs.get_device_list(&n) : NULL;
+    for (int i = 0; devices != NULL && i < n; i++) add_adapter(out, devices[i], room);
+    if (devices != NULL) verbs.free_device_list(devices);
+    free(room);
+}
+
+void ib_ports_read(struct ib_ports *out)
+{
+    out->n = 0;
+    void *library = load_verbs();
+    if (library == NULL) return;
+    add_all(out);
+    dlclose(library);
+    qsort(out->list, out->n, sizeof out->list[0], by_name);
+}
+
+#else /* built where the headers are missing */
+
+void ib_ports_read(struct ib_ports *out) { out->n = 0; }
+
+#endif
+
+/* ---- the machine ---- */
+
+uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to)
+{
+    char path[256];
+    unsigned distance = IB_FAR;
+    if (from < 0 || to < 0) return IB_FAR;
+    snprintf(path, sizeof path, "%s/devices/system/node/node%d/distance", sysfs, from);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) return IB_FAR;
+    for (int32_t node = 0; node <= to; node++) /* a line with one number for each node */
+        if (fscanf(file, "%u", &distance) != 1) distance = IB_FAR;
+    fclose(file);
+    return distance < IB_FAR ? distance : IB_FAR;
+}
