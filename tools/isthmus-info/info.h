@@ -18,6 +18,10 @@ void plugins_text(void);
 void plugins_json(struct ist_json *json);
 void plugins_unload(void);
 
+/* What an open transport says of the devices that it works through; NULL: nothing. */
+struct ist_transport;
+const struct isthmus_devices *transport_devices(const struct ist_transport *t);
+
 /* hwloc's view. Not OK: it has none. */
 isthmus_status topology_text(void);
 isthmus_status topology_json(struct ist_json *json);

@@ -67,6 +67,43 @@ static void print_reach(const struct isthmus_reach *reach)
     print_field("here", line);
 }
 
+const struct isthmus_devices *transport_devices(const struct ist_transport *t)
+{
+    if (t->state != IST_TRANSPORT_OPEN) return NULL;
+    return (const struct isthmus_devices *)t->ops.extension(t->handle, "devices.1");
+}
+
+static void print_devices(const struct ist_transport *t)
+{
+    const struct isthmus_devices *devices = transport_devices(t);
+    for (uint32_t i = 0; devices != NULL && i < devices->count(t->handle); i++) {
+        struct isthmus_device device = {.struct_size = sizeof device};
+        char line[512];
+        devices->describe(t->handle, i, &device);
+        snprintf(line, sizeof line, "%s: %s; %s: %s", device.name, device.what, device.is_used ? "used" : "not used",
+                 device.why);
+        print_field(i == 0 ? "through" : "", line);
+    }
+}
+
+static void json_devices(struct ist_json *json, const struct ist_transport *t)
+{
+    const struct isthmus_devices *devices = transport_devices(t);
+    if (devices == NULL) return;
+    ist_json_begin_array(json, "devices");
+    for (uint32_t i = 0; i < devices->count(t->handle); i++) {
+        struct isthmus_device device = {.struct_size = sizeof device};
+        devices->describe(t->handle, i, &device);
+        ist_json_begin_object(json, NULL);
+        ist_json_string(json, "name", device.name);
+        ist_json_string(json, "what", device.what);
+        ist_json_bool(json, "is_used", device.is_used != 0);
+        ist_json_string(json, "why", device.why);
+        ist_json_end_object(json);
+    }
+    ist_json_end_array(json);
+}
+
 static void print_abilities(const struct ist_transport *t)
 {
     char words[WORDS_BYTES];
@@ -77,6 +114,7 @@ static void print_abilities(const struct ist_transport *t)
     kinds_text(t->traits.kinds_attach, words);
     print_field("memory", words);
     if (reach_self(t, &reach)) print_reach(&reach);
+    print_devices(t);
 }
 
 static void print_transport(const struct ist_transport *t)
@@ -116,6 +154,7 @@ static void json_transport(struct ist_json *json, const struct ist_transport *t)
         kinds_json(json, "memory_local", t->traits.kinds_local);
         ist_json_bool(json, "shared_channels", t->traits.shared_channels != 0);
         ist_json_bool(json, "sparse", (t->traits.traits & ISTHMUS_TRAIT_SPARSE) != 0);
+        json_devices(json, t);
     }
     if (reach_self(t, &reach)) {
         ist_json_begin_object(json, "self");

@@ -119,6 +119,30 @@ static void print_reason(const struct routes *routes, const struct route_reason 
     print_filled(LABEL_COLUMN, LABEL_COLUMN, text);
 }
 
+/* "0, 4 and 14 more": as many as fit into half a line. */
+static void users_text(const struct routes *routes, uint32_t device, char *out, size_t room)
+{
+    size_t used = 0;
+    uint32_t n_named = 0, n = 0;
+    for (uint32_t i = 0; i < routes->n_uses; i++) n += routes->uses[i].device == device;
+    *out = '\0';
+    for (uint32_t i = 0; i < routes->n_uses && used < COLUMNS / 2; i++) {
+        if (routes->uses[i].device != device) continue;
+        used += (size_t)snprintf(out + used, room - used, "%s%d", n_named++ > 0 ? ", " : "", routes->uses[i].pe);
+    }
+    if (n > n_named) snprintf(out + used, room - used, " and %u more", n - n_named);
+}
+
+static void print_device(const struct routes *routes, uint32_t index)
+{
+    const struct route_device *device = &routes->devices[index];
+    char users[COLUMNS], text[sizeof *device + COLUMNS + 16];
+    users_text(routes, index, users, sizeof users);
+    snprintf(text, sizeof text, "PE %s: %s: %s (%s)", users, device->name, device->what, device->why);
+    printf("  %-11s ", device->transport);
+    print_filled(LABEL_COLUMN, LABEL_COLUMN, text);
+}
+
 void routes_text(const struct routes *routes)
 {
     int n_hosts = count_hosts(routes);
@@ -133,6 +157,8 @@ void routes_text(const struct routes *routes)
     }
     for (uint32_t kind = 0; kind < routes->n_kinds; kind++) print_kind(letter_of((uint8_t)kind), &routes->kinds[kind]);
     if (count_pairs(routes, NO_ROUTE) > 0) printf("  -  no transport reaches that PE\n");
+    if (routes->n_devices > 0) printf("Through\n");
+    for (uint32_t i = 0; i < routes->n_devices; i++) print_device(routes, i);
     printf("Not taken\n");
     for (uint32_t i = 0; i < routes->n_reasons; i++) print_reason(routes, &routes->reasons[i]);
     if (routes->n_reasons == 0) printf("  none: there is no other transport\n");
@@ -171,6 +197,18 @@ static void json_pe(struct ist_json *json, const struct routes *routes, int pe)
     ist_json_end_object(json);
 }
 
+static void json_use(struct ist_json *json, const struct routes *routes, const struct route_use *use)
+{
+    const struct route_device *device = &routes->devices[use->device];
+    ist_json_begin_object(json, NULL);
+    ist_json_integer(json, "pe", use->pe);
+    ist_json_string(json, "transport", device->transport);
+    ist_json_string(json, "name", device->name);
+    ist_json_string(json, "what", device->what);
+    ist_json_string(json, "why", device->why);
+    ist_json_end_object(json);
+}
+
 static void json_reason(struct ist_json *json, const struct route_reason *reason)
 {
     ist_json_begin_object(json, NULL);
@@ -192,6 +230,9 @@ void routes_json(struct ist_json *json, const struct routes *routes)
     ist_json_end_array(json);
     ist_json_begin_array(json, "pes");
     for (int pe = 0; pe < routes->n_pes; pe++) json_pe(json, routes, pe);
+    ist_json_end_array(json);
+    ist_json_begin_array(json, "devices");
+    for (uint32_t i = 0; i < routes->n_uses; i++) json_use(json, routes, &routes->uses[i]);
     ist_json_end_array(json);
     ist_json_begin_array(json, "not_taken");
     for (uint32_t i = 0; i < routes->n_reasons; i++) json_reason(json, &routes->reasons[i]);

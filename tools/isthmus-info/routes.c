@@ -3,6 +3,8 @@
  * through the bootstrap, so that a broken transport cannot keep the report from being made. */
 #include "tools/isthmus-info/routes.h"
 
+#include "tools/isthmus-info/info.h"
+
 #include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/choose.h"
@@ -14,11 +16,11 @@
 
 static const char key[] = "isthmus-info.routes";
 
-enum { WIRE_MAGIC = 0x69737274 };
+enum { WIRE_MAGIC = 0x69737275 };
 
-/* What a PE publishes: this, then kinds, reasons, and one number of a kind per PE. All PEs run this program. */
+/* What a PE publishes: this, then kinds, reasons, devices, and one number of a kind per PE. All PEs run this program. */
 struct wire_head {
-    uint32_t magic, n_pes, n_kinds, n_reasons;
+    uint32_t magic, n_pes, n_kinds, n_reasons, n_devices;
     struct route_host host;
 };
 
@@ -47,6 +49,42 @@ static isthmus_status add_reason(struct routes *routes, const struct route_reaso
     routes->reasons = grown;
     grown[routes->n_reasons++] = *reason;
     return ISTHMUS_OK;
+}
+
+/* ---- devices ---- */
+
+static isthmus_status add_device(struct routes *routes, const struct route_device *device, int pe)
+{
+    uint32_t i = 0;
+    while (i < routes->n_devices && memcmp(&routes->devices[i], device, sizeof *device) != 0) i++;
+    struct route_use *uses = realloc(routes->uses, (routes->n_uses + 1) * sizeof *uses);
+    if (uses != NULL) routes->uses = uses;
+    struct route_device *devices = realloc(routes->devices, (routes->n_devices + 1) * sizeof *devices);
+    if (devices != NULL) routes->devices = devices;
+    if (uses == NULL || devices == NULL)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u devices", routes->n_devices + 1);
+    if (i == routes->n_devices) devices[routes->n_devices++] = *device;
+    uses[routes->n_uses++] = (struct route_use){.pe = pe, .device = i};
+    return ISTHMUS_OK;
+}
+
+static isthmus_status add_devices_of(struct routes *row, const struct ist_transport *t)
+{
+    const struct isthmus_devices *devices = transport_devices(t);
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; devices != NULL && i < devices->count(t->handle) && status == ISTHMUS_OK; i++) {
+        struct isthmus_device device = {.struct_size = sizeof device};
+        struct route_device told;
+        devices->describe(t->handle, i, &device);
+        if (!device.is_used) continue;
+        memset(&told, 0, sizeof told); /* compared as bytes */
+        snprintf(told.transport, sizeof told.transport, "%s", t->name);
+        snprintf(told.name, sizeof told.name, "%s", device.name);
+        snprintf(told.what, sizeof told.what, "%s", device.what);
+        snprintf(told.why, sizeof told.why, "%s", device.why);
+        status = add_device(row, &told, row->pe);
+    }
+    return status;
 }
 
 /* ---- this PE's row ---- */
@@ -106,6 +144,8 @@ static isthmus_status make_row(struct routes *row)
     row->matrix = calloc((size_t)row->n_pes, 1);
     if (row->matrix == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes to %d PEs", row->n_pes);
     for (int peer = 0; peer < row->n_pes && status == ISTHMUS_OK; peer++) status = ask_about(row, peer);
+    for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK; i++)
+        status = add_devices_of(row, &ist_registry.list[i]);
     return status;
 }
 
@@ -115,11 +155,13 @@ static isthmus_status publish(const struct routes *row)
 {
     ist_boot *boot = ist_runtime.boot;
     size_t kinds_bytes = row->n_kinds * sizeof *row->kinds, reasons_bytes = row->n_reasons * sizeof *row->reasons;
-    size_t n_bytes = sizeof(struct wire_head) + kinds_bytes + reasons_bytes + (size_t)row->n_pes;
+    size_t devices_bytes = row->n_devices * sizeof *row->devices;
+    size_t n_bytes = sizeof(struct wire_head) + kinds_bytes + reasons_bytes + devices_bytes + (size_t)row->n_pes;
     struct wire_head head = {.magic = WIRE_MAGIC,
                              .n_pes = (uint32_t)row->n_pes,
                              .n_kinds = row->n_kinds,
                              .n_reasons = row->n_reasons,
+                             .n_devices = row->n_devices,
                              .host = {.id = ist_registry.host}};
     snprintf(head.host.name, sizeof head.host.name, "%s", ist_host_name());
     char *bytes = malloc(n_bytes), *at = bytes;
@@ -127,6 +169,7 @@ static isthmus_status publish(const struct routes *row)
     at = (char *)mempcpy(at, &head, sizeof head);
     at = (char *)mempcpy(at, row->kinds, kinds_bytes);
     if (reasons_bytes > 0) at = (char *)mempcpy(at, row->reasons, reasons_bytes);
+    if (devices_bytes > 0) at = (char *)mempcpy(at, row->devices, devices_bytes);
     memcpy(at, row->matrix, (size_t)row->n_pes);
     isthmus_status status = boot->ops->put(boot, key, bytes, n_bytes);
     free(bytes);
@@ -140,8 +183,10 @@ static isthmus_status read_row(struct routes *out, int pe, const char *bytes, si
     if (n_bytes < sizeof head) return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
     memcpy(&head, bytes, sizeof head);
     size_t rest = n_bytes - sizeof head, wanted = 0;
-    if (head.n_kinds <= MAX_KINDS && head.n_reasons <= rest / sizeof(struct route_reason))
-        wanted = head.n_kinds * sizeof(struct route_kind) + head.n_reasons * sizeof(struct route_reason) + head.n_pes;
+    if (head.n_kinds <= MAX_KINDS && head.n_reasons <= rest / sizeof(struct route_reason) &&
+        head.n_devices <= rest / sizeof(struct route_device))
+        wanted = head.n_kinds * sizeof(struct route_kind) + head.n_reasons * sizeof(struct route_reason) +
+                 head.n_devices * sizeof(struct route_device) + head.n_pes;
     if (head.magic != WIRE_MAGIC || head.n_pes != (uint32_t)out->n_pes || wanted != rest)
         return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
     bytes += sizeof head;
@@ -157,6 +202,11 @@ static isthmus_status read_row(struct routes *out, int pe, const char *bytes, si
         struct route_reason reason;
         memcpy(&reason, bytes, sizeof reason);
         status = add_reason(out, &reason);
+    }
+    for (uint32_t i = 0; i < head.n_devices && status == ISTHMUS_OK; i++, bytes += sizeof(struct route_device)) {
+        struct route_device device;
+        memcpy(&device, bytes, sizeof device);
+        status = add_device(out, &device, pe);
     }
     for (int to = 0; to < out->n_pes && status == ISTHMUS_OK; to++) {
         uint8_t kind = (uint8_t)bytes[to];
@@ -190,6 +240,8 @@ static void free_lists(struct routes *routes)
     free(routes->matrix);
     free(routes->hosts);
     free(routes->reasons);
+    free(routes->devices);
+    free(routes->uses);
 }
 
 isthmus_status routes_gather(struct routes *out)

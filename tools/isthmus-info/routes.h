@@ -6,7 +6,15 @@
 #include "core/base/json.h"
 #include "core/base/status.h"
 
-enum { MAX_KINDS = 52, NO_ROUTE = 255, ROUTE_NAME_BYTES = 16, REASON_BYTES = 256, HOST_NAME_BYTES = 64 };
+enum {
+    MAX_KINDS = 52,
+    NO_ROUTE = 255,
+    ROUTE_NAME_BYTES = 16,
+    REASON_BYTES = 256,
+    HOST_NAME_BYTES = 64,
+    DEVICE_NAME_BYTES = 72,
+    DEVICE_TEXT_BYTES = 160
+};
 
 struct route_kind {
     char carrier[ROUTE_NAME_BYTES]; /* of puts and gets */
@@ -23,6 +31,11 @@ struct route_reason {
     uint32_t n_pairs;
 };
 
+/* What a PE's transport works through. Alike on several PEs: told once, with the PEs. */
+struct route_device {
+    char transport[ROUTE_NAME_BYTES], name[DEVICE_NAME_BYTES], what[DEVICE_TEXT_BYTES], why[DEVICE_TEXT_BYTES];
+};
+
 struct route_host {
     struct isthmus_host_id id;
     char name[HOST_NAME_BYTES];
@@ -34,7 +47,12 @@ struct routes {
     struct route_host *hosts; /* by PE */
     struct route_kind kinds[MAX_KINDS];
     struct route_reason *reasons;
-    uint32_t n_kinds, n_reasons;
+    struct route_device *devices;
+    struct route_use {
+        int32_t pe;
+        uint32_t device;
+    } * uses; /* by PE */
+    uint32_t n_kinds, n_reasons, n_devices, n_uses;
 };
 
 /* Start the library, ask, gather. A failed start has been reported when this returns it. */

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""adapters.py BIN DOUBLE: a host with network adapters, as isthmus-info shows it and as a job shares them.
+
+DOUBLE is the folder of a libibverbs whose adapters are lines of a file (tests/doubles/ibverbs). UCX finds no such adapters and
+says so, which shows what it was told."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+BIN, DOUBLE = sys.argv[1:3]
+FOLDER = tempfile.TemporaryDirectory()
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_"))}
+ALIKE = "".join(f"mlx5_{i} 1 2c9 1 0\n 4 1 2 64\n" for i in range(2))
+MIXED = "mlx5_0 2 2c9 1 0\n 4 1 2 64\n 1 1 2 64\n" "bnxt_0 1 14e4 0 -1\n 4 2 1 32\n"
+
+
+def run(adapters, *options, n=0, status=0, **env):
+    path = os.path.join(FOLDER.name, "adapters")
+    with open(path, "w") as file:
+        file.write(adapters)
+    launcher = [os.path.join(BIN, "isthmus-run"), "-n", str(n)] if n else []
+    done = subprocess.run([*launcher, os.path.join(BIN, "isthmus-info"), *options], capture_output=True, text=True, timeout=60,
+                          env={**CLEAN, "LD_LIBRARY_PATH": DOUBLE, "IBVERBS_DOUBLE": path, **env})
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+def job(adapters, n, **env):
+    """The name of the adapter of each PE, and why; and what the PEs logged."""
+    out, err = run(adapters, "--routes", "--json", n=n, ISTHMUS_TRANSPORTS="ib,loopback", ISTHMUS_LOG="info", **env)
+    return {use["pe"]: use for use in json.loads(out)["routes"]["devices"]}, err
+
+
+def a_host_shows_its_adapters():
+    text = " ".join(run(MIXED)[0].split())
+    assert "mlx5_0:1: InfiniBand, up, 200 Gb/s, NUMA node 0, atomics: by the adapter; used:" in text, text
+    assert "mlx5_0:2: InfiniBand, down, NUMA node 0, atomics: by the adapter; not used: its link is down" in text, text
+    assert "bnxt_0:1: RoCE v2 at 10.0.0.1 (GID 3), up, 25 Gb/s, atomics: none; not used: of another link" in text, text
+    names = [device["name"] for transport in json.loads(run(MIXED, "--json")[0])["transports"]
+             for device in transport.get("devices", [])]
+    assert names == ["bnxt_0:1", "mlx5_0:1", "mlx5_0:2"], names
+
+
+def a_host_without_adapters_shows_none():
+    assert "through" not in run("")[0]
+    uses, err = job("", 2)
+    assert uses == {} and "network device" not in err, (uses, err)
+
+
+def a_job_shares_them():
+    uses, err = job(ALIKE, 4)
+    names = [uses[pe]["name"] for pe in range(4)]
+    assert sorted(names) == ["mlx5_0:1", "mlx5_0:1", "mlx5_1:1", "mlx5_1:1"], uses
+    assert "2 ports for 4 PEs" in uses[0]["why"], uses
+    assert "network device 'mlx5_0:1'" in err and "network device 'mlx5_1:1'" in err, err
+
+
+def one_is_no_choice():
+    uses, err = job("mlx5_0 1 2c9 1 0\n 4 1 2 64\n", 2)
+    assert uses[1]["name"] == "mlx5_0:1" and "network device" not in err, (uses, err)
+
+
+def the_user_chooses():
+    uses, err = job(ALIKE, 2, ISTHMUS_HCA="mlx5_1")
+    assert uses[0]["name"] == uses[1]["name"] == "mlx5_1:1" and "mlx5_0" not in err, (uses, err)
+    assert "ISTHMUS_HCA" in uses[0]["why"], uses
+    uses, _ = job(ALIKE, 3, NVSHMEM_HCA_PE_MAPPING="mlx5_1:1:2,mlx5_0:1:1")
+    assert [uses[pe]["name"] for pe in range(3)] == ["mlx5_1:1", "mlx5_1:1", "mlx5_0:1"], uses
+    uses, _ = job(ALIKE, 2, ISTHMUS_HCA="mlx5_0", ISTHMUS_IB_HCA="mlx5_1")
+    assert uses[0]["name"] == "mlx5_1:1", uses
+    uses, err = job(ALIKE, 2, UCX_NET_DEVICES="lo", ISTHMUS_HCA="mlx5_1")
+    assert uses == {} and "network device" not in err, (uses, err)
+
+
+def a_wrong_name_is_an_error():
+    _, err = run(ALIKE, "--routes", n=2, status=1, ISTHMUS_TRANSPORTS="ib,loopback", ISTHMUS_HCA="mlx5_3:1")
+    assert "ISTHMUS_HCA names 'mlx5_3:1'" in err and "did you mean 'mlx5_0:1'?" in err and "mlx5_1:1" in err, err
+
+
+def routes_fit_a_screen():
+    out, _ = run("".join(f"mlx5_{i} 1 2c9 1 {i // 2}\n 4 1 2 64\n" for i in range(4)), "--routes", n=8,
+                 ISTHMUS_TRANSPORTS="ib,loopback")
+    lines = out.splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80, out
+
+
+CHECKS = [a_host_shows_its_adapters, a_host_without_adapters_shows_none, a_job_shares_them, one_is_no_choice, the_user_chooses,
+          a_wrong_name_is_an_error, routes_fit_a_screen]
+
+failed = 0
+for check in CHECKS:
+    try:
+        check()
+    except (AssertionError, KeyError, ValueError, OSError) as error:
+        failed += 1
+        print(f"{check.__name__}: {error!r}")
+sys.exit(1 if failed else 0)
