@@ -106,9 +106,10 @@ static void write_agreement(void)
         "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
         "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
-        "ISTHMUS_STATIC_DATA %d;ISTHMUS_TRANSPORTS %s;transports",
+        "ISTHMUS_STATIC_DATA %d;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
         (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
         c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
+        c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
@@ -169,6 +170,7 @@ static isthmus_status start_alone(void)
 {
     struct ist_runtime *rt = &ist_runtime;
     isthmus_status status = ist_registry_load(&rt->config);
+    ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
     if (status == ISTHMUS_OK) status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
     if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();

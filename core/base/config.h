@@ -17,7 +17,7 @@ enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
 enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };
 enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
-enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL };
+enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS };
 
 struct ist_config {
     uint64_t heap_size_bytes;  /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
@@ -36,10 +36,11 @@ struct ist_config {
     bool alias;                    /* ISTHMUS_ALIAS: load and store directly where a transport allows; default true */
     bool team_shared_only_self;    /* ISTHMUS_TEAM_SHARED_ONLY_SELF */
     uint64_t teams_max;            /* ISTHMUS_TEAMS_MAX */
+    const char *pretend_hosts;     /* ISTHMUS_PRETEND_HOSTS; "": none */
     bool check;                    /* ISTHMUS_CHECK: look for costly mistakes */
     int broadcast, collect, fcollect, alltoall, reduce,
         scan;                 /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
-    int barrier;              /* ISTHMUS_COLL_BARRIER: auto dissemination central */
+    int barrier;              /* ISTHMUS_COLL_BARRIER: auto dissemination central hosts */
     uint64_t spin_ns;         /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
     uint64_t peer_timeout_s;  /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
     uint64_t pulse_timeout_s; /* ISTHMUS_PULSE_TIMEOUT: seconds of silence after which a PE is lost; 0: never */

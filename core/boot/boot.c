@@ -3,6 +3,8 @@
  * n jobs of one PE would give wrong answers. */
 #include "core/boot/boot.h"
 
+#include "core/topo/host_id.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +30,8 @@ static const struct launcher *launcher_without_pmix(void)
     return NULL;
 }
 
-isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_boot_request *request,
-                             ist_boot_lost *lost, ist_boot **out)
+static isthmus_status open_any(const struct ist_config *config, const struct ist_boot_request *request,
+                               ist_boot_lost *lost, ist_boot **out)
 {
     if (request->kind == IST_BOOTSTRAP_UID) return ist_boot_uid_open(config, request, lost, out);
     if (config->bootstrap == IST_BOOTSTRAP_UID)
@@ -49,6 +51,24 @@ isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_b
                         "%s, or set ISTHMUS_BOOTSTRAP=alone for jobs of one PE each",
                         launcher->variable, getenv(launcher->variable), launcher->name, launcher->advice);
     return ist_boot_alone_open(out);
+}
+
+/* Those of this node that are on the same pretended host as this PE. */
+static void keep_pretended(ist_boot *boot, const char *pattern)
+{
+    int n = 0;
+    for (int i = 0; i < boot->n_local; i++)
+        if (ist_pretended_host(pattern, boot->local_pes[i]) == ist_pretended_host(pattern, boot->pe))
+            boot->local_pes[n++] = boot->local_pes[i];
+    boot->n_local = n;
+}
+
+isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_boot_request *request,
+                             ist_boot_lost *lost, ist_boot **out)
+{
+    isthmus_status status = open_any(config, request, lost, out);
+    if (status == ISTHMUS_OK) keep_pretended(*out, config->pretend_hosts);
+    return status;
 }
 
 void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES])

@@ -9,6 +9,8 @@
 #include "core/base/config.h"
 #include "core/boot/uid.h"
 
+#include <stdbool.h>
+
 typedef struct ist_boot ist_boot;
 
 struct ist_boot_ops {
@@ -22,6 +24,10 @@ struct ist_boot_ops {
 
     /* What `pe` put under `key`; *out is malloc'ed for the caller. May wait for that PE to put it. */
     isthmus_status (*get)(ist_boot *boot, int pe, const char *key, void **out, size_t *out_bytes);
+
+    /* On which node each PE is, n_pes numbers of the launcher's; asks nobody on another node. Two PEs on one node have the
+     * same number, whoever asks. false, or NULL: the launcher does not say. */
+    bool (*nodes)(ist_boot *boot, uint32_t *node_of);
 
     /* The launcher is to end all PEs with this exit code. Returns, if it does, before that has happened. */
     void (*abort)(ist_boot *boot, int exit_code);

@@ -125,6 +125,24 @@ static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **o
     return status;
 }
 
+/* What the launcher has told the server of this node at the start: no PE is asked. */
+static bool pmix_nodes(ist_boot *base, uint32_t *node_of)
+{
+    struct pmix_boot *boot = (struct pmix_boot *)base;
+    pmix_info_t here_only;
+    bool is_known = true;
+    PMIX_INFO_LOAD(&here_only, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    for (int pe = 0; pe < base->n_pes && is_known; pe++) {
+        pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
+        pmix_value_t *value = NULL;
+        if (PMIx_Get(&proc, PMIX_NODEID, &here_only, 1, &value) != PMIX_SUCCESS) return false;
+        is_known = value->type == PMIX_UINT32;
+        node_of[pe] = value->data.uint32;
+        PMIX_VALUE_RELEASE(value);
+    }
+    return is_known;
+}
+
 static void pmix_abort(ist_boot *base, int exit_code)
 {
     (void)base;
@@ -144,6 +162,7 @@ static const struct ist_boot_ops pmix_ops = {
     .put = pmix_put,
     .exchange = pmix_exchange,
     .get = pmix_get,
+    .nodes = pmix_nodes,
     .abort = pmix_abort,
     .close = pmix_close,
 };

@@ -44,7 +44,7 @@ static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine,
                           ist_team_limit);
     bool all_well = ist_doubling_max(meeting, status != ISTHMUS_OK, routine) == 0;
     if (mine != NULL && all_well) {
-        memset(ist_team_area_of(index), 0, IST_TEAM_AREA_BYTES);
+        ist_team_clear_place(mine, index);
         ist_team_register(mine, index);
     }
     ist_sync(meeting, routine); /* no member uses the flags before all have cleared them */

@@ -23,7 +23,7 @@ struct ist_internal_area {
     uint64_t has_left; /* this PE has left without shmem_finalize */
     uint64_t line1[7];
     struct ist_lobby lobby;
-    struct ist_team_area teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
+    struct ist_team_place teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
 };
 
 static inline struct ist_internal_area *ist_internal_area(void)
@@ -33,7 +33,7 @@ static inline struct ist_internal_area *ist_internal_area(void)
 
 static inline uint64_t ist_internal_area_bytes(const struct ist_config *config)
 {
-    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_area);
+    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_place);
 }
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/heap/internal_area.h"
+#include "core/team/hosts.h"
 #include "core/transport/choose.h"
 #include "core/transport/peer.h"
 
@@ -45,7 +46,14 @@ static bool ask_host(const ist_boot *boot)
 
 /* ---- the table ---- */
 
-struct ist_team_area *ist_team_area_of(int index) { return &ist_internal_area()->teams[index]; }
+struct ist_team_place *ist_team_place_of(int index) { return &ist_internal_area()->teams[index]; }
+
+/* On one host the rest is never used, and stays what it is: without pages. */
+void ist_team_clear_place(const struct ist_team *team, int index)
+{
+    struct ist_team_place *place = ist_team_place_of(index);
+    memset(place, 0, team->is_on_one_host ? sizeof place->whole : sizeof *place);
+}
 
 int ist_team_free_index(int from)
 {
@@ -76,7 +84,8 @@ void ist_team_unreserve(int index)
 void ist_team_register(struct ist_team *team, int index)
 {
     team->index = index;
-    team->area = ist_team_area_of(index);
+    team->place = ist_team_place_of(index);
+    team->area = &team->place->whole;
     teams.is_taken[index] = true;
     ist_store_release(&ist_team_table[index], team);
 }
@@ -87,6 +96,8 @@ void ist_team_delete(struct ist_team *team)
         ist_store_release(&ist_team_table[team->index], NULL);
         ist_team_unreserve(team->index);
     }
+    ist_hosts_free(team->hosts);
+    team->hosts = NULL;
     if (team == &ist_team_world) return;
     free((void *)(uintptr_t)team->list);
     free(team);
@@ -146,9 +157,10 @@ isthmus_status ist_team_new(int n, int start, int stride, const int *list, struc
 
 /* ---- the predefined teams ---- */
 
-isthmus_status ist_teams_init(const ist_boot *boot, const struct ist_config *config)
+isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
 {
     teams.boot = boot;
+    ist_hosts_init(boot, config->pretend_hosts);
     teams.shared_only_self = config->team_shared_only_self;
     teams.host_is_aliased = ask_host(boot);
     ist_team_limit = (uint32_t)ist_teams_max(config);
@@ -172,6 +184,7 @@ void ist_teams_fini(void)
 {
     for (uint32_t i = 0; ist_team_table != NULL && i < ist_team_limit; i++)
         if (ist_team_table[i] != NULL) ist_team_delete(ist_team_table[i]);
+    ist_hosts_fini();
     free(ist_team_table);
     free(teams.is_taken);
     ist_team_table = NULL;
@@ -196,39 +209,22 @@ static int list_node(int *list)
     return teams.boot->n_local;
 }
 
-/* The number of PEs below `pe` on its host, where `seen` counts those of each host so far. */
-struct seen_host {
-    struct isthmus_host_id id;
-    int n;
-};
-
-static int rank_on_host(struct seen_host *seen, int *n_seen, const struct isthmus_host_id *id)
-{
-    int at = *n_seen - 1; /* neighbours in number are neighbours in space: the last host first */
-    while (at >= 0 && memcmp(&seen[at].id, id, sizeof *id) != 0) at--;
-    if (at < 0) {
-        at = (*n_seen)++;
-        seen[at] = (struct seen_host){.id = *id};
-    }
-    return seen[at].n++;
-}
-
 /* One PE of each host: that which has as many PEs of its host before it as this PE has. */
 static int list_same_mype_node(int *list)
 {
     const ist_boot *boot = teams.boot;
-    int n = 0, n_seen = 0, rank = 0;
+    const int *host_of = NULL;
+    int n = 0, rank = 0;
     while (boot->local_pes[rank] != boot->pe) rank++;
-    struct seen_host *seen = boot->n_local < boot->n_pes ? calloc((size_t)boot->n_pes, sizeof *seen) : NULL;
-    if (seen == NULL) {
+    int *n_before = boot->n_local < boot->n_pes ? calloc((size_t)boot->n_pes, sizeof *n_before) : NULL; /* by host */
+    if (n_before == NULL || ist_hosts_of_world(&host_of) != ISTHMUS_OK) {
+        free(n_before);
         list[0] = boot->pe;
         return 1;
     }
-    for (int pe = 0; pe < boot->n_pes; pe++) {
-        const struct ist_card *card;
-        if (ist_peer_card(pe, &card) == ISTHMUS_OK && rank_on_host(seen, &n_seen, &card->host) == rank) list[n++] = pe;
-    }
-    free(seen);
+    for (int pe = 0; pe < boot->n_pes; pe++)
+        if (n_before[host_of[pe]]++ == rank) list[n++] = pe;
+    free(n_before);
     return n;
 }
 

@@ -45,6 +45,12 @@ struct ist_team_area {
 };
 enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
 
+/* All of a team's symmetric memory: for the team, and for the two parts of it that a member on one of several hosts is in. */
+struct ist_team_place {
+    struct ist_team_area whole, inner, outer;
+    struct ist_line arrived, release; /* of a meeting on a host: counted on its leader; on each member, by its leader */
+};
+
 /* Indices of the predefined teams; those that programs make follow. */
 enum { IST_TEAM_WORLD, IST_TEAM_SHARED, IST_TEAM_NODE, IST_TEAM_SAME_MYPE_NODE, IST_TEAMS_PREDEFINED };
 
@@ -56,15 +62,18 @@ struct ist_team_options {
 
 struct ist_team {
     int n_pes, my_pe;
-    int start, stride;          /* of a strided team, in the world's numbers */
-    const int *list;            /* world numbers of the members; NULL: strided */
-    struct ist_team_area *area; /* symmetric */
-    uint64_t sync_sequence;     /* of meetings so far, and so on: the same on all members */
+    int start, stride;            /* of a strided team, in the world's numbers */
+    const int *list;              /* world numbers of the members; NULL: strided */
+    struct ist_team_area *area;   /* symmetric */
+    struct ist_team_place *place; /* which that area begins; NULL: the area is all there is */
+    struct ist_hosts *hosts;      /* see hosts.h; NULL: not asked for so far */
+    uint64_t sync_sequence;       /* of meetings so far, and so on: the same on all members */
     uint64_t broadcast_sequence;
     uint64_t doubling_sequence;
     uint64_t central_sequence;
     uint64_t pairwise_sequence;
     uint64_t check_sequence;
+    uint64_t hosts_sequence;
     bool is_on_one_host;
     bool is_active_set;
     bool is_aliased; /* every member reaches the others' symmetric memory by load and store */
@@ -80,7 +89,7 @@ static inline uint64_t ist_teams_max(const struct ist_config *config)
     return config->teams_max < LEAST ? LEAST : config->teams_max > MOST ? MOST : config->teams_max;
 }
 
-isthmus_status ist_teams_init(const ist_boot *boot, const struct ist_config *config);
+isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config);
 void ist_teams_fini(void);
 
 /* The live teams that this PE is a member of, by index. */
@@ -106,13 +115,14 @@ static inline int ist_team_to_world(const struct ist_team *team, int pe)
 /* The member number of a PE of the world; -1: not a member. */
 int ist_team_from_world(const struct ist_team *team, int world_pe);
 
-/* For whoever makes teams. Where the area of index lies; the lowest free index from `from` on, and -1: none; a team with
+/* For whoever makes teams. Where the place of index lies; the lowest free index from `from` on, and -1: none; a team with
  * its members, `list` (may be NULL) copied. */
-struct ist_team_area *ist_team_area_of(int index);
+struct ist_team_place *ist_team_place_of(int index);
 int ist_team_free_index(int from);
 bool ist_team_reserve(int index); /* false: it is taken */
 void ist_team_unreserve(int index);
 isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
+void ist_team_clear_place(const struct ist_team *team, int index); /* before its first use by `team` */
 void ist_team_register(struct ist_team *team, int index);
 void ist_team_delete(struct ist_team *team);
 

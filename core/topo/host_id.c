@@ -49,6 +49,18 @@ bool ist_host_id_equal(const struct isthmus_host_id *a, const struct isthmus_hos
     return memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
+char ist_pretended_host(const char *pattern, int pe)
+{
+    size_t length = strlen(pattern);
+    return length > 0 ? pattern[(size_t)pe % length] : '\0';
+}
+
+/* The last byte is one that no inode needs. */
+void ist_host_id_pretend(struct isthmus_host_id *id, const char *pattern, int pe)
+{
+    id->bytes[sizeof id->bytes - 1] ^= (uint8_t)ist_pretended_host(pattern, pe);
+}
+
 const char *ist_host_name(void)
 {
     static char name[65];

@@ -11,6 +11,11 @@
 isthmus_status ist_host_id_read(struct isthmus_host_id *out);
 bool ist_host_id_equal(const struct isthmus_host_id *a, const struct isthmus_host_id *b);
 
+/* For tests: PE `pe` is on the pretended host that character `pe` of the pattern names, which begins again at its end. Two
+ * PEs on one real host are on one pretended host when they have the same character. "": nothing is pretended. */
+char ist_pretended_host(const char *pattern, int pe);
+void ist_host_id_pretend(struct isthmus_host_id *id, const char *pattern, int pe);
+
 /* This host's name, for messages. Never NULL. */
 const char *ist_host_name(void);
 
