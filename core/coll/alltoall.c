@@ -52,7 +52,7 @@ static void pairwise(const struct exchange *x)
         if (i > WINDOW) ist_wait_at_least(arrivals, before + i - WINDOW);
     }
     ist_wait_at_least(arrivals, before + others);
-    ist_wire_drain(team, x->routine);
+    ist_wire_reuse(team, x->routine);
 }
 
 /* Puts to many PEs are under way together: a tenth of a message's time for each. On a network large blocks for one PE from
@@ -74,7 +74,7 @@ enum { DIRECT, PAIRWISE, N_ALGORITHMS };
 
 static void run(const struct exchange *x, int forced)
 {
-    if (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, x->team, x->length_bytes) == PAIRWISE)
+    if (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, x->team, x->length_bytes, x->routine) == PAIRWISE)
         pairwise(x);
     else
         direct(x);

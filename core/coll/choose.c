@@ -1,13 +1,27 @@
 /* core/coll/choose.c: see choose.h. */
 #include "core/coll/choose.h"
 
+#include "core/base/fatal.h"
 #include "core/sync/spin.h"
 
-int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, const struct ist_team *team,
-                         size_t length_bytes)
+const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const char *routine)
 {
-    struct ist_shape shape = {.team = team, .length_bytes = length_bytes, .is_crowded = ist_spin_is_oversubscribed()};
-    while ((1 << shape.rounds) < team->n_pes) shape.rounds++;
+    const struct ist_hosts *hosts = NULL;
+    isthmus_status status = ist_hosts_of_team(team, &hosts);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    return hosts->n_hosts > 1 && hosts->n_hosts < team->n_pes ? hosts : NULL;
+}
+
+int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, struct ist_team *team,
+                         size_t length_bytes, const char *routine)
+{
+    struct ist_shape shape = {
+        .team = team,
+        .length_bytes = length_bytes,
+        .rounds = ist_rounds_of(team->n_pes),
+        .is_crowded = team->is_on_one_host && ist_spin_is_oversubscribed(),
+        .hosts = ist_hosts_that_matter(team, routine),
+    };
     if (forced > 0 && list[forced - 1].cost_ns(&shape) != IST_NEVER) return forced - 1;
     int best = 0;
     uint64_t least_ns = IST_NEVER;

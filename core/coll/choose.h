@@ -5,15 +5,25 @@
 #define IST_COLL_CHOOSE_H
 
 #include "core/base/config.h"
-#include "core/team/team.h"
+#include "core/team/hosts.h"
 
 /* What an algorithm is judged by. */
 struct ist_shape {
     const struct ist_team *team;
-    size_t length_bytes; /* of one PE's part */
-    int rounds;          /* log2 of the members, rounded up */
-    bool is_crowded;     /* more PEs than processors on this host, whatever the team */
+    size_t length_bytes;           /* of one PE's part */
+    int rounds;                    /* log2 of the members, rounded up */
+    bool is_crowded;               /* the team is on one host that has more PEs than processors, whatever the team */
+    const struct ist_hosts *hosts; /* NULL: they do not matter */
 };
+
+/* The hosts of a team, where an algorithm can use them: NULL when all members are on one, or each has its own. The first call
+ * for a team finds them; it ends the job if that fails. */
+const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const char *routine) IST_COLD;
+static inline const struct ist_hosts *ist_hosts_that_matter(struct ist_team *team, const char *routine)
+{
+    bool is_simple = team->is_on_one_host || team->place == NULL;
+    return IST_LIKELY(is_simple) ? NULL : ist_hosts_that_matter_slow(team, routine);
+}
 
 #define IST_NEVER UINT64_MAX
 
@@ -44,8 +54,23 @@ static inline uint64_t ist_cost_copy(const struct ist_shape *shape, uint64_t byt
     return bytes * (shape->team->is_aliased ? IST_COST_KIB_NS : IST_COST_NETWORK_KIB_NS) / 1024;
 }
 
+/* Of algorithms that go through the leaders of hosts: what moves between hosts; what moves inside one is cheap beside that,
+ * and counts as if the host's members shared memory on every host, so that all members come to the same cost. */
+static inline uint64_t ist_cost_inside(const struct ist_shape *shape, uint64_t bytes)
+{
+    return (uint64_t)shape->rounds * IST_COST_FLAG_NS * 2 + bytes * IST_COST_KIB_NS / 1024;
+}
+
+/* log2 of a number, rounded up. */
+static inline int ist_rounds_of(int n)
+{
+    int rounds = 0;
+    while ((1 << rounds) < n) rounds++;
+    return rounds;
+}
+
 /* Index into list, which has n entries. forced: 0 the cheapest, else 1 + an index. */
-int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, const struct ist_team *team,
-                         size_t length_bytes);
+int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, struct ist_team *team,
+                         size_t length_bytes, const char *routine);
 
 #endif

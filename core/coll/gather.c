@@ -1,6 +1,7 @@
 /* core/coll/gather.c: every PE's data to all: fcollect and collect.
  * direct: each PE writes its blocks where they belong and then all meet: no copy in between, and no entry flag, because the
- * destinations are ready by the rules. dissemination and ring spare a large team on a network the n * n messages. */
+ * destinations are ready by the rules. dissemination and ring spare a large team on a network the n * n messages. hosts: every
+ * block crosses to each host once, to its leader, from whom that host reads. */
 #include "core/coll/algorithms.h"
 #include "core/coll/choose.h"
 #include "core/coll/doubling.h"
@@ -65,7 +66,7 @@ static void dissemination(const struct gather *g)
         ist_wire_flag(team, &team->area->broadcast[k].value, sequence, to, g->routine);
         ist_wait_at_least(&team->area->broadcast[k].value, sequence);
     }
-    ist_wire_drain(team, g->routine);
+    ist_wire_reuse(team, g->routine);
 }
 
 /* Each PE passes on what came last to its neighbour. */
@@ -83,8 +84,100 @@ static void ring(const struct gather *g)
                       g->routine);
     }
     ist_wait_at_least(&team->area->broadcast[0].value, first + (uint64_t)team->n_pes - 2);
-    ist_wire_drain(team, g->routine);
+    ist_wire_reuse(team, g->routine);
 }
+
+/* ---- hosts ---- */
+
+/* Where a PE's block goes, and how much there is: of all PEs, and of those on this host. */
+struct extent {
+    size_t offset_bytes, total_bytes, host_bytes;
+};
+
+/* The blocks of a host lie side by side: its leader collects them, and sends them on as one. */
+static void exchange_blocks(const struct gather *g, const struct ist_hosts *hosts, const struct extent *extent)
+{
+    char *mine = g->dest + extent->offset_bytes;
+    if (!ist_hosts_leads(hosts)) {
+        ist_wire_put(hosts->inner, mine, g->source, g->length_bytes, 0, g->routine);
+        ist_wire_drain(hosts->inner, g->routine);
+        ist_sync(hosts->inner, g->routine);
+        return;
+    }
+    keep_own(mine, g->source, g->length_bytes);
+    ist_sync(hosts->inner, g->routine);
+    for (int i = 1; i < hosts->n_hosts; i++)
+        ist_wire_put(hosts->outer, mine, mine, extent->host_bytes, ist_wire_further(hosts->outer, i), g->routine);
+    ist_wire_drain(hosts->outer, g->routine);
+    ist_sync(hosts->outer, g->routine);
+}
+
+/* They do not: each PE sends its own to every leader. */
+static void send_to_leaders(const struct gather *g, const struct ist_hosts *hosts, const struct extent *extent)
+{
+    char *mine = g->dest + extent->offset_bytes;
+    for (int i = 0; i < hosts->n_hosts; i++) {
+        int leader = hosts->members[hosts->first[(hosts->my_host + i) % hosts->n_hosts]];
+        if (leader == g->team->my_pe)
+            keep_own(mine, g->source, g->length_bytes);
+        else
+            ist_wire_put(g->team, mine, g->source, g->length_bytes, leader, g->routine);
+    }
+    ist_wire_drain(g->team, g->routine);
+    ist_sync(g->team, g->routine);
+}
+
+static void through_leaders(const struct gather *g, const struct ist_hosts *hosts, const struct extent *extent)
+{
+    if (hosts->are_blocks)
+        exchange_blocks(g, hosts, extent);
+    else
+        send_to_leaders(g, hosts, extent);
+    ist_run_broadcast(hosts->inner, g->dest, g->dest, extent->total_bytes, 0, IST_BROADCAST_TO_ALL, 0, g->routine);
+}
+
+static void fcollect_hosts(const struct gather *g, const struct ist_hosts *hosts)
+{
+    const struct extent extent = {
+        .offset_bytes = (size_t)g->team->my_pe * g->length_bytes,
+        .total_bytes = (size_t)g->team->n_pes * g->length_bytes,
+        .host_bytes = (size_t)hosts->inner->n_pes * g->length_bytes,
+    };
+    through_leaders(g, hosts, &extent);
+}
+
+/* What lies before a host's blocks and what there is in all, the leaders find among themselves, and tell. */
+static struct extent measure_blocks(const struct gather *g, const struct ist_hosts *hosts)
+{
+    struct extent extent = {
+        .offset_bytes = ist_doubling_sum_before(hosts->inner, g->length_bytes, g->routine),
+        .host_bytes = ist_doubling_sum(hosts->inner, g->length_bytes, g->routine),
+    };
+    uint64_t before = 0, total = 0;
+    if (ist_hosts_leads(hosts)) {
+        before = ist_doubling_sum_before(hosts->outer, extent.host_bytes, g->routine);
+        total = ist_doubling_sum(hosts->outer, extent.host_bytes, g->routine);
+    }
+    extent.offset_bytes += ist_doubling_sum(hosts->inner, before, g->routine);
+    extent.total_bytes = ist_doubling_sum(hosts->inner, total, g->routine);
+    return extent;
+}
+
+static struct extent measure_any(const struct gather *g)
+{
+    return (struct extent){
+        .offset_bytes = ist_doubling_sum_before(g->team, g->length_bytes, g->routine),
+        .total_bytes = ist_doubling_sum(g->team, g->length_bytes, g->routine),
+    };
+}
+
+static void collect_hosts(const struct gather *g, const struct ist_hosts *hosts)
+{
+    const struct extent extent = hosts->are_blocks ? measure_blocks(g, hosts) : measure_any(g);
+    through_leaders(g, hosts, &extent);
+}
+
+/* ---- fcollect ---- */
 
 /* Puts to many PEs are under way together: a tenth of a message's time for each, and a meeting. */
 static uint64_t cost_direct(const struct ist_shape *shape)
@@ -105,17 +198,29 @@ static uint64_t cost_ring(const struct ist_shape *shape)
     return ist_cost_others(shape) * (ist_cost_flag(shape) + ist_cost_copy(shape, shape->length_bytes) * 9 / 10);
 }
 
+/* A leader sends its host's blocks to all others, and then to its host. */
+static uint64_t cost_hosts(const struct ist_shape *shape)
+{
+    if (shape->hosts == NULL) return IST_NEVER;
+    uint64_t others = (uint64_t)shape->hosts->n_hosts - 1, rounds = (uint64_t)ist_rounds_of(shape->hosts->n_hosts);
+    uint64_t n_messages = shape->hosts->are_blocks ? others : ist_cost_others(shape);
+    return (rounds + 1) * IST_COST_MESSAGE_NS + n_messages * IST_COST_MESSAGE_NS / 10 +
+           ist_cost_others(shape) * ist_cost_copy(shape, shape->length_bytes) +
+           2 * ist_cost_inside(shape, ist_cost_others(shape) * shape->length_bytes);
+}
+
 static const struct ist_algorithm algorithms[] = {
-    {"direct", cost_direct}, {"dissemination", cost_dissemination}, {"ring", cost_ring}};
-enum { DIRECT, DISSEMINATION, RING, N_ALGORITHMS };
+    {"direct", cost_direct}, {"dissemination", cost_dissemination}, {"ring", cost_ring}, {"hosts", cost_hosts}};
+enum { DIRECT, DISSEMINATION, RING, HOSTS, N_ALGORITHMS };
 
 void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
                       const char *routine)
 {
     struct gather g = {team, dest, source, length_bytes, routine};
-    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, length_bytes)) {
+    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, length_bytes, routine)) {
     case DISSEMINATION: dissemination(&g); break;
     case RING: ring(&g); break;
+    case HOSTS: fcollect_hosts(&g, team->hosts); break;
     default: direct(&g);
     }
 }
@@ -123,9 +228,10 @@ void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, siz
 /* ---- collect: the lengths differ, so that only the team counts in the choice ---- */
 
 /* All blocks to the first PE, and from there down the tree: where n * n puts would be too many. */
-static void through_first(const struct gather *g, size_t offset_bytes)
+static void through_first(const struct gather *g)
 {
     struct ist_team *team = g->team;
+    size_t offset_bytes = ist_doubling_sum_before(team, g->length_bytes, g->routine);
     size_t total_bytes = ist_doubling_sum(team, g->length_bytes, g->routine);
     if (team->my_pe == 0)
         keep_own(g->dest, g->source, g->length_bytes);
@@ -141,16 +247,17 @@ static uint64_t cost_collect_tree(const struct ist_shape *shape)
     return 4 * (uint64_t)shape->rounds * ist_cost_flag(shape);
 }
 
-static const struct ist_algorithm collects[] = {{"direct", cost_direct}, {"tree", cost_collect_tree}};
-enum { COLLECT_DIRECT, COLLECT_TREE, N_COLLECTS };
+static const struct ist_algorithm collects[] = {
+    {"direct", cost_direct}, {"tree", cost_collect_tree}, {"hosts", cost_hosts}};
+enum { COLLECT_DIRECT, COLLECT_TREE, COLLECT_HOSTS, N_COLLECTS };
 
 void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
                      const char *routine)
 {
     struct gather g = {team, dest, source, length_bytes, routine};
-    size_t offset_bytes = ist_doubling_sum_before(team, length_bytes, routine);
-    if (ist_choose_algorithm(collects, N_COLLECTS, forced, team, 0) == COLLECT_TREE)
-        through_first(&g, offset_bytes);
-    else
-        to_all(&g, offset_bytes);
+    switch (ist_choose_algorithm(collects, N_COLLECTS, forced, team, 0, routine)) {
+    case COLLECT_TREE: through_first(&g); break;
+    case COLLECT_HOSTS: collect_hosts(&g, team->hosts); break;
+    default: to_all(&g, ist_doubling_sum_before(team, length_bytes, routine));
+    }
 }

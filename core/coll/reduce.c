@@ -2,7 +2,8 @@
  * doubling: a few bytes, in pairs. central: the last PE to come computes for all, for PEs that share processors. owner: each
  * PE computes one part of the elements for all PEs, reading every source and writing every destination where it lies: no
  * element crosses more often than it has to, and all PEs get the bits that one PE has computed. Nobody else touches the
- * part, so dest may be source. */
+ * part, so dest may be source. hosts: the same inside each host, by as many PEs as every host has, and each of them reduces
+ * its part with those of the other hosts before it hands it out. */
 #include "core/base/fatal.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/choose.h"
@@ -52,6 +53,7 @@ static void combine_all(struct ist_team *team, const struct ist_reduction *r, vo
     size_t length = nelems * r->size_bytes;
     const void *source = part(r->source, offset_bytes);
     const void *a = source_of(team, source, length, 0, &first, routine);
+    if (team->n_pes == 1) memcpy(out, a, length);
     for (int pe = 1; pe < team->n_pes; pe++) {
         r->combine(out, a, source_of(team, source, length, pe, &next, routine), nelems);
         a = out;
@@ -86,10 +88,10 @@ static void reduce_for_all(struct ist_team *team, const struct ist_reduction *r,
         to_dest_of(team, (char *)r->dest + offset, out, length, ist_wire_further(team, i), routine);
 }
 
-/* The elements that this PE computes: parts differ by one at most. */
-static void my_part(const struct ist_team *team, size_t nelems, size_t *first, size_t *end)
+/* The elements that number `me` of n computes: parts differ by one at most. */
+static void part_of(size_t nelems, int n, int number, size_t *first, size_t *end)
 {
-    size_t share = nelems / (size_t)team->n_pes, rest = nelems % (size_t)team->n_pes, me = (size_t)team->my_pe;
+    size_t share = nelems / (size_t)n, rest = nelems % (size_t)n, me = (size_t)number;
     *first = share * me + (me < rest ? me : rest);
     *end = *first + share + (me < rest);
 }
@@ -97,7 +99,7 @@ static void my_part(const struct ist_team *team, size_t nelems, size_t *first, s
 static void reduce_owner(struct ist_team *team, const struct ist_reduction *r, const char *routine)
 {
     size_t first, end, at_once = BLOCK_BYTES / r->size_bytes;
-    my_part(team, r->nelems, &first, &end);
+    part_of(r->nelems, team->n_pes, team->my_pe, &first, &end);
     ist_sync(team, routine); /* all sources are ready */
     for (; first < end; first += at_once)
         reduce_for_all(team, r, first, end - first < at_once ? end - first : at_once, routine);
@@ -113,11 +115,60 @@ static void reduce_central(struct ist_team *team, const struct ist_reduction *r,
     ist_central_leave(&central, is_last);
 }
 
-static uint64_t cost_doubling(const struct ist_shape *shape)
+/* ---- reduce through hosts ---- */
+
+enum { SHARED_FROM_BYTES = 16 << 10 }; /* what more than one PE of a host works on */
+
+/* My part of what the members of this host have together, to my dest. */
+static void reduce_inside(struct ist_team *inner, const struct ist_reduction *r, size_t first, size_t end,
+                          const char *routine)
+{
+    struct block result;
+    size_t at_once = BLOCK_BYTES / r->size_bytes;
+    for (; first < end; first += at_once) {
+        size_t n = end - first < at_once ? end - first : at_once, offset = first * r->size_bytes;
+        char *dest = (char *)r->dest + offset;
+        bool is_in_place = r->dest == r->source;
+        void *out = is_in_place ? (void *)&result : dest;
+        combine_all(inner, r, out, offset, n, routine);
+        if (is_in_place) memcpy(dest, out, n * r->size_bytes);
+    }
+}
+
+static void reduce_part(const struct ist_hosts *hosts, const struct ist_reduction *r, size_t first, size_t end,
+                        const char *routine)
+{
+    struct ist_team *inner = hosts->inner;
+    size_t length = (end - first) * r->size_bytes;
+    char *mine = (char *)r->dest + first * r->size_bytes;
+    struct ist_reduction between = {mine, mine, end - first, r->size_bytes, r->combine};
+    reduce_inside(inner, r, first, end, routine);
+    ist_run_reduce(hosts->outer, &between, 0, routine);
+    for (int i = 1; i < inner->n_pes; i++) to_dest_of(inner, mine, mine, length, ist_wire_further(inner, i), routine);
+}
+
+static void reduce_hosts(const struct ist_hosts *hosts, const struct ist_reduction *r, const char *routine)
+{
+    size_t first, end;
+    int n_workers = r->nelems * r->size_bytes < SHARED_FROM_BYTES ? 1 : hosts->least;
+    ist_sync(hosts->inner, routine); /* all sources are ready */
+    if (hosts->my_number < n_workers) {
+        part_of(r->nelems, n_workers, hosts->my_number, &first, &end);
+        if (first < end) reduce_part(hosts, r, first, end, routine);
+        ist_wire_drain(hosts->inner, routine);
+    }
+    ist_sync(hosts->inner, routine); /* all parts are there, and nobody reads my source any more */
+}
+
+/* ---- the choice ---- */
+
+static uint64_t cost_of_slots(const struct ist_shape *shape, uint64_t rounds)
 {
     uint64_t n_slots = (shape->length_bytes + IST_SLOT_BYTES - 1) / IST_SLOT_BYTES;
-    return n_slots * (uint64_t)shape->rounds * ist_cost_flag(shape);
+    return n_slots * rounds * ist_cost_flag(shape);
 }
+
+static uint64_t cost_doubling(const struct ist_shape *shape) { return cost_of_slots(shape, (uint64_t)shape->rounds); }
 
 /* Everybody is scheduled in once to come and once to go. */
 static uint64_t cost_central(const struct ist_shape *shape)
@@ -129,22 +180,36 @@ static uint64_t cost_central(const struct ist_shape *shape)
 }
 
 /* Reads from other hosts come one after the other; those of shared memory overlap. */
-static uint64_t cost_owner(const struct ist_shape *shape)
+static uint64_t cost_of_parts(const struct ist_shape *shape, uint64_t n, uint64_t rounds)
 {
-    uint64_t reads = (uint64_t)shape->team->n_pes * ist_cost_flag(shape);
-    return 2 * (uint64_t)shape->rounds * ist_cost_flag(shape) + 2 * ist_cost_copy(shape, shape->length_bytes) +
+    uint64_t reads = n * ist_cost_flag(shape);
+    return 2 * rounds * ist_cost_flag(shape) + 2 * ist_cost_copy(shape, shape->length_bytes) +
            (shape->team->is_aliased ? reads / 4 : reads);
 }
 
+static uint64_t cost_owner(const struct ist_shape *shape)
+{
+    return cost_of_parts(shape, (uint64_t)shape->team->n_pes, (uint64_t)shape->rounds);
+}
+
+static uint64_t cost_hosts(const struct ist_shape *shape)
+{
+    if (shape->hosts == NULL) return IST_NEVER;
+    uint64_t n = (uint64_t)shape->hosts->n_hosts, rounds = (uint64_t)ist_rounds_of(shape->hosts->n_hosts);
+    uint64_t in_slots = cost_of_slots(shape, rounds), in_parts = cost_of_parts(shape, n, rounds);
+    return 2 * ist_cost_inside(shape, shape->length_bytes) + (in_slots < in_parts ? in_slots : in_parts);
+}
+
 static const struct ist_algorithm reductions[] = {
-    {"doubling", cost_doubling}, {"central", cost_central}, {"owner", cost_owner}};
-enum { DOUBLING, CENTRAL, OWNER, N_REDUCTIONS };
+    {"doubling", cost_doubling}, {"central", cost_central}, {"owner", cost_owner}, {"hosts", cost_hosts}};
+enum { DOUBLING, CENTRAL, OWNER, HOSTS, N_REDUCTIONS };
 
 void ist_run_reduce(struct ist_team *team, const struct ist_reduction *r, int forced, const char *routine)
 {
-    switch (ist_choose_algorithm(reductions, N_REDUCTIONS, forced, team, r->nelems * r->size_bytes)) {
+    switch (ist_choose_algorithm(reductions, N_REDUCTIONS, forced, team, r->nelems * r->size_bytes, routine)) {
     case DOUBLING: reduce_doubling(team, r, routine); break;
     case CENTRAL: reduce_central(team, r, routine); break;
+    case HOSTS: reduce_hosts(team->hosts, r, routine); break;
     default: reduce_owner(team, r, routine);
     }
 }
@@ -220,7 +285,7 @@ static void scan_for_all(struct ist_team *team, const struct ist_reduction *r, b
 static void scan_owner(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, const char *routine)
 {
     size_t first, end, at_once = BLOCK_BYTES / r->size_bytes;
-    my_part(team, r->nelems, &first, &end);
+    part_of(r->nelems, team->n_pes, team->my_pe, &first, &end);
     ist_sync(team, routine);
     for (; first < end; first += at_once)
         scan_for_all(team, r, is_inclusive, first, end - first < at_once ? end - first : at_once, routine);
@@ -234,7 +299,7 @@ enum { SCAN_DOUBLING, SCAN_OWNER, N_SCANS };
 void ist_run_scan(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, int forced,
                   const char *routine)
 {
-    if (ist_choose_algorithm(scans, N_SCANS, forced, team, r->nelems * r->size_bytes) == SCAN_DOUBLING)
+    if (ist_choose_algorithm(scans, N_SCANS, forced, team, r->nelems * r->size_bytes, routine) == SCAN_DOUBLING)
         scan_doubling(team, r, is_inclusive, routine);
     else
         scan_owner(team, r, is_inclusive, routine);

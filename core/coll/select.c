@@ -1,6 +1,7 @@
 /* core/coll/select.c: which algorithm a meeting uses; ISTHMUS_COLL_BARRIER overrides. */
 #include "core/base/fatal.h"
 #include "core/coll/check.h"
+#include "core/coll/choose.h"
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
@@ -33,7 +34,16 @@ const char *ist_sync_routine(void) { return waiting_in; }
 
 void ist_sync(struct ist_team *team, const char *routine)
 {
-    ist_sync_on(team, &team->area->sync, ++team->sync_sequence, routine);
+    const struct ist_hosts *hosts = barrier_choice != IST_BARRIER_DISSEMINATION ? ist_hosts_that_matter(team, routine)
+                                                                                : NULL;
+    team->sync_sequence++;
+    if (hosts == NULL) {
+        ist_sync_on(team, &team->area->sync, team->sync_sequence, routine);
+        return;
+    }
+    waiting_in = routine;
+    ist_sync_hosts(team, hosts, routine);
+    waiting_in = NULL;
 }
 
 isthmus_status ist_refuse_team(const char *routine)

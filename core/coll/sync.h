@@ -1,10 +1,12 @@
 /* core/coll/sync.h: meetings of a team: sync, and the barrier that is quiet and sync.
- * Not data collectives (coll.h). The algorithms are one file each: sync_dissemination.c, sync_central.c; select.c chooses. */
+ * Not data collectives (coll.h). The algorithms are one file each: sync_dissemination.c, sync_hosts.c,
+ * sync_central.c; select.c chooses. */
 #ifndef IST_COLL_SYNC_H
 #define IST_COLL_SYNC_H
 
 #include "core/base/config.h"
 #include "core/ctx/ctx.h"
+#include "core/team/hosts.h"
 
 void ist_sync_init(const struct ist_config *config);
 
@@ -32,6 +34,8 @@ const char *ist_sync_routine(void); /* NULL: it is not */
 
 void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence,
                             const char *routine);
+/* Of a team whose hosts matter (choose.h); it counts by itself. */
+void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const char *routine);
 void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 
 /* The two halves of a central meeting; the last one to arrive may do something for all in between. */

@@ -74,4 +74,10 @@ IST_INLINE void ist_wire_drain(const struct ist_team *team, const char *routine)
     if (!team->is_aliased) ist_quiet(&ist_ctx_default, routine);
 }
 
+/* What was put so far may be overwritten here. Enough where each that is put to is also told, and waits for that. */
+IST_INLINE void ist_wire_reuse(const struct ist_team *team, const char *routine)
+{
+    if (!team->is_aliased) ist_local_complete(&ist_ctx_default, routine);
+}
+
 #endif

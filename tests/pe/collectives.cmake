@@ -12,6 +12,37 @@ endforeach()
 isthmus_pe_test(r122_algorithms VARIANT alltoall_pairwise_many NP 16 LAUNCHERS run ENV ISTHMUS_COLL_ALLTOALL=pairwise)
 isthmus_pe_test(r122_algorithms VARIANT check NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1)
 
+
+# Between hosts, which one host pretends to be: every algorithm, for members in blocks, in turn and unevenly placed. Where an
+# algorithm does not apply another one is taken. The heap has a size, because the pretended hosts share one memory unevenly.
+if(TARGET plugin_ib)
+  set(ALL_BY_HOSTS "")
+  foreach(what BARRIER BROADCAST FCOLLECT COLLECT REDUCE)
+    list(APPEND ALL_BY_HOSTS ISTHMUS_COLL_${what}=hosts)
+  endforeach()
+  foreach(place 0011 010)
+    set(hosts ISTHMUS_PRETEND_HOSTS=${place} ISTHMUS_HEAP_SIZE=64m)
+    string(LENGTH ${place} n)
+    isthmus_pe_test(r122_algorithms VARIANT pretend_${place} NP ${n} LAUNCHERS run ENV ${hosts} ${ALL_BY_HOSTS})
+    isthmus_pe_test(r122_collectives_in_a_row VARIANT pretend_${place} NP ${n} LAUNCHERS run LABELS thorough ENV ${hosts})
+    isthmus_pe_test(r122_meetings_in_a_row VARIANT pretend_${place} NP ${n} LAUNCHERS run LABELS thorough ENV ${hosts})
+  endforeach()
+  foreach(place 0011 01 0001 011 01021 00112)
+    set(hosts ISTHMUS_PRETEND_HOSTS=${place} ISTHMUS_HEAP_SIZE=64m)
+    set(common LAUNCHERS run LABELS thorough TIMEOUT 300)
+    isthmus_pe_test(r122_algorithms VARIANT auto_on_${place} NP 5 ${common} ENV ${hosts})
+    isthmus_pe_test(r122_algorithms VARIANT check_on_${place} NP 5 ${common} ENV ${hosts} ISTHMUS_CHECK=1)
+    isthmus_pe_test(r122_algorithms VARIANT hosts_on_${place} NP 2 3 4 5 7 ${common} ENV ${hosts} ${ALL_BY_HOSTS})
+    isthmus_pe_test(r122_algorithms VARIANT no_alias_on_${place} NP 5 ${common} ENV ${hosts} ${ALL_BY_HOSTS} ISTHMUS_ALIAS=0)
+    foreach(choice BARRIER=dissemination BROADCAST=tree FCOLLECT=direct FCOLLECT=dissemination FCOLLECT=ring
+        COLLECT=direct COLLECT=tree ALLTOALL=direct ALLTOALL=pairwise REDUCE=doubling REDUCE=owner SCAN=owner)
+      string(REPLACE "=" "_" variant ${choice})
+      string(TOLOWER ${variant} variant)
+      isthmus_pe_test(r122_algorithms VARIANT ${variant}_on_${place} NP 5 ${common} ENV ${hosts} ISTHMUS_COLL_${choice})
+    endforeach()
+  endforeach()
+endif()
+
 # NAME of the mistake in r52_checks.c, which PE 1 makes, and the one line that it must give
 set(MISTAKES
   routine   "PE 1 is in shmem_free, the others in shmem_barrier_all. all PEs of a team call its collectives in the same order"

@@ -1,0 +1,22 @@
+/* core/coll/sync_hosts.c: on each host all tell its leader, the leaders meet, and each tells its host.
+ * Between hosts go the messages of the leaders only; inside a host every PE is told once and tells once. */
+#include "core/coll/sync.h"
+#include "core/coll/wire.h"
+#include "core/ops/amo.h"
+
+void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const char *routine)
+{
+    struct ist_team_place *place = team->place;
+    struct ist_team *inner = hosts->inner;
+    uint64_t sequence = ++team->hosts_sequence, n_others = (uint64_t)inner->n_pes - 1;
+    if (!ist_hosts_leads(hosts)) {
+        struct ist_amo arrive = {.op = ISTHMUS_AMO_ADD, .size = sizeof place->arrived.value, .operand = 1};
+        /* Release, as all atomics are: pairs with the leader's acquire. */
+        (void)ist_amo(&ist_ctx_default, &place->arrived.value, arrive, 0, ist_team_to_world(inner, 0), routine);
+        ist_wait_at_least(&place->release.value, sequence);
+        return;
+    }
+    ist_wait_at_least(&place->arrived.value, sequence * n_others);
+    ist_sync(hosts->outer, routine);
+    for (uint64_t i = 1; i <= n_others; i++) ist_wire_flag(inner, &place->release.value, sequence, (int)i, routine);
+}
