@@ -66,7 +66,8 @@ static void teams()
     CHECK_EQ(ishmem_team_split_2d(all, 2, nullptr, 0, &row, nullptr, 0, &column), 0);
     CHECK_EQ(ishmem_team_my_pe(row), ishmem_team_my_pe(all) % 2);
     CHECK_EQ(ishmem_team_my_pe(column), ishmem_team_my_pe(all) / 2);
-    CHECK_EQ(ishmem_team_n_pes(ISHMEMX_TEAM_NODE), pe.n);
+    CHECK_EQ(ishmem_team_translate_pe(ISHMEMX_TEAM_NODE, ishmem_team_my_pe(ISHMEMX_TEAM_NODE), ISHMEM_TEAM_WORLD),
+             pe.me);
     ishmem_team_destroy(row);
     ishmem_team_destroy(column);
     ishmem_team_destroy(all);
