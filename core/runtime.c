@@ -23,6 +23,7 @@
 #include "core/transport/places.h"
 #include "core/transport/progress.h"
 #include "core/transport/pulse.h"
+#include "core/transport/ring.h"
 #include "core/transport/segment.h"
 
 #include <poll.h>
@@ -187,11 +188,13 @@ static isthmus_status start_alone(void)
 isthmus_status ist_start_together(uint64_t heap_limit_bytes)
 {
     struct ist_runtime *rt = &ist_runtime;
+    const struct ist_card *next = NULL;
     isthmus_status status = ist_heap_set_limit(heap_limit_bytes);
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
-    if (status == ISTHMUS_OK) status = ist_pulse_join(rt->boot);
+    if (status == ISTHMUS_OK) status = ist_ring_next(rt->boot, &next);
     if (status != ISTHMUS_OK) return status;
+    ist_pulse_join(next);
     ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus(), who_ends_waits());
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
@@ -202,7 +205,9 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_check_on = rt->config.check;
     ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
                          !rt->config.check);
-    return rt->boot->n_pes > 1 ? ist_progress_start() : ISTHMUS_OK; /* alone, nobody asks us for anything */
+    if (rt->boot->n_pes == 1) return ISTHMUS_OK; /* alone, nobody asks us for anything */
+    status = ist_progress_start();
+    return status == ISTHMUS_OK ? ist_ring_check(rt->boot, next) : status;
 }
 
 static void greet(void)

@@ -117,7 +117,7 @@ static void report_failed_job(void)
     const struct ist_boot *boot = ist_runtime.boot;
     char why[600], others[80] = "";
     snprintf(why, sizeof why, "%s", ist_fail_text());
-    if (lower_pe_reports() || !ist_fatal_claim()) {
+    if (lower_pe_reports() || !ist_fatal_agree()) {
         ist_fatal_yield();
         return;
     }

@@ -17,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 3 };
+enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 3, AGREE_MS = 500 };
 
 static void (*tell_launcher)(int exit_code);
 static int abort_action = IST_ABORT_EXIT;
@@ -91,6 +91,14 @@ static bool may_speak(void)
     return another_speaks == NULL || !another_speaks();
 }
 
+bool ist_fatal_agree(void)
+{
+    if (!may_speak()) return false;
+    if (another_speaks == NULL) return true;
+    (void)poll(NULL, 0, AGREE_MS);
+    return !another_speaks();
+}
+
 _Noreturn void ist_end_job_saying(const char *text)
 {
     if (text != NULL && may_speak()) ist_error("%s", text);
@@ -114,8 +122,8 @@ _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
 
 _Noreturn void ist_die(const char *routine, isthmus_status status)
 {
-    /* Whoever knows why the peer is gone ends this PE in the meantime, with a better message or in silence. */
-    if (status == ISTHMUS_ERR_PEER_LOST) {
+    /* Whoever knows why the peer is gone or out of reach ends this PE in the meantime, with a better message or in silence. */
+    if (status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_UNREACHABLE) {
         if (announce_to_peers != NULL) announce_to_peers();
         ist_fatal_yield();
     }

@@ -24,6 +24,7 @@ _Noreturn void ist_end_job_saying(const char *text) IST_COLD;
 /* Several PEs often find the same fault at once, and one line is enough: true for the first of this job's PEs on this host
  * to ask, from then until it ends. Who gets false says nothing and lets the first one end the job (ist_fatal_yield). */
 bool ist_fatal_claim(void);
+bool ist_fatal_agree(void); /* the same among all of the job's PEs, as far as they hear of each other; takes a moment */
 void ist_fatal_yield(void);
 
 extern int ist_fatal_frames; /* how many frames a backtrace shows at most */

@@ -92,6 +92,16 @@ static isthmus_status fail_unreachable(const struct ist_card *card, const struct
                     used > 0 ? reasons : "there is no transport plugin");
 }
 
+isthmus_status ist_peer_check(int pe)
+{
+    const struct ist_card *card;
+    struct ist_choice choice;
+    isthmus_status status = ist_peer_card(pe, &card);
+    if (status != ISTHMUS_OK) return status;
+    ist_choose(card, ISTHMUS_MEM_HOST, &choice);
+    return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, &choice);
+}
+
 static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t card_slot)
 {
     if (peer->paths[index] != NULL) return ISTHMUS_OK;

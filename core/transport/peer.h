@@ -47,6 +47,9 @@ const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *peer, u
 /* Let go of a late segment of all peers: it is about to be withdrawn. */
 void ist_peers_detach(uint32_t segment);
 
+/* Is there a transport to its heap, as far as its card tells? UNREACHABLE: the text says why not, of each transport. */
+isthmus_status ist_peer_check(int pe);
+
 /* Its card only, without any connection. Valid until fini. */
 isthmus_status ist_peer_card(int pe, const struct ist_card **out);
 

@@ -24,7 +24,6 @@ enum {
     NEIGHBOURS_PER_TICK = 1000, /* with more of them each is asked less often */
     BYE_ROUNDS = 6,
     BYE_ROUND_MS = 50,
-    RING_CARDS_MAX = 64,  /* looked at to find the next host's first PE; then PE 0 serves */
     AGREE_MS = 500,       /* finders of one loss hear of each other; who finds most takes that long to say so */
     FOLLOW_MS = 1000,     /* who follows another PE's word leaves time for it to be said */
     START_STEP_MS = 1200, /* at a start that takes too long PE 0 speaks first, and ends the others if it can */
@@ -53,7 +52,7 @@ static struct {
     struct ist_pulse_socket socket;
     struct neighbour **by_pe, **list;
     uint32_t n, room;
-    uint64_t start_due_ns; /* UINT64_MAX: it has started */
+    uint64_t start_ticks; /* until all should have met; UINT64_MAX: they have */
     bool is_leaving;
     int32_t speaker;         /* the lowest PE that says why the job ends; INT32_MAX: it does not end */
     uint64_t verdict_due_ns; /* when this PE acts on that */
@@ -158,13 +157,13 @@ static void judge_lost(const struct neighbour *n)
     pulse.verdict_due_ns = in_ms(AGREE_MS);
 }
 
-static void judge_start(uint64_t now)
+static void judge_start(void)
 {
-    if (now < pulse.start_due_ns || pulse.verdict_due_ns != UINT64_MAX) return;
+    if (pulse.start_ticks == UINT64_MAX || pulse.verdict_due_ns != UINT64_MAX || --pulse.start_ticks > 0) return;
     snprintf(pulse.verdict, sizeof pulse.verdict,
              "not all PEs have met at the start within %u s (ISTHMUS_START_TIMEOUT)", (unsigned)pulse.start_timeout_s);
     claim_word();
-    pulse.verdict_due_ns = now;
+    pulse.verdict_due_ns = 0;
 }
 
 /* Without the lock: nothing that happens here may stop this PE from ending. */
@@ -193,7 +192,7 @@ static void take(const struct ist_pulse_datagram *d, const struct sockaddr_in6 *
     n->is_close = n->is_close || d->is_close != 0;
     memcpy(n->host_name, d->from_host, sizeof n->host_name);
     switch (d->kind) {
-    case IST_PULSE_ASK: say(n, IST_PULSE_HERE); break;
+    case IST_PULSE_ASK: say(n, pulse.speaker == INT32_MAX ? IST_PULSE_HERE : IST_PULSE_END); break;
     case IST_PULSE_BYE: take_bye(n); break;
     case IST_PULSE_END: follow(d->speaker); break;
     case IST_PULSE_SEEN:
@@ -223,9 +222,9 @@ static void look_after(struct neighbour *n)
         say(n, IST_PULSE_ASK);
 }
 
-static void tick(uint64_t now)
+static void tick(void)
 {
-    judge_start(now);
+    judge_start();
     for (uint32_t i = 0; i < pulse.n; i++) look_after(pulse.list[i]);
     if (pulse.speaker != INT32_MAX) say_to_all(IST_PULSE_END); /* a datagram may have been lost */
 }
@@ -249,7 +248,7 @@ static void *run(void *unused)
         hear_all(); /* before the tick: what lies there counts, however late we come */
         uint64_t now = ist_clock_ns();
         if (now >= tick_due_ns) {
-            tick(now);
+            tick();
             tick_due_ns = now + pulse.tick_ns;
         }
         verdict_due_ns = pulse.is_leaving ? UINT64_MAX : pulse.verdict_due_ns;
@@ -305,8 +304,9 @@ isthmus_status ist_pulse_open(int pe, int n_pes, uint64_t timeout_s, uint64_t st
     pulse.timeout_s = timeout_s;
     pulse.start_timeout_s = start_timeout_s;
     pulse.tick_ns = timeout_s * 1000000000u / TICKS_PER_TIMEOUT;
-    uint64_t step_ms = START_STEP_MS * (uint64_t)(pe < START_STEPS_MAX ? pe : START_STEPS_MAX);
-    pulse.start_due_ns = start_timeout_s > 0 ? in_ms(start_timeout_s * 1000 + step_ms) : UINT64_MAX;
+    uint64_t step = START_STEP_MS * (uint64_t)(pe < START_STEPS_MAX ? pe : START_STEPS_MAX);
+    pulse.start_ticks = start_timeout_s > 0 ? (start_timeout_s * 1000 + step) * 1000000u / pulse.tick_ns + 1
+                                            : UINT64_MAX;
     pulse.is_leaving = false;
     pulse.speaker = INT32_MAX;
     pulse.verdict_due_ns = UINT64_MAX;
@@ -361,43 +361,13 @@ static void watch(const struct ist_card *peer, bool is_close)
 
 void ist_pulse_watch(const struct ist_card *peer) { watch(peer, false); }
 
-static bool is_local(const ist_boot *boot, int pe)
+void ist_pulse_join(const struct ist_card *first)
 {
-    for (int i = 0; i < boot->n_local; i++)
-        if (boot->local_pes[i] == pe) return true;
-    return false;
-}
-
-/* The first PE of the host that comes next in the order of first PEs. Found at once where PEs are dealt out by blocks or in
- * turn; else cards are looked at, a bounded number, and then PE 0 takes its place, which is the first PE of its host. */
-static isthmus_status next_first(const ist_boot *boot, const struct ist_card **out)
-{
-    int n_cards = 0;
-    for (int step = 1; step < boot->n_pes && n_cards < RING_CARDS_MAX; step++) {
-        int pe = (boot->pe + step) % boot->n_pes;
-        if (is_local(boot, pe)) continue;
-        isthmus_status status = ist_peer_card(pe, out);
-        if (status != ISTHMUS_OK || (*out)->first_on_host == pe) return status;
-        n_cards++;
-    }
-    return ist_peer_card(0, out);
-}
-
-isthmus_status ist_pulse_join(const ist_boot *boot)
-{
-    const struct ist_card *other = NULL;
-    isthmus_status status = ISTHMUS_OK;
-    if (!pulse.is_open) return ISTHMUS_OK;
-    if (boot->pe != boot->local_pes[0])
-        status = ist_peer_card(boot->local_pes[0], &other);
-    else if (boot->n_local < boot->n_pes)
-        status = next_first(boot, &other);
-    if (status != ISTHMUS_OK) return status;
-    if (other != NULL) watch(other, true);
+    if (!pulse.is_open) return;
+    if (first != NULL) watch(first, true);
     pthread_mutex_lock(&pulse.lock);
-    pulse.start_due_ns = UINT64_MAX;
+    pulse.start_ticks = UINT64_MAX;
     pthread_mutex_unlock(&pulse.lock);
-    return ISTHMUS_OK;
 }
 
 /* ---- leaving ---- */

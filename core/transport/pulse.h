@@ -19,9 +19,9 @@ isthmus_status ist_pulse_open(int pe, int n_pes, uint64_t timeout_s, uint64_t st
 
 struct ist_blob ist_pulse_card(void); /* how this PE is found; valid until close */
 
-/* The cards of all PEs can be had: watch those that fall to this PE, besides those with a path. */
-isthmus_status ist_pulse_join(const ist_boot *boot);
-void ist_pulse_watch(const struct ist_card *peer);
+/* All PEs have met. `first` is who falls to this PE in the ring (ring.h); NULL: nobody. */
+void ist_pulse_join(const struct ist_card *first);
+void ist_pulse_watch(const struct ist_card *peer); /* to whom there is a path, or will be */
 
 /* This PE leaves in good order: nobody is to take it for lost. It loses nobody any more either. */
 void ist_pulse_leave(void);

@@ -132,7 +132,7 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .kinds_expose = tr->kinds,
         .kinds_attach = tr->kinds,
         .kinds_local = tr->kinds,
-        .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes),
+        .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes + IB_NOTE_BYTES),
         .key_max_bytes = 256,
         .shared_channels = 1,
     };
@@ -144,16 +144,30 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
 
 static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
 {
-    const struct ib_frame frame = {.magic = IB_FRAME_CARD, .payload_bytes = (uint32_t)tr->address_bytes};
-    return ib_frame_write(tr->services, frame, tr->address, buf, length_bytes);
+    const struct isthmus_services *s = tr->services;
+    char note[IB_NOTE_BYTES];
+    size_t note_bytes = ib_ucp_note(note);
+    const struct ib_frame frame = {
+        .magic = IB_FRAME_CARD,
+        .payload_bytes = (uint32_t)(tr->address_bytes + note_bytes),
+        .note_bytes = (uint32_t)note_bytes,
+    };
+    char *payload = malloc(frame.payload_bytes);
+    if (payload == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the card");
+    memcpy(payload, tr->address, tr->address_bytes);
+    memcpy(payload + tr->address_bytes, note, note_bytes);
+    isthmus_status status = ib_frame_write(s, frame, payload, buf, length_bytes);
+    free(payload);
+    return status;
 }
 
 static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
 {
     struct ib_frame frame;
     const void *address;
-    isthmus_status status = ib_frame_read(tr->services, IB_FRAME_CARD, "card", peer->pe, peer->card, peer->card_bytes,
-                                          &frame, &address);
+    isthmus_status status = ib_frame_read(tr->services, IB_FRAME_CARD,
+                                          (struct ib_frame_owner){peer->pe, peer->host_name}, peer->card,
+                                          peer->card_bytes, &frame, &address);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
     const struct isthmus_reach reach = {

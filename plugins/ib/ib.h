@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 30, IB_HOST_NAME_BYTES = 64 };
+enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 10, IB_HOST_NAME_BYTES = 64 };
 
 /* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
 struct ib_batch {
@@ -84,7 +84,8 @@ struct isthmus_path {
     int32_t pe;
     bool is_self; /* loads and stores; UCX is not asked */
     char host_name[IB_HOST_NAME_BYTES];
-    void *address; /* of the peer's worker 0 */
+    void *address;    /* of the peer's worker 0 */
+    const char *note; /* behind it: what UCX was told there */
     struct ib_end *ends[IB_MAX_WORKERS];
 };
 

@@ -26,30 +26,59 @@ isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame 
         return s->fail(s->core, ISTHMUS_ERR_LIMIT, "it takes %zu bytes, there is room for %zu", *out_bytes, room);
     frame.version = IB_FRAME_VERSION;
     frame.ucx_major = UCP_API_MAJOR;
+    frame.word_bytes = sizeof(void *);
     frame.checksum = checksum_of(&frame, payload);
     memcpy(out, &frame, sizeof frame);
     memcpy((char *)out + sizeof frame, payload, frame.payload_bytes);
     return ISTHMUS_OK;
 }
 
-isthmus_status ib_frame_read(const struct isthmus_services *s, uint32_t magic, const char *what, int pe,
+/* Is it whole? The places of magic and version are the same in all versions. */
+static isthmus_status check_whole(const struct isthmus_services *s, uint32_t magic, struct ib_frame_owner owner,
+                                  const void *bytes, size_t n_bytes, struct ib_frame *head)
+{
+    const char *what = magic == IB_FRAME_CARD ? "card" : "key";
+    size_t n_head = n_bytes < sizeof *head ? n_bytes : sizeof *head;
+    memset(head, 0, sizeof *head);
+    memcpy(head, bytes, n_head);
+    if (head->magic == magic && head->version != IB_FRAME_VERSION && head->version != 0)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d on %s is of version %u, this PE reads version %d",
+                       what, owner.pe, owner.host_name, head->version, IB_FRAME_VERSION);
+    if (n_head < sizeof *head || head->magic != magic || head->payload_bytes != n_bytes - sizeof *head ||
+        head->checksum != checksum_of(head, (const char *)bytes + sizeof *head) ||
+        head->note_bytes > head->payload_bytes)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d on %s is damaged", what, owner.pe,
+                       owner.host_name);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status check_fits(const struct isthmus_services *s, struct ib_frame_owner owner,
+                                 const struct ib_frame *head)
+{
+    if (head->ucx_major != UCP_API_MAJOR)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "PE %d on %s uses UCX %u, this PE UCX %d; all need one major version", owner.pe, owner.host_name,
+                       head->ucx_major, UCP_API_MAJOR);
+    if (head->word_bytes != sizeof(void *))
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "PE %d on %s is a program of %u bits, this PE one of %zu",
+                       owner.pe, owner.host_name, 8 * head->word_bytes, 8 * sizeof(void *));
+    return ISTHMUS_OK;
+}
+
+isthmus_status ib_frame_read(const struct isthmus_services *s, uint32_t magic, struct ib_frame_owner owner,
                              const void *bytes, size_t n_bytes, struct ib_frame *frame, const void **payload)
 {
     struct ib_frame head;
-    if (n_bytes < sizeof head)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d has %zu bytes, less than its head", what, pe,
-                       n_bytes);
-    memcpy(&head, bytes, sizeof head);
-    if (head.magic != magic || head.version != IB_FRAME_VERSION)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d is not of version %d", what, pe,
-                       IB_FRAME_VERSION);
-    const char *rest = (const char *)bytes + sizeof head;
-    if (head.payload_bytes != n_bytes - sizeof head || head.checksum != checksum_of(&head, rest))
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d is damaged", what, pe);
-    if (head.ucx_major != UCP_API_MAJOR)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "PE %d uses UCX %u, this PE UCX %d", pe, head.ucx_major,
-                       UCP_API_MAJOR);
+    isthmus_status status = check_whole(s, magic, owner, bytes, n_bytes, &head);
+    if (status == ISTHMUS_OK) status = check_fits(s, owner, &head);
+    if (status != ISTHMUS_OK) return status;
     *frame = head;
-    *payload = rest;
+    *payload = (const char *)bytes + sizeof head;
     return ISTHMUS_OK;
+}
+
+const char *ib_frame_note(const struct ib_frame *frame, const void *payload)
+{
+    const char *note = (const char *)payload + frame->payload_bytes - frame->note_bytes;
+    return frame->note_bytes > 0 && note[frame->note_bytes - 1] == '\0' ? note : "";
 }

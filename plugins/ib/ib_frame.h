@@ -5,12 +5,14 @@
 
 #include <isthmus/transport.h>
 
-enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 1 };
+enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 2 };
 
 struct ib_frame {
     uint32_t magic, version; /* of this format */
     uint32_t ucx_major;      /* peers with another one do not understand each other */
+    uint32_t word_bytes;     /* of an address there */
     uint32_t payload_bytes;
+    uint32_t note_bytes;            /* at the end of a card's payload: what UCX was told there, as text with its zero */
     uint64_t address, length_bytes; /* of the extent; 0 in a card */
     uint64_t checksum;              /* over all of the above and the payload */
 };
@@ -19,8 +21,15 @@ struct ib_frame {
 isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame frame, const void *payload, void *out,
                               size_t *out_bytes);
 
-/* Check; *payload lies in `bytes`. VERSION: cut, damaged, or of a build that we cannot read. `what` is for the message. */
-isthmus_status ib_frame_read(const struct isthmus_services *s, uint32_t magic, const char *what, int pe,
+/* Check; *payload lies in `bytes`. VERSION: cut, damaged, or of a build that does not fit this one. The owner is for messages. */
+struct ib_frame_owner {
+    int pe;
+    const char *host_name;
+};
+isthmus_status ib_frame_read(const struct isthmus_services *s, uint32_t magic, struct ib_frame_owner owner,
                              const void *bytes, size_t n_bytes, struct ib_frame *frame, const void **payload);
+
+/* The note of a card that was read; "" without one. */
+const char *ib_frame_note(const struct ib_frame *frame, const void *payload);
 
 #endif

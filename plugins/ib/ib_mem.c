@@ -142,7 +142,8 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     const struct isthmus_services *s = path->tr->services;
     struct ib_frame frame;
     const void *packed = NULL;
-    isthmus_status status = ib_frame_read(s, IB_FRAME_KEY, "key", path->pe, key, key_bytes, &frame, &packed);
+    isthmus_status status = ib_frame_read(s, IB_FRAME_KEY, (struct ib_frame_owner){path->pe, path->host_name}, key,
+                                          key_bytes, &frame, &packed);
     if (status != ISTHMUS_OK) return status;
     isthmus_rmem *rmem = calloc(1, sizeof *rmem);
     void *copy = malloc(frame.payload_bytes);

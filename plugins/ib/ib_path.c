@@ -37,6 +37,15 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
     return status;
 }
 
+static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status code, ucs_status_t why)
+{
+    const struct isthmus_services *s = path->tr->services;
+    char note[IB_NOTE_BYTES];
+    (void)ib_ucp_note(note);
+    return s->fail(s->core, code, "no connection to PE %d on %s: %s; UCX works with %s here, with %s there", path->pe,
+                   path->host_name, ib_ucp.ucs_status_string(why), note, path->note);
+}
+
 /* From UCX, inside progress and so under the worker's lock. */
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
 {
@@ -75,8 +84,7 @@ static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, s
     ucs_status_t made = ib_ucp.ucp_ep_create(worker->ucp, &params, &end->ep);
     if (made != UCS_OK) {
         free(end);
-        return s->fail(s->core, made == UCS_ERR_NO_MEMORY ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_UNREACHABLE,
-                       "no connection to PE %d on %s: %s", path->pe, path->host_name, ib_ucp.ucs_status_string(made));
+        return fail_to_connect(path, made == UCS_ERR_NO_MEMORY ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_UNREACHABLE, made);
     }
     end->next = worker->ends;
     worker->ends = end;
@@ -149,10 +157,9 @@ static isthmus_status connect_now(isthmus_path *path)
                              "(ISTHMUS_IB_TIMEOUT)",
                              path->pe, path->host_name, tr->timeout_s);
         else if (failure != UCS_OK)
-            status = s->fail(
-                s->core,
-                ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE,
-                "no connection to PE %d on %s: %s", path->pe, path->host_name, ib_ucp.ucs_status_string(failure));
+            status = fail_to_connect(
+                path, ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE,
+                failure);
     }
     pthread_mutex_unlock(&worker->lock);
     return status;
@@ -163,8 +170,8 @@ isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
     const struct isthmus_services *s = tr->services;
     struct ib_frame frame;
     const void *address = NULL;
-    isthmus_status status = ib_frame_read(s, IB_FRAME_CARD, "card", peer->pe, peer->card, peer->card_bytes, &frame,
-                                          &address);
+    isthmus_status status = ib_frame_read(s, IB_FRAME_CARD, (struct ib_frame_owner){peer->pe, peer->host_name},
+                                          peer->card, peer->card_bytes, &frame, &address);
     if (status != ISTHMUS_OK) return status;
     isthmus_path *path = calloc(1, sizeof *path);
     void *copy = malloc(frame.payload_bytes);
@@ -177,6 +184,7 @@ isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
     path->pe = peer->pe;
     path->is_self = peer->pe == s->my_pe;
     path->address = memcpy(copy, address, frame.payload_bytes);
+    path->note = ib_frame_note(&frame, copy);
     snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
     if (!path->is_self) status = connect_now(path);
     if (status != ISTHMUS_OK) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N_SIGNALS = 65 };
 
@@ -13,6 +14,20 @@ struct ib_ucp ib_ucp;
 static const struct isthmus_services *log_services;
 
 bool ib_ucp_is_set(const char *variable) { return getenv(variable) != NULL; }
+
+size_t ib_ucp_note(char out[IB_NOTE_BYTES])
+{
+    static const char *const variables[] = {"UCX_TLS", "UCX_NET_DEVICES"};
+    size_t used = 0;
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && used < IB_NOTE_BYTES; i++) {
+        const char *value = getenv(variables[i]);
+        if (value != NULL)
+            used += (size_t)snprintf(out + used, IB_NOTE_BYTES - used, "%s%s=%s", used > 0 ? " " : "", variables[i],
+                                     value);
+    }
+    if (used == 0) snprintf(out, IB_NOTE_BYTES, "its defaults");
+    return strlen(out) + 1;
+}
 
 /* UCX's constructor takes the signals of faults for itself, unless UCX_HANDLE_ERRORS says something else. They are the
  * program's. */

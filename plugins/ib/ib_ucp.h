@@ -26,6 +26,11 @@ void ib_ucp_log_end(void);
 /* Has the user set this variable of UCX's own? */
 bool ib_ucp_is_set(const char *variable);
 
+/* What the user has told UCX about networks, "UCX_TLS=tcp", for peers that cannot be reached; "its defaults". Returns its bytes with
+ * the zero. */
+enum { IB_NOTE_BYTES = 160 };
+size_t ib_ucp_note(char out[IB_NOTE_BYTES]);
+
 /* What a status of UCX is called here. */
 isthmus_status ib_ucp_code(ucs_status_t status);
 

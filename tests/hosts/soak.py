@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """soak.py --program PATH [--moments N | --seconds S] [--seed X] [--jobs J]: breaks jobs at random moments and looks how they end.
 
-Each round makes 2 or 3 hosts (hosts.sh), starts the program there with 1 or 2 PEs on each, and at a random moment between
-the launcher's first step and the end of the job lets one host be lost in one of the ways of hosts.sh --fault. A round is good when
-within 10 seconds no PE is left on any host, somebody has named what was lost, at most once as far as that is Isthmus, and
-nothing lies in any /dev/shm or /tmp. Every choice follows from the seed, which is printed; --only R repeats round R of it.
+Each round makes 2 or 3 hosts (hosts.sh), starts the program there with 1 or 2 PEs on each, and at a random moment lets one
+host be lost in one of the ways of hosts.sh --fault: some milliseconds after the job has reached a part of one of the program's
+lives, or while the launcher starts it. A round is good when within 10 seconds no PE is left on any host, somebody has named
+what was lost, at most once as far as that is Isthmus, and nothing lies in any /dev/shm or in TMPDIR. Every choice follows from the seed, which is printed; --only R repeats round R of it.
 A launcher that stays although all PEs are gone is counted by itself: that is not the library's doing, but not hidden either."""
 import argparse
 import collections
@@ -24,7 +24,8 @@ HOSTS = os.path.join(HERE, "hosts.sh")
 FAULTS = ("killed", "stopped", "halted", "down", "vanish")
 LIMIT_S = 10
 PULSE_S, START_S = 1, 3  # short, so that a round is; what is tested does not depend on it
-PROGRAM_ARGS = ("8", "2")  # lives, rounds in each: much init and finalize
+N_LIVES, N_ROUNDS = 4, 2
+MOST_MS = {"launch": 400, "init": 60, "work": 100, "finalize": 30}  # about how long each takes
 QUIET_S = 1.0  # PEs may come late: gone means gone for so long, as long as there is a launcher
 OURS = re.compile(r"^isthmus: .*(PE \d+ on host\d+ is lost|not all PEs have met|PE \d+ on host\d+ does not answer|"
                   r"no connection to PE \d+ on host\d+)", re.M)
@@ -36,13 +37,15 @@ def choose(seed, number):
     """What happens in this round."""
     pick = random.Random(f"{seed}/{number}")
     n_hosts = pick.choice((2, 3))
+    part = pick.choice(("launch", "init", "init", "init", "work", "work", "work", "finalize", "finalize", "finalize"))
     return {"number": number, "fault": pick.choice(FAULTS), "hosts": n_hosts, "slots": pick.choice((1, 2)),
-            "victim": pick.randint(1, n_hosts), "share": pick.random()}
+            "victim": pick.randint(1, n_hosts), "part": part, "life": pick.randint(1, N_LIVES),
+            "delay_ms": round(pick.random() * MOST_MS[part], 1)}
 
 
 # ---- one round, inside hosts.sh ----
 
-def processes_of(program):
+def processes_of(program, states="RSDTt"):
     pids = []
     for entry in glob.glob("/proc/[0-9]*"):
         try:
@@ -52,9 +55,20 @@ def processes_of(program):
                 state = f.read().rsplit(")", 1)[1].split()[0]
         except OSError:
             continue
-        if words[0] == program.encode() and state != "Z":
+        if words[0] == program.encode() and state in states:
             pids.append(int(entry[6:]))
     return pids
+
+
+def parts_of(log_name):
+    with open(log_name, errors="replace") as log:
+        return re.findall(r"^part (\w+)", log.read(), re.M)
+
+
+def wait_for_moment(plan, log_name, job):
+    while plan["part"] != "launch" and job.poll() is None and parts_of(log_name).count(plan["part"]) < plan["life"]:
+        time.sleep(0.003)
+    time.sleep(plan["delay_ms"] / 1000)
 
 
 def wait_until_gone(program, job, start):
@@ -81,28 +95,28 @@ def end_launcher(job):
         return False
 
 
-def left_behind(directory, started):
+def left_behind(directory):
     found = []
     for name in glob.glob(directory + "/pid.*"):
         with open(name) as f:
             shm = f"/proc/{f.read().strip()}/root/dev/shm"
         if os.path.isdir(shm):
             found += [f"{name[-5:]}:/dev/shm/{entry}" for entry in os.listdir(shm)]
-    return found + [name for name in glob.glob("/tmp/*isthmus*") if os.path.getmtime(name) > started]
+    return found + glob.glob(directory + "/scratch/*")
 
 
 def run_round(plan, program):
     directory = os.environ["HOSTS_DIR"]
     log_name = directory + "/log.job"
-    env = dict(os.environ, ISTHMUS_PULSE_TIMEOUT=str(PULSE_S), ISTHMUS_START_TIMEOUT=str(START_S))
-    command = ["mpirun", "--bind-to", "none", "-x", "ISTHMUS_PULSE_TIMEOUT", "-x", "ISTHMUS_START_TIMEOUT", "-np",
-               str(plan["hosts"] * plan["slots"]), program, *PROGRAM_ARGS]
-    started = time.time()
+    env = dict(os.environ, ISTHMUS_PULSE_TIMEOUT=str(PULSE_S), ISTHMUS_START_TIMEOUT=str(START_S),
+               TMPDIR=directory + "/scratch")
+    command = ["mpirun", "--bind-to", "none", "-x", "ISTHMUS_PULSE_TIMEOUT", "-x", "ISTHMUS_START_TIMEOUT", "-x", "TMPDIR",
+               "-np", str(plan["hosts"] * plan["slots"]), program, str(N_LIVES), str(N_ROUNDS)]
+    os.mkdir(env["TMPDIR"])
     with open(log_name, "w") as log:
         job = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, start_new_session=True)
-    time.sleep(plan["delay_s"])
-    with open(log_name) as log:
-        parts = re.findall(r"^part (\w+)", log.read(), re.M)
+    wait_for_moment(plan, log_name, job)
+    parts = parts_of(log_name)
     if job.poll() is not None:
         return {"part": "over"}
     struck = subprocess.run([HOSTS, "--fault", plan["fault"], f"host{plan['victim']}", program], stderr=subprocess.DEVNULL)
@@ -111,29 +125,26 @@ def run_round(plan, program):
         plan["fault"] = "halted"
     seconds = wait_until_gone(program, job, time.monotonic())
     pes_left = len(processes_of(program))
+    all_stopped = plan["fault"] == "stopped" and pes_left == len(processes_of(program, "T"))
     launcher_ended = end_launcher(job)
     for pid in processes_of(program):
         os.kill(pid, signal.SIGKILL)
     with open(log_name, errors="replace") as log:
         text = log.read()
+    # Who is through its last finalize has met all others there: the job had done its work. Or nobody had to be ended any more.
+    gone_at_once = seconds is not None and seconds < 0.1 and not pes_left
+    if "\nend" in text or (gone_at_once and text.count("part finalize") == N_LIVES):
+        parts.append("end")
     return {"part": parts[-1] if parts else "launch", "fault": plan["fault"], "seconds": seconds, "pes_left": pes_left,
+            "all_stopped": all_stopped,
             "launcher_ended": launcher_ended, "status": job.returncode, "ours": len(re.findall("^isthmus: ", text, re.M)),
             "named_by_us": bool(OURS.search(text)), "named_by_launcher": bool(LAUNCHERS.search(text)),
-            "behind": left_behind(directory, started), "text": text[-3000:]}
+            "behind": left_behind(directory), "text": text[-3000:]}
 
 
 # ---- all rounds ----
 
-def duration_of(program):
-    """Of a job that nobody breaks: the moments lie in that time."""
-    begin = time.monotonic()
-    subprocess.run([HOSTS, "2", "2", "mpirun", "--bind-to", "none", "-np", "4", program, *PROGRAM_ARGS], check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.monotonic() - begin - 0.35  # the hosts
-
-
-def start_round(plan, program, duration_s):
-    plan = dict(plan, delay_s=0.05 + plan["share"] * duration_s)
+def start_round(plan, program):
     done = subprocess.run([HOSTS, str(plan["hosts"]), str(plan["slots"]), sys.executable, os.path.abspath(__file__),
                            "--program", program, "--round", json.dumps(plan)], capture_output=True, text=True)
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
@@ -146,6 +157,8 @@ def verdict_of(result):
     """'' when the round is good, else what is wrong with it."""
     if result["part"] == "broken":
         return "the round itself failed"
+    if result["part"] in ("finalize", "end") and result["all_stopped"] and not result["ours"]:
+        return ""  # it had left the job when it was stopped, and nobody misses it
     if result["pes_left"] or result["seconds"] is None or result["seconds"] > LIMIT_S:
         return "PEs left after 10 s"
     if result["behind"]:
@@ -153,7 +166,7 @@ def verdict_of(result):
     if result["ours"] > 1:
         return "more than one message"
     # A job that the fault did not reach any more ends well; a launcher that had no PE so far speaks for itself.
-    if result["status"] != 0 and result["part"] != "launch" and not result["named_by_us"] and not result["named_by_launcher"]:
+    if result["status"] != 0 and result["part"] not in ("launch", "end") and not result["named_by_us"] and not result["named_by_launcher"]:
         return "nobody has named the cause"
     return ""
 
@@ -182,14 +195,14 @@ def soak(args):
     rows = collections.defaultdict(lambda: [0, 0, 0, 0, 0.0])
     program, seed = os.path.abspath(args.program), args.seed
     print(f"seed {seed}", flush=True)
-    duration_s, begin, number, n_moments = duration_of(program), time.monotonic(), 0, 0
+    begin, n_moments = time.monotonic(), 0
     numbers = iter([args.only]) if args.only is not None else iter(range(1 << 30))
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         running = set()
         while True:
             is_over = time.monotonic() - begin > args.seconds or n_moments + len(running) >= args.moments
             while not is_over and len(running) < args.jobs and (number := next(numbers, None)) is not None:
-                running.add(pool.submit(start_round, choose(seed, number), program, duration_s))
+                running.add(pool.submit(start_round, choose(seed, number), program))
             if not running:
                 break
             done, running = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)

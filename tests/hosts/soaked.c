@@ -84,6 +84,6 @@ int main(int argc, char **argv)
     long n_lives = argc > 1 ? atol(argv[1]) : 3;
     long n_rounds = argc > 2 ? atol(argv[2]) : 5;
     for (long i = 0; i < n_lives; i++) live(n_rounds);
-    say_outside("end");
+    fputs("end\n", stderr); /* every PE says so: who is here has met all others in the last finalize */
     return 0;
 }

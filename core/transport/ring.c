@@ -1,0 +1,43 @@
+/* core/transport/ring.c: see ring.h. */
+#include "core/transport/ring.h"
+
+#include "core/topo/host_id.h"
+#include "core/transport/peer.h"
+
+enum { CARDS_MAX = 64 }; /* looked at to find the next host's first PE; PE 0 takes its place then */
+
+static bool is_local(const ist_boot *boot, int pe)
+{
+    for (int i = 0; i < boot->n_local; i++)
+        if (boot->local_pes[i] == pe) return true;
+    return false;
+}
+
+/* In the order of first PEs. Found at once where PEs are dealt out by blocks or in turn. */
+static isthmus_status next_first(const ist_boot *boot, const struct ist_card **out)
+{
+    int n_cards = 0;
+    for (int step = 1; step < boot->n_pes && n_cards < CARDS_MAX; step++) {
+        int pe = (boot->pe + step) % boot->n_pes;
+        if (is_local(boot, pe)) continue;
+        isthmus_status status = ist_peer_card(pe, out);
+        if (status != ISTHMUS_OK || (*out)->first_on_host == pe) return status;
+        n_cards++;
+    }
+    return ist_peer_card(0, out);
+}
+
+isthmus_status ist_ring_next(const ist_boot *boot, const struct ist_card **out)
+{
+    *out = NULL;
+    if (boot->pe != boot->local_pes[0]) return ist_peer_card(boot->local_pes[0], out);
+    return boot->n_local < boot->n_pes ? next_first(boot, out) : ISTHMUS_OK;
+}
+
+isthmus_status ist_ring_check(const ist_boot *boot, const struct ist_card *next)
+{
+    const struct ist_peer *peer;
+    isthmus_status status = is_local(boot, 0) ? ISTHMUS_OK : ist_peer_check(0);
+    if (status == ISTHMUS_OK && next != NULL && !is_local(boot, next->pe)) status = ist_peer_get(next->pe, &peer);
+    return status;
+}
