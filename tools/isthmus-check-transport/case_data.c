@@ -6,7 +6,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { GUARD = 0x5a, MARGIN = 64, SLOTS = 24, LARGEST = 1 << 20, NBI_OPS = 1000, NBI_BYTES = 512, FENCE_ROUNDS = 3000 };
+enum {
+    GUARD = 0x5a,
+    MARGIN = 64,
+    SLOTS = 24,
+    LARGEST = 1 << 20,
+    NBI_OPS = 1000,
+    NBI_BYTES = 512,
+    FENCE_ROUNDS = 1500,
+    LOOKS_AT_A_TIME = 256,
+    PIECE_BYTES = 256
+};
 
 /* ---- sizes and alignments ---- */
 
@@ -222,7 +232,8 @@ void ct_case_registered_buffers(struct ct_process *p)
 static uint64_t wait_for(const uint64_t *word, uint64_t value)
 {
     /* acquire: pairs with what the peer's fence orders before its put */
-    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < value) sched_yield();
+    for (int looks = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value; looks++)
+        if (looks % LOOKS_AT_A_TIME == 0) sched_yield(); /* closely, not to miss what is wrong for a moment only */
     return value;
 }
 
@@ -232,10 +243,13 @@ static void send_round(struct ct_place *at, uint64_t round, uint64_t *payload, s
     const struct isthmus_data_ops *ops = &at->channel->ops;
     struct ct_amo set = {.op = ISTHMUS_AMO_SET, .bits = ISTHMUS_BITS64, .operand = round};
     for (size_t i = 0; i < n_bytes / 8; i++) payload[i] = round;
-    if (round % 3 == 0)
-        ct_put_nbi(at, 64, payload, n_bytes);
-    else
-        ct_put(at, 64, payload, n_bytes);
+    for (size_t from = 0; from < n_bytes; from += PIECE_BYTES) {
+        size_t n = n_bytes - from < PIECE_BYTES ? n_bytes - from : PIECE_BYTES;
+        if (round % 3 == 0)
+            ct_put_nbi(at, 64 + from, (char *)payload + from, n);
+        else
+            ct_put(at, 64 + from, (char *)payload + from, n);
+    }
     CT_OK(ops->fence(at->channel->chan, round % 2 == 0 ? NULL : at->p->path[at->pe]));
     if (round % 4 < 2 || at->p->reach[at->pe].atomics_domain != ISTHMUS_DOMAIN_CPU || !ct_amo(at, 0, &set, NULL))
         ct_put(at, 0, &round, sizeof round);
@@ -253,7 +267,7 @@ void ct_case_fence(struct ct_process *p)
     struct ct_place at = {p, &channel, &extent, 1 - p->pe};
     uint64_t *own = (uint64_t *)(void *)extent.base;
     for (uint64_t round = 1; round <= FENCE_ROUNDS; round++) {
-        size_t n_bytes = round % 5 == 0 ? PAYLOAD : 8;
+        size_t n_bytes = round % 5 != 1 ? PAYLOAD : 8;
         if (p->pe == 0) {
             send_round(&at, round, payload, n_bytes);
             (void)wait_for(own, round);

@@ -1,0 +1,130 @@
+/* plugins/hook/hook.h: the parts of this plugin, for its own files. The contract is isthmus/transport.h; what users set is in
+ * docs/transports/hook.md.
+ * Another transport does the work. What this one adds is trouble of the kinds that the contract allows: operations that start
+ * late and in another order, AGAIN, failures, a peer that is lost. Its objects hold those of the other one. */
+#ifndef ISTHMUS_HOOK_H
+#define ISTHMUS_HOOK_H
+
+#include <isthmus/transport.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum { HOOK_MAX_HELD = 64, HOOK_COPY_BYTES = 4096, HOOK_AMO_FLAGS = 4 };
+
+/* ---- hook_plan.c: what is to go wrong, and when ---- */
+
+/* The calls that can be made to fail. hook_plan.c has their names. */
+enum hook_call {
+    HOOK_OPEN,
+    HOOK_PATH_OPEN,
+    HOOK_EXPOSE,
+    HOOK_ATTACH,
+    HOOK_REGISTER_LOCAL,
+    HOOK_CHANNEL_OPEN,
+    HOOK_PUT,
+    HOOK_GET,
+    HOOK_AMO,
+    HOOK_FENCE,
+    HOOK_LOCAL_COMPLETE,
+    HOOK_REMOTE_COMMIT,
+    HOOK_CALLS
+};
+
+struct hook_plan {
+    const struct isthmus_services *services;
+    bool is_for_me;       /* nothing is injected in other PEs */
+    uint32_t delay_calls; /* an operation starts after so many later ones; 0: at once */
+    bool reorders;
+    uint64_t random;
+    uint64_t again_every; /* every so-manieth nonblocking call; 0: none */
+    uint32_t fail_call;   /* enum hook_call; HOOK_CALLS: none */
+    uint64_t fail_at;     /* its so-manieth call */
+    isthmus_status fail_code;
+    int32_t lost_pe;    /* -1: none */
+    uint64_t lost_from; /* so many operations towards it work */
+
+    uint64_t calls[HOOK_CALLS], towards_lost, nonblocking;
+    uint64_t n_again, n_held, n_failed;
+    bool has_told_loss;
+};
+
+/* Read the variables. INVALID: one of them is not as it should be. */
+isthmus_status hook_plan_read(const struct isthmus_services *services, struct hook_plan *out);
+
+/* Count the call. Not OK: it is to fail with that, and fail() has been told. */
+isthmus_status hook_plan_call(struct hook_plan *plan, enum hook_call call);
+isthmus_status hook_plan_operation(struct hook_plan *plan, enum hook_call call, int32_t pe); /* lost peers, too */
+isthmus_status hook_plan_loss(struct hook_plan *plan); /* said once, by progress() */
+bool hook_plan_says_again(struct hook_plan *plan);
+uint32_t hook_plan_choose(struct hook_plan *plan, uint32_t n); /* which of n goes first */
+
+/* ---- objects ---- */
+
+struct isthmus_tr {
+    struct hook_plan plan;
+    const struct isthmus_transport *base; /* its table, of this header's size; what it lacks is NULL */
+    isthmus_tr *base_tr;
+    uint32_t base_kinds_local; /* traits */
+    int events, wake, base_fd; /* to sleep on: an epoll of the base's descriptor and an eventfd */
+    pthread_mutex_t channels_lock;
+    isthmus_chan *channels;
+};
+
+struct isthmus_path {
+    isthmus_tr *tr;
+    isthmus_path *base;
+    int32_t pe;
+};
+
+struct isthmus_rmem {
+    isthmus_tr *tr;
+    isthmus_rmem *base;
+};
+
+/* A put or get that has not started. A blocking put's data was copied. */
+struct hook_held {
+    bool is_get;
+    isthmus_path *path;
+    isthmus_rmem *remote;
+    uint64_t offset_bytes;
+    void *local, *copy; /* copy: owned, or NULL */
+    const isthmus_lmem *mem;
+    size_t length_bytes;
+    uint32_t age_calls;
+};
+
+struct isthmus_chan {
+    isthmus_chan *next;
+    isthmus_tr *tr;
+    isthmus_chan *base;
+    struct isthmus_data_ops ops; /* the base's; what it lacks is NULL */
+    isthmus_amo_fn amo[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT][HOOK_AMO_FLAGS];
+    pthread_mutex_t lock; /* progress() starts what is held, beside the channel's caller */
+    uint32_t n_held;
+    struct hook_held held[HOOK_MAX_HELD];
+    isthmus_status failure; /* of something that was held: said by the next call that orders */
+};
+
+/* hook_base.c: the other transport's table, from the file that ISTHMUS_HOOK_BASE names; loaded once. */
+isthmus_status hook_base_load(const struct isthmus_services *services, const struct isthmus_transport **out);
+
+/* hook_held.c; all under the channel's lock */
+bool hook_held_takes(const isthmus_chan *chan, size_t length_bytes, bool needs_copy);
+isthmus_status hook_held_add(isthmus_chan *chan, const struct hook_held *what, bool needs_copy);
+enum hook_which { HOOK_ALL, HOOK_COPIED, HOOK_BORROWED };      /* by whose buffer they use */
+void hook_held_age(isthmus_chan *chan, enum hook_which which); /* a call later: start one, when one is old enough */
+isthmus_status hook_held_release(isthmus_chan *chan, enum hook_which which);
+
+/* hook_data.c */
+isthmus_status hook_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                 struct isthmus_data_ops *ops);
+void hook_channel_close(isthmus_chan *chan);
+/* Start puts that are held, a little. false: none is held any more. What uses the caller's buffer stays: it may be large, and a
+ * put or get of another transport may wait for the peer's progress thread, for which this one must not wait. */
+bool hook_channels_progress(isthmus_tr *tr);
+
+/* hook_amo.c: a function for each operation, width and form. */
+isthmus_amo_fn hook_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);
+
+#endif
