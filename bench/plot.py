@@ -1,7 +1,8 @@
-"""Draws the rows of run.py with gnuplot: how much of its budget each call takes, ours and the reference side by side.
+"""Draws with gnuplot: how much of its budget each call takes, ours and the reference side by side; and what the split of
+quiet gives under delays.
 
-Not a program of its own; run.py calls draw().
-Read on: run.py.
+Not a program of its own; run.py and hosts.py call it.
+Read on: table.py.
 """
 import shutil
 import subprocess
@@ -37,6 +38,27 @@ plot $ours using 1:2 with boxes lc rgb "#1b7f79" title "Isthmus", {theirs_plot} 
      $ours using 1:2:3 with labels rotate by 90 left offset 0,0.4 font ",10" tc rgb "#0d4a46" notitle{theirs_labels}
 """
 
+SPLIT_SCRIPT = """
+set terminal pngcairo noenhanced size 1000,620 font "DejaVu Sans,13" background "#ffffff"
+set output "{path}"
+set title "A round of eight puts of 4 KiB from the same buffers" font ",15"
+set logscale y
+set xlabel "added delay between the hosts, one way, in ms"
+set ylabel "time of a round in ms (logarithmic)"
+set grid lc rgb "#dddddd" lw 1
+set border 3 lc rgb "#444444"
+set tics nomirror
+set xrange [-0.5:*]
+set key top left samplen 2 font ",13"
+set rmargin 4
+$rounds << END
+{rounds}
+END
+plot $rounds using 1:2 with linespoints lw 2 pt 7 ps 1.3 lc rgb "#b9bec4" title "quiet after each round", \
+     $rounds using 1:3 with linespoints lw 2 pt 7 ps 1.3 lc rgb "#1b7f79" \
+       title "local_complete after each round, one remote_commit at the end"
+"""
+
 
 def share(row, value, ratio):
     """How much of the budget is taken: 1 is all of it."""
@@ -68,3 +90,13 @@ def draw(path, rows, quantity):
         theirs_labels=', \\\n $theirs using 1:2:3 with labels rotate by 90 left offset 0,0.4 font ",10" '
                       'tc rgb "#555555" notitle' if paired else "")
     subprocess.run(["gnuplot"], input=script, text=True, check=True)
+
+
+def draw_split(path, points):
+    """Writes the PNG; says so and goes on when gnuplot is missing. points: (delay in ms, two times in ns)."""
+    if len(points) < 2 or not shutil.which("gnuplot"):
+        print("bench: no plot of the split: " + ("gnuplot is not installed" if len(points) > 1 else "only one delay"),
+              file=sys.stderr)
+        return
+    rounds = "\n".join(f"{delay_ms:g} {quiet_ns / 1e6:.5g} {split_ns / 1e6:.5g}" for delay_ms, quiet_ns, split_ns in points)
+    subprocess.run(["gnuplot"], input=SPLIT_SCRIPT.format(path=path, rounds=rounds), text=True, check=True)

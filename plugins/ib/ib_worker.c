@@ -13,9 +13,11 @@
 
 enum {
     CHEAP_LOOK_NS = 100,
-    EAGER_NS = 2000, /* no processor is given away, where looking is cheap: a round trip over RDMA */
-    SPIN_NS = 50000, /* about a round trip over TCP; after it the processor is worth more to others */
-    NAP_MS = 50,     /* the longest sleep; events end it. Bounds what a lost event could cost */
+    EAGER_NS = 2000,        /* no processor is given away, where looking is cheap: a round trip over RDMA */
+    LONG_YIELD_NS = 200000, /* others want the processor: who sleeps gets it back sooner than who yields */
+    CROWDED_NS = 20000000,  /* for so long this is believed */
+    SPIN_NS = 50000,        /* about a round trip over TCP; after it the processor is worth more to others */
+    NAP_MS = 50,            /* the longest sleep; events end it. Bounds what a lost event could cost */
 };
 
 static uint64_t now_ns(void)
@@ -152,18 +154,24 @@ static void note_idle_round(struct idling *idling, uint64_t now)
     idling->looked_ns = now;
 }
 
+static void yield(struct ib_worker *worker, uint64_t now)
+{
+    pthread_mutex_unlock(&worker->lock);
+    sched_yield();
+    pthread_mutex_lock(&worker->lock);
+    uint64_t after = now_ns();
+    if (after - now >= LONG_YIELD_NS) worker->crowded_until_ns = after + CROWDED_NS;
+}
+
 /* Where a look is a system call, giving the processor away costs little more, and whom we wait for may need it. */
 static void idle_round(struct ib_worker *worker, struct idling *idling)
 {
     uint64_t idle_ns = idling->looked_ns - idling->since_ns;
     if (idling->is_cheap && idle_ns < EAGER_NS) return;
-    if (idle_ns >= SPIN_NS) {
+    if (idle_ns >= SPIN_NS || idling->looked_ns < worker->crowded_until_ns)
         nap(worker);
-    } else {
-        pthread_mutex_unlock(&worker->lock);
-        sched_yield();
-        pthread_mutex_lock(&worker->lock);
-    }
+    else
+        yield(worker, idling->looked_ns);
     idling->looked_ns = now_ns();
 }
 

@@ -9,6 +9,7 @@
 #   halted            the host is gone at once, as when its power fails
 #   down              its link is; nobody is told
 #   vanish            its packets get lost, while the link stays up
+# HOSTS_DELAY_MS delays what each host sends: by the kernel's netem, or else by the program HOSTS_SLOW_SWITCH.
 # Exit 77 with the reason when this machine cannot do that: not root, no namespaces, tools missing.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -45,24 +46,49 @@ add_host() { # DIR NAME NUMBER
   pid=$(pid_of_child $!)
   echo "$pid" >"$1/pid.$2"
   ip link add "$2" type veth peer name eth0 netns "$pid"
-  ip link set "$2" master switch up
-  nsenter -t "$pid" -n sh -eu -c "ip link set lo up; ip addr add 10.78.0.$3/24 dev eth0; ip link set eth0 up"
+  ip link set "$2" up
+  # The slow switch takes no frames that are larger than the network's.
+  nsenter -t "$pid" -n sh -eu -c "ip link set lo up; ip addr add 10.78.0.$3/24 dev eth0
+    ip link set eth0 up ${slow:+gso_max_segs 1 gso_max_size 1514}"
+  if [[ -n $slow ]]; then ports+=("$2"); else ip link set "$2" master switch; fi
+  [[ -z $netem ]] || nsenter -t "$pid" -n tc qdisc add dev eth0 root netem limit 100000 delay "${HOSTS_DELAY_MS}ms"
+}
+
+# How delays are made, if any: sets `netem` or `slow`.
+choose_delay() {
+  [[ ${HOSTS_DELAY_MS:-0} != 0 ]] || return 0
+  ip link add try0 type veth peer name try1
+  if tc qdisc add dev try0 root netem delay 1ms 2>/dev/null; then netem=1; else slow=${HOSTS_SLOW_SWITCH:-}; fi
+  ip link del try0
+  [[ -n $netem || -x $slow ]] || skip "no delays: this kernel has no netem, and HOSTS_SLOW_SWITCH is no program"
+}
+
+add_switch() { # the end of the wire to this machine is always called `switch`
+  if [[ -n $slow ]]; then
+    ip link add plug type veth peer name switch
+    ip link set plug up
+    ports=(plug)
+  else
+    ip link add switch type bridge forward_delay 0 stp_state 0
+  fi
+  ip addr add 10.78.0.254/24 dev switch
+  ip link set switch up ${slow:+gso_max_segs 1 gso_max_size 1514}
 }
 
 start() { # DIR N SLOTS COMMAND...: inside the namespaces of that machine
-  local dir=$1 n=$2 slots=$3 i
+  local dir=$1 n=$2 slots=$3 i netem='' slow='' ports=()
   shift 3
   mount -t tmpfs -o mode=1777 tmpfs /dev/shm
   mount --bind "$dir/etc-hosts" /etc/hosts
   hostname head
   ip link set lo up
-  ip link add switch type bridge forward_delay 0 stp_state 0
-  ip addr add 10.78.0.254/24 dev switch
-  ip link set switch up
+  choose_delay
+  add_switch
   for ((i = 1; i <= n; i++)); do
     add_host "$dir" "host$i" "$i"
     echo "host$i slots=$slots" >>"$dir/hostfile"
   done
+  [[ -z $slow ]] || setpriv --pdeathsig KILL "$slow" "$HOSTS_DELAY_MS" "${ports[@]}" &
   export OMPI_MCA_plm_rsh_agent="$dir/rsh" OMPI_MCA_orte_default_hostfile="$dir/hostfile" \
     OMPI_MCA_orte_tmpdir_base="$dir/tmp" OMPI_MCA_btl=^openib \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOSTS_DIR="$dir"
