@@ -401,7 +401,7 @@ void ist_finalize(const char *routine)
         ist_runtime.nesting--;
     } else {
         ist_ctx_each(quiet_one);
-        ist_sync_on(&ist_team_world, &ist_internal_area()->exit, 1, routine);
+        ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);
         ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where quiet waits for them; others have
                                                * come before all PEs part */
         part_from_peers(routine);

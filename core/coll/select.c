@@ -19,7 +19,7 @@ static bool use_central(const struct ist_team *team)
     return barrier_choice == IST_BARRIER_CENTRAL || (team->n_pes > 2 && ist_spin_is_oversubscribed());
 }
 
-void ist_sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
+static void sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
 {
     if (team->n_pes == 1) return;
     waiting_in = routine;
@@ -27,6 +27,17 @@ void ist_sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64
         ist_sync_central(team, area, sequence, routine);
     else
         ist_sync_dissemination(team, area, sequence, routine);
+    waiting_in = NULL;
+}
+
+void ist_sync_rarely(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
+{
+    if (team->is_aliased) {
+        sync_on(team, area, sequence, routine);
+        return;
+    }
+    waiting_in = routine;
+    ist_sync_tree(team, area, sequence, routine);
     waiting_in = NULL;
 }
 
@@ -38,7 +49,7 @@ void ist_sync(struct ist_team *team, const char *routine)
                                                                                 : NULL;
     team->sync_sequence++;
     if (hosts == NULL) {
-        ist_sync_on(team, &team->area->sync, team->sync_sequence, routine);
+        sync_on(team, &team->area->sync, team->sync_sequence, routine);
         return;
     }
     waiting_in = routine;

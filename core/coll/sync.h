@@ -24,8 +24,9 @@ void ist_barrier_all(const char *routine);
 /* What every collective does with a handle that is no live team's. */
 isthmus_status ist_refuse_team(const char *routine) IST_COLD;
 
-/* All members meet on `area`, apart from the team's own meetings: `sequence` counts those on that area. */
-void ist_sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+/* All members meet on `area`, apart from the team's own meetings: `sequence` counts those on that area. With few peers for
+ * each PE, where it takes connections to reach them: for meetings that are rare. */
+void ist_sync_rarely(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 
 /* For whoever looks around from a wait that lasts: is this thread waiting in a meeting, and in which routine? */
 const char *ist_sync_routine(void); /* NULL: it is not */
@@ -37,6 +38,7 @@ void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *a
 /* Of a team whose hosts matter (choose.h); it counts by itself. */
 void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const char *routine);
 void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+void ist_sync_tree(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 
 /* The two halves of a central meeting; the last one to arrive may do something for all in between. */
 struct ist_central {
