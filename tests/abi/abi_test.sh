@@ -64,7 +64,31 @@ case_newer_shape_works() {
 
 case_major_two_refused() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/major_two"
-    expect_refused "$plugins/major_two/major_two.so" "it speaks version 2 of the transport ABI, this library version 1"
+    expect_refused "$plugins/major_two/major_two.so" \
+        "it speaks version 2 of the transport ABI, this library version 1; use a newer Isthmus, or a build of the plugin for this one"
+}
+
+# ---- the same plugins under isthmus-check-transport ----
+
+# expect_checked PLUGIN CASE...: no finding
+expect_checked() {
+    local plugin=$1 cases=()
+    shift
+    for one; do cases+=(--case "$one"); done
+    "$(dirname "$run")/isthmus-check-transport" "$plugins/$plugin/$plugin.so" "${cases[@]}" >"$work/out" 2>"$work/err" ||
+        fail "isthmus-check-transport finds something in $plugin"
+}
+
+case_checker_takes_other_shapes() {
+    for plugin in old_shape newer_shape; do
+        expect_checked "$plugin" table traits longer_structs shorter_structs put_get amo_values expose_late
+    done
+}
+
+case_checker_names_the_major() {
+    "$(dirname "$run")/isthmus-check-transport" "$plugins/major_two/major_two.so" >"$work/out" 2>"$work/err" &&
+        fail "isthmus-check-transport finds nothing in a plugin of another major version"
+    grep -qF "it does not; it is of major version 2: check it with" "$work/out" || fail "the version is not named"
 }
 
 case_missing_slot_refused() {

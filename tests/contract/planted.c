@@ -42,6 +42,7 @@ static isthmus_status misbehave_in_open(const struct isthmus_services *services)
     if (planted_has("exits")) exit(3);
     if (planted_has("hangs")) pause();
     if (planted_has("crashes")) raise(SIGSEGV + (nowhere != NULL));
+    if (planted_has("calls_newer")) (void)services->nearest_name(services->core, "a", NULL, 0);
     if (planted_has("sets_umask")) umask(0777);
     if (planted_has("takes_signal")) signal(SIGUSR2, SIG_IGN);
     return services != NULL ? ISTHMUS_OK : ISTHMUS_ERR_INVALID;

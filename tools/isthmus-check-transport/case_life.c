@@ -64,6 +64,21 @@ void ct_case_traits(struct ct_process *p)
     ct_close(p);
 }
 
+static void live(struct ct_process *p)
+{
+    struct ct_extent extent;
+    struct ct_channel channel;
+    uint64_t value = 7, got = 0;
+    ct_begin(p, &extent, SMALL_BYTES, &channel);
+    int next = (p->pe + 1) % p->n;
+    struct ct_place at = {p, &channel, &extent, next};
+    ct_put(&at, 64, &value, sizeof value);
+    ct_quiet(p, &channel);
+    ct_get(&at, 64, &got, sizeof got);
+    CT_CHECK(got == value, "%llu came back", (unsigned long long)got);
+    ct_end(p, &extent, &channel);
+}
+
 /* ---- sizes of structs ---- */
 
 /* A struct that the caller made, with room around it. `size` is what struct_size says. */
@@ -141,6 +156,17 @@ void ct_case_longer_structs(struct ct_process *p)
     p->t->close(p->tr);
 }
 
+/* Services as they were at first: what came later is not there, and what lies there is no function. */
+void ct_case_older_services(struct ct_process *p)
+{
+    size_t first_bytes = offsetof(struct isthmus_services, host) + sizeof p->services.host;
+    memset((char *)&p->services + first_bytes, GUARD, sizeof p->services - first_bytes);
+    p->services.struct_size = (uint32_t)first_bytes;
+    p->services.abi_minor = 0;
+    ct_enter("t->open()");
+    live(p);
+}
+
 /* The last field of each is cut off. A core that old does not exist; the rule does. */
 void ct_case_shorter_structs(struct ct_process *p)
 {
@@ -160,21 +186,6 @@ void ct_case_null_is_taken(struct ct_process *p)
     p->t->unregister_local(NULL);
     p->t->channel_close(NULL);
     ct_close(p);
-}
-
-static void live(struct ct_process *p)
-{
-    struct ct_extent extent;
-    struct ct_channel channel;
-    uint64_t value = 7, got = 0;
-    ct_begin(p, &extent, SMALL_BYTES, &channel);
-    int next = (p->pe + 1) % p->n;
-    struct ct_place at = {p, &channel, &extent, next};
-    ct_put(&at, 64, &value, sizeof value);
-    ct_quiet(p, &channel);
-    ct_get(&at, 64, &got, sizeof got);
-    CT_CHECK(got == value, "%llu came back", (unsigned long long)got);
-    ct_end(p, &extent, &channel);
 }
 
 void ct_case_life_cycle(struct ct_process *p)
@@ -251,10 +262,26 @@ void ct_case_counters(struct ct_process *p)
     ct_close(p);
 }
 
+static void check_devices(struct ct_process *p)
+{
+    const struct isthmus_devices *devices = p->t->extension(p->tr, "devices.1");
+    if (devices == NULL) return;
+    CT_CHECK(devices->struct_size >= sizeof *devices, "devices.1 has %u bytes; its first version has %zu",
+             devices->struct_size, sizeof *devices);
+    for (uint32_t i = 0; i < devices->count(p->tr); i++) {
+        struct isthmus_device device = {.struct_size = sizeof device};
+        devices->describe(p->tr, i, &device);
+        CT_CHECK(device.name != NULL && device.name[0] != '\0', "device %u has no name", i);
+        CT_CHECK(device.what != NULL && device.why != NULL, "device %s is described by NULL", device.name);
+        CT_CHECK(device.is_used <= 1, "device %s: is_used is %u; valid: 0 and 1", device.name, device.is_used);
+    }
+}
+
 void ct_case_extensions(struct ct_process *p)
 {
     ct_open(p);
     CT_CHECK(p->t->extension(p->tr, "no such extension.1") == NULL, "it has an extension that nobody has");
     CT_CHECK(p->t->extension(p->tr, "") == NULL, "it has an extension without a name");
+    check_devices(p);
     ct_close(p);
 }

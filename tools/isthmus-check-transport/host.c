@@ -198,7 +198,10 @@ void ct_plugin_load(const char *path, struct ct_plugin *out)
     out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     CT_RULE("table", "a plugin is a shared object that needs nothing of ours", out->library != NULL, "%s", dlerror());
     const struct isthmus_transport *theirs = dlsym(out->library, "isthmus_transport_v1");
-    CT_RULE("table", "a plugin exports isthmus_transport_v1", theirs != NULL, "%s does not", path);
+    CT_RULE("table", "a plugin exports isthmus_transport_v1", theirs != NULL, "it does not%s",
+            dlsym(out->library, "isthmus_transport_v2") != NULL
+                ? "; it is of major version 2: check it with the isthmus-check-transport of such an Isthmus"
+                : "");
     memcpy(&out->given, theirs, theirs->struct_size < sizeof out->given ? theirs->struct_size : sizeof out->given);
     out->t = out->given;
     REQUIRE(name);
