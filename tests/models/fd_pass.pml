@@ -1,0 +1,73 @@
+/* tests/models/fd_pass.pml: plugins/common/fd_pass.c: PEs fetch one another's descriptors. A program's thread asks and waits for the
+ * answer, holding the lock of the cold slots; the peer's progress thread answers, also while its program waits for somebody else. A PE
+ * may close its server at any time when it needs nothing more: who asks then is told so, and does not wait.
+ * Shown: every question is answered or refused, whoever asks whom at once; descriptors come only to who has shown the ticket.
+ * PLANTED: the progress thread needs the lock that the waiting program holds. */
+#define PES 2
+
+mtype = { ticket, wrong_ticket, descriptors, refusal, end_of_stream };
+
+chan to_server[PES] = [PES] of { mtype, byte }; /* what a server's socket has received, and from whom */
+chan to_client[PES] = [2] of { mtype };
+bool is_open[PES] = true, has_finished[PES], cold_lock[PES];
+byte given = 0, shown = 0;
+
+proctype program(byte me)
+{
+    byte other = 1 - me;
+    mtype answer;
+    bool is_liar;
+    atomic { !cold_lock[me]; cold_lock[me] = true }
+    if
+    :: is_liar = false
+    :: is_liar = true
+    fi;
+    atomic {
+        if
+        :: is_open[other] && !is_liar -> to_server[other]!ticket, me; shown++
+        :: is_open[other] && is_liar -> to_server[other]!wrong_ticket, me
+        :: else -> to_client[me]!end_of_stream
+        fi
+    }
+    to_client[me]?answer;
+    assert(!(is_liar && answer == descriptors));
+    cold_lock[me] = false;
+    has_finished[me] = true
+}
+
+proctype progress(byte me)
+{
+    byte who;
+    mtype question;
+    do
+    :: atomic { nempty(to_server[me]) -> skip }
+#ifdef PLANTED
+        !cold_lock[me];
+#endif
+        to_server[me]?question, who;
+        if
+        :: question == ticket -> atomic { given++; to_client[who]!descriptors }
+        :: else -> to_client[who]!refusal
+        fi
+    :: atomic {
+        /* close: whoever waits in the socket's queue is told by the system */
+        has_finished[me] -> is_open[me] = false;
+        do
+        :: to_server[me]?question, who -> to_client[who]!end_of_stream
+        :: empty(to_server[me]) -> break
+        od;
+        break
+       }
+    od;
+    assert(given <= shown)
+}
+
+init {
+    byte pe = 0;
+    atomic {
+        do
+        :: pe < PES -> run program(pe); run progress(pe); pe++
+        :: else -> break
+        od
+    }
+}
