@@ -123,11 +123,16 @@ int ib_worker_progress(struct ib_worker *worker)
     return n + 1;
 }
 
+/* Some adapters, Soft-RoCE among them, tell only of what arrives after they were armed: what came just before is looked for. */
 isthmus_status ib_worker_arm(struct ib_worker *worker)
 {
     const struct isthmus_services *s = worker->tr->services;
     ucs_status_t armed = ib_ucp.ucp_worker_arm(worker->ucp);
-    if (armed == UCS_OK) return ISTHMUS_OK;
+    if (armed == UCS_OK) {
+        if (ib_worker_progress(worker) == 0) return ISTHMUS_OK;
+        if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
+        return ISTHMUS_ERR_AGAIN;
+    }
     if (armed == UCS_ERR_BUSY) return ISTHMUS_ERR_AGAIN;
     return s->fail(s->core, ISTHMUS_ERR_IO, "ucp_worker_arm: %s", ib_ucp.ucs_status_string(armed));
 }
