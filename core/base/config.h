@@ -20,17 +20,17 @@ enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS };
 
 struct ist_config {
-    uint64_t heap_size_bytes;  /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
-    int heap_pages;            /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
-    int heap_kind;             /* ISTHMUS_HEAP_KIND: auto device host */
-    int atomics;               /* ISTHMUS_ATOMICS: auto cpu */
-    const char *hca;           /* ISTHMUS_HCA; "": the nearest one. Text as given, for transports that have adapters */
-    const char *transports;    /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
-    const char *plugin_path;   /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
-    int bootstrap;             /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
-    const char *uid_interface; /* ISTHMUS_UID_INTERFACE; "": any but loopback */
-    int uid_family;            /* ISTHMUS_UID_FAMILY: AF_INET AF_INET6 */
-    const char *uid_session;   /* ISTHMUS_UID_SESSION: host:port; "": none */
+    uint64_t heap_size_bytes;      /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
+    int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
+    int heap_kind;                 /* ISTHMUS_HEAP_KIND: auto device host */
+    int atomics;                   /* ISTHMUS_ATOMICS: auto cpu */
+    const char *hca;               /* ISTHMUS_HCA; "": shared out. Text as given, for transports that have adapters */
+    const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
+    const char *plugin_path;       /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
+    int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
+    const char *uid_interface;     /* ISTHMUS_UID_INTERFACE; "": any but loopback */
+    int uid_family;                /* ISTHMUS_UID_FAMILY: AF_INET AF_INET6 */
+    const char *uid_session;       /* ISTHMUS_UID_SESSION: host:port; "": none */
     const char *symmetric_objects; /* ISTHMUS_SYMMETRIC_OBJECTS: comma list of shared objects whose data is symmetric */
     bool static_data;              /* ISTHMUS_STATIC_DATA: the executable's static data is symmetric; default true */
     bool alias;                    /* ISTHMUS_ALIAS: load and store directly where a transport allows; default true */
