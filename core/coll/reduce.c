@@ -13,7 +13,12 @@
 
 #include <stdlib.h>
 
-enum { BLOCK_BYTES = 8 << 10 /* stays in the first cache while all sources go by */, CENTRAL_BYTES = 4 << 10 };
+enum {
+    BLOCK_BYTES = 8 << 10,          /* stays in the first cache while all sources go by */
+    NETWORK_BLOCK_BYTES = 64 << 10, /* of sources that have to be fetched: a message's time counts */
+    FETCHES = 8,                    /* blocks under way at a time; at least 2 */
+    CENTRAL_BYTES = 4 << 10
+};
 
 /* Room for one block of elements of any type. */
 struct block {
@@ -22,41 +27,77 @@ struct block {
 
 static const void *part(const void *base, size_t offset_bytes) { return (const char *)base + offset_bytes; }
 
-/* A block of a member's source: where it lies, if it can be loaded, else a copy in `room`. */
-static const void *source_of(struct ist_team *team, const void *source, size_t length_bytes, int pe, void *room,
-                             const char *routine)
-{
-    if (pe == team->my_pe) return source;
-    if (team->is_aliased) return ist_wire_alias(team, source, length_bytes, pe, routine);
-    ist_wire_get(team, room, source, length_bytes, pe, routine);
-    return room;
-}
+/* ---- a block of all members ---- */
 
-static void to_dest_of(struct ist_team *team, void *dest, const void *block, size_t length_bytes, int pe,
+/* What a PE needs to combine blocks: how long they are, and where sources that cannot be loaded are fetched to. */
+struct bench {
+    size_t at_once; /* elements */
+    char *fetched;  /* FETCHES blocks; NULL: all sources are loaded where they lie */
+    char *result;   /* one more, for a result that would overwrite a source */
+    struct block here;
+};
+
+/* For parts of at most nelems elements. */
+static void bench_init(struct bench *bench, const struct ist_team *team, const struct ist_reduction *r, size_t nelems,
                        const char *routine)
 {
-    void *at = pe == team->my_pe  ? dest
-               : team->is_aliased ? ist_wire_alias(team, dest, length_bytes, pe, routine)
-                                  : NULL;
-    if (at == NULL)
-        ist_put(&ist_ctx_default, dest, block, length_bytes, ist_team_to_world(team, pe), routine);
-    else if (at != block)
-        memcpy(at, block, length_bytes);
+    bench->at_once = (team->is_aliased ? BLOCK_BYTES : NETWORK_BLOCK_BYTES) / r->size_bytes;
+    if (bench->at_once > nelems) bench->at_once = nelems;
+    bench->fetched = NULL;
+    bench->result = (char *)&bench->here;
+    if (team->is_aliased || nelems == 0) return;
+    size_t block_bytes = (bench->at_once * r->size_bytes + 63) & ~(size_t)63;
+    bench->fetched = aligned_alloc(64, (FETCHES + 1) * block_bytes);
+    if (bench->fetched == NULL)
+        ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for blocks of %zu bytes", block_bytes));
+    bench->result = bench->fetched + FETCHES * block_bytes;
+}
+
+static void bench_fini(struct bench *bench) { free(bench->fetched); }
+
+/* The sources of members begin to end - 1, all at once. */
+static void fetch(struct ist_team *team, char *fetched, const void *source, size_t length_bytes, int begin, int end,
+                  const char *routine)
+{
+    for (int pe = begin; pe < end; pe++)
+        if (pe != team->my_pe)
+            ist_get_nbi(&ist_ctx_default, fetched + (size_t)(pe - begin) * length_bytes, source, length_bytes,
+                        ist_team_to_world(team, pe), routine);
+    ist_local_complete(&ist_ctx_default, routine);
 }
 
 /* out = the sources of all members at offset, in the order of the members. out may be this PE's own source only if it is
  * the first or the second member: a later one would lose its source before its turn. */
-static void combine_all(struct ist_team *team, const struct ist_reduction *r, void *out, size_t offset_bytes,
-                        size_t nelems, const char *routine)
+static void combine_all(struct ist_team *team, const struct ist_reduction *r, const struct bench *bench, void *out,
+                        size_t offset_bytes, size_t nelems, const char *routine)
 {
-    struct block first, next;
     size_t length = nelems * r->size_bytes;
-    const void *source = part(r->source, offset_bytes);
-    const void *a = source_of(team, source, length, 0, &first, routine);
-    if (team->n_pes == 1) memcpy(out, a, length);
-    for (int pe = 1; pe < team->n_pes; pe++) {
-        r->combine(out, a, source_of(team, source, length, pe, &next, routine), nelems);
-        a = out;
+    const void *source = part(r->source, offset_bytes), *a = NULL;
+    for (int pe = 0; pe < team->n_pes; pe++) {
+        const void *b = source;
+        if (bench->fetched != NULL && pe % FETCHES == 0) {
+            int end = team->n_pes - pe < FETCHES ? team->n_pes : pe + FETCHES;
+            fetch(team, bench->fetched, source, length, pe, end, routine);
+        }
+        if (pe != team->my_pe)
+            b = bench->fetched != NULL ? bench->fetched + (size_t)(pe % FETCHES) * length
+                                       : ist_wire_alias(team, source, length, pe, routine);
+        if (a != NULL) r->combine(out, a, b, nelems);
+        a = a != NULL ? out : b;
+    }
+    if (a != out) memcpy(out, a, length); /* alone on its host */
+}
+
+/* A block that this PE has computed, to the same place on all members. */
+static void hand_out(struct ist_team *team, void *dest, const void *block, size_t length_bytes, const char *routine)
+{
+    if (dest != block) memcpy(dest, block, length_bytes);
+    for (int i = 1; i < team->n_pes; i++) {
+        int pe = ist_wire_further(team, i);
+        if (team->is_aliased)
+            memcpy(ist_wire_alias(team, dest, length_bytes, pe, routine), dest, length_bytes);
+        else
+            ist_wire_put(team, dest, dest, length_bytes, pe, routine);
     }
 }
 
@@ -76,16 +117,22 @@ static void reduce_doubling(struct ist_team *team, const struct ist_reduction *r
     }
 }
 
-static void reduce_for_all(struct ist_team *team, const struct ist_reduction *r, size_t first, size_t nelems,
-                           const char *routine)
+/* The elements [first, end) of what the members have together, to my dest, and to all if is_for_all. */
+static void reduce_part(struct ist_team *team, const struct ist_reduction *r, size_t first, size_t end, bool is_for_all,
+                        const char *routine)
 {
-    struct block result;
-    size_t offset = first * r->size_bytes, length = nelems * r->size_bytes;
-    bool in_place = r->dest == r->source;
-    void *out = in_place ? (void *)&result : (char *)r->dest + offset;
-    combine_all(team, r, out, offset, nelems, routine);
-    for (int i = 0; i < team->n_pes; i++)
-        to_dest_of(team, (char *)r->dest + offset, out, length, ist_wire_further(team, i), routine);
+    struct bench bench;
+    bench_init(&bench, team, r, end - first, routine);
+    for (; first < end; first += bench.at_once) {
+        size_t n = end - first < bench.at_once ? end - first : bench.at_once, offset = first * r->size_bytes;
+        char *dest = (char *)r->dest + offset, *out = r->dest == r->source ? bench.result : dest;
+        combine_all(team, r, &bench, out, offset, n, routine);
+        if (is_for_all)
+            hand_out(team, dest, out, n * r->size_bytes, routine);
+        else if (out != dest)
+            memcpy(dest, out, n * r->size_bytes);
+    }
+    bench_fini(&bench);
 }
 
 /* The elements that number `me` of n computes: parts differ by one at most. */
@@ -98,11 +145,10 @@ static void part_of(size_t nelems, int n, int number, size_t *first, size_t *end
 
 static void reduce_owner(struct ist_team *team, const struct ist_reduction *r, const char *routine)
 {
-    size_t first, end, at_once = BLOCK_BYTES / r->size_bytes;
+    size_t first, end;
     part_of(r->nelems, team->n_pes, team->my_pe, &first, &end);
     ist_sync(team, routine); /* all sources are ready */
-    for (; first < end; first += at_once)
-        reduce_for_all(team, r, first, end - first < at_once ? end - first : at_once, routine);
+    reduce_part(team, r, first, end, true, routine);
     ist_wire_drain(team, routine);
     ist_sync(team, routine); /* all parts are there, and nobody reads my source any more */
 }
@@ -111,7 +157,7 @@ static void reduce_central(struct ist_team *team, const struct ist_reduction *r,
 {
     struct ist_central central;
     bool is_last = ist_central_arrive(team, &team->area->central, ++team->central_sequence, &central, routine);
-    if (is_last) reduce_for_all(team, r, 0, r->nelems, routine);
+    if (is_last) reduce_part(team, r, 0, r->nelems, true, routine);
     ist_central_leave(&central, is_last);
 }
 
@@ -119,32 +165,14 @@ static void reduce_central(struct ist_team *team, const struct ist_reduction *r,
 
 enum { SHARED_FROM_BYTES = 16 << 10 }; /* what more than one PE of a host works on */
 
-/* My part of what the members of this host have together, to my dest. */
-static void reduce_inside(struct ist_team *inner, const struct ist_reduction *r, size_t first, size_t end,
-                          const char *routine)
+static void reduce_through(const struct ist_hosts *hosts, const struct ist_reduction *r, size_t first, size_t end,
+                           const char *routine)
 {
-    struct block result;
-    size_t at_once = BLOCK_BYTES / r->size_bytes;
-    for (; first < end; first += at_once) {
-        size_t n = end - first < at_once ? end - first : at_once, offset = first * r->size_bytes;
-        char *dest = (char *)r->dest + offset;
-        bool is_in_place = r->dest == r->source;
-        void *out = is_in_place ? (void *)&result : dest;
-        combine_all(inner, r, out, offset, n, routine);
-        if (is_in_place) memcpy(dest, out, n * r->size_bytes);
-    }
-}
-
-static void reduce_part(const struct ist_hosts *hosts, const struct ist_reduction *r, size_t first, size_t end,
-                        const char *routine)
-{
-    struct ist_team *inner = hosts->inner;
-    size_t length = (end - first) * r->size_bytes;
     char *mine = (char *)r->dest + first * r->size_bytes;
     struct ist_reduction between = {mine, mine, end - first, r->size_bytes, r->combine};
-    reduce_inside(inner, r, first, end, routine);
+    reduce_part(hosts->inner, r, first, end, false, routine);
     ist_run_reduce(hosts->outer, &between, 0, routine);
-    for (int i = 1; i < inner->n_pes; i++) to_dest_of(inner, mine, mine, length, ist_wire_further(inner, i), routine);
+    hand_out(hosts->inner, mine, mine, (end - first) * r->size_bytes, routine);
 }
 
 static void reduce_hosts(const struct ist_hosts *hosts, const struct ist_reduction *r, const char *routine)
@@ -154,7 +182,7 @@ static void reduce_hosts(const struct ist_hosts *hosts, const struct ist_reducti
     ist_sync(hosts->inner, routine); /* all sources are ready */
     if (hosts->my_number < n_workers) {
         part_of(r->nelems, n_workers, hosts->my_number, &first, &end);
-        if (first < end) reduce_part(hosts, r, first, end, routine);
+        if (first < end) reduce_through(hosts, r, first, end, routine);
         ist_wire_drain(hosts->inner, routine);
     }
     ist_sync(hosts->inner, routine); /* all parts are there, and nobody reads my source any more */
@@ -179,7 +207,7 @@ static uint64_t cost_central(const struct ist_shape *shape)
            2 * n * ist_cost_copy(shape, shape->length_bytes);
 }
 
-/* Reads from other hosts come one after the other; those of shared memory overlap. */
+/* Reads from other hosts wait for an answer, some at a time; those of shared memory overlap. */
 static uint64_t cost_of_parts(const struct ist_shape *shape, uint64_t n, uint64_t rounds)
 {
     uint64_t reads = n * ist_cost_flag(shape);
@@ -220,17 +248,19 @@ void ist_run_reduce(struct ist_team *team, const struct ist_reduction *r, int fo
 void ist_run_reducescatter(struct ist_team *team, const struct ist_reduction *r, const char *routine)
 {
     size_t length = r->nelems * r->size_bytes, offset = (size_t)team->my_pe * length;
-    size_t at_once = BLOCK_BYTES / r->size_bytes;
+    struct bench bench;
     uintptr_t dest = (uintptr_t)r->dest, source = (uintptr_t)r->source;
     bool overlaps = dest < source + length * (size_t)team->n_pes && source < dest + length;
     char *out = overlaps ? malloc(length) : r->dest;
     if (out == NULL && length > 0) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %zu bytes", length));
+    bench_init(&bench, team, r, r->nelems, routine);
     ist_sync(team, routine);
-    for (size_t first = 0; first < r->nelems; first += at_once) {
-        size_t n = r->nelems - first < at_once ? r->nelems - first : at_once;
-        combine_all(team, r, out + first * r->size_bytes, offset + first * r->size_bytes, n, routine);
+    for (size_t first = 0; first < r->nelems; first += bench.at_once) {
+        size_t n = r->nelems - first < bench.at_once ? r->nelems - first : bench.at_once;
+        combine_all(team, r, &bench, out + first * r->size_bytes, offset + first * r->size_bytes, n, routine);
     }
     ist_sync(team, routine);
+    bench_fini(&bench);
     if (!overlaps) return;
     if (length > 0) memcpy(r->dest, out, length);
     free(out);
@@ -260,6 +290,28 @@ static void scan_doubling(struct ist_team *team, const struct ist_reduction *r, 
     size_t at_once = IST_SLOT_BYTES / r->size_bytes;
     for (size_t first = 0; first < r->nelems; first += at_once)
         scan_slot(team, r, is_inclusive, first, r->nelems - first < at_once ? r->nelems - first : at_once, routine);
+}
+
+/* A block of a member's source: where it lies, if it can be loaded, else a copy in `room`. */
+static const void *source_of(struct ist_team *team, const void *source, size_t length_bytes, int pe, void *room,
+                             const char *routine)
+{
+    if (pe == team->my_pe) return source;
+    if (team->is_aliased) return ist_wire_alias(team, source, length_bytes, pe, routine);
+    ist_wire_get(team, room, source, length_bytes, pe, routine);
+    return room;
+}
+
+static void to_dest_of(struct ist_team *team, void *dest, const void *block, size_t length_bytes, int pe,
+                       const char *routine)
+{
+    void *at = pe == team->my_pe  ? dest
+               : team->is_aliased ? ist_wire_alias(team, dest, length_bytes, pe, routine)
+                                  : NULL;
+    if (at == NULL)
+        ist_put(&ist_ctx_default, dest, block, length_bytes, ist_team_to_world(team, pe), routine);
+    else if (at != block)
+        memcpy(at, block, length_bytes);
 }
 
 /* One block for all PEs: what goes to a PE is known when its source has been read. Two sums in turn: the one up to a PE,
