@@ -181,9 +181,13 @@ void ct_case_shorter_structs(struct ct_process *p)
 void ct_case_null_is_taken(struct ct_process *p)
 {
     ct_open(p);
+    ct_enter("t->path_close()");
     p->t->path_close(NULL);
+    ct_enter("t->detach()");
     p->t->detach(NULL);
+    ct_enter("t->unregister_local()");
     p->t->unregister_local(NULL);
+    ct_enter("t->channel_close()");
     p->t->channel_close(NULL);
     ct_close(p);
 }
