@@ -144,8 +144,11 @@ def markdown(lines):
 
 PAGE = """# Between hosts
 
-Made by `./dev bench --hosts --out docs/bench`, {date}: {heading}. The hosts are network namespaces of this one machine,
-joined by a bridge, with two processors for all of them; other work may have shared these. So the ratios tell more than
+Made by `./dev bench --hosts --out docs/bench`, {date}:
+{heading}.
+
+The hosts are network namespaces of this one machine, joined by a bridge, and share its processors; other work may have used
+these too. So the ratios tell more than
 the times: call and bare UCP take turns in the same processes, batch by batch, and Open MPI has its turn in each round.
 
 Ratio and budget: time of the call, times that of the bare operation; 1.053 is 0.95 of its speed. A call that takes longer than

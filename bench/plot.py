@@ -4,6 +4,7 @@ quiet gives under delays.
 Not a program of its own; run.py and hosts.py call it.
 Read on: table.py.
 """
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ set tics nomirror
 set key top left horizontal samplen 1.2 font ",13"
 set style fill solid 0.95 noborder
 set boxwidth 0.38
-set bmargin 11
+set bmargin {bottom}
 set lmargin 13
 set rmargin 3
 $ours << END
@@ -83,9 +84,10 @@ def draw(path, rows, quantity):
     theirs = [(x + shift, share(row, row.reference, row.reference_ratio), quantity(row.reference, row.unit))
               for x, row in enumerate(rows) if row.reference is not None]
     shares = [y for _, y, _ in ours + theirs]
+    labels = [re.sub(r" \(bare: [^)]*\)", "", row.call) for row in rows]
     script = SCRIPT.format(
-        path=path, low=min(0.25, min(shares) / 1.5), high=max(2, max(shares)) * 3, last=len(rows) - 1,
-        labels=", ".join(f'"{row.call}" {x}' for x, row in enumerate(rows)), ours=data(ours), theirs=data(theirs),
+        path=path, bottom=max(11, max(map(len, labels)) // 4), low=min(0.25, min(shares) / 1.5), high=max(2, max(shares)) * 5, last=len(rows) - 1,
+        labels=", ".join(f'"{label}" {x}' for x, label in enumerate(labels)), ours=data(ours), theirs=data(theirs),
         theirs_plot='$theirs using 1:2 with boxes lc rgb "#b9bec4" title "Open MPI", \\\n' if paired else "",
         theirs_labels=', \\\n $theirs using 1:2:3 with labels rotate by 90 left offset 0,0.4 font ",10" '
                       'tc rgb "#555555" notitle' if paired else "")

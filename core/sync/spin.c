@@ -15,6 +15,8 @@ enum {
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
     AWAKE_NS = 50000,       /* a few round trips over TCP; after it the processor is worth more to others */
+    SHORT_YIELD_NS = 1000,  /* nobody else has run */
+    ALONE_LOOKS = 32,       /* then, before the next yield */
     LONG_YIELD_NS = 200000, /* others want the processor: who sleeps gets it back sooner than who yields */
     CROWDED_NS = 20000000,  /* for so long this is believed */
     NAP_LEAST_NS = 50000,   /* a timer is not finer */
@@ -70,10 +72,17 @@ static uint64_t nap_ns(const struct ist_spin *spin, uint64_t now_ns)
     return nap < NAP_LEAST_NS ? NAP_LEAST_NS : nap > NAP_MOST_NS ? NAP_MOST_NS : nap;
 }
 
+/* A yield that took no time gave the processor to nobody, and the next ones would not either. */
 static void yield_and_watch(uint64_t now_ns)
 {
+    static _Thread_local uint32_t looks_left __attribute__((tls_model("initial-exec")));
+    if (looks_left > 0) {
+        looks_left--;
+        return;
+    }
     sched_yield();
     uint64_t after_ns = ist_clock_ns();
+    if (after_ns - now_ns < SHORT_YIELD_NS) looks_left = ALONE_LOOKS;
     if (after_ns - now_ns >= LONG_YIELD_NS) ist_store_relaxed(&crowded_until_ns, after_ns + CROWDED_NS);
 }
 

@@ -32,6 +32,7 @@ struct ib_worker {
     uint32_t n_followers;   /* who wait for him */
     pthread_cond_t changed; /* to followers: look again */
     struct ib_end *ends;
+    uint32_t looks_left;       /* of a leader before it yields again: nobody else has run when it did */
     uint64_t crowded_until_ns; /* others want the processor: a leader sleeps at once */
     bool has_lost_ends;        /* some have failed and are not buried so far */
 };

@@ -14,6 +14,8 @@
 enum {
     CHEAP_LOOK_NS = 100,
     EAGER_NS = 2000,        /* no processor is given away, where looking is cheap: a round trip over RDMA */
+    SHORT_YIELD_NS = 1000,  /* nobody else has run */
+    ALONE_LOOKS = 32,       /* then, before the next yield */
     LONG_YIELD_NS = 200000, /* others want the processor: who sleeps gets it back sooner than who yields */
     CROWDED_NS = 20000000,  /* for so long this is believed */
     SPIN_NS = 50000,        /* about a round trip over TCP; after it the processor is worth more to others */
@@ -159,12 +161,21 @@ static void note_idle_round(struct idling *idling, uint64_t now)
     idling->looked_ns = now;
 }
 
+/* A yield that took no time gave the processor to nobody, and the next ones would not either. The lock is given away all the
+ * same: a thread of this PE may want it. */
 static void yield(struct ib_worker *worker, uint64_t now)
 {
+    if (worker->looks_left > 0) {
+        worker->looks_left--;
+        pthread_mutex_unlock(&worker->lock);
+        pthread_mutex_lock(&worker->lock);
+        return;
+    }
     pthread_mutex_unlock(&worker->lock);
     sched_yield();
     pthread_mutex_lock(&worker->lock);
     uint64_t after = now_ns();
+    if (after - now < SHORT_YIELD_NS) worker->looks_left = ALONE_LOOKS;
     if (after - now >= LONG_YIELD_NS) worker->crowded_until_ns = after + CROWDED_NS;
 }
 
