@@ -174,7 +174,7 @@ static void *run(void *unused)
         if (n_events > 0 && ist_load_relaxed(&progress.n_sleepers) > 0) sched_yield(); /* to whom that has woken */
         busy_rounds = can_sleep || n_events > 0 ? 0 : busy_rounds + 1;
         if (busy_rounds > BUSY_ROUNDS)
-            goes_on = nap();
+            goes_on = sleep_on(1, NAP_MS); /* whoever sleeps meanwhile: the caller is at it */
         else
             goes_on = sleep_on(progress.n_sources + 1, can_sleep ? -1 : 0);
     }
