@@ -146,7 +146,7 @@ static uint64_t cost_hosts(const struct ist_shape *shape)
     if (shape->hosts == NULL) return IST_NEVER;
     uint64_t rounds = (uint64_t)ist_rounds_of(shape->hosts->n_hosts);
     return rounds * IST_COST_MESSAGE_NS + (rounds + 1) * ist_cost_copy(shape, shape->length_bytes) +
-           ist_cost_inside(shape, shape->length_bytes);
+           ist_cost_inside(shape->length_bytes);
 }
 
 static const struct ist_algorithm algorithms[] = {{"tree", cost_tree}, {"pull", cost_pull}, {"hosts", cost_hosts}};

@@ -32,12 +32,14 @@ struct ist_algorithm {
     uint64_t (*cost_ns)(const struct ist_shape *shape); /* IST_NEVER: does not apply */
 };
 
-/* The figures of the model: a flag to another PE, seen there; a context switch; nanoseconds per KiB copied. Measured on
+/* The figures of the model: a flag to another PE, seen there; a context switch; a
+ * flag to a PE that sleeps half of the times; nanoseconds per KiB copied. Measured on
  * common servers (memory) and on 100 Gbit/s networks; only their proportions matter. */
 enum {
     IST_COST_FLAG_NS = 60,
     IST_COST_MESSAGE_NS = 1500,
     IST_COST_SWITCH_NS = 1500,
+    IST_COST_HANDOVER_NS = 750,
     IST_COST_KIB_NS = 40,
     IST_COST_NETWORK_KIB_NS = 90
 };
@@ -54,11 +56,12 @@ static inline uint64_t ist_cost_copy(const struct ist_shape *shape, uint64_t byt
     return bytes * (shape->team->is_aliased ? IST_COST_KIB_NS : IST_COST_NETWORK_KIB_NS) / 1024;
 }
 
-/* Of algorithms that go through the leaders of hosts: what moves between hosts; what moves inside one is cheap beside that,
- * and counts as if the host's members shared memory on every host, so that all members come to the same cost. */
-static inline uint64_t ist_cost_inside(const struct ist_shape *shape, uint64_t bytes)
+/* Of algorithms that go through the leaders of hosts: going in or out once, and copying inside. A host's members may sleep
+ * where they wait for a network, and a store wakes nobody. Counted as if they shared memory on every host, so that all members
+ * come to the same cost. */
+static inline uint64_t ist_cost_inside(uint64_t bytes)
 {
-    return (uint64_t)shape->rounds * IST_COST_FLAG_NS * 2 + bytes * IST_COST_KIB_NS / 1024;
+    return 2 * IST_COST_HANDOVER_NS + bytes * IST_COST_KIB_NS / 1024;
 }
 
 /* log2 of a number, rounded up. */

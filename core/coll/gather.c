@@ -206,7 +206,7 @@ static uint64_t cost_hosts(const struct ist_shape *shape)
     uint64_t n_messages = shape->hosts->are_blocks ? others : ist_cost_others(shape);
     return (rounds + 1) * IST_COST_MESSAGE_NS + n_messages * IST_COST_MESSAGE_NS / 10 +
            ist_cost_others(shape) * ist_cost_copy(shape, shape->length_bytes) +
-           2 * ist_cost_inside(shape, ist_cost_others(shape) * shape->length_bytes);
+           2 * ist_cost_inside(ist_cost_others(shape) * shape->length_bytes);
 }
 
 static const struct ist_algorithm algorithms[] = {

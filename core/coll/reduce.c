@@ -225,7 +225,7 @@ static uint64_t cost_hosts(const struct ist_shape *shape)
     if (shape->hosts == NULL) return IST_NEVER;
     uint64_t n = (uint64_t)shape->hosts->n_hosts, rounds = (uint64_t)ist_rounds_of(shape->hosts->n_hosts);
     uint64_t in_slots = cost_of_slots(shape, rounds), in_parts = cost_of_parts(shape, n, rounds);
-    return 2 * ist_cost_inside(shape, shape->length_bytes) + (in_slots < in_parts ? in_slots : in_parts);
+    return 2 * ist_cost_inside(shape->length_bytes) + (in_slots < in_parts ? in_slots : in_parts);
 }
 
 static const struct ist_algorithm reductions[] = {

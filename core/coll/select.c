@@ -43,10 +43,19 @@ void ist_sync_rarely(const struct ist_team *team, struct ist_sync_area *area, ui
 
 const char *ist_sync_routine(void) { return waiting_in; }
 
+/* NULL: all PEs meet alike. Else the leaders save more rounds between hosts than it costs to go in and out of each host. */
+static const struct ist_hosts *hosts_to_meet_through(struct ist_team *team, const char *routine)
+{
+    if (barrier_choice == IST_BARRIER_DISSEMINATION) return NULL;
+    const struct ist_hosts *hosts = ist_hosts_that_matter(team, routine);
+    if (hosts == NULL || barrier_choice == IST_BARRIER_HOSTS) return hosts;
+    int n_saved = ist_rounds_of(team->n_pes) - ist_rounds_of(hosts->n_hosts);
+    return (uint64_t)n_saved * IST_COST_MESSAGE_NS > ist_cost_inside(0) ? hosts : NULL;
+}
+
 void ist_sync(struct ist_team *team, const char *routine)
 {
-    const struct ist_hosts *hosts = barrier_choice != IST_BARRIER_DISSEMINATION ? ist_hosts_that_matter(team, routine)
-                                                                                : NULL;
+    const struct ist_hosts *hosts = hosts_to_meet_through(team, routine);
     team->sync_sequence++;
     if (hosts == NULL) {
         sync_on(team, &team->area->sync, team->sync_sequence, routine);

@@ -24,8 +24,10 @@ if(TARGET plugin_ib)
     set(hosts ISTHMUS_PRETEND_HOSTS=${place} ISTHMUS_HEAP_SIZE=64m)
     string(LENGTH ${place} n)
     isthmus_pe_test(r122_algorithms VARIANT pretend_${place} NP ${n} LAUNCHERS run ENV ${hosts} ${ALL_BY_HOSTS})
-    isthmus_pe_test(r122_collectives_in_a_row VARIANT pretend_${place} NP ${n} LAUNCHERS run LABELS thorough ENV ${hosts})
-    isthmus_pe_test(r122_meetings_in_a_row VARIANT pretend_${place} NP ${n} LAUNCHERS run LABELS thorough ENV ${hosts})
+    isthmus_pe_test(r122_collectives_in_a_row VARIANT pretend_${place} NP ${n} LAUNCHERS run LABELS thorough
+      ENV ${hosts} ${ALL_BY_HOSTS})
+    isthmus_pe_test(r122_meetings_in_a_row VARIANT pretend_${place} NP ${n} LAUNCHERS run LABELS thorough
+      ENV ${hosts} ${ALL_BY_HOSTS})
   endforeach()
   foreach(place 0011 01 0001 011 01021 00112)
     set(hosts ISTHMUS_PRETEND_HOSTS=${place} ISTHMUS_HEAP_SIZE=64m)
