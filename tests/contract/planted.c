@@ -65,13 +65,15 @@ static void *sleep_for_ever(void *nothing)
     return nothing;
 }
 
+enum { FORGOTTEN_BYTES = 5000 };
+
 static void close_it(isthmus_tr *tr)
 {
     static void *forgotten;
     pthread_t thread;
-    if (planted_has("close_leaks_memory")) forgotten = malloc(1000);
+    if (planted_has("close_leaks_memory")) forgotten = malloc(FORGOTTEN_BYTES);
     if (planted_has("close_leaks_thread")) (void)pthread_create(&thread, NULL, sleep_for_ever, NULL);
-    if (forgotten != NULL) memset(forgotten, 1, 1000);
+    if (forgotten != NULL) memset(forgotten, 1, FORGOTTEN_BYTES);
     planted_base->close(tr);
 }
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* KEPT_BYTES: in each life, by a fabric's library for itself: UCX does not give back all that it takes. */
-enum { LIVES = 50, WARM_UP = 5, SMALL_BYTES = 64 << 10, GUARD_BYTES = 128, GUARD = 0xa5, KEPT_BYTES = 512 };
+enum { LIVES = 50, WARM_UP = 5, SMALL_BYTES = 64 << 10, GUARD_BYTES = 128, GUARD = 0xa5, KEPT_BYTES = 2048 };
 
 void ct_case_table(struct ct_process *p)
 {
