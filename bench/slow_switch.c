@@ -1,5 +1,5 @@
-/* slow_switch MS PORT...: a switch that gives each frame on after a delay, for machines whose kernel has no netem: hosts.sh
- * starts it in the place of its bridge. It learns which host is behind which port, and leaves to the ports what does not fit into
+/* slow_switch MS LOSS_PERCENT PORT...: a switch that gives each frame on after a delay and loses some, for machines whose kernel has
+ * no netem: hosts.sh starts it in the place of its bridge. What the first port sends is never lost: the launcher is there. It learns which host is behind which port, and leaves to the ports what does not fit into
  * its queue.
  * Not for speed: each frame is copied twice, by one process. */
 #include <arpa/inet.h>
@@ -54,7 +54,7 @@ static int open_port(const char *name)
     return fd;
 }
 
-static void take(int port, uint64_t delay_ns)
+static void take(int port, uint64_t delay_ns, double loss)
 {
     while (n_in - n_out < QUEUE) {
         struct frame *frame = &queue[n_in % QUEUE];
@@ -62,6 +62,7 @@ static void take(int port, uint64_t delay_ns)
         if (length < 0) return;
         if (length < HEAD_BYTES + ETH_HLEN) continue;
         memcpy(addresses[port], frame->bytes + HEAD_BYTES + ETH_ALEN, ETH_ALEN);
+        if (port > 0 && drand48() < loss) continue; /* the same ones in every run, as far as frames come in the same order */
         frame->from = port;
         frame->length_bytes = (int)length;
         frame->due_ns = now_ns() + delay_ns;
@@ -83,13 +84,14 @@ static void give(const struct frame *frame)
 int main(int argc, char **argv)
 {
     uint64_t delay_ns = argc > 1 ? (uint64_t)(atof(argv[1]) * 1e6) : 0;
+    double loss = argc > 2 ? atof(argv[2]) / 100 : 0;
     queue = malloc(QUEUE * sizeof *queue);
-    if (argc < 4 || argc - 2 > MAX_PORTS || queue == NULL) {
-        fprintf(stderr, "usage: slow_switch MS PORT PORT...\n");
+    if (argc < 5 || argc - 3 > MAX_PORTS || queue == NULL) {
+        fprintf(stderr, "usage: slow_switch MS LOSS_PERCENT PORT PORT...\n");
         return EXIT_FAILURE;
     }
-    for (n_ports = 0; n_ports < argc - 2; n_ports++)
-        ports[n_ports] = (struct pollfd){.fd = open_port(argv[2 + n_ports]), .events = POLLIN};
+    for (n_ports = 0; n_ports < argc - 3; n_ports++)
+        ports[n_ports] = (struct pollfd){.fd = open_port(argv[3 + n_ports]), .events = POLLIN};
     for (;;) {
         uint64_t now = now_ns();
         while (n_out < n_in && queue[n_out % QUEUE].due_ns <= now) give(&queue[n_out++ % QUEUE]);
@@ -97,6 +99,6 @@ int main(int argc, char **argv)
         const struct timespec timeout = {(time_t)(wait_ns / 1000000000), (long)(wait_ns % 1000000000)};
         if (ppoll(ports, (nfds_t)n_ports, &timeout, NULL) <= 0) continue;
         for (int port = 0; port < n_ports; port++)
-            if (ports[port].revents != 0) take(port, delay_ns);
+            if (ports[port].revents != 0) take(port, delay_ns, loss);
     }
 }

@@ -122,12 +122,10 @@ _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
 
 _Noreturn void ist_die(const char *routine, isthmus_status status)
 {
+    bool is_loss = status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_UNREACHABLE;
     /* Whoever knows why the peer is gone or out of reach ends this PE in the meantime, with a better message or in silence. */
-    if (status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_UNREACHABLE) {
-        if (announce_to_peers != NULL) announce_to_peers();
-        ist_fatal_yield();
-    }
-    if (may_speak())
+    if (is_loss) ist_fatal_yield();
+    if (is_loss ? ist_fatal_agree() : may_speak())
         ist_error("%s: %s (%s)", routine, ist_fail_text(), ist_status_name(status));
     else
         ist_fatal_yield();

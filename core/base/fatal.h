@@ -30,7 +30,7 @@ void ist_fatal_yield(void);
 extern int ist_fatal_frames; /* how many frames a backtrace shows at most */
 
 /* Where PEs hear of one another besides: `announce` tells them that this PE ends the job and says why; `another_speaks` is
- * true when a PE that goes before it has done so. NULL, NULL: no longer. */
+ * true when another PE does. NULL, NULL: no longer. */
 void ist_fatal_with_peers(void (*announce)(void), bool (*another_speaks)(void));
 
 /* Set by the runtime: the job's name ("" or NULL: nobody to share with), how to tell the launcher (NULL: there is none),

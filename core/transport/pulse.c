@@ -54,7 +54,8 @@ static struct {
     uint32_t n, room;
     uint64_t start_ticks; /* until all should have met; UINT64_MAX: they have */
     bool is_leaving;
-    int32_t speaker;         /* the lowest PE that says why the job ends; INT32_MAX: it does not end */
+    int32_t speaker;         /* the PE that says why the job ends; INT32_MAX: it does not end */
+    uint64_t settled_ns;     /* until then a lower PE may take its place */
     uint64_t verdict_due_ns; /* when this PE acts on that */
     char verdict[200];       /* what it says itself; "": nothing */
 } pulse = {.lock = PTHREAD_MUTEX_INITIALIZER, .seen = PTHREAD_COND_INITIALIZER, .socket = {.fd = -1}};
@@ -130,20 +131,21 @@ static void say_to_all(uint32_t kind)
 
 /* ---- the end of the job ---- */
 
-/* This PE speaks, unless one with a lower number does. */
-static void claim_word(void)
+/* Of those that have something to say at the same time the lowest PE does; after a moment it has done so. */
+static bool set_speaker(int32_t pe)
 {
-    if (pulse.pe >= pulse.speaker) return;
-    pulse.speaker = pulse.pe;
+    bool is_first = pulse.speaker == INT32_MAX;
+    if (pe < 0 || pe >= pulse.speaker || (!is_first && ist_clock_ns() > pulse.settled_ns)) return false;
+    if (is_first) pulse.settled_ns = in_ms(AGREE_MS);
+    pulse.speaker = pe;
     say_to_all(IST_PULSE_END);
+    return true;
 }
 
 static void follow(int32_t speaker)
 {
-    if (pulse.is_leaving || speaker < 0 || speaker >= pulse.speaker) return;
-    pulse.speaker = speaker;
+    if (pulse.is_leaving || !set_speaker(speaker)) return;
     if (pulse.verdict_due_ns == UINT64_MAX) pulse.verdict_due_ns = in_ms(FOLLOW_MS);
-    say_to_all(IST_PULSE_END);
 }
 
 static void judge_lost(const struct neighbour *n)
@@ -153,7 +155,7 @@ static void judge_lost(const struct neighbour *n)
     snprintf(pulse.verdict, sizeof pulse.verdict,
              "PE %d on %s is lost: no sign of life for %u s (ISTHMUS_PULSE_TIMEOUT)%s", n->pe, n->host_name,
              (unsigned)pulse.timeout_s, was_heard ? "" : ", and none before: does the network carry UDP?");
-    claim_word();
+    (void)set_speaker(pulse.pe);
     pulse.verdict_due_ns = in_ms(AGREE_MS);
 }
 
@@ -162,7 +164,7 @@ static void judge_start(void)
     if (pulse.start_ticks == UINT64_MAX || pulse.verdict_due_ns != UINT64_MAX || --pulse.start_ticks > 0) return;
     snprintf(pulse.verdict, sizeof pulse.verdict,
              "not all PEs have met at the start within %u s (ISTHMUS_START_TIMEOUT)", (unsigned)pulse.start_timeout_s);
-    claim_word();
+    (void)set_speaker(pulse.pe);
     pulse.verdict_due_ns = 0;
 }
 
@@ -263,14 +265,14 @@ static void *run(void *unused)
 static void announce_end(void)
 {
     pthread_mutex_lock(&pulse.lock);
-    if (pulse.is_open) claim_word();
+    if (pulse.is_open) (void)set_speaker(pulse.pe);
     pthread_mutex_unlock(&pulse.lock);
 }
 
 static bool another_speaks(void)
 {
     pthread_mutex_lock(&pulse.lock);
-    bool is_other = pulse.is_open && pulse.speaker < pulse.pe;
+    bool is_other = pulse.is_open && pulse.speaker != pulse.pe && pulse.speaker != INT32_MAX;
     pthread_mutex_unlock(&pulse.lock);
     return is_other;
 }

@@ -11,7 +11,7 @@ static uint64_t sum_of(uint64_t sum, const void *bytes, size_t n_bytes)
     return sum;
 }
 
-static uint64_t checksum_of(const struct ib_frame *frame, const void *payload)
+uint64_t ib_frame_checksum(const struct ib_frame *frame, const void *payload)
 {
     uint64_t sum = sum_of(0xcbf29ce484222325u, frame, offsetof(struct ib_frame, checksum));
     return sum_of(sum, payload, frame->payload_bytes);
@@ -27,7 +27,7 @@ isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame 
     frame.version = IB_FRAME_VERSION;
     frame.ucx_major = UCP_API_MAJOR;
     frame.word_bytes = sizeof(void *);
-    frame.checksum = checksum_of(&frame, payload);
+    frame.checksum = ib_frame_checksum(&frame, payload);
     memcpy(out, &frame, sizeof frame);
     memcpy((char *)out + sizeof frame, payload, frame.payload_bytes);
     return ISTHMUS_OK;
@@ -45,7 +45,7 @@ static isthmus_status check_whole(const struct isthmus_services *s, uint32_t mag
         return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d on %s is of version %u, this PE reads version %d",
                        what, owner.pe, owner.host_name, head->version, IB_FRAME_VERSION);
     if (n_head < sizeof *head || head->magic != magic || head->payload_bytes != n_bytes - sizeof *head ||
-        head->checksum != checksum_of(head, (const char *)bytes + sizeof *head) ||
+        head->checksum != ib_frame_checksum(head, (const char *)bytes + sizeof *head) ||
         head->note_bytes > head->payload_bytes)
         return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d on %s is damaged", what, owner.pe,
                        owner.host_name);

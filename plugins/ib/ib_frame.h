@@ -17,6 +17,8 @@ struct ib_frame {
     uint64_t checksum;              /* over all of the above and the payload */
 };
 
+uint64_t ib_frame_checksum(const struct ib_frame *frame, const void *payload);
+
 /* Write frame and payload. LIMIT: *out_bytes, which comes in as the room, says what it takes. */
 isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame frame, const void *payload, void *out,
                               size_t *out_bytes);

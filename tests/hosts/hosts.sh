@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# hosts.sh N SLOTS COMMAND...: runs COMMAND on a machine that sees N hosts, made of namespaces of this one.
+# hosts.sh [--delay MS] [--loss PERCENT] N SLOTS COMMAND...: runs COMMAND on a machine that sees N hosts, made of namespaces of this one.
 # The hosts (host1 at 10.78.0.1, host2 ...) are joined by a bridge. Each has its own network, name, /dev/shm, System V IPC,
 # processes and boot id, as separate machines have; they share the file system, as over NFS. COMMAND runs on a further
 # machine, whose mpirun reaches them: OMPI_MCA variables name the hosts and a stand-in for ssh. SLOTS is how many processes
@@ -9,7 +9,8 @@
 #   halted            the host is gone at once, as when its power fails
 #   down              its link is; nobody is told
 #   vanish            its packets get lost, while the link stays up
-# HOSTS_DELAY_MS delays what each host sends: by the kernel's netem, or else by the program HOSTS_SLOW_SWITCH.
+# HOSTS_DELAY_MS (--delay) delays what each host sends, of which HOSTS_LOSS_PERCENT (--loss) gets lost: by the kernel's netem, or
+# else by the program HOSTS_SLOW_SWITCH.
 # Exit 77 with the reason when this machine cannot do that: not root, no namespaces, tools missing.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -51,14 +52,15 @@ add_host() { # DIR NAME NUMBER
   nsenter -t "$pid" -n sh -eu -c "ip link set lo up; ip addr add 10.78.0.$3/24 dev eth0
     ip link set eth0 up ${slow:+gso_max_segs 1 gso_max_size 1514}"
   if [[ -n $slow ]]; then ports+=("$2"); else ip link set "$2" master switch; fi
-  [[ -z $netem ]] || nsenter -t "$pid" -n tc qdisc add dev eth0 root netem limit 100000 delay "${HOSTS_DELAY_MS}ms"
+  [[ -z $netem ]] || nsenter -t "$pid" -n tc qdisc add dev eth0 root netem limit 100000 delay "${HOSTS_DELAY_MS}ms" \
+    loss "$HOSTS_LOSS_PERCENT%"
 }
 
 # How delays are made, if any: sets `netem` or `slow`.
 choose_delay() {
-  [[ ${HOSTS_DELAY_MS:-0} != 0 ]] || return 0
+  [[ $HOSTS_DELAY_MS$HOSTS_LOSS_PERCENT != 00 ]] || return 0
   ip link add try0 type veth peer name try1
-  if tc qdisc add dev try0 root netem delay 1ms 2>/dev/null; then netem=1; else slow=${HOSTS_SLOW_SWITCH:-}; fi
+  if tc qdisc add dev try0 root netem delay 1ms 2>/dev/null; then netem=1; else slow=${HOSTS_SLOW_SWITCH:-$(dirname "$0")/../../build/bench/slow_switch}; fi
   ip link del try0
   [[ -n $netem || -x $slow ]] || skip "no delays: this kernel has no netem, and HOSTS_SLOW_SWITCH is no program"
 }
@@ -88,7 +90,7 @@ start() { # DIR N SLOTS COMMAND...: inside the namespaces of that machine
     add_host "$dir" "host$i" "$i"
     echo "host$i slots=$slots" >>"$dir/hostfile"
   done
-  [[ -z $slow ]] || setpriv --pdeathsig KILL "$slow" "$HOSTS_DELAY_MS" "${ports[@]}" &
+  [[ -z $slow ]] || setpriv --pdeathsig KILL "$slow" "$HOSTS_DELAY_MS" "$HOSTS_LOSS_PERCENT" "${ports[@]}" &
   export OMPI_MCA_plm_rsh_agent="$dir/rsh" OMPI_MCA_orte_default_hostfile="$dir/hostfile" \
     OMPI_MCA_orte_tmpdir_base="$dir/tmp" OMPI_MCA_btl=^openib \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 HOSTS_DIR="$dir"
@@ -138,6 +140,14 @@ esac
 
 # ---- what the caller sees ----
 
+export HOSTS_DELAY_MS=${HOSTS_DELAY_MS:-0} HOSTS_LOSS_PERCENT=${HOSTS_LOSS_PERCENT:-0}
+while (($# > 1)); do
+  case $1 in
+    --delay) HOSTS_DELAY_MS=$2; shift 2 ;;
+    --loss) HOSTS_LOSS_PERCENT=$2; shift 2 ;;
+    *) break ;;
+  esac
+done
 (($# >= 3)) || { sed -n 's/^# //p' "$0" >&2; exit 2; }
 ((EUID == 0)) || skip "not root: network namespaces cannot be made"
 for tool in ip unshare nsenter setpriv hostname mpirun; do
