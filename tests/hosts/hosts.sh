@@ -6,6 +6,7 @@
 # each host takes before mpirun goes on to the next. All is gone when COMMAND ends; its exit status is returned.
 # COMMAND may break things: hosts.sh --fault HOW HOST [PROGRAM], where HOW is
 #   killed, stopped   the processes of PROGRAM there are (SIGKILL, SIGSTOP)
+#   continued         they go on after that
 #   halted            the host is gone at once, as when its power fails
 #   down              its link is; nobody is told
 #   vanish            its packets get lost, while the link stays up
@@ -125,6 +126,7 @@ fault() { # HOW HOST [PROGRAM]
   case $1 in
     killed) signal_program KILL "$2" "$3" ;;
     stopped) signal_program STOP "$2" "$3" ;;
+    continued) signal_program CONT "$2" "$3" ;;
     halted) ip link set "$2" down; kill -KILL "$(cat "$HOSTS_DIR/pid.$2")" ;;
     down) ip link set "$2" down ;;
     vanish) bridge link set dev "$2" state 0 ;;
