@@ -62,7 +62,8 @@ static void take(int port, uint64_t delay_ns, double loss)
         if (length < 0) return;
         if (length < HEAD_BYTES + ETH_HLEN) continue;
         memcpy(addresses[port], frame->bytes + HEAD_BYTES + ETH_ALEN, ETH_ALEN);
-        if (port > 0 && drand48() < loss) continue; /* the same ones in every run, as far as frames come in the same order */
+        if (port > 0 && drand48() < loss)
+            continue; /* the same ones in every run, as far as frames come in the same order */
         frame->from = port;
         frame->length_bytes = (int)length;
         frame->due_ns = now_ns() + delay_ns;
