@@ -72,6 +72,7 @@ static _Noreturn void report(struct ist_team *team, const struct ist_checked_cal
     struct record mine, other, odd;
     int n_like_me = 0, pe_like_me = -1, pe_unlike_me = -1;
     char text[160];
+    if (team->my_pe != 0) ist_fatal_yield(); /* all have seen it, on whatever hosts: the first member tells */
     read_record(team, team->my_pe, &mine, routine);
     for (int pe = 0; pe < team->n_pes; pe++) {
         read_record(team, pe, &other, routine);
