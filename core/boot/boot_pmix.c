@@ -125,22 +125,41 @@ static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **o
     return status;
 }
 
-/* What the launcher has told the server of this node at the start: no PE is asked. */
+/* The name of a PE's node, malloc'ed; NULL: this node has not been told. */
+static char *node_name(const struct pmix_boot *boot, int pe)
+{
+    pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
+    pmix_info_t here_only;
+    pmix_value_t *value = NULL;
+    PMIX_INFO_LOAD(&here_only, PMIX_OPTIONAL, NULL, PMIX_BOOL);
+    if (PMIx_Get(&proc, PMIX_HOSTNAME, &here_only, 1, &value) != PMIX_SUCCESS) return NULL;
+    char *name = value->type == PMIX_STRING && value->data.string != NULL ? strdup(value->data.string) : NULL;
+    PMIX_VALUE_RELEASE(value);
+    return name;
+}
+
+/* Nodes are numbered by their first PE. Names and not PMIX_NODEID, which Open MPI 4 tells of the own node only. A name is
+ * looked for among the nodes from that of the PE before on. */
 static bool pmix_nodes(ist_boot *base, uint32_t *node_of)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
-    pmix_info_t here_only;
-    bool is_known = true;
-    PMIX_INFO_LOAD(&here_only, PMIX_OPTIONAL, NULL, PMIX_BOOL);
-    for (int pe = 0; pe < base->n_pes && is_known; pe++) {
-        pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
-        pmix_value_t *value = NULL;
-        if (PMIx_Get(&proc, PMIX_NODEID, &here_only, 1, &value) != PMIX_SUCCESS) return false;
-        is_known = value->type == PMIX_UINT32;
-        node_of[pe] = value->data.uint32;
-        PMIX_VALUE_RELEASE(value);
+    uint32_t n = 0, at = 0, n_pes = (uint32_t)base->n_pes, pe = 0;
+    char **names = calloc(n_pes, sizeof *names);
+    for (; names != NULL && pe < n_pes; pe++) {
+        uint32_t tried = 0;
+        char *name = node_name(boot, (int)pe);
+        if (name == NULL) break;
+        while (tried < n && strcmp(names[(at + tried) % n], name) != 0) tried++;
+        at = tried < n ? (at + tried) % n : n;
+        node_of[pe] = at;
+        if (tried < n)
+            free(name);
+        else
+            names[n++] = name;
     }
-    return is_known;
+    for (uint32_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+    return pe == n_pes;
 }
 
 static void pmix_abort(ist_boot *base, int exit_code)
