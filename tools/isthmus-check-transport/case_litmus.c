@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { ROUNDS = 1000, WORD = 8, PAYLOAD_BYTES = 512, PATIENT_POLLS = 1 << 16 };
+enum { ROUNDS = 1000, CIRCLES = 250, WORD = 8, PAYLOAD_BYTES = 512, PATIENT_POLLS = 1 << 16 };
 
 static uint64_t load_word(const struct ct_extent *extent, uint64_t offset_bytes)
 {
@@ -143,7 +143,7 @@ void ct_case_litmus_causality(struct ct_process *p)
     struct ct_channel channel;
     ct_begin(p, &extent, 4 * WORD, &channel);
     if (p->reach[2].visibility != ISTHMUS_VISIBLE_EVERYONE) ct_skip("%s commits to the owner only", p->t->name);
-    for (uint64_t round = 1; round <= ROUNDS; round++) {
+    for (uint64_t round = 1; round <= CIRCLES; round++) {
         struct ct_place next = {p, &channel, &extent, (p->pe + 1) % 3}, last = {p, &channel, &extent, 2};
         if (p->pe > 0) wait_word(&extent, 0, round); /* told by the one before */
         if (p->pe == 0) put_word(&last, WORD, round);
