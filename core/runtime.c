@@ -167,6 +167,14 @@ static isthmus_status require_reach(const ist_boot *boot)
 }
 
 /* Everything that a PE can do by itself. */
+/* The heap has one size in the whole job; by default what a PE of the fullest host has. */
+static isthmus_status init_heap(void)
+{
+    struct ist_runtime *rt = &ist_runtime;
+    bool is_given = rt->config.heap_size_bytes != 0;
+    return ist_heap_init(&rt->config, is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot));
+}
+
 static isthmus_status start_alone(void)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -177,7 +185,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();
     if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)
         status = ist_pulse_open(rt->boot->pe, rt->boot->n_pes, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
-    if (status == ISTHMUS_OK) status = ist_heap_init(&rt->config, rt->boot->n_local);
+    if (status == ISTHMUS_OK) status = init_heap();
     if (status == ISTHMUS_OK) status = expose_heap();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();

@@ -71,6 +71,37 @@ isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_b
     return status;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    uint32_t one, other;
+    memcpy(&one, a, sizeof one);
+    memcpy(&other, b, sizeof other);
+    return one < other ? -1 : one > other;
+}
+
+static int longest_run(const uint32_t *sorted, int n)
+{
+    int most = 1;
+    for (int i = 1, run = 1; i < n; i++) {
+        run = sorted[i] == sorted[i - 1] ? run + 1 : 1;
+        if (run > most) most = run;
+    }
+    return most;
+}
+
+int ist_boot_most_on_a_node(ist_boot *boot)
+{
+    if (boot->ops->nodes == NULL || boot->n_local == boot->n_pes) return boot->n_local;
+    int most = boot->n_local;
+    uint32_t *node_of = calloc((size_t)boot->n_pes, sizeof *node_of);
+    if (node_of != NULL && boot->ops->nodes(boot, node_of)) {
+        qsort(node_of, (size_t)boot->n_pes, sizeof *node_of, by_number);
+        most = longest_run(node_of, boot->n_pes);
+    }
+    free(node_of);
+    return most;
+}
+
 void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES])
 {
     const char *job = getenv("PMIX_NAMESPACE");

@@ -59,6 +59,10 @@ isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_b
                              ist_boot_lost *lost, ist_boot **out);
 void ist_boot_close(ist_boot *boot); /* takes NULL */
 
+/* How many PEs are on the node that has most of them: the same answer on every PE. The own node's, where the launcher does
+ * not say it of others. */
+int ist_boot_most_on_a_node(ist_boot *boot);
+
 /* What is known before the bootstrap is open or when it cannot be: a name of the job ("" without one), and this PE's number
  * (-1: nobody has said). */
 enum { IST_BOOT_JOB_BYTES = 80 };

@@ -1,5 +1,5 @@
 # Collectives across hosts: every algorithm on members that lie in blocks (2x2: hosts x PEs), in turn (2x2.turns) and unevenly
-# (3+1), with r122_algorithms, the routines of tests/rows and random programs. Variables reach other hosts through mpirun.
+# (3+1, 1+3), with r122_algorithms, the routines of tests/rows and random programs. Variables reach other hosts through mpirun.
 
 # hosts_collective(NAME PROGRAM PLACE [ALWAYS] [ARGS ...] [ENV VAR=value ...])
 function(hosts_collective name program place)
@@ -7,8 +7,9 @@ function(hosts_collective name program place)
   set(options --bind-to none)
   if(place MATCHES "^([0-9]+)[+]([0-9]+)$")
     set(hosts 2)
-    set(slots ${CMAKE_MATCH_1})
     math(EXPR n "${CMAKE_MATCH_1} + ${CMAKE_MATCH_2}")
+    set(slots ${n})
+    list(APPEND options --host host1:${CMAKE_MATCH_1},host2:${CMAKE_MATCH_2})
   elseif(place MATCHES "^([0-9]+)x([0-9]+)(.turns)?$")
     set(hosts ${CMAKE_MATCH_1})
     set(slots ${CMAKE_MATCH_2})
@@ -28,6 +29,8 @@ function(hosts_collective name program place)
   endif()
   set_tests_properties(hosts.${name}.${place} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2)
 endfunction()
+
+hosts_collective(r45_allocation_is_barrier pe_r45_allocation_is_barrier 1+3 ALWAYS) # the first host is not the fullest
 
 set(BY_HOSTS "")
 foreach(what BARRIER BROADCAST FCOLLECT COLLECT REDUCE)
