@@ -22,6 +22,8 @@ HERE = Path(__file__).resolve().parent
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
+NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed")
+STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
 
 
@@ -110,7 +112,16 @@ def command_of(test, n, place):
 
 
 def run(test, n, place, logs):
-    """Returns ok, skipped or FAILED, and the time it took."""
+    """Returns ok, skipped or FAILED, and the time it took. What the launcher could not start is started again."""
+    for _ in range(STARTS):
+        result, took_s = run_once(test, n, place, logs)
+        log = logs / f"{test.base}.log"
+        if result != "FAILED" or not NOT_STARTED.search(log.read_text(errors="replace")):
+            break
+    return result, took_s
+
+
+def run_once(test, n, place, logs):
     command, settings = command_of(test, n, place)
     environment = dict(os.environ, **dict(s.split("=", 1) for s in settings))
     log = logs / f"{test.base}.log"
