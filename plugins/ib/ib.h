@@ -55,8 +55,9 @@ struct ib_net {
     struct ib_selection selection;
     const char *request; /* ISTHMUS_HCA; NULL: not set */
     uint32_t n_active, n_sharers;
-    int32_t mine;    /* index of the port; -1: none, or UCX_NET_DEVICES decides */
-    int32_t my_node; /* of this PE, when ports are shared by distance */
+    int32_t gid_index; /* -1: UCX chooses */
+    int32_t mine;      /* index of the port; -1: none, or UCX_NET_DEVICES decides */
+    int32_t my_node;   /* of this PE, when ports are shared by distance */
     uint32_t my_distance;
     struct ib_port_text {
         char what[160], why[120];

@@ -57,6 +57,12 @@ void ib_ports_read(struct ib_ports *out);
 /* The distance between two NUMA nodes as the system has it below `sysfs` ("/sys"); IB_FAR when one is -1 or unknown. */
 uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to);
 
+/* --- ib_gid.c --- */
+
+/* The first address of a RoCE port that ISTHMUS_IB_ADDR_FAMILY, _ADDR_RANGE and _ROCE_VERSION_NUM allow, as an index of its GIDs.
+ * -1: none of them is set, or the port (NULL: there is none) is not RoCE. INVALID: a wrong text. NO_DEVICE: no address fits. */
+isthmus_status ib_gid_choose(const struct isthmus_services *services, const struct ib_port *port, int32_t *index);
+
 /* --- ib_select.c --- */
 
 /* Which ports are dealt out to the PEs of a host, and how. */

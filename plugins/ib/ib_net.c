@@ -85,7 +85,7 @@ isthmus_status ib_net_open(isthmus_tr *tr)
     const struct isthmus_services *s = tr->services;
     struct ib_net *net = tr->net = calloc(1, sizeof *net);
     if (net == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the adapters");
-    net->mine = -1;
+    net->mine = net->gid_index = -1;
     ib_ports_read(&net->ports);
     for (uint32_t i = 0; i < net->ports.n; i++) net->n_active += net->ports.list[i].is_active;
     net->request = s->config(s->core, "HCA");
@@ -93,7 +93,8 @@ isthmus_status ib_net_open(isthmus_tr *tr)
     isthmus_status status = ib_select(s, &net->ports, net->request, &net->selection);
     if (status != ISTHMUS_OK || net->selection.n == 0 || user_decides()) return status;
     net->mine = (int32_t)net->selection.ports[0];
-    return net->selection.n > 1 ? share(tr) : ISTHMUS_OK;
+    if (net->selection.n > 1) status = share(tr);
+    return status == ISTHMUS_OK ? ib_gid_choose(s, &net->ports.list[net->mine], &net->gid_index) : status;
 }
 
 void ib_net_close(struct ib_net *net) { free(net); }
@@ -144,7 +145,10 @@ ucs_status_t ib_net_configure(const struct ib_net *net, ucp_config_t *config)
     bool is_choice = net->n_active > (net->mine >= 0 ? 1u : 0u);
     if (is_choice && !user_decides()) status = narrow(net, config);
     if (status == UCS_OK && goes_through_software(net)) status = allow_software(config);
-    return status;
+    if (status != UCS_OK || net->gid_index < 0 || ib_ucp_is_set("UCX_IB_GID_INDEX")) return status;
+    char index[12];
+    snprintf(index, sizeof index, "%d", net->gid_index);
+    return ib_ucp.ucp_config_modify(config, "IB_GID_INDEX", index);
 }
 
 /* ---- what people are told ---- */

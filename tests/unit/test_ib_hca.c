@@ -292,6 +292,55 @@ static void always_fair(void **state)
     }
 }
 
+/* ---- addresses ---- */
+
+static const char *family, *range, *version;
+static const char *gid_config(void *core, const char *key)
+{
+    (void)core;
+    return strcmp(key, "ADDR_FAMILY") == 0 ? family : strcmp(key, "ADDR_RANGE") == 0 ? range : version;
+}
+
+static void the_address_that_fits(void **state)
+{
+    (void)state;
+    const struct ib_port port = {
+        .name = "mlx5_0:1",
+        .link = IB_LINK_ETHERNET,
+        .n_gids = 4,
+        .gids = {{.raw = {0xfe, 0x80}, .index = 0, .type = IB_GID_ROCE_1},
+                 {.raw = {0xfe, 0x80}, .index = 1, .type = IB_GID_ROCE_2},
+                 {.raw = {[10] = 0xff, 0xff, 10, 1, 0, 7}, .index = 4, .type = IB_GID_ROCE_2, .is_ipv4 = true},
+                 {.raw = {[10] = 0xff, 0xff, 10, 2, 0, 7}, .index = 5, .type = IB_GID_ROCE_2, .is_ipv4 = true}},
+    };
+    static const struct {
+        const char *family, *range, *version;
+        isthmus_status status;
+        int32_t index;
+    } rows[] = {
+        {NULL, NULL, NULL, ISTHMUS_OK, -1},
+        {"AF_INET", NULL, NULL, ISTHMUS_OK, 4},
+        {NULL, "10.2.0.0/16", NULL, ISTHMUS_OK, 5},
+        {NULL, "::/0", "2", ISTHMUS_OK, 4},
+        {"AF_INET6", "fe80::/10", "1", ISTHMUS_OK, 0},
+        {"AF_INET6", NULL, NULL, ISTHMUS_OK, 1},
+        {NULL, NULL, "1", ISTHMUS_ERR_NO_DEVICE, -1},
+        {NULL, "11.0.0.0/8", NULL, ISTHMUS_ERR_NO_DEVICE, -1},
+        {"IPv4", NULL, NULL, ISTHMUS_ERR_INVALID, -1},
+        {NULL, "10.2.0.0", NULL, ISTHMUS_ERR_INVALID, -1},
+        {NULL, "10.2.0.0/33", NULL, ISTHMUS_ERR_INVALID, -1},
+        {NULL, NULL, "3", ISTHMUS_ERR_INVALID, -1},
+    };
+    struct isthmus_services asked = services;
+    asked.config = gid_config;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int32_t index = 0;
+        family = rows[i].family, range = rows[i].range, version = rows[i].version;
+        assert_int_equal(ib_gid_choose(&asked, &port, &index), rows[i].status);
+        assert_int_equal(index, rows[i].index);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +353,7 @@ int main(void)
         cmocka_unit_test(fair_and_near),
         cmocka_unit_test(dealt_in_order),
         cmocka_unit_test(always_fair),
+        cmocka_unit_test(the_address_that_fits),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
