@@ -349,8 +349,8 @@ struct isthmus_transport {
     isthmus_status (*expose)(isthmus_tr *, const struct isthmus_mem *, void *key, size_t *key_bytes,
                              isthmus_lmem **out);
 
-    /* Attach a peer's extent. `alias`: address for loads and stores by this PE, NULL if the memory cannot be mapped
-     * (no error). May block for the peer's progress thread, not for its calls. VERSION: the key comes from a build
+    /* Attach a peer's extent. `alias`: address for loads and stores by this PE's CPU, NULL if the memory cannot be mapped
+     * or the CPU cannot touch it, the own PE's too (no error). May block for the peer's progress thread, not for its calls. VERSION: the key comes from a build
      * we cannot read; NO_MEMORY: no address space or descriptors. On an error neither out-parameter is touched.
      * REQUIRED. */
     isthmus_status (*attach)(isthmus_path *, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
@@ -410,6 +410,46 @@ struct isthmus_devices {
     uint32_t struct_size, reserved;
     uint32_t (*count)(isthmus_tr *);
     void (*describe)(isthmus_tr *, uint32_t index, struct isthmus_device *out); /* index below count */
+};
+
+/* Extension "growing.1": memory of a device whose addresses are taken once, at the size that it may reach, and which gets
+ * its pages piece by piece. Cold slots. Absent: the core calls mem_alloc once, for all of it. */
+struct isthmus_growing {
+    uint32_t struct_size, reserved;
+
+    /* Take addresses of this kind and device; no memory is used. length_bytes: a multiple of the granule. The memory that
+     * is put there later is in this PE only at these addresses. UNSUPPORTED: not of this kind; NO_MEMORY. */
+    isthmus_status (*reserve)(isthmus_tr *, uint32_t kind, int32_t device, uint64_t length_bytes, void **addr);
+
+    /* Put zeroed memory under a part of what was reserved, where there is none yet: both numbers multiples of the granule.
+     * The struct is as from mem_alloc, goes to expose(), and back with mem_free, after which memory can be put there again. */
+    isthmus_status (*commit)(isthmus_tr *, void *addr, uint64_t length_bytes, struct isthmus_mem *out);
+
+    /* Give the addresses back, all that one reserve() has taken. What was put there is freed before. */
+    void (*unreserve)(isthmus_tr *, void *addr, uint64_t length_bytes);
+
+    /* Bytes of the smallest piece, a power of two; 0: nothing grows for this kind and device. */
+    uint64_t (*granule)(isthmus_tr *, uint32_t kind, int32_t device);
+};
+
+/* Extension "memory.1": the memory of this PE as a device's driver knows it. Any thread. */
+struct isthmus_memory {
+    uint32_t struct_size, reserved;
+
+    /* What is at an address of this PE: kind, device, and the range that was allocated there (addr, length_bytes), `fd` -1.
+     * Memory that the driver does not know is host memory, of length 0. UNSUPPORTED, and the text names it: managed memory,
+     * which has no one place. `out->struct_size` is set by the caller. */
+    isthmus_status (*kind_of)(isthmus_tr *, const void *addr, struct isthmus_mem *out);
+
+    /* The ordinal of the device that this PE uses for memory of this kind; -1: none. */
+    int32_t (*device)(isthmus_tr *, uint32_t kind);
+
+    /* The address at which this PE's kernels reach what was attached. UNSUPPORTED: they cannot. */
+    isthmus_status (*device_view)(const isthmus_rmem *, void **addr);
+
+    /* Copy between any two addresses of this PE, host or device; complete on return, also what was copied to the device is
+     * seen by peers that are told afterwards. The ranges do not overlap. */
+    isthmus_status (*copy)(isthmus_tr *, void *dest, const void *source, size_t length_bytes);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT
