@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -308,4 +309,53 @@ void fd_pass_bundle_close(struct fd_pass_bundle *bundle)
 {
     for (uint32_t i = 0; i < bundle->n; i++) close(bundle->fds[i]);
     bundle->n = 0;
+}
+
+/* ---- one after the other ---- */
+
+isthmus_status fd_pass_client_open(const struct isthmus_services *services, const struct isthmus_peer *peer,
+                                   const struct fd_pass_address *address, unsigned timeout_s,
+                                   struct fd_pass_client *out)
+{
+    *out = (struct fd_pass_client){.services = services, .address = *address, .timeout_s = timeout_s, .pe = peer->pe};
+    snprintf(out->host_name, sizeof out->host_name, "%s", peer->host_name);
+    return fd_pass_fetch(services, peer, address, timeout_s, &out->bundle);
+}
+
+void fd_pass_client_close(struct fd_pass_client *client) { fd_pass_bundle_close(&client->bundle); }
+
+/* Take the descriptor with this number out of the bundle; -1: it is not there. */
+static int take_out(struct fd_pass_bundle *bundle, uint32_t id)
+{
+    for (uint32_t i = 0; i < bundle->n; i++) {
+        if (bundle->ids[i] != id) continue;
+        int fd = bundle->fds[i];
+        bundle->n--;
+        bundle->ids[i] = bundle->ids[bundle->n];
+        bundle->fds[i] = bundle->fds[bundle->n];
+        return fd;
+    }
+    return -1;
+}
+
+/* What was exposed after the last bundle needs another. */
+static isthmus_status fetch_again(struct fd_pass_client *client)
+{
+    struct isthmus_peer peer = {.struct_size = sizeof peer, .pe = client->pe, .host_name = client->host_name};
+    fd_pass_bundle_close(&client->bundle);
+    return fd_pass_fetch(client->services, &peer, &client->address, client->timeout_s, &client->bundle);
+}
+
+isthmus_status fd_pass_client_take(struct fd_pass_client *client, uint32_t id, int *fd)
+{
+    const struct isthmus_services *s = client->services;
+    int got = take_out(&client->bundle, id);
+    if (got < 0) {
+        isthmus_status status = fetch_again(client);
+        if (status != ISTHMUS_OK) return status;
+        got = take_out(&client->bundle, id);
+    }
+    if (got < 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d offers no memory under number %u", client->pe, id);
+    *fd = got;
+    return ISTHMUS_OK;
 }

@@ -42,4 +42,21 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
 void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */
 
+/* One peer's descriptors by number: they come all at once with the open, and again when one is wanted that is newer. */
+struct fd_pass_client {
+    const struct isthmus_services *services;
+    struct fd_pass_address address;
+    unsigned timeout_s;
+    int32_t pe;
+    char host_name[64];
+    struct fd_pass_bundle bundle;
+};
+isthmus_status fd_pass_client_open(const struct isthmus_services *services, const struct isthmus_peer *peer,
+                                   const struct fd_pass_address *address, unsigned timeout_s,
+                                   struct fd_pass_client *out);
+void fd_pass_client_close(struct fd_pass_client *client);
+
+/* The caller closes *fd. INVALID: the peer offers nothing under that number. */
+isthmus_status fd_pass_client_take(struct fd_pass_client *client, uint32_t id, int *fd);
+
 #endif

@@ -4,7 +4,6 @@
 #include "plugins/loopback/loopback.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -68,10 +67,10 @@ isthmus_status lb_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
     path->tr = tr;
     path->pe = peer->pe;
     path->is_self = peer->pe == s->my_pe;
-    snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
     if (!path->is_self) {
-        memcpy(&path->address, peer->card, sizeof path->address); /* reach() has checked the size */
-        isthmus_status status = fd_pass_fetch(s, peer, &path->address, tr->timeout_s, &path->bundle);
+        struct fd_pass_address address;
+        memcpy(&address, peer->card, sizeof address); /* reach() has checked the size */
+        isthmus_status status = fd_pass_client_open(s, peer, &address, tr->timeout_s, &path->client);
         if (status != ISTHMUS_OK) {
             free(path);
             return status;
@@ -84,22 +83,8 @@ isthmus_status lb_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
 void lb_path_close(isthmus_path *path)
 {
     if (path == NULL) return;
-    fd_pass_bundle_close(&path->bundle);
+    fd_pass_client_close(&path->client);
     free(path);
-}
-
-/* Take the descriptor with this number out of the bundle; -1: it is not there. */
-static int take_fd(struct fd_pass_bundle *bundle, uint32_t id)
-{
-    for (uint32_t i = 0; i < bundle->n; i++) {
-        if (bundle->ids[i] != id) continue;
-        int fd = bundle->fds[i];
-        bundle->n--;
-        bundle->ids[i] = bundle->ids[bundle->n];
-        bundle->fds[i] = bundle->fds[bundle->n];
-        return fd;
-    }
-    return -1;
 }
 
 static isthmus_status attach_own(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
@@ -114,27 +99,13 @@ static isthmus_status attach_own(isthmus_path *path, const struct key *key, isth
                               key->id);
 }
 
-/* Descriptors come in bundles; what was exposed after the last one needs another. */
-static isthmus_status fetch_again(isthmus_path *path)
-{
-    struct isthmus_peer peer = {.struct_size = sizeof peer, .pe = path->pe, .host_name = path->host_name};
-    fd_pass_bundle_close(&path->bundle);
-    return fd_pass_fetch(path->tr->services, &peer, &path->address, path->tr->timeout_s, &path->bundle);
-}
-
 static isthmus_status attach_peer(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
 {
     const struct isthmus_services *s = path->tr->services;
-    int fd = take_fd(&path->bundle, key->id);
-    if (fd < 0) {
-        isthmus_status fetched = fetch_again(path);
-        if (fetched != ISTHMUS_OK) return fetched;
-        fd = take_fd(&path->bundle, key->id);
-    }
-    if (fd < 0)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d offers no memory under number %u", path->pe, key->id);
+    int fd;
+    isthmus_status status = fd_pass_client_take(&path->client, key->id, &fd);
+    if (status != ISTHMUS_OK) return status;
     struct stat about;
-    isthmus_status status = ISTHMUS_OK;
     if (fstat(fd, &about) != 0 || (uint64_t)about.st_size < key->offset_bytes + key->length_bytes) {
         status = s->fail(s->core, ISTHMUS_ERR_VERSION, "memory of PE %d is shorter than its key says", path->pe);
     } else {

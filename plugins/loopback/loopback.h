@@ -30,9 +30,7 @@ struct isthmus_tr {
 struct isthmus_path {
     isthmus_tr *tr;
     int32_t pe;
-    char host_name[64];
-    struct fd_pass_address address;
-    struct fd_pass_bundle bundle; /* descriptors that were fetched and not attached so far */
+    struct fd_pass_client client; /* not of a path to oneself */
     uint32_t is_self;
 };
 

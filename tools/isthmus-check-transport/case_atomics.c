@@ -345,6 +345,7 @@ void ct_case_amo_neighbours(struct ct_process *p)
     static struct ct_extent extent;
     struct ct_channel channel;
     begin(p, &extent, &channel);
+    if (!ct_extent_is_host(&extent)) ct_skip("no CPU stores to memory of a device");
     for (uint32_t bits = ISTHMUS_BITS8; bits <= ISTHMUS_BITS32; bits++) {
         struct contest c = {{p, &channel, &extent, 0}, bits, 256};
         if (ct_has_amo(&channel, ISTHMUS_AMO_ADD, bits, ISTHMUS_AMO_FETCHING)) neighbours_are_kept(&c);

@@ -69,12 +69,11 @@ static uint64_t seed_of(int from, size_t size, int slot)
 }
 
 /* Put one size to process `to`, look at what came from `from`, and get it back. */
-static void try_size(struct ct_place *at, uint8_t *local, size_t size, int from)
+static void try_size(struct ct_place *at, struct ct_extent *extent, uint8_t *local, size_t size, int from)
 {
     struct slot slots[SLOTS];
     int n = draw_slots(size, slots), me = at->p->pe;
-    uint8_t *own = (uint8_t *)at->extent->base;
-    memset(own, GUARD, extent_bytes());
+    ct_extent_fill(extent, GUARD);
     ct_meet(at->p);
     for (int i = 0; i < n; i++) {
         uint8_t *source = local + MARGIN + slots[i].local_misalign;
@@ -84,6 +83,7 @@ static void try_size(struct ct_place *at, uint8_t *local, size_t size, int from)
     }
     ct_quiet(at->p, at->channel);
     ct_meet(at->p);
+    const uint8_t *own = ct_extent_view(extent, 0, extent_bytes());
     for (int i = 0; i < n; i++)
         check_slot(own + slots[i].at + MARGIN + slots[i].remote_misalign, size, seed_of(from, size, i), "a put");
     for (int i = 0; i < n; i++) {
@@ -103,7 +103,7 @@ static void try_all_sizes(struct ct_process *p, int to, int from)
     CT_CHECK(local != NULL, "no memory");
     ct_begin(p, &extent, extent_bytes(), &channel);
     struct ct_place at = {p, &channel, &extent, to};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) try_size(&at, local, sizes[i], from);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) try_size(&at, &extent, local, sizes[i], from);
     ct_end(p, &extent, &channel);
     free(local);
 }
@@ -129,7 +129,8 @@ void ct_case_all_pairs(struct ct_process *p)
         ct_quiet(p, &channel);
         ct_meet(p);
         for (int from = 0; from < p->n; from++) {
-            size_t wrong = ct_pattern_check(extent.base + from * PART, PART, seed_of(from, (size_t)p->pe, round));
+            size_t wrong = ct_pattern_check(ct_extent_view(&extent, (uint64_t)from * PART, PART), PART,
+                                            seed_of(from, (size_t)p->pe, round));
             CT_CHECK(wrong == PART, "round %d: byte %zu from process %d is wrong", round, wrong, from);
         }
         ct_meet(p);
@@ -152,7 +153,9 @@ void ct_case_large(struct ct_process *p)
         ct_quiet(p, &channel);
     }
     ct_meet(p);
-    if (p->pe == 1) CT_CHECK(ct_pattern_check(extent.base, size, 99) == size, "what arrived is not what was put");
+    if (p->pe == 1)
+        CT_CHECK(ct_pattern_check(ct_extent_view(&extent, 0, size), size, 99) == size,
+                 "what arrived is not what was put");
     if (p->pe == 0) {
         memset(local, 0, size);
         ct_get(&at, 0, local, size);
@@ -181,7 +184,7 @@ void ct_case_nbi(struct ct_process *p)
     ct_meet(p);
     for (int i = 0; i < NBI_OPS; i++) {
         size_t n = NBI_BYTES - (size_t)i % 100;
-        size_t wrong = ct_pattern_check(extent.base + i * NBI_BYTES, n, seed_of(at.pe, 1, i));
+        size_t wrong = ct_pattern_check(ct_extent_view(&extent, (uint64_t)i * NBI_BYTES, n), n, seed_of(at.pe, 1, i));
         CT_CHECK(wrong == n, "operation %d: byte %zu is wrong; its source was changed after local_complete only", i,
                  wrong);
     }
@@ -199,40 +202,43 @@ void ct_case_registered_buffers(struct ct_process *p)
 {
     enum { PART = 20000 };
     static struct ct_extent extent;
+    static uint8_t bytes[PART];
     struct ct_channel channel;
     ct_begin(p, &extent, (size_t)4 * PART, &channel);
     int next = 1 - p->pe;
     struct ct_extent local;
     isthmus_lmem *lmem = NULL;
-    ct_extent_make(&local, PART, 0);
+    ct_extent_make_host(p, &local, PART, 0);
     CT_OK(p->t->register_local(p->tr, &local.mem, &lmem));
     const struct isthmus_data_ops *ops = &channel.ops;
 
     ct_pattern_fill(local.base, PART, 1);
     CT_OK(ops->put(channel.chan, p->path[next], extent.rmem[next], 0, local.base, lmem, PART));
-    ct_pattern_fill(extent.base + 3 * PART, PART, 2);
+    ct_pattern_fill(bytes, PART, 2);
+    ct_extent_write(&extent, (uint64_t)3 * PART, bytes, PART);
     CT_OK(ops->put(channel.chan, p->path[next], extent.rmem[next], PART, extent.base + 3 * PART, extent.lmem, PART));
     ct_quiet(p, &channel);
     ct_meet(p);
-    CT_CHECK(ct_pattern_check(extent.base, PART, 1) == PART, "a put from registered memory did not arrive");
-    CT_CHECK(ct_pattern_check(extent.base + PART, PART, 2) == PART, "a put from an exposed extent did not arrive");
+    CT_CHECK(ct_pattern_check(ct_extent_view(&extent, 0, PART), PART, 1) == PART,
+             "a put from registered memory did not arrive");
+    CT_CHECK(ct_pattern_check(ct_extent_view(&extent, PART, PART), PART, 2) == PART,
+             "a put from an exposed extent did not arrive");
 
     CT_OK(ops->get(channel.chan, p->path[next], extent.rmem[next], PART, local.base, lmem, PART));
     CT_CHECK(ct_pattern_check(local.base, PART, 2) == PART, "a get to registered memory brought something else");
     CT_OK(ops->get(channel.chan, p->path[next], extent.rmem[next], 0, extent.base + 2 * PART, extent.lmem, PART));
-    CT_CHECK(ct_pattern_check(extent.base + 2 * PART, PART, 1) == PART,
+    CT_CHECK(ct_pattern_check(ct_extent_view(&extent, (uint64_t)2 * PART, PART), PART, 1) == PART,
              "a get to an exposed extent brought something else");
     p->t->unregister_local(lmem);
-    munmap(local.mapping, local.mapping_bytes);
+    ct_extent_free(&local);
     ct_end(p, &extent, &channel);
 }
 
 /* ---- order ---- */
 
-static uint64_t wait_for(const uint64_t *word, uint64_t value)
+static uint64_t wait_for(struct ct_extent *extent, uint64_t value)
 {
-    /* acquire: pairs with what the peer's fence orders before its put */
-    for (int looks = 0; __atomic_load_n(word, __ATOMIC_ACQUIRE) < value; looks++)
+    for (int looks = 0; ct_extent_load(extent, 0) < value; looks++)
         if (looks % LOOKS_AT_A_TIME == 0) sched_yield(); /* closely, not to miss what is wrong for a moment only */
     return value;
 }
@@ -265,19 +271,19 @@ void ct_case_fence(struct ct_process *p)
     struct ct_channel channel;
     ct_begin(p, &extent, PAYLOAD + 64, &channel);
     struct ct_place at = {p, &channel, &extent, 1 - p->pe};
-    uint64_t *own = (uint64_t *)(void *)extent.base;
     for (uint64_t round = 1; round <= FENCE_ROUNDS; round++) {
         size_t n_bytes = round % 5 != 1 ? PAYLOAD : 8;
         if (p->pe == 0) {
             send_round(&at, round, payload, n_bytes);
-            (void)wait_for(own, round);
+            (void)wait_for(&extent, round);
             continue;
         }
-        (void)wait_for(own, round);
+        (void)wait_for(&extent, round);
+        const uint64_t *came = (const uint64_t *)(const void *)ct_extent_view(&extent, 64, n_bytes);
         for (size_t i = 0; i < n_bytes / 8; i++)
-            CT_CHECK(own[8 + i] == round,
+            CT_CHECK(came[i] == round,
                      "round %llu: the flag is here, word %zu of what was put before it is of round %llu",
-                     (unsigned long long)round, i, (unsigned long long)own[8 + i]);
+                     (unsigned long long)round, i, (unsigned long long)came[i]);
         ct_put(&at, 0, &round, sizeof round);
         ct_quiet(p, &channel);
     }
@@ -298,7 +304,7 @@ void ct_case_remote_commit(struct ct_process *p)
             CT_OK(channel.ops.remote_commit(channel.chan, round % 2 == 0 ? NULL : p->path[1]));
         }
         ct_meet(p);
-        if (p->pe == 1) memcpy(&got, extent.base + 8 * (round % 100), sizeof got);
+        if (p->pe == 1) got = ct_extent_load(&extent, 8 * (round % 100));
         if (p->pe == 2 && p->reach[1].visibility == ISTHMUS_VISIBLE_EVERYONE)
             ct_get(&at, 8 * (round % 100), &got, sizeof got);
         CT_CHECK(got == round, "round %llu: process %d sees %llu", (unsigned long long)round, p->pe,
@@ -318,7 +324,7 @@ void ct_case_target_without_calls(struct ct_process *p)
     static uint8_t buffer[BYTES], back[BYTES];
     struct ct_channel channel;
     ct_begin(p, &extent, 64, &channel);
-    ct_extent_make(&late, 64 + BYTES, 0);
+    ct_extent_make(p, &late, 64 + BYTES, 0);
     ct_extent_expose(p, &late);
     ct_exchange(p, late.key, late.key_bytes, keys);
     if (p->pe == 0) {

@@ -7,15 +7,9 @@
 
 enum { ROUNDS = 1000, CIRCLES = 250, WORD = 8, PAYLOAD_BYTES = 512, PATIENT_POLLS = 1 << 16 };
 
-static uint64_t load_word(const struct ct_extent *extent, uint64_t offset_bytes)
+static void wait_word(struct ct_extent *extent, uint64_t offset_bytes, uint64_t value)
 {
-    /* acquire: pairs with the order of the initiator's puts */
-    return __atomic_load_n((const uint64_t *)(const void *)(extent->base + offset_bytes), __ATOMIC_ACQUIRE);
-}
-
-static void wait_word(const struct ct_extent *extent, uint64_t offset_bytes, uint64_t value)
-{
-    while (load_word(extent, offset_bytes) < value) sched_yield();
+    while (ct_extent_load(extent, offset_bytes) < value) sched_yield();
 }
 
 static void put_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
@@ -43,9 +37,10 @@ void ct_case_litmus_ordered(struct ct_process *p)
             continue;
         }
         wait_word(&extent, 0, round);
-        for (size_t i = 0; i < (round % 4 == 0 ? PAYLOAD_BYTES : 8); i++)
-            CT_CHECK((uint8_t)extent.base[2 * WORD + i] == round % 251,
-                     "round %llu: the flag is here, byte %zu of what was put before it is not",
+        size_t n_bytes = round % 4 == 0 ? PAYLOAD_BYTES : 8;
+        const uint8_t *came = ct_extent_view(&extent, (uint64_t)2 * WORD, n_bytes);
+        for (size_t i = 0; i < n_bytes; i++)
+            CT_CHECK(came[i] == round % 251, "round %llu: the flag is here, byte %zu of what was put before it is not",
                      (unsigned long long)round, i);
         put_word(&at, 0, round);
         ct_quiet(p, &channel);
@@ -73,11 +68,11 @@ void ct_case_notify(struct ct_process *p)
             continue;
         }
         wait_word(&extent, 0, round << 32);
-        CT_CHECK(load_word(&extent, 0) == (round << 32 | round), "round %llu: the word is %#llx",
-                 (unsigned long long)round, (unsigned long long)load_word(&extent, 0));
+        CT_CHECK(ct_extent_load(&extent, 0) == (round << 32 | round), "round %llu: the word is %#llx",
+                 (unsigned long long)round, (unsigned long long)ct_extent_load(&extent, 0));
+        const uint8_t *came = ct_extent_view(&extent, (uint64_t)2 * WORD, PAYLOAD_BYTES);
         for (size_t i = 0; i < PAYLOAD_BYTES; i++)
-            CT_CHECK((uint8_t)extent.base[2 * WORD + i] == round % 251,
-                     "round %llu: the word is here, byte %zu of what was put before it is not",
+            CT_CHECK(came[i] == round % 251, "round %llu: the word is here, byte %zu of what was put before it is not",
                      (unsigned long long)round, i);
         CT_OK(channel.ops.notify(channel.chan, p->path[0], extent.rmem[0], 0, round << 32 | round));
     }
@@ -100,14 +95,14 @@ void ct_case_litmus_coherence(struct ct_process *p)
     ct_quiet(p, &channel);
     uint64_t newest = 0;
     for (int i = 0; p->pe == 1 && i < PATIENT_POLLS && newest < ROUNDS; i++) {
-        uint64_t seen = load_word(&extent, 0);
+        uint64_t seen = ct_extent_load(&extent, 0);
         CT_CHECK(seen >= newest, "the owner saw %llu after %llu", (unsigned long long)seen, (unsigned long long)newest);
         newest = seen;
     }
     ct_meet(p);
     if (p->pe == 1)
-        CT_CHECK(load_word(&extent, 0) == ROUNDS, "%d was put last, %llu is there", ROUNDS,
-                 (unsigned long long)load_word(&extent, 0));
+        CT_CHECK(ct_extent_load(&extent, 0) == ROUNDS, "%d was put last, %llu is there", ROUNDS,
+                 (unsigned long long)ct_extent_load(&extent, 0));
     ct_end(p, &extent, &channel);
 }
 
@@ -126,7 +121,7 @@ void ct_case_litmus_commit(struct ct_process *p)
         put_word(&at, i * WORD, 1);
         CT_OK(channel.ops.local_complete(channel.chan, NULL));
         CT_OK(channel.ops.remote_commit(channel.chan, i % 2 == 0 ? NULL : p->path[at.pe]));
-        seen[i] = load_word(&extent, i * WORD) != 0;
+        seen[i] = ct_extent_load(&extent, i * WORD) != 0;
     }
     ct_exchange(p, seen, sizeof seen, both);
     for (size_t i = 0; i < ROUNDS; i++)
@@ -148,9 +143,9 @@ void ct_case_litmus_causality(struct ct_process *p)
         if (p->pe > 0) wait_word(&extent, 0, round); /* told by the one before */
         if (p->pe == 0) put_word(&last, WORD, round);
         if (p->pe == 2)
-            CT_CHECK(load_word(&extent, WORD) == round,
+            CT_CHECK(ct_extent_load(&extent, WORD) == round,
                      "round %llu: process 1 says that process 0 has committed its put; here is %llu",
-                     (unsigned long long)round, (unsigned long long)load_word(&extent, WORD));
+                     (unsigned long long)round, (unsigned long long)ct_extent_load(&extent, WORD));
         if (p->pe > 2) continue;
         ct_quiet(p, &channel);
         put_word(&next, 0, round);

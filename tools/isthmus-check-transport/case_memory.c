@@ -11,7 +11,7 @@ void ct_case_key_room(struct ct_process *p)
     struct ct_extent extent;
     uint8_t room[2 * CT_KEY_ROOM];
     ct_open(p);
-    ct_extent_make(&extent, EXTENT_BYTES, 0);
+    ct_extent_make(p, &extent, EXTENT_BYTES, 0);
     ct_extent_expose(p, &extent);
     size_t needed = extent.key_bytes;
     p->t->unregister_local(extent.lmem);
@@ -49,7 +49,7 @@ void ct_case_unknown_kind(struct ct_process *p)
 {
     struct ct_extent extent;
     ct_open(p);
-    ct_extent_make(&extent, EXTENT_BYTES, 0);
+    ct_extent_make(p, &extent, EXTENT_BYTES, 0);
     for (uint32_t kind = 0; kind < UNKNOWN_KINDS; kind++) {
         if (kind < 32 && (p->traits.kinds_expose >> kind & 1) != 0) continue;
         struct isthmus_mem mem = extent.mem;
@@ -107,7 +107,7 @@ void ct_case_damaged_key(struct ct_process *p)
     struct ct_blob keys[CT_MAX_PROCESSES];
     ct_open(p);
     ct_exchange_cards(p);
-    ct_extent_make(&extent, EXTENT_BYTES, 0);
+    ct_extent_make(p, &extent, EXTENT_BYTES, 0);
     ct_extent_expose(p, &extent);
     ct_exchange(p, extent.key, extent.key_bytes, keys);
     for (int pe = 0; pe < p->n; pe++) {
@@ -129,7 +129,7 @@ void ct_case_damaged_key(struct ct_process *p)
 /* ---- several extents, and when they come ---- */
 
 /* Everybody writes to its neighbour's extent, and looks at what came to its own. */
-static void use(struct ct_process *p, const struct ct_channel *channel, const struct ct_extent *extent, uint64_t seed)
+static void use(struct ct_process *p, const struct ct_channel *channel, struct ct_extent *extent, uint64_t seed)
 {
     static uint8_t buffer[EXTENT_BYTES];
     int next = (p->pe + 1) % p->n, previous = (p->pe + p->n - 1) % p->n;
@@ -138,7 +138,8 @@ static void use(struct ct_process *p, const struct ct_channel *channel, const st
     ct_put(&at, 0, buffer, extent->length_bytes);
     ct_quiet(p, channel);
     ct_meet(p);
-    size_t wrong = ct_pattern_check(extent->base, extent->length_bytes, seed + (uint64_t)previous);
+    size_t wrong = ct_pattern_check(ct_extent_view(extent, 0, extent->length_bytes), extent->length_bytes,
+                                    seed + (uint64_t)previous);
     CT_CHECK(wrong == extent->length_bytes, "byte %zu of this process's memory is not what process %d has put there",
              wrong, previous);
     ct_meet(p);
@@ -150,7 +151,7 @@ void ct_case_expose_late(struct ct_process *p)
     struct ct_channel channel;
     ct_begin(p, &first, EXTENT_BYTES, &channel);
     use(p, &channel, &first, 1);
-    ct_extent_make(&late, EXTENT_BYTES, 0);
+    ct_extent_make(p, &late, EXTENT_BYTES, 0);
     ct_extent_expose(p, &late);
     ct_extent_attach(p, &late);
     use(p, &channel, &late, 2);
@@ -184,7 +185,7 @@ void ct_case_many_extents(struct ct_process *p)
     ct_open(p);
     ct_exchange_cards(p);
     for (int i = 0; i < N_EXTENTS; i++) {
-        ct_extent_make(&extents[i], EXTENT_BYTES - (size_t)i * 4096, 0);
+        ct_extent_make(p, &extents[i], EXTENT_BYTES - (size_t)i * 4096, 0);
         ct_extent_expose(p, &extents[i]);
     }
     for (int i = N_EXTENTS - 1; i >= 0; i--) ct_extent_attach(p, &extents[i]);
@@ -192,7 +193,8 @@ void ct_case_many_extents(struct ct_process *p)
     for (int i = 0; i < N_EXTENTS; i++) use(p, &channel, &extents[i], (uint64_t)i);
     for (int i = 0; i < N_EXTENTS; i++) {
         uint64_t seed = (uint64_t)i + (uint64_t)(1 - p->pe);
-        size_t wrong = ct_pattern_check(extents[i].base, extents[i].length_bytes, seed);
+        size_t wrong = ct_pattern_check(ct_extent_view(&extents[i], 0, extents[i].length_bytes),
+                                        extents[i].length_bytes, seed);
         CT_CHECK(wrong == extents[i].length_bytes, "byte %zu of extent %d was changed by puts to others", wrong, i);
     }
     ct_meet(p);
@@ -210,7 +212,8 @@ void ct_case_part_of_memory(struct ct_process *p)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     ct_open(p);
     ct_exchange_cards(p);
-    ct_extent_make(&extent, EXTENT_BYTES, page);
+    ct_extent_make(p, &extent, EXTENT_BYTES, page);
+    if (!ct_extent_is_host(&extent)) ct_skip("what lies beside an extent of device memory cannot be looked at");
     memset(extent.mapping, GUARD, extent.mapping_bytes);
     ct_extent_expose(p, &extent);
     ct_extent_attach(p, &extent);

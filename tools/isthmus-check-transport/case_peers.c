@@ -88,7 +88,7 @@ void ct_case_path_on_demand(struct ct_process *p)
     struct ct_blob keys[CT_MAX_PROCESSES];
     ct_open(p);
     ct_exchange_cards(p);
-    ct_extent_make(&extent, EXTENT_BYTES, 0);
+    ct_extent_make(p, &extent, EXTENT_BYTES, 0);
     ct_extent_expose(p, &extent);
     ct_exchange(p, extent.key, extent.key_bytes, keys);
     if (p->pe == 2) {

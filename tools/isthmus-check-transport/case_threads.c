@@ -73,12 +73,11 @@ static void run_workers(struct ct_process *p, const struct ct_extent *extent, st
     for (int i = 0; i < N_THREADS; i++) pthread_join(workers[i].thread, NULL);
 }
 
-static void check_counter(struct ct_process *p, const struct ct_extent *extent, const struct ct_channel *channel)
+static void check_counter(struct ct_process *p, struct ct_extent *extent, const struct ct_channel *channel)
 {
     ct_meet(p);
     if (!ct_has_amo(channel, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, 0)) return;
-    uint64_t count;
-    memcpy(&count, extent->base + N_THREADS * PART_BYTES, sizeof count);
+    uint64_t count = ct_extent_load(extent, (uint64_t)N_THREADS * PART_BYTES);
     CT_CHECK(count == (uint64_t)N_THREADS * ROUNDS, "%d threads added 1 %d times each: %llu", N_THREADS, ROUNDS,
              (unsigned long long)count);
 }
@@ -123,8 +122,7 @@ void ct_case_many_channels(struct ct_process *p)
     for (int i = N_CHANNELS - 1; i > 0; i -= 2) ct_channel_close(p, &many[i]);
     ct_meet(p);
     for (int i = 0; i < N_CHANNELS; i++) {
-        uint64_t got;
-        memcpy(&got, extent.base + 8 * i, sizeof got);
+        uint64_t got = ct_extent_load(&extent, 8 * (uint64_t)i);
         CT_CHECK(got == 1000 + (uint64_t)i, "what channel %d has put is %llu", i, (unsigned long long)got);
     }
     ct_end(p, &extent, &channel);

@@ -141,11 +141,13 @@ const char *ct_failure_text(void);
 
 /* A piece of this process's memory, exposed, and its counterparts at all processes, attached. */
 struct ct_extent {
-    char *base;
+    struct ct_process *p;
+    char *base; /* of host memory; a device's is an address only, see ct_extent_view */
     size_t length_bytes;
     struct isthmus_mem mem;
     void *mapping; /* the extent may be a part of it */
     size_t mapping_bytes;
+    uint8_t *copy; /* of device memory, for this process to look at; NULL: none so far */
     isthmus_lmem *lmem;
     uint8_t key[CT_KEY_ROOM];
     size_t key_bytes;
@@ -172,6 +174,7 @@ struct ct_process {
     struct isthmus_peer peers[CT_MAX_PROCESSES];
     struct isthmus_reach reach[CT_MAX_PROCESSES];
     isthmus_path *path[CT_MAX_PROCESSES];
+    struct ct_channel look; /* to this process's own device memory; opened when it is needed */
     struct {
         bool is_running;
         int stop_fd;
@@ -195,12 +198,23 @@ void ct_progress_start(struct ct_process *p);
 void ct_progress_stop(struct ct_process *p);
 int32_t ct_progress(struct ct_process *p); /* from any thread */
 
-/* Host memory behind a memfd, filled with a pattern; `offset_bytes` into a larger mapping. */
-void ct_extent_make(struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
+/* Zeroed memory of the kind that the transport exposes: host memory behind a memfd if it does, else what mem_alloc makes;
+ * `offset_bytes` into a larger mapping. */
+void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
+void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
+bool ct_extent_is_host(const struct ct_extent *extent);
+
+/* What this process finds in its own extent: host memory itself, or what a get from oneself brings of a device's; until the
+ * next call. And how it writes there. The extent is attached; not for several threads. */
+const uint8_t *ct_extent_view(struct ct_extent *extent, uint64_t offset_bytes, size_t length_bytes);
+void ct_extent_write(struct ct_extent *extent, uint64_t offset_bytes, const void *bytes, size_t length_bytes);
+void ct_extent_fill(struct ct_extent *extent, uint8_t value);
+uint64_t ct_extent_load(struct ct_extent *extent, uint64_t offset_bytes); /* a word; acquire */
 void ct_extent_expose(struct ct_process *p, struct ct_extent *extent);
 void ct_extent_attach(struct ct_process *p, struct ct_extent *extent); /* exchanges keys; opens paths */
 void ct_extent_detach(struct ct_process *p, struct ct_extent *extent);
 void ct_extent_close(struct ct_process *p, struct ct_extent *extent);
+void ct_extent_free(struct ct_extent *extent); /* one that was not exposed */
 
 /* All of it, for cases about data: everybody is attached to everybody's extent. Ends with a meeting on both sides. */
 void ct_begin(struct ct_process *p, struct ct_extent *extent, size_t length_bytes, struct ct_channel *channel);

@@ -23,6 +23,7 @@ void ct_open(struct ct_process *p)
 void ct_close(struct ct_process *p)
 {
     ct_progress_stop(p);
+    if (p->look.chan != NULL) ct_channel_close(p, &p->look);
     ct_enter("t->path_close()");
     for (int pe = 0; pe < p->n; pe++) {
         if (p->path[pe] != NULL) p->t->path_close(p->path[pe]);
@@ -122,10 +123,13 @@ void ct_exchange_cards(struct ct_process *p)
 /* ---- extents ---- */
 
 /* The host's memory before and after the extent belongs to the test, so that a byte written beside it shows. */
-void ct_extent_make(struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
+bool ct_extent_is_host(const struct ct_extent *extent) { return extent->mem.kind == ISTHMUS_MEM_HOST; }
+
+void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     memset(out, 0, sizeof *out);
+    out->p = p;
     out->mapping_bytes = (offset_bytes + length_bytes + 2 * page - 1) / page * page;
     int fd = memfd_create("extent", MFD_CLOEXEC);
     CT_NEED(fd >= 0 && ftruncate(fd, (off_t)out->mapping_bytes) == 0, "memfd: %s", strerror(errno));
@@ -144,9 +148,89 @@ void ct_extent_make(struct ct_extent *out, size_t length_bytes, size_t offset_by
     };
 }
 
+static void make_on_device(struct ct_process *p, struct ct_extent *out, uint32_t kind, size_t length_bytes,
+                           size_t offset_bytes)
+{
+    memset(out, 0, sizeof *out);
+    out->p = p;
+    out->mem.struct_size = sizeof out->mem;
+    CT_OK(p->t->mem_alloc(p->tr, kind, -1, offset_bytes + length_bytes, &out->mem));
+    CT_RULE("mem_alloc", "hands out memory of the kind and length that it was asked for",
+            out->mem.kind == kind && out->mem.addr != NULL && out->mem.length_bytes >= offset_bytes + length_bytes,
+            "kind %u, address %p, %llu bytes", out->mem.kind, out->mem.addr, (unsigned long long)out->mem.length_bytes);
+    out->mapping = out->mem.addr;
+    out->mapping_bytes = (size_t)out->mem.length_bytes;
+    out->base = (char *)out->mapping + offset_bytes;
+    out->length_bytes = length_bytes;
+    out->mem.addr = out->base;
+    out->mem.length_bytes = length_bytes;
+}
+
+void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes)
+{
+    uint32_t kinds = p->traits.kinds_expose & p->traits.kinds_alloc, kind = 0;
+    if ((p->traits.kinds_expose >> ISTHMUS_MEM_HOST & 1) != 0) {
+        ct_extent_make_host(p, out, length_bytes, offset_bytes);
+        return;
+    }
+    if (kinds == 0) ct_skip("%s exposes no host memory, and allocates none of another kind", p->t->name);
+    while ((kinds >> kind & 1) == 0) kind++;
+    make_on_device(p, out, kind, length_bytes, offset_bytes);
+}
+
+/* ---- device memory, which a CPU does not touch: by a channel of this process to itself ---- */
+
+static struct ct_place place_to_look(struct ct_extent *extent)
+{
+    struct ct_process *p = extent->p;
+    CT_NEED(extent->rmem[p->pe] != NULL, "the extent is looked at before it is attached");
+    if (p->look.chan == NULL) ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &p->look);
+    return (struct ct_place){p, &p->look, extent, p->pe};
+}
+
+static uint8_t *copy_of(struct ct_extent *extent)
+{
+    if (extent->copy == NULL) extent->copy = malloc(extent->length_bytes);
+    CT_NEED(extent->copy != NULL, "no memory");
+    return extent->copy;
+}
+
+const uint8_t *ct_extent_view(struct ct_extent *extent, uint64_t offset_bytes, size_t length_bytes)
+{
+    if (ct_extent_is_host(extent)) return (const uint8_t *)extent->base + offset_bytes;
+    struct ct_place own = place_to_look(extent);
+    ct_get(&own, offset_bytes, copy_of(extent) + offset_bytes, length_bytes);
+    return extent->copy + offset_bytes;
+}
+
+void ct_extent_write(struct ct_extent *extent, uint64_t offset_bytes, const void *bytes, size_t length_bytes)
+{
+    if (ct_extent_is_host(extent)) {
+        memcpy(extent->base + offset_bytes, bytes, length_bytes);
+        return;
+    }
+    struct ct_place own = place_to_look(extent);
+    ct_put(&own, offset_bytes, bytes, length_bytes);
+    ct_quiet(extent->p, own.channel);
+}
+
+void ct_extent_fill(struct ct_extent *extent, uint8_t value)
+{
+    bool is_host = ct_extent_is_host(extent);
+    uint8_t *bytes = is_host ? (uint8_t *)extent->base : copy_of(extent);
+    memset(bytes, value, extent->length_bytes);
+    if (!is_host) ct_extent_write(extent, 0, bytes, extent->length_bytes);
+}
+
+uint64_t ct_extent_load(struct ct_extent *extent, uint64_t offset_bytes)
+{
+    const uint8_t *at = ct_extent_view(extent, offset_bytes, sizeof(uint64_t));
+    /* acquire: pairs with the order of the initiator's puts */
+    return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+}
+
 void ct_extent_expose(struct ct_process *p, struct ct_extent *extent)
 {
-    if ((p->traits.kinds_expose >> ISTHMUS_MEM_HOST & 1) == 0) ct_skip("%s exposes no host memory", p->t->name);
     extent->key_bytes = sizeof extent->key;
     CT_OK(p->t->expose(p->tr, &extent->mem, extent->key, &extent->key_bytes, &extent->lmem));
     CT_RULE("expose", "never writes a longer key than describe's key_max_bytes",
@@ -179,20 +263,35 @@ void ct_extent_detach(struct ct_process *p, struct ct_extent *extent)
     }
 }
 
+void ct_extent_free(struct ct_extent *extent)
+{
+    struct isthmus_mem mem = extent->mem;
+    free(extent->copy);
+    extent->copy = NULL;
+    if (ct_extent_is_host(extent)) {
+        munmap(extent->mapping, extent->mapping_bytes);
+        close(mem.fd);
+        return;
+    }
+    mem.addr = extent->mapping; /* as mem_alloc has handed it out */
+    mem.length_bytes = extent->mapping_bytes;
+    ct_enter("t->mem_free()");
+    extent->p->t->mem_free(extent->p->tr, &mem);
+}
+
 void ct_extent_close(struct ct_process *p, struct ct_extent *extent)
 {
     ct_enter("t->unregister_local()");
     p->t->unregister_local(extent->lmem);
-    munmap(extent->mapping, extent->mapping_bytes);
-    close(extent->mem.fd);
     extent->lmem = NULL;
+    ct_extent_free(extent);
 }
 
 void ct_begin(struct ct_process *p, struct ct_extent *extent, size_t length_bytes, struct ct_channel *channel)
 {
     ct_open(p);
     ct_exchange_cards(p);
-    ct_extent_make(extent, length_bytes, 0);
+    ct_extent_make(p, extent, length_bytes, 0);
     ct_extent_expose(p, extent);
     ct_extent_attach(p, extent);
     ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, channel);

@@ -1,0 +1,121 @@
+/* plugins/common/p2p.h: the engine of the transports between GPUs of one host: nvlink, xelink, xgmi.
+ * A PE's device memory is shared with its peers on the host, mapped there, and read and written by their GPUs' copy engines.
+ * The platform (CUDA, Level Zero, HIP) is a driver, a table of calls below; all that the ABI asks for stands above it, once.
+ *   p2p_open.c   life, card, reach, which device       p2p_data.c   channels: put, get, atomics, order
+ *   p2p_mem.c    memory, keys, paths                   p2p_more.c   extensions: growing.1, memory.1, devices.1 */
+#ifndef ISTHMUS_P2P_H
+#define ISTHMUS_P2P_H
+
+#include <isthmus/transport.h>
+
+#include <stdbool.h>
+
+enum { P2P_MAX_DEVICES = 16, P2P_UUID_BYTES = 16, P2P_HANDLE_BYTES = 64 };
+
+/* A device of this host, as seen from the one that this PE uses. */
+struct p2p_device {
+    uint8_t uuid[P2P_UUID_BYTES];
+    char name[64], pci[24];
+    bool is_used;     /* it is that one */
+    bool can_access;  /* its memory can be read and written from there */
+    bool has_atomics; /* and its atomic operations reach it */
+};
+
+/* Device memory at addresses of this process: its own, or a peer's. `handle` is the driver's. */
+struct p2p_memory {
+    char *addr;
+    uint64_t length_bytes, handle;
+    bool owns_addr; /* the addresses go with the memory */
+};
+
+/* What another process needs to have the same memory: a descriptor, bytes, or both. */
+struct p2p_share {
+    int fd; /* -1: none. To be closed after share(), unless is_lent */
+    bool is_lent;
+    uint32_t n_bytes;
+    uint8_t bytes[P2P_HANDLE_BYTES];
+};
+
+/* One atomic operation on a word of device memory. */
+struct p2p_amo {
+    void *addr;
+    uint64_t operand, compare;
+    uint64_t *result; /* host memory of the driver's for the old value, or NULL */
+    uint32_t op, bytes;
+};
+
+struct p2p_gpu; /* the driver's own: this PE's device, opened */
+
+/* A platform. Functions that can fail have given the text to services->fail(). They come from any thread; on one stream one
+ * at a time, except stream_wait. What has to be current in a thread, a driver makes current and restores. */
+struct p2p_driver {
+    const char *hardware; /* in words, "NVIDIA GPU" */
+    uint32_t kind;        /* ISTHMUS_MEM_ */
+
+    /* -- life -- */
+    isthmus_status (*count)(const struct isthmus_services *services,
+                            int *n); /* devices, at least one. Loads the driver */
+    int (*current)(void);            /* the calling thread's device; -1: none */
+    isthmus_status (*open)(const struct isthmus_services *services, int ordinal, struct p2p_gpu **out);
+    void (*close)(struct p2p_gpu *gpu);
+    int (*survey)(struct p2p_gpu *gpu, struct p2p_device *list, int room); /* all devices; how many */
+
+    /* -- memory -- */
+    uint64_t (*granule)(struct p2p_gpu *gpu); /* of lengths */
+    /* Zeroed memory, at reserved addresses or, addr NULL, at new ones. */
+    isthmus_status (*create)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
+    void (*destroy)(struct p2p_gpu *gpu, struct p2p_memory *memory);
+    isthmus_status (*share)(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
+    isthmus_status (*import)(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+                             struct p2p_memory *out);
+    void (*drop)(struct p2p_gpu *gpu, struct p2p_memory *memory); /* what import() made */
+    /* Addresses without memory. NULL: this platform cannot, and create() takes no addr. */
+    isthmus_status (*reserve)(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
+    void (*unreserve)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
+
+    /* -- host memory that the copy engines reach without the driver's help -- */
+    isthmus_status (*host_alloc)(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
+    void (*host_free)(struct p2p_gpu *gpu, void *addr);
+    isthmus_status (*pin)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes); /* NULL: cannot */
+    void (*unpin)(struct p2p_gpu *gpu, void *addr);
+
+    /* -- work, in the order of the calls on one stream -- */
+    isthmus_status (*stream_open)(struct p2p_gpu *gpu, void **stream);
+    void (*stream_close)(struct p2p_gpu *gpu, void *stream); /* idle, or the device has failed */
+    isthmus_status (*stream_wait)(struct p2p_gpu *gpu, void *stream);
+    isthmus_status (*copy)(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
+    isthmus_status (*amo)(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo); /* NULL: no atomics */
+
+    /* Kind, device and range of an address, see memory.1; `out` holds host memory before. */
+    isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
+};
+
+/* What a plugin's own open() calls. All other slots are these. */
+isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_services *services, isthmus_tr **out);
+void p2p_close(isthmus_tr *tr);
+isthmus_status p2p_describe(isthmus_tr *tr, struct isthmus_traits *out);
+isthmus_status p2p_card(isthmus_tr *tr, void *buf, size_t *length_bytes);
+isthmus_status p2p_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out);
+int32_t p2p_progress(isthmus_tr *tr);
+isthmus_status p2p_arm(isthmus_tr *tr, int32_t *event_fd);
+isthmus_status p2p_counters(isthmus_tr *tr, uint64_t *values, const char *const **names, size_t *n);
+
+isthmus_status p2p_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
+void p2p_path_close(isthmus_path *path);
+isthmus_status p2p_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes,
+                             struct isthmus_mem *out);
+void p2p_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem);
+isthmus_status p2p_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                          isthmus_lmem **out);
+isthmus_status p2p_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
+void p2p_detach(isthmus_rmem *rmem);
+isthmus_status p2p_register_local(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out);
+void p2p_unregister_local(isthmus_lmem *lmem);
+
+isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                struct isthmus_data_ops *ops);
+void p2p_channel_close(isthmus_chan *chan);
+
+const void *p2p_extension(isthmus_tr *tr, const char *name);
+
+#endif

@@ -1,0 +1,271 @@
+/* plugins/common/p2p_data.c: see p2p.h. A channel is one stream of the device: what it is given, it does in order.
+ * So a fence has nothing to do, and completion is a place in the stream. Operations are numbered as they are submitted;
+ * `borrowed` is the last one that uses the caller's memory: local_complete waits as far as there, remote_commit for all.
+ *
+ * A blocking put of a few bytes must not cost a round trip to the device: its source is copied into memory of the channel
+ * that the device reads later. That memory is given out from its beginning on, and is empty again when the stream is. */
+#include "plugins/common/p2p_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to PIECE a put goes through the channel's memory; above, a wait costs less than it takes of the copy. */
+enum { STAGE_BYTES = 256 << 10, PIECE_BYTES = 16 << 10, STAGE_ALIGN = 64 };
+
+struct isthmus_chan {
+    isthmus_tr *tr;
+    void *stream;
+    pthread_mutex_t lock; /* of all that follows, and of submitting */
+    uint64_t submitted, completed, borrowed;
+    char *stage;
+    size_t stage_used;
+    uint64_t *result; /* of a fetching atomic; where the stage begins */
+};
+
+/* ---- the stream ---- */
+
+static isthmus_status submit_copy(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    isthmus_tr *tr = chan->tr;
+    isthmus_status status = tr->driver->copy(tr->gpu, chan->stream, dest, source, length_bytes);
+    if (status != ISTHMUS_OK) return status;
+    chan->submitted++;
+    __atomic_add_fetch(&tr->n_copies, 1, __ATOMIC_RELAXED);
+    return ISTHMUS_OK;
+}
+
+static void note_completed(isthmus_chan *chan, uint64_t all)
+{
+    if (all > chan->completed) chan->completed = all;
+    if (chan->completed == chan->submitted) chan->stage_used = sizeof *chan->result;
+}
+
+/* Waits until the operation with this number is done. With the lock, which others may have meanwhile. */
+static isthmus_status wait_for(isthmus_chan *chan, uint64_t number)
+{
+    if (chan->completed >= number) return ISTHMUS_OK;
+    uint64_t all = chan->submitted;
+    pthread_mutex_unlock(&chan->lock);
+    isthmus_status status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
+    pthread_mutex_lock(&chan->lock);
+    if (status == ISTHMUS_OK) note_completed(chan, all);
+    return status;
+}
+
+/* ---- put and get ---- */
+
+/* Room in the channel's memory. With the lock, and it is the caller's until the lock is given up. */
+static isthmus_status stage_take(isthmus_chan *chan, size_t length_bytes, char **out)
+{
+    size_t take = (length_bytes + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
+    while (chan->stage_used + take > STAGE_BYTES) {
+        isthmus_status status = wait_for(chan, chan->submitted);
+        if (status != ISTHMUS_OK) return status;
+    }
+    *out = chan->stage + chan->stage_used;
+    chan->stage_used += take;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status put_staged(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    char *piece;
+    isthmus_status status = stage_take(chan, length_bytes, &piece);
+    if (status != ISTHMUS_OK) return status;
+    memcpy(piece, source, length_bytes);
+    return submit_copy(chan, dest, piece, length_bytes);
+}
+
+/* The caller's memory is in use until `borrowed` is done. */
+static isthmus_status copy_borrowing(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    isthmus_status status = submit_copy(chan, dest, source, length_bytes);
+    if (status == ISTHMUS_OK) chan->borrowed = chan->submitted;
+    return status;
+}
+
+static isthmus_status copy_and_wait(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    isthmus_status status = copy_borrowing(chan, dest, source, length_bytes);
+    return status == ISTHMUS_OK ? wait_for(chan, chan->submitted) : status;
+}
+
+static isthmus_status p2p_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                              uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
+                              size_t length_bytes)
+{
+    (void)path;
+    bool is_host = source_mem == NULL || source_mem->kind == ISTHMUS_MEM_HOST;
+    char *dest = remote->addr + remote_offset_bytes;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = is_host && length_bytes <= PIECE_BYTES ? put_staged(chan, dest, source, length_bytes)
+                                                                   : copy_and_wait(chan, dest, source, length_bytes);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+static isthmus_status p2p_put_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
+                                  size_t length_bytes)
+{
+    (void)path, (void)source_mem;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = copy_borrowing(chan, remote->addr + remote_offset_bytes, source, length_bytes);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+static isthmus_status p2p_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                              uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
+                              size_t length_bytes)
+{
+    (void)path, (void)dest_mem;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = copy_and_wait(chan, dest, remote->addr + remote_offset_bytes, length_bytes);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+static isthmus_status p2p_get_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
+                                  size_t length_bytes)
+{
+    (void)path, (void)dest_mem;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = copy_borrowing(chan, dest, remote->addr + remote_offset_bytes, length_bytes);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+/* ---- atomics ---- */
+
+/* A fetching one keeps the lock until its result is taken: there is one place for results. */
+static isthmus_status run_amo(isthmus_chan *chan, struct p2p_amo *amo, void *fetched)
+{
+    isthmus_tr *tr = chan->tr;
+    pthread_mutex_lock(&chan->lock);
+    amo->result = fetched != NULL ? chan->result : NULL;
+    isthmus_status status = tr->driver->amo(tr->gpu, chan->stream, amo);
+    if (status == ISTHMUS_OK) {
+        chan->submitted++;
+        __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
+    }
+    if (status == ISTHMUS_OK && fetched != NULL) {
+        status = tr->driver->stream_wait(tr->gpu, chan->stream);
+        if (status == ISTHMUS_OK) {
+            note_completed(chan, chan->submitted);
+            memcpy(fetched, chan->result, amo->bytes);
+        }
+    }
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+#define P2P_AMO(op_name, bits)                                                                                       \
+    static isthmus_status p2p_##op_name##_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
+                                                 uint64_t offset, uint64_t operand, uint64_t compare, void *fetched) \
+    {                                                                                                                \
+        (void)path;                                                                                                  \
+        struct p2p_amo amo = {remote->addr + offset, operand, compare, NULL, ISTHMUS_AMO_##op_name,                  \
+                              sizeof(uint##bits##_t)};                                                               \
+        return run_amo(chan, &amo, fetched);                                                                         \
+    }
+#define P2P_AMO_WIDTHS(op) P2P_AMO(op, 32) P2P_AMO(op, 64)
+P2P_AMO_WIDTHS(FETCH)
+P2P_AMO_WIDTHS(SET)
+P2P_AMO_WIDTHS(SWAP)
+P2P_AMO_WIDTHS(COMPARE_SWAP)
+P2P_AMO_WIDTHS(ADD)
+P2P_AMO_WIDTHS(AND)
+P2P_AMO_WIDTHS(OR)
+P2P_AMO_WIDTHS(XOR)
+
+/* GPUs have no atomics of 8 and 16 bits that go with the others. */
+#define P2P_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, p2p_##op##_32, p2p_##op##_64}
+static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
+    P2P_ROW(FETCH), P2P_ROW(SET), P2P_ROW(SWAP), P2P_ROW(COMPARE_SWAP),
+    P2P_ROW(ADD),   P2P_ROW(AND), P2P_ROW(OR),   P2P_ROW(XOR),
+};
+#undef P2P_ROW
+#undef P2P_AMO_WIDTHS
+#undef P2P_AMO
+
+static isthmus_amo_fn p2p_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    (void)flags; /* fetching ones are complete on return, the others at the source */
+    bool is_there = chan->tr->driver->amo != NULL && op < ISTHMUS_AMO_COUNT && bits < ISTHMUS_BITS_COUNT;
+    return is_there ? amo_table[op][bits] : NULL;
+}
+
+/* ---- order ---- */
+
+static isthmus_status p2p_fence(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)chan, (void)path; /* a stream is in order */
+    return ISTHMUS_OK;
+}
+
+static isthmus_status p2p_local_complete(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)path;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = wait_for(chan, chan->borrowed);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+static isthmus_status p2p_remote_commit(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)path;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = wait_for(chan, chan->submitted);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+/* ---- open and close ---- */
+
+isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
+                                struct isthmus_data_ops *ops)
+{
+    (void)thread_mode, (void)ctx_options; /* the lock costs nothing beside a submission, so both modes are one */
+    const struct isthmus_services *s = tr->services;
+    const struct isthmus_data_ops all = {
+        .struct_size = ops->struct_size,
+        .put = p2p_put,
+        .put_nbi = p2p_put_nbi,
+        .get = p2p_get,
+        .get_nbi = p2p_get_nbi,
+        .amo_entry = p2p_amo_entry,
+        .fence = p2p_fence,
+        .local_complete = p2p_local_complete,
+        .remote_commit = p2p_remote_commit,
+    };
+    isthmus_chan *chan = calloc(1, sizeof *chan);
+    if (chan == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a channel");
+    chan->tr = tr;
+    pthread_mutex_init(&chan->lock, NULL);
+    void *stage = NULL;
+    isthmus_status status = tr->driver->host_alloc(tr->gpu, STAGE_BYTES, &stage);
+    chan->stage = stage;
+    chan->result = stage;
+    chan->stage_used = sizeof *chan->result;
+    if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &chan->stream);
+    if (status != ISTHMUS_OK) {
+        p2p_channel_close(chan);
+        return status;
+    }
+    p2p_write_out(ops, &all, sizeof all);
+    *out = chan;
+    return ISTHMUS_OK;
+}
+
+void p2p_channel_close(isthmus_chan *chan)
+{
+    if (chan == NULL) return;
+    isthmus_tr *tr = chan->tr;
+    if (chan->stream != NULL) tr->driver->stream_close(tr->gpu, chan->stream);
+    if (chan->stage != NULL) tr->driver->host_free(tr->gpu, chan->stage);
+    pthread_mutex_destroy(&chan->lock);
+    free(chan);
+}

@@ -1,0 +1,116 @@
+/* plugins/common/p2p_more.c: see p2p.h. The extensions: memory that grows, what is at an address, devices for isthmus-info. */
+#include "plugins/common/p2p_priv.h"
+
+#include <string.h>
+
+/* ---- growing.1 ---- */
+
+static uint64_t growing_granule(isthmus_tr *tr, uint32_t kind, int32_t device)
+{
+    bool is_ours = kind == tr->driver->kind && (device < 0 || device == tr->ordinal);
+    return is_ours ? tr->driver->granule(tr->gpu) : 0;
+}
+
+static isthmus_status growing_reserve(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes, void **addr)
+{
+    const struct isthmus_services *s = tr->services;
+    isthmus_status status = p2p_check_kind(tr, kind, device);
+    if (status != ISTHMUS_OK) return status;
+    if (length_bytes == 0 || length_bytes % tr->driver->granule(tr->gpu) != 0)
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%llu bytes to reserve are not a multiple of %llu",
+                       (unsigned long long)length_bytes, (unsigned long long)tr->driver->granule(tr->gpu));
+    return tr->driver->reserve(tr->gpu, length_bytes, addr);
+}
+
+static isthmus_status growing_commit(isthmus_tr *tr, void *addr, uint64_t length_bytes, struct isthmus_mem *out)
+{
+    const struct isthmus_services *s = tr->services;
+    uint64_t granule = tr->driver->granule(tr->gpu);
+    if (addr == NULL || (uintptr_t)addr % granule != 0 || length_bytes % granule != 0)
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%llu bytes at %p are not multiples of %llu",
+                       (unsigned long long)length_bytes, addr, (unsigned long long)granule);
+    return p2p_allocate(tr, addr, tr->driver->kind, -1, length_bytes, out);
+}
+
+static void growing_unreserve(isthmus_tr *tr, void *addr, uint64_t length_bytes)
+{
+    tr->driver->unreserve(tr->gpu, addr, length_bytes);
+}
+
+static const struct isthmus_growing growing = {
+    .struct_size = sizeof growing,
+    .reserve = growing_reserve,
+    .commit = growing_commit,
+    .unreserve = growing_unreserve,
+    .granule = growing_granule,
+};
+
+/* ---- memory.1 ---- */
+
+static isthmus_status memory_kind_of(isthmus_tr *tr, const void *addr, struct isthmus_mem *out)
+{
+    struct isthmus_mem mem = {.struct_size = out->struct_size,
+                              .kind = ISTHMUS_MEM_HOST,
+                              .device = -1,
+                              .fd = -1,
+                              .addr = (void *)(uintptr_t)addr};
+    isthmus_status status = tr->driver->place(tr->gpu, addr, &mem);
+    if (status == ISTHMUS_OK) p2p_write_out(out, &mem, sizeof mem);
+    return status;
+}
+
+static int32_t memory_device(isthmus_tr *tr, uint32_t kind) { return kind == tr->driver->kind ? tr->ordinal : -1; }
+
+static isthmus_status memory_device_view(const isthmus_rmem *remote, void **addr)
+{
+    *addr = remote->addr;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status memory_copy(isthmus_tr *tr, void *dest, const void *source, size_t length_bytes)
+{
+    pthread_mutex_lock(&tr->copy_lock);
+    isthmus_status status = tr->driver->copy(tr->gpu, tr->copy_stream, dest, source, length_bytes);
+    if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copy_stream);
+    pthread_mutex_unlock(&tr->copy_lock);
+    __atomic_add_fetch(&tr->n_copies, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+static const struct isthmus_memory memory = {
+    .struct_size = sizeof memory,
+    .kind_of = memory_kind_of,
+    .device = memory_device,
+    .device_view = memory_device_view,
+    .copy = memory_copy,
+};
+
+/* ---- devices.1 ---- */
+
+static uint32_t devices_count(isthmus_tr *tr) { return (uint32_t)tr->n_devices; }
+
+static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_device *out)
+{
+    const struct p2p_device *device = &tr->devices[index];
+    const struct isthmus_device text = {
+        .struct_size = out->struct_size,
+        .is_used = device->is_used,
+        .name = device->pci,
+        .what = device->name,
+        .why = device->is_used        ? "the one that this PE uses"
+               : !device->can_access  ? "the one in use does not access its memory"
+               : !device->has_atomics ? "of another PE; reached for data, not for atomics"
+                                      : "of another PE; reached for data and atomics",
+    };
+    p2p_write_out(out, &text, sizeof text);
+}
+
+static const struct isthmus_devices devices = {
+    .struct_size = sizeof devices, .count = devices_count, .describe = devices_describe};
+
+const void *p2p_extension(isthmus_tr *tr, const char *name)
+{
+    if (strcmp(name, "memory.1") == 0) return &memory;
+    if (strcmp(name, "growing.1") == 0) return tr->driver->reserve != NULL ? &growing : NULL;
+    return strcmp(name, "devices.1") == 0 ? &devices : NULL;
+}

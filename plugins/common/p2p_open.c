@@ -1,0 +1,239 @@
+/* plugins/common/p2p_open.c: see p2p.h. Life of a transport between GPUs: which device this PE uses, and whom it reaches. */
+#include "plugins/common/p2p_priv.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CARD_VERSION = 1, CARD_ACCESS = 1, CARD_ATOMICS = 2 };
+
+/* Guesses that order the transports: a copy is a launch, and far from a store. */
+enum { LATENCY_SELF_NS = 3000, LATENCY_PEER_NS = 4000 };
+static const uint64_t bandwidth_self = 1000000000000u, bandwidth_peer = 200000000000u;
+
+/* The devices that a PE can access are in its card, so that both sides come to one conclusion, also where each sees only some. */
+struct card {
+    uint32_t version, kind;
+    struct fd_pass_address address;
+    uint8_t uuid[P2P_UUID_BYTES];
+    uint32_t n_near, reserved;
+    struct {
+        uint8_t uuid[P2P_UUID_BYTES];
+        uint32_t flags, reserved;
+    } near[P2P_MAX_DEVICES];
+};
+
+void p2p_write_out(void *out, const void *value, size_t value_bytes)
+{
+    uint32_t room_bytes;
+    memcpy(&room_bytes, out, sizeof room_bytes); /* every struct of the ABI begins with its size */
+    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
+}
+
+/* ---- which device ---- */
+
+/* This PE's place among those of its host; all of them count alike. */
+static isthmus_status local_rank(const struct isthmus_services *s, int *rank)
+{
+    const struct isthmus_local_pe *list;
+    uint32_t n, i = 0;
+    *rank = s->my_pe;
+    if (s->struct_size < offsetof(struct isthmus_services, nearest_name)) return ISTHMUS_OK;
+    isthmus_status status = s->local_pes(s->core, &list, &n);
+    if (status != ISTHMUS_OK) return status;
+    while (i < n && list[i].pe != s->my_pe) i++;
+    *rank = (int)i;
+    return ISTHMUS_OK;
+}
+
+/* What the user says; else the device that the program has made current; else they are dealt out among the host's PEs. */
+static isthmus_status choose_device(isthmus_tr *tr, int *ordinal)
+{
+    const struct isthmus_services *s = tr->services;
+    const char *wish = s->config(s->core, "DEVICE");
+    int n = 0, rank = 0;
+    isthmus_status status = tr->driver->count(s, &n);
+    if (status != ISTHMUS_OK) return status;
+    if (wish != NULL && *wish != '\0') {
+        char *end;
+        long number = strtol(wish, &end, 10);
+        if (*end != '\0' || number < 0 || number >= n)
+            return s->fail(s->core, ISTHMUS_ERR_INVALID, "the variable DEVICE is '%s'; valid: 0 to %d", wish, n - 1);
+        *ordinal = (int)number;
+        return ISTHMUS_OK;
+    }
+    *ordinal = tr->driver->current();
+    if (*ordinal >= 0) return ISTHMUS_OK;
+    status = local_rank(s, &rank);
+    *ordinal = rank % n;
+    return status;
+}
+
+/* ---- life ---- */
+
+static isthmus_status open_parts(isthmus_tr *tr)
+{
+    isthmus_status status = choose_device(tr, &tr->ordinal);
+    if (status == ISTHMUS_OK) status = tr->driver->open(tr->services, tr->ordinal, &tr->gpu);
+    if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &tr->copy_stream);
+    if (status == ISTHMUS_OK) status = fd_pass_server_open(tr->services, &tr->server);
+    if (status == ISTHMUS_OK) tr->n_devices = tr->driver->survey(tr->gpu, tr->devices, P2P_MAX_DEVICES);
+    return status;
+}
+
+isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_services *services, isthmus_tr **out)
+{
+    isthmus_tr *tr = calloc(1, sizeof *tr);
+    if (tr == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the transport");
+    const char *timeout = services->config(services->core, "TIMEOUT");
+    tr->driver = driver;
+    tr->services = services;
+    tr->timeout_s = timeout != NULL && atoi(timeout) > 0 ? (unsigned)atoi(timeout) : P2P_DEFAULT_TIMEOUT_S;
+    pthread_mutex_init(&tr->copy_lock, NULL);
+    isthmus_status status = open_parts(tr);
+    if (status != ISTHMUS_OK) {
+        p2p_close(tr);
+        return status;
+    }
+    *out = tr;
+    return ISTHMUS_OK;
+}
+
+/* Also of one that was opened halfway. */
+void p2p_close(isthmus_tr *tr)
+{
+    fd_pass_server_close(tr->server);
+    if (tr->copy_stream != NULL) tr->driver->stream_close(tr->gpu, tr->copy_stream);
+    if (tr->gpu != NULL) tr->driver->close(tr->gpu);
+    pthread_mutex_destroy(&tr->copy_lock);
+    free(tr);
+}
+
+isthmus_status p2p_describe(isthmus_tr *tr, struct isthmus_traits *out)
+{
+    uint32_t own = 1u << tr->driver->kind;
+    const struct isthmus_traits traits = {
+        .struct_size = out->struct_size,
+        .kinds_alloc = own,
+        .kinds_expose = own,
+        .kinds_attach = own,
+        .kinds_local = own | 1u << ISTHMUS_MEM_HOST,
+        .card_max_bytes = sizeof(struct card),
+        .key_max_bytes = 128,
+        .shared_channels = 1,
+    };
+    p2p_write_out(out, &traits, sizeof traits);
+    return ISTHMUS_OK;
+}
+
+/* ---- peers ---- */
+
+isthmus_status p2p_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
+{
+    const struct isthmus_services *s = tr->services;
+    struct card card = {
+        .version = CARD_VERSION, .kind = tr->driver->kind, .address = *fd_pass_server_address(tr->server)};
+    size_t room = *length_bytes;
+    *length_bytes = sizeof card;
+    if (room < sizeof card)
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a card takes %zu bytes, there is room for %zu", sizeof card, room);
+    for (int i = 0; i < tr->n_devices; i++) {
+        const struct p2p_device *device = &tr->devices[i];
+        if (device->is_used) memcpy(card.uuid, device->uuid, sizeof card.uuid);
+        if (!device->can_access) continue;
+        card.near[card.n_near].flags = CARD_ACCESS | (device->has_atomics ? CARD_ATOMICS : 0);
+        memcpy(card.near[card.n_near++].uuid, device->uuid, sizeof device->uuid);
+    }
+    memcpy(buf, &card, sizeof card);
+    return ISTHMUS_OK;
+}
+
+/* What a card says about the device with this uuid; 0: it cannot access it. */
+static uint32_t flags_of(const struct card *card, const uint8_t *uuid)
+{
+    for (uint32_t i = 0; i < card->n_near; i++)
+        if (memcmp(card->near[i].uuid, uuid, P2P_UUID_BYTES) == 0) return card->near[i].flags;
+    return 0;
+}
+
+static isthmus_status read_card(isthmus_tr *tr, const struct isthmus_peer *peer, struct card *out)
+{
+    const struct isthmus_services *s = tr->services;
+    if (peer->card_bytes != sizeof *out)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the peer's card has %zu bytes instead of %zu", peer->card_bytes,
+                       sizeof *out);
+    memcpy(out, peer->card, sizeof *out);
+    if (out->version != CARD_VERSION || out->kind != tr->driver->kind || out->n_near > P2P_MAX_DEVICES)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the peer's card is of version %u; this plugin reads version %d",
+                       out->version, CARD_VERSION);
+    return ISTHMUS_OK;
+}
+
+void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out)
+{
+    memcpy(out, (const char *)peer->card + offsetof(struct card, address), sizeof *out);
+}
+
+static isthmus_status check_access(isthmus_tr *tr, const struct isthmus_peer *peer, uint32_t *flags)
+{
+    const struct isthmus_services *s = tr->services;
+    struct card mine, theirs;
+    size_t room = sizeof mine;
+    isthmus_status status = read_card(tr, peer, &theirs);
+    if (status != ISTHMUS_OK) return status;
+    (void)p2p_card(tr, &mine, &room);
+    *flags = flags_of(&mine, theirs.uuid) & flags_of(&theirs, mine.uuid);
+    if ((*flags & CARD_ACCESS) == 0)
+        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
+                       "the %ss of PE %d and PE %d do not access each other's memory, or are hidden from one another",
+                       tr->driver->hardware, s->my_pe, peer->pe);
+    return ISTHMUS_OK;
+}
+
+isthmus_status p2p_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
+{
+    const struct isthmus_services *s = tr->services;
+    uint32_t flags = 0;
+    if (memcmp(peer->host->bytes, s->host->bytes, sizeof s->host->bytes) != 0)
+        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
+                       "the peer runs on another host (%s), or in another network namespace", peer->host_name);
+    isthmus_status status = check_access(tr, peer, &flags);
+    if (status != ISTHMUS_OK) return status;
+    bool is_self = peer->pe == s->my_pe, has_atomics = tr->driver->amo != NULL && (flags & CARD_ATOMICS) != 0;
+    const struct isthmus_reach reach = {
+        .struct_size = out->struct_size,
+        .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_PEER_NS,
+        .bandwidth_bytes_per_s = is_self ? bandwidth_self : bandwidth_peer,
+        .caps = ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET,
+        .atomics_domain = has_atomics ? ISTHMUS_DOMAIN_GPU : ISTHMUS_DOMAIN_NONE,
+        .visibility = ISTHMUS_VISIBLE_EVERYONE,
+    };
+    p2p_write_out(out, &reach, sizeof reach);
+    return ISTHMUS_OK;
+}
+
+/* ---- progress ---- */
+
+int32_t p2p_progress(isthmus_tr *tr) { return fd_pass_serve(tr->server); }
+
+isthmus_status p2p_arm(isthmus_tr *tr, int32_t *event_fd)
+{
+    *event_fd = fd_pass_server_event_fd(tr->server);
+    return ISTHMUS_OK;
+}
+
+isthmus_status p2p_counters(isthmus_tr *tr, uint64_t *values, const char *const **names, size_t *n)
+{
+    static const char *const all[] = {"copies", "atomics", "bytes_attached"};
+    enum { N = sizeof all / sizeof *all };
+    size_t room = *n;
+    *n = N;
+    if (room < N)
+        return tr->services->fail(tr->services->core, ISTHMUS_ERR_LIMIT, "there are %d counters, and room for %zu", N,
+                                  room);
+    values[0] = __atomic_load_n(&tr->n_copies, __ATOMIC_RELAXED);
+    values[1] = __atomic_load_n(&tr->n_amos, __ATOMIC_RELAXED);
+    values[2] = __atomic_load_n(&tr->bytes_attached, __ATOMIC_RELAXED);
+    *names = all;
+    return ISTHMUS_OK;
+}

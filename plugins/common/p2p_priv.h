@@ -1,0 +1,73 @@
+/* plugins/common/p2p_priv.h: what the engine's own files share. See p2p.h. */
+#ifndef ISTHMUS_P2P_PRIV_H
+#define ISTHMUS_P2P_PRIV_H
+
+#include "plugins/common/fd_pass.h"
+#include "plugins/common/p2p.h"
+
+#include <pthread.h>
+
+enum { P2P_DEFAULT_TIMEOUT_S = 30 };
+
+/* Memory that mem_alloc or commit has made. */
+struct p2p_allocation {
+    struct p2p_memory memory;
+    struct p2p_allocation *next;
+};
+
+/* Cold slots come one at a time; what data slots read of this does not change while channels are open. */
+struct isthmus_tr {
+    const struct p2p_driver *driver;
+    const struct isthmus_services *services;
+    struct fd_pass_server *server;
+    struct p2p_gpu *gpu;
+    int ordinal, n_devices;
+    struct p2p_device devices[P2P_MAX_DEVICES];
+    unsigned timeout_s;
+    struct p2p_allocation *allocations;
+    struct isthmus_lmem *exposed;
+    uint32_t next_serial;
+    pthread_mutex_t copy_lock; /* of the stream for copies outside of channels */
+    void *copy_stream;
+    uint64_t n_copies, n_amos, bytes_attached; /* counters; atomically */
+};
+
+/* A registration: exposed memory, or a local operand. */
+struct isthmus_lmem {
+    isthmus_tr *tr;
+    uint32_t kind;
+    char *addr;
+    uint64_t length_bytes;
+    uint32_t serial, offer; /* exposed memory: its number, and that of its descriptor; 0: none */
+    bool is_pinned;         /* by us */
+    struct isthmus_lmem *next;
+};
+
+struct isthmus_path {
+    isthmus_tr *tr;
+    int32_t pe;
+    bool is_self;
+    struct fd_pass_client client; /* not of a path to oneself */
+};
+
+/* A peer's extent. Its memory is mapped as a whole; addr is where the extent begins in it. */
+struct isthmus_rmem {
+    isthmus_tr *tr;
+    char *addr;
+    uint64_t length_bytes;
+    struct p2p_memory memory; /* of a peer only */
+    bool is_own;
+};
+
+/* Fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+void p2p_write_out(void *out, const void *value, size_t value_bytes);
+
+/* p2p_open.c: where a peer serves descriptors; reach() has taken its card. */
+void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out);
+
+/* p2p_mem.c */
+isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t device, uint64_t length_bytes,
+                            struct isthmus_mem *out);
+isthmus_status p2p_check_kind(isthmus_tr *tr, uint32_t kind, int32_t device);
+
+#endif

@@ -1,0 +1,424 @@
+/* plugins/nvlink/cuda_driver.c: CUDA as a driver of the engine (plugins/common/p2p.h).
+ * Memory is made of physical pieces that are mapped at addresses of our choice; a piece goes to another process as a file
+ * descriptor. Work needs our context current in the thread: it is pushed for the call and popped behind it, so that the
+ * program's own stays as it is. */
+#include "plugins/nvlink/nvlink.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The atomics' kernel, as text; the driver compiles it for the device. */
+static const char amo_ptx[] =
+#include "amo_ptx.inc"
+    ;
+
+struct p2p_gpu {
+    const struct isthmus_services *services;
+    CUdevice device;
+    CUcontext context; /* the device's primary one */
+    size_t granule;
+    CUmodule module;
+    CUfunction amo;
+};
+
+/* Common end of a driver call: OK, or what failed and why. */
+static isthmus_status check(const struct isthmus_services *s, CUresult result, const char *what)
+{
+    if (result == CUDA_SUCCESS) return ISTHMUS_OK;
+    return s->fail(s->core, nvl_status(result), "%s: %s", what, nvl_result_name(result));
+}
+
+static isthmus_status check_bytes(const struct isthmus_services *s, CUresult result, const char *what, uint64_t n)
+{
+    if (result == CUDA_SUCCESS) return ISTHMUS_OK;
+    return s->fail(s->core, nvl_status(result), "%s of %llu bytes: %s", what, (unsigned long long)n,
+                   nvl_result_name(result));
+}
+
+static CUresult enter(const struct p2p_gpu *gpu) { return nvl_cuda.cuCtxPushCurrent_v2(gpu->context); }
+
+static void leave(void)
+{
+    CUcontext ours;
+    (void)nvl_cuda.cuCtxPopCurrent_v2(&ours);
+}
+
+static CUdeviceptr address_of(const void *addr) { return (CUdeviceptr)(uintptr_t)addr; }
+
+/* ---- life ---- */
+
+static isthmus_status nvl_count(const struct isthmus_services *s, int *n)
+{
+    isthmus_status status = nvl_load(s);
+    if (status != ISTHMUS_OK) return status;
+    CUresult result = nvl_cuda.cuInit(0);
+    if (result == CUDA_SUCCESS) result = nvl_cuda.cuDeviceGetCount(n);
+    if (result == CUDA_SUCCESS && *n > 0) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the CUDA driver has no GPU for this process: %s",
+                   result == CUDA_SUCCESS ? "it counts 0" : nvl_result_name(result));
+}
+
+static int nvl_current(void)
+{
+    CUcontext context = NULL;
+    CUdevice device;
+    if (nvl_cuda.cuCtxGetCurrent(&context) != CUDA_SUCCESS || context == NULL) return -1;
+    return nvl_cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS ? device : -1;
+}
+
+static CUmemAllocationProp properties_of(const struct p2p_gpu *gpu)
+{
+    return (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device},
+    };
+}
+
+/* What the device must be able to do; the text names what it cannot. */
+static isthmus_status check_device(struct p2p_gpu *gpu)
+{
+    static const struct {
+        CUdevice_attribute attribute;
+        const char *what;
+    } needed[] = {
+        {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "unified addresses"},
+        {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory management"},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory that is shared by descriptor"},
+    };
+    const struct isthmus_services *s = gpu->services;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        int has = 0;
+        CUresult result = nvl_cuda.cuDeviceGetAttribute(&has, needed[i].attribute, gpu->device);
+        if (result != CUDA_SUCCESS) return check(s, result, "cuDeviceGetAttribute");
+        if (!has) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d has no %s", gpu->device, needed[i].what);
+    }
+    return ISTHMUS_OK;
+}
+
+static isthmus_status load_kernel(struct p2p_gpu *gpu)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuModuleLoadData(&gpu->module, amo_ptx);
+    if (result == CUDA_SUCCESS) result = nvl_cuda.cuModuleGetFunction(&gpu->amo, gpu->module, "isthmus_amo");
+    leave();
+    return check(gpu->services, result, "loading the kernel of atomics");
+}
+
+static void nvl_close(struct p2p_gpu *gpu)
+{
+    if (gpu->module != NULL && enter(gpu) == CUDA_SUCCESS) {
+        (void)nvl_cuda.cuModuleUnload(gpu->module);
+        leave();
+    }
+    if (gpu->context != NULL) (void)nvl_cuda.cuDevicePrimaryCtxRelease_v2(gpu->device);
+    free(gpu);
+}
+
+static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, struct p2p_gpu **out)
+{
+    struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
+    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
+    gpu->services = s;
+    isthmus_status status = check(s, nvl_cuda.cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet");
+    if (status == ISTHMUS_OK) status = check_device(gpu);
+    if (status == ISTHMUS_OK)
+        status = check(s, nvl_cuda.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device), "cuDevicePrimaryCtxRetain");
+    CUmemAllocationProp prop = properties_of(gpu);
+    if (status == ISTHMUS_OK)
+        status = check(s,
+                       nvl_cuda.cuMemGetAllocationGranularity(&gpu->granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
+                       "cuMemGetAllocationGranularity");
+    if (status == ISTHMUS_OK) status = load_kernel(gpu);
+    if (status != ISTHMUS_OK) {
+        nvl_close(gpu);
+        return status;
+    }
+    *out = gpu;
+    return ISTHMUS_OK;
+}
+
+/* What cannot be found out counts as no. */
+static void describe_device(const struct p2p_gpu *gpu, CUdevice device, struct p2p_device *out)
+{
+    CUuuid uuid;
+    int can = 0, atomics = 0;
+    *out = (struct p2p_device){.is_used = device == gpu->device};
+    if (nvl_cuda.cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS) memcpy(out->uuid, uuid.bytes, sizeof out->uuid);
+    (void)nvl_cuda.cuDeviceGetName(out->name, sizeof out->name, device);
+    (void)nvl_cuda.cuDeviceGetPCIBusId(out->pci, sizeof out->pci, device);
+    if (out->is_used) {
+        out->can_access = out->has_atomics = true;
+        return;
+    }
+    (void)nvl_cuda.cuDeviceCanAccessPeer(&can, gpu->device, device);
+    (void)nvl_cuda.cuDeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED, gpu->device,
+                                           device);
+    out->can_access = can != 0;
+    out->has_atomics = can != 0 && atomics != 0;
+}
+
+static int nvl_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
+{
+    int n = 0, found = 0;
+    if (nvl_cuda.cuDeviceGetCount(&n) != CUDA_SUCCESS) n = 0;
+    for (int i = 0; i < n && found < room; i++) {
+        CUdevice device;
+        if (nvl_cuda.cuDeviceGet(&device, i) == CUDA_SUCCESS) describe_device(gpu, device, &list[found++]);
+    }
+    return found;
+}
+
+/* ---- memory ---- */
+
+static uint64_t nvl_granule(struct p2p_gpu *gpu) { return gpu->granule; }
+
+static isthmus_status nvl_reserve(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
+{
+    CUdeviceptr got;
+    isthmus_status status = check_bytes(gpu->services, nvl_cuda.cuMemAddressReserve(&got, length_bytes, 0, 0, 0),
+                                        "cuMemAddressReserve", length_bytes);
+    if (status == ISTHMUS_OK) *addr = (void *)(uintptr_t)got;
+    return status;
+}
+
+static void nvl_unreserve(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes)
+{
+    CUresult result = nvl_cuda.cuMemAddressFree(address_of(addr), length_bytes);
+    if (result != CUDA_SUCCESS)
+        gpu->services->log(gpu->services->core, ISTHMUS_LOG_DEBUG, "cuMemAddressFree: %s", nvl_result_name(result));
+}
+
+/* The piece of `handle` at addr, for this device to use. */
+static CUresult map(const struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, CUmemGenericAllocationHandle handle)
+{
+    const CUmemAccessDesc desc = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu->device},
+                                  .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUresult result = nvl_cuda.cuMemMap(address_of(addr), length_bytes, 0, handle, 0);
+    if (result != CUDA_SUCCESS) return result;
+    result = nvl_cuda.cuMemSetAccess(address_of(addr), length_bytes, &desc, 1);
+    if (result != CUDA_SUCCESS) (void)nvl_cuda.cuMemUnmap(address_of(addr), length_bytes);
+    return result;
+}
+
+/* Puts a piece that is there at addresses: those given, or new ones. Takes the handle over when it works. */
+static isthmus_status place_memory(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes,
+                                   CUmemGenericAllocationHandle handle, struct p2p_memory *out)
+{
+    void *own = NULL;
+    isthmus_status status = addr == NULL ? nvl_reserve(gpu, length_bytes, &own) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) return status;
+    void *at = addr != NULL ? addr : own;
+    status = check_bytes(gpu->services, map(gpu, at, length_bytes, handle), "cuMemMap, cuMemSetAccess", length_bytes);
+    if (status != ISTHMUS_OK) {
+        if (own != NULL) nvl_unreserve(gpu, own, length_bytes);
+        return status;
+    }
+    *out = (struct p2p_memory){.addr = at, .length_bytes = length_bytes, .handle = handle, .owns_addr = own != NULL};
+    return ISTHMUS_OK;
+}
+
+static void nvl_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory)
+{
+    const struct isthmus_services *s = gpu->services;
+    CUresult result = nvl_cuda.cuMemUnmap(address_of(memory->addr), memory->length_bytes);
+    if (result == CUDA_SUCCESS) result = nvl_cuda.cuMemRelease(memory->handle);
+    if (result != CUDA_SUCCESS)
+        s->log(s->core, ISTHMUS_LOG_DEBUG, "cuMemUnmap, cuMemRelease: %s", nvl_result_name(result));
+    if (memory->owns_addr) nvl_unreserve(gpu, memory->addr, memory->length_bytes);
+}
+
+/* Drivers hand out cleared memory, but none promises it. */
+static isthmus_status clear(struct p2p_gpu *gpu, const struct p2p_memory *memory)
+{
+    CUstream stream = NULL;
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
+    if (result == CUDA_SUCCESS)
+        result = nvl_cuda.cuMemsetD8Async(address_of(memory->addr), 0, memory->length_bytes, stream);
+    if (result == CUDA_SUCCESS) result = nvl_cuda.cuStreamSynchronize(stream);
+    if (stream != NULL) (void)nvl_cuda.cuStreamDestroy_v2(stream);
+    leave();
+    return check_bytes(gpu->services, result, "clearing device memory", memory->length_bytes);
+}
+
+static isthmus_status nvl_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
+{
+    CUmemAllocationProp prop = properties_of(gpu);
+    CUmemGenericAllocationHandle handle;
+    isthmus_status status = check_bytes(gpu->services, nvl_cuda.cuMemCreate(&handle, length_bytes, &prop, 0),
+                                        "cuMemCreate", length_bytes);
+    if (status != ISTHMUS_OK) return status;
+    struct p2p_memory memory;
+    status = place_memory(gpu, addr, length_bytes, handle, &memory);
+    if (status != ISTHMUS_OK) {
+        (void)nvl_cuda.cuMemRelease(handle);
+        return status;
+    }
+    status = clear(gpu, &memory);
+    if (status != ISTHMUS_OK)
+        nvl_destroy(gpu, &memory);
+    else
+        *out = memory;
+    return status;
+}
+
+static isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out)
+{
+    return check(
+        gpu->services,
+        nvl_cuda.cuMemExportToShareableHandle(&out->fd, memory->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        "cuMemExportToShareableHandle");
+}
+
+static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+                                 struct p2p_memory *out)
+{
+    CUmemGenericAllocationHandle handle;
+    isthmus_status status = check(gpu->services,
+                                  nvl_cuda.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)share->fd,
+                                                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+                                  "cuMemImportFromShareableHandle");
+    if (status != ISTHMUS_OK) return status;
+    status = place_memory(gpu, NULL, length_bytes, handle, out);
+    if (status != ISTHMUS_OK) (void)nvl_cuda.cuMemRelease(handle);
+    return status;
+}
+
+static isthmus_status nvl_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuMemHostAlloc(addr, length_bytes, CU_MEMHOSTALLOC_PORTABLE);
+    leave();
+    return check_bytes(gpu->services, result, "cuMemHostAlloc", length_bytes);
+}
+
+static void nvl_host_free(struct p2p_gpu *gpu, void *addr)
+{
+    if (enter(gpu) != CUDA_SUCCESS) return;
+    (void)nvl_cuda.cuMemFreeHost(addr);
+    leave();
+}
+
+static isthmus_status nvl_pin(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuMemHostRegister_v2(addr, length_bytes, CU_MEMHOSTREGISTER_PORTABLE);
+    leave();
+    return check_bytes(gpu->services, result, "cuMemHostRegister", length_bytes);
+}
+
+static void nvl_unpin(struct p2p_gpu *gpu, void *addr)
+{
+    if (enter(gpu) != CUDA_SUCCESS) return;
+    (void)nvl_cuda.cuMemHostUnregister(addr);
+    leave();
+}
+
+/* ---- work ---- */
+
+static isthmus_status nvl_stream_open(struct p2p_gpu *gpu, void **stream)
+{
+    CUstream own = NULL;
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING); /* independent of the program's default stream */
+    leave();
+    if (result == CUDA_SUCCESS) *stream = own;
+    return check(gpu->services, result, "cuStreamCreate");
+}
+
+static void nvl_stream_close(struct p2p_gpu *gpu, void *stream)
+{
+    bool is_in = enter(gpu) ==
+                 CUDA_SUCCESS; /* it may be refused when the device has failed; the stream goes all the same */
+    (void)nvl_cuda.cuStreamDestroy_v2(stream);
+    if (is_in) leave();
+}
+
+static isthmus_status nvl_stream_wait(struct p2p_gpu *gpu, void *stream)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuStreamSynchronize(stream);
+    leave();
+    return check(gpu->services, result, "a copy or an atomic operation on the GPU");
+}
+
+static isthmus_status nvl_copy(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuMemcpyAsync(address_of(dest), address_of(source), length_bytes, stream);
+    leave();
+    return check_bytes(gpu->services, result, "cuMemcpyAsync", length_bytes);
+}
+
+static isthmus_status nvl_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo)
+{
+    CUdeviceptr addr = address_of(amo->addr), result_at = address_of(amo->result);
+    uint64_t operand = amo->operand, compare = amo->compare;
+    uint32_t op = amo->op, bytes = amo->bytes;
+    void *parameters[] = {&addr, &operand, &compare, &result_at, &op, &bytes}; /* in the order of amo.ptx */
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuLaunchKernel(gpu->amo, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
+    leave();
+    return check(gpu->services, result, "cuLaunchKernel");
+}
+
+static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)
+{
+    const struct isthmus_services *s = gpu->services;
+    unsigned type = 0, is_managed = 0;
+    int device = -1;
+    CUdeviceptr start = 0;
+    size_t length_bytes = 0;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR,
+                                   CU_POINTER_ATTRIBUTE_RANGE_SIZE};
+    void *values[] = {&type, &is_managed, &device, &start, &length_bytes};
+    CUresult result = nvl_cuda.cuPointerGetAttributes(sizeof asked / sizeof *asked, asked, values, address_of(addr));
+    if (result != CUDA_SUCCESS) return check(s, result, "cuPointerGetAttributes");
+    if (is_managed)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is managed memory of CUDA, which has no one place", addr);
+    if (type == 0) return ISTHMUS_OK; /* not known to the driver: host memory */
+    out->addr = (void *)(uintptr_t)start;
+    out->length_bytes = length_bytes;
+    if (type == CU_MEMORYTYPE_HOST) return ISTHMUS_OK;
+    out->kind = ISTHMUS_MEM_CUDA;
+    out->device = device;
+    return ISTHMUS_OK;
+}
+
+const struct p2p_driver nvl_driver = {
+    .hardware = "NVIDIA GPU",
+    .kind = ISTHMUS_MEM_CUDA,
+    .count = nvl_count,
+    .current = nvl_current,
+    .open = nvl_open,
+    .close = nvl_close,
+    .survey = nvl_survey,
+    .granule = nvl_granule,
+    .create = nvl_create,
+    .destroy = nvl_destroy,
+    .share = nvl_share,
+    .import = nvl_import,
+    .drop = nvl_destroy, /* a peer's piece is mapped as an own one is */
+    .reserve = nvl_reserve,
+    .unreserve = nvl_unreserve,
+    .host_alloc = nvl_host_alloc,
+    .host_free = nvl_host_free,
+    .pin = nvl_pin,
+    .unpin = nvl_unpin,
+    .stream_open = nvl_stream_open,
+    .stream_close = nvl_stream_close,
+    .stream_wait = nvl_stream_wait,
+    .copy = nvl_copy,
+    .amo = nvl_amo,
+    .place = nvl_place,
+};

@@ -1,0 +1,528 @@
+/* tests/doubles/cuda/cuda.c: libcuda.so.1, the double: the CUDA driver's calls on the device of tests/doubles/gpu.
+ * It keeps the driver's rules as its documentation states them, so that host code which breaks one fails here: pieces of
+ * 2 MiB, no access before cuMemSetAccess, whole mappings only, a current context per thread, handles that end, errors that
+ * stay. Knobs: gpu.h. Where a rule was guessed, docs/transports/nvlink.md lists it for a comparison on hardware. */
+#include "plugins/nvlink/cuda_api.h"
+#include "tests/doubles/gpu/gpu.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <isthmus/amo_cpu.h>
+
+enum { HANDLES_MAX = 1024, CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
+
+#define CUDA(name, parameters) CUresult name parameters;
+#include "plugins/nvlink/cuda.def"
+
+struct CUctx_st {
+    int device, retained;
+};
+struct CUmod_st {
+    uint32_t magic;
+};
+enum { MODULE_MAGIC = 0x6d6f6431 };
+
+const int gpu_illegal_address = CUDA_ERROR_ILLEGAL_ADDRESS;
+
+static bool is_initialized;
+static struct CUctx_st contexts[GPU_DEVICES_MAX];
+static _Thread_local struct {
+    CUcontext stack[CONTEXT_DEPTH];
+    int n;
+} current;
+
+static CUcontext current_context(void) { return current.n > 0 ? current.stack[current.n - 1] : NULL; }
+
+/* What every call begins with. */
+#define ENTER_CODE(code)                            \
+    do {                                            \
+        int failed_ = gpu_enter(__func__, code);    \
+        if (failed_ != 0) return (CUresult)failed_; \
+    } while (0)
+#define ENTER()                                                           \
+    do {                                                                  \
+        ENTER_CODE(CUDA_ERROR_OUT_OF_MEMORY);                             \
+        if (!is_initialized) return CUDA_ERROR_NOT_INITIALIZED;           \
+        if (gpu_device_error() != 0) return (CUresult)gpu_device_error(); \
+    } while (0)
+#define ENTER_CONTEXT()                                                   \
+    do {                                                                  \
+        ENTER();                                                          \
+        if (current_context() == NULL) return CUDA_ERROR_INVALID_CONTEXT; \
+    } while (0)
+
+static bool is_device(int device) { return device >= 0 && device < gpu_knobs()->devices; }
+
+/* ---- driver, devices, contexts ---- */
+
+CUresult cuInit(unsigned flags)
+{
+    ENTER_CODE(CUDA_ERROR_NO_DEVICE);
+    if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (gpu_knobs()->devices == 0) return CUDA_ERROR_NO_DEVICE;
+    for (int i = 0; i < GPU_DEVICES_MAX; i++) contexts[i].device = i;
+    is_initialized = true;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDriverGetVersion(int *version)
+{
+    ENTER_CODE(CUDA_ERROR_INVALID_VALUE);
+    *version = gpu_knobs()->version != 0 ? gpu_knobs()->version : DEFAULT_VERSION;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuGetErrorName(CUresult error, const char **name)
+{
+    static _Thread_local char text[32];
+    snprintf(text, sizeof text, "CUDA_ERROR_%d", (int)error);
+    *name = error == CUDA_SUCCESS                 ? "CUDA_SUCCESS"
+            : error == CUDA_ERROR_OUT_OF_MEMORY   ? "CUDA_ERROR_OUT_OF_MEMORY"
+            : error == CUDA_ERROR_NO_DEVICE       ? "CUDA_ERROR_NO_DEVICE"
+            : error == CUDA_ERROR_ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+                                                  : text;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetCount(int *count)
+{
+    ENTER();
+    *count = gpu_knobs()->devices;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGet(CUdevice *device, int ordinal)
+{
+    ENTER();
+    if (!is_device(ordinal)) return CUDA_ERROR_INVALID_DEVICE;
+    *device = ordinal;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetName(char *name, int room, CUdevice device)
+{
+    ENTER();
+    snprintf(name, (size_t)room, "double of a GPU %d", device);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device)
+{
+    ENTER();
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    memset(uuid, 0x5d, sizeof *uuid);
+    uuid->bytes[15] = (char)device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetPCIBusId(char *address, int room, CUdevice device)
+{
+    ENTER();
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    snprintf(address, (size_t)room, "0000:%02x:00.0", 0x40 + device);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
+{
+    ENTER();
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 1;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
+{
+    ENTER();
+    if (!is_device(device) || !is_device(peer)) return CUDA_ERROR_INVALID_DEVICE;
+    *can = device != peer && gpu_knobs()->has_peers; /* as the driver: a device is no peer of its own */
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer)
+{
+    ENTER();
+    (void)attribute;
+    if (!is_device(device) || !is_device(peer) || device == peer) return CUDA_ERROR_INVALID_DEVICE;
+    *value = gpu_knobs()->has_peers;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
+{
+    ENTER();
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    contexts[device].retained++;
+    gpu_count(GPU_CONTEXT, 1);
+    *context = &contexts[device];
+    return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
+{
+    ENTER();
+    if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
+    if (contexts[device].retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    contexts[device].retained--;
+    gpu_count(GPU_CONTEXT, -1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context)
+{
+    ENTER();
+    *context = current_context();
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device)
+{
+    ENTER_CONTEXT();
+    *device = current_context()->device;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPushCurrent_v2(CUcontext context)
+{
+    ENTER();
+    if (context == NULL || context->retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    if (current.n == CONTEXT_DEPTH) return CUDA_ERROR_OUT_OF_MEMORY;
+    current.stack[current.n++] = context;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context)
+{
+    ENTER_CODE(CUDA_ERROR_INVALID_CONTEXT);
+    if (current.n == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    *context = current.stack[--current.n];
+    return CUDA_SUCCESS;
+}
+
+/* ---- memory by virtual addresses ---- */
+
+/* Handles are numbers whose upper part tells a new one from an old one in the same row. */
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    struct gpu_memory *memory;
+    uint32_t generation;
+} handles[HANDLES_MAX];
+
+static CUmemGenericAllocationHandle handle_of(struct gpu_memory *memory)
+{
+    CUmemGenericAllocationHandle handle = 0;
+    pthread_mutex_lock(&handles_lock);
+    for (uint32_t i = 0; i < HANDLES_MAX && handle == 0; i++) {
+        if (handles[i].memory != NULL) continue;
+        handles[i].memory = memory;
+        handle = (uint64_t)++handles[i].generation << 32 | i;
+    }
+    pthread_mutex_unlock(&handles_lock);
+    if (handle == 0) gpu_memory_release(memory);
+    return handle;
+}
+
+static struct gpu_memory *memory_of(CUmemGenericAllocationHandle handle)
+{
+    uint32_t i = (uint32_t)handle;
+    bool is_live = i < HANDLES_MAX && handles[i].generation == handle >> 32;
+    return is_live ? handles[i].memory : NULL;
+}
+
+static CUresult check_prop(const CUmemAllocationProp *prop)
+{
+    if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (!is_device(prop->location.id)) return CUDA_ERROR_INVALID_DEVICE;
+    return prop->requestedHandleTypes > CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED
+                                                                                 : CUDA_SUCCESS;
+}
+
+CUresult cuMemGetAllocationGranularity(size_t *granule, const CUmemAllocationProp *prop,
+                                       CUmemAllocationGranularity_flags option)
+{
+    ENTER();
+    (void)option;
+    *granule = GPU_GRANULE_BYTES;
+    return check_prop(prop);
+}
+
+CUresult cuMemAddressReserve(CUdeviceptr *addr, size_t size, size_t alignment, CUdeviceptr hint,
+                             unsigned long long flags)
+{
+    ENTER();
+    (void)hint;
+    if (size == 0 || size % GPU_GRANULE_BYTES != 0 || flags != 0 || (alignment & (alignment - 1)) != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    void *got = gpu_reserve(size, alignment);
+    if (got == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    *addr = (CUdeviceptr)(uintptr_t)got;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemAddressFree(CUdeviceptr addr, size_t size)
+{
+    ENTER();
+    return gpu_unreserve(addr, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CUmemAllocationProp *prop,
+                     unsigned long long flags)
+{
+    ENTER();
+    CUresult result = check_prop(prop);
+    if (result != CUDA_SUCCESS) return result;
+    if (size == 0 || size % GPU_GRANULE_BYTES != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    struct gpu_memory *memory = gpu_memory_create(prop->location.id, size);
+    if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    *handle = handle_of(memory);
+    return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
+{
+    ENTER();
+    struct gpu_memory *memory = memory_of(handle);
+    if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
+    handles[(uint32_t)handle].memory = NULL;
+    gpu_memory_release(memory);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
+                  unsigned long long flags)
+{
+    ENTER();
+    struct gpu_memory *memory = memory_of(handle);
+    if (memory == NULL || offset != 0 || flags != 0 || addr % GPU_GRANULE_BYTES != 0 || size % GPU_GRANULE_BYTES != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    return gpu_map(addr, size, memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
+{
+    ENTER();
+    return gpu_unmap(addr, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *desc, size_t count)
+{
+    ENTER();
+    for (size_t i = 0; i < count; i++)
+        if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(desc[i].location.id))
+            return CUDA_ERROR_INVALID_DEVICE;
+    bool ok = count > 0 && desc[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE && gpu_allow(addr, size);
+    return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle handle, CUmemAllocationHandleType type,
+                                      unsigned long long flags)
+{
+    ENTER();
+    struct gpu_memory *memory = memory_of(handle);
+    if (memory == NULL || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
+        return CUDA_ERROR_INVALID_VALUE;
+    int fd = gpu_memory_export(memory);
+    if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    memcpy(out, &fd, sizeof fd);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, void *os_handle,
+                                        CUmemAllocationHandleType type)
+{
+    ENTER();
+    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+    struct gpu_memory *memory = gpu_memory_import((int)(intptr_t)os_handle);
+    if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
+    *handle = handle_of(memory);
+    return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Memory that the driver does not know has type 0, and the call succeeds. */
+CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **values, CUdeviceptr addr)
+{
+    ENTER();
+    struct gpu_place place = gpu_find(addr);
+    for (unsigned i = 0; i < n; i++) {
+        switch (attributes[i]) {
+        case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+            *(unsigned *)values[i] = place.kind == GPU_DEVICE ? CU_MEMORYTYPE_DEVICE
+                                     : place.kind == GPU_HOST ? CU_MEMORYTYPE_HOST
+                                                              : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)values[i] = 0; break;
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)values[i] = place.device; break;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)values[i] = place.base; break;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)values[i] = place.length_bytes; break;
+        default: return CUDA_ERROR_INVALID_VALUE;
+        }
+    }
+    return CUDA_SUCCESS;
+}
+
+/* ---- host memory ---- */
+
+CUresult cuMemHostAlloc(void **addr, size_t size, unsigned flags)
+{
+    ENTER_CONTEXT();
+    (void)flags;
+    *addr = size > 0 ? gpu_host_alloc(size) : NULL;
+    return *addr != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFreeHost(void *addr)
+{
+    ENTER();
+    return gpu_host_free(addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemHostRegister_v2(void *addr, size_t size, unsigned flags)
+{
+    ENTER_CONTEXT();
+    (void)flags;
+    if (size == 0) return CUDA_ERROR_INVALID_VALUE;
+    return gpu_pin(addr, size) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+
+CUresult cuMemHostUnregister(void *addr)
+{
+    ENTER();
+    return gpu_unpin(addr) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+/* ---- streams ---- */
+
+static struct gpu_stream *stream_of(CUstream stream) { return (struct gpu_stream *)(void *)stream; }
+
+static CUresult submit(CUstream stream, const struct gpu_op *op)
+{
+    return gpu_stream_submit(stream_of(stream), op) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    ENTER_CONTEXT();
+    if ((flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
+    *stream = (CUstream)(void *)gpu_stream_create();
+    return *stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Also on a device that has failed: what a program holds can always be given back. */
+CUresult cuStreamDestroy_v2(CUstream stream)
+{
+    ENTER_CODE(CUDA_ERROR_INVALID_HANDLE);
+    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    gpu_stream_destroy(stream_of(stream));
+    return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSynchronize(CUstream stream)
+{
+    ENTER_CONTEXT();
+    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    gpu_stream_wait(stream_of(stream));
+    return (CUresult)gpu_device_error();
+}
+
+CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t size, CUstream stream)
+{
+    ENTER_CONTEXT();
+    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (!gpu_is_valid(dest, size) || !gpu_is_valid(source, size)) return CUDA_ERROR_INVALID_VALUE;
+    if (size == 0) return CUDA_SUCCESS;
+    return submit(stream, &(struct gpu_op){.run = gpu_run_copy, .dest = dest, .source = source, .length_bytes = size});
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr dest, unsigned char value, size_t size, CUstream stream)
+{
+    ENTER_CONTEXT();
+    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (gpu_find(dest).kind != GPU_DEVICE || !gpu_is_valid(dest, size)) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, &(struct gpu_op){.run = gpu_run_fill, .dest = dest, .value = value, .length_bytes = size});
+}
+
+/* ---- kernels: those of our plugin, each in C under the name of its entry in the image ---- */
+
+/* isthmus_amo(addr, operand, compare, result, op, bytes), as in plugins/nvlink/amo.ptx */
+static int run_isthmus_amo(struct gpu_op *op)
+{
+    const uint64_t *p = op->parameters;
+    uint32_t amo = (uint32_t)p[4], bytes = (uint32_t)p[5];
+    void *word = gpu_word(p[0], bytes);
+    if (word == NULL) return gpu_illegal_address;
+    uint64_t old = isthmus_amo_cpu(amo, word, p[1], p[2], bytes);
+    if (p[3] == 0) return 0;
+    uint64_t *result = gpu_word(p[3], sizeof *result);
+    if (result == NULL) return gpu_illegal_address;
+    __atomic_store_n(result, old, __ATOMIC_RELEASE);
+    return 0;
+}
+
+static const struct kernel {
+    const char *name;
+    uint8_t n, bytes[GPU_PARAMETERS_MAX]; /* of each parameter */
+    int (*run)(struct gpu_op *op);
+} kernels[] = {
+    {"isthmus_amo", 6, {8, 8, 8, 8, 4, 4}, run_isthmus_amo},
+};
+
+CUresult cuModuleLoadData(CUmodule *module, const void *image)
+{
+    ENTER_CONTEXT();
+    if (strncmp(image, ".version ", 9) != 0) return CUDA_ERROR_INVALID_IMAGE;
+    CUmodule own = malloc(sizeof *own);
+    if (own == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        char entry[80];
+        snprintf(entry, sizeof entry, ".visible .entry %s(", kernels[i].name);
+        if (strstr(image, entry) == NULL) {
+            free(own);
+            return CUDA_ERROR_INVALID_PTX;
+        }
+    }
+    own->magic = MODULE_MAGIC;
+    gpu_count(GPU_MODULE, 1);
+    *module = own;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule module)
+{
+    ENTER();
+    if (module == NULL || module->magic != MODULE_MAGIC) return CUDA_ERROR_INVALID_HANDLE;
+    free(module);
+    gpu_count(GPU_MODULE, -1);
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
+{
+    ENTER();
+    if (module == NULL || module->magic != MODULE_MAGIC) return CUDA_ERROR_INVALID_HANDLE;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (strcmp(kernels[i].name, name) != 0) continue;
+        *function = (CUfunction)(uintptr_t)&kernels[i];
+        return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_NOT_FOUND;
+}
+
+/* Parameters are taken here, as the driver does. */
+CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
+                        void **extra)
+{
+    ENTER_CONTEXT();
+    (void)shared_bytes;
+    const struct kernel *kernel = (const struct kernel *)(const void *)function;
+    if (function == NULL || stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1 || extra != NULL || parameters == NULL)
+        return CUDA_ERROR_INVALID_VALUE; /* the double runs one thread */
+    struct gpu_op op = {.run = kernel->run};
+    for (int i = 0; i < kernel->n; i++) memcpy(&op.parameters[i], parameters[i], kernel->bytes[i]);
+    return submit(stream, &op);
+}

@@ -1,0 +1,141 @@
+/* tests/doubles/gpu/gpu.h: a device made of files in memory and of threads: what the doubles of CUDA, Level Zero and HIP share.
+ * Not a simulator: it says nothing about speed, nor about a GPU's memory model. It answers whether host code keeps the
+ * drivers' rules, and nothing that it shows is a result of hardware.
+ *
+ * Device memory is a memfd, so that a peer that imports the descriptor has the same memory. Device addresses fault when the
+ * CPU touches them, as on a GPU; the copy engine uses a second, hidden mapping. A stream is a thread with a queue.
+ *
+ * The environment, read when the double is first called and at gpu_double_reset():
+ *   GPU_DOUBLE_DEVICES=n          devices (1; at most 8)
+ *   GPU_DOUBLE_VERSION=n          of the driver, in its own numbering
+ *   GPU_DOUBLE_DELAY_US=n         before each operation on a stream
+ *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too
+ *   GPU_DOUBLE_PEERS=0            no device reaches another
+ *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
+ *   GPU_DOUBLE_TRACE=1            each call to stderr
+ *   GPU_DOUBLE_LEAKS=1            at exit: what is still held, to stderr, and exit status 86 */
+#ifndef ISTHMUS_GPU_DOUBLE_H
+#define ISTHMUS_GPU_DOUBLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 };
+
+/* ---- knobs.c ---- */
+
+struct gpu_knobs {
+    int devices, version; /* version 0: as the double likes */
+    unsigned delay_us;
+    bool has_peers, host_access;
+};
+const struct gpu_knobs *gpu_knobs(void);
+
+/* A call of the driver begins: 0, or the code to fail with; `code` where the knob names none. */
+int gpu_enter(const char *call, int code);
+
+/* For tests that load the double into their own process: read the environment again, count from the start. */
+void gpu_double_reset(void);
+
+/* How many things are held, and which: "1 mapping, 2 streams". The text may be NULL. */
+int gpu_double_held(char *text, size_t text_bytes);
+
+/* What is counted there. */
+enum gpu_thing {
+    GPU_MEMORY,
+    GPU_MAPPING,
+    GPU_RESERVATION,
+    GPU_PINNED,
+    GPU_STREAM,
+    GPU_EVENT,
+    GPU_CONTEXT,
+    GPU_MODULE,
+    GPU_THINGS
+};
+void gpu_count(enum gpu_thing thing, int change);
+
+/* ---- memory.c: every function locks for itself ---- */
+
+struct gpu_memory; /* a piece of device memory, counted: by its handles and its mappings */
+
+struct gpu_memory *gpu_memory_create(int device, uint64_t length_bytes); /* NULL: none left */
+struct gpu_memory *gpu_memory_import(int fd); /* NULL: no memory of a device that is here; fd stays the caller's */
+struct gpu_memory *gpu_memory_retain(struct gpu_memory *memory);
+void gpu_memory_release(struct gpu_memory *memory);
+int gpu_memory_export(struct gpu_memory *memory);   /* a new descriptor, or -1 */
+int gpu_memory_fd(const struct gpu_memory *memory); /* the double's own */
+uint64_t gpu_memory_bytes(const struct gpu_memory *memory);
+int gpu_memory_device(const struct gpu_memory *memory);
+
+/* Addresses, and what is mapped there. false: against the rules. */
+void *gpu_reserve(uint64_t length_bytes, uint64_t alignment);
+bool gpu_unreserve(uint64_t addr, uint64_t length_bytes); /* as reserved, with nothing mapped */
+bool gpu_map(uint64_t addr, uint64_t length_bytes, struct gpu_memory *memory);
+bool gpu_allow(uint64_t addr, uint64_t length_bytes); /* accesses by the devices, of whole mappings */
+bool gpu_unmap(uint64_t addr, uint64_t length_bytes); /* of whole mappings */
+
+/* All of that at once, for drivers whose allocations are addresses. gpu_free: addr as it was handed out. */
+void *gpu_alloc(struct gpu_memory *memory);
+bool gpu_free(uint64_t addr);
+
+/* Host memory that the driver knows: allocated by it, or registered. */
+void *gpu_host_alloc(uint64_t length_bytes);
+bool gpu_host_free(void *addr);
+bool gpu_pin(void *addr, uint64_t length_bytes); /* false: some of it is pinned */
+bool gpu_unpin(void *addr);
+
+/* What is at an address. */
+struct gpu_place {
+    enum { GPU_UNKNOWN, GPU_HOST, GPU_DEVICE } kind;
+    int device;
+    uint64_t base, length_bytes;
+    struct gpu_memory *memory; /* borrowed */
+};
+struct gpu_place gpu_find(uint64_t addr);
+
+/* For the engines: where the double may touch a word, or NULL; and copies. false: an illegal address. */
+void *gpu_word(uint64_t addr, size_t length_bytes);
+bool gpu_is_valid(uint64_t addr, uint64_t length_bytes);
+bool gpu_copy(uint64_t dest, uint64_t source, uint64_t length_bytes);
+bool gpu_fill(uint64_t dest, uint8_t value, uint64_t length_bytes);
+
+/* ---- stream.c ---- */
+
+struct gpu_stream;
+struct gpu_event;
+
+/* One operation; taken by value. run() returns 0 or the code that the stream, and the device, keep from then on. */
+struct gpu_op {
+    int (*run)(struct gpu_op *op);
+    uint64_t dest, source, length_bytes, value;
+    void (*function)(void *argument);
+    void *argument;
+    struct gpu_event *event, *after; /* set when done; waited for before */
+    uint64_t parameters[GPU_PARAMETERS_MAX];
+    struct gpu_op *next;
+    uint64_t event_turn, after_turn;
+};
+
+struct gpu_stream *gpu_stream_create(void);         /* NULL: no thread */
+void gpu_stream_destroy(struct gpu_stream *stream); /* after what it has to do */
+bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op);
+bool gpu_stream_is_idle(struct gpu_stream *stream);
+void gpu_stream_wait(struct gpu_stream *stream);
+int gpu_device_error(void); /* the first code that an operation failed with, in this process; sticky */
+
+/* An event that was never recorded is set; recording clears it until its operation is done. */
+struct gpu_event *gpu_event_create(bool is_set);
+void gpu_event_destroy(struct gpu_event *event);
+bool gpu_event_is_set(struct gpu_event *event);
+void gpu_event_wait(struct gpu_event *event);
+void gpu_event_clear(struct gpu_event *event);
+
+/* Common operations. GPU_ILLEGAL is the face's code for an illegal address. */
+extern const int gpu_illegal_address;
+int gpu_run_copy(struct gpu_op *op);
+int gpu_run_fill(struct gpu_op *op);
+int gpu_run_function(struct gpu_op *op);
+int gpu_run_nothing(struct gpu_op *op);
+
+#endif

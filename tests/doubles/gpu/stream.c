@@ -1,0 +1,211 @@
+/* tests/doubles/gpu/stream.c: see gpu.h. A stream is a thread that works off a queue; an event, a turn that was reached. */
+#include "gpu.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct gpu_event {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    uint64_t recorded, done; /* set: done == recorded */
+};
+
+struct gpu_stream {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct gpu_op *first, **last;
+    uint64_t submitted, finished;
+    bool is_ending;
+};
+
+static int device_error;
+
+int gpu_device_error(void) { return __atomic_load_n(&device_error, __ATOMIC_ACQUIRE); }
+
+/* ---- events ---- */
+
+struct gpu_event *gpu_event_create(bool is_set)
+{
+    struct gpu_event *event = calloc(1, sizeof *event);
+    if (event == NULL) abort();
+    pthread_mutex_init(&event->lock, NULL);
+    pthread_cond_init(&event->changed, NULL);
+    event->recorded = is_set ? 0 : 1;
+    gpu_count(GPU_EVENT, 1);
+    return event;
+}
+
+void gpu_event_destroy(struct gpu_event *event)
+{
+    pthread_mutex_destroy(&event->lock);
+    pthread_cond_destroy(&event->changed);
+    free(event);
+    gpu_count(GPU_EVENT, -1);
+}
+
+bool gpu_event_is_set(struct gpu_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    bool is_set = event->done >= event->recorded;
+    pthread_mutex_unlock(&event->lock);
+    return is_set;
+}
+
+static void reach_turn(struct gpu_event *event, uint64_t turn)
+{
+    pthread_mutex_lock(&event->lock);
+    if (event->done < turn) event->done = turn;
+    pthread_cond_broadcast(&event->changed);
+    pthread_mutex_unlock(&event->lock);
+}
+
+static void wait_turn(struct gpu_event *event, uint64_t turn)
+{
+    pthread_mutex_lock(&event->lock);
+    while (event->done < turn) pthread_cond_wait(&event->changed, &event->lock);
+    pthread_mutex_unlock(&event->lock);
+}
+
+static uint64_t turn_of(struct gpu_event *event, uint64_t more)
+{
+    pthread_mutex_lock(&event->lock);
+    uint64_t turn = event->recorded += more;
+    pthread_mutex_unlock(&event->lock);
+    return turn;
+}
+
+void gpu_event_wait(struct gpu_event *event) { wait_turn(event, turn_of(event, 0)); }
+
+void gpu_event_clear(struct gpu_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    if (event->done >= event->recorded) event->recorded = event->done + 1;
+    pthread_mutex_unlock(&event->lock);
+}
+
+/* ---- streams ---- */
+
+static void work(struct gpu_op *op)
+{
+    int none = 0, code = gpu_device_error();
+    if (gpu_knobs()->delay_us > 0) usleep(gpu_knobs()->delay_us);
+    if (op->after != NULL) wait_turn(op->after, op->after_turn);
+    if (code == 0) code = op->run(op); /* a device that has failed does nothing more */
+    if (code != 0) __atomic_compare_exchange_n(&device_error, &none, code, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+    if (op->event != NULL) reach_turn(op->event, op->event_turn);
+    free(op);
+}
+
+static void *stream_main(void *argument)
+{
+    struct gpu_stream *stream = argument;
+    pthread_mutex_lock(&stream->lock);
+    for (;;) {
+        while (stream->first == NULL && !stream->is_ending) pthread_cond_wait(&stream->changed, &stream->lock);
+        struct gpu_op *op = stream->first;
+        if (op == NULL) break;
+        stream->first = op->next;
+        if (stream->first == NULL) stream->last = &stream->first;
+        pthread_mutex_unlock(&stream->lock);
+        work(op);
+        pthread_mutex_lock(&stream->lock);
+        stream->finished++;
+        pthread_cond_broadcast(&stream->changed);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return NULL;
+}
+
+struct gpu_stream *gpu_stream_create(void)
+{
+    struct gpu_stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) return NULL;
+    stream->last = &stream->first;
+    pthread_mutex_init(&stream->lock, NULL);
+    pthread_cond_init(&stream->changed, NULL);
+    sigset_t all, before; /* the program's signals are not for this thread */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int failed = pthread_create(&stream->thread, NULL, stream_main, stream);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failed != 0) {
+        free(stream);
+        return NULL;
+    }
+    gpu_count(GPU_STREAM, 1);
+    return stream;
+}
+
+void gpu_stream_destroy(struct gpu_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->is_ending = true;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    pthread_join(stream->thread, NULL);
+    pthread_mutex_destroy(&stream->lock);
+    pthread_cond_destroy(&stream->changed);
+    free(stream);
+    gpu_count(GPU_STREAM, -1);
+}
+
+bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op)
+{
+    struct gpu_op *own = malloc(sizeof *own);
+    if (own == NULL) return false;
+    *own = *op;
+    own->next = NULL;
+    if (own->event != NULL) own->event_turn = turn_of(own->event, 0);
+    if (own->after != NULL) own->after_turn = turn_of(own->after, 0);
+    pthread_mutex_lock(&stream->lock);
+    *stream->last = own;
+    stream->last = &own->next;
+    stream->submitted++;
+    pthread_cond_broadcast(&stream->changed);
+    pthread_mutex_unlock(&stream->lock);
+    return true;
+}
+
+bool gpu_stream_is_idle(struct gpu_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    bool is_idle = stream->finished == stream->submitted;
+    pthread_mutex_unlock(&stream->lock);
+    return is_idle;
+}
+
+/* For what was submitted before; others may go on submitting. */
+void gpu_stream_wait(struct gpu_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    uint64_t all = stream->submitted;
+    while (stream->finished < all) pthread_cond_wait(&stream->changed, &stream->lock);
+    pthread_mutex_unlock(&stream->lock);
+}
+
+/* ---- operations ---- */
+
+int gpu_run_copy(struct gpu_op *op)
+{
+    return gpu_copy(op->dest, op->source, op->length_bytes) ? 0 : gpu_illegal_address;
+}
+
+int gpu_run_fill(struct gpu_op *op)
+{
+    return gpu_fill(op->dest, (uint8_t)op->value, op->length_bytes) ? 0 : gpu_illegal_address;
+}
+
+int gpu_run_function(struct gpu_op *op)
+{
+    op->function(op->argument);
+    return 0;
+}
+
+int gpu_run_nothing(struct gpu_op *op)
+{
+    (void)op;
+    return 0;
+}
