@@ -5,6 +5,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/note.h"
 #include "core/coll/coll.h"
 #include "core/coll/lobby.h"
 #include "core/coll/sync.h"
@@ -58,6 +59,7 @@ static void job_lost(const char *why, int exit_code)
 static void after_fork_in_child(void)
 {
     ist_exit_after_fork();
+    ist_explain_after_fork();
     ist_boot_forget();
     ist_progress_forget();
     ist_pulse_forget();
@@ -276,6 +278,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     isthmus_status failure = ist_config_init(&rt->config, face);
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
     if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
+    ist_explain_begin(&rt->config);
     ist_fatal_frames = (int)rt->config.stack_frames;
     if (rt->generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
@@ -299,6 +302,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     if (failure == ISTHMUS_OK) failure = start_alone();
     status = ist_start_agree(failure); /* the one exchange; all PEs get the same answer */
     if (status == ISTHMUS_OK) {
+        ist_note_phase(IST_PHASE_RUNNING);
         warn_once();
         greet();
     } else {
@@ -311,6 +315,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
 static void stop(void)
 {
     struct ist_runtime *rt = &ist_runtime;
+    ist_note_phase(IST_PHASE_AFTER);
     ist_spin_on_long_wait(NULL);
     ist_pulse_close();
     ist_progress_stop();

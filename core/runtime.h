@@ -55,6 +55,10 @@ void ist_runtime_watch_forks(void);
 /* runtime.c: what is left to do once the exchange is over. */
 isthmus_status ist_start_together(uint64_t heap_limit_bytes);
 
+/* explain.c: from the first init on others may ask what this PE waits for. */
+void ist_explain_begin(const struct ist_config *config);
+void ist_explain_after_fork(void);
+
 /* exit_paths.c */
 void ist_exit_watch_leavers(void);
 

@@ -12,7 +12,7 @@ static inline void ist_entry_wait_until(const void *ivar, int cmp, const void *v
                                         const char *routine)
 {
     ist_check_wait(ivar, cmp, size, routine);
-    (void)ist_wait_for(ivar, cmp, ist_bits_of(value, size), size, is_signed);
+    (void)ist_wait_for(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
 }
 
 static inline int ist_entry_test(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
@@ -38,7 +38,7 @@ static inline uint64_t ist_entry_signal_fetch(const uint64_t *sig_addr, const ch
 static inline uint64_t ist_entry_signal_wait(const uint64_t *sig_addr, int cmp, uint64_t value, const char *routine)
 {
     ist_check_wait(sig_addr, cmp, sizeof *sig_addr, routine);
-    return ist_wait_for(sig_addr, cmp, value, sizeof *sig_addr, false);
+    return ist_wait_for(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
 }
 
 /* The set that the arguments of any of the routines below describe. */
@@ -57,14 +57,14 @@ static inline void ist_entry_wait_all(const void *ivars, size_t nelems, const in
                                       size_t size, bool is_signed, const char *routine)
 {
     IST_SET(false);
-    ist_set_wait_all(&set);
+    ist_set_wait_all(&set, routine);
 }
 
 static inline size_t ist_entry_wait_any(const void *ivars, size_t nelems, const int *status, int cmp,
                                         const void *values, size_t size, bool is_signed, const char *routine)
 {
     IST_SET(false);
-    return ist_set_wait_any(&set);
+    return ist_set_wait_any(&set, routine);
 }
 
 static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
@@ -72,21 +72,21 @@ static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_
 {
     IST_SET(false);
     ist_check_indices(indices, nelems, routine);
-    return ist_set_wait_some(&set, indices);
+    return ist_set_wait_some(&set, indices, routine);
 }
 
 static inline void ist_entry_wait_all_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                              const void *values, size_t size, bool is_signed, const char *routine)
 {
     IST_SET(true);
-    ist_set_wait_all(&set);
+    ist_set_wait_all(&set, routine);
 }
 
 static inline size_t ist_entry_wait_any_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                                const void *values, size_t size, bool is_signed, const char *routine)
 {
     IST_SET(true);
-    return ist_set_wait_any(&set);
+    return ist_set_wait_any(&set, routine);
 }
 
 static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems, size_t *indices, const int *status,
@@ -95,7 +95,7 @@ static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems
 {
     IST_SET(true);
     ist_check_indices(indices, nelems, routine);
-    return ist_set_wait_some(&set, indices);
+    return ist_set_wait_some(&set, indices, routine);
 }
 
 static inline int ist_entry_test_all(const void *ivars, size_t nelems, const int *status, int cmp, const void *values,

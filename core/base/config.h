@@ -46,6 +46,7 @@ struct ist_config {
     uint64_t pulse_timeout_s; /* ISTHMUS_PULSE_TIMEOUT: seconds of silence after which a PE is lost; 0: never */
     uint64_t start_timeout_s; /* ISTHMUS_START_TIMEOUT: seconds for all PEs to meet at the start; 0: no bound */
     int abort_action;         /* ISTHMUS_ABORT: exit trap backtrace */
+    bool explain;             /* ISTHMUS_EXPLAIN: claim SIGUSR1 if nobody has */
     int log_level;            /* ISTHMUS_LOG: error warn info debug trace */
     const char *log_filter;   /* ISTHMUS_LOG_FILTER; "": all */
     const char *log_file;     /* ISTHMUS_LOG_FILE; "": stderr */

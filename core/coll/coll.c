@@ -50,6 +50,7 @@ static inline isthmus_status enter(const struct call *c)
         ist_require_symmetric(c->routine, "source", c->source, source_bytes, c->align_bytes);
         if (ist_check_on) ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
     }
+    ist_collective_begin(c->team, c->routine);
     if (ist_check_on)
         ist_check_meeting(c->team, &(struct ist_checked_call){
                                        .routine = c->routine,

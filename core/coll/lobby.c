@@ -68,6 +68,7 @@ static void wait_for_count(const struct visit *visit, uint64_t *count, int least
 {
     struct ist_spin spin = {0};
     while (look(visit, count, visit->host) < (uint64_t)least) ist_spin_once(&spin);
+    ist_spin_end(&spin);
 }
 
 /* ---- ids ---- */
@@ -111,16 +112,18 @@ static isthmus_status read_id(uint64_t id, struct visit *visit)
 static bool find_host(struct visit *visit)
 {
     struct ist_spin spin = {0};
+    uint64_t held, state;
     if (visit->place == 0) {
         visit->host = ist_team_world.my_pe;
         return take_word(visit);
     }
     for (;; ist_spin_once(&spin)) {
-        uint64_t held = look(visit, visit->word, visit->id_pe), state = held & DONE;
-        if (held >> PE_BITS != visit->number || state == DONE) return false;
-        visit->host = (int)state - 1;
-        if (state != OPEN) return true;
+        held = look(visit, visit->word, visit->id_pe), state = held & DONE;
+        if (held >> PE_BITS != visit->number || state != OPEN) break;
     }
+    ist_spin_end(&spin);
+    visit->host = (int)state - 1;
+    return held >> PE_BITS == visit->number && state != DONE;
 }
 
 /* Hang oneself into the host's list, and wait until everybody has. */
@@ -176,6 +179,7 @@ static void part(const struct visit *visit)
     (void)update(visit, &mine->n_read, ISTHMUS_AMO_ADD, 1, visit->host);
     uint64_t open = visit->number << PE_BITS | ((uint64_t)visit->host + 1);
     while (look(visit, visit->word, visit->id_pe) == open) ist_spin_once(&spin);
+    ist_spin_end(&spin);
 }
 
 static isthmus_status meet(uint64_t id, struct visit *visit, int *members)
@@ -202,6 +206,7 @@ isthmus_status ist_lobby_make_team(uint64_t id, int n, int place, const struct i
     int *members = calloc((size_t)n, sizeof *members);
     if (members == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a team of %d PEs", n);
     pthread_mutex_lock(&local.teams);
+    ist_collective_now = (struct ist_collective){routine, -1, 0}; /* of a team that is not there yet */
     isthmus_status status = meet(id, &visit, members);
     if (status == ISTHMUS_OK) status = ist_team_make(members, n, &lobby()->meeting, options, out, routine);
     pthread_mutex_unlock(&local.teams);

@@ -76,6 +76,7 @@ isthmus_status ist_refuse_team(const char *routine)
 isthmus_status ist_meet(struct ist_team *team, const char *routine)
 {
     if (IST_UNLIKELY(team == NULL)) return ist_refuse_team(routine);
+    ist_collective_begin(team, routine);
     if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
     ist_sync(team, routine);
     return ISTHMUS_OK;

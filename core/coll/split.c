@@ -102,6 +102,7 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
     *out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
+    ist_collective_begin(parent, routine);
     if (ist_check_on)
         ist_check_meeting(parent,
                           &(struct ist_checked_call){.routine = routine,
@@ -126,6 +127,7 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
     *x_out = *y_out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
+    ist_collective_begin(parent, routine);
     if (ist_check_on)
         ist_check_meeting(parent, &(struct ist_checked_call){.routine = routine, .other = {{"xrange", xrange}}});
     if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
@@ -177,6 +179,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
     if (team == NULL) return;
     if (team->index < IST_TEAMS_PREDEFINED)
         ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
+    ist_collective_begin(team, routine);
     if (ist_check_on) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
     for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {
         ist_quiet(ctx, routine);

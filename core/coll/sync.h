@@ -5,10 +5,17 @@
 #define IST_COLL_SYNC_H
 
 #include "core/base/config.h"
+#include "core/base/note.h"
 #include "core/ctx/ctx.h"
 #include "core/team/hosts.h"
 
 void ist_sync_init(const struct ist_config *config);
+
+/* What every collective routine begins with: waits inside it are told by its name and number. */
+static inline void ist_collective_begin(struct ist_team *team, const char *routine)
+{
+    ist_collective_now = (struct ist_collective){routine, team->index, ++team->n_collectives};
+}
 
 /* Returns when all members have called it; the caller's earlier stores are visible to them then. */
 void ist_sync(struct ist_team *team, const char *routine);

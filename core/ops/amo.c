@@ -2,6 +2,7 @@
 #include "core/ops/amo.h"
 
 #include "core/base/fatal.h"
+#include "core/base/note.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/choose.h"
@@ -27,6 +28,7 @@ static void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct 
                    fn == channel->amo[amo->op][ist_log2_of(amo->size)][ISTHMUS_AMO_FETCHING];
     isthmus_status status;
     ist_mark_used(ctx, transport);
+    if ((flags & ISTHMUS_AMO_NBI) == 0) ist_note_call(IST_NOTE_TRANSPORT, routine, pe);
     for (;;) {
         ist_ctx_enter(ctx, transport);
         status = fn(channel->chan, to->peer->paths[transport], to->extent->rmem, to->offset_bytes, amo->operand,
@@ -35,6 +37,7 @@ static void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct 
         if (status != ISTHMUS_ERR_AGAIN) break;
         ist_progress_poll();
     }
+    ist_note_over();
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 

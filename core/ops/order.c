@@ -2,6 +2,7 @@
 #include "core/ops/order.h"
 
 #include "core/base/fatal.h"
+#include "core/base/note.h"
 #include "core/team/team.h"
 #include "core/transport/peer.h"
 
@@ -23,9 +24,11 @@ static isthmus_status try_each_used(ist_ctx *ctx, uint32_t used, enum half half,
     for (; used != 0; used &= used - 1) {
         uint32_t transport = (uint32_t)__builtin_ctz(used);
         struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
+        ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
         ist_ctx_enter(ctx, transport);
         isthmus_status status = slot_of(channel, half)(channel->chan, NULL);
         ist_ctx_leave(ctx, transport);
+        ist_note_over();
         if (first == ISTHMUS_OK) first = status;
     }
     return first;
@@ -99,9 +102,11 @@ isthmus_status ist_drain_notices(void)
         for (uint32_t t = 0; peer != NULL && t < ist_registry.n; t++) {
             struct ist_channel *channel = &ctx->channels[t];
             if (peer->paths[t] == NULL || ist_load_acquire(&channel->chan) == NULL) continue;
+            ist_note_call(IST_NOTE_TRANSPORT, "exit", pe);
             ist_ctx_enter(ctx, t);
             isthmus_status status = channel->ops.remote_commit(channel->chan, peer->paths[t]);
             ist_ctx_leave(ctx, t);
+            ist_note_over();
             if (first == ISTHMUS_OK) first = status;
         }
     }

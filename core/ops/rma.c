@@ -3,6 +3,7 @@
 #include "core/ops/rma.h"
 
 #include "core/base/fatal.h"
+#include "core/base/note.h"
 #include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
 #include "core/ops/order.h"
@@ -32,6 +33,7 @@ static void put_through(ist_ctx *ctx, const struct ist_target *to, const void *s
     const isthmus_lmem *source_mem = registration_of(carrier, source, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
+    if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe);
     for (;;) {
         ist_ctx_enter(ctx, carrier);
         status = mode == NBI ? channel->ops.put_nbi(channel->chan, path, to->extent->rmem, to->offset_bytes, source,
@@ -40,8 +42,10 @@ static void put_through(ist_ctx *ctx, const struct ist_target *to, const void *s
                                                 source_mem, length_bytes);
         ist_ctx_leave(ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
+        if (mode == NBI) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe); /* not so quick, then */
         ist_progress_poll();
     }
+    ist_note_over();
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
@@ -54,6 +58,7 @@ static void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest,
     const isthmus_lmem *dest_mem = registration_of(carrier, dest, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
+    if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, from->peer->card.pe);
     for (;;) {
         ist_ctx_enter(ctx, carrier);
         status = mode == NBI ? channel->ops.get_nbi(channel->chan, path, from->extent->rmem, from->offset_bytes, dest,
@@ -62,8 +67,10 @@ static void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest,
                                                 dest_mem, length_bytes);
         ist_ctx_leave(ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
+        if (mode == NBI) ist_note_call(IST_NOTE_TRANSPORT, routine, from->peer->card.pe); /* not so quick, then */
         ist_progress_poll();
     }
+    ist_note_over();
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 

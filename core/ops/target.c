@@ -2,6 +2,7 @@
 #include "core/ops/target.h"
 
 #include "core/base/fatal.h"
+#include "core/base/note.h"
 #include "core/transport/segment.h"
 
 #include <inttypes.h>
@@ -84,7 +85,10 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
     int world_pe = ist_require_pe(ctx, access->pe, access->routine, "pe");
     int id = ist_require_symmetric(access->routine, access->argument, access->addr, access->length_bytes,
                                    access->align_bytes);
+    bool is_first_use = ist_peer_known(world_pe) == NULL;
+    if (is_first_use) ist_note_call(IST_NOTE_CONNECTION, access->routine, world_pe);
     isthmus_status status = ist_peer_get(world_pe, &out->peer);
+    if (is_first_use) ist_note_over();
     if (status != ISTHMUS_OK) ist_die(access->routine, status);
 
     out->segment = &out->peer->segments[id];

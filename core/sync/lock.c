@@ -56,7 +56,7 @@ void ist_lock_set(long *word, const char *routine)
     if (last == 0) return;
     if (last == my_name()) ist_misuse(routine, "this PE holds or awaits the lock already");
     (void)update(ISTHMUS_AMO_OR, &lock->node, my_name(), 0, pe_named(last), routine);
-    (void)ist_wait_for(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false);
+    (void)ist_wait_behind(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false, pe_named(last), routine);
 }
 
 int ist_lock_test(long *word, const char *routine)
@@ -74,7 +74,8 @@ static uint32_t leave_queue(struct lock *lock, const char *routine)
         if (last == my_name()) return 0;
         if (last == 0) ist_misuse(routine, "this PE does not hold the lock");
         /* Somebody has joined and is about to say who. */
-        node = (uint32_t)ist_wait_for(&lock->node, IST_CMP_NE, node, sizeof lock->node, false);
+        node = (uint32_t)ist_wait_behind(&lock->node, IST_CMP_NE, node, sizeof lock->node, false, pe_named(last),
+                                         routine);
     }
     return node & ~HANDED_OVER;
 }

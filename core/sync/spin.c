@@ -2,6 +2,7 @@
 #include "core/sync/spin.h"
 
 #include "core/base/clock.h"
+#include "core/sync/awaited.h"
 #include "core/transport/progress.h"
 
 #include <sched.h>
@@ -55,11 +56,12 @@ void ist_spin_on_long_wait(void (*look)(void)) { look_around = look; }
 
 static void look_now_and_then(struct ist_spin *spin, uint64_t now_ns)
 {
-    if (look_around == NULL) return;
     if (spin->deadline_ns == 0) spin->deadline_ns = now_ns + LOOK_EVERY_NS;
     if (now_ns < spin->deadline_ns) return;
+    ist_awaited_note(spin->awaited, spin->is_noted ? 0 : spin->deadline_ns - LOOK_EVERY_NS, now_ns);
+    spin->is_noted = true;
     spin->deadline_ns = now_ns + LOOK_EVERY_NS;
-    look_around();
+    if (look_around != NULL) look_around();
 }
 
 /* ---- waits that a network may end ---- */

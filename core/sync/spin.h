@@ -6,9 +6,12 @@
 #define IST_SYNC_SPIN_H
 
 #include "core/base/atomic.h"
+#include "core/base/note.h"
 #include "core/base/status.h"
 
 #include <stdbool.h>
+
+struct ist_awaited;
 
 struct ist_spin {
     uint32_t rounds;
@@ -17,6 +20,9 @@ struct ist_spin {
     /* On a network only. */
     uint64_t start_ns, busy_ns; /* the first yield; the last one that had something to do */
     uint64_t n_events;          /* handled by this PE's threads until the last yield */
+    const struct ist_awaited
+        *awaited; /* what for (awaited.h), to be noted if it lasts; NULL: for the others of a collective */
+    bool is_noted;
 };
 
 extern uint32_t ist_spin_rounds; /* before the first yield */
@@ -40,15 +46,25 @@ void ist_spin_yield(struct ist_spin *spin) IST_COLD;
 /* `look` is called four times a second from waits that last; it may end the job. NULL: nobody looks. */
 void ist_spin_on_long_wait(void (*look)(void));
 
-static inline void ist_spin_once(struct ist_spin *spin)
+/* Before the first yield. false: it is time for it. */
+static inline bool ist_spin_briefly(uint32_t *rounds)
 {
     enum { HOT_ROUNDS = 64 }; /* without a pause: a flag that is about to arrive is seen 10 ns sooner */
-    uint32_t round = spin->rounds++;
-    if (IST_LIKELY(round < ist_spin_rounds)) {
-        if (round >= HOT_ROUNDS) ist_pause();
-        return;
-    }
-    ist_spin_yield(spin);
+    uint32_t round = (*rounds)++;
+    if (IST_UNLIKELY(round >= ist_spin_rounds)) return false;
+    if (round >= HOT_ROUNDS) ist_pause();
+    return true;
+}
+
+static inline void ist_spin_once(struct ist_spin *spin)
+{
+    if (!ist_spin_briefly(&spin->rounds)) ist_spin_yield(spin);
+}
+
+/* After the last round: who was told that this thread waits is told that it is over. */
+static inline void ist_spin_end(const struct ist_spin *spin)
+{
+    if (IST_UNLIKELY(spin->is_noted)) ist_note_over();
 }
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef IST_SYNC_WAIT_H
 #define IST_SYNC_WAIT_H
 
+#include "core/sync/awaited.h"
 #include "core/sync/spin.h"
 
 #include <stddef.h>
@@ -39,22 +40,38 @@ static inline bool ist_compare(int cmp, uint64_t a, uint64_t b, size_t size, boo
     }
 }
 
-/* Wait until the comparison holds; returns the value that satisfied it. */
-static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed)
+/* The rest of a wait that spinning has not ended. */
+uint64_t ist_wait_on(const struct ist_awaited *awaited) IST_COLD;
+void ist_wait_on_flag(const uint64_t *flag, uint64_t value) IST_COLD;
+
+/* Wait until the comparison holds; returns the value that satisfied it. `behind`: the PE that will make it hold, of a lock;
+ * -1: that may be anyone. */
+static inline uint64_t ist_wait_behind(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
+                                       int behind, const char *routine)
 {
-    struct ist_spin spin = {0};
-    for (;;) {
+    uint32_t rounds = 0;
+    do {
         uint64_t seen = ist_wait_load(ivar, size);
         if (ist_compare(cmp, seen, value, size, is_signed)) return seen;
-        ist_spin_once(&spin);
-    }
+    } while (ist_spin_briefly(&rounds));
+    return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, behind, NULL, IST_ALL_OF});
+}
+
+static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
+                                    const char *routine)
+{
+    return ist_wait_behind(ivar, cmp, value, size, is_signed, -1, routine);
 }
 
 /* For our own flags, which only grow. */
 static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
 {
-    struct ist_spin spin = {0};
-    while (ist_load_acquire(flag) < value) ist_spin_once(&spin);
+    uint32_t rounds = 0;
+    while (ist_load_acquire(flag) < value)
+        if (!ist_spin_briefly(&rounds)) {
+            ist_wait_on_flag(flag, value);
+            return;
+        }
 }
 
 #endif

@@ -47,30 +47,44 @@ size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices)
     return n;
 }
 
-void ist_set_wait_all(const struct ist_wait_set *set)
+size_t ist_set_count(const struct ist_wait_set *set)
 {
-    struct ist_spin spin = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < set->nelems; i++) n += takes_part(set, i) && holds(set, i);
+    return n;
+}
+
+static struct ist_awaited awaited(const struct ist_wait_set *set, enum ist_quantity quantity, const char *routine)
+{
+    return (struct ist_awaited){.routine = routine, .ivar = set->ivars, .behind = -1, .set = set, .quantity = quantity};
+}
+
+void ist_set_wait_all(const struct ist_wait_set *set, const char *routine)
+{
+    struct ist_awaited all = awaited(set, IST_ALL_OF, routine);
+    struct ist_spin spin = {.awaited = &all};
     while (!ist_set_test_all(set)) ist_spin_once(&spin);
+    ist_spin_end(&spin);
 }
 
-size_t ist_set_wait_any(const struct ist_wait_set *set)
+size_t ist_set_wait_any(const struct ist_wait_set *set, const char *routine)
 {
-    struct ist_spin spin = {0};
+    struct ist_awaited any = awaited(set, IST_ANY_OF, routine);
+    struct ist_spin spin = {.awaited = &any};
+    size_t i;
     if (is_empty(set)) return SIZE_MAX;
-    for (;;) {
-        size_t i = ist_set_test_any(set);
-        if (i != SIZE_MAX) return i;
-        ist_spin_once(&spin);
-    }
+    while ((i = ist_set_test_any(set)) == SIZE_MAX) ist_spin_once(&spin);
+    ist_spin_end(&spin);
+    return i;
 }
 
-size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices)
+size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices, const char *routine)
 {
-    struct ist_spin spin = {0};
+    struct ist_awaited some = awaited(set, IST_SOME_OF, routine);
+    struct ist_spin spin = {.awaited = &some};
+    size_t n;
     if (is_empty(set)) return 0;
-    for (;;) {
-        size_t n = ist_set_test_some(set, indices);
-        if (n > 0) return n;
-        ist_spin_once(&spin);
-    }
+    while ((n = ist_set_test_some(set, indices)) == 0) ist_spin_once(&spin);
+    ist_spin_end(&spin);
+    return n;
 }

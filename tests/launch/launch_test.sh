@@ -68,6 +68,9 @@ expect_message() { # the one line on stderr
     [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$(wc -l <"$work/err") lines on stderr, expected one like: $1"
     grep -qE -- "^isthmus-run: $1\$" "$work/err" || fail "stderr is not like: isthmus-run: $1"
 }
+expect_last_message() { # on stderr
+    tail -n 1 "$work/err" | grep -qE -- "^isthmus-run: $1\$" || fail "the last line of stderr is not like: isthmus-run: $1"
+}
 expect_silence() { [ ! -s "$work/err" ] || fail "stderr is not empty"; }
 expect_end_in_ms() { [ "$took_ms" -le "$1" ] || fail "took $took_ms ms, expected at most $1"; }
 expect_nothing_left() { until_true nothing_is_left || fail "still there: $(marked)"; }
@@ -162,7 +165,8 @@ case_missing_pe() {
 case_timeout() {
     launch -n 3 --timeout 0.3 "$probe" wait
     expect_status 124
-    expect_message 'timeout after 0.3 s; still running: PEs 0-2; ending them'
+    expect_last_message 'timeout after 0.3 s; still running: PEs 0-2; ending them'
+    grep -qE '^isthmus-run: PE.* not in shmem_init so far, process ' "$work/err" || fail "nobody says where the PEs are"
     expect_end_in_ms 5000
     launch --timeout=60 -n 2 true
     expect_status 0

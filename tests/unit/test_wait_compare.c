@@ -98,11 +98,11 @@ static void a_wait_that_holds_returns_the_value(void **state)
     int32_t negative = -5;
     uint64_t largest = UINT64_MAX;
     int16_t lowest = INT16_MIN;
-    assert_true(ist_wait_for(&negative, IST_CMP_LT, 0, 4, true) == (uint32_t)-5);
-    assert_true(ist_wait_for(&negative, IST_CMP_GT, 0, 4, false) == (uint32_t)-5);
-    assert_true(ist_wait_for(&largest, IST_CMP_GE, UINT64_MAX, 8, false) == UINT64_MAX);
-    assert_true(ist_wait_for(&largest, IST_CMP_LT, 0, 8, true) == UINT64_MAX);
-    assert_true(ist_wait_for(&lowest, IST_CMP_LE, 0x8000, 2, true) == 0x8000);
+    assert_true(ist_wait_for(&negative, IST_CMP_LT, 0, 4, true, "wait") == (uint32_t)-5);
+    assert_true(ist_wait_for(&negative, IST_CMP_GT, 0, 4, false, "wait") == (uint32_t)-5);
+    assert_true(ist_wait_for(&largest, IST_CMP_GE, UINT64_MAX, 8, false, "wait") == UINT64_MAX);
+    assert_true(ist_wait_for(&largest, IST_CMP_LT, 0, 8, true, "wait") == UINT64_MAX);
+    assert_true(ist_wait_for(&lowest, IST_CMP_LE, 0x8000, 2, true, "wait") == 0x8000);
 }
 
 static void loads_take_no_byte_beside(void **state)

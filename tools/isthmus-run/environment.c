@@ -2,6 +2,7 @@
  * Not a parser of -x: options.c has checked its form.
  * Read on in server.c for the variables of one PE. */
 #include "environment.h"
+#include "explain.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -71,13 +72,15 @@ char **environment_create(const struct options *options)
 {
     size_t n_inherited = 0, n = 0;
     while (environ[n_inherited]) n_inherited++;
-    char **variables = zeroed_memory(n_inherited + (size_t)options->n_exports + 3, sizeof *variables);
+    char **variables = zeroed_memory(n_inherited + (size_t)options->n_exports + 4, sizeof *variables);
     for (size_t i = 0; i < n_inherited; i++)
         if (!is_outer_launchers(environ[i])) variables[n++] = copy(environ[i]);
     if (!getenv("ISTHMUS_JOB_SECRET")) set(variables, make_secret());
     /* A program of Open MPI 4 asks the PMIx server who it is only under launchers that it knows by name. Without the
      * component that does not find one of them, it asks whoever is there. */
     if (!getenv("OMPI_MCA_schizo")) set(variables, copy("OMPI_MCA_schizo=^orte"));
+    char *notes = explain_variable();
+    if (notes) set(variables, notes);
     for (int i = 0; i < options->n_exports; i++) set_export(variables, options->exports[i]);
     return variables;
 }

@@ -3,7 +3,9 @@
  * Read on in loop.c. */
 #include "job.h"
 #include "children.h"
+#include "explain.h"
 #include "input.h"
+#include "pe_list.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -229,32 +231,25 @@ void job_signal(struct job *job, int signal_number)
         signal_groups(job, SIGCONT, -1);
         input_continue();
         break;
+    case SIGUSR1: /* a question; whom it would end does not get it */
+        explain_report(job);
+        for (int i = 0; i < job->n_pes; i++)
+            if (job->pes[i].running && process_catches(job->pes[i].pid, SIGUSR1)) kill(-*job->pes[i].group, SIGUSR1);
+        break;
     default: signal_groups(job, signal_number, -1); break;
-    }
-}
-
-/* "0-2, 5" */
-static void list_running(const struct job *job, char *text, size_t room)
-{
-    size_t used = 0;
-    text[0] = '\0';
-    for (int i = 0, end; i < job->n_pes && used < room; i = end) {
-        for (end = i + 1; job->pes[i].running && end < job->n_pes && job->pes[end].running;) end++;
-        if (!job->pes[i].running) continue;
-        const char *comma = used ? ", " : "";
-        int written = end == i + 1 ? snprintf(text + used, room - used, "%s%d", comma, i)
-                                   : snprintf(text + used, room - used, "%s%d-%d", comma, i, end - 1);
-        used += (size_t)written;
     }
 }
 
 static void time_out(struct job *job)
 {
-    char running[512];
-    list_running(job, running, sizeof running);
+    char text[512];
+    struct pe_list running = pe_list_in(text, sizeof text);
+    for (int i = 0; i < job->n_pes; i++)
+        if (job->pes[i].running) pe_list_add(&running, i);
     job->times_out_ns = 0;
-    report("timeout after %g s; still running: %s %s; ending %s", job->timeout_s, job->n_running == 1 ? "PE" : "PEs",
-           running, job->n_running == 1 ? "it" : "them");
+    explain_report(job);
+    report("timeout after %g s; still running: %s; ending %s", job->timeout_s, pe_list_end(&running),
+           job->n_running == 1 ? "it" : "them");
     job_end(job, LAUNCH_TIMEOUT, -1);
 }
 

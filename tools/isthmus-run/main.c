@@ -4,6 +4,7 @@
 #include "binding.h"
 #include "children.h"
 #include "environment.h"
+#include "explain.h"
 #include "guardian.h"
 #include "loop.h"
 #include "output.h"
@@ -22,6 +23,7 @@ static int run(const struct options *options, const char *path, const sigset_t *
     struct job job;
     job_init(&job, options, guardian_start(options->n_pes));
     children_adopt();
+    explain_init(options->n_pes);
     char **variables = environment_create(options);
     environment_prepare_server();
 

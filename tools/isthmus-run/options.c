@@ -24,12 +24,13 @@ static const char usage[] =
     "  -x VAR[=VALUE]     set VAR for the PEs, or see that it is set (the PEs inherit the environment)\n"
     "  --tag-output       put [PE i] before each line that a PE writes\n"
     "  --bind core|none   core: PE i runs on the i-th core only, when there are enough cores (default: none)\n"
-    "  --timeout S        end the job after S seconds, with status 124\n"
+    "  --timeout S        end the job after S seconds, with status 124, and say what each PE waits for\n"
     "  -h, --help         this text\n"
     "  -V, --version      version of isthmus-run and of its PMIx library\n"
     "\n"
-    "PE 0 gets the standard input, the others /dev/null. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,\n"
-    "SIGTSTP and SIGCONT are passed on to all PEs; a second SIGINT, SIGTERM, SIGHUP or SIGQUIT kills them.\n"
+    "PE 0 gets the standard input, the others /dev/null. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP and\n"
+    "SIGCONT are passed on to all PEs; a second SIGINT, SIGTERM, SIGHUP or SIGQUIT kills them. On SIGUSR1 a few lines\n"
+    "say what the PEs wait for (the odd ones first), and PEs that have a handler for it get it as well.\n"
     "When a PE fails, the others are ended. The status is that of the first PE that failed (128 + signal\n"
     "when it was killed), 2 for wrong usage, 126 and 127 for a PROGRAM that cannot be started.\n";
 

@@ -1,0 +1,69 @@
+/* core/base/note.h: what the threads of this PE wait for, noted for whoever asks why a job hangs.
+ * Not how it is told (note_text.h) nor who asks (core/explain.c, isthmus-run). A wait leaves a note only once it has lasted for
+ * a while, calls of transports a cheap one each; so nothing that is quick pays for it. */
+#ifndef IST_BASE_NOTE_H
+#define IST_BASE_NOTE_H
+
+#include "core/base/atomic.h"
+#include "core/base/note_page.h"
+#include "core/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+/* The collective that this thread has begun last. Who waits for another PE's flag is in it. */
+struct ist_collective {
+    const char *routine;
+    int team;        /* the world is 0 */
+    uint64_t number; /* counted on the team */
+};
+extern _Thread_local struct ist_collective ist_collective_now __attribute__((tls_model("initial-exec")));
+
+extern struct ist_note_page *ist_note_page;
+
+/* Take page `index` of the file that the launcher has made for its PEs; NULL, or one that cannot be had: a page of this
+ * process alone. Once. */
+void ist_note_open(const char *pages_file, unsigned index);
+void ist_note_phase(enum ist_phase phase);
+void ist_note_forget(void); /* in a child: that page is the parent's */
+
+/* This thread's note; NULL: there is no room for one. */
+extern _Thread_local struct ist_note *ist_note_mine __attribute__((tls_model("initial-exec")));
+struct ist_note *ist_note_take(void) IST_COLD;
+
+/* Change a note: everything between these two is seen as a whole or not at all. By its own thread. */
+static inline void ist_note_begin_change(struct ist_note *note)
+{
+    ist_store_relaxed(&note->version, note->version + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the fence in ist_note_read(), note_text.c */
+}
+static inline void ist_note_end_change(struct ist_note *note) { ist_store_release(&note->version, note->version + 1); }
+
+void ist_note_set_routine(struct ist_note *note, const char *routine);
+
+/* The thread waits no longer. */
+static inline void ist_note_over(void)
+{
+    if (ist_note_mine != NULL) ist_store_relaxed(&ist_note_mine->kind, IST_NOTE_NONE);
+}
+
+/* Around what may block for a peer below the core. pe -1: for no single one. The time is coarse, and so are three
+ * nanoseconds for it. */
+static inline void ist_note_call(enum ist_note_kind kind, const char *routine, int pe)
+{
+    struct ist_note *note = IST_LIKELY(ist_note_mine != NULL) ? ist_note_mine : ist_note_take();
+    if (note == NULL) return;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    ist_note_begin_change(note);
+    note->since_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+    note->routine_addr = (uint64_t)(uintptr_t)routine;
+    note->pe = pe;
+    note->team = ist_collective_now.team;
+    note->collective = ist_collective_now.routine == routine ? ist_collective_now.number : 0;
+    ist_store_relaxed(&note->kind, kind);
+    ist_note_end_change(note);
+}
+
+#endif

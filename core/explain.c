@@ -1,0 +1,104 @@
+/* core/explain.c: a PE of a job that hangs says what it waits for: the notes that its threads have written (base/note.h), to
+ * isthmus-run, which reads them by itself, and on SIGUSR1 to stderr.
+ * Not the launcher's summary: tools/isthmus-run/explain.c. The handler does only what a handler may. */
+#include "core/runtime.h"
+
+#include "core/base/clock.h"
+#include "core/base/note.h"
+#include "core/base/note_text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool has_handler;
+
+static struct ist_text line_begin(char *line, size_t room)
+{
+    struct ist_text out = ist_text_in(line, room);
+    ist_text_add(&out, "isthmus: ");
+    if (ist_runtime.boot != NULL) {
+        ist_text_add(&out, "PE ");
+        ist_text_add_number(&out, ist_runtime.boot->pe);
+        ist_text_add(&out, ": ");
+    }
+    return out;
+}
+
+static void line_end(struct ist_text *out, char *line, uint64_t since_ns)
+{
+    ist_text_add(out, " for ");
+    ist_text_add_seconds(out, ist_clock_ns() - since_ns);
+    *out->at++ = '\n';                                                    /* line_begin() has left room for it */
+    if (write(STDERR_FILENO, line, (size_t)(out->at - line)) < 0) return; /* there is nobody else to tell */
+}
+
+/* When no thread waits. */
+static void say_phase(void)
+{
+    static const char *const phases[] = {"before init", "in init", "in no call that waits", "behind finalize"};
+    char line[128];
+    struct ist_text out = line_begin(line, sizeof line - 1);
+    uint32_t phase = ist_load_acquire(&ist_note_page->phase); /* pairs with the release in ist_note_phase() */
+    ist_text_add(&out, phases[phase <= IST_PHASE_AFTER ? phase : IST_PHASE_BEFORE]);
+    if (phase == IST_PHASE_RUNNING) {
+        ist_text_add(&out, "\n");
+        if (write(STDERR_FILENO, line, (size_t)(out.at - line)) < 0) return;
+    } else {
+        line_end(&out, line, ist_load_relaxed(&ist_note_page->phase_since_ns));
+    }
+}
+
+static bool say_note(const struct ist_note *noted)
+{
+    char line[512];
+    struct ist_note note;
+    if (!ist_note_read(noted, &note)) return false;
+    if (note.routine_addr != 0) {
+        struct ist_text routine = ist_text_in(note.routine, sizeof note.routine);
+        ist_text_add(&routine, (const char *)(uintptr_t)note.routine_addr);
+    }
+    struct ist_text out = line_begin(line, sizeof line - 1);
+    ist_note_tell(&out, &note, "/proc/self/exe", true);
+    line_end(&out, line, note.since_ns);
+    return true;
+}
+
+/* The launcher has read the notes itself when it passes the signal on. */
+static void explain(int signal_number, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    bool is_waiting = false;
+    (void)signal_number, (void)context;
+    if (ist_note_page == NULL || (ist_note_page->launcher != 0 && info->si_pid == ist_note_page->launcher)) return;
+    for (int i = 0; i < IST_NOTES; i++) is_waiting = say_note(&ist_note_page->notes[i]) || is_waiting;
+    if (!is_waiting) say_phase();
+    errno = saved;
+}
+
+/* A handler of the program, or its wish to ignore the signal, comes first. */
+static void claim_signal(void)
+{
+    struct sigaction now, ours = {.sa_sigaction = explain, .sa_flags = SA_SIGINFO | SA_RESTART};
+    if (has_handler || sigaction(SIGUSR1, NULL, &now) != 0 || now.sa_handler != SIG_DFL) return;
+    sigemptyset(&ours.sa_mask);
+    has_handler = sigaction(SIGUSR1, &ours, NULL) == 0;
+}
+
+void ist_explain_begin(const struct ist_config *config)
+{
+    const char *rank = ist_config_plugin_value("PMIX_RANK");
+    ist_note_open(ist_config_plugin_value("ISTHMUS_RUN_NOTES"), rank != NULL ? (unsigned)strtoul(rank, NULL, 10) : 0);
+    ist_note_phase(IST_PHASE_INIT);
+    if (config->explain) claim_signal();
+}
+
+void ist_explain_after_fork(void)
+{
+    struct sigaction now;
+    ist_note_forget();
+    if (has_handler && sigaction(SIGUSR1, NULL, &now) == 0 && now.sa_sigaction == explain) signal(SIGUSR1, SIG_DFL);
+    has_handler = false;
+}

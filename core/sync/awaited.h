@@ -1,0 +1,30 @@
+/* core/sync/awaited.h: what a wait of the program is for, in the words of its arguments; and the note of it (base/note.h).
+ * Not how the time passes (spin.h). */
+#ifndef IST_SYNC_AWAITED_H
+#define IST_SYNC_AWAITED_H
+
+#include "core/base/note_page.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ist_wait_set;
+
+struct ist_awaited {
+    const char *routine;
+    const void *ivar;
+    uint64_t value;
+    size_t size;
+    int cmp;
+    bool is_signed;
+    int behind;                     /* the PE before this one at a lock; -1: it is no lock */
+    const struct ist_wait_set *set; /* several variables; NULL: one */
+    enum ist_quantity quantity;     /* of them */
+};
+
+/* From a wait that lasts, now and then: note it, or what it sees by now. since_ns 0: it is noted already. NULL: it is a
+ * collective that waits. */
+void ist_awaited_note(const struct ist_awaited *awaited, uint64_t since_ns, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,51 @@
+#!/bin/bash
+# hang.sh launcher|pes REGEX... -- LAUNCHER ARGS...: starts a job that hangs and asks with SIGUSR1, the launcher or each PE, what
+# it waits for, until for each extended regular expression a line of one answer matches it; then ends the job. A line of an
+# answer that matches none of them is a failure, once all others are there.
+
+. "$(dirname "$0")/job.sh"
+whom=$1 wanted=()
+shift
+while [ "$1" != -- ]; do
+    wanted+=("$1")
+    shift
+done
+shift
+program_of_pes=${*: -2:1}
+
+fail() {
+    echo "hang.sh: $*"
+    sed 's/^/  output: /' "$work/out" | tail -40
+    exit 1
+}
+ask() {
+    local pid
+    case $whom in
+    launcher) kill -USR1 "$launcher" ;;
+    pes) for pid in $(marked); do
+        [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$program_of_pes" ] || continue
+        # Before init it has no handler, and would die.
+        ((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status") >> 9 & 1)) && kill -USR1 "$pid"
+    done ;;
+    esac
+}
+answer() { tail -c "+$((asked_at + 1))" "$work/out" | grep -E '^isthmus(-run)?: '; }
+is_complete() {
+    local regex
+    for regex in "${wanted[@]}"; do grep -qE -- "$regex" <<<"$1" || return; done
+}
+
+env "$mark" TMPDIR="$work/tmp" "$@" >"$work/out" 2>&1 </dev/null &
+launcher=$!
+for ((tries = 0; tries < 150; tries++)); do # bounded, so that what is there is shown
+    sleep 0.3
+    asked_at=$(stat -c %s "$work/out")
+    ask
+    sleep 0.3
+    said=$(answer)
+    is_complete "$said" || continue
+    for regex in "${wanted[@]}"; do said=$(grep -vE -- "$regex" <<<"$said"); done
+    [ -z "$said" ] || fail "said besides: $said"
+    exit 0
+done
+fail "not all of this was said at a time: ${wanted[*]}"

@@ -1,0 +1,231 @@
+/* Reads the PEs' notes, puts each into words, and joins what is the same.
+ * Not the words for a note, which a PE uses as well: core/base/note_text.c.
+ * Read on in job.c, where it is asked for. */
+#include "explain.h"
+#include "children.h"
+#include "pe_list.h"
+
+#include "core/base/note_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST_LINES = 10, TEXT_BYTES = 256 };
+
+/* A thread that waits looks at what it waits for, and notes that, four times a second. */
+static const uint64_t silent_ns = 5000000000; /* on a machine that is busy, not so often */
+
+static int pages_fd = -1;
+static const unsigned char *pages;
+
+/* Where one thread of a PE is, or the PE as a whole. */
+struct place {
+    int pe;
+    uint64_t since_ns;      /* 0: not known */
+    char text[TEXT_BYTES];  /* the same for all that wait for the same */
+    char exact[TEXT_BYTES]; /* with what is to be seen on this PE; may differ */
+};
+
+/* Places with the same text: `n` from `first` on. */
+struct group {
+    const struct place *first;
+    size_t n;
+};
+
+void explain_init(int n_pes)
+{
+    size_t length_bytes = (size_t)n_pes * IST_NOTE_PAGE_BYTES;
+    pages_fd = memfd_create("isthmus-run notes", MFD_CLOEXEC);
+    if (pages_fd < 0 || ftruncate(pages_fd, (off_t)length_bytes) != 0) return;
+    void *mapped = mmap(NULL, length_bytes, PROT_READ, MAP_SHARED, pages_fd, 0);
+    if (mapped != MAP_FAILED) pages = mapped;
+}
+
+char *explain_variable(void)
+{
+    char *variable = NULL;
+    if (!pages) return NULL;
+    return asprintf(&variable, "ISTHMUS_RUN_NOTES=/proc/%d/fd/%d", (int)getpid(), pages_fd) < 0 ? NULL : variable;
+}
+
+static const struct ist_note_page *page_of(int pe)
+{
+    const struct ist_note_page *page = pages ? (const void *)(pages + (size_t)pe * IST_NOTE_PAGE_BYTES) : NULL;
+    /* Acquire: pairs with the release in ist_note_open(). */
+    return page && __atomic_load_n(&page->layout, __ATOMIC_ACQUIRE) == IST_NOTE_LAYOUT ? page : NULL;
+}
+
+/* ---- one PE ---- */
+
+/* ", process stopped" and the like. */
+static void add_process_state(struct ist_text *out, pid_t pid)
+{
+    char where[64];
+    char state = process_state(pid, where, sizeof where);
+    switch (state) {
+    case 'R': ist_text_add(out, ", process running"); break;
+    case 'T': ist_text_add(out, ", process stopped"); break;
+    case 't': ist_text_add(out, ", process stopped by a debugger"); break;
+    case 'D': ist_text_add(out, ", process inside the system"); break;
+    case 'S': ist_text_add(out, ", process sleeping"); break;
+    default: ist_text_add(out, ", process ending"); break;
+    }
+    if ((state == 'S' || state == 'D') && where[0]) {
+        ist_text_add(out, " in ");
+        ist_text_add(out, where);
+    }
+}
+
+/* Notes of transports say only where the routine's name lies in the PE. */
+static void fetch_routine(struct ist_note *note, pid_t pid)
+{
+    struct iovec here = {note->routine, sizeof note->routine - 1};
+    struct iovec there = {(void *)(uintptr_t)note->routine_addr, sizeof note->routine - 1};
+    if (note->routine_addr == 0) return;
+    memset(note->routine, 0, sizeof note->routine);
+    if (process_vm_readv(pid, &here, 1, &there, 1, 0) <= 0) snprintf(note->routine, sizeof note->routine, "a call");
+}
+
+/* Is there more to say of a process that waits than that? */
+static bool is_stuck(const struct ist_note *note, pid_t pid)
+{
+    char where[64], state = process_state(pid, where, sizeof where);
+    if (state == 'T' || state == 't') return true;
+    return note->routine_addr == 0 && (uint64_t)monotonic_ns() > note->seen_ns + silent_ns;
+}
+
+static void tell_note(struct place *place, const struct ist_note *note, pid_t pid)
+{
+    char executable[32];
+    struct ist_text text = ist_text_in(place->text, sizeof place->text);
+    struct ist_text exact = ist_text_in(place->exact, sizeof place->exact);
+    snprintf(executable, sizeof executable, "/proc/%d/exe", (int)pid);
+    ist_note_tell(&text, note, executable, false);
+    ist_note_tell(&exact, note, executable, true);
+    place->since_ns = note->since_ns;
+    if (!is_stuck(note, pid)) return;
+    add_process_state(&text, pid);
+    add_process_state(&exact, pid);
+}
+
+/* No thread of it waits. */
+static void tell_phase(struct place *place, const struct ist_note_page *page, const struct pe *pe)
+{
+    static const char *const phases[] = {"not in shmem_init so far", "in init", "in no call that waits",
+                                         "behind shmem_finalize"};
+    struct ist_text text = ist_text_in(place->text, sizeof place->text);
+    uint32_t phase = page ? __atomic_load_n(&page->phase, __ATOMIC_ACQUIRE) : IST_PHASE_BEFORE;
+    if (!pe->running) {
+        ist_text_add(&text, WIFSIGNALED(pe->wait_status) || WEXITSTATUS(pe->wait_status) ? "failed" : "ended");
+    } else {
+        ist_text_add(&text, phases[phase <= IST_PHASE_AFTER ? phase : IST_PHASE_BEFORE]);
+        add_process_state(&text, page ? page->pid : pe->pid);
+        if (phase == IST_PHASE_INIT) place->since_ns = page->phase_since_ns;
+    }
+    memcpy(place->exact, place->text, sizeof place->exact);
+}
+
+/* At least one place. */
+static size_t tell_pe(const struct job *job, int pe, struct place *places)
+{
+    const struct ist_note_page *page = page_of(pe);
+    struct ist_note note;
+    size_t n = 0;
+    for (int i = 0; page && job->pes[pe].running && i < IST_NOTES; i++) {
+        if (!ist_note_read(&page->notes[i], &note)) continue;
+        places[n] = (struct place){.pe = pe};
+        fetch_routine(&note, page->pid);
+        tell_note(&places[n++], &note, page->pid);
+    }
+    if (n > 0) return n;
+    places[0] = (struct place){.pe = pe};
+    tell_phase(&places[0], page, &job->pes[pe]);
+    return 1;
+}
+
+/* ---- all PEs ---- */
+
+static int by_text(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int order = strcmp(x->text, y->text);
+    return order ? order : x->pe - y->pe;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const struct group *x = a, *y = b;
+    if (x->n != y->n) return x->n < y->n ? -1 : 1;
+    return x->first->pe - y->first->pe;
+}
+
+static size_t join(const struct place *places, size_t n_places, struct group *groups)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < n_places; i++) {
+        if (i == 0 || strcmp(places[i].text, places[i - 1].text) != 0) groups[n++] = (struct group){&places[i], 0};
+        groups[n - 1].n++;
+    }
+    qsort(groups, n, sizeof *groups, by_size);
+    return n;
+}
+
+/* " for 12 s", or " for 3.1 s to 12 s". */
+static void add_time(struct ist_text *out, const struct group *group)
+{
+    char longest[32], shortest[32];
+    uint64_t now_ns = (uint64_t)monotonic_ns(), first = UINT64_MAX, last = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        uint64_t since_ns = group->first[i].since_ns;
+        if (since_ns == 0 || since_ns > now_ns) return;
+        first = since_ns < first ? since_ns : first;
+        last = since_ns > last ? since_ns : last;
+    }
+    struct ist_text text = ist_text_in(longest, sizeof longest);
+    ist_text_add_seconds(&text, now_ns - first);
+    text = ist_text_in(shortest, sizeof shortest);
+    ist_text_add_seconds(&text, now_ns - last);
+    ist_text_add(out, " for ");
+    if (strcmp(longest, shortest) != 0) {
+        ist_text_add(out, shortest);
+        ist_text_add(out, " to ");
+    }
+    ist_text_add(out, longest);
+}
+
+static void report_group(const struct group *group)
+{
+    char line[1024], pes[512];
+    struct ist_text out = ist_text_in(line, sizeof line);
+    struct pe_list list = pe_list_in(pes, sizeof pes);
+    bool are_exact = true;
+    for (size_t i = 0; i < group->n; i++) {
+        are_exact = are_exact && strcmp(group->first[i].exact, group->first->exact) == 0;
+        pe_list_add(&list, group->first[i].pe);
+    }
+    ist_text_add(&out, pe_list_end(&list));
+    ist_text_add(&out, " ");
+    ist_text_add(&out, are_exact ? group->first->exact : group->first->text);
+    add_time(&out, group);
+    report("%s", line);
+}
+
+void explain_report(const struct job *job)
+{
+    size_t n_places = 0;
+    struct place *places = zeroed_memory((size_t)job->n_pes * IST_NOTES, sizeof *places);
+    for (int pe = 0; pe < job->n_pes; pe++) n_places += tell_pe(job, pe, places + n_places);
+    qsort(places, n_places, sizeof *places, by_text);
+    struct group *groups = zeroed_memory(n_places, sizeof *groups);
+    size_t n = join(places, n_places, groups), n_shown = n <= MOST_LINES ? n : MOST_LINES - 1, n_others = 0;
+    for (size_t i = 0; i < n_shown; i++) report_group(&groups[i]);
+    for (size_t i = n_shown; i < n; i++) n_others += groups[i].n;
+    if (n_others) report("and %zu at %zu other places", n_others, n - n_shown);
+    free(groups);
+    free(places);
+}
