@@ -6,6 +6,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/base/note.h"
+#include "core/base/privileged.h"
 #include "core/coll/coll.h"
 #include "core/coll/lobby.h"
 #include "core/coll/sync.h"
@@ -375,6 +376,7 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&init_lock);
     if (ist_runtime.nesting == 0) {
+        ist_privileged_clean_environment();
         ist_runtime_watch_forks();
         status = start(face, thread_level, request);
     } else {

@@ -68,29 +68,13 @@ static isthmus_status publish(isthmus_status failure, char *key, size_t key_room
     return status;
 }
 
-/* The first piece of two agreements ("a 1;b 2") that differs; both copied out. */
-static bool find_difference(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room)
-{
-    while (*mine != '\0' || *theirs != '\0') {
-        size_t n = strcspn(mine, ";"), m = strcspn(theirs, ";");
-        if (n != m || memcmp(mine, theirs, n) != 0) {
-            snprintf(my_part, room, "%.*s", (int)n, mine);
-            snprintf(their_part, room, "%.*s", (int)m, theirs);
-            return true;
-        }
-        mine += n + (mine[n] == ';');
-        theirs += m + (theirs[m] == ';');
-    }
-    return false;
-}
-
 /* This PE against PE 0: it is the one that differs who is named. */
 static isthmus_status compare_with_first(const struct ist_card *first)
 {
     char mine[300], theirs[300];
     if (first->failure != ISTHMUS_OK)
         return ist_fail(first->failure, "PE 0 on %s: %s", first->host_name, first->failure_text);
-    if (find_difference(ist_runtime.agreement, first->agreement, mine, theirs, sizeof mine))
+    if (ist_agreements_differ(ist_runtime.agreement, first->agreement, mine, theirs, sizeof mine))
         return ist_fail(ISTHMUS_ERR_INVALID, "this PE has '%s', PE 0 on %s has '%s'; all PEs need the same", mine,
                         first->host_name, theirs);
     return ISTHMUS_OK;
@@ -105,7 +89,7 @@ static bool lower_pe_reports(void)
     for (int pe = 0; pe < ist_runtime.boot->pe; pe++) {
         if (ist_peer_card(pe, &other) != ISTHMUS_OK) return false;
         if (other->failure != ISTHMUS_OK) return true;
-        if (find_difference(other->agreement, first->agreement, mine, theirs, sizeof mine)) return true;
+        if (ist_agreements_differ(other->agreement, first->agreement, mine, theirs, sizeof mine)) return true;
     }
     return false;
 }

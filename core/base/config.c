@@ -327,6 +327,8 @@ const char *ist_config_plugin_value(const char *name)
     return value;
 }
 
+const char *ist_config_job_secret(void) { return secure_getenv("ISTHMUS_JOB_SECRET"); }
+
 /* ---- unknown and ignored ---- */
 
 #define OUR_PREFIX "ISTHMUS_"

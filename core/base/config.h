@@ -76,6 +76,9 @@ void ist_config_warn_unknown(const char *const *prefixes, size_t n);
 /* A variable of a plugin, by its whole name; NULL: not set. The only other place that reads the environment. */
 const char *ist_config_plugin_value(const char *name);
 
+/* ISTHMUS_JOB_SECRET, which is in no table, so that nothing prints it. NULL: not set. */
+const char *ist_config_job_secret(void);
+
 /* For tools: every row with its current value and where that came from, as text of 80 columns. */
 void ist_config_print_table(FILE *out, const struct ist_config *config);
 void ist_config_print_set(FILE *out, const struct ist_config *config); /* only what is set; a line each, or "none" */

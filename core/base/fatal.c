@@ -40,14 +40,33 @@ void ist_fatal_with_peers(void (*announce)(void), bool (*other)(void))
     another_speaks = other;
 }
 
+/* Has another PE of this job the name, or somebody who wants us to be silent? Whoever has it listens, so that the kernel says. */
+static bool is_held_by_own_user(const struct sockaddr_un *address)
+{
+    enum { TRIES = 20, TRY_MS = 5 }; /* between its bind and its listen */
+    struct ucred who = {.uid = (uid_t)-1};
+    socklen_t length = sizeof who;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), failed = -1;
+    for (int i = 0; fd >= 0 && i < TRIES && failed != 0; i++) {
+        if (i > 0) (void)poll(NULL, 0, TRY_MS);
+        failed = connect(fd, (const struct sockaddr *)address, sizeof *address);
+    }
+    if (failed == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) who.uid = (uid_t)-1;
+    if (fd >= 0) close(fd);
+    return who.uid == geteuid();
+}
+
 /* A name in the abstract namespace, which the system gives to one process and takes back when that ends. */
 bool ist_fatal_claim(void)
 {
     if (job_name[0] == '\0') return true;
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "isthmus-report-%u-%s", (unsigned)geteuid(), job_name);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    return fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) == 0; /* fd stays open: it is the claim */
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0); /* stays open: it is the claim */
+    if (fd < 0) return true;
+    if (bind(fd, (struct sockaddr *)&address, sizeof address) == 0) return listen(fd, SOMAXCONN) == 0;
+    close(fd);
+    return !is_held_by_own_user(&address);
 }
 
 void ist_fatal_yield(void) { (void)poll(NULL, 0, PATIENCE_MS); }

@@ -184,7 +184,7 @@ static int open_file(const char *file)
         errno = ENAMETOOLONG;
         return -1;
     }
-    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644);
+    return open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0600);
 }
 
 void ist_log_open(uint32_t threshold, const char *file)

@@ -94,7 +94,7 @@ static void *listen_to_server(void *argument)
     struct uid_boot *boot = argument;
     struct ist_uid_head head;
     void *value;
-    while (ist_uid_receive(boot->fd, -1, &head, &value))
+    while (ist_uid_receive(boot->fd, -1, IST_UID_VALUE_MAX, &head, &value))
         if (!take_frame(boot, &head, value)) return NULL;
     char why[240];
     snprintf(why, sizeof why, "%s has ended without leaving the job", boot->server);
@@ -373,30 +373,82 @@ static void name_server(struct uid_boot *boot, const struct ist_uid *uid)
 
 static isthmus_status read_welcome(struct uid_boot *boot, const struct ist_uid_head *head, void *value)
 {
+    if (!ist_uid_welcome_check(value, head->value_bytes, boot->base.pe, boot->base.n_pes)) {
+        free(value);
+        return ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: a damaged welcome from %s", boot->server);
+    }
     boot->base.n_local = (int)(head->value_bytes / sizeof *boot->base.local_pes);
     boot->base.local_pes = value;
     boot->server_pe = head->pe;
     if (head->pe >= 0) snprintf(boot->server, sizeof boot->server, "PE %d, which serves the job,", head->pe);
-    return boot->base.n_local > 0 ? ISTHMUS_OK : ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: an empty welcome");
+    return ISTHMUS_OK;
 }
 
-/* Say hello, and wait until everybody has. */
+/* Not a frame of ours, or none at all. */
+static isthmus_status fail_answer(const struct uid_boot *boot)
+{
+    if (errno == EPROTO)
+        return ist_fail(ISTHMUS_ERR_VERSION, "%s: what answers there is not this version of the library", boot->server);
+    return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s does not answer", boot->server);
+}
+
+/* A frame of the first three: of this type and length. */
+static isthmus_status receive_exactly(struct uid_boot *boot, int64_t deadline_ms, uint32_t type, void *out,
+                                      uint32_t out_bytes)
+{
+    struct ist_uid_head head;
+    void *value;
+    if (!ist_uid_receive(boot->fd, deadline_ms, out_bytes, &head, &value)) return fail_answer(boot);
+    bool is_wanted = head.type == type && head.value_bytes == out_bytes;
+    if (is_wanted) memcpy(out, value, out_bytes);
+    free(value);
+    if (is_wanted) return ISTHMUS_OK;
+    if (head.type == IST_UID_STRANGER)
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "this unique id is of another job: its secret is wrong");
+    errno = EPROTO;
+    return fail_answer(boot);
+}
+
+/* Each end shows the other that it knows the secret: uid_wire.h. */
+static isthmus_status introduce(struct uid_boot *boot, const struct ist_uid *uid, const struct isthmus_host_id *here,
+                                int64_t deadline_ms)
+{
+    uint8_t tag[IST_TAG_BYTES], theirs[IST_TAG_BYTES];
+    struct ist_uid_challenge challenge;
+    struct ist_uid_head head = {.type = IST_UID_HELLO, .value_bytes = sizeof(struct ist_uid_hello)};
+    struct ist_uid_hello hello = {
+        .pe = boot->base.pe, .n_pes = boot->base.n_pes, .pid = (int32_t)getpid(), .host = *here};
+    snprintf(hello.host_name, sizeof hello.host_name, "%s", ist_host_name());
+    isthmus_status status = receive_exactly(boot, deadline_ms, IST_UID_CHALLENGE, &challenge, sizeof challenge);
+    if (status != ISTHMUS_OK) return status;
+    if (challenge.protocol != IST_UID_PROTOCOL) {
+        errno = EPROTO;
+        return fail_answer(boot);
+    }
+    status = ist_random_bytes(hello.nonce, sizeof hello.nonce);
+    if (status != ISTHMUS_OK) return status;
+    ist_uid_tag_hello(uid, &challenge, &hello, hello.tag);
+    if (!ist_uid_send(boot->fd, &head, NULL, &hello)) return fail_answer(boot);
+    status = receive_exactly(boot, deadline_ms, IST_UID_PROOF, theirs, sizeof theirs);
+    if (status != ISTHMUS_OK) return status;
+    ist_uid_tag_server(uid, &challenge, &hello, tag);
+    return ist_same_bytes(tag, theirs, sizeof tag)
+               ? ISTHMUS_OK
+               : ist_fail(ISTHMUS_ERR_PERMISSION, "%s: what answers there does not know the secret of this unique id",
+                          boot->server);
+}
+
+/* Join, and wait until everybody has. */
 static isthmus_status enter(struct uid_boot *boot, const struct ist_uid *uid, const struct isthmus_host_id *here)
 {
-    struct ist_uid_head head = {.type = IST_UID_HELLO, .value_bytes = sizeof(struct ist_uid_hello)};
-    struct ist_uid_hello hello = {.protocol = IST_UID_PROTOCOL,
-                                  .pe = boot->base.pe,
-                                  .n_pes = boot->base.n_pes,
-                                  .pid = (int32_t)getpid(),
-                                  .host = *here};
-    memcpy(hello.secret, uid->secret, sizeof hello.secret);
-    snprintf(hello.host_name, sizeof hello.host_name, "%s", ist_host_name());
+    struct ist_uid_head head;
     void *value = NULL;
     int64_t deadline_ms = ist_uid_now_ms() + patience_ms(boot) + GRACE_MS; /* the server's own limit comes first */
-    if (!ist_uid_send(boot->fd, &head, NULL, &hello) || !ist_uid_receive(boot->fd, deadline_ms, &head, &value))
-        return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s does not answer", boot->server);
+    isthmus_status status = introduce(boot, uid, here, deadline_ms);
+    if (status != ISTHMUS_OK) return status;
+    if (!ist_uid_receive(boot->fd, deadline_ms, IST_UID_VALUE_MAX, &head, &value)) return fail_answer(boot);
     if (head.type == IST_UID_WELCOME) return read_welcome(boot, &head, value);
-    isthmus_status status = head.id == 1 ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
+    status = head.id == 1 ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
     if (head.value_bytes > 0)
         (void)ist_fail(status, "%s", (const char *)value);
     else
@@ -426,8 +478,7 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
 {
     struct ist_uid uid = request->uid;
     struct isthmus_host_id here;
-    if (uid.format != IST_UID_FORMAT || uid.n_addresses < 1 || uid.n_addresses > IST_UID_MAX_ADDRESSES)
-        return ist_fail(ISTHMUS_ERR_INVALID, "these bytes are no unique id of this library");
+    if (!ist_uid_check(&uid)) return ist_fail(ISTHMUS_ERR_INVALID, "these bytes are no unique id of this library");
     if (request->n_pes < 1 || request->pe < 0 || request->pe >= request->n_pes)
         return ist_fail(ISTHMUS_ERR_INVALID, "unique id: PE %d of %d PEs cannot be", request->pe, request->n_pes);
     struct uid_boot *boot = boot_new(config, request, lost);

@@ -3,7 +3,7 @@
  * left, and every count against its limit. */
 #include "core/boot/card.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -157,13 +157,16 @@ static void take_name(struct reader *r, char *out, size_t room)
     if (!r->bad) memcpy(out, text, length);
 }
 
-static void read_segment(struct reader *r, uint32_t n_transports, struct ist_card_segment *out)
+/* `seen`: the numbers of those before it, as bits; each comes once. */
+static void read_segment(struct reader *r, uint32_t n_transports, uint32_t *seen, struct ist_card_segment *out)
 {
     out->id = take_count(r, IST_CARD_MAX_SEGMENTS);
     out->kind = take_count(r, 31);
     out->base = take_u64(r);
     out->length_bytes = take_u64(r);
     out->first_bytes = take_u64(r);
+    if ((*seen >> out->id & 1) != 0) r->bad = true;
+    *seen |= 1u << out->id;
     for (uint32_t t = 0; t < n_transports; t++) out->keys[t] = take_blob(r);
 }
 
@@ -186,7 +189,8 @@ static void read_body(struct reader *r, struct ist_card *card)
         card->transports[i].card = take_blob(r);
     }
     card->n_segments = take_count(r, IST_CARD_MAX_SEGMENTS);
-    for (uint32_t i = 0; i < card->n_segments; i++) read_segment(r, card->n_transports, &card->segments[i]);
+    for (uint32_t i = 0, seen = 0; i < card->n_segments; i++)
+        read_segment(r, card->n_transports, &seen, &card->segments[i]);
 }
 
 isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out)
@@ -220,6 +224,21 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
     }
     out->buffer = buffer;
     return ISTHMUS_OK;
+}
+
+bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room)
+{
+    while (*mine != '\0' || *theirs != '\0') {
+        size_t n = strcspn(mine, ";"), m = strcspn(theirs, ";");
+        if (n != m || memcmp(mine, theirs, n) != 0) {
+            snprintf(my_part, room, "%.*s", (int)(n < room ? n : room), mine);
+            snprintf(their_part, room, "%.*s", (int)(m < room ? m : room), theirs);
+            return true;
+        }
+        mine += n + (mine[n] == ';');
+        theirs += m + (theirs[m] == ';');
+    }
+    return false;
 }
 
 void ist_card_fini(struct ist_card *card)

@@ -6,6 +6,9 @@
 
 #include "core/base/status.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+
 enum {
     IST_CARD_MAX_TRANSPORTS = 16,
     IST_CARD_MAX_SEGMENTS = 16,
@@ -55,5 +58,8 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
 /* From bytes: takes `buffer` (malloc'ed) over, also on failure. VERSION: not a card that we can read. */
 isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out);
 void ist_card_fini(struct ist_card *card); /* takes a zeroed one */
+
+/* The first piece of two agreements that differs; both copied out, cut to fit. */
+bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room);
 
 #endif

@@ -44,8 +44,12 @@ void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES]);
 struct sockaddr_storage;
 isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct ist_uid *uid);
 isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist_uid *uid);
+bool ist_uid_cut_session(const char *text, char *host, size_t room, const char **port); /* "host:port", "[::1]:port" */
 unsigned ist_uid_sockaddr(const struct ist_uid *uid, unsigned index, struct sockaddr_storage *out); /* its length */
 void ist_uid_describe(const struct ist_uid *uid, char *out, size_t room); /* "10.0.0.1 port 4711" */
+
+/* uid_address.c: are these bytes, which the program handed over, an id of ours? */
+bool ist_uid_check(const struct ist_uid *uid);
 
 /* uid_server.c: begin to serve. Port 0: any, and the one taken goes into *uid. */
 isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s);

@@ -3,6 +3,8 @@
  * anyway (boot_uid.c). */
 #include "core/boot/uid.h"
 
+#include "core/base/mac.h"
+
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -87,26 +89,27 @@ isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct is
 
 /* ---- an agreed place ---- */
 
-/* "host:port" or "[2001:db8::1]:port" into two texts. */
-static bool cut_session(const char *text, char *host, size_t room, const char **port)
+bool ist_uid_cut_session(const char *text, char *host, size_t room, const char **port)
 {
     bool has_brackets = *text == '[';
     const char *end = has_brackets ? strchr(text, ']') : strrchr(text, ':');
     if (end == NULL || end == text) return false;
-    *port = end + has_brackets + 1;
-    const char *begin = text + has_brackets;
-    bool has_port = (!has_brackets || end[1] == ':') && **port != '\0';
-    return has_port && (size_t)snprintf(host, room, "%.*s", (int)(end - begin), begin) < room;
+    const char *begin = text + has_brackets, *rest = end + has_brackets;
+    if (end == begin || *rest != ':' || rest[1] == '\0') return false;
+    *port = rest + 1;
+    return (size_t)snprintf(host, room, "%.*s", (int)(end - begin), begin) < room;
 }
 
-/* The same on all that hold the text. It keeps jobs apart that meet by mistake, and nobody out: the text is no secret. */
-static void secret_of_session(const char *text, uint8_t out[IST_UID_SECRET_BYTES])
+/* The same on all that hold the text and were given the same job's secret. Without such the text is all, and keeps jobs apart
+ * that meet by mistake, but nobody out. */
+static isthmus_status secret_of_session(const char *text, uint8_t out[IST_UID_SECRET_BYTES])
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-    for (int i = 0; i < IST_UID_SECRET_BYTES; i++) {
-        for (const char *c = text; *c != '\0'; c++) hash = (hash ^ (uint8_t)*c) * UINT64_C(1099511628211);
-        out[i] = (uint8_t)(hash >> 56);
-    }
+    uint8_t key[IST_KEY_BYTES] = {0};
+    const char *job_secret = ist_config_job_secret();
+    if (job_secret != NULL && !ist_key_parse(job_secret, key))
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_JOB_SECRET is not 32 hexadecimal digits");
+    ist_mac(key, text, strlen(text), out);
+    return ISTHMUS_OK;
 }
 
 isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist_uid *uid)
@@ -114,7 +117,7 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
     char host[128];
     const char *port, *text = config->uid_session;
     struct addrinfo *found = NULL, hints = {.ai_family = family_of(config), .ai_socktype = SOCK_STREAM};
-    if (!cut_session(text, host, sizeof host, &port))
+    if (!ist_uid_cut_session(text, host, sizeof host, &port))
         return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s'; accepted: host:port", text);
     int error = getaddrinfo(host, port, &hints, &found);
     if (error != 0)
@@ -127,13 +130,21 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
         memcpy(uid->port, &in->sin_port, sizeof uid->port); /* at the same place for both families */
     }
     freeaddrinfo(found);
-    secret_of_session(text, uid->secret);
-    return uid->n_addresses > 0
-               ? ISTHMUS_OK
-               : ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', a link-local address", text);
+    if (uid->n_addresses == 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', a link-local address", text);
+    return secret_of_session(text, uid->secret);
 }
 
 /* ---- what an id says ---- */
+
+bool ist_uid_check(const struct ist_uid *uid)
+{
+    bool is_ours = uid->format == IST_UID_FORMAT && uid->is_session <= 1 && uid->n_addresses >= 1 &&
+                   uid->n_addresses <= IST_UID_MAX_ADDRESSES;
+    for (unsigned i = 0; is_ours && i < uid->n_addresses; i++)
+        is_ours = uid->addresses[i].family == 4 || uid->addresses[i].family == 6;
+    return is_ours;
+}
 
 unsigned ist_uid_sockaddr(const struct ist_uid *uid, unsigned index, struct sockaddr_storage *out)
 {
@@ -158,15 +169,4 @@ void ist_uid_describe(const struct ist_uid *uid, char *out, size_t room)
     char text[INET6_ADDRSTRLEN] = "?";
     inet_ntop(uid->addresses[0].family == 4 ? AF_INET : AF_INET6, uid->addresses[0].bytes, text, sizeof text);
     snprintf(out, room, "%s port %u", text, (unsigned)uid->port[0] << 8 | uid->port[1]);
-}
-
-void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES])
-{
-    static const char digits[] = "0123456789abcdef";
-    char *at = out + snprintf(out, IST_UID_NAME_BYTES, "uid-");
-    for (int i = 0; i < 8; i++) {
-        *at++ = digits[uid->secret[i] >> 4];
-        *at++ = digits[uid->secret[i] & 15];
-    }
-    *at = '\0';
 }

@@ -19,14 +19,6 @@ static void reply(struct ist_uid_server *server, struct ist_uid_connection *conn
     ist_uid_queue(server, connection, &head, value);
 }
 
-/* What went wrong with a connection that is not one of the job's PEs: its own affair, which it reports itself. */
-static void refuse(struct ist_uid_server *server, struct ist_uid_connection *connection, const char *why)
-{
-    struct ist_uid_head head = {.type = IST_UID_REFUSED, .id = 1, .pe = -1, .value_bytes = (uint32_t)strlen(why)};
-    connection->is_last = true;
-    reply(server, connection, head, why);
-}
-
 /* ---- failure ---- */
 
 /* One line for the job is enough: the first one to hear of it reports it. */
@@ -172,13 +164,6 @@ static void welcome_all(struct ist_uid_server *server)
     free(numbers);
 }
 
-static bool is_same_secret(const uint8_t *a, const uint8_t *b)
-{
-    uint8_t difference = 0; /* all bytes, so that the time taken says nothing */
-    for (int i = 0; i < IST_UID_SECRET_BYTES; i++) difference |= a[i] ^ b[i];
-    return difference == 0;
-}
-
 /* The first one says how many there are. */
 static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello *hello)
 {
@@ -212,18 +197,27 @@ static void check_newcomer(struct ist_uid_server *server, const struct ist_uid_h
     }
 }
 
-static void join(struct ist_uid_server *server, struct ist_uid_connection *connection,
-                 const struct ist_uid_hello *hello)
+/* Does it know the secret? Then it is shown that this server does too. */
+static bool prove(struct ist_uid_server *server, struct ist_uid_connection *connection,
+                  const struct ist_uid_hello *hello)
+{
+    uint8_t tag[IST_TAG_BYTES];
+    ist_uid_tag_hello(&server->uid, &connection->challenge, hello, tag);
+    if (!ist_same_bytes(tag, hello->tag, sizeof tag)) {
+        connection->is_last = true;
+        reply(server, connection, (struct ist_uid_head){.type = IST_UID_STRANGER}, NULL);
+        return false;
+    }
+    ist_uid_tag_server(&server->uid, &connection->challenge, hello, tag);
+    reply(server, connection, (struct ist_uid_head){.type = IST_UID_PROOF, .value_bytes = sizeof tag}, tag);
+    return true;
+}
+
+static void join(struct ist_uid_server *server, struct ist_uid_connection *connection, struct ist_uid_hello *hello)
 {
     struct ist_uid_job *job = &server->job;
-    if (hello->protocol != IST_UID_PROTOCOL) {
-        refuse(server, connection, "the process that serves the unique id is of another version of the library");
-        return;
-    }
-    if (!is_same_secret(hello->secret, server->uid.secret)) {
-        refuse(server, connection, "this unique id is of another job: its secret is wrong");
-        return;
-    }
+    if (!prove(server, connection, hello)) return;
+    hello->host_name[sizeof hello->host_name - 1] = '\0';
     if (!job->has_failed && !begin_job(server, hello)) fail(server, "a job of %d PEs cannot be", (int)hello->n_pes);
     if (!job->has_failed) check_newcomer(server, hello);
     if (job->has_failed) {
@@ -236,6 +230,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
     member->connection = connection;
     member->has_joined = true;
     connection->pe = hello->pe;
+    server->n_strangers--;
     if (hello->pid == (int32_t)getpid() && ist_host_id_equal(&hello->host, &server->uid.host))
         job->server_pe = hello->pe;
     if (++job->n_joined == job->n_pes) welcome_all(server);
@@ -353,7 +348,6 @@ void ist_uid_job_frame(struct ist_uid_server *server, struct ist_uid_connection 
     if (connection->pe < 0) {
         struct ist_uid_hello hello;
         memcpy(&hello, value, sizeof hello);
-        hello.host_name[sizeof hello.host_name - 1] = '\0';
         join(server, connection, &hello);
         return;
     }

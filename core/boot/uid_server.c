@@ -1,4 +1,4 @@
-/* core/boot/uid_server.c: the thread that serves a unique id, and its connections. What is said on them: uid_job.c.
+/* core/boot/uid_server.c: the thread that serves a unique id. Its connections: uid_connection.c; what is said on them: uid_job.c.
  * Nothing here blocks but the wait for events, so that a PE that is stopped holds up nobody. The thread uses memory of its own
  * only, and no static variable but the list below: static data may be on the move (core/heap/static_data.c). */
 #include "core/boot/uid_server_priv.h"
@@ -9,17 +9,15 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, EVENTS_AT_ONCE = 64, READ_BYTES = 64 << 10 };
+enum { BACKLOG = 4096, EVENTS_AT_ONCE = 64, SWEEP_MS = 250 };
 
 /* The servers of this process. */
 static struct {
@@ -28,156 +26,12 @@ static struct {
     struct ist_uid_server *first;
 } servers = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
-/* ---- connections ---- */
-
-static void watch(struct ist_uid_server *server, struct ist_uid_connection *connection, bool wants_to_write)
-{
-    struct epoll_event event = {.events = EPOLLIN | (wants_to_write ? EPOLLOUT : 0u), .data.ptr = connection};
-    (void)epoll_ctl(server->events, EPOLL_CTL_MOD, connection->fd, &event);
-}
-
-static bool reserve(char **buffer, size_t *room, size_t needed)
-{
-    if (needed <= *room) return true;
-    size_t grown = needed > 2 * *room ? needed : 2 * *room;
-    char *bigger = realloc(*buffer, grown);
-    if (bigger == NULL) return false;
-    *buffer = bigger;
-    *room = grown;
-    return true;
-}
-
-static void flush_out(struct ist_uid_server *server, struct ist_uid_connection *connection)
-{
-    size_t sent = 0;
-    while (sent < connection->out_used) {
-        ssize_t n = send(connection->fd, connection->out + sent, connection->out_used - sent, MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) break; /* full, or lost: the next event says which */
-        sent += (size_t)n;
-    }
-    connection->out_used -= sent;
-    memmove(connection->out, connection->out + sent, connection->out_used);
-    watch(server, connection, connection->out_used > 0);
-    if (connection->is_last && connection->out_used == 0) shutdown(connection->fd, SHUT_WR);
-}
-
-void ist_uid_queue(struct ist_uid_server *server, struct ist_uid_connection *connection,
-                   const struct ist_uid_head *head, const void *value)
-{
-    size_t needed = connection->out_used + sizeof *head + head->value_bytes;
-    if (!reserve(&connection->out, &connection->out_room, needed)) {
-        shutdown(connection->fd, SHUT_RDWR); /* seen as lost */
-        return;
-    }
-    memcpy(connection->out + connection->out_used, head, sizeof *head);
-    if (head->value_bytes > 0) memcpy(connection->out + connection->out_used + sizeof *head, value, head->value_bytes);
-    connection->out_used = needed;
-    flush_out(server, connection);
-}
-
-static void accept_one(struct ist_uid_server *server)
-{
-    int one = 1, idle_s = 10;
-    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    struct ist_uid_connection *connection = fd >= 0 ? calloc(1, sizeof *connection) : NULL;
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
-    if (connection == NULL || epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) {
-        if (fd >= 0) close(fd);
-        free(connection);
-        return;
-    }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* a host that is gone says nothing */
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
-    connection->fd = fd;
-    connection->pe = -1;
-    connection->next = server->connections;
-    ist_store_release(&server->connections, connection); /* whole at any time: a fork may happen now */
-}
-
-/* Who has not proved to be of the job says hello, and nothing else. */
-static bool is_acceptable(const struct ist_uid_connection *connection, const struct ist_uid_head *head)
-{
-    if (connection->pe < 0)
-        return head->type == IST_UID_HELLO && head->key_bytes == 0 && head->value_bytes == sizeof(struct ist_uid_hello);
-    return head->key_bytes <= IST_UID_KEY_MAX && head->value_bytes <= IST_UID_VALUE_MAX;
-}
-
-/* Frames at the front of what has been received. false: what comes is not of ours. */
-static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection *connection)
-{
-    struct ist_uid_head head;
-    size_t at = 0;
-    while (connection->in_used - at >= sizeof head) {
-        memcpy(&head, connection->in + at, sizeof head);
-        if (!is_acceptable(connection, &head)) return false;
-        size_t frame_bytes = sizeof head + head.key_bytes + head.value_bytes;
-        if (connection->in_used - at < frame_bytes) {
-            if (!reserve(&connection->in, &connection->in_room, at + frame_bytes)) return false;
-            break;
-        }
-        char key[IST_UID_KEY_MAX + 1];
-        memcpy(key, connection->in + at + sizeof head, head.key_bytes);
-        key[head.key_bytes] = '\0';
-        ist_uid_job_frame(server, connection, &head, key, connection->in + at + sizeof head + head.key_bytes);
-        at += frame_bytes;
-    }
-    connection->in_used -= at;
-    memmove(connection->in, connection->in + at, connection->in_used);
-    return true;
-}
-
-static void close_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
-{
-    ist_uid_job_lost(server, connection);
-    connection->is_closed = true;
-}
-
-static void read_from(struct ist_uid_server *server, struct ist_uid_connection *connection)
-{
-    if (!reserve(&connection->in, &connection->in_room, connection->in_used + READ_BYTES)) {
-        close_connection(server, connection);
-        return;
-    }
-    ssize_t n = recv(connection->fd, connection->in + connection->in_used, connection->in_room - connection->in_used,
-                     0);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (n > 0) connection->in_used += (size_t)n;
-    if (n <= 0 || !take_frames(server, connection)) close_connection(server, connection);
-}
-
-static void free_closed(struct ist_uid_server *server)
-{
-    for (struct ist_uid_connection **at = &server->connections; *at != NULL;) {
-        struct ist_uid_connection *connection = *at;
-        if (!connection->is_closed) {
-            at = &connection->next;
-            continue;
-        }
-        ist_store_release(at, connection->next);
-        epoll_ctl(server->events, EPOLL_CTL_DEL, connection->fd, NULL);
-        close(connection->fd);
-        free(connection->in);
-        free(connection->out);
-        free(connection);
-    }
-}
-
 /* ---- the thread ---- */
-
-static bool has_output(const struct ist_uid_server *server)
-{
-    for (const struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
-        if (at->pe >= 0 && at->out_used > 0) return true;
-    return false;
-}
 
 static void tell_state(struct ist_uid_server *server, bool is_done)
 {
     const struct ist_uid_job *job = &server->job;
-    bool is_busy = !is_done && job->n_joined > 0 && (!job->has_failed || has_output(server));
+    bool is_busy = !is_done && job->n_joined > 0 && (!job->has_failed || ist_uid_has_output(server));
     pthread_mutex_lock(&servers.lock);
     if (is_busy != server->is_busy || is_done != server->is_done) pthread_cond_broadcast(&servers.changed);
     server->is_busy = is_busy;
@@ -185,23 +39,29 @@ static void tell_state(struct ist_uid_server *server, bool is_done)
     pthread_mutex_unlock(&servers.lock);
 }
 
+/* Milliseconds until something has to be done that no event calls for; -1: nothing. */
+static int idle_ms(const struct ist_uid_server *server)
+{
+    int64_t deadline_ms = server->job.deadline_ms, left_ms = deadline_ms - ist_uid_now_ms();
+    if (deadline_ms < 0) return ist_uid_needs_sweep(server) ? SWEEP_MS : -1;
+    if (left_ms < 0) return 0;
+    return ist_uid_needs_sweep(server) && left_ms > SWEEP_MS ? SWEEP_MS : (int)left_ms;
+}
+
 static void *serve(void *argument)
 {
     struct ist_uid_server *server = argument;
     while (!ist_uid_job_is_over(server)) {
         struct epoll_event events[EVENTS_AT_ONCE];
-        int64_t deadline_ms = server->job.deadline_ms, left_ms = deadline_ms - ist_uid_now_ms();
-        int wait_ms = deadline_ms < 0 ? -1 : left_ms < 0 ? 0 : (int)left_ms;
-        int n = epoll_wait(server->events, events, EVENTS_AT_ONCE, wait_ms);
+        int n = epoll_wait(server->events, events, EVENTS_AT_ONCE, idle_ms(server));
         for (int i = 0; i < n; i++) {
             struct ist_uid_connection *connection = events[i].data.ptr;
             if (connection == NULL)
-                accept_one(server);
-            else if ((events[i].events & EPOLLOUT) != 0)
-                flush_out(server, connection);
-            if (connection != NULL && (events[i].events & ~(uint32_t)EPOLLOUT) != 0) read_from(server, connection);
+                ist_uid_accept(server);
+            else
+                ist_uid_serve(server, connection, events[i].events);
         }
-        free_closed(server);
+        ist_uid_sweep(server);
         if (server->job.deadline_ms >= 0 && ist_uid_now_ms() >= server->job.deadline_ms) ist_uid_job_late(server);
         tell_state(server, false);
     }
@@ -260,8 +120,7 @@ static isthmus_status start_thread(struct ist_uid_server *server)
 
 static void server_destroy(struct ist_uid_server *server)
 {
-    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next) at->is_closed = true;
-    free_closed(server);
+    ist_uid_connections_fini(server);
     ist_uid_job_fini(&server->job);
     if (server->listener >= 0) close(server->listener);
     if (server->events >= 0) close(server->events);
@@ -339,23 +198,13 @@ void ist_uid_servers_forget(void)
 
 /* ---- ids ---- */
 
-static isthmus_status fill_random(uint8_t *out, size_t n_bytes)
-{
-    for (size_t used = 0; used < n_bytes;) {
-        ssize_t n = getrandom(out + used, n_bytes - used, 0);
-        if (n < 0 && errno != EINTR) return ist_fail_errno(ISTHMUS_ERR_IO, "unique id: getrandom");
-        if (n > 0) used += (size_t)n;
-    }
-    return ISTHMUS_OK;
-}
-
 isthmus_status ist_uid_create(const struct ist_config *config, struct ist_uid *out)
 {
     if (config->uid_session != NULL && config->uid_session[0] != '\0') return ist_uid_parse_session(config, out);
     struct ist_uid uid = {.format = IST_UID_FORMAT};
     uint32_t pid = htonl((uint32_t)getpid());
     memcpy(uid.pid, &pid, sizeof uid.pid);
-    isthmus_status status = fill_random(uid.secret, sizeof uid.secret);
+    isthmus_status status = ist_random_bytes(uid.secret, sizeof uid.secret);
     if (status == ISTHMUS_OK) status = ist_host_id_read(&uid.host);
     if (status == ISTHMUS_OK) status = ist_uid_find_addresses(config, &uid);
     if (status == ISTHMUS_OK) status = ist_uid_server_start(&uid, config->peer_timeout_s);

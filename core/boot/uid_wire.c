@@ -70,11 +70,11 @@ static bool receive_bytes(int fd, int64_t deadline_ms, void *out, size_t n_bytes
     return true;
 }
 
-bool ist_uid_receive(int fd, int64_t deadline_ms, struct ist_uid_head *head, void **value)
+bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head, void **value)
 {
     if (!receive_bytes(fd, deadline_ms, head, sizeof *head)) return false;
     errno = EPROTO;
-    if (head->key_bytes != 0 || head->value_bytes > IST_UID_VALUE_MAX) return false;
+    if (head->key_bytes != 0 || head->value_bytes > max_bytes) return false;
     char *bytes = malloc((size_t)head->value_bytes + 1);
     if (bytes == NULL) return false;
     if (!receive_bytes(fd, deadline_ms, bytes, head->value_bytes)) {
@@ -84,4 +84,19 @@ bool ist_uid_receive(int fd, int64_t deadline_ms, struct ist_uid_head *head, voi
     bytes[head->value_bytes] = '\0';
     *value = bytes;
     return true;
+}
+
+bool ist_uid_welcome_check(const void *value, size_t value_bytes, int pe, int n_pes)
+{
+    bool has_me = false;
+    int32_t before = -1;
+    if (value_bytes % sizeof before != 0) return false;
+    for (size_t at = 0; at < value_bytes; at += sizeof before) {
+        int32_t number;
+        memcpy(&number, (const char *)value + at, sizeof number);
+        if (number <= before || number >= n_pes) return false;
+        has_me = has_me || number == pe;
+        before = number;
+    }
+    return has_me;
 }

@@ -8,10 +8,10 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 enum { NEWEST_MAJOR_TRIED = 9, IST_NAME_ROOM = sizeof((struct ist_transport *)0)->name };
 
@@ -118,12 +118,20 @@ static void load_folder(const char *folder)
     if (n >= 0) free(entries);
 }
 
+/* The file that holds this library. A program that has the library's objects linked in is asked for at the kernel: the linker
+ * knows it by argv[0], which is what its caller wants it to be. */
+static char *own_file(void)
+{
+    Dl_info self;
+    struct link_map *map = NULL;
+    if (dladdr1(&ist_registry, &self, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) return NULL;
+    return realpath(map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
+}
+
 /* The folder "isthmus" beside the shared library itself: right in the build tree and wherever it is installed. */
 static void load_own_folder(void)
 {
-    Dl_info self;
-    if (dladdr(&ist_registry, &self) == 0 || self.dli_fname == NULL) return;
-    char *path = realpath(self.dli_fname, NULL);
+    char *path = own_file();
     if (path == NULL) return;
     char *slash = strrchr(path, '/');
     if (slash != NULL) *slash = '\0';
@@ -143,8 +151,8 @@ static void load_own_folder(void)
 
 void ist_plugins_load(const struct ist_config *config)
 {
-    bool privileged = getauxval(AT_SECURE) != 0; /* setuid: no folder of the caller's choice */
-    char *list = privileged || config->plugin_path == NULL ? NULL : strdup(config->plugin_path);
+    /* config.c has read it with secure_getenv: a setuid program looks into no folder of its caller's choice */
+    char *list = config->plugin_path == NULL ? NULL : strdup(config->plugin_path);
     char *rest = list;
     for (char *folder; rest != NULL && (folder = strsep(&rest, ":")) != NULL;)
         if (folder[0] != '\0') load_folder(folder);

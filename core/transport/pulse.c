@@ -33,7 +33,8 @@ enum {
 struct neighbour {
     int32_t pe;
     uint64_t token;
-    struct ist_pulse_place place; /* no addresses: it has found us, and is known by what it sends */
+    struct ist_pulse_place place; /* from its card; no addresses: it has found us, and is known by what it sends */
+    uint64_t n_said, n_heard;     /* numbers of the last datagrams */
     struct sockaddr_in6 at;       /* where it was heard last; family 0: nowhere so far */
     uint32_t silent_ticks, pace;  /* since it was heard; how often it can bear to be asked */
     bool is_close;                /* asked on every tick */
@@ -98,6 +99,21 @@ static uint32_t pace_of(const struct neighbour *n)
     return n->is_close ? 1 : n->pace > mine ? n->pace : mine;
 }
 
+/* ---- who may be believed ---- */
+
+/* A key that both ends know: the peer's, from its card, or if it is the peer that has read a card, this PE's. */
+static const uint8_t *key_with(const struct neighbour *n)
+{
+    return n->place.n_addresses > 0 ? n->place.key : pulse.socket.place.key;
+}
+
+static bool is_of_job(const struct ist_pulse_datagram *d)
+{
+    bool is_member = d->from_pe >= 0 && d->from_pe < pulse.n_pes;
+    const struct neighbour *n = is_member ? pulse.by_pe[d->from_pe] : NULL;
+    return ist_pulse_is_signed(d, pulse.socket.place.key) || (n != NULL && ist_pulse_is_signed(d, key_with(n)));
+}
+
 /* ---- saying ---- */
 
 /* To where it answers; to all its addresses as long as that is not known, or no longer true. */
@@ -110,8 +126,10 @@ static void say(struct neighbour *n, uint32_t kind)
         .speaker = pulse.speaker,
         .pace = my_pace(),
         .is_close = n->is_close,
+        .number = ++n->n_said,
     };
     snprintf(d.from_host, sizeof d.from_host, "%s", ist_host_name());
+    ist_pulse_sign(&pulse.socket.place, key_with(n), &d);
     if (n->at.sin6_family != 0) ist_pulse_send(&pulse.socket, &n->at, &d);
     if (n->at.sin6_family != 0 && n->silent_ticks <= pace_of(n) + 1) return;
     for (uint32_t i = 0; i < n->place.n_addresses; i++) {
@@ -186,8 +204,9 @@ static void take_bye(struct neighbour *n)
 
 static void take(const struct ist_pulse_datagram *d, const struct sockaddr_in6 *from)
 {
-    struct neighbour *n = neighbour_get(d->from_pe, d->from_token);
-    if (n == NULL || n->token != d->from_token) return;
+    struct neighbour *n = is_of_job(d) ? neighbour_get(d->from_pe, d->from_token) : NULL;
+    if (n == NULL || n->token != d->from_token || d->number <= n->n_heard) return;
+    n->n_heard = d->number;
     n->at = *from;
     n->silent_ticks = 0;
     n->pace = d->pace;

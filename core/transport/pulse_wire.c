@@ -4,7 +4,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -91,9 +90,11 @@ isthmus_status ist_pulse_socket_open(struct ist_pulse_socket *out)
         is_open = bind_any(&s);
     }
     if (!is_open) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "a socket for signs of life");
-    if (getrandom(&s.place.token, sizeof s.place.token, 0) != (ssize_t)sizeof s.place.token) {
+    isthmus_status status = ist_random_bytes(&s.place.token, sizeof s.place.token);
+    if (status == ISTHMUS_OK) status = ist_random_bytes(s.place.key, sizeof s.place.key);
+    if (status != ISTHMUS_OK) {
         ist_pulse_socket_close(&s);
-        return ist_fail_errno(ISTHMUS_ERR_IO, "getrandom");
+        return status;
     }
     collect_addresses(&s);
     *out = s;
@@ -106,10 +107,31 @@ void ist_pulse_socket_close(struct ist_pulse_socket *s)
     s->fd = -1;
 }
 
-void ist_pulse_send(const struct ist_pulse_socket *s, const struct sockaddr_in6 *to, struct ist_pulse_datagram *d)
+_Static_assert(offsetof(struct ist_pulse_datagram, tag) + IST_TAG_BYTES == sizeof(struct ist_pulse_datagram) &&
+                   sizeof(struct ist_pulse_datagram) == 4 * 6 + 8 * 3 + IST_PULSE_HOST_BYTES + IST_TAG_BYTES,
+               "all but the tag is tagged, and nothing lies between");
+
+static void make_tag(const struct ist_pulse_datagram *d, const uint8_t key[IST_KEY_BYTES], uint8_t out[IST_TAG_BYTES])
+{
+    ist_mac(key, d, offsetof(struct ist_pulse_datagram, tag), out);
+}
+
+void ist_pulse_sign(const struct ist_pulse_place *mine, const uint8_t key[IST_KEY_BYTES], struct ist_pulse_datagram *d)
 {
     d->magic = MAGIC;
-    d->from_token = s->place.token;
+    d->from_token = mine->token;
+    make_tag(d, key, d->tag);
+}
+
+bool ist_pulse_is_signed(const struct ist_pulse_datagram *d, const uint8_t key[IST_KEY_BYTES])
+{
+    uint8_t tag[IST_TAG_BYTES];
+    make_tag(d, key, tag);
+    return ist_same_bytes(tag, d->tag, sizeof tag);
+}
+
+void ist_pulse_send(const struct ist_pulse_socket *s, const struct sockaddr_in6 *to, const struct ist_pulse_datagram *d)
+{
     if (s->is_v6) {
         (void)sendto(s->fd, d, sizeof *d, MSG_NOSIGNAL, (const struct sockaddr *)to, sizeof *to);
     } else if (IN6_IS_ADDR_V4MAPPED(&to->sin6_addr)) {
@@ -118,15 +140,24 @@ void ist_pulse_send(const struct ist_pulse_socket *s, const struct sockaddr_in6 
     }
 }
 
+bool ist_pulse_datagram_read(const struct ist_pulse_place *mine, const void *bytes, size_t n_bytes,
+                             struct ist_pulse_datagram *out)
+{
+    if (n_bytes != sizeof *out) return false;
+    memcpy(out, bytes, sizeof *out);
+    bool ends = memchr(out->from_host, '\0', sizeof out->from_host) != NULL;
+    return out->magic == MAGIC && out->to_token == mine->token && ends;
+}
+
 bool ist_pulse_receive(const struct ist_pulse_socket *s, struct sockaddr_in6 *from, struct ist_pulse_datagram *out)
 {
     for (;;) {
         struct sockaddr_in6 at;
+        struct ist_pulse_datagram bytes;
         socklen_t length = sizeof at;
-        ssize_t n = recvfrom(s->fd, out, sizeof *out, 0, (struct sockaddr *)&at, &length);
+        ssize_t n = recvfrom(s->fd, &bytes, sizeof bytes, MSG_TRUNC, (struct sockaddr *)&at, &length);
         if (n < 0) return false;
-        if ((size_t)n != sizeof *out || out->magic != MAGIC || out->to_token != s->place.token) continue;
-        out->from_host[IST_PULSE_HOST_BYTES - 1] = '\0';
+        if (!ist_pulse_datagram_read(&s->place, &bytes, (size_t)n, out)) continue;
         *from = s->is_v6 ? at : mapped((const struct sockaddr_in *)(const void *)&at);
         return true;
     }

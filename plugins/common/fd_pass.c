@@ -1,7 +1,7 @@
 /* plugins/common/fd_pass.c: see fd_pass.h.
  * The conversation: the client sends one packet with the ticket, the server answers with one packet that carries the
- * descriptors, both close. Sequenced packets keep each message whole. */
-#include "plugins/common/fd_pass.h"
+ * descriptors, both close (fd_pass_wire.h). Sequenced packets keep each message whole. */
+#include "plugins/common/fd_pass_wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,21 +19,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAGIC = 0x49734664, VERSION = 1, BACKLOG = 4096, EVENTS_AT_ONCE = 32 };
-
-struct request {
-    uint32_t magic, version;
-    uint8_t ticket[16];
-};
-
-struct reply {
-    uint32_t magic, version, n, ids[FD_PASS_MAX_OFFERS];
-};
+enum { BACKLOG = 4096, EVENTS_AT_ONCE = 32 };
 
 struct fd_pass_server {
     const struct isthmus_services *services;
     struct fd_pass_address address;
     int listener, events;
+    bool has_warned;      /* of strangers: whoever goes on asking does not fill the log */
     pthread_mutex_t lock; /* of the offers; serving and offering are different threads */
     uint32_t next_id, n;
     uint32_t ids[FD_PASS_MAX_OFFERS];
@@ -140,19 +132,33 @@ void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Only processes of our own user, as the kernel says, get as far as sending a request. */
-static void accept_clients(struct fd_pass_server *server)
+/* Who is at the other end, as the kernel says? */
+static bool is_of_own_user(int fd, struct ucred *who)
+{
+    socklen_t length = sizeof *who;
+    *who = (struct ucred){.pid = 0, .uid = (uid_t)-1};
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, who, &length) == 0 && who->uid == geteuid();
+}
+
+static void warn_of(struct fd_pass_server *server, const struct ucred *who)
 {
     const struct isthmus_services *s = server->services;
+    s->log(s->core, server->has_warned ? ISTHMUS_LOG_DEBUG : ISTHMUS_LOG_WARN,
+           "process %d of user %d, which does not belong to this job, asked for this PE's memory and was refused",
+           (int)who->pid, (int)who->uid);
+    server->has_warned = true;
+}
+
+/* Only processes of our own user get as far as sending a request. */
+static void accept_clients(struct fd_pass_server *server)
+{
     for (;;) {
         int client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (client < 0) return; /* EAGAIN: that was all */
         struct ucred who;
-        socklen_t length = sizeof who;
         struct epoll_event event = {.events = EPOLLIN, .data.fd = client};
-        if (getsockopt(client, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.uid != geteuid()) {
-            s->log(s->core, ISTHMUS_LOG_WARN, "process %d of user %d asked for this PE's memory and was refused",
-                   (int)who.pid, (int)who.uid);
+        if (!is_of_own_user(client, &who)) {
+            warn_of(server, &who);
             close(client);
         } else if (epoll_ctl(server->events, EPOLL_CTL_ADD, client, &event) != 0) {
             close(client);
@@ -162,13 +168,14 @@ static void accept_clients(struct fd_pass_server *server)
 
 static void send_offers(struct fd_pass_server *server, int client)
 {
-    struct reply reply = {.magic = MAGIC, .version = VERSION};
+    struct fd_pass_reply reply;
     union {
         struct cmsghdr header;
         char room[CMSG_SPACE(sizeof(int) * FD_PASS_MAX_OFFERS)];
     } control = {.room = {0}};
     struct iovec part = {&reply, sizeof reply};
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    fd_pass_reply_write(&server->address, &reply);
 
     pthread_mutex_lock(&server->lock);
     reply.n = server->n;
@@ -188,14 +195,13 @@ static void send_offers(struct fd_pass_server *server, int client)
 
 static void serve_client(struct fd_pass_server *server, int client)
 {
-    const struct isthmus_services *s = server->services;
-    struct request request;
-    ssize_t got = recv(client, &request, sizeof request, MSG_DONTWAIT);
-    if (got == (ssize_t)sizeof request && request.magic == MAGIC && request.version == VERSION &&
-        memcmp(request.ticket, server->address.ticket, sizeof request.ticket) == 0)
+    struct fd_pass_request request;
+    struct ucred who;
+    ssize_t got = recv(client, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC); /* the length it had when sent */
+    if (got > 0 && fd_pass_request_check(&server->address, &request, (size_t)got))
         send_offers(server, client);
-    else if (got > 0)
-        s->log(s->core, ISTHMUS_LOG_WARN, "a process that does not belong to this job asked for this PE's memory");
+    else if (got > 0 && is_of_own_user(client, &who))
+        warn_of(server, &who);
     close(client); /* takes it out of the epoll set too */
 }
 
@@ -239,10 +245,21 @@ static bool is_ending(int fd)
     return has_ended;
 }
 
-static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
-                                     struct fd_pass_bundle *out)
+/* Why the descriptors that came are not taken, in words. */
+static isthmus_status fail_reply(const struct isthmus_services *s, const struct isthmus_peer *peer,
+                                 isthmus_status status, bool was_cut)
 {
-    struct reply reply;
+    const char *why = was_cut                            ? "this process has too many files open"
+                      : status == ISTHMUS_ERR_PERMISSION ? "they are of a process that does not belong to this job"
+                                                         : "the answer is not of our version";
+    return s->fail(s->core, was_cut ? ISTHMUS_ERR_NO_MEMORY : status, "descriptors from PE %d on %s: %s", peer->pe,
+                   peer->host_name, why);
+}
+
+static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
+                                     const struct fd_pass_address *address, struct fd_pass_bundle *out)
+{
+    struct fd_pass_reply reply;
     union {
         struct cmsghdr header;
         char room[CMSG_SPACE(sizeof(int) * FD_PASS_MAX_OFFERS)];
@@ -250,7 +267,7 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
     struct iovec part = {&reply, sizeof reply};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
-    ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (got == 0 && is_ending(fd)) {
         errno = ECONNRESET;
         got = -1;
@@ -266,14 +283,11 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
         bundle.n = (uint32_t)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(bundle.fds, CMSG_DATA(header), sizeof(int) * bundle.n);
     }
-    bool damaged = got != (ssize_t)sizeof reply || reply.magic != MAGIC || reply.version != VERSION ||
-                   reply.n != bundle.n || (message.msg_flags & MSG_CTRUNC) != 0;
-    if (damaged) {
+    bool was_cut = (message.msg_flags & MSG_CTRUNC) != 0;
+    isthmus_status status = fd_pass_reply_check(address, &reply, (size_t)got, bundle.n, &reply);
+    if (status != ISTHMUS_OK || was_cut) {
         fd_pass_bundle_close(&bundle);
-        return s->fail(s->core, (message.msg_flags & MSG_CTRUNC) != 0 ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_VERSION,
-                       "descriptors from PE %d on %s: %s", peer->pe, peer->host_name,
-                       (message.msg_flags & MSG_CTRUNC) != 0 ? "this process has too many files open"
-                                                             : "the answer is not of our version");
+        return fail_reply(s, peer, status, was_cut);
     }
     memcpy(bundle.ids, reply.ids, sizeof bundle.ids);
     *out = bundle;
@@ -290,17 +304,21 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
 
-    struct request request = {.magic = MAGIC, .version = VERSION};
-    memcpy(request.ticket, address->ticket, sizeof request.ticket);
+    struct fd_pass_request request;
+    struct ucred who;
+    fd_pass_request_write(address, &request);
     struct sockaddr_un to;
     socklen_t length = address_of(address->name, &to);
     isthmus_status status;
     if (connect(fd, (struct sockaddr *)&to, length) != 0)
         status = fail_lost(s, peer, "connecting to it");
+    else if (!is_of_own_user(fd, &who)) /* before it gets to see the ticket */
+        status = s->fail(s->core, ISTHMUS_ERR_PERMISSION, "process %d of user %d has taken the place of PE %d on %s",
+                         (int)who.pid, (int)who.uid, peer->pe, peer->host_name);
     else if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
         status = fail_lost(s, peer, "asking for descriptors");
     else
-        status = receive_bundle(s, peer, fd, out);
+        status = receive_bundle(s, peer, fd, address, out);
     close(fd);
     return status;
 }

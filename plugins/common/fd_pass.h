@@ -3,7 +3,9 @@
  *
  * Each PE runs a server: a listening socket in the abstract namespace (so that nothing is left in the file system), under
  * a random name. A client shows the ticket from the server's card; the server answers only to processes of its own user
- * that know the ticket, and sends every descriptor on offer at once. Serving never blocks and is driven by progress(). */
+ * that know the ticket, and sends every descriptor on offer at once. The client takes them from a process of its own user that
+ * shows the countersign of the same card: a name that became free may be taken by anybody. Serving never blocks and is driven by
+ * progress(). */
 #ifndef ISTHMUS_FD_PASS_H
 #define ISTHMUS_FD_PASS_H
 
@@ -13,8 +15,10 @@ enum { FD_PASS_MAX_OFFERS = 32 };
 
 /* What a client needs to know; goes into the transport's card. */
 struct fd_pass_address {
-    uint8_t name[16];   /* of the socket */
-    uint8_t ticket[16]; /* secret of the job's members */
+    uint8_t name[16]; /* of the socket */
+    /* Known to those that have the card only: the job's members. */
+    uint8_t ticket[16];      /* shown by the client */
+    uint8_t countersign[16]; /* shown by the server */
 };
 
 struct fd_pass_server;
@@ -37,7 +41,7 @@ struct fd_pass_bundle {
 };
 
 /* Fetch the peer's offers. Waits for its progress thread, at most timeout_s. PEER_LOST: nobody listens under that name any
- * more, or the peer ended in the middle; PERMISSION: it refuses us. */
+ * more, or the peer ended in the middle; PERMISSION: it refuses us, or is not the one that it should be. */
 isthmus_status fd_pass_fetch(const struct isthmus_services *services, const struct isthmus_peer *peer,
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
 void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */

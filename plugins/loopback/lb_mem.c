@@ -12,11 +12,6 @@
 
 enum { KEY_VERSION = 1 };
 
-struct key {
-    uint32_t version, id;
-    uint64_t offset_bytes, length_bytes;
-};
-
 /* ---- own memory ---- */
 
 isthmus_status lb_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key_out, size_t *key_bytes,
@@ -26,7 +21,8 @@ isthmus_status lb_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
     if (mem->kind != ISTHMUS_MEM_HOST || mem->fd < 0)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u %s cannot be mapped by peers", mem->kind,
                        mem->fd < 0 ? "without a descriptor" : "on a device");
-    struct key key = {.version = KEY_VERSION, .offset_bytes = mem->fd_offset_bytes, .length_bytes = mem->length_bytes};
+    struct lb_key key = {
+        .version = KEY_VERSION, .offset_bytes = mem->fd_offset_bytes, .length_bytes = mem->length_bytes};
     if (*key_bytes < sizeof key) {
         size_t room = *key_bytes;
         *key_bytes = sizeof key;
@@ -87,19 +83,20 @@ void lb_path_close(isthmus_path *path)
     free(path);
 }
 
-static isthmus_status attach_own(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
+static isthmus_status attach_own(isthmus_path *path, const struct lb_key *key, isthmus_rmem *rmem)
 {
     isthmus_tr *tr = path->tr;
     for (int i = 0; i < LB_MAX_EXPOSED; i++) {
-        if (tr->exposed[i].id != key->id) continue;
+        if (tr->exposed[i].id != key->id || key->id == 0) continue;
+        if (tr->exposed[i].length_bytes < key->length_bytes) break;
         rmem->addr = tr->exposed[i].addr;
         return ISTHMUS_OK;
     }
-    return tr->services->fail(tr->services->core, ISTHMUS_ERR_INVALID, "this PE exposes nothing under number %u",
-                              key->id);
+    return tr->services->fail(tr->services->core, ISTHMUS_ERR_INVALID,
+                              "this PE exposes nothing of that length under number %u", key->id);
 }
 
-static isthmus_status attach_peer(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
+static isthmus_status attach_peer(isthmus_path *path, const struct lb_key *key, isthmus_rmem *rmem)
 {
     const struct isthmus_services *s = path->tr->services;
     int fd;
@@ -123,26 +120,36 @@ static isthmus_status attach_peer(isthmus_path *path, const struct key *key, ist
     return status;
 }
 
+isthmus_status lb_key_read(const struct isthmus_services *s, int32_t pe, const void *bytes, size_t n_bytes,
+                           struct lb_key *out)
+{
+    struct lb_key key;
+    if (n_bytes != sizeof key)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d has %zu bytes instead of %zu", pe, n_bytes,
+                       sizeof key);
+    memcpy(&key, bytes, sizeof key);
+    if (key.version != KEY_VERSION)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is of version %u; this plugin reads version %d",
+                       pe, key.version, KEY_VERSION);
+    if (key.length_bytes == 0 || key.offset_bytes > INT64_MAX || key.length_bytes > INT64_MAX - key.offset_bytes ||
+        key.offset_bytes % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged: %llu bytes at %llu", pe,
+                       (unsigned long long)key.length_bytes, (unsigned long long)key.offset_bytes);
+    *out = key;
+    return ISTHMUS_OK;
+}
+
 isthmus_status lb_attach(isthmus_path *path, const void *key_in, size_t key_bytes, isthmus_rmem **out, void **alias)
 {
     const struct isthmus_services *s = path->tr->services;
-    struct key key;
-    if (key_bytes != sizeof key)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d has %zu bytes instead of %zu", path->pe, key_bytes,
-                       sizeof key);
-    memcpy(&key, key_in, sizeof key);
-    if (key.version != KEY_VERSION)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is of version %u; this plugin reads version %d",
-                       path->pe, key.version, KEY_VERSION);
-    if (key.length_bytes == 0 || key.offset_bytes + key.length_bytes < key.length_bytes ||
-        key.offset_bytes % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged: %llu bytes at %llu", path->pe,
-                       (unsigned long long)key.length_bytes, (unsigned long long)key.offset_bytes);
+    struct lb_key key = {.id = 0};
+    isthmus_status status = lb_key_read(s, path->pe, key_in, key_bytes, &key);
+    if (status != ISTHMUS_OK) return status;
     isthmus_rmem *rmem = calloc(1, sizeof *rmem);
     if (rmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", path->pe);
     rmem->tr = path->tr;
     rmem->length_bytes = key.length_bytes;
-    isthmus_status status = path->is_self ? attach_own(path, &key, rmem) : attach_peer(path, &key, rmem);
+    status = path->is_self ? attach_own(path, &key, rmem) : attach_peer(path, &key, rmem);
     if (status != ISTHMUS_OK) {
         free(rmem);
         return status;

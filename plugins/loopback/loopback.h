@@ -50,6 +50,14 @@ void lb_path_close(isthmus_path *path);
 isthmus_status lb_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out);
 void lb_unregister(isthmus_lmem *lmem);
+
+/* What a peer has published of an extent: which of the descriptors that it offers, and where in it. */
+struct lb_key {
+    uint32_t version, id;
+    uint64_t offset_bytes, length_bytes;
+};
+isthmus_status lb_key_read(const struct isthmus_services *s, int32_t pe, const void *bytes, size_t n_bytes,
+                           struct lb_key *out); /* VERSION: damaged, or of another version */
 isthmus_status lb_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
 void lb_detach(isthmus_rmem *rmem);
 

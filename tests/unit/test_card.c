@@ -261,6 +261,30 @@ static void noise_does_no_harm(void **state)
     free(good);
 }
 
+/* Two of one number would be attached one over the other. */
+static void each_segment_comes_once(void **state)
+{
+    (void)state;
+    struct ist_card card = full_card(), read;
+    size_t n_bytes;
+    card.segments[2].id = card.segments[0].id;
+    void *bytes = write_card(&card, &n_bytes);
+    assert_int_equal(ist_card_read(bytes, n_bytes, &read), ISTHMUS_ERR_VERSION);
+}
+
+static void agreements_differ_where_they_do(void **state)
+{
+    (void)state;
+    char mine[8], theirs[8];
+    assert_false(ist_agreements_differ("a 1;b 2", "a 1;b 2", mine, theirs, sizeof mine));
+    assert_true(ist_agreements_differ("a 1;b 2;c", "a 1;b 3;c", mine, theirs, sizeof mine));
+    assert_string_equal(mine, "b 2");
+    assert_string_equal(theirs, "b 3");
+    assert_true(ist_agreements_differ("a 1", "a 1;and more than there is room for", mine, theirs, sizeof mine));
+    assert_string_equal(mine, "");
+    assert_string_equal(theirs, "and mor");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +297,8 @@ int main(void)
         cmocka_unit_test(another_version_is_named),
         cmocka_unit_test(flipped_bits_do_no_harm),
         cmocka_unit_test(noise_does_no_harm),
+        cmocka_unit_test(each_segment_comes_once),
+        cmocka_unit_test(agreements_differ_where_they_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -187,6 +188,18 @@ static void a_file_that_cannot_be_opened_leaves_stderr(void **state)
     assert_non_null(strstr(text, "isthmus: and now\n"));
 }
 
+static void others_cannot_read_the_file(void **state)
+{
+    (void)state;
+    struct stat about;
+    mode_t before = umask(0);
+    unlink(path);
+    ist_log_open(ISTHMUS_LOG_WARN, path);
+    umask(before);
+    assert_int_equal(stat(path, &about), 0);
+    assert_int_equal(about.st_mode & 0777, 0600);
+}
+
 enum { N_THREADS = 4, N_LINES = 500 };
 
 static void *log_lines(void *tag)
@@ -250,6 +263,7 @@ int main(void)
         LOG_TEST(names_expand_host_and_process),
         LOG_TEST(append_to_what_is_there),
         LOG_TEST(a_file_that_cannot_be_opened_leaves_stderr),
+        LOG_TEST(others_cannot_read_the_file),
         LOG_TEST(lines_of_threads_and_children_stay_whole),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

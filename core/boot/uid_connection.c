@@ -1,0 +1,243 @@
+/* core/boot/uid_connection.c: the connections of the server of a unique id: bytes to frames and back, and strangers. What frames mean:
+ * uid_job.c.
+ * A stranger is whoever has connected and not yet shown that it knows the secret. It gets a small buffer and some time; when
+ * there are too many of them, the oldest one goes. So those of the job get in, however many others try. */
+#include "core/boot/uid_server_priv.h"
+
+#include "core/base/atomic.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { READ_BYTES = 64 << 10, MOST_STRANGERS = 4096 };
+
+/* ---- out ---- */
+
+static void watch(struct ist_uid_server *server, struct ist_uid_connection *connection, bool wants_to_write)
+{
+    struct epoll_event event = {.events = EPOLLIN | (wants_to_write ? EPOLLOUT : 0u), .data.ptr = connection};
+    (void)epoll_ctl(server->events, EPOLL_CTL_MOD, connection->fd, &event);
+}
+
+static bool reserve(char **buffer, size_t *room, size_t needed)
+{
+    if (needed <= *room) return true;
+    size_t grown = needed > 2 * *room ? needed : 2 * *room;
+    char *bigger = realloc(*buffer, grown);
+    if (bigger == NULL) return false;
+    *buffer = bigger;
+    *room = grown;
+    return true;
+}
+
+static void flush_out(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    size_t sent = 0;
+    while (sent < connection->out_used) {
+        ssize_t n = send(connection->fd, connection->out + sent, connection->out_used - sent, MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) break; /* full, or lost: the next event says which */
+        sent += (size_t)n;
+    }
+    connection->out_used -= sent;
+    memmove(connection->out, connection->out + sent, connection->out_used);
+    watch(server, connection, connection->out_used > 0);
+    if (connection->is_last && connection->out_used == 0) shutdown(connection->fd, SHUT_WR);
+}
+
+void ist_uid_queue(struct ist_uid_server *server, struct ist_uid_connection *connection,
+                   const struct ist_uid_head *head, const void *value)
+{
+    size_t needed = connection->out_used + sizeof *head + head->value_bytes;
+    if (!reserve(&connection->out, &connection->out_room, needed)) {
+        shutdown(connection->fd, SHUT_RDWR); /* seen as lost */
+        return;
+    }
+    memcpy(connection->out + connection->out_used, head, sizeof *head);
+    if (head->value_bytes > 0) memcpy(connection->out + connection->out_used + sizeof *head, value, head->value_bytes);
+    connection->out_used = needed;
+    flush_out(server, connection);
+}
+
+bool ist_uid_has_output(const struct ist_uid_server *server)
+{
+    for (const struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
+        if (at->pe >= 0 && at->out_used > 0) return true;
+    return false;
+}
+
+/* ---- in ---- */
+
+/* Who has not proved to be of the job says hello, and nothing else. */
+static bool is_acceptable(const struct ist_uid_connection *connection, const struct ist_uid_head *head)
+{
+    if (connection->pe < 0)
+        return head->type == IST_UID_HELLO && head->key_bytes == 0 && head->value_bytes == sizeof(struct ist_uid_hello);
+    return head->key_bytes <= IST_UID_KEY_MAX && head->value_bytes <= IST_UID_VALUE_MAX;
+}
+
+/* Frames at the front of what has been received. false: what comes is not of ours. */
+static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    struct ist_uid_head head;
+    size_t at = 0;
+    while (connection->in_used - at >= sizeof head && !connection->is_last) {
+        memcpy(&head, connection->in + at, sizeof head);
+        if (!is_acceptable(connection, &head)) return false;
+        size_t frame_bytes = sizeof head + head.key_bytes + head.value_bytes;
+        if (connection->in_used - at < frame_bytes) {
+            if (!reserve(&connection->in, &connection->in_room, at + frame_bytes)) return false;
+            break;
+        }
+        char key[IST_UID_KEY_MAX + 1];
+        memcpy(key, connection->in + at + sizeof head, head.key_bytes);
+        key[head.key_bytes] = '\0';
+        ist_uid_job_frame(server, connection, &head, key, connection->in + at + sizeof head + head.key_bytes);
+        at += frame_bytes;
+    }
+    if (connection->is_last) at = connection->in_used; /* it has been told so: nobody listens any more */
+    connection->in_used -= at;
+    memmove(connection->in, connection->in + at, connection->in_used);
+    return true;
+}
+
+bool ist_uid_take(struct ist_uid_server *server, struct ist_uid_connection *connection, const void *bytes,
+                  size_t n_bytes)
+{
+    if (!reserve(&connection->in, &connection->in_room, connection->in_used + n_bytes)) return false;
+    memcpy(connection->in + connection->in_used, bytes, n_bytes);
+    connection->in_used += n_bytes;
+    return take_frames(server, connection);
+}
+
+static void close_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    if (connection->is_closed) return;
+    ist_uid_job_lost(server, connection);
+    connection->is_closed = true;
+}
+
+static void read_from(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    char bytes[READ_BYTES];
+    size_t room = connection->pe < 0 ? sizeof(struct ist_uid_head) + sizeof(struct ist_uid_hello) : sizeof bytes;
+    ssize_t n = recv(connection->fd, bytes, room, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n <= 0 || !ist_uid_take(server, connection, bytes, (size_t)n)) close_connection(server, connection);
+}
+
+void ist_uid_serve(struct ist_uid_server *server, struct ist_uid_connection *connection, uint32_t events)
+{
+    if (connection->is_closed) return; /* in favour of another one, just now */
+    if ((events & EPOLLOUT) != 0) flush_out(server, connection);
+    if ((events & ~(uint32_t)EPOLLOUT) != 0) read_from(server, connection);
+}
+
+/* ---- coming and going ---- */
+
+static void send_challenge(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    struct ist_uid_head head = {.type = IST_UID_CHALLENGE, .value_bytes = sizeof connection->challenge};
+    connection->challenge.protocol = IST_UID_PROTOCOL;
+    if (ist_random_bytes(connection->challenge.nonce, sizeof connection->challenge.nonce) == ISTHMUS_OK)
+        ist_uid_queue(server, connection, &head, &connection->challenge);
+    else
+        close_connection(server, connection);
+}
+
+static void close_oldest_stranger(struct ist_uid_server *server)
+{
+    struct ist_uid_connection *oldest = NULL;
+    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
+        if (at->pe < 0 && !at->is_closed) oldest = at; /* new ones are in front */
+    if (oldest != NULL) close_connection(server, oldest);
+}
+
+/* Without descriptors an accept would fail again and again: no more of that until the next sweep. */
+static void listen_again(struct ist_uid_server *server, bool listens)
+{
+    struct epoll_event event = {.events = listens ? EPOLLIN : 0, .data.ptr = NULL};
+    (void)epoll_ctl(server->events, EPOLL_CTL_MOD, server->listener, &event);
+    server->is_deaf = !listens;
+}
+
+struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd)
+{
+    struct ist_uid_connection *connection = calloc(1, sizeof *connection);
+    if (connection == NULL) return NULL;
+    connection->fd = fd;
+    connection->pe = -1;
+    connection->since_ms = ist_uid_now_ms();
+    connection->next = server->connections;
+    ist_store_release(&server->connections, connection); /* whole at any time: a fork may happen now */
+    if (++server->n_strangers > MOST_STRANGERS) close_oldest_stranger(server);
+    return connection;
+}
+
+void ist_uid_accept(struct ist_uid_server *server)
+{
+    int one = 1, idle_s = 10, fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+        close_oldest_stranger(server);
+        listen_again(server, false);
+    }
+    if (fd < 0) return;
+    struct ist_uid_connection *connection = ist_uid_connect(server, fd);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    if (connection == NULL) {
+        close(fd);
+        return;
+    }
+    if (epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) {
+        close_connection(server, connection);
+        return;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* a host that is gone says nothing */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
+    send_challenge(server, connection);
+}
+
+static void connection_free(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    server->n_strangers -= connection->pe < 0;
+    epoll_ctl(server->events, EPOLL_CTL_DEL, connection->fd, NULL);
+    close(connection->fd);
+    free(connection->in);
+    free(connection->out);
+    free(connection);
+}
+
+bool ist_uid_needs_sweep(const struct ist_uid_server *server) { return server->n_strangers > 0 || server->is_deaf; }
+
+void ist_uid_sweep(struct ist_uid_server *server)
+{
+    int64_t oldest_ms = ist_uid_now_ms() - (int64_t)server->timeout_s * 1000;
+    for (struct ist_uid_connection **at = &server->connections; *at != NULL;) {
+        struct ist_uid_connection *connection = *at;
+        if (connection->pe < 0 && connection->since_ms <= oldest_ms) close_connection(server, connection);
+        if (!connection->is_closed) {
+            at = &connection->next;
+            continue;
+        }
+        ist_store_release(at, connection->next);
+        connection_free(server, connection);
+    }
+    if (server->is_deaf) listen_again(server, true);
+}
+
+void ist_uid_connections_fini(struct ist_uid_server *server)
+{
+    while (server->connections != NULL) {
+        struct ist_uid_connection *connection = server->connections;
+        server->connections = connection->next;
+        connection_free(server, connection);
+    }
+}

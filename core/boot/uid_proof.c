@@ -1,0 +1,50 @@
+/* core/boot/uid_proof.c: how the two ends of a connection show each other that they know the secret of a unique id, and what else is
+ * made from that secret. Each use has a word of its own, so that a tag of one is none of another. See uid_wire.h. */
+#include "core/boot/uid_wire.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* All that a tag is over, without a gap: what a hello says ends where its own tag begins. */
+struct spoken {
+    char word[16];
+    struct ist_uid_challenge challenge;
+    struct ist_uid_hello hello;
+};
+_Static_assert(sizeof(struct ist_uid_challenge) == 20 && sizeof(struct ist_uid_hello) % 4 == 0,
+               "no gaps in what is tagged");
+
+static void tag_spoken(const struct ist_uid *uid, const char *word, const struct ist_uid_challenge *challenge,
+                       const struct ist_uid_hello *hello, uint8_t out[IST_TAG_BYTES])
+{
+    struct spoken spoken = {.challenge = *challenge, .hello = *hello};
+    memcpy(spoken.word, word, strlen(word));
+    memset(spoken.hello.tag, 0, sizeof spoken.hello.tag);
+    ist_mac(uid->secret, &spoken, sizeof spoken, out);
+}
+
+void ist_uid_tag_hello(const struct ist_uid *uid, const struct ist_uid_challenge *challenge,
+                       const struct ist_uid_hello *hello, uint8_t out[IST_TAG_BYTES])
+{
+    tag_spoken(uid, "hello", challenge, hello, out);
+}
+
+void ist_uid_tag_server(const struct ist_uid *uid, const struct ist_uid_challenge *challenge,
+                        const struct ist_uid_hello *hello, uint8_t out[IST_TAG_BYTES])
+{
+    tag_spoken(uid, "server", challenge, hello, out);
+}
+
+/* It is shown to everybody (the name of a socket), and says nothing about the secret. */
+void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES])
+{
+    static const char word[16] = "name", digits[] = "0123456789abcdef";
+    uint8_t tag[IST_TAG_BYTES];
+    ist_mac(uid->secret, word, sizeof word, tag);
+    char *at = out + snprintf(out, IST_UID_NAME_BYTES, "uid-");
+    for (int i = 0; i < 8; i++) {
+        *at++ = digits[tag[i] >> 4];
+        *at++ = digits[tag[i] & 15];
+    }
+    *at = '\0';
+}

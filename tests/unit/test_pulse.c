@@ -1,0 +1,150 @@
+/* tests/unit/test_pulse.c: whose word on the life of PEs is taken. A stranger that sees every datagram, and so knows all but the keys,
+ * cannot end a PE, nor keep a silent one alive by what it has recorded.
+ * Not the loss of PEs: tests/hosts. */
+#include "core/transport/pulse.h"
+#include "core/transport/pulse_wire.h"
+
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PATIENCE_MS = 20000, PULSE_TIMEOUT_S = 3600 };
+
+/* PE 0 is another process, with a pulse; this one plays PE 1, which has read PE 0's card. */
+static pid_t pe_0;
+static struct ist_pulse_place place_0;
+static struct ist_pulse_socket mine;
+
+static int start(void **state)
+{
+    (void)state;
+    int place[2];
+    assert_int_equal(pipe(place), 0);
+    pe_0 = fork();
+    if (pe_0 == 0) {
+        if (ist_pulse_open(0, 2, PULSE_TIMEOUT_S, 0) != ISTHMUS_OK) _exit(99);
+        struct ist_blob card = ist_pulse_card();
+        (void)!write(place[1], card.bytes, card.length_bytes);
+        for (;;) pause();
+    }
+    assert_int_equal(read(place[0], &place_0, sizeof place_0), (int)sizeof place_0);
+    close(place[0]);
+    close(place[1]);
+    return ist_pulse_socket_open(&mine);
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    kill(pe_0, SIGKILL);
+    waitpid(pe_0, NULL, 0);
+    ist_pulse_socket_close(&mine);
+    return 0;
+}
+
+static struct ist_pulse_datagram make(uint32_t kind, uint64_t number)
+{
+    struct ist_pulse_datagram d = {.kind = kind,
+                                   .to_token = place_0.token,
+                                   .from_pe = 1,
+                                   .speaker = kind == IST_PULSE_END ? 1 : INT32_MAX,
+                                   .pace = 1,
+                                   .from_host = "there",
+                                   .number = number};
+    ist_pulse_sign(&mine.place, place_0.key, &d);
+    return d;
+}
+
+static void send_to_0(const struct ist_pulse_datagram *d)
+{
+    struct sockaddr_in6 to = {.sin6_family = AF_INET6, .sin6_port = place_0.port};
+    to.sin6_addr.s6_addr[10] = to.sin6_addr.s6_addr[11] = 0xff;
+    to.sin6_addr.s6_addr[12] = 127;
+    to.sin6_addr.s6_addr[15] = 1;
+    ist_pulse_send(&mine, &to, d);
+}
+
+/* Ask under this number; the answer. */
+static struct ist_pulse_datagram ask(uint64_t number)
+{
+    struct sockaddr_in6 from;
+    struct ist_pulse_datagram question = make(IST_PULSE_ASK, number), answer;
+    struct pollfd fd = {.fd = mine.fd, .events = POLLIN};
+    send_to_0(&question);
+    assert_int_equal(poll(&fd, 1, PATIENCE_MS), 1);
+    assert_true(ist_pulse_receive(&mine, &from, &answer));
+    assert_true(ist_pulse_is_signed(&answer, place_0.key));
+    return answer;
+}
+
+static void member_is_answered_and_believed(void **state)
+{
+    (void)state;
+    int status;
+    assert_int_equal(ask(1).kind, IST_PULSE_HERE);
+    struct ist_pulse_datagram end = make(IST_PULSE_END, 2);
+    send_to_0(&end);
+    assert_int_equal(waitpid(pe_0, &status, 0), pe_0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+}
+
+static void stranger_cannot_end_the_job(void **state)
+{
+    (void)state;
+    const struct ist_pulse_datagram genuine = make(IST_PULSE_END, 1);
+    for (size_t bit = 0; bit < 8 * sizeof genuine; bit++) {
+        struct ist_pulse_datagram forged = genuine;
+        ((uint8_t *)&forged)[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        send_to_0(&forged);
+        if (bit % 64 == 63) assert_int_equal(ask(2 + bit).kind, IST_PULSE_HERE); /* also: its queue is empty again */
+    }
+    assert_int_equal(ask(10000).kind, IST_PULSE_HERE);
+}
+
+/* PE 0 answers what it hears for the first time only: its answers are numbered. */
+static void recorded_datagrams_are_of_no_use(void **state)
+{
+    (void)state;
+    struct ist_pulse_datagram recorded = make(IST_PULSE_ASK, 5);
+    uint64_t first = ask(5).number;
+    for (int i = 0; i < 3; i++) send_to_0(&recorded);
+    assert_int_equal(ask(6).number, first + 1);
+    send_to_0(&recorded);
+    assert_int_equal(ask(7).number, first + 2);
+}
+
+static void other_lengths_are_none_of_ours(void **state)
+{
+    (void)state;
+    struct ist_pulse_datagram d = make(IST_PULSE_ASK, 1), out;
+    struct ist_pulse_place place;
+    char longer[sizeof d + 1] = {0};
+    memcpy(longer, &d, sizeof d);
+    for (size_t n = 0; n <= sizeof longer; n++)
+        assert_int_equal(ist_pulse_datagram_read(&place_0, longer, n, &out), n == sizeof d);
+    memset(d.from_host, 'x', sizeof d.from_host);
+    assert_false(ist_pulse_datagram_read(&place_0, &d, sizeof d, &out));
+    place = place_0;
+    assert_true(ist_pulse_place_read(&place, sizeof place, &place));
+    assert_false(ist_pulse_place_read(&place, sizeof place - 1, &place));
+    place.n_addresses = IST_PULSE_MAX_ADDRESSES + 1;
+    assert_false(ist_pulse_place_read(&place, sizeof place, &(struct ist_pulse_place){.port = 0}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(stranger_cannot_end_the_job, start, stop),
+        cmocka_unit_test_setup_teardown(recorded_datagrams_are_of_no_use, start, stop),
+        cmocka_unit_test_setup_teardown(member_is_answered_and_believed, start, stop),
+        cmocka_unit_test_setup_teardown(other_lengths_are_none_of_ours, start, stop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
