@@ -43,6 +43,14 @@ static void leave(void)
     (void)nvl_cuda.cuCtxPopCurrent_v2(&ours);
 }
 
+/* To give something back: done also when the device has failed and no context can be made current. */
+static bool try_enter(const struct p2p_gpu *gpu) { return enter(gpu) == CUDA_SUCCESS; }
+
+static void leave_if(bool is_in)
+{
+    if (is_in) leave();
+}
+
 static CUdeviceptr address_of(const void *addr) { return (CUdeviceptr)(uintptr_t)addr; }
 
 /* ---- life ---- */
@@ -108,10 +116,9 @@ static isthmus_status load_kernel(struct p2p_gpu *gpu)
 
 static void nvl_close(struct p2p_gpu *gpu)
 {
-    if (gpu->module != NULL && enter(gpu) == CUDA_SUCCESS) {
-        (void)nvl_cuda.cuModuleUnload(gpu->module);
-        leave();
-    }
+    bool is_in = gpu->context != NULL && try_enter(gpu);
+    if (gpu->module != NULL) (void)nvl_cuda.cuModuleUnload(gpu->module);
+    leave_if(is_in);
     if (gpu->context != NULL) (void)nvl_cuda.cuDevicePrimaryCtxRelease_v2(gpu->device);
     free(gpu);
 }
@@ -298,9 +305,9 @@ static isthmus_status nvl_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes,
 
 static void nvl_host_free(struct p2p_gpu *gpu, void *addr)
 {
-    if (enter(gpu) != CUDA_SUCCESS) return;
+    bool is_in = try_enter(gpu);
     (void)nvl_cuda.cuMemFreeHost(addr);
-    leave();
+    leave_if(is_in);
 }
 
 static isthmus_status nvl_pin(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes)
@@ -314,9 +321,9 @@ static isthmus_status nvl_pin(struct p2p_gpu *gpu, void *addr, uint64_t length_b
 
 static void nvl_unpin(struct p2p_gpu *gpu, void *addr)
 {
-    if (enter(gpu) != CUDA_SUCCESS) return;
+    bool is_in = try_enter(gpu);
     (void)nvl_cuda.cuMemHostUnregister(addr);
-    leave();
+    leave_if(is_in);
 }
 
 /* ---- work ---- */
@@ -334,10 +341,9 @@ static isthmus_status nvl_stream_open(struct p2p_gpu *gpu, void **stream)
 
 static void nvl_stream_close(struct p2p_gpu *gpu, void *stream)
 {
-    bool is_in = enter(gpu) ==
-                 CUDA_SUCCESS; /* it may be refused when the device has failed; the stream goes all the same */
+    bool is_in = try_enter(gpu);
     (void)nvl_cuda.cuStreamDestroy_v2(stream);
-    if (is_in) leave();
+    leave_if(is_in);
 }
 
 static isthmus_status nvl_stream_wait(struct p2p_gpu *gpu, void *stream)

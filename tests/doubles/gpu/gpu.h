@@ -38,6 +38,9 @@ int gpu_enter(const char *call, int code);
 /* For tests that load the double into their own process: read the environment again, count from the start. */
 void gpu_double_reset(void);
 
+/* The calls that were made so far, by number, and how often each; NULL: there are no more. */
+const char *gpu_double_call(int number, int *uses);
+
 /* How many things are held, and which: "1 mapping, 2 streams". The text may be NULL. */
 int gpu_double_held(char *text, size_t text_bytes);
 

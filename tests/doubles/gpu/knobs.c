@@ -93,6 +93,13 @@ int gpu_enter(const char *call, int code)
     return result;
 }
 
+const char *gpu_double_call(int number, int *uses)
+{
+    if (number >= CALLS_MAX || calls[number].name == NULL) return NULL;
+    *uses = calls[number].uses;
+    return calls[number].name;
+}
+
 void gpu_count(enum gpu_thing thing, int change) { __atomic_add_fetch(&held[thing], change, __ATOMIC_RELAXED); }
 
 int gpu_double_held(char *text, size_t text_bytes)

@@ -1,0 +1,556 @@
+/* tests/doubles/p2p_test.c: p2p_test PLUGIN.so DOUBLE.so CASE: a transport between GPUs on the double of its driver.
+ * What the contract suite cannot ask: which device, what a machine without one says, memory that grows, what is at an
+ * address, and that no failure of the driver is a crash, a hang or a leak. Two PEs live in one process. */
+#include <isthmus/transport.h>
+
+#include "tests/doubles/gpu/gpu.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LARGE_BYTES = 100000, SKIPPED = 77, PATIENCE_S = 20 };
+
+#define CHECK(condition, ...)                          \
+    do {                                               \
+        if (condition) break;                          \
+        printf("line %d: %s: ", __LINE__, #condition); \
+        printf(__VA_ARGS__);                           \
+        printf("\n");                                  \
+        exit(1);                                       \
+    } while (0)
+
+static const struct isthmus_transport *plugin;
+static struct {
+    void (*reset)(void);
+    int (*held)(char *text, size_t text_bytes);
+    const char *(*call)(int number, int *uses);
+} gpu_double;
+static char said[400]; /* the last text of a failure */
+
+/* ---- services ---- */
+
+static void service_log(void *core, uint32_t level, const char *fmt, ...) { (void)core, (void)level, (void)fmt; }
+
+static isthmus_status service_fail(void *core, isthmus_status code, const char *fmt, ...)
+{
+    va_list args;
+    (void)core;
+    va_start(args, fmt);
+    vsnprintf(said, sizeof said, fmt, args);
+    va_end(args);
+    return code;
+}
+
+/* ISTHMUS_<NAME OF THE TRANSPORT>_<KEY> */
+static const char *variable(const char *key)
+{
+    static _Thread_local char name[80];
+    snprintf(name, sizeof name, "ISTHMUS_%s_%s", plugin->name, key);
+    for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+    return name;
+}
+
+static const char *service_config(void *core, const char *key)
+{
+    (void)core;
+    return getenv(variable(key));
+}
+
+static isthmus_status service_local_pes(void *core, const struct isthmus_local_pe **list, uint32_t *n)
+{
+    static const struct isthmus_local_pe both[] = {{0, -1}, {1, -1}};
+    (void)core;
+    *list = both;
+    *n = 2;
+    return ISTHMUS_OK;
+}
+
+static const struct isthmus_host_id host = {{1, 2, 3}};
+
+static struct isthmus_services services_of(int pe)
+{
+    return (struct isthmus_services){
+        .struct_size = sizeof(struct isthmus_services),
+        .abi_minor = ISTHMUS_ABI_MINOR,
+        .log = service_log,
+        .fail = service_fail,
+        .config = service_config,
+        .my_pe = pe,
+        .n_pes = 2,
+        .host = &host,
+        .local_pes = service_local_pes,
+    };
+}
+
+/* ---- a PE ---- */
+
+struct pe {
+    struct isthmus_services services;
+    isthmus_tr *tr;
+    uint32_t kind;
+    char card[1024];
+    struct isthmus_peer as_peer;
+    pthread_t thread; /* serves descriptors */
+    bool is_serving, is_ending;
+};
+
+static void *serve(void *argument)
+{
+    struct pe *pe = argument;
+    while (!__atomic_load_n(&pe->is_ending, __ATOMIC_ACQUIRE)) {
+        (void)plugin->progress(pe->tr);
+        usleep(200); /* not to race with anything: only to leave the processor to others */
+    }
+    return NULL;
+}
+
+static isthmus_status pe_open(struct pe *pe, int number)
+{
+    struct isthmus_traits traits = {.struct_size = sizeof traits};
+    size_t card_bytes = sizeof pe->card;
+    memset(pe, 0, sizeof *pe);
+    pe->services = services_of(number);
+    isthmus_status status = plugin->open(&pe->services, &pe->tr);
+    if (status != ISTHMUS_OK) return status;
+    (void)plugin->describe(pe->tr, &traits);
+    while ((traits.kinds_alloc >> pe->kind & 1) == 0) pe->kind++;
+    (void)plugin->card(pe->tr, pe->card, &card_bytes);
+    pe->as_peer = (struct isthmus_peer){sizeof pe->as_peer, number, &host, "here", pe->card, card_bytes};
+    pe->is_serving = pthread_create(&pe->thread, NULL, serve, pe) == 0;
+    return ISTHMUS_OK;
+}
+
+static void pe_close(struct pe *pe)
+{
+    if (pe->tr == NULL) return;
+    __atomic_store_n(&pe->is_ending, true, __ATOMIC_RELEASE);
+    if (pe->is_serving) pthread_join(pe->thread, NULL);
+    plugin->close(pe->tr);
+    pe->tr = NULL;
+}
+
+static void open_both(struct pe pes[2])
+{
+    for (int i = 0; i < 2; i++) CHECK(pe_open(&pes[i], i) == ISTHMUS_OK, "%s", said);
+}
+
+static void close_both(struct pe pes[2])
+{
+    char text[200] = "";
+    for (int i = 0; i < 2; i++) pe_close(&pes[i]);
+    CHECK(gpu_double.held(text, sizeof text) == 0, "left: %s", text);
+}
+
+static const struct isthmus_memory *memory_of(const struct pe *pe) { return plugin->extension(pe->tr, "memory.1"); }
+static const struct isthmus_growing *growing_of(const struct pe *pe) { return plugin->extension(pe->tr, "growing.1"); }
+
+/* ---- all that a transport is used for, once; everything is given back, whatever fails ---- */
+
+static isthmus_status move_data(struct pe *pe, isthmus_path *path, const isthmus_rmem *remote, isthmus_chan *chan,
+                                const struct isthmus_data_ops *ops)
+{
+    static char from[LARGE_BYTES], to[LARGE_BYTES];
+    uint64_t fetched = 0;
+    memset(from, 7, sizeof from);
+    isthmus_status status = ops->put(chan, path, remote, 8, from, NULL, 8);
+    if (status == ISTHMUS_OK) status = ops->put(chan, path, remote, 16, from, NULL, LARGE_BYTES - 16);
+    if (status == ISTHMUS_OK) status = ops->put_nbi(chan, path, remote, 16, from, NULL, 100);
+    if (status == ISTHMUS_OK) status = ops->fence(chan, path);
+    if (status == ISTHMUS_OK) status = ops->local_complete(chan, NULL);
+    if (status == ISTHMUS_OK) status = ops->remote_commit(chan, NULL);
+    if (status == ISTHMUS_OK) status = ops->get(chan, path, remote, 8, to, NULL, LARGE_BYTES - 8);
+    if (status == ISTHMUS_OK && memcmp(from, to, LARGE_BYTES - 8) != 0)
+        status = pe->services.fail(NULL, ISTHMUS_ERR_IO, "wrong data");
+    isthmus_amo_fn add = ops->amo_entry(chan, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, 0);
+    isthmus_amo_fn fetch = ops->amo_entry(chan, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, ISTHMUS_AMO_FETCHING);
+    if (add == NULL) return status;
+    if (status == ISTHMUS_OK) status = add(chan, path, remote, 0, 5, 0, NULL);
+    if (status == ISTHMUS_OK) status = fetch(chan, path, remote, 0, 1, 0, &fetched);
+    if (status == ISTHMUS_OK && fetched != 5) status = pe->services.fail(NULL, ISTHMUS_ERR_IO, "wrong value");
+    return status;
+}
+
+static isthmus_status use_channel(struct pe *pe, isthmus_path *path, const isthmus_rmem *remote)
+{
+    struct isthmus_data_ops ops = {.struct_size = sizeof ops};
+    isthmus_chan *chan = NULL;
+    isthmus_status status = plugin->channel_open(pe->tr, ISTHMUS_THREAD_ONE, 0, &chan, &ops);
+    if (status != ISTHMUS_OK) return status;
+    status = move_data(pe, path, remote, chan, &ops);
+    plugin->channel_close(chan);
+    return status;
+}
+
+static isthmus_status attach_and_use(struct pe *pe, struct pe *owner, const void *key, size_t key_bytes)
+{
+    struct isthmus_reach reach = {.struct_size = sizeof reach};
+    isthmus_path *path = NULL;
+    isthmus_rmem *remote = NULL;
+    void *alias = &alias;
+    isthmus_status status = plugin->reach(pe->tr, &owner->as_peer, &reach);
+    if (status == ISTHMUS_OK) status = plugin->path_open(pe->tr, &owner->as_peer, &path);
+    if (status == ISTHMUS_OK) status = plugin->attach(path, key, key_bytes, &remote, &alias);
+    if (status == ISTHMUS_OK) {
+        CHECK(alias == NULL, "a CPU cannot touch it");
+        status = use_channel(pe, path, remote);
+    }
+    plugin->detach(remote);
+    plugin->path_close(path);
+    return status;
+}
+
+static isthmus_status expose_and_use(struct pe pes[2], const struct isthmus_mem *mem)
+{
+    char key[256];
+    size_t key_bytes = sizeof key;
+    isthmus_lmem *exposed = NULL;
+    isthmus_status status = plugin->expose(pes[0].tr, mem, key, &key_bytes, &exposed);
+    if (status == ISTHMUS_OK) status = attach_and_use(&pes[1], &pes[0], key, key_bytes);
+    plugin->unregister_local(exposed);
+    return status;
+}
+
+static isthmus_status register_buffer(struct pe *pe)
+{
+    static char buffer[4096];
+    struct isthmus_mem mem = {sizeof mem, ISTHMUS_MEM_HOST, -1, -1, buffer, sizeof buffer, 0};
+    isthmus_lmem *registered = NULL;
+    isthmus_status status = plugin->register_local(pe->tr, &mem, &registered);
+    plugin->unregister_local(registered);
+    return status;
+}
+
+static isthmus_status grow(struct pe *pe)
+{
+    const struct isthmus_growing *growing = growing_of(pe);
+    void *addr = NULL;
+    if (growing == NULL) return ISTHMUS_OK;
+    uint64_t granule = growing->granule(pe->tr, pe->kind, -1);
+    isthmus_status status = growing->reserve(pe->tr, pe->kind, -1, 4 * granule, &addr);
+    if (status != ISTHMUS_OK) return status;
+    struct isthmus_mem mem = {.struct_size = sizeof mem};
+    status = growing->commit(pe->tr, (char *)addr + granule, granule, &mem);
+    if (status == ISTHMUS_OK) plugin->mem_free(pe->tr, &mem);
+    growing->unreserve(pe->tr, addr, 4 * granule);
+    return status;
+}
+
+static isthmus_status use_all(void)
+{
+    static struct pe pes[2];
+    struct isthmus_mem mem = {.struct_size = sizeof mem}, place = {.struct_size = sizeof place};
+    isthmus_status status = pe_open(&pes[0], 0);
+    if (status == ISTHMUS_OK) status = pe_open(&pes[1], 1);
+    if (status == ISTHMUS_OK) status = register_buffer(&pes[0]);
+    if (status == ISTHMUS_OK) status = grow(&pes[0]);
+    if (status == ISTHMUS_OK) status = plugin->mem_alloc(pes[0].tr, pes[0].kind, -1, LARGE_BYTES, &mem);
+    if (status == ISTHMUS_OK) {
+        status = memory_of(&pes[0])->kind_of(pes[0].tr, mem.addr, &place);
+        if (status == ISTHMUS_OK) status = expose_and_use(pes, &mem);
+        plugin->mem_free(pes[0].tr, &mem);
+    }
+    pe_close(&pes[1]);
+    pe_close(&pes[0]);
+    return status;
+}
+
+/* ---- every call of the driver fails, each of its uses in turn ---- */
+
+/* What gives back is not undone when it fails: then something may be left, but nothing crashes or hangs. */
+static bool gives_back(const char *call)
+{
+    static const char *const words[] = {"Free", "Release", "Unmap", "Unload", "Destroy", "Unregister", "Pop", "Close"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(call, words[i]) != NULL) return true;
+    return false;
+}
+
+/* In a process of its own. Its status: 0 all is well. */
+static void run_fault(const char *call, int nth)
+{
+    char knob[120], text[200] = "";
+    snprintf(knob, sizeof knob, "%s:%d", call, nth);
+    setenv("GPU_DOUBLE_FAIL", knob, 1);
+    gpu_double.reset();
+    alarm(PATIENCE_S);
+    said[0] = '\0';
+    isthmus_status status = use_all();
+    CHECK(status == ISTHMUS_OK || said[0] != '\0', "%s fails, and nothing says why (%d)", knob, status);
+    CHECK(strncmp(said, "wrong", 5) != 0, "%s fails, and there is %s", knob, said);
+    CHECK(gives_back(call) || gpu_double.held(text, sizeof text) == 0, "%s fails, and this is left: %s", knob, text);
+    fflush(stdout);
+    _exit(0);
+}
+
+static int try_fault(const char *call, int nth)
+{
+    int state;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) run_fault(call, nth);
+    CHECK(child > 0 && waitpid(child, &state, 0) == child, "no process");
+    if (WIFEXITED(state) && WEXITSTATUS(state) == 0) return 0;
+    printf("%s fails at its use %d: %s %d\n", call, nth, WIFSIGNALED(state) ? "ended by signal" : "status",
+           WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state));
+    return 1;
+}
+
+/* The names and counts come from a run in which nothing fails, in a process of its own: drivers do not survive a fork. */
+static void print_calls(int to)
+{
+    isthmus_status status = use_all();
+    const char *name;
+    int uses;
+    for (int i = 0; (name = gpu_double.call(i, &uses)) != NULL; i++) dprintf(to, "%s %d\n", name, uses);
+    if (status != ISTHMUS_OK) printf("where nothing fails: %s\n", said);
+    fflush(stdout);
+    _exit(status == ISTHMUS_OK && gpu_double.held(NULL, 0) == 0 ? 0 : 1);
+}
+
+static void case_faults(void)
+{
+    char name[80];
+    int ends[2], uses, wrong = 0, tried = 0, state;
+    CHECK(pipe(ends) == 0, "no pipe");
+    pid_t child = fork();
+    if (child == 0) print_calls(ends[1]);
+    close(ends[1]);
+    FILE *list = fdopen(ends[0], "r");
+    while (fscanf(list, "%79s %d", name, &uses) == 2) {
+        for (int nth = 1; nth <= uses; nth++, tried++) wrong += try_fault(name, nth);
+    }
+    fclose(list);
+    CHECK(waitpid(child, &state, 0) == child && state == 0, "the run without failures has failed");
+    CHECK(tried > 20, "%d failures were tried", tried);
+    CHECK(wrong == 0, "%d of %d failures end badly", wrong, tried);
+}
+
+/* ---- which device ---- */
+
+static void case_no_device(void)
+{
+    struct pe pe;
+    setenv("GPU_DOUBLE_DEVICES", "0", 1);
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && said[0] != '\0', "%s", said);
+    printf("%s\n", said);
+}
+
+static void case_no_library(void)
+{
+    struct isthmus_services services = services_of(0);
+    setenv(variable("LIBRARY"), "/nowhere/libgpu.so", 1);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "/nowhere/libgpu.so") != NULL, "it says: %s", said);
+}
+
+static void expect_device(int pe_number, int device)
+{
+    struct pe pe;
+    CHECK(pe_open(&pe, pe_number) == ISTHMUS_OK, "%s", said);
+    int got = memory_of(&pe)->device(pe.tr, pe.kind);
+    CHECK(got == device, "PE %d uses device %d, expected %d", pe_number, got, device);
+    pe_close(&pe);
+}
+
+static void case_devices_in_turn(void)
+{
+    setenv("GPU_DOUBLE_DEVICES", "2", 1);
+    gpu_double.reset();
+    expect_device(0, 0);
+    expect_device(1, 1);
+    setenv("GPU_DOUBLE_DEVICES", "1", 1);
+    gpu_double.reset();
+    expect_device(1, 0);
+}
+
+static void case_device_by_name(void)
+{
+    struct pe pe;
+    setenv("GPU_DOUBLE_DEVICES", "3", 1);
+    gpu_double.reset();
+    setenv(variable("DEVICE"), "2", 1);
+    expect_device(0, 2);
+    setenv(variable("DEVICE"), "3", 1);
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 2") != NULL, "%s", said);
+}
+
+static void expect_reach(struct pe pes[2], isthmus_status expected)
+{
+    for (int i = 0; i < 2; i++) {
+        struct isthmus_reach reach = {.struct_size = sizeof reach};
+        isthmus_status status = plugin->reach(pes[i].tr, &pes[1 - i].as_peer, &reach);
+        CHECK(status == expected, "PE %d: %d %s", i, status, said);
+    }
+}
+
+static void case_peers_reach(void)
+{
+    static struct pe pes[2];
+    setenv("GPU_DOUBLE_DEVICES", "2", 1);
+    gpu_double.reset();
+    open_both(pes);
+    expect_reach(pes, ISTHMUS_OK);
+    close_both(pes);
+    setenv("GPU_DOUBLE_PEERS", "0", 1);
+    gpu_double.reset();
+    open_both(pes);
+    expect_reach(pes, ISTHMUS_ERR_UNREACHABLE);
+    close_both(pes);
+}
+
+/* ---- memory ---- */
+
+static void case_memory_grows(void)
+{
+    static struct pe pes[2];
+    open_both(pes);
+    struct pe *pe = &pes[0];
+    const struct isthmus_growing *growing = growing_of(pe);
+    if (growing == NULL) exit(SKIPPED);
+    uint64_t granule = growing->granule(pe->tr, pe->kind, 0);
+    CHECK(granule > 0 && (granule & (granule - 1)) == 0, "%llu", (unsigned long long)granule);
+    CHECK(growing->granule(pe->tr, ISTHMUS_MEM_HOST, -1) == 0, "host memory does not grow here");
+    void *addr = NULL;
+    CHECK(growing->reserve(pe->tr, pe->kind, 0, 8 * granule, &addr) == ISTHMUS_OK, "%s", said);
+    CHECK(growing->reserve(pe->tr, pe->kind, 0, granule + 1, &addr) == ISTHMUS_ERR_INVALID, "no granule");
+    struct isthmus_mem first = {.struct_size = sizeof first}, third = {.struct_size = sizeof third}, again = third;
+    CHECK(growing->commit(pe->tr, addr, granule, &first) == ISTHMUS_OK, "%s", said);
+    CHECK(growing->commit(pe->tr, (char *)addr + 2 * granule, 2 * granule, &third) == ISTHMUS_OK, "%s", said);
+    CHECK(third.addr == (char *)addr + 2 * granule && third.length_bytes == 2 * granule, "at %p", third.addr);
+    CHECK(growing->commit(pe->tr, addr, granule, &again) != ISTHMUS_OK, "there is memory already");
+    uint64_t value = 5, got = 0;
+    char *word = (char *)third.addr + granule;
+    CHECK(memory_of(pe)->copy(pe->tr, word, &value, sizeof value) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->copy(pe->tr, &got, word, sizeof got) == ISTHMUS_OK && got == 5, "%s", said);
+    plugin->mem_free(pe->tr, &third);
+    CHECK(growing->commit(pe->tr, third.addr, granule * 2, &third) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->copy(pe->tr, &got, word, sizeof got) == ISTHMUS_OK && got == 0, "it is %llu, not cleared",
+          (unsigned long long)got);
+    plugin->mem_free(pe->tr, &third);
+    plugin->mem_free(pe->tr, &first);
+    growing->unreserve(pe->tr, addr, 8 * granule);
+    close_both(pes);
+}
+
+static void case_kind_of_address(void)
+{
+    static struct pe pes[2];
+    open_both(pes);
+    struct pe *pe = &pes[0];
+    int on_stack = 0;
+    struct isthmus_mem mem = {.struct_size = sizeof mem}, place = {.struct_size = sizeof place};
+    CHECK(plugin->mem_alloc(pe->tr, pe->kind, -1, 3 << 20, &mem) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->kind_of(pe->tr, (char *)mem.addr + 100, &place) == ISTHMUS_OK, "%s", said);
+    CHECK(place.kind == pe->kind && place.device == 0 && place.addr == mem.addr && place.length_bytes >= 3 << 20,
+          "kind %u of device %d, %llu bytes at %p", place.kind, place.device, (unsigned long long)place.length_bytes,
+          place.addr);
+    CHECK(memory_of(pe)->kind_of(pe->tr, &on_stack, &place) == ISTHMUS_OK, "%s", said);
+    CHECK(place.kind == ISTHMUS_MEM_HOST && place.device == -1 && place.length_bytes == 0, "kind %u, %llu bytes",
+          place.kind, (unsigned long long)place.length_bytes);
+    plugin->mem_free(pe->tr, &mem);
+    close_both(pes);
+}
+
+/* A child, because it may fault. true: it has read the word. */
+static bool can_touch(const void *addr)
+{
+    int state;
+    pid_t child = fork();
+    if (child == 0) _exit(*(const volatile char *)addr == 0 ? 0 : 1);
+    CHECK(waitpid(child, &state, 0) == child, "no process");
+    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+static void case_host_access(void)
+{
+    for (int allowed = 0; allowed < 2; allowed++) {
+        struct pe pe;
+        struct isthmus_mem mem = {.struct_size = sizeof mem};
+        setenv("GPU_DOUBLE_HOST_ACCESS", allowed ? "1" : "0", 1);
+        gpu_double.reset();
+        CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
+        CHECK(plugin->mem_alloc(pe.tr, pe.kind, -1, 4096, &mem) == ISTHMUS_OK, "%s", said);
+        CHECK(can_touch(mem.addr) == (allowed != 0), "allowed is %d", allowed);
+        plugin->mem_free(pe.tr, &mem);
+        pe_close(&pe);
+    }
+}
+
+/* ---- CUDA only ---- */
+
+static void case_old_driver(void)
+{
+    struct isthmus_services services = services_of(0);
+    setenv("GPU_DOUBLE_VERSION", "11020", 1);
+    gpu_double.reset();
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "CUDA 11.2;") != NULL && strstr(said, "CUDA 11.4 ") != NULL, "it says: %s", said);
+}
+
+/* The library named on the command line lacks one call. */
+static void case_lacking_call(void)
+{
+    struct isthmus_services services = services_of(0);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "lacks cuMemSetAccess") != NULL, "it says: %s", said);
+}
+
+/* It is the library that the toolkit has for linking. */
+static void case_stub_library(void)
+{
+    struct isthmus_services services = services_of(0);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "stub") != NULL, "it says: %s", said);
+}
+
+/* ---- main ---- */
+
+static const struct {
+    const char *name;
+    void (*run)(void);
+} cases[] = {
+    {"faults", case_faults},
+    {"no_device", case_no_device},
+    {"no_library", case_no_library},
+    {"devices_in_turn", case_devices_in_turn},
+    {"device_by_name", case_device_by_name},
+    {"peers_reach", case_peers_reach},
+    {"memory_grows", case_memory_grows},
+    {"kind_of_address", case_kind_of_address},
+    {"host_access", case_host_access},
+    {"old_driver", case_old_driver},
+    {"lacking_call", case_lacking_call},
+    {"stub_library", case_stub_library},
+};
+
+static void load(const char *plugin_path, const char *double_path)
+{
+    void *library = dlopen(plugin_path, RTLD_NOW | RTLD_LOCAL), *driver = dlopen(double_path, RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != NULL, "%s", dlerror());
+    CHECK(driver != NULL, "%s", dlerror());
+    plugin = dlsym(library, "isthmus_transport_v1");
+    *(void **)(void *)&gpu_double.reset = dlsym(driver, "gpu_double_reset");
+    *(void **)(void *)&gpu_double.held = dlsym(driver, "gpu_double_held");
+    *(void **)(void *)&gpu_double.call = dlsym(driver, "gpu_double_call");
+    CHECK(plugin != NULL, "no transport in %s", plugin_path);
+}
+
+int main(int argc, char **argv)
+{
+    CHECK(argc == 4, "usage: p2p_test PLUGIN.so DOUBLE.so CASE");
+    load(argv[1], argv[2]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        if (strcmp(cases[i].name, argv[3]) != 0) continue;
+        cases[i].run();
+        return 0;
+    }
+    CHECK(false, "no case %s", argv[3]);
+}
