@@ -1,0 +1,41 @@
+/* plugins/xelink/xelink.h: the parts of this plugin, for its own files. The engine above them is plugins/common/p2p.h. */
+#ifndef ISTHMUS_XELINK_H
+#define ISTHMUS_XELINK_H
+
+#include "plugins/common/p2p.h"
+
+#include <level_zero/ze_api.h>
+
+/* ze_load.c: Level Zero's loader, loaded at run time: the same build runs where there is none. Stays loaded from xe_load() on. */
+extern struct ze_api {
+#define ZE(name) __typeof__(name) *(name);
+#include "plugins/xelink/ze.def"
+} xe_ze;
+isthmus_status xe_probe(const struct isthmus_services *services);
+isthmus_status xe_load(const struct isthmus_services *services);
+isthmus_status xe_status(ze_result_t result);
+
+/* ze_stream.c: an immediate command list whose commands run one after the other. */
+isthmus_status xe_stream_open(struct p2p_gpu *gpu, void **stream);
+void xe_stream_close(struct p2p_gpu *gpu, void *stream);
+isthmus_status xe_stream_wait(struct p2p_gpu *gpu, void *stream);
+isthmus_status xe_copy(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
+isthmus_status xe_clear(struct p2p_gpu *gpu, void *dest, size_t length_bytes); /* complete on return */
+
+/* ze_driver.c: the GPUs of all drivers are one row, and an ordinal is a place in it. */
+struct xe_device {
+    ze_driver_handle_t driver;
+    ze_device_handle_t device;
+};
+struct p2p_gpu {
+    const struct isthmus_services *services;
+    struct xe_device list[P2P_MAX_DEVICES];
+    int n_devices, ordinal;
+    ze_driver_handle_t driver;
+    ze_device_handle_t device;
+    ze_context_handle_t context;
+    uint32_t copy_group; /* of command queues, for copies */
+};
+extern const struct p2p_driver xe_driver;
+
+#endif

@@ -1,0 +1,253 @@
+/* plugins/xelink/ze_driver.c: Level Zero as a driver of the engine (plugins/common/p2p.h).
+ * Memory goes to another process by a handle of 64 bytes whose first four are a descriptor of the process that made it: the
+ * descriptor is passed, and its number replaced where the handle is opened. Level Zero takes kernels in a binary form only,
+ * which cannot be kept as text here: there are no atomics of the GPU. */
+#include "plugins/xelink/xelink.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_DRIVERS = 8, GRANULE_BYTES = 64 << 10, MAX_GROUPS = 16 };
+
+static isthmus_status check(const struct isthmus_services *s, ze_result_t result, const char *what)
+{
+    if (result == ZE_RESULT_SUCCESS) return ISTHMUS_OK;
+    return s->fail(s->core, xe_status(result), "%s: Level Zero's error %#x", what, (unsigned)result);
+}
+
+/* ---- devices ---- */
+
+static bool is_gpu(ze_device_handle_t device)
+{
+    ze_device_properties_t about = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
+    return xe_ze.zeDeviceGetProperties(device, &about) == ZE_RESULT_SUCCESS && about.type == ZE_DEVICE_TYPE_GPU;
+}
+
+/* The GPUs of all drivers in one row: its numbers are the ordinals. */
+static ze_result_t list_devices(struct xe_device list[P2P_MAX_DEVICES], int *n)
+{
+    ze_driver_handle_t drivers[MAX_DRIVERS];
+    uint32_t n_drivers = MAX_DRIVERS;
+    *n = 0;
+    ze_result_t result = xe_ze.zeDriverGet(&n_drivers, drivers);
+    for (uint32_t d = 0; result == ZE_RESULT_SUCCESS && d < n_drivers; d++) {
+        ze_device_handle_t devices[P2P_MAX_DEVICES];
+        uint32_t n_devices = P2P_MAX_DEVICES;
+        result = xe_ze.zeDeviceGet(drivers[d], &n_devices, devices);
+        for (uint32_t i = 0; result == ZE_RESULT_SUCCESS && i < n_devices && *n < P2P_MAX_DEVICES; i++)
+            if (is_gpu(devices[i])) list[(*n)++] = (struct xe_device){drivers[d], devices[i]};
+    }
+    return result;
+}
+
+static isthmus_status xe_count(const struct isthmus_services *s, int *n)
+{
+    struct xe_device list[P2P_MAX_DEVICES];
+    isthmus_status status = xe_load(s);
+    if (status != ISTHMUS_OK) return status;
+    ze_result_t result = xe_ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
+    if (result == ZE_RESULT_SUCCESS) result = list_devices(list, n);
+    if (result == ZE_RESULT_SUCCESS && *n > 0) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "Level Zero has no GPU for this process (result %#x)",
+                   (unsigned)result);
+}
+
+static int xe_current(void) { return -1; } /* Level Zero knows no current device */
+
+/* A group of queues that only copies keeps out of the way of kernels. */
+static uint32_t choose_group(ze_device_handle_t device)
+{
+    ze_command_queue_group_properties_t groups[MAX_GROUPS];
+    uint32_t n = MAX_GROUPS;
+    for (uint32_t i = 0; i < MAX_GROUPS; i++)
+        groups[i] = (ze_command_queue_group_properties_t){.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES};
+    if (xe_ze.zeDeviceGetCommandQueueGroupProperties(device, &n, groups) != ZE_RESULT_SUCCESS) return 0;
+    const ze_command_queue_group_property_flags_t copies = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
+    const ze_command_queue_group_property_flags_t computes = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
+    for (uint32_t i = 0; i < n; i++)
+        if ((groups[i].flags & copies) != 0 && (groups[i].flags & computes) == 0) return i;
+    return 0; /* the first group does everything */
+}
+
+static void xe_close(struct p2p_gpu *gpu)
+{
+    if (gpu->context != NULL) (void)xe_ze.zeContextDestroy(gpu->context);
+    free(gpu);
+}
+
+static isthmus_status xe_open(const struct isthmus_services *s, int ordinal, struct p2p_gpu **out)
+{
+    const ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+    struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
+    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
+    gpu->services = s;
+    gpu->ordinal = ordinal;
+    isthmus_status status = check(s, list_devices(gpu->list, &gpu->n_devices), "the list of GPUs");
+    if (status == ISTHMUS_OK && ordinal >= gpu->n_devices)
+        status = s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d of Level Zero is gone", ordinal);
+    if (status == ISTHMUS_OK) {
+        gpu->driver = gpu->list[ordinal].driver;
+        gpu->device = gpu->list[ordinal].device;
+        gpu->copy_group = choose_group(gpu->device);
+        status = check(s, xe_ze.zeContextCreate(gpu->driver, &desc, &gpu->context), "zeContextCreate");
+    }
+    if (status != ISTHMUS_OK)
+        xe_close(gpu);
+    else
+        *out = gpu;
+    return status;
+}
+
+/* What cannot be found out counts as no. */
+static int xe_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
+{
+    int n = gpu->n_devices < room ? gpu->n_devices : room;
+    for (int i = 0; i < n; i++) {
+        ze_device_properties_t about = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
+        ze_bool_t can = 0;
+        list[i] = (struct p2p_device){.is_used = i == gpu->ordinal};
+        snprintf(list[i].pci, sizeof list[i].pci, "ze%d", i);
+        if (xe_ze.zeDeviceGetProperties(gpu->list[i].device, &about) == ZE_RESULT_SUCCESS) {
+            memcpy(list[i].uuid, about.uuid.id, sizeof list[i].uuid);
+            snprintf(list[i].name, sizeof list[i].name, "%.63s", about.name);
+        }
+        if (!list[i].is_used && gpu->list[i].driver == gpu->driver)
+            (void)xe_ze.zeDeviceCanAccessPeer(gpu->device, gpu->list[i].device, &can);
+        list[i].can_access = list[i].is_used || can != 0;
+    }
+    return n;
+}
+
+/* ---- memory ---- */
+
+static uint64_t xe_granule(struct p2p_gpu *gpu)
+{
+    (void)gpu;
+    return GRANULE_BYTES;
+}
+
+static void xe_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory)
+{
+    ze_result_t result = xe_ze.zeMemFree(gpu->context, memory->addr);
+    if (result != ZE_RESULT_SUCCESS)
+        gpu->services->log(gpu->services->core, ISTHMUS_LOG_DEBUG, "zeMemFree: Level Zero's error %#x",
+                           (unsigned)result);
+}
+
+static isthmus_status xe_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
+{
+    const struct isthmus_services *s = gpu->services;
+    const ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
+    void *got = NULL;
+    (void)addr; /* there is no reserve() here */
+    ze_result_t result = xe_ze.zeMemAllocDevice(gpu->context, &desc, length_bytes, GRANULE_BYTES, gpu->device, &got);
+    if (result != ZE_RESULT_SUCCESS)
+        return s->fail(s->core, xe_status(result), "zeMemAllocDevice of %llu bytes: Level Zero's error %#x",
+                       (unsigned long long)length_bytes, (unsigned)result);
+    struct p2p_memory memory = {.addr = got, .length_bytes = length_bytes};
+    isthmus_status status = xe_clear(gpu, got, length_bytes);
+    if (status != ISTHMUS_OK)
+        xe_destroy(gpu, &memory);
+    else
+        *out = memory;
+    return status;
+}
+
+static isthmus_status xe_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out)
+{
+    ze_ipc_mem_handle_t handle;
+    _Static_assert(sizeof handle.data == P2P_HANDLE_BYTES, "a handle of Level Zero fits");
+    isthmus_status status = check(gpu->services, xe_ze.zeMemGetIpcHandle(gpu->context, memory->addr, &handle),
+                                  "zeMemGetIpcHandle");
+    if (status != ISTHMUS_OK) return status;
+    memcpy(&out->fd, handle.data, sizeof out->fd);
+    out->is_lent = true; /* the driver closes it with the memory */
+    out->n_bytes = sizeof handle.data;
+    memcpy(out->bytes, handle.data, sizeof handle.data);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status xe_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+                                struct p2p_memory *out)
+{
+    ze_ipc_mem_handle_t handle;
+    void *addr = NULL;
+    memcpy(handle.data, share->bytes, sizeof handle.data);
+    memcpy(handle.data, &share->fd, sizeof share->fd);
+    isthmus_status status = check(gpu->services, xe_ze.zeMemOpenIpcHandle(gpu->context, gpu->device, handle, 0, &addr),
+                                  "zeMemOpenIpcHandle");
+    if (status == ISTHMUS_OK) *out = (struct p2p_memory){.addr = addr, .length_bytes = length_bytes};
+    return status;
+}
+
+static void xe_drop(struct p2p_gpu *gpu, struct p2p_memory *memory)
+{
+    ze_result_t result = xe_ze.zeMemCloseIpcHandle(gpu->context, memory->addr);
+    if (result != ZE_RESULT_SUCCESS)
+        gpu->services->log(gpu->services->core, ISTHMUS_LOG_DEBUG, "zeMemCloseIpcHandle: Level Zero's error %#x",
+                           (unsigned)result);
+}
+
+static isthmus_status xe_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
+{
+    const ze_host_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
+    return check(gpu->services, xe_ze.zeMemAllocHost(gpu->context, &desc, length_bytes, 0, addr), "zeMemAllocHost");
+}
+
+static void xe_host_free(struct p2p_gpu *gpu, void *addr) { (void)xe_ze.zeMemFree(gpu->context, addr); }
+
+/* ---- what is at an address ---- */
+
+static int ordinal_of(const struct p2p_gpu *gpu, ze_device_handle_t device)
+{
+    for (int i = 0; i < gpu->n_devices; i++)
+        if (gpu->list[i].device == device) return i;
+    return -1;
+}
+
+static isthmus_status xe_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)
+{
+    const struct isthmus_services *s = gpu->services;
+    ze_memory_allocation_properties_t about = {.stype = ZE_STRUCTURE_TYPE_MEMORY_ALLOCATION_PROPERTIES};
+    ze_device_handle_t device = NULL;
+    void *base = NULL;
+    size_t length_bytes = 0;
+    isthmus_status status = check(s, xe_ze.zeMemGetAllocProperties(gpu->context, addr, &about, &device),
+                                  "zeMemGetAllocProperties");
+    if (status != ISTHMUS_OK || about.type == ZE_MEMORY_TYPE_UNKNOWN) return status;
+    if (about.type == ZE_MEMORY_TYPE_SHARED)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is shared memory of Level Zero, which has no one place",
+                       addr);
+    status = check(s, xe_ze.zeMemGetAddressRange(gpu->context, addr, &base, &length_bytes), "zeMemGetAddressRange");
+    if (status != ISTHMUS_OK) return status;
+    out->addr = base;
+    out->length_bytes = length_bytes;
+    if (about.type == ZE_MEMORY_TYPE_HOST) return ISTHMUS_OK;
+    out->kind = ISTHMUS_MEM_ZE;
+    out->device = ordinal_of(gpu, device);
+    return ISTHMUS_OK;
+}
+
+const struct p2p_driver xe_driver = {
+    .hardware = "Intel GPU",
+    .kind = ISTHMUS_MEM_ZE,
+    .count = xe_count,
+    .current = xe_current,
+    .open = xe_open,
+    .close = xe_close,
+    .survey = xe_survey,
+    .granule = xe_granule,
+    .create = xe_create,
+    .destroy = xe_destroy,
+    .share = xe_share,
+    .import = xe_import,
+    .drop = xe_drop,
+    .host_alloc = xe_host_alloc,
+    .host_free = xe_host_free,
+    .stream_open = xe_stream_open,
+    .stream_close = xe_stream_close,
+    .stream_wait = xe_stream_wait,
+    .copy = xe_copy,
+    .place = xe_place,
+};
