@@ -8,8 +8,8 @@
 #include "core/transport/choose.h"
 #include "core/transport/progress.h"
 
-static void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct ist_amo *amo, uint32_t flags,
-                        void *fetched, int pe, const char *routine)
+IST_INLINE void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct ist_amo *amo, uint32_t flags,
+                            void *fetched, int pe, const char *routine)
 {
     uint32_t transport = to->segment->atomics;
     if (transport == IST_NO_TRANSPORT) {
@@ -41,12 +41,19 @@ static void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct 
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
+IST_INLINE void find(ist_ctx *ctx, void *dest, const struct ist_amo *amo, int pe, const char *routine,
+                     struct ist_target *out)
+{
+    if (IST_LIKELY((uintptr_t)dest % amo->size == 0 && ist_target_known(ctx, dest, amo->size, pe, out))) return;
+    struct ist_access access = {routine, amo->op == ISTHMUS_AMO_FETCH ? "source" : "dest", dest, amo->size, amo->size,
+                                pe};
+    ist_target_find(ctx, &access, out);
+}
+
 uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
 {
     struct ist_target to;
-    struct ist_access access = {routine, amo->op == ISTHMUS_AMO_FETCH ? "source" : "dest", dest, amo->size, amo->size,
-                                pe};
-    ist_target_find(ctx, &access, &to);
+    find(ctx, dest, amo, pe, routine, &to);
     if (to.alias != NULL) return isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
     uint64_t old = 0;
     amo_through(ctx, &to, amo, flags, &old, pe, routine);
@@ -56,9 +63,7 @@ uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint3
 void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_amo *amo, int pe, const char *routine)
 {
     struct ist_target to;
-    struct ist_access access = {routine, amo->op == ISTHMUS_AMO_FETCH ? "source" : "dest", dest, amo->size, amo->size,
-                                pe};
-    ist_target_find(ctx, &access, &to);
+    find(ctx, dest, amo, pe, routine, &to);
     ist_require_buffer(routine, "fetch", fetch);
     if (to.alias != NULL) {
         uint64_t old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);

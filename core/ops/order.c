@@ -10,7 +10,7 @@ typedef isthmus_status (*order_fn)(isthmus_chan *chan, isthmus_path *path);
 
 enum half { FENCE, LOCAL_COMPLETE, REMOTE_COMMIT };
 
-static order_fn slot_of(const struct ist_channel *channel, enum half half)
+IST_INLINE order_fn slot_of(const struct ist_channel *channel, enum half half)
 {
     return half == FENCE            ? channel->ops.fence
            : half == LOCAL_COMPLETE ? channel->ops.local_complete
@@ -18,7 +18,7 @@ static order_fn slot_of(const struct ist_channel *channel, enum half half)
 }
 
 /* One half on every transport in `used`. The first failure is the answer; the others get their turn all the same. */
-static isthmus_status try_each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+IST_INLINE isthmus_status try_each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
 {
     isthmus_status first = ISTHMUS_OK;
     for (; used != 0; used &= used - 1) {
@@ -34,7 +34,7 @@ static isthmus_status try_each_used(ist_ctx *ctx, uint32_t used, enum half half,
     return first;
 }
 
-static void each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+IST_INLINE void each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
 {
     isthmus_status status = try_each_used(ctx, used, half, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);

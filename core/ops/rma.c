@@ -24,8 +24,8 @@ static const isthmus_lmem *registration_of(uint32_t carrier, const void *addr, s
     return symmetric != NULL ? symmetric : ist_registered_find(carrier, addr, length_bytes);
 }
 
-static void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source, size_t length_bytes,
-                        completion mode, const char *routine)
+IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source, size_t length_bytes,
+                            completion mode, const char *routine)
 {
     uint32_t carrier = to->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
@@ -49,8 +49,8 @@ static void put_through(ist_ctx *ctx, const struct ist_target *to, const void *s
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
-static void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest, size_t length_bytes, completion mode,
-                        const char *routine)
+IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest, size_t length_bytes,
+                            completion mode, const char *routine)
 {
     uint32_t carrier = from->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
@@ -126,24 +126,46 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
                 length_bytes - from.length_bytes, pe, routine, mode);
 }
 
+IST_INLINE void put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+                         completion mode)
+{
+    struct ist_target to;
+    bool is_usual = length_bytes > 0 && source != NULL && !ist_check_on;
+    if (IST_LIKELY(is_usual && ist_target_known(ctx, dest, length_bytes, pe, &to)))
+        put_through(ctx, &to, source, length_bytes, mode, routine);
+    else
+        put_any(ctx, dest, source, length_bytes, pe, routine, mode);
+}
+
+IST_INLINE void get_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+                         completion mode)
+{
+    struct ist_target from;
+    bool is_usual = length_bytes > 0 && dest != NULL && !ist_check_on;
+    if (IST_LIKELY(is_usual && ist_target_known(ctx, source, length_bytes, pe, &from)))
+        get_through(ctx, &from, dest, length_bytes, mode, routine);
+    else
+        get_any(ctx, dest, source, length_bytes, pe, routine, mode);
+}
+
 void ist_put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    put_any(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
+    put_slow(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
 }
 
 void ist_get_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    get_any(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
+    get_slow(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
 }
 
 void ist_put_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    put_any(ctx, dest, source, length_bytes, pe, routine, NBI);
+    put_slow(ctx, dest, source, length_bytes, pe, routine, NBI);
 }
 
 void ist_get_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    get_any(ctx, dest, source, length_bytes, pe, routine, NBI);
+    get_slow(ctx, dest, source, length_bytes, pe, routine, NBI);
 }
 
 /* An element knows its alignment; the value is little-endian in `bits`, as the only processors we run on have it. */

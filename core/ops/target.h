@@ -29,6 +29,25 @@ struct ist_access {
 /* Ends the job when the access is wrong or the peer cannot be reached. */
 void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out);
 
+/* The same for what is right and was used before: nothing is fetched, opened or judged. Waiting for the network, a processor
+ * forgets where it was; so the way there and back is short. false, and `out` undefined: ask ist_target_find(). */
+static inline bool ist_target_known(const ist_ctx *ctx, const void *addr, size_t length_bytes, int pe,
+                                    struct ist_target *out)
+{
+    if (!ctx->is_valid || pe < 0 || pe >= ctx->team->n_pes) return false;
+    out->peer = ist_peer_known(ist_team_to_world(ctx->team, pe));
+    int id = ist_segment_of(addr, length_bytes);
+    if (out->peer == NULL || id < 0 || (uint32_t)id >= ist_segments.n_at_start) return false;
+    out->segment = &out->peer->segments[id];
+    out->extent = ist_load_acquire(&out->segment->extents);
+    out->offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    out->length_bytes = length_bytes;
+    out->alias = NULL;
+    return out->extent != NULL && out->extent->alias == NULL && out->extent->offset_bytes == 0 &&
+           out->offset_bytes <= out->extent->length_bytes &&
+           length_bytes <= out->extent->length_bytes - out->offset_bytes;
+}
+
 /* Ends the job unless the runtime is initialised and the context valid. */
 void ist_require_ctx(const ist_ctx *ctx, const char *routine);
 

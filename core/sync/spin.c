@@ -15,11 +15,6 @@ enum {
     NS_PER_ROUND = 12,
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
-    AWAKE_NS = 50000,       /* a few round trips over TCP; after it the processor is worth more to others */
-    SHORT_YIELD_NS = 1000,  /* nobody else has run */
-    ALONE_LOOKS = 32,       /* then, before the next yield */
-    LONG_YIELD_NS = 200000, /* others want the processor: who sleeps gets it back sooner than who yields */
-    CROWDED_NS = 20000000,  /* for so long this is believed */
     NAP_LEAST_NS = 50000,   /* a timer is not finer */
     NAP_MOST_NS = 10000000, /* and a PE that waits for ever wakes 100 times a second */
     NAP_SHARE = 8           /* what a store ends is noticed late by this part of the time waited */
@@ -28,7 +23,6 @@ enum {
 uint32_t ist_spin_rounds = ALONE_ROUNDS;
 static bool oversubscribed;
 static enum ist_spin_peers who_ends_waits;
-static uint64_t crowded_until_ns; /* as the last long yield said */
 static void (*look_around)(void);
 
 static uint32_t usual_rounds(enum ist_spin_peers peers)
@@ -74,40 +68,30 @@ static uint64_t nap_ns(const struct ist_spin *spin, uint64_t now_ns)
     return nap < NAP_LEAST_NS ? NAP_LEAST_NS : nap > NAP_MOST_NS ? NAP_MOST_NS : nap;
 }
 
-/* A yield that took no time gave the processor to nobody, and the next ones would not either. */
-static void yield_and_watch(uint64_t now_ns)
-{
-    static _Thread_local uint32_t looks_left __attribute__((tls_model("initial-exec")));
-    if (looks_left > 0) {
-        looks_left--;
-        return;
-    }
-    sched_yield();
-    uint64_t after_ns = ist_clock_ns();
-    if (after_ns - now_ns < SHORT_YIELD_NS) looks_left = ALONE_LOOKS;
-    if (after_ns - now_ns >= LONG_YIELD_NS) ist_store_relaxed(&crowded_until_ns, after_ns + CROWDED_NS);
-}
-
-static bool is_to_stay_awake(const struct ist_spin *spin, uint64_t now_ns)
-{
-    return now_ns - spin->busy_ns < AWAKE_NS && now_ns >= ist_load_relaxed(&crowded_until_ns);
-}
-
 /* Serve; stay awake while there is something to serve. What another thread has served since the last look counts too: it
  * may be what this wait is for. */
 static void yield_on_network(struct ist_spin *spin)
 {
-    uint64_t now = ist_clock_ns();
-    ist_progress_attend(now);
+    static _Thread_local struct isthmus_idle_habit habit __attribute__((tls_model("initial-exec")));
+    ist_progress_poll();
     uint64_t n_events = ist_progress_events();
-    if (spin->start_ns == 0) spin->start_ns = spin->busy_ns = now;
     if (spin->n_events != n_events) {
         spin->n_events = n_events;
-        spin->busy_ns = now;
-    } else if (is_to_stay_awake(spin, now)) {
-        yield_and_watch(now);
-    } else {
-        ist_progress_sleep(n_events, nap_ns(spin, now));
+        spin->idle = (struct isthmus_idle){0};
+        ist_progress_attended(ist_clock_ns());
+        return;
+    }
+    if (isthmus_idle_look_again(&spin->idle, &habit)) return;
+    uint64_t now = ist_clock_ns();
+    ist_progress_attended(now);
+    if (spin->start_ns == 0) spin->start_ns = now;
+    switch (isthmus_idle_next(&spin->idle, &habit, now)) {
+    case ISTHMUS_IDLE_LOOK: break;
+    case ISTHMUS_IDLE_SLEEP: ist_progress_sleep(n_events, nap_ns(spin, now)); break;
+    case ISTHMUS_IDLE_YIELD:
+        sched_yield();
+        isthmus_idle_yielded(&habit, now, ist_clock_ns());
+        break;
     }
     look_now_and_then(spin, now);
 }

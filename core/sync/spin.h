@@ -9,6 +9,7 @@
 #include "core/base/note.h"
 #include "core/base/status.h"
 
+#include <isthmus/idle.h>
 #include <stdbool.h>
 
 struct ist_awaited;
@@ -18,8 +19,8 @@ struct ist_spin {
     uint32_t yields;
     uint64_t deadline_ns; /* of the next look around; 0: not set so far */
     /* On a network only. */
-    uint64_t start_ns, busy_ns; /* the first yield; the last one that had something to do */
-    uint64_t n_events;          /* handled by this PE's threads until the last yield */
+    uint64_t start_ns, n_events; /* the first idle yield; events handled by this PE's threads until the last one */
+    struct isthmus_idle idle;    /* since there was something to do */
     const struct ist_awaited
         *awaited; /* what for (awaited.h), to be noted if it lasts; NULL: for the others of a collective */
     bool is_noted;

@@ -23,7 +23,10 @@
 #include <unistd.h>
 
 enum {
-    NAP_MS = 1,
+    NAP_LEAST_MS = 1,
+    NAP_MOST_MS = 10,
+    NAP_SHARE =
+        8, /* of the time that callers have been at it: so much later, at most, is served what comes after them */
     EVENTS_AT_ONCE = 64,  /* before callers get a turn */
     ATTENDED_NS = 100000, /* a wait that attends comes round within this, unless others have the processor */
     BUSY_ROUNDS = 2       /* of nothing done and no sleep allowed, after which it is clear that a caller is at it */
@@ -95,11 +98,7 @@ void ist_progress_poll(void)
     pthread_mutex_unlock(&progress.lock);
 }
 
-void ist_progress_attend(uint64_t now_ns)
-{
-    ist_store_relaxed(&progress.attended_ns, now_ns);
-    ist_progress_poll();
-}
+void ist_progress_attended(uint64_t now_ns) { ist_store_relaxed(&progress.attended_ns, now_ns); }
 
 uint64_t ist_progress_events(void) { return ist_load_acquire(&progress.n_events); }
 
@@ -140,13 +139,22 @@ static bool sleep_on(uint32_t n_fds, int timeout_ms)
 }
 
 /* Sequentially consistent: pairs with ist_progress_sleep(). Either we see the sleeper, or he sees that he has to call. */
-static bool nap(void)
+static bool nap(int nap_ms)
 {
     __atomic_store_n(&progress.is_napping, true, __ATOMIC_SEQ_CST);
     bool is_needed = __atomic_load_n(&progress.n_sleepers, __ATOMIC_SEQ_CST) > 0;
-    bool goes_on = is_needed || sleep_on(1, NAP_MS);
+    bool goes_on = is_needed || sleep_on(1, nap_ms);
     ist_store_relaxed(&progress.is_napping, false);
     return goes_on;
+}
+
+/* Each time the thread wakes, a caller stands still: the longer callers have been at it, the seldomer. */
+static int nap_length_ms(uint64_t *callers_since_ns)
+{
+    uint64_t now = ist_clock_ns();
+    if (*callers_since_ns == 0) *callers_since_ns = now;
+    uint64_t ms = (now - *callers_since_ns) / (NAP_SHARE * 1000000u);
+    return ms < NAP_LEAST_MS ? NAP_LEAST_MS : ms > NAP_MOST_MS ? NAP_MOST_MS : (int)ms;
 }
 
 static bool is_attended(void)
@@ -158,11 +166,12 @@ static bool is_attended(void)
 static void *run(void *unused)
 {
     uint32_t busy_rounds = 0;
+    uint64_t callers_since_ns = 0;
     bool goes_on = true;
     (void)unused;
     while (goes_on) {
         if (is_attended()) {
-            goes_on = nap();
+            goes_on = nap(nap_length_ms(&callers_since_ns));
             continue;
         }
         pthread_mutex_lock(&progress.lock);
@@ -173,10 +182,14 @@ static void *run(void *unused)
         pthread_mutex_unlock(&progress.lock);
         if (n_events > 0 && ist_load_relaxed(&progress.n_sleepers) > 0) sched_yield(); /* to whom that has woken */
         busy_rounds = can_sleep || n_events > 0 ? 0 : busy_rounds + 1;
-        if (busy_rounds > BUSY_ROUNDS)
-            goes_on = sleep_on(1, NAP_MS); /* whoever sleeps meanwhile: the caller is at it */
-        else
+        if (busy_rounds <= BUSY_ROUNDS) {
+            if (busy_rounds == 0) callers_since_ns = 0;
             goes_on = sleep_on(progress.n_sources + 1, can_sleep ? -1 : 0);
+        } else if (ist_load_relaxed(&progress.n_sleepers) > 0) {
+            goes_on = sleep_on(1, NAP_LEAST_MS); /* the caller is at it, for the sleepers too */
+        } else {
+            goes_on = nap(nap_length_ms(&callers_since_ns));
+        }
     }
     return NULL;
 }

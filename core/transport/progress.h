@@ -14,7 +14,7 @@ void ist_progress_poll(void);
 
 /* The same from a wait, which will come again at once: meanwhile the thread stays away, rather than be woken for each
  * message. now_ns: of ist_clock_ns(). */
-void ist_progress_attend(uint64_t now_ns);
+void ist_progress_attended(uint64_t now_ns);
 
 /* How many events threads of this PE have handled here so far. */
 uint64_t ist_progress_events(void);

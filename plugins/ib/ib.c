@@ -225,7 +225,7 @@ static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
         status = worker->has_leader ? ISTHMUS_ERR_AGAIN : ib_worker_arm(worker);
         pthread_mutex_unlock(&worker->lock);
     }
-    if (status == ISTHMUS_OK) *event_fd = tr->events;
+    if (status == ISTHMUS_OK) *event_fd = n_workers == 1 ? tr->workers[0].event_fd : tr->events;
     return status;
 }
 

@@ -11,16 +11,31 @@
 #include "plugins/ib/ib_hca.h"
 #include "plugins/ib/ib_ucp.h"
 
+#include <isthmus/idle.h>
 #include <pthread.h>
 #include <stdbool.h>
+
+#define IB_INLINE static inline __attribute__((always_inline))
 
 enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 10, IB_HOST_NAME_BYTES = 64 };
 
 /* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
 struct ib_batch {
-    uint32_t n_pending;
+    uint32_t
+        n_pending; /* written with release: nothing pending means that all the rest can be seen, without the lock too */
     ucs_status_t failure; /* of the first that failed */
 };
+
+static inline void ib_batch_count(struct ib_batch *batch, uint32_t n_pending)
+{
+    __atomic_store_n(&batch->n_pending, n_pending, __ATOMIC_RELEASE);
+}
+
+/* Nothing to wait for and nothing to tell. Needs no lock. */
+static inline bool ib_batch_is_done(const struct ib_batch *batch)
+{
+    return __atomic_load_n(&batch->n_pending, __ATOMIC_ACQUIRE) == 0 && batch->failure == UCS_OK;
+}
 
 struct ib_worker {
     isthmus_tr *tr;
@@ -32,10 +47,20 @@ struct ib_worker {
     uint32_t n_followers;   /* who wait for him */
     pthread_cond_t changed; /* to followers: look again */
     struct ib_end *ends;
-    uint32_t looks_left;       /* of a leader before it yields again: nobody else has run when it did */
-    uint64_t crowded_until_ns; /* others want the processor: a leader sleeps at once */
-    bool has_lost_ends;        /* some have failed and are not buried so far */
+    uint32_t n_wanting;              /* who wait for the lock: a leader gives it away between two looks */
+    struct isthmus_idle_habit habit; /* of leaders */
+    bool has_lost_ends;              /* some have failed and are not buried so far */
 };
+
+static inline void ib_worker_lock(struct ib_worker *worker)
+{
+    if (pthread_mutex_trylock(&worker->lock) == 0) return;
+    __atomic_fetch_add(&worker->n_wanting, 1, __ATOMIC_RELAXED);
+    pthread_mutex_lock(&worker->lock);
+    __atomic_fetch_sub(&worker->n_wanting, 1, __ATOMIC_RELAXED);
+}
+
+static inline void ib_worker_unlock(struct ib_worker *worker) { pthread_mutex_unlock(&worker->lock); }
 
 struct ib_end {
     struct ib_end *next;
@@ -127,11 +152,29 @@ extern const struct isthmus_devices ib_devices; /* the extension devices.1 */
 /* ib_worker.c. `create` appends to tr->workers. */
 isthmus_status ib_worker_create(isthmus_tr *tr);
 void ib_worker_destroy(struct ib_worker *worker);
-int ib_worker_progress(struct ib_worker *worker);               /* under its lock: events handled */
-isthmus_status ib_worker_arm(struct ib_worker *worker);         /* AGAIN: it has work now */
-struct ib_worker *ib_worker_least_used(isthmus_tr *tr);         /* takes cold slots' word: one caller at a time */
-void ib_post(ucs_status_ptr_t request, struct ib_batch *batch); /* under the lock: the result of a call of UCX */
-void ib_request_params(ucp_request_param_t *out, struct ib_batch *batch);
+int ib_worker_progress(struct ib_worker *worker);                 /* under its lock: events handled */
+isthmus_status ib_worker_arm(struct ib_worker *worker);           /* AGAIN: it has work now */
+struct ib_worker *ib_worker_least_used(isthmus_tr *tr);           /* takes cold slots' word: one caller at a time */
+void ib_on_done(void *request, ucs_status_t status, void *batch); /* from UCX, under the lock */
+
+/* What a call of UCX is told that is to count in a batch; fields that the mask does not name stay unset. */
+IB_INLINE void ib_request_params(ucp_request_param_t *out, struct ib_batch *batch)
+{
+    out->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    out->cb.send = ib_on_done;
+    out->user_data = batch;
+}
+
+/* Under the lock: the result of such a call. UCX calls back only for a request that it hands out, and not before we make
+ * progress. */
+IB_INLINE void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
+{
+    if (request == NULL) return;
+    if (!UCS_PTR_IS_ERR(request))
+        ib_batch_count(batch, batch->n_pending + 1);
+    else if (batch->failure == UCS_OK)
+        batch->failure = UCS_PTR_STATUS(request);
+}
 
 /* Wait, under the lock, which is given away meanwhile, until nothing of the batch is pending. false: not so in time. */
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns);
@@ -171,8 +214,19 @@ struct ib_place {
     ucp_rkey_h key;
     uint64_t address;
 };
-isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             struct ib_place *out);
+isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  struct ib_place *out); /* the end and the key only */
+
+static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                           uint64_t offset_bytes, struct ib_place *out)
+{
+    uint32_t worker = chan->worker->index;
+    out->address = remote->address + offset_bytes;
+    out->end = path->ends[worker];
+    out->key = remote->keys[worker];
+    if (out->end != NULL && out->key != NULL && out->end->failure == UCS_OK) return ISTHMUS_OK;
+    return ib_place_find_slow(chan, path, remote, out);
+}
 
 /* ib_amo.c */
 isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);

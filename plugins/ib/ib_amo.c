@@ -15,8 +15,8 @@ struct operation {
     uint32_t op, size_bytes;
 };
 
-static ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, const void *operand, void *reply,
-                              uint32_t size_bytes, struct ib_batch *batch)
+IB_INLINE ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, const void *operand, void *reply,
+                                 uint32_t size_bytes, struct ib_batch *batch)
 {
     ucp_request_param_t params;
     ib_request_params(&params, batch);
@@ -31,8 +31,8 @@ static ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, con
 
 /* One that UCX executes and that fetches. UCX takes the operand before it returns; of a compare and swap, `reply` holds the
  * new value until the old one arrives there. */
-static void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
-                           void *reply, struct ib_batch *batch)
+IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
+                              void *reply, struct ib_batch *batch)
 {
     uint64_t zero = 0;
     ucs_status_ptr_t request;
@@ -48,8 +48,8 @@ static void start_fetching(const struct ib_place *at, struct operation o, uint64
     ib_post(request, batch);
 }
 
-static ucs_status_t fetch_and_wait(struct ib_worker *worker, const struct ib_place *at, struct operation o,
-                                   uint64_t operand, uint64_t compare, uint64_t *old)
+IB_INLINE ucs_status_t fetch_and_wait(struct ib_worker *worker, const struct ib_place *at, struct operation o,
+                                      uint64_t operand, uint64_t compare, uint64_t *old)
 {
     struct ib_batch batch = {0};
     *old = 0;
@@ -114,14 +114,14 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
         if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
         return ISTHMUS_OK;
     }
-    pthread_mutex_lock(&chan->worker->lock);
+    ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK) {
         ucs_status_t done = has_native_fetch(o) ? fetch_and_wait(chan->worker, &at, o, operand, compare, &old)
                                                 : compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
         if (done != UCS_OK) status = ib_end_fail(at.end, done);
     }
-    pthread_mutex_unlock(&chan->worker->lock);
+    ib_worker_unlock(chan->worker);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
     return status;
 }
@@ -132,10 +132,10 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
 {
     struct ib_place at;
     if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
-    pthread_mutex_lock(&chan->worker->lock);
+    ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK) start_fetching(&at, o, operand, compare, fetched, &chan->local);
-    pthread_mutex_unlock(&chan->worker->lock);
+    ib_worker_unlock(chan->worker);
     return status;
 }
 
@@ -151,7 +151,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
     };
     struct ib_place at;
     if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
-    pthread_mutex_lock(&chan->worker->lock);
+    ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK && o.op == ISTHMUS_AMO_SET) {
         start_fetching(&at, o, operand, 0, &chan->junk, &chan->remote);
@@ -159,7 +159,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
         at.end->n_issued++;
         ib_post(start(&at, ops[o.op], &operand, NULL, o.size_bytes, &chan->remote), &chan->remote);
     }
-    pthread_mutex_unlock(&chan->worker->lock);
+    ib_worker_unlock(chan->worker);
     return status;
 }
 

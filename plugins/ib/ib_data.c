@@ -8,13 +8,11 @@
 
 enum { MAX_PENDING = 4096 }; /* nonblocking operations of a channel; more would only fill memory */
 
-isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             struct ib_place *out)
+isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  struct ib_place *out)
 {
     isthmus_status status = ib_end_get(chan->worker, path, &out->end);
-    if (status != ISTHMUS_OK) return status;
-    out->address = remote->address + offset_bytes;
-    return ib_key_get(out->end, chan->worker->index, remote, &out->key);
+    return status == ISTHMUS_OK ? ib_key_get(out->end, chan->worker->index, remote, &out->key) : status;
 }
 
 /* ---- puts and gets ---- */
@@ -28,8 +26,8 @@ struct operand {
     size_t length_bytes;
 };
 
-static void start(const struct ib_place *at, enum direction direction, const struct operand *local,
-                  struct ib_batch *batch)
+IB_INLINE void start(const struct ib_place *at, enum direction direction, const struct operand *local,
+                     struct ib_batch *batch)
 {
     ucp_request_param_t params;
     ib_request_params(&params, batch);
@@ -54,12 +52,13 @@ static isthmus_status fence(struct ib_worker *worker)
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
 }
 
-static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                               uint64_t offset_bytes, enum direction direction, const struct operand *local)
+/* Inlined into each slot, where the direction is known: after a wait in the kernel every return and every branch costs. */
+IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
     struct ib_place at;
     struct ib_batch batch = {0};
-    pthread_mutex_lock(&chan->worker->lock);
+    ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK && direction == NOTICE) status = fence(chan->worker);
     if (status == ISTHMUS_OK) {
@@ -67,21 +66,21 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const ist
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
         if (batch.failure != UCS_OK) status = ib_end_fail(at.end, batch.failure);
     }
-    pthread_mutex_unlock(&chan->worker->lock);
+    ib_worker_unlock(chan->worker);
     return status;
 }
 
-static isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   uint64_t offset_bytes, enum direction direction, const struct operand *local)
+IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                      uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
     struct ib_place at;
     struct ib_worker *worker = chan->worker;
-    pthread_mutex_lock(&worker->lock);
+    ib_worker_lock(worker);
     if (chan->local.n_pending >= MAX_PENDING && !worker->has_leader) (void)ib_worker_progress(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (chan->local.n_pending < MAX_PENDING) status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK) start(&at, direction, local, &chan->local);
-    pthread_mutex_unlock(&worker->lock);
+    ib_worker_unlock(worker);
     return status;
 }
 
@@ -140,9 +139,9 @@ static isthmus_status ib_fence(isthmus_chan *chan, isthmus_path *path)
 {
     (void)path;
     isthmus_order_stores_();
-    pthread_mutex_lock(&chan->worker->lock);
+    ib_worker_lock(chan->worker);
     isthmus_status status = fence(chan->worker);
-    pthread_mutex_unlock(&chan->worker->lock);
+    ib_worker_unlock(chan->worker);
     return status;
 }
 
@@ -150,10 +149,11 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
 {
     (void)path; /* operations are counted by channel: waiting for all of them is allowed */
     struct ib_worker *worker = chan->worker;
-    pthread_mutex_lock(&worker->lock);
+    if (ib_batch_is_done(&chan->local)) return ISTHMUS_OK;
+    ib_worker_lock(worker);
     (void)ib_worker_wait(worker, &chan->local, IB_FOR_EVER);
     isthmus_status status = ib_batch_fail(worker, &chan->local);
-    pthread_mutex_unlock(&worker->lock);
+    ib_worker_unlock(worker);
     return status;
 }
 
@@ -170,7 +170,7 @@ static void count_notices(struct ib_end *end)
     end->has_notices = false;
 }
 
-static isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
+IB_INLINE isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
 {
     (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
     if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
@@ -179,7 +179,7 @@ static isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
     return ISTHMUS_OK;
 }
 
-static void flush_start(struct ib_end *end)
+IB_INLINE void flush_start(struct ib_end *end)
 {
     ucp_request_param_t params;
     if (!is_dirty(end) || end->flush.n_pending > 0 || end->failure != UCS_OK) return;
@@ -189,7 +189,7 @@ static void flush_start(struct ib_end *end)
 }
 
 /* Ends are only added meanwhile, in front. `only` NULL: all. The first failure is the answer; the rest is flushed too. */
-static isthmus_status commit(struct ib_worker *worker, struct ib_end *only)
+IB_INLINE isthmus_status commit(struct ib_worker *worker, struct ib_end *only)
 {
     isthmus_status status = ISTHMUS_OK;
     struct ib_end *first = only != NULL ? only : worker->ends, *stop = only != NULL ? only->next : NULL;
@@ -208,13 +208,13 @@ static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
     struct ib_worker *worker = chan->worker;
     isthmus_status status = ISTHMUS_OK;
     isthmus_publish_stores_();
-    pthread_mutex_lock(&worker->lock);
+    ib_worker_lock(worker);
     struct ib_end *only = path != NULL ? path->ends[worker->index] : NULL;
     if (only != NULL) count_notices(only);
     if (path == NULL || only != NULL) status = commit(worker, only);
     (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     isthmus_status rest = ib_batch_fail(worker, &chan->remote);
-    pthread_mutex_unlock(&worker->lock);
+    ib_worker_unlock(worker);
     return status != ISTHMUS_OK ? status : rest;
 }
 
@@ -250,10 +250,10 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
 void ib_channel_close(isthmus_chan *chan)
 {
     if (chan == NULL) return;
-    pthread_mutex_lock(&chan->worker->lock);
+    ib_worker_lock(chan->worker);
     (void)ib_worker_wait(chan->worker, &chan->local, IB_FOR_EVER);
     (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
-    pthread_mutex_unlock(&chan->worker->lock);
+    ib_worker_unlock(chan->worker);
     chan->worker->n_channels--;
     free(chan);
 }

@@ -184,9 +184,9 @@ void ib_detach(isthmus_rmem *rmem)
     for (uint32_t i = 0; i < rmem->path->tr->n_workers; i++) {
         struct ib_worker *worker = &rmem->path->tr->workers[i];
         if (rmem->keys[i] == NULL) continue;
-        pthread_mutex_lock(&worker->lock);
+        ib_worker_lock(worker);
         ib_ucp.ucp_rkey_destroy(rmem->keys[i]);
-        pthread_mutex_unlock(&worker->lock);
+        ib_worker_unlock(worker);
     }
     free(rmem->packed_key);
     free(rmem);

@@ -143,7 +143,7 @@ static isthmus_status connect_now(isthmus_path *path)
     const struct isthmus_services *s = tr->services;
     struct ib_worker *worker = &tr->workers[0];
     struct ib_end *end = NULL;
-    pthread_mutex_lock(&worker->lock);
+    ib_worker_lock(worker);
     isthmus_status status = ib_end_get(worker, path, &end);
     if (status == ISTHMUS_OK) {
         ucp_request_param_t params;
@@ -161,7 +161,7 @@ static isthmus_status connect_now(isthmus_path *path)
                 path, ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE,
                 failure);
     }
-    pthread_mutex_unlock(&worker->lock);
+    ib_worker_unlock(worker);
     return status;
 }
 
@@ -201,9 +201,9 @@ void ib_path_close(isthmus_path *path)
     for (uint32_t i = 0; i < path->tr->n_workers; i++) {
         struct ib_worker *worker = &path->tr->workers[i];
         if (path->ends[i] == NULL) continue;
-        pthread_mutex_lock(&worker->lock);
+        ib_worker_lock(worker);
         end_destroy(worker, path->ends[i]);
-        pthread_mutex_unlock(&worker->lock);
+        ib_worker_unlock(worker);
     }
     free(path->address);
     free(path);

@@ -11,16 +11,7 @@
 #include <sys/epoll.h>
 #include <time.h>
 
-enum {
-    CHEAP_LOOK_NS = 100,
-    EAGER_NS = 2000,        /* no processor is given away, where looking is cheap: a round trip over RDMA */
-    SHORT_YIELD_NS = 1000,  /* nobody else has run */
-    ALONE_LOOKS = 32,       /* then, before the next yield */
-    LONG_YIELD_NS = 200000, /* others want the processor: who sleeps gets it back sooner than who yields */
-    CROWDED_NS = 20000000,  /* for so long this is believed */
-    SPIN_NS = 50000,        /* about a round trip over TCP; after it the processor is worth more to others */
-    NAP_MS = 50,            /* the longest sleep; events end it. Bounds what a lost event could cost */
-};
+enum { NAP_MS = 50 }; /* the longest sleep; events end it. Bounds what a lost event could cost */
 
 static uint64_t now_ns(void)
 {
@@ -31,17 +22,27 @@ static uint64_t now_ns(void)
 
 /* ---- life ---- */
 
-static isthmus_status watch_worker(struct ib_worker *worker)
+static isthmus_status add_to_events(const struct ib_worker *worker)
 {
     const struct isthmus_services *s = worker->tr->services;
+    struct epoll_event event = {.events = EPOLLIN, .data.u32 = worker->index};
+    if (epoll_ctl(worker->tr->events, EPOLL_CTL_ADD, worker->event_fd, &event) == 0 || errno == EEXIST)
+        return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll of a worker: %s", strerror(errno));
+}
+
+/* One worker is slept on by its own descriptor: the kernel wakes one set of descriptors less for every message. */
+static isthmus_status watch_worker(struct ib_worker *worker)
+{
+    isthmus_tr *tr = worker->tr;
+    const struct isthmus_services *s = tr->services;
     ucs_status_t got = ib_ucp.ucp_worker_get_efd(worker->ucp, &worker->event_fd);
     if (got != UCS_OK)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "UCX gives no descriptor to sleep on: %s (see UCX_TLS)",
                        ib_ucp.ucs_status_string(got));
-    struct epoll_event event = {.events = EPOLLIN, .data.u32 = worker->index};
-    if (epoll_ctl(worker->tr->events, EPOLL_CTL_ADD, worker->event_fd, &event) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll of a worker: %s", strerror(errno));
-    return ISTHMUS_OK;
+    if (worker->index == 0) return ISTHMUS_OK;
+    isthmus_status status = worker->index == 1 ? add_to_events(&tr->workers[0]) : ISTHMUS_OK;
+    return status == ISTHMUS_OK ? add_to_events(worker) : status;
 }
 
 isthmus_status ib_worker_create(isthmus_tr *tr)
@@ -87,32 +88,12 @@ struct ib_worker *ib_worker_least_used(isthmus_tr *tr)
 
 /* ---- requests ---- */
 
-static void on_done(void *request, ucs_status_t status, void *user_data)
+void ib_on_done(void *request, ucs_status_t status, void *user_data)
 {
     struct ib_batch *batch = user_data;
     if (status != UCS_OK && batch->failure == UCS_OK) batch->failure = status;
-    batch->n_pending--;
+    ib_batch_count(batch, batch->n_pending - 1);
     ib_ucp.ucp_request_free(request);
-}
-
-void ib_request_params(ucp_request_param_t *out, struct ib_batch *batch)
-{
-    *out = (ucp_request_param_t){
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = on_done,
-        .user_data = batch,
-    };
-}
-
-/* UCX calls back only for a request that it hands out, and not before we make progress. */
-void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
-{
-    if (request == NULL) return;
-    if (UCS_PTR_IS_ERR(request)) {
-        if (batch->failure == UCS_OK) batch->failure = UCS_PTR_STATUS(request);
-    } else {
-        batch->n_pending++;
-    }
 }
 
 /* ---- progress ---- */
@@ -143,68 +124,46 @@ static void nap(struct ib_worker *worker)
 {
     if (ib_worker_arm(worker) != ISTHMUS_OK) return; /* there is work, or sleep is not possible: spin on */
     struct pollfd fd = {.fd = worker->event_fd, .events = POLLIN};
-    pthread_mutex_unlock(&worker->lock);
+    ib_worker_unlock(worker);
     (void)poll(&fd, 1, NAP_MS);
-    pthread_mutex_lock(&worker->lock);
+    ib_worker_lock(worker);
 }
 
-/* How long a leader has had nothing to do, and what it costs to look. */
-struct idling {
-    uint64_t since_ns, looked_ns; /* 0: not idle */
-    bool is_cheap;                /* a look takes no system call */
-};
-
-static void note_idle_round(struct idling *idling, uint64_t now)
+/* Whoever wants the lock gets it between two looks. */
+static void give_lock_away(struct ib_worker *worker)
 {
-    if (idling->since_ns == 0) idling->since_ns = now;
-    idling->is_cheap = now - idling->looked_ns < CHEAP_LOOK_NS;
-    idling->looked_ns = now;
-}
-
-/* A yield that took no time gave the processor to nobody, and the next ones would not either. The lock is given away all the
- * same: a thread of this PE may want it. */
-static void yield(struct ib_worker *worker, uint64_t now)
-{
-    if (worker->looks_left > 0) {
-        worker->looks_left--;
-        pthread_mutex_unlock(&worker->lock);
-        pthread_mutex_lock(&worker->lock);
-        return;
-    }
-    pthread_mutex_unlock(&worker->lock);
+    ib_worker_unlock(worker);
     sched_yield();
-    pthread_mutex_lock(&worker->lock);
-    uint64_t after = now_ns();
-    if (after - now < SHORT_YIELD_NS) worker->looks_left = ALONE_LOOKS;
-    if (after - now >= LONG_YIELD_NS) worker->crowded_until_ns = after + CROWDED_NS;
+    ib_worker_lock(worker);
 }
 
-/* Where a look is a system call, giving the processor away costs little more, and whom we wait for may need it. */
-static void idle_round(struct ib_worker *worker, struct idling *idling)
+static void idle_round(struct ib_worker *worker, struct isthmus_idle *idle, uint64_t now)
 {
-    uint64_t idle_ns = idling->looked_ns - idling->since_ns;
-    if (idling->is_cheap && idle_ns < EAGER_NS) return;
-    if (idle_ns >= SPIN_NS || idling->looked_ns < worker->crowded_until_ns)
-        nap(worker);
-    else
-        yield(worker, idling->looked_ns);
-    idling->looked_ns = now_ns();
+    switch (isthmus_idle_next(idle, &worker->habit, now)) {
+    case ISTHMUS_IDLE_LOOK: break;
+    case ISTHMUS_IDLE_SLEEP: nap(worker); break;
+    case ISTHMUS_IDLE_YIELD:
+        give_lock_away(worker);
+        isthmus_idle_yielded(&worker->habit, now, now_ns());
+        break;
+    }
 }
 
 static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_t deadline_ns)
 {
-    struct idling idling = {.looked_ns = now_ns()};
+    struct isthmus_idle idle = {0};
     worker->has_leader = true;
     while (batch->n_pending > 0) {
         if (ib_worker_progress(worker) > 0) {
             if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
-            idling.since_ns = 0;
+            idle = (struct isthmus_idle){0};
             continue;
         }
+        if (__atomic_load_n(&worker->n_wanting, __ATOMIC_RELAXED) > 0) give_lock_away(worker);
+        if (isthmus_idle_look_again(&idle, &worker->habit)) continue;
         uint64_t now = now_ns();
         if (now >= deadline_ns) break;
-        note_idle_round(&idling, now);
-        idle_round(worker, &idling);
+        idle_round(worker, &idle, now);
     }
     worker->has_leader = false;
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);

@@ -1,0 +1,78 @@
+/* isthmus/idle.h: how a wait that a network ends passes its time: it looks, now and then it gives the processor away, and in
+ * the end it sleeps. For the core's waits and for those inside a transport's slots; how to look and where to sleep is theirs.
+ *
+ * Looking must be cheap, for half of what a look costs is added to every message: most looks read no clock. And others may
+ * need the processor, whom we wait for among them: a yield that took no time gave it to nobody, so the next ones would not
+ * either; a long one says that sleeping gets it back sooner than yielding does.
+ *
+ *     struct isthmus_idle idle = {0};
+ *     while (!done) {
+ *         if (progress() > 0) { idle = (struct isthmus_idle){0}; continue; }
+ *         if (isthmus_idle_look_again(&idle, habit)) continue;
+ *         uint64_t now = now_ns();
+ *         switch (isthmus_idle_next(&idle, habit, now)) {
+ *         case ISTHMUS_IDLE_LOOK: break;
+ *         case ISTHMUS_IDLE_YIELD: sched_yield(); isthmus_idle_yielded(habit, now, now_ns()); break;
+ *         case ISTHMUS_IDLE_SLEEP: sleep_until_something_arrives(); break;
+ *         }
+ *     }
+ */
+#ifndef ISTHMUS_IDLE_H
+#define ISTHMUS_IDLE_H
+
+#include <stdint.h>
+
+/* What earlier waits have learnt. Of one thread, or under a lock. */
+struct isthmus_idle_habit {
+    uint32_t looks_left; /* before the clock is read again */
+    uint64_t crowded_until_ns;
+};
+
+/* One wait, since something was there to do. Begins as zeros. */
+struct isthmus_idle {
+    uint32_t n_looks; /* since decided_ns */
+    uint64_t since_ns, decided_ns;
+};
+
+enum isthmus_idle_way { ISTHMUS_IDLE_LOOK, ISTHMUS_IDLE_YIELD, ISTHMUS_IDLE_SLEEP };
+
+static inline int isthmus_idle_look_again(struct isthmus_idle *idle, struct isthmus_idle_habit *habit)
+{
+    if (habit->looks_left == 0) return 0;
+    habit->looks_left--;
+    idle->n_looks++;
+    return 1;
+}
+
+static inline enum isthmus_idle_way isthmus_idle_next(struct isthmus_idle *idle, struct isthmus_idle_habit *habit,
+                                                      uint64_t now_ns)
+{
+    enum {
+        LOOKS = 32,
+        CHEAP_LOOK_NS = 100, /* a look that takes no system call */
+        EAGER_NS = 2000,     /* where looks are cheap, no processor is given away for so long: a round trip over RDMA */
+        AWAKE_NS = 50000     /* some round trips over TCP; after it the processor is worth more to others */
+    };
+    if (idle->since_ns == 0) idle->since_ns = idle->decided_ns = now_ns;
+    uint64_t looked_ns = now_ns - idle->decided_ns, n_looks = idle->n_looks;
+    idle->decided_ns = now_ns;
+    idle->n_looks = 0;
+    if (now_ns - idle->since_ns >= AWAKE_NS || now_ns < habit->crowded_until_ns) return ISTHMUS_IDLE_SLEEP;
+    if (looked_ns >= n_looks * CHEAP_LOOK_NS || now_ns - idle->since_ns >= EAGER_NS) return ISTHMUS_IDLE_YIELD;
+    habit->looks_left = LOOKS;
+    return ISTHMUS_IDLE_LOOK;
+}
+
+static inline void isthmus_idle_yielded(struct isthmus_idle_habit *habit, uint64_t before_ns, uint64_t after_ns)
+{
+    enum {
+        LOOKS = 32,             /* nobody else has run: so many before the next yield */
+        SHORT_YIELD_NS = 1000,  /* nobody else has run */
+        LONG_YIELD_NS = 200000, /* others want the processor */
+        CROWDED_NS = 20000000   /* for so long this is believed */
+    };
+    if (after_ns - before_ns < SHORT_YIELD_NS) habit->looks_left = LOOKS;
+    if (after_ns - before_ns >= LONG_YIELD_NS) habit->crowded_until_ns = after_ns + CROWDED_NS;
+}
+
+#endif
