@@ -8,7 +8,7 @@
 
 typedef isthmus_status (*order_fn)(isthmus_chan *chan, isthmus_path *path);
 
-enum half { FENCE, LOCAL_COMPLETE, REMOTE_COMMIT };
+enum half { FENCE, LOCAL_COMPLETE, REMOTE_COMMIT }; /* as bits where there can be several */
 
 IST_INLINE order_fn slot_of(const struct ist_channel *channel, enum half half)
 {
@@ -18,26 +18,31 @@ IST_INLINE order_fn slot_of(const struct ist_channel *channel, enum half half)
 }
 
 /* One half on every transport in `used`. The first failure is the answer; the others get their turn all the same. */
-IST_INLINE isthmus_status try_each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
 {
     isthmus_status first = ISTHMUS_OK;
     for (; used != 0; used &= used - 1) {
         uint32_t transport = (uint32_t)__builtin_ctz(used);
         struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
-        ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
         ist_ctx_enter(ctx, transport);
         isthmus_status status = slot_of(channel, half)(channel->chan, NULL);
         ist_ctx_leave(ctx, transport);
-        ist_note_over();
         if (first == ISTHMUS_OK) first = status;
     }
     return first;
 }
 
-IST_INLINE void each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
+/* What may wait for other PEs: one of the halves, or both. */
+IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t halves, const char *routine)
 {
-    isthmus_status status = try_each_used(ctx, used, half, routine);
-    if (status != ISTHMUS_OK) ist_die(routine, status);
+    uint32_t used = ist_load_relaxed(&ctx->used);
+    isthmus_status local = ISTHMUS_OK, remote = ISTHMUS_OK;
+    if (used == 0) return ISTHMUS_OK;
+    ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
+    if ((halves & 1u << LOCAL_COMPLETE) != 0) local = each_used(ctx, used, LOCAL_COMPLETE, routine);
+    if ((halves & 1u << REMOTE_COMMIT) != 0) remote = each_used(ctx, used, REMOTE_COMMIT, routine);
+    ist_note_over();
+    return local != ISTHMUS_OK ? local : remote;
 }
 
 /* The ordering calls accept SHMEM_CTX_INVALID and do nothing; without a runtime they are a mistake. */
@@ -51,9 +56,8 @@ static bool is_usable(const ist_ctx *ctx, const char *routine)
 void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
-    uint32_t used = ist_load_relaxed(&ctx->used);
-    each_used(ctx, used, LOCAL_COMPLETE, routine);
-    each_used(ctx, used, REMOTE_COMMIT, routine);
+    isthmus_status status = complete(ctx, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
     /* With several threads the bits stay: clearing them could hide what another thread has just issued, or make another
      * thread's quiet return while this one is still at work. */
     if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
@@ -64,20 +68,19 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
 {
     if (!ctx->is_valid) return ISTHMUS_OK;
-    uint32_t used = ist_load_relaxed(&ctx->used);
-    isthmus_status local = try_each_used(ctx, used, LOCAL_COMPLETE, routine);
-    isthmus_status remote = try_each_used(ctx, used, REMOTE_COMMIT, routine);
-    return local != ISTHMUS_OK ? local : remote;
+    return complete(ctx, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
 }
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
 {
-    if (is_usable(ctx, routine)) each_used(ctx, ist_load_relaxed(&ctx->used), LOCAL_COMPLETE, routine);
+    isthmus_status status = is_usable(ctx, routine) ? complete(ctx, 1u << LOCAL_COMPLETE, routine) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
 {
-    if (is_usable(ctx, routine)) each_used(ctx, ist_load_relaxed(&ctx->used), REMOTE_COMMIT, routine);
+    isthmus_status status = is_usable(ctx, routine) ? complete(ctx, 1u << REMOTE_COMMIT, routine) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 /* A fence of one transport orders what went through it. Where a peer is reached in several ways, what went through a
@@ -90,7 +93,8 @@ void ist_fence_transports(ist_ctx *ctx, const char *routine)
         ist_publish_stores();
         return;
     }
-    each_used(ctx, ist_load_relaxed(&ctx->used), FENCE, routine);
+    isthmus_status status = each_used(ctx, ist_load_relaxed(&ctx->used), FENCE, routine);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 isthmus_status ist_drain_notices(void)
