@@ -90,6 +90,12 @@ struct p2p_driver {
     isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
 };
 
+/* Which library to load: *name is what the variable LIBRARY names, or NULL for the platform's own. To load that takes time, at
+ * every start of every job, and a driver's nodes in the file system tell sooner that there is nothing to find: NO_DEVICE when
+ * none of these (up to NULL) is there and LIBRARY is not set. */
+isthmus_status p2p_library(const struct isthmus_services *services, const char *hardware, const char *const *nodes,
+                           const char **name);
+
 /* What a plugin's own open() calls. All other slots are these. */
 isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_services *services, isthmus_tr **out);
 void p2p_close(isthmus_tr *tr);

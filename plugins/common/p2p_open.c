@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CARD_VERSION = 1, CARD_ACCESS = 1, CARD_ATOMICS = 2 };
 
@@ -30,7 +31,18 @@ void p2p_write_out(void *out, const void *value, size_t value_bytes)
     memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
 }
 
-/* ---- which device ---- */
+/* ---- which library, which device ---- */
+
+isthmus_status p2p_library(const struct isthmus_services *services, const char *hardware, const char *const *nodes,
+                           const char **name)
+{
+    const char *wish = services->config(services->core, "LIBRARY"), *first = nodes[0];
+    *name = wish != NULL && *wish != '\0' ? wish : NULL;
+    if (*name != NULL) return ISTHMUS_OK;
+    while (*nodes != NULL && access(*nodes, F_OK) != 0) nodes++;
+    if (*nodes != NULL) return ISTHMUS_OK;
+    return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE, "no %s: %s is not there", hardware, first);
+}
 
 /* This PE's place among those of its host; all of them count alike. */
 static isthmus_status local_rank(const struct isthmus_services *s, int *rank)

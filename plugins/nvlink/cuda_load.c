@@ -74,10 +74,14 @@ static isthmus_status find_calls(const struct isthmus_services *s, void *library
 /* Loads the library and finds all calls; *library is to be closed, also after an error when it is not NULL. */
 static isthmus_status look(const struct isthmus_services *s, int flags, void **library, struct cuda_api *out)
 {
-    const char *wish = s->config(s->core, "LIBRARY");
-    *library = dlopen(wish != NULL && *wish != '\0' ? wish : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL | flags);
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/dxg", NULL}; /* the second one: under Windows */
+    const char *name;
+    *library = NULL;
+    isthmus_status status = p2p_library(s, nvl_driver.hardware, nodes, &name);
+    if (status != ISTHMUS_OK) return status;
+    *library = dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL | flags);
     if (*library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "no CUDA driver: %s", dlerror());
-    isthmus_status status = check_version(s, *library);
+    status = check_version(s, *library);
     return status == ISTHMUS_OK ? find_calls(s, *library, out) : status;
 }
 

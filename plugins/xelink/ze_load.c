@@ -31,8 +31,12 @@ isthmus_status xe_status(ze_result_t result)
 /* Loads the library and finds all calls; *library is to be closed, also after an error when it is not NULL. */
 static isthmus_status look(const struct isthmus_services *s, int flags, void **library, struct ze_api *out)
 {
-    const char *wish = s->config(s->core, "LIBRARY");
-    *library = dlopen(wish != NULL && *wish != '\0' ? wish : "libze_loader.so.1", RTLD_NOW | RTLD_LOCAL | flags);
+    static const char *const nodes[] = {"/dev/dri", "/dev/dxg", NULL}; /* the second one: under Windows */
+    const char *name;
+    *library = NULL;
+    isthmus_status status = p2p_library(s, xe_driver.hardware, nodes, &name);
+    if (status != ISTHMUS_OK) return status;
+    *library = dlopen(name != NULL ? name : "libze_loader.so.1", RTLD_NOW | RTLD_LOCAL | flags);
     if (*library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "no Level Zero: %s", dlerror());
     void **entry = (void **)(void *)out; /* POSIX: dlsym's objects and functions have one kind of address */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

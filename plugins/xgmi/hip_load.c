@@ -1,0 +1,88 @@
+/* plugins/xgmi/hip_load.c: see xgmi.h. */
+#include "plugins/xgmi/xgmi.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+struct hip_api xg_hip;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool is_loaded;
+
+static const char *const names[] = {
+#define HIP(name) #name,
+#include "plugins/xgmi/hip.def"
+};
+
+const char *xg_result_name(hipError_t result)
+{
+    const char *name = xg_hip.hipGetErrorName(result);
+    return name != NULL ? name : "an unknown error of HIP";
+}
+
+isthmus_status xg_status(hipError_t result)
+{
+    switch (result) {
+    case hipSuccess: return ISTHMUS_OK;
+    case hipErrorOutOfMemory: return ISTHMUS_ERR_NO_MEMORY;
+    case hipErrorNoDevice:
+    case hipErrorInvalidDevice: return ISTHMUS_ERR_NO_DEVICE;
+    case hipErrorNotSupported: return ISTHMUS_ERR_UNSUPPORTED;
+    default: return ISTHMUS_ERR_IO;
+    }
+}
+
+/* The library of the newest release that is here: what is used of it has kept its shape over them. */
+static void *open_library(const char *name, int flags)
+{
+    static const char *const versions[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+    if (name != NULL) return dlopen(name, RTLD_NOW | RTLD_LOCAL | flags);
+    void *library = NULL;
+    for (size_t i = 0; library == NULL && i < sizeof versions / sizeof *versions; i++)
+        library = dlopen(versions[i], RTLD_NOW | RTLD_LOCAL | flags);
+    return library;
+}
+
+/* Loads the library and finds all calls; *library is to be closed, also after an error when it is not NULL. */
+static isthmus_status look(const struct isthmus_services *s, int flags, void **library, struct hip_api *out)
+{
+    static const char *const nodes[] = {"/dev/kfd", NULL};
+    const char *name;
+    *library = NULL;
+    isthmus_status status = p2p_library(s, xg_driver.hardware, nodes, &name);
+    if (status != ISTHMUS_OK) return status;
+    *library = open_library(name, flags);
+    if (*library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "no HIP: %s", dlerror());
+    void **entry = (void **)(void *)out; /* POSIX: dlsym's objects and functions have one kind of address */
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        entry[i] = dlsym(*library, names[i]);
+        if (entry[i] == NULL)
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this HIP lacks %s; that of ROCm 5 and newer has it",
+                           names[i]);
+    }
+    return ISTHMUS_OK;
+}
+
+isthmus_status xg_probe(const struct isthmus_services *services)
+{
+    struct hip_api unused;
+    void *library;
+    isthmus_status status = look(services, 0, &library, &unused);
+    if (library != NULL) dlclose(library);
+    return status;
+}
+
+isthmus_status xg_load(const struct isthmus_services *services)
+{
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&lock);
+    if (!is_loaded) {
+        void *library;
+        struct hip_api api;
+        status = look(services, RTLD_NODELETE, &library, &api);
+        if (status == ISTHMUS_OK) xg_hip = api;
+        is_loaded = status == ISTHMUS_OK;
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}

@@ -1,0 +1,244 @@
+/* tests/doubles/hip/hip.c: libamdhip64.so.5, the double: HIP's calls on the device of tests/doubles/gpu. Knobs: gpu.h.
+ * A handle to memory is opaque to who carries it: it names a file of the process that made it. */
+#include "tests/doubles/gpu/gpu.h"
+
+#include <hip/hip_runtime_api.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4 << 10, HANDLE_MAGIC = 0x48495031 };
+
+const int gpu_illegal_address = hipErrorIllegalAddress;
+
+static _Thread_local int current_device;
+
+#define ENTER(code)                                             \
+    do {                                                        \
+        int failed_ = gpu_enter(__func__, code);                \
+        if (failed_ == 0) failed_ = gpu_device_error();         \
+        if (failed_ != 0) return (hipError_t)failed_;           \
+        if (gpu_knobs()->devices == 0) return hipErrorNoDevice; \
+    } while (0)
+
+static bool is_device(int device) { return device >= 0 && device < gpu_knobs()->devices; }
+static uint64_t number_of(const void *addr) { return (uint64_t)(uintptr_t)addr; }
+
+/* ---- devices ---- */
+
+hipError_t hipInit(unsigned flags)
+{
+    ENTER(hipErrorInvalidDevice);
+    return flags == 0 ? hipSuccess : hipErrorInvalidValue;
+}
+
+const char *hipGetErrorName(hipError_t error)
+{
+    return error == hipErrorNoDevice      ? "hipErrorNoDevice"
+           : error == hipErrorOutOfMemory ? "hipErrorOutOfMemory"
+                                          : "an error";
+}
+
+hipError_t hipGetDeviceCount(int *n)
+{
+    ENTER(hipErrorNoDevice);
+    *n = gpu_knobs()->devices;
+    return hipSuccess;
+}
+
+hipError_t hipGetDevice(int *device)
+{
+    ENTER(hipErrorInvalidDevice);
+    *device = current_device;
+    return hipSuccess;
+}
+
+hipError_t hipSetDevice(int device)
+{
+    ENTER(hipErrorInvalidDevice);
+    if (!is_device(device)) return hipErrorInvalidDevice;
+    current_device = device;
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetName(char *name, int room, hipDevice_t device)
+{
+    ENTER(hipErrorInvalidDevice);
+    snprintf(name, (size_t)room, "double of a GPU %d", device);
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetPCIBusId(char *address, int room, int device)
+{
+    ENTER(hipErrorInvalidDevice);
+    if (!is_device(device)) return hipErrorInvalidDevice;
+    snprintf(address, (size_t)room, "0000:%02x:00.0", 0x60 + device);
+    return hipSuccess;
+}
+
+hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    ENTER(hipErrorInvalidDevice);
+    if (!is_device(device) || !is_device(peer)) return hipErrorInvalidDevice;
+    *can = device != peer && gpu_knobs()->has_peers;
+    return hipSuccess;
+}
+
+/* ---- memory ---- */
+
+static hipError_t put_at_address(struct gpu_memory *memory, void **out)
+{
+    if (memory == NULL) return hipErrorOutOfMemory;
+    *out = gpu_alloc(memory);
+    gpu_memory_release(memory); /* the mapping has it */
+    return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
+}
+
+hipError_t hipExtMallocWithFlags(void **out, size_t size, unsigned flags)
+{
+    ENTER(hipErrorOutOfMemory);
+    if (size == 0 || flags > hipDeviceMallocFinegrained) return hipErrorInvalidValue;
+    return put_at_address(gpu_memory_create(current_device, (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES), out);
+}
+
+hipError_t hipFree(void *addr)
+{
+    ENTER(hipErrorInvalidValue);
+    return gpu_free(number_of(addr)) ? hipSuccess : hipErrorInvalidValue;
+}
+
+hipError_t hipHostMalloc(void **out, size_t size, unsigned flags)
+{
+    (void)flags;
+    ENTER(hipErrorOutOfMemory);
+    *out = gpu_host_alloc(size);
+    return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
+}
+
+hipError_t hipHostFree(void *addr)
+{
+    ENTER(hipErrorInvalidValue);
+    return gpu_host_free(addr) ? hipSuccess : hipErrorInvalidValue;
+}
+
+hipError_t hipHostRegister(void *addr, size_t size, unsigned flags)
+{
+    (void)flags;
+    ENTER(hipErrorOutOfMemory);
+    return gpu_pin(addr, size) ? hipSuccess : hipErrorHostMemoryAlreadyRegistered;
+}
+
+hipError_t hipHostUnregister(void *addr)
+{
+    ENTER(hipErrorInvalidValue);
+    return gpu_unpin(addr) ? hipSuccess : hipErrorHostMemoryNotRegistered;
+}
+
+struct handle {
+    uint32_t magic;
+    int32_t pid, fd;
+};
+
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *out, void *addr)
+{
+    ENTER(hipErrorOutOfMemory);
+    struct gpu_place place = gpu_find(number_of(addr));
+    if (place.kind != GPU_DEVICE || place.base != number_of(addr)) return hipErrorInvalidValue;
+    struct handle handle = {HANDLE_MAGIC, getpid(), gpu_memory_fd(place.memory)};
+    memset(out, 0, sizeof *out);
+    memcpy(out->reserved, &handle, sizeof handle);
+    return hipSuccess;
+}
+
+hipError_t hipIpcOpenMemHandle(void **out, hipIpcMemHandle_t opaque, unsigned flags)
+{
+    char path[64];
+    struct handle handle;
+    ENTER(hipErrorOutOfMemory);
+    memcpy(&handle, opaque.reserved, sizeof handle);
+    if (handle.magic != HANDLE_MAGIC || flags != hipIpcMemLazyEnablePeerAccess) return hipErrorInvalidValue;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)handle.pid, (int)handle.fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return hipErrorInvalidValue;
+    struct gpu_memory *memory = gpu_memory_import(fd);
+    close(fd);
+    return memory != NULL ? put_at_address(memory, out) : hipErrorInvalidValue;
+}
+
+hipError_t hipIpcCloseMemHandle(void *addr)
+{
+    ENTER(hipErrorInvalidValue);
+    return gpu_free(number_of(addr)) ? hipSuccess : hipErrorInvalidValue;
+}
+
+/* Memory that HIP does not know is an error here, unlike with CUDA. */
+hipError_t hipPointerGetAttributes(hipPointerAttribute_t *out, const void *addr)
+{
+    ENTER(hipErrorOutOfMemory);
+    struct gpu_place place = gpu_find(number_of(addr));
+    if (place.kind == GPU_UNKNOWN) return hipErrorInvalidValue;
+    *out = (hipPointerAttribute_t){
+        .memoryType = place.kind == GPU_DEVICE ? hipMemoryTypeDevice : hipMemoryTypeHost,
+        .device = place.device,
+        .devicePointer = (void *)(uintptr_t)addr,
+        .hostPointer = place.kind == GPU_HOST ? (void *)(uintptr_t)addr : NULL,
+    };
+    return hipSuccess;
+}
+
+hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *size, hipDeviceptr_t addr)
+{
+    ENTER(hipErrorOutOfMemory);
+    struct gpu_place place = gpu_find(number_of(addr));
+    if (place.kind == GPU_UNKNOWN) return hipErrorInvalidValue;
+    *base = (hipDeviceptr_t)(uintptr_t)place.base;
+    *size = place.length_bytes;
+    return hipSuccess;
+}
+
+/* ---- streams ---- */
+
+static struct gpu_stream *stream_of(hipStream_t stream) { return (struct gpu_stream *)(void *)stream; }
+
+hipError_t hipStreamCreateWithFlags(hipStream_t *out, unsigned flags)
+{
+    ENTER(hipErrorOutOfMemory);
+    if (flags != hipStreamNonBlocking) return hipErrorInvalidValue;
+    *out = (hipStream_t)(void *)gpu_stream_create();
+    return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
+}
+
+hipError_t hipStreamDestroy(hipStream_t stream)
+{
+    ENTER(hipErrorInvalidHandle);
+    gpu_stream_destroy(stream_of(stream));
+    return hipSuccess;
+}
+
+hipError_t hipStreamSynchronize(hipStream_t stream)
+{
+    ENTER(hipErrorLaunchFailure);
+    gpu_stream_wait(stream_of(stream));
+    return (hipError_t)gpu_device_error();
+}
+
+hipError_t hipMemcpyAsync(void *dest, const void *source, size_t size, hipMemcpyKind kind, hipStream_t stream)
+{
+    ENTER(hipErrorLaunchFailure);
+    if (kind != hipMemcpyDefault || !gpu_is_valid(number_of(dest), size) || !gpu_is_valid(number_of(source), size))
+        return hipErrorInvalidValue;
+    const struct gpu_op op = {
+        .run = gpu_run_copy, .dest = number_of(dest), .source = number_of(source), .length_bytes = size};
+    return gpu_stream_submit(stream_of(stream), &op) ? hipSuccess : hipErrorOutOfMemory;
+}
+
+hipError_t hipMemsetAsync(void *dest, int value, size_t size, hipStream_t stream)
+{
+    ENTER(hipErrorLaunchFailure);
+    if (!gpu_is_valid(number_of(dest), size)) return hipErrorInvalidValue;
+    const struct gpu_op op = {
+        .run = gpu_run_fill, .dest = number_of(dest), .value = (uint8_t)value, .length_bytes = size};
+    return gpu_stream_submit(stream_of(stream), &op) ? hipSuccess : hipErrorOutOfMemory;
+}
