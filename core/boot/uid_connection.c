@@ -110,6 +110,7 @@ static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection
 bool ist_uid_take(struct ist_uid_server *server, struct ist_uid_connection *connection, const void *bytes,
                   size_t n_bytes)
 {
+    if (n_bytes == 0) return true;
     if (!reserve(&connection->in, &connection->in_room, connection->in_used + n_bytes)) return false;
     memcpy(connection->in + connection->in_used, bytes, n_bytes);
     connection->in_used += n_bytes;

@@ -136,6 +136,7 @@ static void add_tagged_line(const struct stream *stream, const char *line, size_
 /* Moves the finished lines of the stream to the batch; at the stream's end, or if it is too long, also the rest. */
 static void add_lines(struct stream *stream, bool is_end)
 {
+    if (stream->line.length == 0) return;
     char *at = stream->line.bytes, *end = at + stream->line.length, *newline;
     while (at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
         add_tagged_line(stream, at, (size_t)(newline - at));

@@ -1,0 +1,80 @@
+/* tests/fuzz/fuzz.h: what a fuzz target has: the function that libFuzzer calls, and seeds that the real encoder has made. A target calls
+ * the real parser and nothing else; what it reads of the parser's result is there so that a sanitizer sees bad pointers.
+ * Run by ./dev fuzz; the kept inputs (corpus/) by replay.c, in the tests. Read on: docs/security.md. */
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
+
+#include <isthmus/transport.h>
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); /* the name is libFuzzer's */
+
+/* Seed number i into `out`: how many bytes; 0: there are no more. */
+size_t fuzz_seed(unsigned i, uint8_t *out, size_t room);
+
+enum { FUZZ_SEED_ROOM = 64 << 10 };
+
+/* ---- for parsers of plugins ---- */
+
+static inline isthmus_status fuzz_fail(void *core, isthmus_status code, const char *fmt, ...)
+{
+    char text[512];
+    va_list args;
+    (void)core;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args); /* what it is given is read, as the core would */
+    va_end(args);
+    return code;
+}
+
+static inline void fuzz_log(void *core, uint32_t level, const char *fmt, ...) { (void)core, (void)level, (void)fmt; }
+
+/* ---- inputs that are taken in pieces ---- */
+
+struct fuzz_input {
+    const uint8_t *at, *end;
+};
+
+static inline uint8_t fuzz_byte(struct fuzz_input *in) { return in->at < in->end ? *in->at++ : 0; }
+
+/* At most n bytes; how many there are. */
+static inline size_t fuzz_bytes(struct fuzz_input *in, size_t n, const uint8_t **out)
+{
+    size_t left = (size_t)(in->end - in->at), taken = n < left ? n : left;
+    *out = in->at;
+    in->at += taken;
+    return taken;
+}
+
+/* A copy that is exactly as large, malloc'ed: whoever reads beyond it is seen. */
+static inline void *fuzz_copy(const void *bytes, size_t n_bytes)
+{
+    void *copy = malloc(n_bytes > 0 ? n_bytes : 1);
+    if (copy == NULL) abort();
+    return n_bytes > 0 ? memcpy(copy, bytes, n_bytes) : copy;
+}
+
+static inline char *fuzz_text(const void *bytes, size_t n_bytes)
+{
+    char *text = malloc(n_bytes + 1);
+    if (text == NULL) abort();
+    if (n_bytes > 0) memcpy(text, bytes, n_bytes);
+    text[n_bytes] = '\0';
+    return text;
+}
+
+/* A text as a seed. */
+static inline size_t fuzz_put(uint8_t *out, size_t room, const void *bytes, size_t n_bytes)
+{
+    if (n_bytes > room) abort();
+    memcpy(out, bytes, n_bytes);
+    return n_bytes;
+}
+
+#endif
