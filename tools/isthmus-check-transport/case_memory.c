@@ -64,6 +64,7 @@ void ct_case_unknown_kind(struct ct_process *p)
         mem.kind = ISTHMUS_MEM_HIP;
         CT_ERROR(p->t->register_local(p->tr, &mem, &lmem), CT_CODE(ISTHMUS_ERR_UNSUPPORTED));
     }
+    ct_extent_free(&extent);
     ct_close(p);
 }
 
