@@ -13,7 +13,9 @@
 
 void ct_open(struct ct_process *p)
 {
-    CT_OK(p->t->open(&p->services, &p->tr));
+    isthmus_status status = p->t->open(&p->services, &p->tr);
+    if (status == ISTHMUS_ERR_NO_DEVICE) ct_skip("%s cannot run here: %s", p->t->name, ct_failure_text());
+    CT_OK_OF("open", status);
     CT_RULE("open", "hands out an object when it works", p->tr != NULL, "open worked and handed out no object");
     p->traits = (struct isthmus_traits){.struct_size = sizeof p->traits};
     CT_OK(p->t->describe(p->tr, &p->traits));
