@@ -10,6 +10,7 @@
 #include "core/coll/coll.h"
 #include "core/coll/lobby.h"
 #include "core/coll/sync.h"
+#include "core/heap/device_heap.h"
 #include "core/heap/fork.h"
 #include "core/heap/internal_area.h"
 #include "core/heap/registered.h"
@@ -21,6 +22,7 @@
 #include "core/sync/spin.h"
 #include "core/topo/host_id.h"
 #include "core/topo/topo.h"
+#include "core/transport/memory.h"
 #include "core/transport/peer.h"
 #include "core/transport/places.h"
 #include "core/transport/progress.h"
@@ -85,22 +87,6 @@ static uint64_t scopes_of(const ist_boot *boot)
     return scopes;
 }
 
-static isthmus_status expose_heap(void)
-{
-    uint64_t internal_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
-    struct isthmus_mem mem = {
-        .struct_size = sizeof mem,
-        .kind = ISTHMUS_MEM_HOST,
-        .device = -1,
-        .fd = ist_heap.fd,
-        .addr = ist_heap.base,
-        .length_bytes = internal_bytes + ist_heap.reserved_bytes,
-    };
-    ist_window_set_heap(mem.addr, mem.length_bytes);
-    uint64_t first_bytes = internal_bytes + ist_heap_first_bytes();
-    return ist_segment_expose(IST_SEGMENT_HEAP, "the symmetric heap", &mem, first_bytes);
-}
-
 /* What must be equal on all PEs, in words that a message can quote. */
 static void write_agreement(void)
 {
@@ -110,9 +96,10 @@ static void write_agreement(void)
         "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
         "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
-        "ISTHMUS_STATIC_DATA %d;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
+        "ISTHMUS_STATIC_DATA %d;a heap in %s memory that grows by %llu bytes;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
         (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
         c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
+        ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.granule_bytes,
         c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
@@ -169,15 +156,18 @@ static isthmus_status require_reach(const ist_boot *boot)
         boot->n_pes - boot->n_local, boot->n_pes, boot->pe);
 }
 
-/* Everything that a PE can do by itself. */
 /* The heap has one size in the whole job; by default what a PE of the fullest host has. */
 static isthmus_status init_heap(void)
 {
     struct ist_runtime *rt = &ist_runtime;
+    uint32_t kind;
     bool is_given = rt->config.heap_size_bytes != 0;
-    return ist_heap_init(&rt->config, is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot));
+    isthmus_status status = ist_device_heap_choose(&rt->config, &kind);
+    if (status != ISTHMUS_OK) return status;
+    return ist_heap_init(&rt->config, is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot), kind);
 }
 
+/* Everything that a PE can do by itself. */
 static isthmus_status start_alone(void)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -189,7 +179,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)
         status = ist_pulse_open(rt->boot->pe, rt->boot->n_pes, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
-    if (status == ISTHMUS_OK) status = expose_heap();
+    if (status == ISTHMUS_OK) status = ist_heap_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();
     return status;
@@ -225,8 +215,9 @@ static void greet(void)
 {
     const struct ist_boot *boot = ist_runtime.boot;
     if (boot->pe != 0) return;
-    ist_info("%d PEs, %d on this host, through %s; heap of up to %llu MiB for each; %s", boot->n_pes, boot->n_local,
-             boot->ops->name, (unsigned long long)(ist_heap.limit_bytes >> 20),
+    ist_info("%d PEs, %d on this host, through %s; heap of up to %llu MiB for each, in %s memory; %s", boot->n_pes,
+             boot->n_local, boot->ops->name, (unsigned long long)(ist_heap.limit_bytes >> 20),
+             ist_memory_kind_name(ist_device_heap.kind),
              ist_spin_is_oversubscribed() ? "more PEs than processors: waits yield at once" : "waits spin briefly");
     if (ist_runtime.config.print_version) {
         printf("Isthmus " ISTHMUS_VERSION " (OpenSHMEM 1.6), %d PEs\n", boot->n_pes);
@@ -326,9 +317,10 @@ static void stop(void)
     ist_rows_fini();
     ist_registered_remove_all();
     ist_segments_withdraw();
+    ist_heap_fini();
+    ist_memory_forget();
     ist_registry_close();
     ist_places_close();
-    ist_heap_fini();
     ist_buffers_fini();
     ist_symmetric_data_fini();
     free(rt->card_room);

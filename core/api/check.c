@@ -9,12 +9,14 @@ static void check_cmp(int cmp, const char *routine)
         ist_misuse(routine, "cmp is %d; valid: SHMEM_CMP_EQ (%d) to SHMEM_CMP_LE (%d)", cmp, IST_CMP_EQ, IST_CMP_LE);
 }
 
-/* Returns when the variable is symmetric after all: in a segment that the fast check does not know. */
-void ist_report_wait(const void *ivar, int cmp, size_t size, const char *routine)
+/* Returns when the variable is symmetric after all: in a segment that the fast check does not know. False: the processor must
+ * not touch it. */
+bool ist_report_wait(const void *ivar, int cmp, size_t size, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     check_cmp(cmp, routine);
     ist_require_symmetric(routine, "ivar", ivar, size, size);
+    return !ist_is_on_device(ivar);
 }
 
 void ist_check_wait_set(const void *ivars, size_t nelems, int cmp, const void *values, size_t size, const char *routine)

@@ -1,38 +1,63 @@
 /* core/api/reach.c: what of other PEs' memory can be reached, and at which address. See team_entry.h. */
 #include "core/api/team_entry.h"
 #include "core/base/fatal.h"
+#include "core/ops/operand.h"
+#include "core/transport/choose.h"
+#include "core/transport/memory.h"
 
-/* The alias of one byte on a PE of the world, resolving it on first use; NULL: not symmetric, or no alias. */
-static void *alias_of(const void *addr, int world_pe, bool *is_symmetric, const char *routine)
+/* Where a byte of the symmetric memory of a PE of the world lies. */
+struct place {
+    const struct ist_attached *segment; /* NULL: it is not symmetric there */
+    const struct ist_attached_extent *extent;
+    uint64_t in_extent;
+};
+
+/* Resolves the PE on first use. */
+static struct place place_of(const void *addr, int world_pe, const char *routine)
 {
     const struct ist_peer *peer;
+    struct place place = {.segment = NULL};
     int id = ist_segment_of(addr, 1);
-    *is_symmetric = id >= 0 && world_pe >= 0 && world_pe < ist_team_world.n_pes;
-    if (!*is_symmetric) return NULL;
+    if (id < 0 || world_pe < 0 || world_pe >= ist_team_world.n_pes) return place;
     isthmus_status status = ist_peer_get(world_pe, &peer);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    const struct ist_attached *segment = &peer->segments[id];
     uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
-    *is_symmetric = segment->extents != NULL && offset < segment->length_bytes;
-    if (!*is_symmetric) return NULL;
-    const struct ist_attached_extent *extent = ist_peer_extent(peer, (uint32_t)id, offset);
-    return extent != NULL && extent->alias != NULL ? extent->alias + (offset - extent->offset_bytes) : NULL;
+    if (offset >= peer->segments[id].length_bytes) return place;
+    place.segment = &peer->segments[id];
+    if (place.segment->carrier == IST_NO_TRANSPORT) return place;
+    place.extent = ist_peer_extent(peer, (uint32_t)id, offset);
+    if (place.extent != NULL) place.in_extent = offset - place.extent->offset_bytes;
+    return place;
 }
 
 int ist_addr_accessible(const void *addr, int pe, const char *routine)
 {
-    bool is_symmetric;
     ist_require_ctx(&ist_ctx_default, routine);
-    (void)alias_of(addr, pe, &is_symmetric, routine);
-    return is_symmetric;
+    struct place place = place_of(addr, pe, routine);
+    return place.segment != NULL && place.segment->carrier != IST_NO_TRANSPORT;
 }
 
 void *ist_ptr(const void *dest, int pe, const char *routine)
 {
-    bool is_symmetric;
     ist_require_ctx(&ist_ctx_default, routine);
-    void *alias = alias_of(dest, pe, &is_symmetric, routine);
-    return alias == NULL && is_symmetric && pe == ist_team_world.my_pe ? (void *)(uintptr_t)dest : alias;
+    struct place place = place_of(dest, pe, routine);
+    if (place.extent != NULL && place.extent->alias != NULL) return place.extent->alias + place.in_extent;
+    bool is_mine = place.segment != NULL && pe == ist_team_world.my_pe;
+    return is_mine && !ist_is_on_device(dest) ? (void *)(uintptr_t)dest : NULL;
+}
+
+/* For code on a device: the address at which this PE's kernels reach memory of a device. */
+void *ist_device_ptr(const void *dest, int pe, const char *routine)
+{
+    ist_require_ctx(&ist_ctx_default, routine);
+    struct place place = place_of(dest, pe, routine);
+    if (place.segment == NULL || place.segment->kind == ISTHMUS_MEM_HOST) return ist_ptr(dest, pe, routine);
+    if (pe == ist_team_world.my_pe) return (void *)(uintptr_t)dest;
+    if (place.extent == NULL) return NULL;
+    const struct isthmus_memory *memory = ist_memory_extension(&ist_registry.list[place.segment->carrier]);
+    void *view = NULL;
+    bool is_seen = memory != NULL && memory->device_view(place.extent->rmem, &view) == ISTHMUS_OK;
+    return is_seen ? (char *)view + place.in_extent : NULL;
 }
 
 void *ist_team_ptr(const struct ist_team *team, const void *dest, int pe, const char *routine)

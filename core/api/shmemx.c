@@ -1,6 +1,7 @@
 /* core/api/shmemx.c: the extensions. See include/shmemx.h.in. */
 #include "core/api/public.h"
 #include "core/base/fatal.h"
+#include "core/heap/heap.h"
 #include "core/ops/target.h"
 #include "core/topo/host_id.h"
 
@@ -32,7 +33,7 @@ const char *shmemx_transport_name(int pe)
     if (pe < 0 || pe >= ist_team_world.n_pes) return NULL;
     isthmus_status status = ist_peer_get(pe, &peer);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    return ist_registry.list[peer->segments[IST_SEGMENT_HEAP].carrier].name;
+    return ist_registry.list[peer->segments[ist_heap.segment].carrier].name;
 }
 
 void shmemx_register_gettid(uint64_t (*gettid_fn)(void)) { (void)gettid_fn; } /* threads are told apart without it */

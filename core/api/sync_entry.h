@@ -8,18 +8,25 @@
 #include "core/sync/wait.h"
 #include "core/sync/wait_sets.h"
 
+static inline uint64_t ist_checked_wait(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
+                                        const char *routine)
+{
+    if (IST_UNLIKELY(!ist_check_wait(ivar, cmp, size, routine)))
+        return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, -1, NULL, IST_ALL_OF});
+    return ist_wait_for(ivar, cmp, value, size, is_signed, routine);
+}
+
 static inline void ist_entry_wait_until(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
                                         const char *routine)
 {
-    ist_check_wait(ivar, cmp, size, routine);
-    (void)ist_wait_for(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
+    (void)ist_checked_wait(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
 }
 
 static inline int ist_entry_test(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
                                  const char *routine)
 {
-    ist_check_wait(ivar, cmp, size, routine);
-    return ist_compare(cmp, ist_wait_load(ivar, size), ist_bits_of(value, size), size, is_signed);
+    (void)ist_check_wait(ivar, cmp, size, routine);
+    return ist_compare(cmp, ist_wait_read(ivar, size), ist_bits_of(value, size), size, is_signed);
 }
 
 /* The forms of long ago: until the variable is no longer `value`. */
@@ -31,14 +38,13 @@ static inline void ist_entry_wait_change(const void *ivar, const void *value, si
 
 static inline uint64_t ist_entry_signal_fetch(const uint64_t *sig_addr, const char *routine)
 {
-    ist_check_wait(sig_addr, IST_CMP_EQ, sizeof *sig_addr, routine);
-    return ist_wait_load(sig_addr, sizeof *sig_addr);
+    (void)ist_check_wait(sig_addr, IST_CMP_EQ, sizeof *sig_addr, routine);
+    return ist_wait_read(sig_addr, sizeof *sig_addr);
 }
 
 static inline uint64_t ist_entry_signal_wait(const uint64_t *sig_addr, int cmp, uint64_t value, const char *routine)
 {
-    ist_check_wait(sig_addr, cmp, sizeof *sig_addr, routine);
-    return ist_wait_for(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
+    return ist_checked_wait(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
 }
 
 /* The set that the arguments of any of the routines below describe. */

@@ -87,6 +87,7 @@ static inline int ist_entry_pe_accessible(int pe, const char *routine)
 /* reach.c: 1 or 0; an address for loads and stores, NULL: there is none. */
 int ist_addr_accessible(const void *addr, int pe, const char *routine);
 void *ist_ptr(const void *dest, int pe, const char *routine);
+void *ist_device_ptr(const void *dest, int pe, const char *routine);
 void *ist_team_ptr(const struct ist_team *team, const void *dest, int pe, const char *routine);
 
 #endif

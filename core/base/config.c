@@ -204,14 +204,33 @@ static void list_words(const char *pairs, char *out, size_t room)
         used += (size_t)snprintf(out + used, room - used, "%s%.*s", i > 0 ? " " : "", (int)strcspn(pair, "="), pair);
 }
 
+/* "; did you mean 'host'?" or nothing: of blank-separated words. */
+static void suggest(const char *words, const char *text, char *out, size_t room)
+{
+    enum { MOST = 16 };
+    char copies[MOST][32];
+    const char *list[MOST], *word;
+    size_t n = 0;
+    *out = '\0';
+    for (size_t length; n < MOST && (length = ist_word(words, n, &word)) != 0; n++) {
+        snprintf(copies[n], sizeof copies[n], "%.*s", (int)length, word);
+        list[n] = copies[n];
+    }
+    const char *nearest = ist_names_nearest(text, list, n);
+    if (nearest != NULL) snprintf(out, room, "; did you mean '%s'?", nearest);
+}
+
 static void say_not_accepted(const struct ist_var *var, const struct setting *bad, char problem[PROBLEM_BYTES])
 {
-    char value[QUOTE_BYTES], words[160];
+    char value[QUOTE_BYTES], words[160], hint[64] = "";
     bool is_words = bad->alias != NULL && bad->alias->map == IST_MAP_WORDS;
+    bool is_choice = is_words || var->type == IST_TYPE_ENUM;
     if (is_words) list_words(bad->alias->text, words, sizeof words);
     quote(bad->text, value);
-    snprintf(problem, PROBLEM_BYTES, "%s is '%s'; accepted: %s%s", bad->name, value,
-             is_words || var->type == IST_TYPE_ENUM ? "one of " : "", is_words ? words : var->accepted);
+    const char *accepted = is_words ? words : var->accepted;
+    if (is_choice) suggest(accepted, bad->text, hint, sizeof hint);
+    snprintf(problem, PROBLEM_BYTES, "%s is '%s'; accepted: %s%s%s", bad->name, value, is_choice ? "one of " : "",
+             accepted, hint);
 }
 
 static void say_contradiction(const struct ist_var *var, const struct setting *one, const struct setting *other,
@@ -289,6 +308,7 @@ isthmus_status ist_config_init(struct ist_config *out, enum ist_face face)
 {
     isthmus_status status = ISTHMUS_OK;
     memset(out, 0, sizeof *out);
+    out->face = face;
     out->set_by = calloc(IST_N_VARS, sizeof *out->set_by);
     if (out->set_by == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the configuration");
     for (size_t row = 0; row < IST_N_VARS; row++) {

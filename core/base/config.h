@@ -14,15 +14,19 @@ struct ist_json;
 enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
 enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE, IST_BOOTSTRAP_UID };
 enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
+/* What comes after HOST is ISTHMUS_MEM_ and HOST: a kind by its name. */
 enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };
 enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS };
 
+enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM };
+
 struct ist_config {
+    enum ist_face face;            /* the API that was initialised first */
     uint64_t heap_size_bytes;      /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
     int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
-    int heap_kind;                 /* ISTHMUS_HEAP_KIND: auto device host */
+    int heap_kind;                 /* ISTHMUS_HEAP_KIND: auto device host cuda ze hip */
     int atomics;                   /* ISTHMUS_ATOMICS: auto cpu */
     const char *hca;               /* ISTHMUS_HCA; "": shared out. Text as given, for transports that have adapters */
     const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
@@ -58,8 +62,6 @@ struct ist_config {
     const char **set_by;      /* for messages: per row of config.def the variable that set it, NULL: default; owned.
                                  NULL in a zeroed struct */
 };
-
-enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM };
 
 /* Read the environment into *out. `face` is the API that was initialised first: its names win over those of other faces
  * (our name, the face's, SHMEM_, SMA_, the others'). A bad value, or two different ones of equal rank: INVALID, the

@@ -22,6 +22,7 @@ struct ist_reduction {
     const void *source;
     size_t nelems, size_bytes;
     ist_combine *combine;
+    bool is_on_device; /* dest or source: neither is loaded or stored then */
 };
 void ist_run_reduce(struct ist_team *team, const struct ist_reduction *r, int forced, const char *routine);
 void ist_run_reducescatter(struct ist_team *team, const struct ist_reduction *r, const char *routine);

@@ -61,7 +61,7 @@ static uint64_t cost_direct(const struct ist_shape *shape)
 {
     uint64_t copy = ist_cost_others(shape) * ist_cost_copy(shape, shape->length_bytes);
     return ((uint64_t)shape->rounds + ist_cost_others(shape) / 10) * ist_cost_flag(shape) +
-           (shape->team->is_aliased ? copy : copy * 5 / 4);
+           (shape->is_aliased ? copy : copy * 5 / 4);
 }
 
 static uint64_t cost_pairwise(const struct ist_shape *shape)
@@ -74,7 +74,8 @@ enum { DIRECT, PAIRWISE, N_ALGORITHMS };
 
 static void run(const struct exchange *x, int forced)
 {
-    if (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, x->team, x->length_bytes, x->routine) == PAIRWISE)
+    const struct ist_work work = {x->dest, x->source, x->length_bytes};
+    if (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, x->team, &work, x->routine) == PAIRWISE)
         pairwise(x);
     else
         direct(x);

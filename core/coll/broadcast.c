@@ -55,7 +55,7 @@ static void tell_children(const struct broadcast *b, const void *from, void *to,
 static void copy_at_root(const struct broadcast *b)
 {
     if (b->flags != IST_BROADCAST_NOT_TO_ROOT && b->dest != b->source && b->length_bytes > 0)
-        memcpy(b->dest, b->source, b->length_bytes);
+        ist_copy_here(b->dest, b->source, b->length_bytes, b->routine);
 }
 
 /* From the parent to the children, for the part [done, done + length). */
@@ -137,7 +137,7 @@ static uint64_t cost_tree(const struct ist_shape *shape)
 
 static uint64_t cost_pull(const struct ist_shape *shape)
 {
-    if (!shape->team->is_aliased) return IST_NEVER;
+    if (!shape->is_aliased) return IST_NEVER;
     return 2 * (uint64_t)shape->rounds * ist_cost_flag(shape) + ist_cost_copy(shape, shape->length_bytes);
 }
 
@@ -156,7 +156,8 @@ void ist_run_broadcast(struct ist_team *team, void *dest, const void *source, si
                        int forced, const char *routine)
 {
     struct broadcast b = {team, dest, source, length_bytes, root, flags, routine};
-    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, length_bytes, routine)) {
+    const struct ist_work work = {dest, source, length_bytes};
+    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, &work, routine)) {
     case PULL: pull(&b); break;
     case HOSTS: through_leaders(&b, team->hosts); break;
     default: down_the_tree(&b);

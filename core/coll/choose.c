@@ -13,11 +13,12 @@ const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const 
 }
 
 int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, struct ist_team *team,
-                         size_t length_bytes, const char *routine)
+                         const struct ist_work *work, const char *routine)
 {
     struct ist_shape shape = {
         .team = team,
-        .length_bytes = length_bytes,
+        .length_bytes = work->length_bytes,
+        .is_aliased = team->is_aliased && !ist_is_work_on_device(work),
         .rounds = ist_rounds_of(team->n_pes),
         .is_crowded = team->is_on_one_host && ist_spin_is_oversubscribed(),
         .hosts = ist_hosts_that_matter(team, routine),

@@ -5,12 +5,14 @@
 #define IST_COLL_CHOOSE_H
 
 #include "core/base/config.h"
+#include "core/ops/operand.h"
 #include "core/team/hosts.h"
 
 /* What an algorithm is judged by. */
 struct ist_shape {
     const struct ist_team *team;
     size_t length_bytes;           /* of one PE's part */
+    bool is_aliased;               /* the data is loaded and stored: by the team, and by its kind of memory */
     int rounds;                    /* log2 of the members, rounded up */
     bool is_crowded;               /* the team is on one host that has more PEs than processors, whatever the team */
     const struct ist_hosts *hosts; /* NULL: they do not matter */
@@ -53,7 +55,7 @@ static inline uint64_t ist_cost_flag(const struct ist_shape *shape)
 
 static inline uint64_t ist_cost_copy(const struct ist_shape *shape, uint64_t bytes)
 {
-    return bytes * (shape->team->is_aliased ? IST_COST_KIB_NS : IST_COST_NETWORK_KIB_NS) / 1024;
+    return bytes * (shape->is_aliased ? IST_COST_KIB_NS : IST_COST_NETWORK_KIB_NS) / 1024;
 }
 
 /* Of algorithms that go through the leaders of hosts: going in or out once, and copying inside. A host's members may sleep
@@ -72,8 +74,19 @@ static inline int ist_rounds_of(int n)
     return rounds;
 }
 
+/* The data of a call. Operands are symmetric, so that all members know what memory they lie in. */
+struct ist_work {
+    const void *dest, *source;
+    size_t length_bytes; /* of one PE's part */
+};
+static inline bool ist_is_work_on_device(const struct ist_work *work)
+{
+    if (work->length_bytes == 0) return false; /* then each member may give any address */
+    return ist_is_on_device(work->dest) || ist_is_on_device(work->source);
+}
+
 /* Index into list, which has n entries. forced: 0 the cheapest, else 1 + an index. */
 int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, struct ist_team *team,
-                         size_t length_bytes, const char *routine);
+                         const struct ist_work *work, const char *routine);
 
 #endif

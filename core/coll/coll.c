@@ -5,6 +5,7 @@
 #include "core/coll/algorithms.h"
 #include "core/coll/check.h"
 #include "core/coll/sync.h"
+#include "core/ops/operand.h"
 #include "core/ops/target.h"
 
 #include <string.h>
@@ -65,9 +66,26 @@ static inline isthmus_status enter(const struct call *c)
 
 static inline bool is_alone(const struct ist_team *team) { return team->n_pes == 1; }
 
-static void copy_alone(void *dest, const void *source, size_t length_bytes)
+/* The two may overlap in memory of the host only, as ISTHMUS_CHECK would say. */
+static void copy_alone(void *dest, const void *source, size_t length_bytes, const char *routine)
 {
-    if (dest != source && length_bytes > 0) memmove(dest, source, length_bytes);
+    if (dest == source || length_bytes == 0) return;
+    if (ist_has_device_memory())
+        ist_copy_here(dest, source, length_bytes, routine);
+    else
+        memmove(dest, source, length_bytes);
+}
+
+static void zero_alone(void *dest, size_t length_bytes, const char *routine)
+{
+    static const char zeroes[4096];
+    if (!ist_is_on_device(dest)) {
+        memset(dest, 0, length_bytes);
+        return;
+    }
+    for (size_t done = 0; done < length_bytes; done += sizeof zeroes)
+        ist_copy_here((char *)dest + done, zeroes,
+                      length_bytes - done < sizeof zeroes ? length_bytes - done : sizeof zeroes, routine);
 }
 
 isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root,
@@ -80,7 +98,7 @@ isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *sour
     if (!is_alone(team))
         ist_run_broadcast(team, dest, source, length_bytes, root, flags, forced.broadcast, routine);
     else if (flags != IST_BROADCAST_NOT_TO_ROOT)
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     return ISTHMUS_OK;
 }
 
@@ -92,7 +110,7 @@ isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *sourc
         &(struct call){routine, team, dest, source, length_bytes, 1, n, 1, .may_be_equal = false});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     else
         ist_run_fcollect(team, dest, source, length_bytes, forced.fcollect, routine);
     return ISTHMUS_OK;
@@ -105,7 +123,7 @@ isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source
         &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .any_length = true});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     else
         ist_run_collect(team, dest, source, length_bytes, forced.collect, routine);
     return ISTHMUS_OK;
@@ -119,7 +137,7 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
         &(struct call){routine, team, dest, source, length_bytes, 1, n, n, .may_be_equal = false});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     else
         ist_run_alltoall(team, dest, source, length_bytes, forced.alltoall, routine);
     return ISTHMUS_OK;
@@ -143,7 +161,8 @@ isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *sour
 static struct ist_reduction reduction_of(void *dest, const void *source, size_t nelems, enum ist_combine_op op,
                                          enum ist_combine_type type)
 {
-    return (struct ist_reduction){dest, source, nelems, ist_combine_size(type), ist_combine_of(op, type)};
+    bool is_on_device = nelems > 0 && (ist_is_on_device(dest) || ist_is_on_device(source));
+    return (struct ist_reduction){dest, source, nelems, ist_combine_size(type), ist_combine_of(op, type), is_on_device};
 }
 
 isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source, size_t nelems, enum ist_combine_op op,
@@ -155,7 +174,7 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
         &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     else if (length_bytes > 0) /* else nothing, on all PEs alike */
         ist_run_reduce(team, &r, forced.reduce, routine);
     return ISTHMUS_OK;
@@ -171,7 +190,7 @@ isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *
         &(struct call){routine, team, dest, source, length_bytes, 1, 1, n, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     else if (length_bytes > 0) /* else nothing, on all PEs alike */
         ist_run_reducescatter(team, &r, routine);
     return ISTHMUS_OK;
@@ -188,8 +207,8 @@ isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, s
     if (!is_alone(team))
         ist_run_scan(team, &r, is_inclusive, forced.scan, routine);
     else if (is_inclusive)
-        copy_alone(dest, source, length_bytes);
+        copy_alone(dest, source, length_bytes, routine);
     else
-        memset(dest, 0, length_bytes);
+        zero_alone(dest, length_bytes, routine);
     return ISTHMUS_OK;
 }

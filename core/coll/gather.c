@@ -22,9 +22,9 @@ static int before(const struct ist_team *team, int distance)
     return pe >= 0 ? pe : pe + team->n_pes;
 }
 
-static void keep_own(char *dest, const char *source, size_t length_bytes)
+static void keep_own(const struct gather *g, char *dest)
 {
-    if (dest != source && length_bytes > 0) memcpy(dest, source, length_bytes);
+    if (dest != g->source && g->length_bytes > 0) ist_copy_here(dest, g->source, g->length_bytes, g->routine);
 }
 
 /* My block to the same place on all PEs. */
@@ -33,7 +33,7 @@ static void to_all(const struct gather *g, size_t offset_bytes)
     for (int i = 1; i < g->team->n_pes; i++)
         ist_wire_put(g->team, g->dest + offset_bytes, g->source, g->length_bytes, ist_wire_further(g->team, i),
                      g->routine);
-    keep_own(g->dest + offset_bytes, g->source, g->length_bytes);
+    keep_own(g, g->dest + offset_bytes);
     ist_wire_drain(g->team, g->routine);
     ist_sync(g->team, g->routine);
 }
@@ -58,7 +58,7 @@ static void dissemination(const struct gather *g)
 {
     struct ist_team *team = g->team;
     uint64_t sequence = ++team->broadcast_sequence;
-    keep_own(g->dest + (size_t)team->my_pe * g->length_bytes, g->source, g->length_bytes);
+    keep_own(g, g->dest + (size_t)team->my_pe * g->length_bytes);
     for (int have = 1, k = 0; have < team->n_pes; have *= 2, k++) {
         int n_blocks = have < team->n_pes - have ? have : team->n_pes - have;
         int to = ist_wire_further(team, have);
@@ -75,7 +75,7 @@ static void ring(const struct gather *g)
     struct ist_team *team = g->team;
     uint64_t first = team->broadcast_sequence + 1;
     team->broadcast_sequence += (uint64_t)team->n_pes;
-    keep_own(g->dest + (size_t)team->my_pe * g->length_bytes, g->source, g->length_bytes);
+    keep_own(g, g->dest + (size_t)team->my_pe * g->length_bytes);
     for (int step = 0; step < team->n_pes - 1; step++) {
         size_t at = (size_t)before(team, step) * g->length_bytes;
         if (step > 0) ist_wait_at_least(&team->area->broadcast[0].value, first + (uint64_t)step - 1);
@@ -104,7 +104,7 @@ static void exchange_blocks(const struct gather *g, const struct ist_hosts *host
         ist_sync(hosts->inner, g->routine);
         return;
     }
-    keep_own(mine, g->source, g->length_bytes);
+    keep_own(g, mine);
     ist_sync(hosts->inner, g->routine);
     for (int i = 1; i < hosts->n_hosts; i++)
         ist_wire_put(hosts->outer, mine, mine, extent->host_bytes, ist_wire_further(hosts->outer, i), g->routine);
@@ -119,7 +119,7 @@ static void send_to_leaders(const struct gather *g, const struct ist_hosts *host
     for (int i = 0; i < hosts->n_hosts; i++) {
         int leader = hosts->members[hosts->first[(hosts->my_host + i) % hosts->n_hosts]];
         if (leader == g->team->my_pe)
-            keep_own(mine, g->source, g->length_bytes);
+            keep_own(g, mine);
         else
             ist_wire_put(g->team, mine, g->source, g->length_bytes, leader, g->routine);
     }
@@ -217,7 +217,8 @@ void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, siz
                       const char *routine)
 {
     struct gather g = {team, dest, source, length_bytes, routine};
-    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, length_bytes, routine)) {
+    const struct ist_work work = {dest, source, length_bytes};
+    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, &work, routine)) {
     case DISSEMINATION: dissemination(&g); break;
     case RING: ring(&g); break;
     case HOSTS: fcollect_hosts(&g, team->hosts); break;
@@ -234,7 +235,7 @@ static void through_first(const struct gather *g)
     size_t offset_bytes = ist_doubling_sum_before(team, g->length_bytes, g->routine);
     size_t total_bytes = ist_doubling_sum(team, g->length_bytes, g->routine);
     if (team->my_pe == 0)
-        keep_own(g->dest, g->source, g->length_bytes);
+        keep_own(g, g->dest);
     else
         ist_wire_put(team, g->dest + offset_bytes, g->source, g->length_bytes, 0, g->routine);
     ist_wire_drain(team, g->routine);
@@ -255,7 +256,8 @@ void ist_run_collect(struct ist_team *team, void *dest, const void *source, size
                      const char *routine)
 {
     struct gather g = {team, dest, source, length_bytes, routine};
-    switch (ist_choose_algorithm(collects, N_COLLECTS, forced, team, 0, routine)) {
+    const struct ist_work work = {NULL, NULL, 0};
+    switch (ist_choose_algorithm(collects, N_COLLECTS, forced, team, &work, routine)) {
     case COLLECT_TREE: through_first(&g); break;
     case COLLECT_HOSTS: collect_hosts(&g, team->hosts); break;
     default: to_all(&g, ist_doubling_sum_before(team, length_bytes, routine));

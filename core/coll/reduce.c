@@ -27,6 +27,12 @@ struct block {
 
 static const void *part(const void *base, size_t offset_bytes) { return (const char *)base + offset_bytes; }
 
+/* Does this PE load and store the members' sources and destinations where they lie? */
+static bool is_direct(const struct ist_team *team, const struct ist_reduction *r)
+{
+    return team->is_aliased && !r->is_on_device;
+}
+
 /* ---- a block of all members ---- */
 
 /* What a PE needs to combine blocks: how long they are, and where sources that cannot be loaded are fetched to. */
@@ -41,11 +47,11 @@ struct bench {
 static void bench_init(struct bench *bench, const struct ist_team *team, const struct ist_reduction *r, size_t nelems,
                        const char *routine)
 {
-    bench->at_once = (team->is_aliased ? BLOCK_BYTES : NETWORK_BLOCK_BYTES) / r->size_bytes;
+    bench->at_once = (is_direct(team, r) ? BLOCK_BYTES : NETWORK_BLOCK_BYTES) / r->size_bytes;
     if (bench->at_once > nelems) bench->at_once = nelems;
     bench->fetched = NULL;
     bench->result = (char *)&bench->here;
-    if (team->is_aliased || nelems == 0) return;
+    if (is_direct(team, r) || nelems == 0) return;
     size_t block_bytes = (bench->at_once * r->size_bytes + 63) & ~(size_t)63;
     bench->fetched = aligned_alloc(64, (FETCHES + 1) * block_bytes);
     if (bench->fetched == NULL)
@@ -55,12 +61,12 @@ static void bench_init(struct bench *bench, const struct ist_team *team, const s
 
 static void bench_fini(struct bench *bench) { free(bench->fetched); }
 
-/* The sources of members begin to end - 1, all at once. */
-static void fetch(struct ist_team *team, char *fetched, const void *source, size_t length_bytes, int begin, int end,
-                  const char *routine)
+/* The sources of members begin to end - 1, all at once; the own one only if it cannot be loaded. */
+static void fetch(struct ist_team *team, const struct ist_reduction *r, char *fetched, const void *source,
+                  size_t length_bytes, int begin, int end, const char *routine)
 {
     for (int pe = begin; pe < end; pe++)
-        if (pe != team->my_pe)
+        if (pe != team->my_pe || r->is_on_device)
             ist_get_nbi(&ist_ctx_default, fetched + (size_t)(pe - begin) * length_bytes, source, length_bytes,
                         ist_team_to_world(team, pe), routine);
     ist_local_complete(&ist_ctx_default, routine);
@@ -77,9 +83,9 @@ static void combine_all(struct ist_team *team, const struct ist_reduction *r, co
         const void *b = source;
         if (bench->fetched != NULL && pe % FETCHES == 0) {
             int end = team->n_pes - pe < FETCHES ? team->n_pes : pe + FETCHES;
-            fetch(team, bench->fetched, source, length, pe, end, routine);
+            fetch(team, r, bench->fetched, source, length, pe, end, routine);
         }
-        if (pe != team->my_pe)
+        if (pe != team->my_pe || r->is_on_device)
             b = bench->fetched != NULL ? bench->fetched + (size_t)(pe % FETCHES) * length
                                        : ist_wire_alias(team, source, length, pe, routine);
         if (a != NULL) r->combine(out, a, b, nelems);
@@ -89,12 +95,13 @@ static void combine_all(struct ist_team *team, const struct ist_reduction *r, co
 }
 
 /* A block that this PE has computed, to the same place on all members. */
-static void hand_out(struct ist_team *team, void *dest, const void *block, size_t length_bytes, const char *routine)
+static void hand_out(struct ist_team *team, const struct ist_reduction *r, void *dest, const void *block,
+                     size_t length_bytes, const char *routine)
 {
-    if (dest != block) memcpy(dest, block, length_bytes);
+    if (dest != block) ist_copy_here(dest, block, length_bytes, routine);
     for (int i = 1; i < team->n_pes; i++) {
         int pe = ist_wire_further(team, i);
-        if (team->is_aliased)
+        if (is_direct(team, r))
             memcpy(ist_wire_alias(team, dest, length_bytes, pe, routine), dest, length_bytes);
         else
             ist_wire_put(team, dest, dest, length_bytes, pe, routine);
@@ -111,9 +118,9 @@ static void reduce_doubling(struct ist_team *team, const struct ist_reduction *r
     for (size_t first = 0; first < r->nelems; first += at_once) {
         size_t n = r->nelems - first < at_once ? r->nelems - first : at_once, offset = first * r->size_bytes;
         struct ist_vector vector = {r->combine, n, n * r->size_bytes};
-        memcpy(value, part(r->source, offset), vector.length_bytes);
+        ist_copy_here(value, part(r->source, offset), vector.length_bytes, routine);
         ist_doubling_reduce(team, value, &vector, routine);
-        memcpy((char *)r->dest + offset, value, vector.length_bytes);
+        ist_copy_here((char *)r->dest + offset, value, vector.length_bytes, routine);
     }
 }
 
@@ -125,12 +132,12 @@ static void reduce_part(struct ist_team *team, const struct ist_reduction *r, si
     bench_init(&bench, team, r, end - first, routine);
     for (; first < end; first += bench.at_once) {
         size_t n = end - first < bench.at_once ? end - first : bench.at_once, offset = first * r->size_bytes;
-        char *dest = (char *)r->dest + offset, *out = r->dest == r->source ? bench.result : dest;
+        char *dest = (char *)r->dest + offset, *out = r->dest == r->source || r->is_on_device ? bench.result : dest;
         combine_all(team, r, &bench, out, offset, n, routine);
         if (is_for_all)
-            hand_out(team, dest, out, n * r->size_bytes, routine);
+            hand_out(team, r, dest, out, n * r->size_bytes, routine);
         else if (out != dest)
-            memcpy(dest, out, n * r->size_bytes);
+            ist_copy_here(dest, out, n * r->size_bytes, routine);
     }
     bench_fini(&bench);
 }
@@ -169,10 +176,10 @@ static void reduce_through(const struct ist_hosts *hosts, const struct ist_reduc
                            const char *routine)
 {
     char *mine = (char *)r->dest + first * r->size_bytes;
-    struct ist_reduction between = {mine, mine, end - first, r->size_bytes, r->combine};
+    struct ist_reduction between = {mine, mine, end - first, r->size_bytes, r->combine, r->is_on_device};
     reduce_part(hosts->inner, r, first, end, false, routine);
     ist_run_reduce(hosts->outer, &between, 0, routine);
-    hand_out(hosts->inner, mine, mine, (end - first) * r->size_bytes, routine);
+    hand_out(hosts->inner, r, mine, mine, (end - first) * r->size_bytes, routine);
 }
 
 static void reduce_hosts(const struct ist_hosts *hosts, const struct ist_reduction *r, const char *routine)
@@ -202,7 +209,7 @@ static uint64_t cost_doubling(const struct ist_shape *shape) { return cost_of_sl
 static uint64_t cost_central(const struct ist_shape *shape)
 {
     uint64_t n = (uint64_t)shape->team->n_pes;
-    if (!shape->team->is_aliased || shape->length_bytes > CENTRAL_BYTES) return IST_NEVER;
+    if (!shape->is_aliased || shape->length_bytes > CENTRAL_BYTES) return IST_NEVER;
     return (shape->is_crowded ? IST_COST_SWITCH_NS : 3 * IST_COST_FLAG_NS) + n * IST_COST_FLAG_NS / 2 +
            2 * n * ist_cost_copy(shape, shape->length_bytes);
 }
@@ -212,7 +219,7 @@ static uint64_t cost_of_parts(const struct ist_shape *shape, uint64_t n, uint64_
 {
     uint64_t reads = n * ist_cost_flag(shape);
     return 2 * rounds * ist_cost_flag(shape) + 2 * ist_cost_copy(shape, shape->length_bytes) +
-           (shape->team->is_aliased ? reads / 4 : reads);
+           (shape->is_aliased ? reads / 4 : reads);
 }
 
 static uint64_t cost_owner(const struct ist_shape *shape)
@@ -234,7 +241,8 @@ enum { DOUBLING, CENTRAL, OWNER, HOSTS, N_REDUCTIONS };
 
 void ist_run_reduce(struct ist_team *team, const struct ist_reduction *r, int forced, const char *routine)
 {
-    switch (ist_choose_algorithm(reductions, N_REDUCTIONS, forced, team, r->nelems * r->size_bytes, routine)) {
+    const struct ist_work work = {r->dest, r->source, r->nelems * r->size_bytes};
+    switch (ist_choose_algorithm(reductions, N_REDUCTIONS, forced, team, &work, routine)) {
     case DOUBLING: reduce_doubling(team, r, routine); break;
     case CENTRAL: reduce_central(team, r, routine); break;
     case HOSTS: reduce_hosts(team->hosts, r, routine); break;
@@ -244,14 +252,15 @@ void ist_run_reduce(struct ist_team *team, const struct ist_reduction *r, int fo
 
 /* ---- reducescatter ---- */
 
-/* The result goes to memory of its own first, where dest lies in the source that others still read. */
+/* The result goes to memory of its own first, where dest lies in the source that others still read, or on a device. */
 void ist_run_reducescatter(struct ist_team *team, const struct ist_reduction *r, const char *routine)
 {
     size_t length = r->nelems * r->size_bytes, offset = (size_t)team->my_pe * length;
     struct bench bench;
     uintptr_t dest = (uintptr_t)r->dest, source = (uintptr_t)r->source;
     bool overlaps = dest < source + length * (size_t)team->n_pes && source < dest + length;
-    char *out = overlaps ? malloc(length) : r->dest;
+    bool is_apart = overlaps || r->is_on_device;
+    char *out = is_apart ? malloc(length) : r->dest;
     if (out == NULL && length > 0) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %zu bytes", length));
     bench_init(&bench, team, r, r->nelems, routine);
     ist_sync(team, routine);
@@ -261,8 +270,8 @@ void ist_run_reducescatter(struct ist_team *team, const struct ist_reduction *r,
     }
     ist_sync(team, routine);
     bench_fini(&bench);
-    if (!overlaps) return;
-    if (length > 0) memcpy(r->dest, out, length);
+    if (!is_apart) return;
+    if (length > 0) ist_copy_here(r->dest, out, length, routine);
     free(out);
 }
 
@@ -274,15 +283,11 @@ static void scan_slot(struct ist_team *team, const struct ist_reduction *r, bool
     struct ist_vector vector = {r->combine, n, n * r->size_bytes};
     unsigned char before[IST_SLOT_BYTES] __attribute__((aligned(16))) = {0};
     unsigned char mine[IST_SLOT_BYTES] __attribute__((aligned(16)));
-    void *dest = (char *)r->dest + first * r->size_bytes;
-    memcpy(mine, part(r->source, first * r->size_bytes), vector.length_bytes);
+    size_t offset = first * r->size_bytes;
+    ist_copy_here(mine, part(r->source, offset), vector.length_bytes, routine);
     ist_doubling_scan(team, before, mine, &vector, routine);
-    if (!is_inclusive)
-        memcpy(dest, before, vector.length_bytes);
-    else if (team->my_pe == 0)
-        memcpy(dest, mine, vector.length_bytes);
-    else
-        r->combine(dest, before, mine, n);
+    if (is_inclusive && team->my_pe > 0) r->combine(mine, before, mine, n);
+    ist_copy_here((char *)r->dest + offset, is_inclusive ? mine : before, vector.length_bytes, routine);
 }
 
 static void scan_doubling(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, const char *routine)
@@ -293,21 +298,23 @@ static void scan_doubling(struct ist_team *team, const struct ist_reduction *r, 
 }
 
 /* A block of a member's source: where it lies, if it can be loaded, else a copy in `room`. */
-static const void *source_of(struct ist_team *team, const void *source, size_t length_bytes, int pe, void *room,
-                             const char *routine)
+static const void *source_of(struct ist_team *team, const struct ist_reduction *r, size_t offset_bytes,
+                             size_t length_bytes, int pe, void *room, const char *routine)
 {
-    if (pe == team->my_pe) return source;
-    if (team->is_aliased) return ist_wire_alias(team, source, length_bytes, pe, routine);
+    const void *source = part(r->source, offset_bytes);
+    if (pe == team->my_pe && !r->is_on_device) return source;
+    if (is_direct(team, r)) return ist_wire_alias(team, source, length_bytes, pe, routine);
     ist_wire_get(team, room, source, length_bytes, pe, routine);
     return room;
 }
 
-static void to_dest_of(struct ist_team *team, void *dest, const void *block, size_t length_bytes, int pe,
-                       const char *routine)
+static void to_dest_of(struct ist_team *team, const struct ist_reduction *r, size_t offset_bytes, const void *block,
+                       size_t length_bytes, int pe, const char *routine)
 {
-    void *at = pe == team->my_pe  ? dest
-               : team->is_aliased ? ist_wire_alias(team, dest, length_bytes, pe, routine)
-                                  : NULL;
+    void *dest = (char *)r->dest + offset_bytes;
+    void *at = pe == team->my_pe && !r->is_on_device ? dest
+               : is_direct(team, r)                  ? ist_wire_alias(team, dest, length_bytes, pe, routine)
+                                                     : NULL;
     if (at == NULL)
         ist_put(&ist_ctx_default, dest, block, length_bytes, ist_team_to_world(team, pe), routine);
     else if (at != block)
@@ -321,16 +328,15 @@ static void scan_for_all(struct ist_team *team, const struct ist_reduction *r, b
 {
     struct block sums[2], room;
     size_t offset = first * r->size_bytes, length = nelems * r->size_bytes;
-    char *dest = (char *)r->dest + offset;
     memset(&sums[0], 0, length);
     for (int pe = 0; pe < team->n_pes; pe++) {
         struct block *sum = &sums[pe % 2], *next = &sums[(pe + 1) % 2];
-        const void *source = source_of(team, part(r->source, offset), length, pe, &room, routine);
+        const void *source = source_of(team, r, offset, length, pe, &room, routine);
         if (pe == 0)
             memcpy(next, source, length);
         else
             r->combine(next, sum, source, nelems);
-        to_dest_of(team, dest, is_inclusive ? next : sum, length, pe, routine);
+        to_dest_of(team, r, offset, is_inclusive ? next : sum, length, pe, routine);
     }
 }
 
@@ -351,7 +357,8 @@ enum { SCAN_DOUBLING, SCAN_OWNER, N_SCANS };
 void ist_run_scan(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, int forced,
                   const char *routine)
 {
-    if (ist_choose_algorithm(scans, N_SCANS, forced, team, r->nelems * r->size_bytes, routine) == SCAN_DOUBLING)
+    const struct ist_work work = {r->dest, r->source, r->nelems * r->size_bytes};
+    if (ist_choose_algorithm(scans, N_SCANS, forced, team, &work, routine) == SCAN_DOUBLING)
         scan_doubling(team, r, is_inclusive, routine);
     else
         scan_owner(team, r, is_inclusive, routine);

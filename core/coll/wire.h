@@ -4,6 +4,7 @@
 #ifndef IST_COLL_WIRE_H
 #define IST_COLL_WIRE_H
 
+#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"
@@ -68,16 +69,19 @@ IST_INLINE void ist_wire_slot(const struct ist_team *team, struct ist_slot *slot
     ist_wire_flag(team, &slot->sequence, sequence, to, routine);
 }
 
+/* Do all puts between the members go by load and store, whatever their operands? */
+IST_INLINE bool ist_wire_is_direct(const struct ist_team *team) { return team->is_aliased && !ist_has_device_memory(); }
+
 /* What was put so far has arrived, wherever it went; without transports in use nothing is left to do. */
 IST_INLINE void ist_wire_drain(const struct ist_team *team, const char *routine)
 {
-    if (!team->is_aliased) ist_quiet(&ist_ctx_default, routine);
+    if (!ist_wire_is_direct(team)) ist_quiet(&ist_ctx_default, routine);
 }
 
 /* What was put so far may be overwritten here. Enough where each that is put to is also told, and waits for that. */
 IST_INLINE void ist_wire_reuse(const struct ist_team *team, const char *routine)
 {
-    if (!team->is_aliased) ist_local_complete(&ist_ctx_default, routine);
+    if (!ist_wire_is_direct(team)) ist_local_complete(&ist_ctx_default, routine);
 }
 
 #endif

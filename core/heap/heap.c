@@ -2,8 +2,11 @@
 #include "core/heap/heap.h"
 
 #include "core/base/log.h"
+#include "core/heap/device_heap.h"
 #include "core/heap/internal_area.h"
 #include "core/topo/topo.h"
+#include "core/transport/memory.h"
+#include "core/transport/route.h"
 #include "core/transport/segment.h"
 
 #include <errno.h>
@@ -15,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { PUNCH_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20 };
+enum { PUNCH_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20, ZEROES_BYTES = 64 << 10 };
 
 struct ist_heap ist_heap = {.fd = -1};
 
@@ -87,27 +90,95 @@ static isthmus_status map_aligned(uint64_t internal_bytes, uint64_t bytes, bool 
                               huge_pages ? " with huge pages (ISTHMUS_HEAP_PAGES; see /proc/sys/vm/nr_hugepages)" : "");
     }
     ist_heap.base = base;
+    ist_heap.mapped_bytes = bytes;
     ist_heap.user_base = base + internal_bytes;
     return ISTHMUS_OK;
 }
 
-isthmus_status ist_heap_init(const struct ist_config *config, int n_local)
+/* The internal area and, behind it, user_bytes for the program. */
+static isthmus_status init_mapping(const struct ist_config *config, uint64_t user_bytes)
 {
-    uint64_t page_bytes = page_bytes_of(config->heap_pages);
-    uint64_t size = config->heap_size_bytes != 0 ? config->heap_size_bytes : default_size(n_local);
-    uint64_t internal_bytes = round_up(ist_internal_area_bytes(config), page_bytes);
-    size = round_up(size, IST_ALLOC_GRANULE_BYTES);
-    uint64_t bytes = internal_bytes + round_up(size, page_bytes);
+    ist_heap.page_bytes = page_bytes_of(config->heap_pages);
+    uint64_t internal_bytes = round_up(ist_internal_area_bytes(config), ist_heap.page_bytes);
+    uint64_t bytes = internal_bytes + round_up(user_bytes, ist_heap.page_bytes);
     isthmus_status status = make_memfd(config, bytes);
-    if (status == ISTHMUS_OK) status = map_aligned(internal_bytes, bytes, config->heap_pages != IST_PAGES_DEFAULT);
-    if (status != ISTHMUS_OK) {
-        ist_heap_fini();
-        return status;
-    }
-    ist_heap.page_bytes = page_bytes;
-    ist_heap.reserved_bytes = round_up(size, page_bytes);
+    if (status != ISTHMUS_OK) return status;
+    return map_aligned(internal_bytes, bytes, config->heap_pages != IST_PAGES_DEFAULT);
+}
+
+static isthmus_status init_on_host(const struct ist_config *config, int n_local)
+{
+    uint64_t size = config->heap_size_bytes != 0 ? config->heap_size_bytes : default_size(n_local);
+    size = round_up(size, IST_ALLOC_GRANULE_BYTES);
+    isthmus_status status = init_mapping(config, size);
+    if (status != ISTHMUS_OK) return status;
+    ist_heap.segment = IST_SEGMENT_HEAP;
+    ist_heap.segment_offset_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
+    ist_heap.max_align_bytes = IST_HEAP_MAX_ALIGN_BYTES;
+    ist_heap.reserved_bytes = round_up(size, ist_heap.page_bytes);
     ist_heap.limit_bytes = size;
     return ISTHMUS_OK;
+}
+
+static isthmus_status init_on_device(const struct ist_config *config, uint32_t kind)
+{
+    isthmus_status status = init_mapping(config, 0);
+    if (status == ISTHMUS_OK) status = ist_device_heap_open(kind, config->heap_size_bytes);
+    if (status != ISTHMUS_OK) return status;
+    ist_heap.segment = IST_SEGMENT_DEVICE;
+    ist_heap.user_base = ist_device_heap.base;
+    ist_heap.max_align_bytes = ist_device_heap.align_bytes;
+    ist_heap.reserved_bytes = ist_heap.limit_bytes = ist_device_heap.length_bytes;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_heap_init(const struct ist_config *config, int n_local, uint32_t kind)
+{
+    isthmus_status status = kind == ISTHMUS_MEM_HOST ? init_on_host(config, n_local) : init_on_device(config, kind);
+    if (status != ISTHMUS_OK) ist_heap_fini();
+    return status;
+}
+
+/* How much of the program's part is there at the start. */
+static uint64_t first_bytes(void)
+{
+    if (ist_heap.segment == IST_SEGMENT_DEVICE) return ist_device_heap.filled_bytes;
+    uint64_t first = ist_heap.limit_bytes < STEP_BYTES ? ist_heap.limit_bytes : STEP_BYTES;
+    return ist_heap_grows() ? first : ist_heap.limit_bytes;
+}
+
+static isthmus_status expose_on_device(void)
+{
+    struct isthmus_mem all = {
+        .struct_size = sizeof all,
+        .kind = ist_device_heap.kind,
+        .device = ist_device_heap.device,
+        .fd = -1,
+        .addr = ist_device_heap.base,
+        .length_bytes = ist_device_heap.length_bytes,
+    };
+    ist_expect_device_memory();
+    isthmus_status status = ist_segment_expose(IST_SEGMENT_DEVICE, "the symmetric heap", &all, 0);
+    if (status != ISTHMUS_OK || ist_device_heap_first() == NULL) return status;
+    return ist_segment_add(IST_SEGMENT_DEVICE, ist_device_heap_first());
+}
+
+isthmus_status ist_heap_expose(void)
+{
+    bool is_on_device = ist_heap.segment == IST_SEGMENT_DEVICE;
+    struct isthmus_mem mem = {
+        .struct_size = sizeof mem,
+        .kind = ISTHMUS_MEM_HOST,
+        .device = -1,
+        .fd = ist_heap.fd,
+        .addr = ist_heap.base,
+        .length_bytes = ist_heap.mapped_bytes,
+    };
+    ist_window_set_heap(mem.addr, mem.length_bytes);
+    uint64_t first = is_on_device ? ist_heap.mapped_bytes : ist_heap.segment_offset_bytes + first_bytes();
+    isthmus_status status = ist_segment_expose(
+        IST_SEGMENT_HEAP, is_on_device ? "memory of the library" : "the symmetric heap", &mem, first);
+    return status == ISTHMUS_OK && is_on_device ? expose_on_device() : status;
 }
 
 isthmus_status ist_heap_set_limit(uint64_t limit_bytes)
@@ -118,35 +189,55 @@ isthmus_status ist_heap_set_limit(uint64_t limit_bytes)
                         " MiB here; set ISTHMUS_HEAP_SIZE to what every host can offer",
                         limit_bytes >> 20, ist_heap.reserved_bytes >> 20);
     ist_heap.limit_bytes = limit_bytes;
-    uint64_t first_bytes = ist_heap_first_bytes() < limit_bytes ? ist_heap_first_bytes() : limit_bytes;
-    return ist_alloc_create(ist_segments_have_extents() ? first_bytes : limit_bytes, &ist_heap.alloc);
+    return ist_alloc_create(first_bytes(), &ist_heap.alloc);
 }
 
 void ist_heap_fini(void)
 {
+    ist_device_heap_close();
     ist_alloc_destroy(ist_heap.alloc);
-    uint64_t internal_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
-    if (ist_heap.base != NULL) munmap(ist_heap.base, internal_bytes + ist_heap.reserved_bytes);
+    if (ist_heap.base != NULL) munmap(ist_heap.base, ist_heap.mapped_bytes);
     if (ist_heap.fd >= 0) close(ist_heap.fd);
     ist_heap = (struct ist_heap){.fd = -1};
 }
 
 /* ---- growth ---- */
 
-uint64_t ist_heap_first_bytes(void)
+bool ist_heap_grows(void)
 {
-    return ist_heap.reserved_bytes < STEP_BYTES ? ist_heap.reserved_bytes : STEP_BYTES;
+    return ist_heap.segment == IST_SEGMENT_DEVICE ? ist_device_heap.granule_bytes > 0 : ist_segments_have_extents();
 }
 
-/* At least doubled, so that even a heap of terabytes has few extents. */
-uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes)
+/* On the host at least doubled, so that even a heap of terabytes has few extents; memory of a device is taken for good. */
+uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with_more)
 {
     struct ist_alloc_stats stats;
     uint64_t needed = ist_alloc_needed(ist_heap.alloc, size_bytes, align_bytes);
     ist_alloc_stats(ist_heap.alloc, &stats);
-    if (align_bytes > IST_HEAP_MAX_ALIGN_BYTES || needed > ist_heap.limit_bytes) return 0;
-    uint64_t grown = 2 * stats.managed_bytes > needed ? 2 * stats.managed_bytes : round_up(needed, STEP_BYTES);
+    if (align_bytes > ist_heap.max_align_bytes || needed > ist_heap.limit_bytes) return 0;
+    bool is_on_device = ist_heap.segment == IST_SEGMENT_DEVICE;
+    uint64_t step = is_on_device ? ist_device_heap.granule_bytes : STEP_BYTES, managed = stats.managed_bytes;
+    uint64_t usual = is_on_device ? managed + managed / 4 : 2 * managed;
+    uint64_t grown = round_up(with_more && usual > needed ? usual : needed, step);
     return grown < ist_heap.limit_bytes ? grown : ist_heap.limit_bytes;
+}
+
+isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes)
+{
+    if (ist_heap.segment == IST_SEGMENT_HEAP)
+        return ist_segment_grow(boot, card_key, IST_SEGMENT_HEAP, ist_heap.segment_offset_bytes + managed_bytes);
+    struct isthmus_mem piece;
+    isthmus_status status = ist_device_heap_fill(managed_bytes - ist_device_heap.filled_bytes, &piece);
+    if (status != ISTHMUS_OK) return status;
+    status = ist_segment_append(boot, card_key, IST_SEGMENT_DEVICE, &piece);
+    if (status != ISTHMUS_OK) ist_device_heap_unfill();
+    return status;
+}
+
+void ist_heap_shrink(void)
+{
+    ist_segment_shrink(ist_heap.segment);
+    if (ist_heap.segment == IST_SEGMENT_DEVICE) ist_device_heap_unfill();
 }
 
 isthmus_status ist_heap_grow(uint64_t managed_bytes) { return ist_alloc_grow(ist_heap.alloc, managed_bytes); }
@@ -164,7 +255,7 @@ void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t
 
 void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes)
 {
-    uint64_t offset = align_bytes <= IST_HEAP_MAX_ALIGN_BYTES ? ist_alloc_take(ist_heap.alloc, size_bytes, align_bytes)
+    uint64_t offset = align_bytes <= ist_heap.max_align_bytes ? ist_alloc_take(ist_heap.alloc, size_bytes, align_bytes)
                                                               : IST_ALLOC_NONE;
     if (offset == IST_ALLOC_NONE) return NULL;
     return ist_heap.user_base + offset;
@@ -181,10 +272,21 @@ bool ist_heap_resize(void *block, uint64_t size_bytes)
 
 uint64_t ist_heap_size_of(const void *block) { return ist_alloc_size(ist_heap.alloc, offset_of(block)); }
 
+static isthmus_status zero_on_device(char *block, uint64_t size_bytes)
+{
+    static const char zeroes[ZEROES_BYTES];
+    isthmus_status status = ISTHMUS_OK;
+    for (uint64_t done = 0; done < size_bytes && status == ISTHMUS_OK; done += ZEROES_BYTES)
+        status = ist_memory_copy(ist_device_heap.kind, block + done, zeroes,
+                                 size_bytes - done < ZEROES_BYTES ? size_bytes - done : ZEROES_BYTES);
+    return status;
+}
+
 /* Whole pages of a large block are given back to the system, which hands out zeroes on the next touch; the ends are
  * cleared by hand. */
-void ist_heap_zero(void *block, uint64_t size_bytes)
+isthmus_status ist_heap_zero(void *block, uint64_t size_bytes)
 {
+    if (ist_heap.segment == IST_SEGMENT_DEVICE) return zero_on_device(block, size_bytes);
     uint64_t page_bytes = ist_heap.page_bytes;
     char *start = block, *end = start + size_bytes;
     char *first = (char *)(uintptr_t)round_up((uint64_t)(uintptr_t)start, page_bytes);
@@ -193,14 +295,15 @@ void ist_heap_zero(void *block, uint64_t size_bytes)
                                                     (off_t)(first - ist_heap.base), (off_t)(last - first)) == 0) {
         memset(start, 0, (size_t)(first - start));
         memset(last, 0, (size_t)(end - last));
-        return;
+        return ISTHMUS_OK;
     }
     memset(block, 0, size_bytes);
+    return ISTHMUS_OK;
 }
 
 void ist_heap_make_private(void)
 {
-    uint64_t bytes = (uint64_t)(ist_heap.user_base - ist_heap.base) + ist_heap.reserved_bytes;
     if (ist_heap.base == NULL) return;
-    (void)mmap(ist_heap.base, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, ist_heap.fd, 0);
+    (void)mmap(ist_heap.base, ist_heap.mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+               ist_heap.fd, 0);
 }

@@ -5,6 +5,8 @@
 #include "core/heap/registered.h"
 
 #include "core/base/atomic.h"
+#include "core/transport/memory.h"
+#include "core/transport/route.h"
 #include "core/transport/segment.h"
 
 #include <pthread.h>
@@ -13,6 +15,8 @@
 
 struct buffer {
     uintptr_t start, end; /* end: one past the last byte */
+    uint32_t kind;
+    int32_t device;
     isthmus_lmem *lmem[IST_MAX_TRANSPORTS];
     struct buffer *next; /* of those that are not used */
 };
@@ -49,7 +53,7 @@ static size_t find(const struct list *list, size_t n, uintptr_t start)
 /* ---- look-up ---- */
 
 /* Beside a change the answer may be wrong, and is not used. */
-static const isthmus_lmem *look_up(uint32_t transport, uintptr_t start, size_t length_bytes)
+static const struct buffer *look_up(uintptr_t start, size_t length_bytes)
 {
     size_t n = ist_load_acquire(&table.n); /* first: the list that is loaded next has at least as much room */
     const struct list *list = ist_load_acquire(&table.list);
@@ -58,16 +62,28 @@ static const isthmus_lmem *look_up(uint32_t transport, uintptr_t start, size_t l
     const struct buffer *buffer = ist_load_acquire(&list->at[at]);
     uintptr_t end = ist_load_acquire(&buffer->end);
     if (start < ist_load_acquire(&buffer->start) || start > end || length_bytes > end - start) return NULL;
-    return ist_load_acquire(&buffer->lmem[transport]);
+    return buffer;
 }
 
 const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, size_t length_bytes)
 {
     for (;;) {
         uint32_t version = ist_load_acquire(&table.version);
-        const isthmus_lmem *found = look_up(transport, (uintptr_t)addr, length_bytes);
+        const struct buffer *buffer = look_up((uintptr_t)addr, length_bytes);
+        const isthmus_lmem *found = buffer != NULL ? ist_load_acquire(&buffer->lmem[transport]) : NULL;
         if ((version & 1) == 0 && ist_load_acquire(&table.version) == version) return found;
         ist_pause(); /* a change moves some pointers, no more */
+    }
+}
+
+uint32_t ist_registered_kind(const void *addr)
+{
+    for (;;) {
+        uint32_t version = ist_load_acquire(&table.version);
+        const struct buffer *buffer = look_up((uintptr_t)addr, 1);
+        uint32_t found = buffer != NULL ? ist_load_acquire(&buffer->kind) : ISTHMUS_MEM_HOST;
+        if ((version & 1) == 0 && ist_load_acquire(&table.version) == version) return found;
+        ist_pause();
     }
 }
 
@@ -79,7 +95,7 @@ static bool touches_symmetric(uintptr_t start, uintptr_t end)
     for (uint32_t s = 0; s < ist_segments.n; s++) {
         const struct isthmus_mem *mem = &ist_segments.list[s].mem;
         uintptr_t base = (uintptr_t)mem->addr;
-        bool is_static = s >= IST_SEGMENT_STATIC && s < ist_segments.n_at_start;
+        bool is_static = s == IST_SEGMENT_STATIC || (s >= IST_SEGMENT_OBJECTS && s < ist_segments.n_at_start);
         if (!is_static && start < base + mem->length_bytes && base < end) return true;
     }
     return false;
@@ -108,8 +124,8 @@ static isthmus_status register_everywhere(struct buffer *buffer)
 {
     struct isthmus_mem mem = {
         .struct_size = sizeof mem,
-        .kind = ISTHMUS_MEM_HOST,
-        .device = -1,
+        .kind = buffer->kind,
+        .device = buffer->device,
         .fd = -1,
         .addr = (void *)buffer->start,
         .length_bytes = buffer->end - buffer->start,
@@ -160,7 +176,7 @@ static bool make_room(void)
     return true;
 }
 
-static struct buffer *buffer_create(uintptr_t start, uintptr_t end)
+static struct buffer *buffer_create(uintptr_t start, uintptr_t end, const struct isthmus_mem *mem)
 {
     struct buffer *buffer = table.unused;
     if (buffer != NULL)
@@ -170,6 +186,8 @@ static struct buffer *buffer_create(uintptr_t start, uintptr_t end)
     if (buffer == NULL) return NULL;
     ist_store_release(&buffer->start, start);
     ist_store_release(&buffer->end, end);
+    ist_store_release(&buffer->kind, mem->kind);
+    buffer->device = mem->device;
     return buffer;
 }
 
@@ -179,21 +197,36 @@ static void buffer_put_back(struct buffer *buffer)
     table.unused = buffer;
 }
 
-static isthmus_status add_locked(uintptr_t start, uintptr_t end)
+/* Of memory of a device: it can be copied, and all of the range is there. */
+static isthmus_status check_device_memory(uintptr_t start, uintptr_t end, const struct isthmus_mem *mem)
+{
+    uintptr_t first = (uintptr_t)mem->addr, last = first + mem->length_bytes;
+    if (mem->kind == ISTHMUS_MEM_HOST) return ISTHMUS_OK;
+    if (start < first || end > last)
+        return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p is more than was allocated there: %p to %p", (void *)start,
+                        (void *)end, (void *)first, (void *)last);
+    if (ist_memory_ask(mem->kind) == NULL)
+        return ist_fail(ISTHMUS_ERR_IO, "no transport copies memory of kind %s", ist_memory_kind_name(mem->kind));
+    return ISTHMUS_OK;
+}
+
+static isthmus_status add_locked(uintptr_t start, uintptr_t end, const struct isthmus_mem *mem)
 {
     size_t at = table.n > 0 ? find(table.list, table.n, start) : 0;
     if (at < table.n && table.list->at[at]->start < end)
         return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p is in use by the registered buffer %p to %p", (void *)start,
                         (void *)end, (void *)table.list->at[at]->start, (void *)table.list->at[at]->end);
-    struct buffer *buffer = make_room() ? buffer_create(start, end) : NULL;
+    struct buffer *buffer = make_room() ? buffer_create(start, end, mem) : NULL;
     if (buffer == NULL)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a table of %zu registered buffers", table.n + 1);
     isthmus_status status = register_everywhere(buffer);
-    if (status != ISTHMUS_OK)
+    if (status != ISTHMUS_OK) {
         buffer_put_back(buffer);
-    else
-        insert(at, buffer);
-    return status;
+        return status;
+    }
+    if (mem->kind != ISTHMUS_MEM_HOST) ist_expect_device_memory();
+    insert(at, buffer);
+    return ISTHMUS_OK;
 }
 
 isthmus_status ist_registered_add(void *addr, size_t length_bytes)
@@ -203,8 +236,13 @@ isthmus_status ist_registered_add(void *addr, size_t length_bytes)
         return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are no buffer", length_bytes, addr);
     if (touches_symmetric(start, end))
         return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p has bytes of the symmetric heap", addr, (void *)end);
+    struct isthmus_mem mem;
+    isthmus_status status = ist_memory_at(addr, &mem);
+    if (status != ISTHMUS_OK) return status == ISTHMUS_ERR_UNSUPPORTED ? ISTHMUS_ERR_INVALID : ISTHMUS_ERR_IO;
+    status = check_device_memory(start, end, &mem);
+    if (status != ISTHMUS_OK) return status;
     pthread_mutex_lock(&table.lock);
-    isthmus_status status = add_locked(start, end);
+    status = add_locked(start, end, &mem);
     pthread_mutex_unlock(&table.lock);
     return status;
 }

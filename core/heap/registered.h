@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* INVALID: NULL, no bytes, bytes of a symmetric segment other than static data, or bytes that are registered already. NO_MEMORY:
+/* Of any kind. INVALID: NULL, no bytes, managed memory, memory of a device beyond what was allocated there, bytes of a symmetric segment other than static data, or bytes that are registered already. NO_MEMORY:
  * for the table. IO: a transport could not register the memory, and said why. Nothing has changed then. */
 isthmus_status ist_registered_add(void *addr, size_t length_bytes);
 
@@ -18,6 +18,9 @@ isthmus_status ist_registered_remove(void *addr);
 /* What the transport of that number gave for the buffer that holds all of [addr, addr + length_bytes); NULL: there is no such
  * buffer, or it needed no registration. Beside changes, without a lock; valid until that buffer is removed. */
 const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, size_t length_bytes);
+
+/* ISTHMUS_MEM_ of the buffer that holds addr; host memory where there is none. As ist_registered_find(). */
+uint32_t ist_registered_kind(const void *addr);
 
 void ist_registered_remove_all(void); /* takes any state; nobody looks anything up meanwhile */
 

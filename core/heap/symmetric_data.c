@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_OBJECTS = IST_CARD_MAX_SEGMENTS - IST_SEGMENT_STATIC };
+/* The executable and those that are named. */
+enum { MAX_OBJECTS = 1 + IST_CARD_MAX_SEGMENTS - IST_SEGMENT_OBJECTS };
 
 static struct {
     struct ist_static_data data;
@@ -56,7 +57,8 @@ isthmus_status ist_symmetric_data_expose(void)
             .length_bytes = data->base != NULL ? data->length_bytes : 0,
         };
         if (i == 0) ist_window_set_statics(mem.addr, mem.length_bytes);
-        isthmus_status status = ist_segment_expose(IST_SEGMENT_STATIC + i, objects[i].name, &mem, mem.length_bytes);
+        uint32_t id = i == 0 ? IST_SEGMENT_STATIC : IST_SEGMENT_OBJECTS + i - 1;
+        isthmus_status status = ist_segment_expose(id, objects[i].name, &mem, mem.length_bytes);
         if (status != ISTHMUS_OK) return status;
     }
     return ISTHMUS_OK;

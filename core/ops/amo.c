@@ -3,42 +3,122 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/choose.h"
+#include "core/transport/memory.h"
 #include "core/transport/progress.h"
+
+/* One operation on the far word, by the transport's own function, or by the emulation where it has none. */
+struct call {
+    ist_ctx *ctx;
+    const struct ist_target *to;
+    struct ist_channel *channel;
+    const char *routine;
+};
+
+static isthmus_amo_fn function_of(const struct ist_channel *channel, uint32_t op, size_t size, uint32_t flags)
+{
+    return channel->amo[op][ist_log2_of(size)][flags];
+}
+
+IST_INLINE void amo_by(const struct call *c, isthmus_amo_fn fn, uint64_t offset_bytes, const struct ist_amo *amo,
+                   void *fetched)
+{
+    ist_ctx *ctx = c->ctx;
+    uint32_t transport = c->to->segment->atomics;
+    isthmus_status status;
+    ist_mark_used(ctx, transport);
+    for (;;) {
+        ist_ctx_enter(ctx, transport);
+        status = fn(c->channel->chan, c->to->peer->paths[transport], c->to->extent->rmem, offset_bytes, amo->operand,
+                    amo->compare, fetched);
+        ist_ctx_leave(ctx, transport);
+        if (status != ISTHMUS_ERR_AGAIN) break;
+        ist_progress_poll();
+    }
+    if (status != ISTHMUS_OK) ist_die(c->routine, status);
+}
+
+/* ---- what a transport lacks ----
+ * Every operation is a compare and swap that is tried until nobody came between, and one of a narrow operand is one of the
+ * wider word that it lies in: the same agent executes it, so that it excludes all others on the location. */
+
+static uint64_t low_bits(size_t size) { return size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1; }
+
+static uint64_t result_of(const struct ist_amo *amo, uint64_t old)
+{
+    switch (amo->op) {
+    case ISTHMUS_AMO_SET:
+    case ISTHMUS_AMO_SWAP: return amo->operand;
+    case ISTHMUS_AMO_COMPARE_SWAP: return old == (amo->compare & low_bits(amo->size)) ? amo->operand : old;
+    case ISTHMUS_AMO_ADD: return old + amo->operand;
+    case ISTHMUS_AMO_AND: return old & amo->operand;
+    case ISTHMUS_AMO_OR: return old | amo->operand;
+    case ISTHMUS_AMO_XOR: return old ^ amo->operand;
+    default: return old;
+    }
+}
+
+/* The narrowest word, as wide as the operand at least, that the transport compares and swaps; 0: none. */
+static uint32_t emulating_size(const struct ist_channel *channel, size_t size)
+{
+    for (uint32_t wide = size < 4 ? 4 : (uint32_t)size; wide <= 8; wide *= 2)
+        if (function_of(channel, ISTHMUS_AMO_COMPARE_SWAP, wide, ISTHMUS_AMO_FETCHING) != NULL) return wide;
+    return 0;
+}
+
+static IST_COLD uint64_t amo_emulated(const struct call *c, const struct ist_amo *amo)
+{
+    uint32_t wide = emulating_size(c->channel, amo->size);
+    if (wide == 0)
+        ist_die(c->routine, ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s has no such atomic of %u bits",
+                                     ist_registry.list[c->to->segment->atomics].name, 8 * amo->size));
+    isthmus_amo_fn swap = function_of(c->channel, ISTHMUS_AMO_COMPARE_SWAP, wide, ISTHMUS_AMO_FETCHING);
+    uint64_t offset_bytes = c->to->offset_bytes / wide * wide, seen = 0;
+    unsigned shift = 8 * (unsigned)(c->to->offset_bytes - offset_bytes);
+    uint64_t mask = low_bits(amo->size) << shift;
+    struct ist_amo attempt = {.op = ISTHMUS_AMO_COMPARE_SWAP, .size = wide};
+    do {
+        attempt.compare = seen;
+        attempt.operand = (seen & ~mask) | (result_of(amo, (seen & mask) >> shift) << shift & mask);
+        seen = 0;
+        amo_by(c, swap, offset_bytes, &attempt, &seen);
+    } while (seen != attempt.compare);
+    return (seen & mask) >> shift;
+}
+
+/* ---- through a transport ---- */
+
+IST_INLINE void amo_as_it_can(const struct call *c, const struct ist_amo *amo, uint32_t flags, void *fetched)
+{
+    isthmus_amo_fn fn = function_of(c->channel, amo->op, amo->size, flags);
+    if (fn != NULL) {
+        /* Nothing is fetched unless asked for, except by a function that also serves where nothing is. */
+        bool fetches = (flags & ISTHMUS_AMO_FETCHING) != 0 ||
+                       fn == function_of(c->channel, amo->op, amo->size, ISTHMUS_AMO_FETCHING);
+        amo_by(c, fn, c->to->offset_bytes, amo, fetches ? fetched : NULL);
+        return;
+    }
+    uint64_t old = amo_emulated(c, amo);
+    if (fetched != NULL) memcpy(fetched, &old, amo->size);
+}
 
 IST_INLINE void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct ist_amo *amo, uint32_t flags,
                             void *fetched, int pe, const char *routine)
 {
     uint32_t transport = to->segment->atomics;
     if (transport == IST_NO_TRANSPORT) {
-        (void)ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport executes atomics on the memory of PE %d", pe);
+        (void)ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport executes atomics on %s memory of PE %d",
+                       ist_memory_kind_name(to->segment->kind), pe);
         ist_die(routine, ISTHMUS_ERR_UNREACHABLE);
     }
     struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
-    isthmus_amo_fn fn = channel->amo[amo->op][ist_log2_of(amo->size)][flags];
-    if (fn == NULL) {
-        (void)ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s has no such atomic of %u bits",
-                       ist_registry.list[transport].name, 8 * amo->size);
-        ist_die(routine, ISTHMUS_ERR_UNSUPPORTED);
-    }
-    /* Nothing is fetched unless asked for, except by a function that also serves where nothing is. */
-    bool fetches = (flags & ISTHMUS_AMO_FETCHING) != 0 ||
-                   fn == channel->amo[amo->op][ist_log2_of(amo->size)][ISTHMUS_AMO_FETCHING];
-    isthmus_status status;
-    ist_mark_used(ctx, transport);
+    struct call call = {ctx, to, channel, routine};
     if ((flags & ISTHMUS_AMO_NBI) == 0) ist_note_call(IST_NOTE_TRANSPORT, routine, pe);
-    for (;;) {
-        ist_ctx_enter(ctx, transport);
-        status = fn(channel->chan, to->peer->paths[transport], to->extent->rmem, to->offset_bytes, amo->operand,
-                    amo->compare, fetches ? fetched : NULL);
-        ist_ctx_leave(ctx, transport);
-        if (status != ISTHMUS_ERR_AGAIN) break;
-        ist_progress_poll();
-    }
+    amo_as_it_can(&call, amo, flags, fetched);
     ist_note_over();
-    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 IST_INLINE void find(ist_ctx *ctx, void *dest, const struct ist_amo *amo, int pe, const char *routine,
@@ -65,9 +145,9 @@ void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_am
     struct ist_target to;
     find(ctx, dest, amo, pe, routine, &to);
     ist_require_buffer(routine, "fetch", fetch);
-    if (to.alias != NULL) {
-        uint64_t old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
-        memcpy(fetch, &old, amo->size);
+    if (to.alias != NULL || ist_is_on_device(fetch)) {
+        uint64_t old = ist_amo_slow(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine);
+        ist_copy_here(fetch, &old, amo->size, routine);
         return;
     }
     amo_through(ctx, &to, amo, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI, fetch, pe, routine);

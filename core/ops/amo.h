@@ -38,7 +38,7 @@ IST_INLINE void ist_amo_nbi(ist_ctx *ctx, void *fetch, void *dest, const struct 
                             const char *routine)
 {
     intptr_t delta = ist_ctx_delta(ctx, ist_column_of_element((uintptr_t)dest, ist_log2_of(amo.size)), pe);
-    if (IST_UNLIKELY(!ist_is_aliased(delta) || fetch == NULL)) {
+    if (IST_UNLIKELY(!ist_is_aliased(delta) || fetch == NULL || ist_has_device_memory())) {
         ist_amo_nbi_slow(ctx, fetch, dest, &(struct ist_amo){amo.op, amo.size, amo.operand, amo.compare}, pe, routine);
         return;
     }

@@ -10,8 +10,8 @@
 #include "core/heap/heap.h"
 #include "core/heap/internal_area.h"
 #include "core/ops/amo.h"
+#include "core/ops/operand.h"
 #include "core/ops/target.h"
-#include "core/transport/segment.h"
 
 #include <stdio.h>
 
@@ -73,12 +73,10 @@ bool ist_malloc_agree(bool mine, const char *routine)
 /* Every PE exposes one more extent of its heap; when one of them cannot, none of them uses it. */
 static bool grow(uint64_t managed_bytes, const char *routine)
 {
-    uint64_t internal_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
-    isthmus_status status = ist_segment_grow(grower.boot, grower.card_key, IST_SEGMENT_HEAP,
-                                             internal_bytes + managed_bytes);
+    isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes);
     if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
     if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
-        if (status == ISTHMUS_OK) ist_segment_shrink(IST_SEGMENT_HEAP);
+        if (status == ISTHMUS_OK) ist_heap_shrink();
         return false;
     }
     pthread_mutex_lock(&heap_lock);
@@ -87,14 +85,21 @@ static bool grow(uint64_t managed_bytes, const char *routine)
     return status == ISTHMUS_OK;
 }
 
+/* With a little more for later if there is so much, else as it has to be. */
+static bool grow_for(size_t size_bytes, size_t align_bytes, const char *routine)
+{
+    uint64_t usual_bytes = ist_heap_grown_for(size_bytes, align_bytes, true);
+    uint64_t least_bytes = ist_heap_grown_for(size_bytes, align_bytes, false);
+    if (usual_bytes == 0) return false;
+    return grow(usual_bytes, routine) || (least_bytes < usual_bytes && grow(least_bytes, routine));
+}
+
 /* All PEs come to the same answer, growth included, before the caller's own meeting. */
 static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     void *block = take_what_is_there(size_bytes, align_bytes);
-    if (block == NULL && ist_segments_have_extents()) {
-        uint64_t managed_bytes = ist_heap_grown_for(size_bytes, align_bytes);
-        if (managed_bytes != 0 && grow(managed_bytes, routine)) block = take_what_is_there(size_bytes, align_bytes);
-    }
+    if (block == NULL && ist_heap_grows() && grow_for(size_bytes, align_bytes, routine))
+        block = take_what_is_there(size_bytes, align_bytes);
     if (block == NULL) ist_heap_explain_no_room(routine, size_bytes, align_bytes);
     return block;
 }
@@ -127,7 +132,9 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
     void *block = NULL;
     if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
         block = take(bytes, MIN_ALIGN_BYTES, routine);
-    if (block != NULL) ist_heap_zero(block, bytes); /* before the meeting: after it peers may write */
+    isthmus_status zeroed = ISTHMUS_OK;
+    if (block != NULL) zeroed = ist_heap_zero(block, bytes); /* before the meeting: after it peers may write */
+    if (zeroed != ISTHMUS_OK) ist_die(routine, zeroed);
     if (ist_malloc_agree(block != NULL, routine)) return block;
     if (block != NULL) give(block);
     return NULL;
@@ -166,7 +173,8 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
     bool resized = size_bytes <= SIZE_MAX / 2 && ist_heap_resize(block, size_bytes);
     pthread_mutex_unlock(&heap_lock);
     void *moved = resized ? block : size_bytes <= SIZE_MAX / 2 ? take(size_bytes, MIN_ALIGN_BYTES, routine) : NULL;
-    if (!resized && moved != NULL) memcpy(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes);
+    if (!resized && moved != NULL)
+        ist_copy_here(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes, routine);
     if (!ist_malloc_agree(moved != NULL, routine)) {
         if (moved != NULL && !resized) give(moved);
         return NULL;

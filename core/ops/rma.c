@@ -4,25 +4,18 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
+#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/progress.h"
-#include "core/transport/segment.h"
 
 #include <isthmus/copy_cpu.h>
+#include <stdlib.h>
 
 /* ---- slow: through a transport, or an alias that was not known a moment ago ---- */
 
 typedef enum { BLOCKING, NBI } completion;
-
-/* The registration that holds a local operand, for the transport that is to move it; NULL: nobody has registered all of it. */
-static const isthmus_lmem *registration_of(uint32_t carrier, const void *addr, size_t length_bytes)
-{
-    const isthmus_lmem *symmetric = ist_segment_lmem(carrier, addr, length_bytes);
-    return symmetric != NULL ? symmetric : ist_registered_find(carrier, addr, length_bytes);
-}
 
 IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source, size_t length_bytes,
                             completion mode, const char *routine)
@@ -30,7 +23,7 @@ IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const voi
     uint32_t carrier = to->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = to->peer->paths[carrier];
-    const isthmus_lmem *source_mem = registration_of(carrier, source, length_bytes);
+    const isthmus_lmem *source_mem = ist_operand_registration(carrier, source, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
     if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe);
@@ -55,7 +48,7 @@ IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *d
     uint32_t carrier = from->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = from->peer->paths[carrier];
-    const isthmus_lmem *dest_mem = registration_of(carrier, dest, length_bytes);
+    const isthmus_lmem *dest_mem = ist_operand_registration(carrier, dest, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
     if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, from->peer->card.pe);
@@ -74,6 +67,42 @@ IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *d
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
+/* ---- local operands that the processor, or the carrier, cannot touch ---- */
+
+enum { STAGE_BYTES = 1 << 20 };
+
+/* Does the carrier move this operand from, or to, where it lies? */
+static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t length_bytes)
+{
+    if (IST_LIKELY(kind == ISTHMUS_MEM_HOST)) return true;
+    return (ist_registry.list[carrier].traits.kinds_local >> kind & 1) != 0 &&
+           ist_operand_registration(carrier, addr, length_bytes) != NULL;
+}
+
+/* By way of host memory, some at a time. */
+static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, size_t length_bytes, bool is_put,
+                        const char *routine)
+{
+    size_t at_once = length_bytes < STAGE_BYTES ? length_bytes : STAGE_BYTES;
+    char *stage = malloc(at_once);
+    struct ist_target part = *far;
+    if (stage == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a copy of %zu bytes", at_once));
+    for (size_t done = 0; done < length_bytes; done += at_once) {
+        size_t n = length_bytes - done < at_once ? length_bytes - done : at_once;
+        part.offset_bytes = far->offset_bytes + done;
+        if (is_put) {
+            ist_copy_here(stage, near + done, n, routine);
+            put_through(ctx, &part, stage, n, BLOCKING, routine);
+        } else {
+            get_through(ctx, &part, stage, n, BLOCKING, routine);
+            ist_copy_here(near + done, stage, n, routine);
+        }
+    }
+    free(stage);
+}
+
+/* ---- one range, whatever it is ---- */
+
 static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                     completion mode)
 {
@@ -87,15 +116,20 @@ static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
     ist_require_buffer(routine, "source", source);
     if (ist_check_on && to.alias != NULL)
         ist_check_overlap(routine, to.alias, to.length_bytes, source, to.length_bytes, false);
-    if (to.alias == NULL)
-        put_through(ctx, &to, source, to.length_bytes, mode, routine);
-    else if (to.length_bytes <= IST_SMALL_BYTES)
-        ist_copy_small(to.alias, source, to.length_bytes);
+    uint32_t kind = ist_operand_kind(source);
+    size_t n = ist_operand_piece(source, to.length_bytes);
+    if (to.alias == NULL && is_taken(to.segment->carrier, kind, source, n))
+        put_through(ctx, &to, source, n, mode, routine);
+    else if (to.alias == NULL)
+        move_staged(ctx, &to, (char *)(uintptr_t)source, n, true, routine);
+    else if (kind != ISTHMUS_MEM_HOST)
+        ist_copy_here(to.alias, source, n, routine);
+    else if (n <= IST_SMALL_BYTES)
+        ist_copy_small(to.alias, source, n);
     else
-        isthmus_copy_cpu(to.alias, source, to.length_bytes);
-    if (to.length_bytes < length_bytes) /* the rest lies in the next extent */
-        put_any(ctx, (char *)dest + to.length_bytes, (const char *)source + to.length_bytes,
-                length_bytes - to.length_bytes, pe, routine, mode);
+        isthmus_copy_cpu(to.alias, source, n);
+    if (n < length_bytes) /* the rest lies in the next extent */
+        put_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
 }
 
 static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
@@ -108,7 +142,7 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
     if (ist_symmetric_data_is_constant(source, length_bytes)) {
         ist_require_pe(ctx, pe, routine, "pe");
         ist_require_buffer(routine, "dest", dest);
-        memcpy(dest, source, length_bytes);
+        ist_copy_here(dest, source, length_bytes, routine);
         return;
     }
     struct ist_target from;
@@ -117,20 +151,24 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
     ist_require_buffer(routine, "dest", dest);
     if (ist_check_on && from.alias != NULL)
         ist_check_overlap(routine, dest, from.length_bytes, from.alias, from.length_bytes, false);
-    if (from.alias == NULL)
-        get_through(ctx, &from, dest, from.length_bytes, mode, routine);
+    uint32_t kind = ist_operand_kind(dest);
+    size_t n = ist_operand_piece(dest, from.length_bytes);
+    if (from.alias == NULL && is_taken(from.segment->carrier, kind, dest, n))
+        get_through(ctx, &from, dest, n, mode, routine);
+    else if (from.alias == NULL)
+        move_staged(ctx, &from, dest, n, false, routine);
+    else if (kind != ISTHMUS_MEM_HOST)
+        ist_copy_here(dest, from.alias, n, routine);
     else
-        isthmus_copy_cpu(dest, from.alias, from.length_bytes);
-    if (from.length_bytes < length_bytes)
-        get_any(ctx, (char *)dest + from.length_bytes, (const char *)source + from.length_bytes,
-                length_bytes - from.length_bytes, pe, routine, mode);
+        isthmus_copy_cpu(dest, from.alias, n);
+    if (n < length_bytes) get_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
 }
 
 IST_INLINE void put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                          completion mode)
 {
     struct ist_target to;
-    bool is_usual = length_bytes > 0 && source != NULL && !ist_check_on;
+    bool is_usual = length_bytes > 0 && source != NULL && !ist_check_on && !ist_is_on_device(source);
     if (IST_LIKELY(is_usual && ist_target_known(ctx, dest, length_bytes, pe, &to)))
         put_through(ctx, &to, source, length_bytes, mode, routine);
     else
@@ -141,7 +179,7 @@ IST_INLINE void get_slow(ist_ctx *ctx, void *dest, const void *source, size_t le
                          completion mode)
 {
     struct ist_target from;
-    bool is_usual = length_bytes > 0 && dest != NULL && !ist_check_on;
+    bool is_usual = length_bytes > 0 && dest != NULL && !ist_check_on && !ist_is_on_device(dest);
     if (IST_LIKELY(is_usual && ist_target_known(ctx, source, length_bytes, pe, &from)))
         get_through(ctx, &from, dest, length_bytes, mode, routine);
     else
@@ -216,7 +254,7 @@ static inline char *alias_of_range(const ist_ctx *ctx, uintptr_t addr, size_t le
 void ist_put_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
     char *alias = alias_of_range(ctx, (uintptr_t)dest, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && source != NULL))
+    if (IST_LIKELY(alias != NULL && source != NULL && !ist_has_device_memory()))
         isthmus_copy_cpu(alias, source, length_bytes);
     else
         ist_put_slow(ctx, dest, source, length_bytes, pe, routine);
@@ -225,7 +263,7 @@ void ist_put_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_by
 void ist_get_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
     const char *alias = alias_of_range(ctx, (uintptr_t)source, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && dest != NULL))
+    if (IST_LIKELY(alias != NULL && dest != NULL && !ist_has_device_memory()))
         isthmus_copy_cpu(dest, alias, length_bytes);
     else
         ist_get_slow(ctx, dest, source, length_bytes, pe, routine);
@@ -234,7 +272,7 @@ void ist_get_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_by
 void ist_put_nbi_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
     char *alias = alias_of_range(ctx, (uintptr_t)dest, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && source != NULL))
+    if (IST_LIKELY(alias != NULL && source != NULL && !ist_has_device_memory()))
         isthmus_copy_cpu(alias, source, length_bytes);
     else
         ist_put_nbi_slow(ctx, dest, source, length_bytes, pe, routine);
@@ -243,7 +281,7 @@ void ist_put_nbi_bulk(ist_ctx *ctx, void *dest, const void *source, size_t lengt
 void ist_get_nbi_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
     const char *alias = alias_of_range(ctx, (uintptr_t)source, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && dest != NULL))
+    if (IST_LIKELY(alias != NULL && dest != NULL && !ist_has_device_memory()))
         isthmus_copy_cpu(dest, alias, length_bytes);
     else
         ist_get_nbi_slow(ctx, dest, source, length_bytes, pe, routine);

@@ -69,7 +69,7 @@ void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct 
     ptrdiff_t size = (ptrdiff_t)s->size;
     if (is_contiguous(s))
         ist_put_bulk(ctx, dest, source, access.length_bytes, pe, routine);
-    else if (to.alias != NULL && to.length_bytes == access.length_bytes)
+    else if (to.alias != NULL && to.length_bytes == access.length_bytes && !ist_has_device_memory())
         copy_elements(to.alias, source, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
     else
         each_block(ctx, dest, source, s, pe, routine, ist_put_nbi_slow);
@@ -88,7 +88,7 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
     ptrdiff_t size = (ptrdiff_t)s->size;
     if (is_contiguous(s))
         ist_get_bulk(ctx, dest, source, access.length_bytes, pe, routine);
-    else if (from.alias != NULL && from.length_bytes == access.length_bytes)
+    else if (from.alias != NULL && from.length_bytes == access.length_bytes && !ist_has_device_memory())
         copy_elements(dest, from.alias, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
     else
         each_block(ctx, dest, source, s, pe, routine, ist_get_nbi_slow);

@@ -2,10 +2,12 @@
 #include "core/ops/symmetric_buffers.h"
 
 #include "core/base/log.h"
+#include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/heap/static_data.h"
 #include "core/ops/malloc.h"
 #include "core/ops/target.h"
+#include "core/transport/memory.h"
 #include "core/transport/peer.h"
 
 #include <inttypes.h>
@@ -15,7 +17,8 @@
 #include <unistd.h>
 
 struct buffer {
-    struct ist_static_data data;
+    struct isthmus_mem mem;
+    struct ist_static_data data; /* of host memory: how it became symmetric */
     uint32_t segment;
 };
 
@@ -83,46 +86,90 @@ static isthmus_status check_memory(const void *addr, size_t length_bytes)
                     length_bytes, addr);
 }
 
-/* ---- there ---- */
-
-static isthmus_status expose(struct buffer *buffer)
+/* Memory of a device is symmetric where it lies, if all of it was allocated as one, in pieces that can be mapped. */
+static isthmus_status check_device_memory(const void *addr, size_t length_bytes, const struct isthmus_mem *mem)
 {
-    struct isthmus_mem mem = {
-        .struct_size = sizeof mem,
-        .kind = ISTHMUS_MEM_HOST,
-        .device = -1,
-        .fd = buffer->data.fd,
-        .addr = buffer->data.base,
-        .length_bytes = buffer->data.length_bytes,
-    };
-    return ist_segment_expose_late(buffers.boot, buffers.card_key, buffers.calls, "a symmetric buffer", &mem,
-                                   &buffer->segment);
+    const struct ist_memory_keeper *keeper = ist_memory_ask(mem->kind);
+    uint64_t granule = keeper != NULL && keeper->growing != NULL
+                           ? keeper->growing->granule(keeper->transport->handle, mem->kind, mem->device)
+                           : 0;
+    if (granule == 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "memory of kind %s cannot be made symmetric here",
+                        ist_memory_kind_name(mem->kind));
+    if (length_bytes == 0 || length_bytes % granule != 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pieces of %" PRIu64 " bytes", length_bytes,
+                        addr, granule);
+    if (ist_segment_of(addr, 1) >= 0)
+        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are symmetric already", length_bytes, addr);
+    uint64_t offset = (uintptr_t)addr - (uintptr_t)mem->addr;
+    if (offset < mem->length_bytes && length_bytes <= mem->length_bytes - offset) return ISTHMUS_OK;
+    return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are more than was allocated there", length_bytes, addr);
 }
 
-static isthmus_status make(void *addr, size_t length_bytes, struct buffer *out)
+/* ---- there ---- */
+
+static isthmus_status make_on_host(void *addr, size_t length_bytes, struct buffer *out)
 {
     isthmus_status status = check_memory(addr, length_bytes);
     if (status == ISTHMUS_OK) status = ist_static_range_init(&out->data, addr, length_bytes);
     if (status != ISTHMUS_OK) return status;
-    status = expose(out);
-    if (status != ISTHMUS_OK) ist_static_data_fini(&out->data);
+    out->mem = (struct isthmus_mem){
+        .struct_size = sizeof out->mem,
+        .kind = ISTHMUS_MEM_HOST,
+        .device = -1,
+        .fd = out->data.fd,
+        .addr = out->data.base,
+        .length_bytes = out->data.length_bytes,
+    };
+    return ISTHMUS_OK;
+}
+
+static isthmus_status make_on_device(void *addr, size_t length_bytes, struct buffer *out)
+{
+    isthmus_status status = check_device_memory(addr, length_bytes, &out->mem);
+    out->mem.addr = addr;
+    out->mem.length_bytes = length_bytes;
+    return status;
+}
+
+static isthmus_status make(void *addr, size_t length_bytes, struct buffer *out)
+{
+    memset(out, 0, sizeof *out);
+    isthmus_status status = ist_memory_at(addr, &out->mem);
+    if (status != ISTHMUS_OK) return status;
+    bool is_on_host = out->mem.kind == ISTHMUS_MEM_HOST;
+    status = is_on_host ? make_on_host(addr, length_bytes, out) : make_on_device(addr, length_bytes, out);
+    if (status != ISTHMUS_OK) return status;
+    if (!is_on_host) ist_expect_device_memory();
+    status = ist_segment_expose_late(buffers.boot, buffers.card_key, buffers.calls, "a symmetric buffer", &out->mem,
+                                     &out->segment);
+    if (status != ISTHMUS_OK && is_on_host) ist_static_data_fini(&out->data);
     return status;
 }
 
 static void unmake(struct buffer *buffer)
 {
     ist_segment_withdraw_late(buffer->segment);
-    ist_static_data_fini(&buffer->data);
+    if (buffer->mem.kind == ISTHMUS_MEM_HOST) ist_static_data_fini(&buffer->data);
+}
+
+/* Memory of one kind on all PEs: collectives treat it alike. What a PE has not got counts as host memory. */
+static bool is_of_one_kind(uint32_t kind, const char *routine)
+{
+    uint64_t most = ist_doubling_max(&ist_team_world, kind, routine);
+    uint64_t least = IST_MEM_KINDS - ist_doubling_max(&ist_team_world, IST_MEM_KINDS - kind, routine);
+    return most == least;
 }
 
 isthmus_status ist_buffer_make_symmetric(void *addr, size_t length_bytes, bool is_wanted, const char *routine)
 {
-    struct buffer buffer;
+    struct buffer buffer = {.segment = 0};
     ist_require_ctx(&ist_ctx_default, routine);
     buffers.calls++;
     isthmus_status status = is_wanted ? make(addr, length_bytes, &buffer) : ISTHMUS_ERR_INVALID;
     if (is_wanted && status != ISTHMUS_OK) ist_info("%s: %s", routine, ist_fail_text());
-    if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
+    bool is_alike = is_of_one_kind(buffer.mem.kind, routine);
+    if (!ist_malloc_agree(status == ISTHMUS_OK && is_alike, routine)) {
         if (status == ISTHMUS_OK) unmake(&buffer); /* no peer is attached: it was never shown */
         return status != ISTHMUS_OK ? status : ist_fail(ISTHMUS_ERR_INVALID, "another PE could not");
     }
@@ -136,7 +183,7 @@ isthmus_status ist_buffer_make_symmetric(void *addr, size_t length_bytes, bool i
 static struct buffer *find(const void *addr, size_t length_bytes)
 {
     for (uint32_t i = 0; i < buffers.n; i++)
-        if (buffers.list[i].data.base == addr && buffers.list[i].data.length_bytes == length_bytes)
+        if (buffers.list[i].mem.addr == addr && buffers.list[i].mem.length_bytes == length_bytes)
             return &buffers.list[i];
     return NULL;
 }
@@ -158,6 +205,9 @@ isthmus_status ist_buffer_make_private(void *addr, size_t length_bytes, const ch
 
 void ist_buffers_fini(void)
 {
-    while (buffers.n > 0) ist_static_data_fini(&buffers.list[--buffers.n].data);
+    while (buffers.n > 0) {
+        struct buffer *last = &buffers.list[--buffers.n];
+        if (last->mem.kind == ISTHMUS_MEM_HOST) ist_static_data_fini(&last->data);
+    }
     buffers.boot = NULL;
 }

@@ -3,6 +3,8 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/heap/heap.h"
+#include "core/transport/choose.h"
 #include "core/transport/segment.h"
 
 #include <inttypes.h>
@@ -40,17 +42,22 @@ size_t ist_require_length(const char *routine, const char *argument, size_t nele
     return length_bytes;
 }
 
-/* "the symmetric heap 0x.. to 0x.., static data 0x.. to 0x.." */
+static void list_segment(const struct ist_segment *segment, char *out, size_t room, size_t *used)
+{
+    const struct isthmus_mem *mem = &segment->mem;
+    if (mem->length_bytes == 0 || *used >= room) return;
+    int n = snprintf(out + *used, room - *used, "%s%s %p to %p", *used > 0 ? ", " : "", segment->name, mem->addr,
+                     (void *)((char *)mem->addr + mem->length_bytes));
+    *used += n > 0 ? (size_t)n : 0;
+}
+
+/* "the symmetric heap 0x.. to 0x.., static data 0x.. to 0x..": what is the program's. */
 static void list_segments(char *out, size_t room)
 {
     size_t used = 0;
-    for (uint32_t s = 0; s < ist_segments.n && used < room; s++) {
-        const struct isthmus_mem *mem = &ist_segments.list[s].mem;
-        if (mem->length_bytes == 0) continue;
-        int n = snprintf(out + used, room - used, "%s%s %p to %p", used > 0 ? ", " : "", ist_segments.list[s].name,
-                         mem->addr, (void *)((char *)mem->addr + mem->length_bytes));
-        used += n > 0 ? (size_t)n : 0;
-    }
+    list_segment(&ist_segments.list[ist_heap.segment], out, room, &used);
+    for (uint32_t s = 0; s < ist_segments.n; s++)
+        if (s != IST_SEGMENT_HEAP && s != ist_heap.segment) list_segment(&ist_segments.list[s], out, room, &used);
 }
 
 static _Noreturn void refuse_addr(const char *routine, const char *argument, const void *addr, size_t length_bytes)
@@ -93,10 +100,12 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
 
     out->segment = &out->peer->segments[id];
     uint64_t offset_bytes = (uint64_t)((uintptr_t)access->addr - (uintptr_t)ist_segments.list[id].mem.addr);
-    if (out->segment->extents == NULL || access->length_bytes > out->segment->length_bytes ||
+    if (access->length_bytes > out->segment->length_bytes ||
         offset_bytes > out->segment->length_bytes - access->length_bytes)
         ist_misuse(access->routine, "%s is %p in %s, which PE %d does not have there; are all PEs the same executable?",
                    access->argument, access->addr, ist_segments.list[id].name, world_pe);
+    if (out->segment->carrier == IST_NO_TRANSPORT)
+        ist_die(access->routine, ist_peer_why_unreachable(out->peer, (uint32_t)id));
     out->extent = ist_peer_extent(out->peer, (uint32_t)id, offset_bytes);
     if (out->extent == NULL) ist_die(access->routine, ISTHMUS_ERR_UNREACHABLE);
     out->offset_bytes = offset_bytes - out->extent->offset_bytes;

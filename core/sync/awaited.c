@@ -37,7 +37,7 @@ static void note_variable(struct ist_note *note, const struct ist_awaited *await
     note->size_bytes = (uint8_t)awaited->size;
     note->is_signed = awaited->is_signed;
     note->wanted = awaited->value;
-    note->seen = ist_wait_load(awaited->ivar, awaited->size);
+    note->seen = ist_wait_read(awaited->ivar, awaited->size);
     note->pe = awaited->behind;
 }
 

@@ -56,7 +56,8 @@ void ist_lock_set(long *word, const char *routine)
     if (last == 0) return;
     if (last == my_name()) ist_misuse(routine, "this PE holds or awaits the lock already");
     (void)update(ISTHMUS_AMO_OR, &lock->node, my_name(), 0, pe_named(last), routine);
-    (void)ist_wait_behind(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false, pe_named(last), routine);
+    (void)ist_wait_behind_anywhere(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false, pe_named(last),
+                                   routine);
 }
 
 int ist_lock_test(long *word, const char *routine)
@@ -68,14 +69,14 @@ int ist_lock_test(long *word, const char *routine)
 /* The PE behind this one in the queue; 0: there is none, and the lock is free now. */
 static uint32_t leave_queue(struct lock *lock, const char *routine)
 {
-    uint32_t node = (uint32_t)ist_wait_load(&lock->node, sizeof lock->node);
+    uint32_t node = (uint32_t)ist_wait_read(&lock->node, sizeof lock->node);
     if ((node & ~HANDED_OVER) == 0) {
         uint32_t last = update(ISTHMUS_AMO_COMPARE_SWAP, &lock->tail, 0, my_name(), home_of(lock), routine);
         if (last == my_name()) return 0;
         if (last == 0) ist_misuse(routine, "this PE does not hold the lock");
         /* Somebody has joined and is about to say who. */
-        node = (uint32_t)ist_wait_behind(&lock->node, IST_CMP_NE, node, sizeof lock->node, false, pe_named(last),
-                                         routine);
+        node = (uint32_t)ist_wait_behind_anywhere(&lock->node, IST_CMP_NE, node, sizeof lock->node, false,
+                                                  pe_named(last), routine);
     }
     return node & ~HANDED_OVER;
 }

@@ -1,14 +1,22 @@
-/* core/sync/wait.c: waits that last. See wait.h. */
+/* core/sync/wait.c: waits that last, and those for memory of a device. See wait.h. */
 #include "core/sync/wait.h"
 
-static uint64_t load(const struct ist_awaited *awaited) { return ist_wait_load(awaited->ivar, awaited->size); }
+uint64_t ist_wait_read_slow(const void *ivar, size_t size)
+{
+    uint64_t bits = 0;
+    if (!ist_is_on_device(ivar)) return ist_wait_load(ivar, size);
+    ist_copy_here(&bits, ivar, size, "a wait");
+    return bits;
+}
+
+static uint64_t load(const struct ist_awaited *awaited) { return ist_wait_read(awaited->ivar, awaited->size); }
 
 uint64_t ist_wait_on(const struct ist_awaited *awaited)
 {
     struct ist_spin spin = {.awaited = awaited};
     uint64_t seen;
-    do ist_spin_yield(&spin);
-    while (!ist_compare(awaited->cmp, seen = load(awaited), awaited->value, awaited->size, awaited->is_signed));
+    while (!ist_compare(awaited->cmp, seen = load(awaited), awaited->value, awaited->size, awaited->is_signed))
+        ist_spin_yield(&spin);
     ist_spin_end(&spin);
     return seen;
 }

@@ -4,6 +4,7 @@
 #ifndef IST_SYNC_WAIT_H
 #define IST_SYNC_WAIT_H
 
+#include "core/ops/operand.h"
 #include "core/sync/awaited.h"
 #include "core/sync/spin.h"
 
@@ -19,6 +20,14 @@ static inline uint64_t ist_wait_load(const void *ivar, size_t size)
     case 4: return ist_load_acquire((const uint32_t *)ivar);
     default: return ist_load_acquire((const uint64_t *)ivar);
     }
+}
+
+/* The same of a variable that may lie in memory of a device: it is copied then. What the writer ordered before its update is
+ * there, because copies are done by whoever orders that memory. */
+uint64_t ist_wait_read_slow(const void *ivar, size_t size) IST_COLD;
+static inline uint64_t ist_wait_read(const void *ivar, size_t size)
+{
+    return IST_LIKELY(!ist_has_device_memory()) ? ist_wait_load(ivar, size) : ist_wait_read_slow(ivar, size);
 }
 
 /* Bring a value of `size` bytes to 64 bits so that one comparison serves all types. */
@@ -40,7 +49,7 @@ static inline bool ist_compare(int cmp, uint64_t a, uint64_t b, size_t size, boo
     }
 }
 
-/* The rest of a wait that spinning has not ended. */
+/* The rest of a wait that spinning has not ended, or all of it: for a variable in memory of a device. */
 uint64_t ist_wait_on(const struct ist_awaited *awaited) IST_COLD;
 void ist_wait_on_flag(const uint64_t *flag, uint64_t value) IST_COLD;
 
@@ -61,6 +70,15 @@ static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, s
                                     const char *routine)
 {
     return ist_wait_behind(ivar, cmp, value, size, is_signed, -1, routine);
+}
+
+/* The same of a variable that may lie in memory of a device. */
+static inline uint64_t ist_wait_behind_anywhere(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
+                                                int behind, const char *routine)
+{
+    if (IST_UNLIKELY(ist_is_on_device(ivar)))
+        return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, behind, NULL, IST_ALL_OF});
+    return ist_wait_behind(ivar, cmp, value, size, is_signed, behind, routine);
 }
 
 /* For our own flags, which only grow. */

@@ -11,7 +11,7 @@ static bool holds(const struct ist_wait_set *set, size_t i)
     const char *ivar = (const char *)set->ivars + i * set->size;
     const char *value = (const char *)set->values + (set->is_vector ? i * set->size : 0);
     uint64_t wanted = ist_wait_load(value, set->size);
-    return ist_compare(set->cmp, ist_wait_load(ivar, set->size), wanted, set->size, set->is_signed);
+    return ist_compare(set->cmp, ist_wait_read(ivar, set->size), wanted, set->size, set->is_signed);
 }
 
 static bool is_empty(const struct ist_wait_set *set)

@@ -2,9 +2,11 @@
 #include "core/team/team.h"
 
 #include "core/base/log.h"
+#include "core/heap/device_heap.h"
 #include "core/heap/internal_area.h"
 #include "core/team/hosts.h"
 #include "core/transport/choose.h"
+#include "core/transport/memory.h"
 #include "core/transport/peer.h"
 
 #include <pthread.h>
@@ -18,6 +20,7 @@ uint32_t ist_team_limit;
 static struct {
     const ist_boot *boot;
     bool shared_only_self;
+    bool is_for_processors; /* the program's API, and not kernels */
     bool host_is_aliased;
     bool *is_taken; /* by index */
     pthread_mutex_t lock;
@@ -25,14 +28,25 @@ static struct {
 
 /* ---- who shares memory ---- */
 
-/* Do we reach that PE's heap by load and store? Asked of the transports, so that no connection is made. */
+/* Do we reach that PE's memory of the host by load and store? Asked of the transports, so that no connection is made. */
 static bool shares_memory(int pe)
 {
     static struct ist_choice choice; /* large; the caller holds the lock, or is alone */
     const struct ist_card *card;
     if (!ist_peers_use_alias() || ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
-    ist_choose(card, card->segments[IST_SEGMENT_HEAP].kind, &choice);
+    ist_choose(card, ISTHMUS_MEM_HOST, &choice);
     return choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0;
+}
+
+/* And all of its heap, by who works on it: kernels, where it lies on a device; no processor reaches it there. */
+static bool shares_heap(int pe)
+{
+    static struct ist_choice choice;
+    const struct ist_card *card;
+    if (ist_heap.segment == IST_SEGMENT_HEAP) return shares_memory(pe);
+    if (teams.is_for_processors || ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
+    ist_choose(card, ist_device_heap.kind, &choice);
+    return choice.carrier != IST_NO_TRANSPORT && ist_memory_extension(&ist_registry.list[choice.carrier]) != NULL;
 }
 
 /* Do all PEs of this host load and store in each other's memory, all of it? All have the same transports open, so one
@@ -162,6 +176,7 @@ isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
     teams.boot = boot;
     ist_hosts_init(boot, config->pretend_hosts);
     teams.shared_only_self = config->team_shared_only_self;
+    teams.is_for_processors = config->face == IST_FACE_SHMEM;
     teams.host_is_aliased = ask_host(boot);
     ist_team_limit = (uint32_t)ist_teams_max(config);
     ist_team_table = calloc(ist_team_limit, sizeof *ist_team_table);
@@ -198,7 +213,7 @@ static int list_shared(int *list)
     int n = 0;
     for (int i = 0; i < teams.boot->n_local; i++) {
         int pe = teams.boot->local_pes[i];
-        if (pe == teams.boot->pe || (!teams.shared_only_self && shares_memory(pe))) list[n++] = pe;
+        if (pe == teams.boot->pe || (!teams.shared_only_self && shares_heap(pe))) list[n++] = pe;
     }
     return n;
 }

@@ -77,7 +77,7 @@ struct ist_team {
     uint64_t n_collectives; /* begun so far, those inside allocations included: the same on all members */
     bool is_on_one_host;
     bool is_active_set;
-    bool is_aliased; /* every member reaches the others' symmetric memory by load and store */
+    bool is_aliased; /* every member reaches the others' symmetric memory of the host by load and store */
     int index;
     struct ist_team_options options;
 };

@@ -81,15 +81,23 @@ isthmus_status ist_peer_card(int pe, const struct ist_card **out)
 
 /* ---- resolving ---- */
 
-static isthmus_status fail_unreachable(const struct ist_card *card, const struct ist_choice *choice)
+static isthmus_status fail_unreachable(const struct ist_card *card, uint32_t kind, const struct ist_choice *choice)
 {
     char reasons[800] = "";
     size_t used = 0;
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof reasons; i++)
         used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%s: %s", i > 0 ? "; " : "",
                                  ist_registry.list[i].name, choice->offers[i].why_not);
-    return ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport reaches PE %d on %s: %s", card->pe, card->host_name,
+    return ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport reaches %sPE %d on %s: %s",
+                    kind == ISTHMUS_MEM_HOST ? "" : "memory of devices of ", card->pe, card->host_name,
                     used > 0 ? reasons : "there is no transport plugin");
+}
+
+isthmus_status ist_peer_why_unreachable(const struct ist_peer *peer, uint32_t segment)
+{
+    struct ist_choice choice;
+    ist_choose(&peer->card, peer->segments[segment].kind, &choice);
+    return fail_unreachable(&peer->card, peer->segments[segment].kind, &choice);
 }
 
 isthmus_status ist_peer_check(int pe)
@@ -99,7 +107,7 @@ isthmus_status ist_peer_check(int pe)
     isthmus_status status = ist_peer_card(pe, &card);
     if (status != ISTHMUS_OK) return status;
     ist_choose(card, ISTHMUS_MEM_HOST, &choice);
-    return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, &choice);
+    return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, ISTHMUS_MEM_HOST, &choice);
 }
 
 static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t card_slot)
@@ -145,22 +153,27 @@ static isthmus_status attach_extent(struct ist_peer *peer, uint32_t id, const st
     return ISTHMUS_OK;
 }
 
+/* Memory of a device that nothing reaches is told when it is used: the host's may do for the program. */
 static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_card_segment *theirs)
 {
     struct ist_choice choice;
+    struct ist_attached *attached = &peer->segments[theirs->id];
+    bool is_on_host = theirs->kind == ISTHMUS_MEM_HOST;
     ist_choose(&peer->card, theirs->kind, &choice);
-    if (choice.carrier == IST_NO_TRANSPORT) return fail_unreachable(&peer->card, &choice);
+    if (choice.carrier == IST_NO_TRANSPORT && is_on_host) return fail_unreachable(&peer->card, theirs->kind, &choice);
+    attached->length_bytes = theirs->length_bytes;
+    attached->kind = theirs->kind;
+    attached->carrier = choice.carrier;
+    attached->atomics = choice.atomics;
+    if (choice.carrier == IST_NO_TRANSPORT) return ISTHMUS_OK;
+
     const struct ist_offer *offer = &choice.offers[choice.carrier];
     isthmus_status status = open_path(peer, choice.carrier, offer->card_slot);
     if (status != ISTHMUS_OK) return status;
-
-    struct ist_attached *attached = &peer->segments[theirs->id];
-    attached->length_bytes = theirs->length_bytes;
-    attached->carrier = choice.carrier;
-    attached->atomics = choice.atomics;
-    bool is_whole = peer->card.transports[offer->card_slot].is_sparse;
-    return attach_extent(peer, theirs->id, &theirs->keys[offer->card_slot], 0,
-                         is_whole ? theirs->length_bytes : theirs->first_bytes);
+    bool is_whole = is_on_host && peer->card.transports[offer->card_slot].is_sparse;
+    uint64_t length_bytes = is_whole ? theirs->length_bytes : theirs->first_bytes;
+    if (length_bytes == 0) return ISTHMUS_OK; /* it has not grown so far */
+    return attach_extent(peer, theirs->id, &theirs->keys[offer->card_slot], 0, length_bytes);
 }
 
 /* ---- extents that were published later ---- */
@@ -249,15 +262,20 @@ static void close_peer(struct ist_peer *peer)
     }
 }
 
+static bool is_aliased(const struct ist_attached *attached)
+{
+    return attached->extents != NULL && attached->extents->alias != NULL;
+}
+
 static void note_mixed(const struct ist_peer *peer)
 {
     const struct ist_attached *first = NULL;
     for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) {
         const struct ist_attached *attached = &peer->segments[s];
-        if (attached->extents == NULL) continue;
+        if (attached->length_bytes == 0) continue;
         if (first == NULL) first = attached;
         if (attached->carrier != first->carrier || attached->atomics != first->atomics ||
-            (attached->extents->alias == NULL) != (first->extents->alias == NULL))
+            is_aliased(attached) != is_aliased(first))
             table.are_mixed = true;
     }
 }
@@ -305,7 +323,7 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
 static isthmus_status catch_up(struct ist_peer *peer)
 {
     for (uint32_t id = ist_segments.n_at_start; id < ist_segments.n; id++) {
-        if (ist_segments.list[id].late_number == 0 || peer->segments[id].extents != NULL) continue;
+        if (ist_segments.list[id].late_number == 0 || peer->segments[id].length_bytes != 0) continue;
         isthmus_status status = attach_late(peer, id);
         if (status != ISTHMUS_OK) return status;
     }

@@ -19,9 +19,10 @@ struct ist_attached_extent {
 
 /* A segment of a peer. */
 struct ist_attached {
-    struct ist_attached_extent *extents; /* attached so far; NULL: the peer has no such segment */
-    uint64_t length_bytes;
-    uint32_t carrier; /* registry index of the transport that carries puts and gets to it */
+    struct ist_attached_extent *extents; /* attached so far */
+    uint64_t length_bytes;               /* 0: the peer has no such segment */
+    uint32_t kind;                       /* ISTHMUS_MEM_ */
+    uint32_t carrier; /* registry index of the transport that carries puts and gets to it; IST_NO_TRANSPORT: none can */
     uint32_t atomics; /* and atomics; IST_NO_TRANSPORT: none can */
 };
 
@@ -46,6 +47,9 @@ const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *peer, u
 
 /* Let go of a late segment of all peers: it is about to be withdrawn. */
 void ist_peers_detach(uint32_t segment);
+
+/* Why no transport carries anything to this segment of it: UNREACHABLE, with the reason of each. */
+isthmus_status ist_peer_why_unreachable(const struct ist_peer *peer, uint32_t segment);
 
 /* Is there a transport to its heap, as far as its card tells? UNREACHABLE: the text says why not, of each transport. */
 isthmus_status ist_peer_check(int pe);

@@ -29,6 +29,7 @@ void ist_rows_fini(void)
     memset(&ist_windows, 0, sizeof ist_windows);
     memset(isthmus_fast_v1.element, 0, sizeof isthmus_fast_v1.element);
     memset(&isthmus_fast_v1.small, 0, sizeof isthmus_fast_v1.small);
+    ist_device_memory_is_here = false;
 }
 
 uint32_t ist_fast_idle; /* 0, or IST_FAST_OFF where programs may take no inlined path */
@@ -43,8 +44,19 @@ void ist_fast_paths_set(int n_pes)
     __atomic_store_n(&isthmus_fast_v1.n_pes, (uint32_t)n_pes, __ATOMIC_RELEASE);
 }
 
+bool ist_device_memory_is_here;
+
+/* Beside other threads' copies: whoever passes such memory to one has been told of it after this. */
+void ist_expect_device_memory(void)
+{
+    __atomic_store_n(&ist_device_memory_is_here, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&isthmus_fast_v1.small.heap_length, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&isthmus_fast_v1.small.statics_length, 0, __ATOMIC_RELAXED);
+}
+
 static uint64_t small_length(uint64_t length_bytes)
 {
+    if (ist_has_device_memory()) return 0;
     return length_bytes > IST_SMALL_BYTES ? length_bytes - IST_SMALL_BYTES : 0;
 }
 

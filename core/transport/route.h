@@ -35,6 +35,12 @@ extern struct ist_windows {
     } heap, statics;
 } ist_windows;
 
+/* Is there memory in this PE that the processor cannot touch, so that a local operand has to be looked at before it is loaded or
+ * stored? Copies take no inlined path then: only the range that they reach on the peer is looked at there. */
+extern bool ist_device_memory_is_here;
+void ist_expect_device_memory(void); /* from now on */
+IST_INLINE bool ist_has_device_memory(void) { return __atomic_load_n(&ist_device_memory_is_here, __ATOMIC_RELAXED); }
+
 /* Which contexts' rows a PE number selects: the hot part of a context. */
 struct ist_reachable {
     const struct isthmus_row *rows; /* of PE 0 of the context's team */

@@ -35,33 +35,35 @@ static isthmus_status expose_through(struct ist_transport *t, const struct isthm
     return status;
 }
 
+/* Does this transport get the segment once and whole? Memory of a device comes in pieces that are there. */
+static bool is_taken_whole(const struct ist_transport *t, const struct ist_segment *segment)
+{
+    return is_sparse(t) && segment->mem.kind == ISTHMUS_MEM_HOST;
+}
+
 /* The range as a sparse transport and as any other gets it; sparse ones had all with the first extent. */
-static isthmus_status expose_extent(const struct ist_segment *segment, struct ist_extent *extent)
+static isthmus_status expose_extent(const struct ist_segment *segment, const struct isthmus_mem *piece,
+                                    struct ist_extent *extent)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++) {
         struct ist_transport *t = &ist_registry.list[i];
-        if (!takes_kind(t, segment->mem.kind) || (is_sparse(t) && extent->offset_bytes > 0)) continue;
-        struct isthmus_mem mem = segment->mem;
-        if (!is_sparse(t)) {
-            mem.addr = (char *)mem.addr + extent->offset_bytes;
-            mem.fd_offset_bytes += extent->offset_bytes;
-            mem.length_bytes = extent->length_bytes;
-        }
-        isthmus_status status = expose_through(t, &mem, &extent->exposed[i]);
+        bool is_whole = is_taken_whole(t, segment);
+        if (!takes_kind(t, segment->mem.kind) || (is_whole && extent->offset_bytes > 0)) continue;
+        isthmus_status status = expose_through(t, is_whole ? &segment->mem : piece, &extent->exposed[i]);
         if (status != ISTHMUS_OK) return status;
     }
     return ISTHMUS_OK;
 }
 
-static isthmus_status add_extent(struct ist_segment *segment, uint64_t offset_bytes, uint64_t length_bytes)
+static isthmus_status add_extent(struct ist_segment *segment, const struct isthmus_mem *piece)
 {
     if (segment->n_extents == IST_MAX_EXTENTS)
         return ist_fail(ISTHMUS_ERR_LIMIT, "%s cannot grow in more than %d steps", segment->name, IST_MAX_EXTENTS);
     struct ist_extent *extent = calloc(1, sizeof *extent);
     if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of %s", segment->name);
-    extent->offset_bytes = offset_bytes;
-    extent->length_bytes = length_bytes;
-    isthmus_status status = expose_extent(segment, extent);
+    extent->offset_bytes = (uint64_t)((uintptr_t)piece->addr - (uintptr_t)segment->mem.addr);
+    extent->length_bytes = piece->length_bytes;
+    isthmus_status status = expose_extent(segment, piece, extent);
     if (status != ISTHMUS_OK) {
         withdraw_extent(extent);
         return status;
@@ -69,6 +71,18 @@ static isthmus_status add_extent(struct ist_segment *segment, uint64_t offset_by
     segment->extents[segment->n_extents] = extent;
     ist_store_release(&segment->n_extents, segment->n_extents + 1); /* pairs with ist_segment_lmem() */
     return ISTHMUS_OK;
+}
+
+/* Of a segment whose memory is one: what lies between the last extent and to_bytes. */
+static struct isthmus_mem rest_of(const struct ist_segment *segment, uint64_t to_bytes)
+{
+    const struct ist_extent *last = segment->n_extents > 0 ? segment->extents[segment->n_extents - 1] : NULL;
+    uint64_t from_bytes = last != NULL ? last->offset_bytes + last->length_bytes : 0;
+    struct isthmus_mem rest = segment->mem;
+    rest.addr = (char *)rest.addr + from_bytes;
+    rest.fd_offset_bytes += from_bytes;
+    rest.length_bytes = to_bytes - from_bytes;
+    return rest;
 }
 
 /* ---- segments ---- */
@@ -80,7 +94,13 @@ isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct is
     segment->name = name;
     segment->mem = *mem;
     if (id >= ist_segments.n) ist_segments.n = id + 1;
-    return mem->length_bytes > 0 ? add_extent(segment, 0, first_bytes) : ISTHMUS_OK;
+    struct isthmus_mem first = rest_of(segment, first_bytes);
+    return mem->length_bytes > 0 && first_bytes > 0 ? add_extent(segment, &first) : ISTHMUS_OK;
+}
+
+isthmus_status ist_segment_add(uint32_t id, const struct isthmus_mem *piece)
+{
+    return add_extent(&ist_segments.list[id], piece);
 }
 
 bool ist_segments_have_extents(void)
@@ -132,20 +152,25 @@ static isthmus_status publish_extent(ist_boot *boot, const char *key, uint32_t i
     return status;
 }
 
-isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes)
+isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece)
 {
     struct ist_segment *segment = &ist_segments.list[id];
     char key[96];
-    const struct ist_extent *last = segment->extents[segment->n_extents - 1];
-    uint64_t from_bytes = last->offset_bytes + last->length_bytes;
-    isthmus_status status = add_extent(segment, from_bytes, to_bytes - from_bytes);
+    isthmus_status status = add_extent(segment, piece);
     if (status != ISTHMUS_OK) return status;
+    const struct ist_extent *extent = segment->extents[segment->n_extents - 1];
     ist_debug("%s: extent %u, %" PRIu64 " bytes at %" PRIu64, segment->name, segment->n_extents - 1,
-              to_bytes - from_bytes, from_bytes);
+              extent->length_bytes, extent->offset_bytes);
     ist_extent_key(key, sizeof key, card_key, id, segment->n_extents - 1);
     status = publish_extent(boot, key, id, segment->n_extents - 1);
     if (status != ISTHMUS_OK) withdraw_extent(segment->extents[--segment->n_extents]);
     return status;
+}
+
+isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes)
+{
+    struct isthmus_mem rest = rest_of(&ist_segments.list[id], to_bytes);
+    return ist_segment_append(boot, card_key, id, &rest);
 }
 
 void ist_segment_shrink(uint32_t id)
@@ -257,20 +282,38 @@ int ist_segment_of(const void *addr, size_t length_bytes)
     return -1;
 }
 
-/* Other threads may make the segment grow meanwhile, never the part of it that they have handed out. */
+/* NULL: addr lies in no extent. Other threads may make the segment grow meanwhile, never the part of it that they have handed
+ * out. */
+static const struct ist_extent *extent_at(const struct ist_segment *segment, const void *addr, uint64_t *in_extent)
+{
+    uint64_t offset_bytes = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
+    uint32_t n = ist_load_acquire(&segment->n_extents); /* pairs with add_extent() */
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ist_extent *extent = segment->extents[i];
+        *in_extent = offset_bytes - extent->offset_bytes;
+        if (*in_extent < extent->length_bytes) return extent;
+    }
+    return NULL;
+}
+
 const isthmus_lmem *ist_segment_lmem(uint32_t transport, const void *addr, size_t length_bytes)
 {
     int s = ist_segment_of(addr, length_bytes);
     if (s < 0) return NULL;
     const struct ist_segment *segment = &ist_segments.list[s];
-    uint64_t offset_bytes = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
-    uint32_t n = ist_load_acquire(&segment->n_extents); /* pairs with add_extent() */
-    if (n > 0 && is_sparse(&ist_registry.list[transport])) return segment->extents[0]->exposed[transport].lmem;
-    for (uint32_t i = 0; i < n; i++) {
-        const struct ist_extent *extent = segment->extents[i];
-        uint64_t in_extent = offset_bytes - extent->offset_bytes;
-        if (in_extent < extent->length_bytes)
-            return length_bytes <= extent->length_bytes - in_extent ? extent->exposed[transport].lmem : NULL;
-    }
-    return NULL;
+    if (is_taken_whole(&ist_registry.list[transport], segment))
+        return ist_load_acquire(&segment->n_extents) > 0 ? segment->extents[0]->exposed[transport].lmem : NULL;
+    uint64_t in_extent;
+    const struct ist_extent *extent = extent_at(segment, addr, &in_extent);
+    if (extent == NULL || length_bytes > extent->length_bytes - in_extent) return NULL;
+    return extent->exposed[transport].lmem;
+}
+
+size_t ist_segment_piece(const void *addr)
+{
+    int s = ist_segment_of(addr, 1);
+    uint64_t in_extent;
+    if (s < 0 || ist_segments.list[s].mem.kind == ISTHMUS_MEM_HOST) return 0;
+    const struct ist_extent *extent = extent_at(&ist_segments.list[s], addr, &in_extent);
+    return extent != NULL ? (size_t)(extent->length_bytes - in_extent) : 0;
 }

@@ -1,11 +1,12 @@
 /* core/transport/segment.h: the ranges of this PE's memory that are symmetric, as transports see them.
  * Not how the memory was made (core/heap), not where the peers' counterparts lie (peer.h).
- * Segment ids mean the same on every PE: 0 is the heap, 1 the executable's static data, then the named shared objects, then
- * buffers that the program makes symmetric later (late segments), whose cards peers fetch one by one.
+ * Segment ids mean the same on every PE: 0 is the host's part of the heap, 1 the executable's static data, 2 the heap in memory
+ * of a device, then come the named shared objects, then buffers that the program makes symmetric later (late segments), whose
+ * cards peers fetch one by one.
  *
  * A transport that takes memory without pages (ISTHMUS_TRAIT_SPARSE) gets a segment once and whole. One that has to
  * register memory gets it in extents: the first at start, others as the segment grows. Their keys are published under names
- * of their own, and peers fetch them on first use. */
+ * of their own, and peers fetch them on first use. Memory of a device always has extents: the pieces that it grew by. */
 #ifndef IST_TRANSPORT_SEGMENT_H
 #define IST_TRANSPORT_SEGMENT_H
 
@@ -18,8 +19,10 @@
 enum {
     IST_SEGMENT_HEAP = 0,
     IST_SEGMENT_STATIC = 1,
-    IST_MAX_SEGMENTS = 64, /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come buffers */
-    IST_MAX_EXTENTS = 48,  /* each doubles the segment */
+    IST_SEGMENT_DEVICE = 2,
+    IST_SEGMENT_OBJECTS = 3, /* the first one */
+    IST_MAX_SEGMENTS = 64,   /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come buffers */
+    IST_MAX_EXTENTS = 48,    /* each doubles the segment */
     IST_KEY_ROOM = 256
 };
 
@@ -49,15 +52,21 @@ extern struct ist_segments {
     uint32_t late_changes; /* how often a late segment was shown or hidden */
 } ist_segments;
 
-/* Make `mem` segment `id`, through every open transport that takes its kind; its first extent is first_bytes long. `name`
- * is borrowed. */
+/* Make `mem` segment `id`, through every open transport that takes its kind; its first extent is first_bytes long, and 0: it has
+ * none so far. `name` is borrowed. */
 isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes);
 
-/* Is there an open transport that needs extents? The same on all PEs. */
+/* Before the card is made: one more extent, of memory of its own, whose addresses are the next ones of the segment. */
+isthmus_status ist_segment_add(uint32_t id, const struct isthmus_mem *piece);
+
+/* Is there an open transport that needs extents of host memory? The same on all PEs. */
 bool ist_segments_have_extents(void);
 
 /* Expose what lies between the last extent and to_bytes as one more, and publish its keys. On failure nothing changed. */
 isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes);
+
+/* The same with memory of its own, as ist_segment_add() takes it. */
+isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece);
 
 void ist_segment_shrink(uint32_t id); /* take the last extent back: another PE could not grow */
 
@@ -86,5 +95,8 @@ int ist_segment_of(const void *addr, size_t length_bytes);
 /* The registration with the transport of that number that holds all of [addr, addr + length_bytes): a local operand in symmetric
  * memory. NULL: none does. Any thread. */
 const isthmus_lmem *ist_segment_lmem(uint32_t transport, const void *addr, size_t length_bytes);
+
+/* Bytes from addr to the end of its extent, of memory of a device; 0: it lies in none. Any thread. */
+size_t ist_segment_piece(const void *addr);
 
 #endif

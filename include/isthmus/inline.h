@@ -4,7 +4,8 @@
  * unusual in any way goes to the routine in the library, which does the same work from the start.
  *
  * The struct is ABI of the library: fields are added at its end only. It is read-only between init and finalize, except for
- * `default_used` and the rows, which change when a peer is used for the first time. */
+ * `default_used`, the rows, which change when a peer is used for the first time, and `small`, which becomes empty when the
+ * program registers memory that the processor cannot touch. */
 #ifndef ISTHMUS_INLINE_H
 #define ISTHMUS_INLINE_H
 

@@ -1,6 +1,8 @@
 /* Unit tests of core/heap/registered.c with a transport of our own: what reaches it, and what happens when it, or the memory
  * for the table, fails (R55); what look-ups find, beside changes too. Ranges and return values of the API: tests/pe/r54_buffer_register.c. */
 #include "core/heap/registered.h"
+#include "core/transport/memory.h"
+#include "core/transport/route.h"
 #include "core/transport/segment.h"
 
 #include <pthread.h>
@@ -40,6 +42,40 @@ static void fake_unregister(isthmus_lmem *lmem)
     n_registered--;
 }
 
+/* ---- a device whose driver knows two ranges ---- */
+
+static char on_device[256], managed[64];
+
+static isthmus_status fake_kind_of(isthmus_tr *tr, const void *addr, struct isthmus_mem *out)
+{
+    (void)tr;
+    uintptr_t at = (uintptr_t)addr;
+    if (at - (uintptr_t)managed < sizeof managed) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "managed memory");
+    if (at - (uintptr_t)on_device < sizeof on_device)
+        *out = (struct isthmus_mem){.struct_size = sizeof *out,
+                                    .kind = ISTHMUS_MEM_CUDA,
+                                    .device = 3,
+                                    .fd = -1,
+                                    .addr = on_device,
+                                    .length_bytes = sizeof on_device};
+    return ISTHMUS_OK;
+}
+
+static int32_t fake_device(isthmus_tr *tr, uint32_t kind)
+{
+    (void)tr;
+    return kind == ISTHMUS_MEM_CUDA ? 3 : -1;
+}
+
+static bool has_device;
+
+static const void *fake_extension(isthmus_tr *tr, const char *name)
+{
+    static const struct isthmus_memory memory = {sizeof memory, 0, fake_kind_of, fake_device, NULL, NULL};
+    (void)tr;
+    return has_device && strcmp(name, "memory.1") == 0 ? &memory : NULL;
+}
+
 static int set_up(void **state)
 {
     static char handle;
@@ -51,8 +87,9 @@ static int set_up(void **state)
     ist_registry.list[1].state = IST_TRANSPORT_OPEN;
     ist_registry.list[1].traits.kinds_local = 1u << ISTHMUS_MEM_HOST;
     ist_registry.list[1].handle = (isthmus_tr *)(void *)&handle;
+    ist_registry.list[1].ops.extension = fake_extension;
     n_registered = 0;
-    refuses = is_memory_short = false;
+    has_device = refuses = is_memory_short = false;
     next_lmem = NULL;
     return 0;
 }
@@ -62,6 +99,7 @@ static int tear_down(void **state)
     (void)state;
     ist_registered_remove_all();
     assert_int_equal(n_registered, 0);
+    ist_memory_forget();
     return 0;
 }
 
@@ -86,6 +124,31 @@ static void other_kinds_are_not_bothered(void **state)
     ist_registry.list[1].traits.kinds_local = 1u << ISTHMUS_MEM_CUDA;
     assert_int_equal(ist_registered_add(room, 100), ISTHMUS_OK);
     assert_int_equal(n_registered, 0);
+}
+
+static void memory_of_devices_is_known_by_its_kind(void **state)
+{
+    (void)state;
+    has_device = true;
+    ist_registry.list[1].traits.kinds_alloc = 1u << ISTHMUS_MEM_CUDA;
+    ist_registry.list[1].traits.kinds_local = 1u << ISTHMUS_MEM_HOST | 1u << ISTHMUS_MEM_CUDA;
+    assert_int_equal(ist_registered_add(room, 100), ISTHMUS_OK);
+    assert_int_equal(last.kind, ISTHMUS_MEM_HOST);
+    assert_false(ist_has_device_memory());
+    assert_int_equal(ist_registered_add(on_device + 16, 240), ISTHMUS_OK);
+    assert_int_equal(last.kind, ISTHMUS_MEM_CUDA);
+    assert_int_equal(last.device, 3);
+    assert_true(ist_has_device_memory());
+    assert_int_equal(ist_registered_kind(on_device + 16), ISTHMUS_MEM_CUDA);
+    assert_int_equal(ist_registered_kind(on_device + 15), ISTHMUS_MEM_HOST);
+    assert_int_equal(ist_registered_kind(room), ISTHMUS_MEM_HOST);
+    assert_int_equal(ist_registered_remove(on_device + 16), ISTHMUS_OK);
+    assert_int_equal(ist_registered_add(on_device + 200, 57), ISTHMUS_ERR_INVALID); /* its end was not allocated */
+    assert_int_equal(ist_registered_add(managed, 8), ISTHMUS_ERR_INVALID);
+    ist_registry.list[1].traits.kinds_alloc = 0; /* nobody who could copy it */
+    ist_memory_forget();
+    assert_int_equal(ist_registered_add(on_device, 8), ISTHMUS_ERR_IO);
+    ist_rows_fini();
 }
 
 static void a_transport_that_fails_is_an_internal_error(void **state)
@@ -201,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(transports_hear_of_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(other_kinds_are_not_bothered, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(memory_of_devices_is_known_by_its_kind, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_transport_that_fails_is_an_internal_error, set_up, tear_down),
         cmocka_unit_test_setup_teardown(no_memory_for_the_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(ranges_do_not_overlap, set_up, tear_down),

@@ -16,11 +16,6 @@ static char letter_of(uint8_t kind)
     return kind < MAX_KINDS ? letters[kind] : '-';
 }
 
-static uint8_t kind_between(const struct routes *routes, int from, int to)
-{
-    return routes->matrix[(size_t)from * (size_t)routes->n_pes + (size_t)to];
-}
-
 static int count_hosts(const struct routes *routes)
 {
     int n = 0;
@@ -47,20 +42,21 @@ static void print_column_heads(int n_pes, int width)
     }
 }
 
-static void print_matrix(const struct routes *routes)
+static void print_matrix(const struct routes *routes, size_t memory)
 {
     int width = MARGIN + 2 * routes->n_pes <= COLUMNS ? 2 : 1;
     print_column_heads(routes->n_pes, width);
     for (int from = 0; from < routes->n_pes; from++) {
         printf("%*d%s", MARGIN, from, width == 1 ? " " : "");
-        for (int to = 0; to < routes->n_pes; to++) printf("%*c", width, letter_of(kind_between(routes, from, to)));
+        for (int to = 0; to < routes->n_pes; to++)
+            printf("%*c", width, letter_of(*routes_entry(routes, memory, from, to)));
         putchar('\n');
     }
 }
 
 static size_t count_pairs(const struct routes *routes, uint8_t kind)
 {
-    size_t n = 0, all = (size_t)routes->n_pes * (size_t)routes->n_pes;
+    size_t n = 0, all = routes->n_memories * (size_t)routes->n_pes * (size_t)routes->n_pes;
     for (size_t i = 0; i < all; i++) n += routes->matrix[i] == kind;
     return n;
 }
@@ -70,6 +66,23 @@ static void print_pairs(const struct routes *routes)
     printf("  too many PEs for a matrix; --json has all pairs\n");
     for (uint32_t kind = 0; kind < routes->n_kinds; kind++)
         printf("  %c: %zu pairs\n", letter_of((uint8_t)kind), count_pairs(routes, (uint8_t)kind));
+}
+
+/* Where the heap is, if not on the host: PEs in a row on one device are told together. */
+static void print_heap(const struct routes *routes)
+{
+    char kind[WORDS_BYTES];
+    if (routes->n_memories == 1) return;
+    kinds_text(1u << routes->memories[1], kind);
+    printf("The heap, in %s memory\n", kind);
+    for (int pe = 0, end; pe < routes->n_pes; pe = end) {
+        end = pe + 1;
+        while (end < routes->n_pes && routes->hosts[end].heap_device == routes->hosts[pe].heap_device) end++;
+        if (end == pe + 1)
+            printf("  PE %d on device %d\n", pe, routes->hosts[pe].heap_device);
+        else
+            printf("  PE %d to %d on device %d\n", pe, end - 1, routes->hosts[pe].heap_device);
+    }
 }
 
 static void print_hosts(const struct routes *routes)
@@ -151,10 +164,12 @@ void routes_text(const struct routes *routes)
     if (n_hosts > 1) print_hosts(routes);
     if (MARGIN + 1 + routes->n_pes <= COLUMNS) {
         printf("%*s columns: to PE, rows: from PE\n", MARGIN, "");
-        print_matrix(routes);
+        print_matrix(routes, 0);
     } else {
         print_pairs(routes);
     }
+    print_heap(routes);
+    if (routes->n_memories > 1 && MARGIN + 1 + routes->n_pes <= COLUMNS) print_matrix(routes, 1);
     for (uint32_t kind = 0; kind < routes->n_kinds; kind++) print_kind(letter_of((uint8_t)kind), &routes->kinds[kind]);
     if (count_pairs(routes, NO_ROUTE) > 0) printf("  -  no transport reaches that PE\n");
     if (routes->n_devices > 0) printf("Through\n");
@@ -180,20 +195,29 @@ static void json_kind(struct ist_json *json, const struct route_kind *kind)
     ist_json_end_object(json);
 }
 
-static void json_pe(struct ist_json *json, const struct routes *routes, int pe)
+static void json_row(struct ist_json *json, const struct routes *routes, const char *key, size_t memory, int pe)
 {
-    ist_json_begin_object(json, NULL);
-    ist_json_integer(json, "pe", pe);
-    ist_json_string(json, "host", routes->hosts[pe].name);
-    ist_json_begin_array(json, "routes");
+    ist_json_begin_array(json, key);
     for (int to = 0; to < routes->n_pes; to++) {
-        uint8_t kind = kind_between(routes, pe, to);
+        uint8_t kind = *routes_entry(routes, memory, pe, to);
         if (kind == NO_ROUTE)
             ist_json_null(json, NULL);
         else
             ist_json_number(json, NULL, kind);
     }
     ist_json_end_array(json);
+}
+
+static void json_pe(struct ist_json *json, const struct routes *routes, int pe)
+{
+    ist_json_begin_object(json, NULL);
+    ist_json_integer(json, "pe", pe);
+    ist_json_string(json, "host", routes->hosts[pe].name);
+    json_row(json, routes, "routes", 0, pe);
+    if (routes->n_memories > 1) {
+        ist_json_integer(json, "heap_device", routes->hosts[pe].heap_device);
+        json_row(json, routes, "heap_routes", 1, pe);
+    }
     ist_json_end_object(json);
 }
 
@@ -220,11 +244,12 @@ static void json_reason(struct ist_json *json, const struct route_reason *reason
     ist_json_end_object(json);
 }
 
-/* "routes" of a PE are numbers of "kinds", by target PE; null: no route. */
+/* "routes" of a PE, and "heap_routes" to a heap that is not on the host, are numbers of "kinds", by target PE; null: no route. */
 void routes_json(struct ist_json *json, const struct routes *routes)
 {
     ist_json_begin_object(json, "routes");
     ist_json_integer(json, "n_pes", routes->n_pes);
+    kinds_json(json, "heap_memory", 1u << routes->memories[routes->n_memories - 1]);
     ist_json_begin_array(json, "kinds");
     for (uint32_t i = 0; i < routes->n_kinds; i++) json_kind(json, &routes->kinds[i]);
     ist_json_end_array(json);

@@ -5,6 +5,7 @@
 
 #include "tools/isthmus-info/info.h"
 
+#include "core/heap/device_heap.h"
 #include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/choose.h"
@@ -18,9 +19,10 @@ static const char key[] = "isthmus-info.routes";
 
 enum { WIRE_MAGIC = 0x69737275 };
 
-/* What a PE publishes: this, then kinds, reasons, devices, and one number of a kind per PE. All PEs run this program. */
+/* What a PE publishes: this, then kinds, reasons, devices, and for each kind of memory one number of a kind per PE. All PEs run
+ * this program. */
 struct wire_head {
-    uint32_t magic, n_pes, n_kinds, n_reasons, n_devices;
+    uint32_t magic, n_pes, n_memories, n_kinds, n_reasons, n_devices;
     struct route_host host;
 };
 
@@ -89,7 +91,7 @@ static isthmus_status add_devices_of(struct routes *row, const struct ist_transp
 
 /* ---- this PE's row ---- */
 
-static struct route_kind kind_of(const struct ist_choice *choice)
+static struct route_kind kind_of(const struct ist_choice *choice, uint32_t memory)
 {
     const struct isthmus_reach *reach = &choice->offers[choice->carrier].reach;
     struct route_kind kind;
@@ -101,7 +103,7 @@ static struct route_kind kind_of(const struct ist_choice *choice)
     kind.bandwidth_bytes_per_s = reach->bandwidth_bytes_per_s;
     kind.caps = reach->caps;
     kind.visibility = reach->visibility;
-    kind.atomics_domain = ist_home_of_kind(ISTHMUS_MEM_HOST);
+    kind.atomics_domain = ist_home_of_kind(memory);
     kind.is_aliased = (reach->caps & ISTHMUS_CAP_ALIAS) != 0 && ist_peers_use_alias();
     return kind;
 }
@@ -119,31 +121,49 @@ static isthmus_status add_reasons(struct routes *row, int peer, const struct ist
     return status;
 }
 
-/* `row->matrix` has n_pes entries here: this PE's row. */
-static isthmus_status ask_about(struct routes *row, int peer)
+/* Into *entry, the route to memory of that kind of the peer with this card. */
+static isthmus_status ask_about(struct routes *row, const struct ist_card *card, uint32_t memory, uint8_t *entry)
+{
+    struct ist_choice choice;
+    ist_choose(card, memory, &choice);
+    if (choice.carrier != IST_NO_TRANSPORT) {
+        struct route_kind kind = kind_of(&choice, memory);
+        *entry = add_kind(row, &kind);
+    }
+    return add_reasons(row, card->pe, &choice);
+}
+
+/* `row->matrix` has n_memories * n_pes entries here: this PE's rows. */
+static isthmus_status ask_about_peer(struct routes *row, int peer)
 {
     const struct ist_card *card;
-    struct ist_choice choice;
-    row->matrix[peer] = NO_ROUTE;
-    if (ist_peer_card(peer, &card) != ISTHMUS_OK) {
+    isthmus_status status = ist_peer_card(peer, &card);
+    if (status != ISTHMUS_OK) {
         struct route_reason reason = {.transport = "(any)", .pe = row->pe, .peer = peer, .n_pairs = 1};
         snprintf(reason.text, sizeof reason.text, "%s", ist_fail_text());
         return add_reason(row, &reason);
     }
-    ist_choose(card, ISTHMUS_MEM_HOST, &choice);
-    if (choice.carrier != IST_NO_TRANSPORT) {
-        struct route_kind kind = kind_of(&choice);
-        row->matrix[peer] = add_kind(row, &kind);
-    }
-    return add_reasons(row, peer, &choice);
+    for (uint32_t m = 0; m < row->n_memories && status == ISTHMUS_OK; m++)
+        status = ask_about(row, card, row->memories[m], &row->matrix[m * (uint32_t)row->n_pes + (uint32_t)peer]);
+    return status;
+}
+
+static void list_memories(struct routes *routes)
+{
+    routes->n_memories = ist_device_heap.kind == ISTHMUS_MEM_HOST ? 1 : 2;
+    routes->memories[0] = ISTHMUS_MEM_HOST;
+    routes->memories[1] = ist_device_heap.kind;
 }
 
 static isthmus_status make_row(struct routes *row)
 {
     isthmus_status status = ISTHMUS_OK;
-    row->matrix = calloc((size_t)row->n_pes, 1);
+    list_memories(row);
+    size_t n_entries = row->n_memories * (size_t)row->n_pes;
+    row->matrix = malloc(n_entries);
     if (row->matrix == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes to %d PEs", row->n_pes);
-    for (int peer = 0; peer < row->n_pes && status == ISTHMUS_OK; peer++) status = ask_about(row, peer);
+    memset(row->matrix, NO_ROUTE, n_entries);
+    for (int peer = 0; peer < row->n_pes && status == ISTHMUS_OK; peer++) status = ask_about_peer(row, peer);
     for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK; i++)
         status = add_devices_of(row, &ist_registry.list[i]);
     return status;
@@ -156,13 +176,16 @@ static isthmus_status publish(const struct routes *row)
     ist_boot *boot = ist_runtime.boot;
     size_t kinds_bytes = row->n_kinds * sizeof *row->kinds, reasons_bytes = row->n_reasons * sizeof *row->reasons;
     size_t devices_bytes = row->n_devices * sizeof *row->devices;
-    size_t n_bytes = sizeof(struct wire_head) + kinds_bytes + reasons_bytes + devices_bytes + (size_t)row->n_pes;
+    size_t matrix_bytes = row->n_memories * (size_t)row->n_pes;
+    size_t n_bytes = sizeof(struct wire_head) + kinds_bytes + reasons_bytes + devices_bytes + matrix_bytes;
     struct wire_head head = {.magic = WIRE_MAGIC,
                              .n_pes = (uint32_t)row->n_pes,
+                             .n_memories = row->n_memories,
                              .n_kinds = row->n_kinds,
                              .n_reasons = row->n_reasons,
                              .n_devices = row->n_devices,
-                             .host = {.id = ist_registry.host}};
+                             .host = {.id = ist_registry.host, .heap_device = -1}};
+    if (row->n_memories > 1) head.host.heap_device = ist_device_heap.device;
     snprintf(head.host.name, sizeof head.host.name, "%s", ist_host_name());
     char *bytes = malloc(n_bytes), *at = bytes;
     if (bytes == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes of PE %d", row->pe);
@@ -170,7 +193,7 @@ static isthmus_status publish(const struct routes *row)
     at = (char *)mempcpy(at, row->kinds, kinds_bytes);
     if (reasons_bytes > 0) at = (char *)mempcpy(at, row->reasons, reasons_bytes);
     if (devices_bytes > 0) at = (char *)mempcpy(at, row->devices, devices_bytes);
-    memcpy(at, row->matrix, (size_t)row->n_pes);
+    memcpy(at, row->matrix, matrix_bytes);
     isthmus_status status = boot->ops->put(boot, key, bytes, n_bytes);
     free(bytes);
     return status;
@@ -186,8 +209,9 @@ static isthmus_status read_row(struct routes *out, int pe, const char *bytes, si
     if (head.n_kinds <= MAX_KINDS && head.n_reasons <= rest / sizeof(struct route_reason) &&
         head.n_devices <= rest / sizeof(struct route_device))
         wanted = head.n_kinds * sizeof(struct route_kind) + head.n_reasons * sizeof(struct route_reason) +
-                 head.n_devices * sizeof(struct route_device) + head.n_pes;
-    if (head.magic != WIRE_MAGIC || head.n_pes != (uint32_t)out->n_pes || wanted != rest)
+                 head.n_devices * sizeof(struct route_device) + (size_t)head.n_memories * head.n_pes;
+    if (head.magic != WIRE_MAGIC || head.n_pes != (uint32_t)out->n_pes || head.n_memories != out->n_memories ||
+        wanted != rest)
         return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
     bytes += sizeof head;
     out->hosts[pe] = head.host;
@@ -208,9 +232,10 @@ static isthmus_status read_row(struct routes *out, int pe, const char *bytes, si
         memcpy(&device, bytes, sizeof device);
         status = add_device(out, &device, pe);
     }
-    for (int to = 0; to < out->n_pes && status == ISTHMUS_OK; to++) {
-        uint8_t kind = (uint8_t)bytes[to];
-        out->matrix[(size_t)pe * (size_t)out->n_pes + (size_t)to] = kind < head.n_kinds ? renumbered[kind] : NO_ROUTE;
+    for (size_t i = 0; i < out->n_memories * (size_t)out->n_pes && status == ISTHMUS_OK; i++) {
+        uint8_t kind = (uint8_t)bytes[i];
+        size_t memory = i / (size_t)out->n_pes, to = i % (size_t)out->n_pes;
+        *routes_entry(out, memory, pe, (int)to) = kind < head.n_kinds ? renumbered[kind] : NO_ROUTE;
     }
     return status;
 }
@@ -219,7 +244,8 @@ static isthmus_status collect(struct routes *out)
 {
     ist_boot *boot = ist_runtime.boot;
     size_t n = (size_t)out->n_pes;
-    out->matrix = calloc(n, n);
+    list_memories(out);
+    out->matrix = calloc(n * out->n_memories, n);
     out->hosts = calloc(n, sizeof *out->hosts);
     if (out->matrix == NULL || out->hosts == NULL)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes between %zu PEs", n);

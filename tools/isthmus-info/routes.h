@@ -6,9 +6,12 @@
 #include "core/base/json.h"
 #include "core/base/status.h"
 
+#include <stddef.h>
+
 enum {
     MAX_KINDS = 52,
     NO_ROUTE = 255,
+    MAX_MEMORIES = 2,
     ROUTE_NAME_BYTES = 16,
     REASON_BYTES = 256,
     HOST_NAME_BYTES = 64,
@@ -36,14 +39,19 @@ struct route_device {
     char transport[ROUTE_NAME_BYTES], name[DEVICE_NAME_BYTES], what[DEVICE_TEXT_BYTES], why[DEVICE_TEXT_BYTES];
 };
 
+/* Where a PE is, and its heap. */
 struct route_host {
     struct isthmus_host_id id;
     char name[HOST_NAME_BYTES];
+    int32_t heap_device; /* -1: on the host */
 };
 
 struct routes {
-    int pe, n_pes;            /* of this process; the rest is there on PE 0 only */
-    uint8_t *matrix;          /* [from * n_pes + to]: number of a kind, or NO_ROUTE */
+    int pe, n_pes; /* of this process; the rest is there on PE 0 only */
+    uint32_t
+        memories[MAX_MEMORIES]; /* ISTHMUS_MEM_ of each matrix: the host's, and that of the heap if it lies elsewhere */
+    uint32_t n_memories;
+    uint8_t *matrix;          /* [(memory * n_pes + from) * n_pes + to]: number of a kind, or NO_ROUTE */
     struct route_host *hosts; /* by PE */
     struct route_kind kinds[MAX_KINDS];
     struct route_reason *reasons;
@@ -54,6 +62,12 @@ struct routes {
     } * uses; /* by PE */
     uint32_t n_kinds, n_reasons, n_devices, n_uses;
 };
+
+static inline uint8_t *routes_entry(const struct routes *routes, size_t memory, int from, int to)
+{
+    size_t n = (size_t)routes->n_pes;
+    return &routes->matrix[(memory * n + (size_t)from) * n + (size_t)to];
+}
 
 /* Start the library, ask, gather. A failed start has been reported when this returns it. */
 isthmus_status routes_gather(struct routes *out);
