@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """again.py PLACE...: the jobs of the test suite once more, in other places than the one that they were written for.
 
-PLACE is `ib` (one host, every access to another PE through that transport) or HxN (H hosts with N PEs each, made by
+PLACE is `ib` (one host, every access to another PE through that transport), `kinds` (one host, the heap in memory that only a
+transport touches: tests/doubles/kinds; the programs may load and store their own), `cuda` (the same through nvlink, on the double
+of its driver) or HxN (H hosts with N PEs each, made by
 tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib). What runs is read from
 ctest: every test that starts PEs, with another launcher or environment and as many PEs as the place has. left_out.table names
 those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
@@ -22,6 +24,12 @@ HERE = Path(__file__).resolve().parent
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
+ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build folder
+    "ib": ["ISTHMUS_TRANSPORTS=ib"],
+    "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
+    "cuda": ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1", "ISTHMUS_HEAP_KIND=cuda",
+             "GPU_DOUBLE_HOST_ACCESS=1"],
+}
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed")
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
@@ -75,11 +83,11 @@ def choose(tests, place, n_wanted):
     if tests[-1].n == 1:
         return None
     if tests[0].is_of_one_size:
-        return (tests[0], tests[0].n) if place == "ib" or tests[0].n == n_wanted else None
+        return (tests[0], tests[0].n) if place in ON_ONE_HOST or tests[0].n == n_wanted else None
     fitting = [t for t in tests if t.n <= n_wanted]
     if fitting:
         return fitting[-1], n_wanted
-    return (tests[0], tests[0].n) if place == "ib" else None
+    return (tests[0], tests[0].n) if place in ON_ONE_HOST else None
 
 
 def plan(build, place, n_wanted, only):
@@ -99,30 +107,30 @@ def plan(build, place, n_wanted, only):
     return runs, not_run
 
 
-def command_of(test, n, place):
+def command_of(test, n, place, build):
     """What starts it there, and what it has in its environment besides."""
     settings = list(test.environment)
     if test.base.startswith("litmus."):
         settings.append("LITMUS_ROUNDS=200")  # each is some round trips
-    if place == "ib":
+    if place in ON_ONE_HOST:
         launch = ["isthmus-run", "-n", str(n)]
-        return test.before + launch + test.program, settings + ["ISTHMUS_TRANSPORTS=ib"]
+        return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
     passed_on = [word for setting in settings for word in ("-x", setting)]
     return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *passed_on, *test.program], settings
 
 
-def run(test, n, place, logs):
+def run(test, n, place, build, logs):
     """Returns ok, skipped or FAILED, and the time it took. What the launcher could not start is started again."""
     for _ in range(STARTS):
-        result, took_s = run_once(test, n, place, logs)
+        result, took_s = run_once(test, n, place, build, logs)
         log = logs / f"{test.base}.log"
         if result != "FAILED" or not NOT_STARTED.search(log.read_text(errors="replace")):
             break
     return result, took_s
 
 
-def run_once(test, n, place, logs):
-    command, settings = command_of(test, n, place)
+def run_once(test, n, place, build, logs):
+    command, settings = command_of(test, n, place, build)
     environment = dict(os.environ, **dict(s.split("=", 1) for s in settings))
     log = logs / f"{test.base}.log"
     start = time.monotonic()
@@ -152,7 +160,7 @@ def run_all(build, place, n, only, jobs):
     runs, not_run = plan(build, place, n, only)
     counts = {"ok": 0, "FAILED": 0, "skipped": 0}
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        pending = {pool.submit(run, test, n, place, logs): test for test, n in runs}
+        pending = {pool.submit(run, test, n, place, build, logs): test for test, n in runs}
         for done, future in enumerate(concurrent.futures.as_completed(pending), 1):
             result, took_s = future.result()
             counts[result] += 1
@@ -167,27 +175,27 @@ def run_all(build, place, n, only, jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("places", nargs="+", metavar="PLACE", help="ib, or HxN: H hosts with N PEs each")
+    parser.add_argument("places", nargs="+", metavar="PLACE", help="ib, kinds, cuda, or HxN: H hosts with N PEs each")
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
-    parser.add_argument("--pes", type=int, default=2, help="of the place ib")
+    parser.add_argument("--pes", type=int, default=2, help="of places on one host")
     parser.add_argument("--list", action="store_true", help="say what would run and what is left out, and why")
     given = parser.parse_args()
     os.environ["PATH"] = f"{given.build}/bin:{os.environ['PATH']}"
 
     good = True
     for place in given.places:
-        if not re.fullmatch(r"ib|[1-9]x[1-9]", place):
-            parser.error(f"PLACE is {place}; valid: ib, or hosts and PEs on each, such as 2x1")
-        hosts, slots = (1, given.pes) if place == "ib" else map(int, place.split("x"))
+        if place not in ON_ONE_HOST and not re.fullmatch(r"[1-9]x[1-9]", place):
+            parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, such as 2x1")
+        hosts, slots = (1, given.pes) if place in ON_ONE_HOST else map(int, place.split("x"))
         if given.list:
             runs, not_run = plan(given.build, place, hosts * slots, given.only)
             for test, n in runs:
                 print(f"{place}: {test.base} with {n} PEs")
             for base, reason in not_run:
                 print(f"{place}: not {base}: {reason}")
-        elif place == "ib" or "HOSTS_DIR" in os.environ:
+        elif place in ON_ONE_HOST or "HOSTS_DIR" in os.environ:
             good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
         else:
             inside = [sys.executable, __file__, place, "--build", given.build, "--only", given.only, "--jobs", str(given.jobs)]
