@@ -99,8 +99,8 @@ static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_devi
         .what = device->name,
         .why = device->is_used        ? "the one that this PE uses"
                : !device->can_access  ? "the one in use does not access its memory"
-               : !device->has_atomics ? "of another PE; reached for data, not for atomics"
-                                      : "of another PE; reached for data and atomics",
+               : !device->has_atomics ? "another one; it is reached for data, not for atomics"
+                                      : "another one; it is reached for data and atomics",
     };
     p2p_write_out(out, &text, sizeof text);
 }

@@ -9,7 +9,8 @@
  *   GPU_DOUBLE_DEVICES=n          devices (1; at most 8)
  *   GPU_DOUBLE_VERSION=n          of the driver, in its own numbering
  *   GPU_DOUBLE_DELAY_US=n         before each operation on a stream
- *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too
+ *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
+ *                                 The call "operation" is one on a stream, which then fails on the device
  *   GPU_DOUBLE_PEERS=0            no device reaches another
  *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
  *   GPU_DOUBLE_TRACE=1            each call to stderr

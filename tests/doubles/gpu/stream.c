@@ -93,6 +93,7 @@ static void work(struct gpu_op *op)
     int none = 0, code = gpu_device_error();
     if (gpu_knobs()->delay_us > 0) usleep(gpu_knobs()->delay_us);
     if (op->after != NULL) wait_turn(op->after, op->after_turn);
+    if (code == 0) code = gpu_enter("operation", gpu_illegal_address);
     if (code == 0) code = op->run(op); /* a device that has failed does nothing more */
     if (code != 0) __atomic_compare_exchange_n(&device_error, &none, code, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (op->event != NULL) reach_turn(op->event, op->event_turn);

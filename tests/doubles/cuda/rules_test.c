@@ -1,0 +1,154 @@
+/* tests/doubles/cuda/rules_test.c: rules_test DOUBLE.so: does the double of CUDA refuse what the driver refuses, and is it
+ * asynchronous? A double that lets everything pass would prove nothing about the code above it. */
+#include "plugins/nvlink/cuda_api.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EXPECT(call, result)                                                                      \
+    do {                                                                                          \
+        CUresult got_ = (call);                                                                   \
+        if (got_ == (result)) break;                                                              \
+        printf("line %d: %s gives %d, expected %d\n", __LINE__, #call, (int)got_, (int)(result)); \
+        exit(1);                                                                                  \
+    } while (0)
+#define WORKS(call) EXPECT(call, CUDA_SUCCESS)
+
+enum { PIECE = 2 << 20, TRIES = 40 };
+
+static struct cuda_api cu;
+
+static void load(const char *path)
+{
+    static const char *const names[] = {
+#define CUDA(name, parameters) #name,
+#include "plugins/nvlink/cuda.def"
+    };
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void **entry = (void **)(void *)&cu;
+    for (size_t i = 0; library != NULL && i < sizeof names / sizeof *names; i++) entry[i] = dlsym(library, names[i]);
+    if (library == NULL) exit(1);
+}
+
+static const CUmemAllocationProp prop = {
+    .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+    .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+    .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+};
+static const CUmemAccessDesc for_device = {.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+                                           .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+static void check_handles(void)
+{
+    CUmemGenericAllocationHandle handle, stale;
+    EXPECT(cu.cuMemCreate(&handle, PIECE / 2, &prop, 0), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemCreate(&stale, PIECE, &prop, 0));
+    WORKS(cu.cuMemRelease(stale));
+    EXPECT(cu.cuMemRelease(stale), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemCreate(&handle, PIECE, &prop, 0)); /* in the place of the old one */
+    EXPECT(cu.cuMemRelease(stale), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemRelease(handle));
+    EXPECT(cu.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)STDOUT_FILENO,
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+           CUDA_ERROR_INVALID_VALUE);
+}
+
+static void check_mappings(CUstream stream)
+{
+    CUmemGenericAllocationHandle handle, twice;
+    CUdeviceptr addr;
+    static char buffer[64];
+    CUdeviceptr host = (CUdeviceptr)(uintptr_t)buffer;
+    EXPECT(cu.cuMemAddressReserve(&addr, PIECE + 4096, 0, 0, 0), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemAddressReserve(&addr, 4 * (size_t)PIECE, 0, 0, 0));
+    WORKS(cu.cuMemCreate(&handle, 2 * (size_t)PIECE, &prop, 0));
+    WORKS(cu.cuMemCreate(&twice, PIECE, &prop, 0));
+    EXPECT(cu.cuMemcpyAsync(addr, host, 64, stream), CUDA_ERROR_INVALID_VALUE); /* nothing is there */
+    EXPECT(cu.cuMemMap(addr, 4 * (size_t)PIECE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cu.cuMemMap(addr, PIECE, PIECE, handle, 0), CUDA_ERROR_INVALID_VALUE); /* no offset, says the driver */
+    EXPECT(cu.cuMemMap(addr + 4096, PIECE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemMap(addr, 2 * (size_t)PIECE, 0, handle, 0));
+    EXPECT(cu.cuMemMap(addr + PIECE, PIECE, 0, twice, 0), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cu.cuMemcpyAsync(addr, host, 64, stream), CUDA_ERROR_INVALID_VALUE); /* no access so far */
+    EXPECT(cu.cuMemSetAccess(addr, PIECE, &for_device, 1), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemSetAccess(addr, 2 * (size_t)PIECE, &for_device, 1));
+    WORKS(cu.cuMemcpyAsync(addr + 2 * (CUdeviceptr)PIECE - 64, host, 64, stream));
+    EXPECT(cu.cuMemcpyAsync(addr + 2 * (CUdeviceptr)PIECE - 32, host, 64, stream), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuStreamSynchronize(stream));
+    EXPECT(cu.cuMemAddressFree(addr, 4 * (size_t)PIECE), CUDA_ERROR_INVALID_VALUE); /* still mapped */
+    EXPECT(cu.cuMemUnmap(addr, PIECE), CUDA_ERROR_INVALID_VALUE);                   /* a part */
+    WORKS(cu.cuMemRelease(handle));                                                 /* the mapping keeps the memory */
+    WORKS(cu.cuMemcpyAsync(addr, host, 64, stream));
+    WORKS(cu.cuStreamSynchronize(stream));
+    WORKS(cu.cuMemUnmap(addr, 2 * (size_t)PIECE));
+    EXPECT(cu.cuMemUnmap(addr, 2 * (size_t)PIECE), CUDA_ERROR_INVALID_VALUE);
+    EXPECT(cu.cuMemAddressFree(addr, PIECE), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemAddressFree(addr, 4 * (size_t)PIECE));
+    WORKS(cu.cuMemRelease(twice));
+}
+
+/* A context is current in the thread that made it so. */
+static void *check_other_thread(void *argument)
+{
+    EXPECT(cu.cuStreamSynchronize(argument), CUDA_ERROR_INVALID_CONTEXT);
+    EXPECT(cu.cuCtxPushCurrent_v2(NULL), CUDA_ERROR_INVALID_CONTEXT);
+    return NULL;
+}
+
+/* With a delay on every operation a copy is not made when its call returns; in one of many tries at least that shows. */
+static void check_asynchrony(CUstream stream)
+{
+    static volatile char dest, source;
+    bool was_late = false;
+    for (char round = 1; round < TRIES; round++) {
+        source = round;
+        WORKS(cu.cuMemcpyAsync((CUdeviceptr)(uintptr_t)&dest, (CUdeviceptr)(uintptr_t)&source, 1, stream));
+        was_late |= dest != round;
+        WORKS(cu.cuStreamSynchronize(stream));
+        if (dest == round) continue;
+        printf("the copy was not made\n");
+        exit(1);
+    }
+    if (was_late) return;
+    printf("every copy was made before its call returned\n");
+    exit(1);
+}
+
+/* The last thing: an operation that fails on the device is the end of it, but streams can be given back. */
+static void check_sticky_error(CUstream stream)
+{
+    static char dest, source;
+    int n;
+    setenv("GPU_DOUBLE_FAIL", "operation:1+", 1);
+    WORKS(cu.cuMemcpyAsync((CUdeviceptr)(uintptr_t)&dest, (CUdeviceptr)(uintptr_t)&source, 1, stream));
+    EXPECT(cu.cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+    EXPECT(cu.cuDeviceGetCount(&n), CUDA_ERROR_ILLEGAL_ADDRESS);
+    WORKS(cu.cuStreamDestroy_v2(stream));
+}
+
+int main(int argc, char **argv)
+{
+    int n;
+    CUcontext context;
+    CUstream stream;
+    pthread_t thread;
+    if (argc != 2) return 2;
+    setenv("GPU_DOUBLE_DELAY_US", "5000", 1);
+    load(argv[1]);
+    EXPECT(cu.cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
+    WORKS(cu.cuInit(0));
+    EXPECT(cu.cuStreamCreate(&stream, 0), CUDA_ERROR_INVALID_CONTEXT);
+    WORKS(cu.cuDevicePrimaryCtxRetain(&context, 0));
+    WORKS(cu.cuCtxPushCurrent_v2(context));
+    WORKS(cu.cuStreamCreate(&stream, 0));
+    check_handles();
+    check_mappings(stream);
+    if (pthread_create(&thread, NULL, check_other_thread, stream) != 0 || pthread_join(thread, NULL) != 0) return 1;
+    check_asynchrony(stream);
+    check_sticky_error(stream);
+    return 0;
+}
