@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/note.h"
 #include "core/base/privileged.h"
+#include "core/check/check.h"
 #include "core/coll/coll.h"
 #include "core/coll/lobby.h"
 #include "core/coll/sync.h"
@@ -203,9 +204,10 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_lobby_init();
     ist_buffers_init(rt->boot, ist_peers_card_key());
     ist_exit_watch_leavers();
-    ist_check_on = rt->config.check;
     ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
                          !rt->config.check);
+    status = ist_check_init(rt->config.check);
+    if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) return ISTHMUS_OK; /* alone, nobody asks us for anything */
     status = ist_progress_start();
     return status == ISTHMUS_OK ? ist_ring_check(rt->boot, next) : status;
@@ -311,6 +313,7 @@ static void stop(void)
     ist_spin_on_long_wait(NULL);
     ist_pulse_close();
     ist_progress_stop();
+    ist_check_fini();
     ist_ctxs_fini();
     ist_teams_fini();
     ist_peers_fini();

@@ -9,14 +9,35 @@ static void check_cmp(int cmp, const char *routine)
         ist_misuse(routine, "cmp is %d; valid: SHMEM_CMP_EQ (%d) to SHMEM_CMP_LE (%d)", cmp, IST_CMP_EQ, IST_CMP_LE);
 }
 
-/* Returns when the variable is symmetric after all: in a segment that the fast check does not know. False: the processor must
- * not touch it. */
-bool ist_report_wait(const void *ivar, int cmp, size_t size, const char *routine)
+static void require_wait(const void *ivar, int cmp, size_t size, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     check_cmp(cmp, routine);
     ist_require_symmetric(routine, "ivar", ivar, size, size);
-    return !ist_is_on_device(ivar);
+}
+
+uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
+{
+    require_wait(ivar, cmp, size, routine);
+    uint64_t seen = ist_wait_behind_anywhere(ivar, cmp, value, size, is_signed, -1, routine);
+    if (ist_check_on) ist_check_seen(ivar, size, routine);
+    return seen;
+}
+
+uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine)
+{
+    require_wait(ivar, IST_CMP_EQ, size, routine);
+    uint64_t seen = ist_wait_read(ivar, size);
+    if (ist_check_on) ist_check_synchronised(); /* what the program looks for in it is not known here */
+    return seen;
+}
+
+int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
+{
+    require_wait(ivar, cmp, size, routine);
+    int holds = ist_compare(cmp, ist_wait_read(ivar, size), value, size, is_signed);
+    if (holds && ist_check_on) ist_check_seen(ivar, size, routine);
+    return holds;
 }
 
 void ist_check_wait_set(const void *ivars, size_t nelems, int cmp, const void *values, size_t size, const char *routine)

@@ -8,25 +8,21 @@
 #include "core/sync/wait.h"
 #include "core/sync/wait_sets.h"
 
-static inline uint64_t ist_checked_wait(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
-                                        const char *routine)
-{
-    if (IST_UNLIKELY(!ist_check_wait(ivar, cmp, size, routine)))
-        return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, -1, NULL, IST_ALL_OF});
-    return ist_wait_for(ivar, cmp, value, size, is_signed, routine);
-}
-
 static inline void ist_entry_wait_until(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
                                         const char *routine)
 {
-    (void)ist_checked_wait(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
+    if (ist_is_plain_wait(ivar, cmp, size))
+        (void)ist_wait_for(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
+    else
+        (void)ist_wait_slow(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
 }
 
 static inline int ist_entry_test(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
                                  const char *routine)
 {
-    (void)ist_check_wait(ivar, cmp, size, routine);
-    return ist_compare(cmp, ist_wait_read(ivar, size), ist_bits_of(value, size), size, is_signed);
+    if (!ist_is_plain_wait(ivar, cmp, size))
+        return ist_test_slow(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
+    return ist_compare(cmp, ist_wait_load(ivar, size), ist_bits_of(value, size), size, is_signed);
 }
 
 /* The forms of long ago: until the variable is no longer `value`. */
@@ -38,13 +34,16 @@ static inline void ist_entry_wait_change(const void *ivar, const void *value, si
 
 static inline uint64_t ist_entry_signal_fetch(const uint64_t *sig_addr, const char *routine)
 {
-    (void)ist_check_wait(sig_addr, IST_CMP_EQ, sizeof *sig_addr, routine);
-    return ist_wait_read(sig_addr, sizeof *sig_addr);
+    if (!ist_is_plain_wait(sig_addr, IST_CMP_EQ, sizeof *sig_addr))
+        return ist_load_slow(sig_addr, sizeof *sig_addr, routine);
+    return ist_wait_load(sig_addr, sizeof *sig_addr);
 }
 
 static inline uint64_t ist_entry_signal_wait(const uint64_t *sig_addr, int cmp, uint64_t value, const char *routine)
 {
-    return ist_checked_wait(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
+    if (!ist_is_plain_wait(sig_addr, cmp, sizeof *sig_addr))
+        return ist_wait_slow(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
+    return ist_wait_for(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
 }
 
 /* The set that the arguments of any of the routines below describe. */
@@ -53,7 +52,7 @@ static inline struct ist_wait_set ist_checked_set(const void *ivars, size_t nele
                                                   const char *routine)
 {
     ist_check_wait_set(ivars, nelems, cmp, is_vector ? values : ivars, size, routine);
-    return (struct ist_wait_set){ivars, nelems, status, cmp, values, is_vector, size, is_signed};
+    return (struct ist_wait_set){ivars, nelems, status, cmp, values, is_vector, size, is_signed, routine};
 }
 
 #define IST_SET(is_vector) \
@@ -63,14 +62,14 @@ static inline void ist_entry_wait_all(const void *ivars, size_t nelems, const in
                                       size_t size, bool is_signed, const char *routine)
 {
     IST_SET(false);
-    ist_set_wait_all(&set, routine);
+    ist_set_wait_all(&set);
 }
 
 static inline size_t ist_entry_wait_any(const void *ivars, size_t nelems, const int *status, int cmp,
                                         const void *values, size_t size, bool is_signed, const char *routine)
 {
     IST_SET(false);
-    return ist_set_wait_any(&set, routine);
+    return ist_set_wait_any(&set);
 }
 
 static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
@@ -78,21 +77,21 @@ static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_
 {
     IST_SET(false);
     ist_check_indices(indices, nelems, routine);
-    return ist_set_wait_some(&set, indices, routine);
+    return ist_set_wait_some(&set, indices);
 }
 
 static inline void ist_entry_wait_all_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                              const void *values, size_t size, bool is_signed, const char *routine)
 {
     IST_SET(true);
-    ist_set_wait_all(&set, routine);
+    ist_set_wait_all(&set);
 }
 
 static inline size_t ist_entry_wait_any_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                                const void *values, size_t size, bool is_signed, const char *routine)
 {
     IST_SET(true);
-    return ist_set_wait_any(&set, routine);
+    return ist_set_wait_any(&set);
 }
 
 static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems, size_t *indices, const int *status,
@@ -101,7 +100,7 @@ static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems
 {
     IST_SET(true);
     ist_check_indices(indices, nelems, routine);
-    return ist_set_wait_some(&set, indices, routine);
+    return ist_set_wait_some(&set, indices);
 }
 
 static inline int ist_entry_test_all(const void *ivars, size_t nelems, const int *status, int cmp, const void *values,

@@ -3,6 +3,8 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,23 +13,39 @@ enum { MAX_FRAMES = 32 };
 
 static const char own_address[1]; /* an address in the library */
 
-void ist_call_site(char *out, size_t room)
+static struct dl_find_object own; /* where the library is mapped */
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void find_own(void) { (void)_dl_find_object((void *)(uintptr_t)own_address, &own); }
+
+/* Not dladdr, which also looks for a name: with ISTHMUS_CHECK every call asks. */
+static bool is_own(const void *address)
+{
+    return (const char *)address >= (const char *)own.dlfo_map_start &&
+           (const char *)address < (const char *)own.dlfo_map_end;
+}
+
+const void *ist_caller(void)
 {
     void *frames[MAX_FRAMES];
-    Dl_info own, info;
-    *out = '\0';
+    pthread_once(&own_once, find_own);
     int n = backtrace(frames, MAX_FRAMES), i = 0;
-    if (dladdr(own_address, &own) == 0) return;
     /* Frames above this function may be those of a tool that watches backtrace(). */
-    while (i < n && (dladdr(frames[i], &info) == 0 || info.dli_fbase != own.dli_fbase)) i++;
-    for (; i < n; i++) {
-        const char *at = (const char *)frames[i] - 1; /* in the call, not behind it */
-        if (dladdr(at, &info) == 0 || info.dli_fbase == own.dli_fbase) continue;
-        const char *name = strrchr(info.dli_fname, '/');
-        snprintf(out, room, "; called %s%s%s%s+%#zx%s", info.dli_sname != NULL ? "in " : "from ",
-                 info.dli_sname != NULL ? info.dli_sname : "", info.dli_sname != NULL ? " (" : "",
-                 name != NULL ? name + 1 : info.dli_fname, (size_t)(at - (const char *)info.dli_fbase),
-                 info.dli_sname != NULL ? ")" : "");
-        return;
-    }
+    while (i < n && !is_own(frames[i])) i++;
+    while (i < n && is_own((const char *)frames[i] - 1)) i++;
+    return i < n ? (const char *)frames[i] - 1 : NULL; /* in the call, not behind it */
 }
+
+void ist_call_site_of(const void *caller, char *out, size_t room)
+{
+    Dl_info info;
+    *out = '\0';
+    if (caller == NULL || dladdr(caller, &info) == 0) return;
+    const char *name = strrchr(info.dli_fname, '/');
+    snprintf(out, room, "; called %s%s%s%s+%#zx%s", info.dli_sname != NULL ? "in " : "from ",
+             info.dli_sname != NULL ? info.dli_sname : "", info.dli_sname != NULL ? " (" : "",
+             name != NULL ? name + 1 : info.dli_fname, (size_t)((const char *)caller - (const char *)info.dli_fbase),
+             info.dli_sname != NULL ? ")" : "");
+}
+
+void ist_call_site(char *out, size_t room) { ist_call_site_of(ist_caller(), out, room); }

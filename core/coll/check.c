@@ -2,9 +2,9 @@
 #include "core/coll/check.h"
 
 #include "core/base/fatal.h"
+#include "core/check/check.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
-#include "core/transport/segment.h"
 
 #include <stdio.h>
 
@@ -16,14 +16,6 @@ struct record {
     int64_t other[IST_CHECK_VALUES];
 };
 _Static_assert(2 * sizeof(struct record) <= sizeof((struct ist_team_area *)0)->check, "two records in turn");
-
-/* The same number on all PEs for corresponding addresses. */
-static uint64_t place_of(const void *addr)
-{
-    int id = addr != NULL ? ist_segment_of(addr, 1) : -1;
-    if (id < 0) return 0;
-    return (uint64_t)(id + 1) << 56 | ((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
-}
 
 static struct record *record_of(struct ist_team *team)
 {
@@ -99,15 +91,17 @@ static _Noreturn void report(struct ist_team *team, const struct ist_checked_cal
 void ist_check_meeting(struct ist_team *team, const struct ist_checked_call *call)
 {
     struct record next;
+    ist_check_enter();
     team->check_sequence++;
     struct record *mine = record_of(team);
     *mine = (struct record){.length_bytes = call->length_bytes,
                             .any_length = call->any_length,
-                            .dest = call->length_bytes > 0 ? place_of(call->dest) : 0,
-                            .source = call->length_bytes > 0 ? place_of(call->source) : 0};
+                            .dest = call->length_bytes > 0 ? ist_check_place(call->dest) : 0,
+                            .source = call->length_bytes > 0 ? ist_check_place(call->source) : 0};
     for (int i = 0; i < IST_CHECK_VALUES; i++) mine->other[i] = call->other[i].value;
     snprintf(mine->routine, sizeof mine->routine, "%s", call->routine);
     ist_sync(team, call->routine);
     read_record(team, (team->my_pe + 1) % team->n_pes, &next, call->routine);
+    ist_check_leave();
     if (!is_equal(mine, &next)) report(team, call);
 }

@@ -32,13 +32,21 @@ struct call {
     const void *source;
     size_t length_bytes, align_bytes;
     int dest_parts, source_parts;
-    bool may_be_equal; /* dest and source */
-    bool any_length;   /* from PE to PE */
-    const char *name;  /* of another argument that must be equal on all PEs; NULL: there is none */
+    bool may_be_equal;           /* dest and source */
+    bool any_length;             /* from PE to PE */
+    bool is_read_only_elsewhere; /* source */
+    const char *name;            /* of another argument that must be equal on all PEs; NULL: there is none */
     int64_t value;
     const char *next_name; /* one more */
     int64_t next_value;
 };
+
+static void check_buffers(const struct call *c, size_t dest_bytes, size_t source_bytes)
+{
+    ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
+    if (!c->is_read_only_elsewhere) ist_check_local_read(c->routine, "source", c->source, source_bytes);
+    ist_check_local_write(c->routine, "dest", c->dest, dest_bytes);
+}
 
 static inline isthmus_status enter(const struct call *c)
 {
@@ -49,10 +57,11 @@ static inline isthmus_status enter(const struct call *c)
         size_t source_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->source_parts);
         ist_require_symmetric(c->routine, "dest", c->dest, dest_bytes, c->align_bytes);
         ist_require_symmetric(c->routine, "source", c->source, source_bytes, c->align_bytes);
-        if (ist_check_on) ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
+        if (ist_check_on) check_buffers(c, dest_bytes, source_bytes);
     }
     ist_collective_begin(c->team, c->routine);
-    if (ist_check_on)
+    if (ist_check_on) {
+        ist_check_enter();
         ist_check_meeting(c->team, &(struct ist_checked_call){
                                        .routine = c->routine,
                                        .dest = c->dest,
@@ -61,6 +70,17 @@ static inline isthmus_status enter(const struct call *c)
                                        .any_length = c->any_length,
                                        .other = {{c->name, c->value}, {c->next_name, c->next_value}},
                                    });
+    }
+    return ISTHMUS_OK;
+}
+
+/* What every collective that enter() let in ends with. */
+static inline isthmus_status leave(void)
+{
+    if (ist_check_on) {
+        ist_check_leave();
+        ist_check_synchronised();
+    }
     return ISTHMUS_OK;
 }
 
@@ -91,15 +111,16 @@ static void zero_alone(void *dest, size_t length_bytes, const char *routine)
 isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root,
                              int flags, const char *routine)
 {
-    isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .name = "PE_root", .value = root});
+    struct call call = {routine, team, dest, source, length_bytes, 1, 1, 1, .name = "PE_root", .value = root};
+    call.is_read_only_elsewhere = team != NULL && team->my_pe != root;
+    isthmus_status status = enter(&call);
     if (status != ISTHMUS_OK) return status;
     if (root < 0 || root >= team->n_pes) ist_misuse(routine, "PE_root is %d; valid: 0 to %d", root, team->n_pes - 1);
     if (!is_alone(team))
         ist_run_broadcast(team, dest, source, length_bytes, root, flags, forced.broadcast, routine);
     else if (flags != IST_BROADCAST_NOT_TO_ROOT)
         copy_alone(dest, source, length_bytes, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
@@ -113,7 +134,7 @@ isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *sourc
         copy_alone(dest, source, length_bytes, routine);
     else
         ist_run_fcollect(team, dest, source, length_bytes, forced.fcollect, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
@@ -126,7 +147,7 @@ isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source
         copy_alone(dest, source, length_bytes, routine);
     else
         ist_run_collect(team, dest, source, length_bytes, forced.collect, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
@@ -140,7 +161,7 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
         copy_alone(dest, source, length_bytes, routine);
     else
         ist_run_alltoall(team, dest, source, length_bytes, forced.alltoall, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
@@ -154,7 +175,7 @@ isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *sour
     isthmus_status status = enter(&call);
     if (status != ISTHMUS_OK) return status;
     ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, forced.alltoall, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 /* The arithmetic of a routine that the tables of the APIs have; others do not exist. */
@@ -177,7 +198,7 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
         copy_alone(dest, source, length_bytes, routine);
     else if (length_bytes > 0) /* else nothing, on all PEs alike */
         ist_run_reduce(team, &r, forced.reduce, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *source, size_t nelems,
@@ -193,7 +214,7 @@ isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *
         copy_alone(dest, source, length_bytes, routine);
     else if (length_bytes > 0) /* else nothing, on all PEs alike */
         ist_run_reducescatter(team, &r, routine);
-    return ISTHMUS_OK;
+    return leave();
 }
 
 isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, size_t nelems, bool is_inclusive,
@@ -203,12 +224,13 @@ isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, s
     size_t length_bytes = ist_require_length(routine, "nelems", nelems, r.size_bytes);
     isthmus_status status = enter(
         &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .may_be_equal = true});
-    if (status != ISTHMUS_OK || length_bytes == 0) return status;
+    if (status != ISTHMUS_OK) return status;
+    if (length_bytes == 0) return leave();
     if (!is_alone(team))
         ist_run_scan(team, &r, is_inclusive, forced.scan, routine);
     else if (is_inclusive)
         copy_alone(dest, source, length_bytes, routine);
     else
         zero_alone(dest, length_bytes, routine);
-    return ISTHMUS_OK;
+    return leave();
 }

@@ -79,6 +79,7 @@ isthmus_status ist_meet(struct ist_team *team, const char *routine)
     ist_collective_begin(team, routine);
     if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
     ist_sync(team, routine);
+    if (IST_UNLIKELY(ist_check_on)) ist_check_synchronised();
     return ISTHMUS_OK;
 }
 

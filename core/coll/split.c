@@ -4,6 +4,7 @@
  * that; where there is no parent, memory that the program hands over does. */
 #include "core/coll/split.h"
 
+#include "core/base/call_site.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/check.h"
@@ -38,6 +39,7 @@ static int agree_on_index(struct ist_team *meeting, bool is_member, const char *
 static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine, isthmus_status status,
                                 const char *routine)
 {
+    ist_check_enter(); /* the flags of `meeting` may lie in memory of the program */
     int index = agree_on_index(meeting, mine != NULL, routine);
     if (index < 0 && status == ISTHMUS_OK)
         status = ist_fail(ISTHMUS_ERR_LIMIT,
@@ -47,8 +49,10 @@ static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine,
     if (mine != NULL && all_well) {
         ist_team_clear_place(mine, index);
         ist_team_register(mine, index);
+        if (ist_check_on) mine->made_by = ist_caller();
     }
     ist_sync(meeting, routine); /* no member uses the flags before all have cleared them */
+    ist_check_leave();
     if (all_well) return ISTHMUS_OK;
     if (mine != NULL && index >= 0) ist_team_unreserve(index);
     if (mine != NULL) ist_team_delete(mine);

@@ -2,6 +2,7 @@
 #include "core/ctx/ctx.h"
 
 #include "core/base/atomic.h"
+#include "core/base/call_site.h"
 #include "core/base/fatal.h"
 
 #include <stdlib.h>
@@ -26,15 +27,21 @@ static struct ist_reachable reach_of_team(const struct ist_team *team)
                                   .n_pes = (uint32_t)team->n_pes};
 }
 
+/* Where every call is looked at, ordering calls are never simple. */
+static uint32_t used_at_start(void) { return fast_paths_on ? 0 : IST_USED_WATCHED; }
+
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths)
 {
     fast_paths_on = with_fast_paths;
     ist_ctx_default.team = &ist_team_world;
     ist_ctx_default.thread_mode = thread_mode;
-    ist_ctx_default.used = 0;
+    ist_ctx_default.used = used_at_start();
     ist_ctx_default.is_valid = 1;
     ist_ctx_default.reach = reach_of_team(&ist_team_world);
-    ist_fast_paths_set(with_fast_paths ? ist_team_world.n_pes : 0);
+    if (with_fast_paths)
+        ist_fast_paths_set(ist_team_world.n_pes);
+    else
+        ist_fast_paths_close();
 }
 
 static void close_channels(ist_ctx *ctx)
@@ -57,6 +64,8 @@ isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint6
     ctx->options = options;
     ctx->is_valid = 1;
     ctx->reach = reach_of_team(team);
+    ctx->used = used_at_start();
+    if (!fast_paths_on) ctx->made_by = ist_caller();
 
     pthread_mutex_lock(&created_lock);
     ctx->next = created;

@@ -22,6 +22,7 @@ struct ist_ctx {
     uint32_t thread_mode; /* ISTHMUS_THREAD_ */
     pthread_mutex_t lock; /* opening channels; and calls, where a transport cannot share one */
     struct ist_channel channels[IST_MAX_TRANSPORTS];
+    const void *made_by;   /* the call, with ISTHMUS_CHECK; else NULL */
     ist_ctx *next, **link; /* all live contexts, for finalize and team_remote_commit */
 };
 

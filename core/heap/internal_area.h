@@ -26,14 +26,20 @@ struct ist_internal_area {
     struct ist_team_place teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
 };
 
+/* Of core/check/shadow.c, behind the teams, with ISTHMUS_CHECK only. */
+enum { IST_SHADOW_BYTES = 1 << 19 };
+
 static inline struct ist_internal_area *ist_internal_area(void)
 {
     return (struct ist_internal_area *)(void *)ist_heap.base;
 }
 
+static inline void *ist_internal_shadow(void) { return ist_internal_area()->teams + ist_team_limit; }
+
 static inline uint64_t ist_internal_area_bytes(const struct ist_config *config)
 {
-    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_place);
+    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_place) +
+           (config->check ? IST_SHADOW_BYTES : 0);
 }
 
 #endif

@@ -24,7 +24,7 @@ static isthmus_amo_fn function_of(const struct ist_channel *channel, uint32_t op
 }
 
 IST_INLINE void amo_by(const struct call *c, isthmus_amo_fn fn, uint64_t offset_bytes, const struct ist_amo *amo,
-                   void *fetched)
+                       void *fetched)
 {
     ist_ctx *ctx = c->ctx;
     uint32_t transport = c->to->segment->atomics;
@@ -121,32 +121,57 @@ IST_INLINE void amo_through(ist_ctx *ctx, const struct ist_target *to, const str
     ist_note_over();
 }
 
-IST_INLINE void find(ist_ctx *ctx, void *dest, const struct ist_amo *amo, int pe, const char *routine,
+/* With ISTHMUS_CHECK, before the operation; fetch NULL: its value goes to no buffer of the program. */
+static void check_amo(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, const struct ist_access *access)
+{
+    if (!ist_check_applies()) return;
+    ist_check_op(&(struct ist_checked_op){.routine = access->routine,
+                                          .ctx = ctx,
+                                          .pe = access->pe,
+                                          .kind = IST_CHECK_ATOMIC,
+                                          .remote_name = access->argument,
+                                          .local_name = "fetch",
+                                          .remote = dest,
+                                          .local = fetch,
+                                          .length_bytes = amo->size,
+                                          .is_nbi = fetch != NULL,
+                                          .is_fetch = amo->op == ISTHMUS_AMO_FETCH});
+}
+
+IST_INLINE void find(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, int pe, const char *routine,
                      struct ist_target *out)
 {
-    if (IST_LIKELY((uintptr_t)dest % amo->size == 0 && ist_target_known(ctx, dest, amo->size, pe, out))) return;
+    if (IST_LIKELY(!ist_check_on && (uintptr_t)dest % amo->size == 0 &&
+                   ist_target_known(ctx, dest, amo->size, pe, out)))
+        return;
     struct ist_access access = {routine, amo->op == ISTHMUS_AMO_FETCH ? "source" : "dest", dest, amo->size, amo->size,
                                 pe};
+    check_amo(ctx, dest, amo, fetch, &access);
     ist_target_find(ctx, &access, out);
 }
 
 uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
 {
     struct ist_target to;
-    find(ctx, dest, amo, pe, routine, &to);
-    if (to.alias != NULL) return isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
+    find(ctx, dest, amo, NULL, pe, routine, &to);
     uint64_t old = 0;
-    amo_through(ctx, &to, amo, flags, &old, pe, routine);
+    if (to.alias != NULL)
+        old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
+    else
+        amo_through(ctx, &to, amo, flags, &old, pe, routine);
+    if ((flags & ISTHMUS_AMO_FETCHING) != 0 && ist_check_applies()) ist_check_synchronised();
     return old;
 }
 
 void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_amo *amo, int pe, const char *routine)
 {
     struct ist_target to;
-    find(ctx, dest, amo, pe, routine, &to);
     ist_require_buffer(routine, "fetch", fetch);
+    find(ctx, dest, amo, fetch, pe, routine, &to);
     if (to.alias != NULL || ist_is_on_device(fetch)) {
+        ist_check_enter(); /* the program made one call */
         uint64_t old = ist_amo_slow(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine);
+        ist_check_leave();
         ist_copy_here(fetch, &old, amo->size, routine);
         return;
     }

@@ -111,6 +111,17 @@ void ist_malloc_init(ist_boot *boot, const char *card_key)
     calls = failures_seen[0] = failures_seen[1] = 0;
 }
 
+/* The block, if all PEs have theirs. */
+static void *agreed(void *block, size_t size_bytes, const char *routine)
+{
+    if (!ist_malloc_agree(block != NULL, routine)) {
+        if (block != NULL) give(block);
+        return NULL;
+    }
+    if (ist_check_on) ist_check_block_made(block, size_bytes, routine);
+    return block;
+}
+
 void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
@@ -118,9 +129,7 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
     check(routine, NULL, size_bytes, "alignment", align_bytes);
     bool is_sane = align_bytes != 0 && (align_bytes & (align_bytes - 1)) == 0 && size_bytes <= SIZE_MAX / 2;
     void *block = is_sane ? take(size_bytes, align_bytes, routine) : NULL;
-    if (ist_malloc_agree(block != NULL, routine)) return block;
-    if (block != NULL) give(block);
-    return NULL;
+    return agreed(block, size_bytes, routine);
 }
 
 void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
@@ -135,9 +144,7 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
     isthmus_status zeroed = ISTHMUS_OK;
     if (block != NULL) zeroed = ist_heap_zero(block, bytes); /* before the meeting: after it peers may write */
     if (zeroed != ISTHMUS_OK) ist_die(routine, zeroed);
-    if (ist_malloc_agree(block != NULL, routine)) return block;
-    if (block != NULL) give(block);
-    return NULL;
+    return agreed(block, bytes, routine);
 }
 
 static void refuse_block(const char *routine, const char *argument, const void *block)
@@ -153,6 +160,7 @@ void ist_free(void *block, const char *routine)
     if (ist_heap_size_of(block) == 0) refuse_block(routine, "ptr", block);
     check(routine, block, 1, NULL, 0);
     ist_barrier_all(routine);
+    if (ist_check_on) ist_check_block_gone(block, routine);
     give(block);
 }
 
@@ -180,5 +188,9 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
         return NULL;
     }
     if (!resized) give(block);
+    if (ist_check_on) {
+        ist_check_block_gone(block, routine);
+        ist_check_block_made(moved, size_bytes, routine);
+    }
     return moved;
 }

@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/check/check.h"
 #include "core/team/team.h"
 #include "core/transport/peer.h"
 
@@ -32,10 +33,13 @@ IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half,
     return first;
 }
 
+/* The transports that a context has used; what else the bits say is not for them. */
+IST_INLINE uint32_t transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
+
 /* What may wait for other PEs: one of the halves, or both. */
 IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t halves, const char *routine)
 {
-    uint32_t used = ist_load_relaxed(&ctx->used);
+    uint32_t used = transports_used(ctx);
     isthmus_status local = ISTHMUS_OK, remote = ISTHMUS_OK;
     if (used == 0) return ISTHMUS_OK;
     ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
@@ -56,13 +60,16 @@ static bool is_usable(const ist_ctx *ctx, const char *routine)
 void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
+    if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_QUIET, routine);
     isthmus_status status = complete(ctx, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (ist_check_applies()) ist_check_synchronised();
     /* With several threads the bits stay: clearing them could hide what another thread has just issued, or make another
      * thread's quiet return while this one is still at work. */
     if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
-    ist_store_relaxed(&ctx->used, 0);
-    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle);
+    uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;
+    ist_store_relaxed(&ctx->used, watched);
+    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle | watched);
 }
 
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
@@ -73,13 +80,18 @@ isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
 {
-    isthmus_status status = is_usable(ctx, routine) ? complete(ctx, 1u << LOCAL_COMPLETE, routine) : ISTHMUS_OK;
+    if (!is_usable(ctx, routine)) return;
+    if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_LOCAL_COMPLETE, routine);
+    isthmus_status status = complete(ctx, 1u << LOCAL_COMPLETE, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (ist_check_applies()) ist_check_synchronised(); /* values that were fetched are here */
 }
 
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
 {
-    isthmus_status status = is_usable(ctx, routine) ? complete(ctx, 1u << REMOTE_COMMIT, routine) : ISTHMUS_OK;
+    if (!is_usable(ctx, routine)) return;
+    if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_REMOTE_COMMIT, routine);
+    isthmus_status status = complete(ctx, 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
@@ -88,12 +100,15 @@ void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
 void ist_fence_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
+    if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_FENCE, routine);
     if (ist_peers_are_mixed()) {
+        ist_check_enter(); /* more than the program has asked for */
         ist_quiet_transports(ctx, routine);
+        ist_check_leave();
         ist_publish_stores();
         return;
     }
-    isthmus_status status = each_used(ctx, ist_load_relaxed(&ctx->used), FENCE, routine);
+    isthmus_status status = each_used(ctx, transports_used(ctx), FENCE, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 

@@ -164,6 +164,60 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
     if (n < length_bytes) get_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
 }
 
+/* With ISTHMUS_CHECK, before the operation. `local` NULL: a value, and no buffer of the program. */
+static void check_put(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+                      completion mode)
+{
+    if (!ist_check_applies()) return;
+    ist_check_op(&(struct ist_checked_op){.routine = routine,
+                                          .ctx = ctx,
+                                          .pe = pe,
+                                          .kind = IST_CHECK_WRITE,
+                                          .remote_name = "dest",
+                                          .local_name = "source",
+                                          .remote = dest,
+                                          .local = source,
+                                          .length_bytes = length_bytes,
+                                          .is_nbi = mode == NBI});
+}
+
+static void check_get(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+                      completion mode)
+{
+    if (!ist_check_applies()) return;
+    ist_check_op(&(struct ist_checked_op){.routine = routine,
+                                          .ctx = ctx,
+                                          .pe = pe,
+                                          .kind = IST_CHECK_READ,
+                                          .remote_name = "source",
+                                          .local_name = "dest",
+                                          .remote = source,
+                                          .local = dest,
+                                          .length_bytes = length_bytes,
+                                          .is_nbi = mode == NBI});
+}
+
+/* A blocking read tells this PE what others have done so far. */
+static void check_got(void)
+{
+    if (ist_check_applies()) ist_check_synchronised();
+}
+
+static void put_unusual(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+                        completion mode)
+{
+    check_put(ctx, dest, source, length_bytes, pe, routine, mode);
+    put_any(ctx, dest, source, length_bytes, pe, routine, mode);
+}
+
+static void get_unusual(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+                        completion mode)
+{
+    check_get(ctx, dest, source, length_bytes, pe, routine, mode);
+    get_any(ctx, dest, source, length_bytes, pe, routine, mode);
+    if (mode == BLOCKING) check_got();
+}
+
 IST_INLINE void put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                          completion mode)
 {
@@ -172,7 +226,7 @@ IST_INLINE void put_slow(ist_ctx *ctx, void *dest, const void *source, size_t le
     if (IST_LIKELY(is_usual && ist_target_known(ctx, dest, length_bytes, pe, &to)))
         put_through(ctx, &to, source, length_bytes, mode, routine);
     else
-        put_any(ctx, dest, source, length_bytes, pe, routine, mode);
+        put_unusual(ctx, dest, source, length_bytes, pe, routine, mode);
 }
 
 IST_INLINE void get_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
@@ -183,7 +237,7 @@ IST_INLINE void get_slow(ist_ctx *ctx, void *dest, const void *source, size_t le
     if (IST_LIKELY(is_usual && ist_target_known(ctx, source, length_bytes, pe, &from)))
         get_through(ctx, &from, dest, length_bytes, mode, routine);
     else
-        get_any(ctx, dest, source, length_bytes, pe, routine, mode);
+        get_unusual(ctx, dest, source, length_bytes, pe, routine, mode);
 }
 
 void ist_put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
@@ -211,6 +265,7 @@ void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *rou
 {
     struct ist_target to;
     struct ist_access access = {routine, "dest", dest, size, size, pe};
+    check_put(ctx, dest, NULL, size, pe, routine, BLOCKING);
     ist_target_find(ctx, &access, &to);
     if (to.alias != NULL)
         ist_copy_small(to.alias, (const char *)&bits, size);
@@ -227,11 +282,13 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
         get_any(ctx, &bits, source, size, pe, routine, BLOCKING);
         return bits;
     }
+    check_get(ctx, NULL, source, size, pe, routine, BLOCKING);
     ist_target_find(ctx, &access, &from);
     if (from.alias != NULL)
         ist_copy_small((char *)&bits, from.alias, size);
     else
         get_through(ctx, &from, &bits, size, BLOCKING, routine);
+    check_got();
     return bits;
 }
 

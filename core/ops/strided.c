@@ -37,6 +37,28 @@ static void copy_elements(char *dest, const char *source, ptrdiff_t dest_bytes, 
 #undef COPY_LOOP
 }
 
+/* With ISTHMUS_CHECK: the blocks one by one, because what lies between them is not touched. */
+static void check_blocks(ist_ctx *ctx, char *dest, const char *source, const struct ist_stride *s, int pe,
+                         const char *routine, enum ist_check_kind kind)
+{
+    ptrdiff_t size = (ptrdiff_t)s->size;
+    for (size_t i = 0; i < s->n_blocks; i++) {
+        char *to = dest + (ptrdiff_t)i * s->dest * size;
+        const char *from = source + (ptrdiff_t)i * s->source * size;
+        bool is_read = kind == IST_CHECK_READ;
+        ist_check_op(&(struct ist_checked_op){.routine = routine,
+                                              .ctx = ctx,
+                                              .pe = pe,
+                                              .kind = kind,
+                                              .remote_name = is_read ? "source" : "dest",
+                                              .local_name = is_read ? "dest" : "source",
+                                              .remote = is_read ? from : to,
+                                              .local = is_read ? to : from,
+                                              .length_bytes = s->block_nelems * s->size,
+                                              .is_block = true});
+    }
+}
+
 typedef void (*block_fn)(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe,
                          const char *routine);
 
@@ -45,10 +67,12 @@ static void each_block(ist_ctx *ctx, char *dest, const char *source, const struc
                        const char *routine, block_fn move)
 {
     ptrdiff_t size = (ptrdiff_t)s->size;
+    ist_check_enter(); /* for the program they are no operations of their own */
     for (size_t i = 0; i < s->n_blocks; i++)
         move(ctx, dest + (ptrdiff_t)i * s->dest * size, source + (ptrdiff_t)i * s->source * size,
              s->block_nelems * s->size, pe, routine);
     ist_local_complete(ctx, routine);
+    ist_check_leave();
 }
 
 static bool is_contiguous(const struct ist_stride *s)
@@ -67,6 +91,7 @@ void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct 
     ist_target_find(ctx, &access, &to);
     ist_require_buffer(routine, "source", source);
     ptrdiff_t size = (ptrdiff_t)s->size;
+    if (!is_contiguous(s) && ist_check_applies()) check_blocks(ctx, dest, source, s, pe, routine, IST_CHECK_WRITE);
     if (is_contiguous(s))
         ist_put_bulk(ctx, dest, source, access.length_bytes, pe, routine);
     else if (to.alias != NULL && to.length_bytes == access.length_bytes && !ist_has_device_memory())
@@ -86,6 +111,7 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
     ist_target_find(ctx, &access, &from);
     ist_require_buffer(routine, "dest", dest);
     ptrdiff_t size = (ptrdiff_t)s->size;
+    if (!is_contiguous(s) && ist_check_applies()) check_blocks(ctx, dest, source, s, pe, routine, IST_CHECK_READ);
     if (is_contiguous(s))
         ist_get_bulk(ctx, dest, source, access.length_bytes, pe, routine);
     else if (from.alias != NULL && from.length_bytes == access.length_bytes && !ist_has_device_memory())

@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-bool ist_check_on;
-
 void ist_require_ctx(const ist_ctx *ctx, const char *routine)
 {
     if (ctx->is_valid) return;
@@ -76,8 +74,8 @@ static _Noreturn void refuse_addr(const char *routine, const char *argument, con
     ist_misuse(routine, "%s is %p, which is not symmetric; valid: %s", argument, addr, segments);
 }
 
-int ist_require_symmetric(const char *routine, const char *argument, const void *addr, size_t length_bytes,
-                          size_t align_bytes)
+static int require_in_segment(const char *routine, const char *argument, const void *addr, size_t length_bytes,
+                              size_t align_bytes)
 {
     int segment = ist_segment_of(addr, length_bytes);
     if (segment < 0) refuse_addr(routine, argument, addr, length_bytes);
@@ -87,11 +85,19 @@ int ist_require_symmetric(const char *routine, const char *argument, const void 
     return segment;
 }
 
+int ist_require_symmetric(const char *routine, const char *argument, const void *addr, size_t length_bytes,
+                          size_t align_bytes)
+{
+    int segment = require_in_segment(routine, argument, addr, length_bytes, align_bytes);
+    if (IST_UNLIKELY(ist_check_on)) ist_check_heap_range(routine, argument, addr, length_bytes);
+    return segment;
+}
+
 void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out)
 {
     int world_pe = ist_require_pe(ctx, access->pe, access->routine, "pe");
-    int id = ist_require_symmetric(access->routine, access->argument, access->addr, access->length_bytes,
-                                   access->align_bytes);
+    int id = require_in_segment(access->routine, access->argument, access->addr, access->length_bytes,
+                                access->align_bytes); /* operations are looked at as a whole (ist_check_op) */
     bool is_first_use = ist_peer_known(world_pe) == NULL;
     if (is_first_use) ist_note_call(IST_NOTE_CONNECTION, access->routine, world_pe);
     isthmus_status status = ist_peer_get(world_pe, &out->peer);

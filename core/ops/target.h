@@ -4,6 +4,7 @@
 #ifndef IST_OPS_TARGET_H
 #define IST_OPS_TARGET_H
 
+#include "core/check/check.h"
 #include "core/ctx/ctx.h"
 #include "core/transport/peer.h"
 
@@ -60,9 +61,6 @@ int ist_require_symmetric(const char *routine, const char *argument, const void 
 
 /* Ends the job when a local buffer is NULL. */
 void ist_require_buffer(const char *routine, const char *argument, const void *addr);
-
-/* ISTHMUS_CHECK: look for mistakes that cost time to find. Fast paths are off then. */
-extern bool ist_check_on;
 
 /* Ends the job when the two overlap; equal ones are allowed where the routine may work in place. */
 void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,

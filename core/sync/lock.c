@@ -58,6 +58,7 @@ void ist_lock_set(long *word, const char *routine)
     (void)update(ISTHMUS_AMO_OR, &lock->node, my_name(), 0, pe_named(last), routine);
     (void)ist_wait_behind_anywhere(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false, pe_named(last),
                                    routine);
+    if (ist_check_applies()) ist_check_synchronised();
 }
 
 int ist_lock_test(long *word, const char *routine)

@@ -2,6 +2,7 @@
  * "Any" starts its search where the last one ended, so that an entry that always holds cannot hide the others. */
 #include "core/sync/wait_sets.h"
 
+#include "core/check/check.h"
 #include "core/sync/wait.h"
 
 static bool takes_part(const struct ist_wait_set *set, size_t i) { return set->status == NULL || set->status[i] == 0; }
@@ -12,6 +13,12 @@ static bool holds(const struct ist_wait_set *set, size_t i)
     const char *value = (const char *)set->values + (set->is_vector ? i * set->size : 0);
     uint64_t wanted = ist_wait_load(value, set->size);
     return ist_compare(set->cmp, ist_wait_read(ivar, set->size), wanted, set->size, set->is_signed);
+}
+
+/* With ISTHMUS_CHECK, of an entry that counts for the result. */
+static void look(const struct ist_wait_set *set, size_t i)
+{
+    if (IST_UNLIKELY(ist_check_on)) ist_check_seen((const char *)set->ivars + i * set->size, set->size, set->routine);
 }
 
 static bool is_empty(const struct ist_wait_set *set)
@@ -25,6 +32,8 @@ bool ist_set_test_all(const struct ist_wait_set *set)
 {
     for (size_t i = 0; i < set->nelems; i++)
         if (takes_part(set, i) && !holds(set, i)) return false;
+    for (size_t i = 0; ist_check_on && i < set->nelems; i++)
+        if (takes_part(set, i)) look(set, i);
     return true;
 }
 
@@ -34,7 +43,9 @@ size_t ist_set_test_any(const struct ist_wait_set *set)
     for (size_t tried = 0; tried < set->nelems; tried++) {
         size_t i = next % set->nelems;
         next = i + 1;
-        if (takes_part(set, i) && holds(set, i)) return i;
+        if (!takes_part(set, i) || !holds(set, i)) continue;
+        look(set, i);
+        return i;
     }
     return SIZE_MAX;
 }
@@ -42,8 +53,11 @@ size_t ist_set_test_any(const struct ist_wait_set *set)
 size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices)
 {
     size_t n = 0;
-    for (size_t i = 0; i < set->nelems; i++)
-        if (takes_part(set, i) && holds(set, i)) indices[n++] = i;
+    for (size_t i = 0; i < set->nelems; i++) {
+        if (!takes_part(set, i) || !holds(set, i)) continue;
+        look(set, i);
+        indices[n++] = i;
+    }
     return n;
 }
 
@@ -54,22 +68,23 @@ size_t ist_set_count(const struct ist_wait_set *set)
     return n;
 }
 
-static struct ist_awaited awaited(const struct ist_wait_set *set, enum ist_quantity quantity, const char *routine)
+static struct ist_awaited awaited(const struct ist_wait_set *set, enum ist_quantity quantity)
 {
-    return (struct ist_awaited){.routine = routine, .ivar = set->ivars, .behind = -1, .set = set, .quantity = quantity};
+    return (struct ist_awaited){
+        .routine = set->routine, .ivar = set->ivars, .behind = -1, .set = set, .quantity = quantity};
 }
 
-void ist_set_wait_all(const struct ist_wait_set *set, const char *routine)
+void ist_set_wait_all(const struct ist_wait_set *set)
 {
-    struct ist_awaited all = awaited(set, IST_ALL_OF, routine);
+    struct ist_awaited all = awaited(set, IST_ALL_OF);
     struct ist_spin spin = {.awaited = &all};
     while (!ist_set_test_all(set)) ist_spin_once(&spin);
     ist_spin_end(&spin);
 }
 
-size_t ist_set_wait_any(const struct ist_wait_set *set, const char *routine)
+size_t ist_set_wait_any(const struct ist_wait_set *set)
 {
-    struct ist_awaited any = awaited(set, IST_ANY_OF, routine);
+    struct ist_awaited any = awaited(set, IST_ANY_OF);
     struct ist_spin spin = {.awaited = &any};
     size_t i;
     if (is_empty(set)) return SIZE_MAX;
@@ -78,9 +93,9 @@ size_t ist_set_wait_any(const struct ist_wait_set *set, const char *routine)
     return i;
 }
 
-size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices, const char *routine)
+size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices)
 {
-    struct ist_awaited some = awaited(set, IST_SOME_OF, routine);
+    struct ist_awaited some = awaited(set, IST_SOME_OF);
     struct ist_spin spin = {.awaited = &some};
     size_t n;
     if (is_empty(set)) return 0;

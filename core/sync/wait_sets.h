@@ -15,15 +15,15 @@ struct ist_wait_set {
     bool is_vector;
     size_t size; /* bytes of an entry: 4 or 8 */
     bool is_signed;
+    const char *routine;
 };
 
 bool ist_set_test_all(const struct ist_wait_set *set);
 size_t ist_set_test_any(const struct ist_wait_set *set);                   /* an index, or SIZE_MAX */
 size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices); /* how many indices were written */
 size_t ist_set_count(const struct ist_wait_set *set);                      /* entries that hold now */
-void ist_set_wait_all(const struct ist_wait_set *set, const char *routine);
-size_t ist_set_wait_any(const struct ist_wait_set *set, const char *routine); /* SIZE_MAX: nothing takes part */
-size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices,
-                         const char *routine); /* 0: nothing takes part */
+void ist_set_wait_all(const struct ist_wait_set *set);
+size_t ist_set_wait_any(const struct ist_wait_set *set);                   /* SIZE_MAX: nothing takes part */
+size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices); /* 0: nothing takes part */
 
 #endif

@@ -80,6 +80,7 @@ struct ist_team {
     bool is_aliased; /* every member reaches the others' symmetric memory of the host by load and store */
     int index;
     struct ist_team_options options;
+    const void *made_by; /* the call, with ISTHMUS_CHECK; else NULL */
 };
 
 extern struct ist_team ist_team_world;

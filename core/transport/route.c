@@ -54,6 +54,13 @@ void ist_expect_device_memory(void)
     __atomic_store_n(&isthmus_fast_v1.small.statics_length, 0, __ATOMIC_RELAXED);
 }
 
+void ist_fast_paths_close(void)
+{
+    ist_fast_paths_set(0);
+    memset(isthmus_fast_v1.element, 0, sizeof isthmus_fast_v1.element);
+    memset(&isthmus_fast_v1.small, 0, sizeof isthmus_fast_v1.small);
+}
+
 static uint64_t small_length(uint64_t length_bytes)
 {
     if (ist_has_device_memory()) return 0;

@@ -24,6 +24,9 @@ _Static_assert(offsetof(struct isthmus_fast, element) == 64, "what ordering read
 /* In default_used: not initialised. The other bits are transports. */
 #define IST_FAST_OFF (1u << 31)
 
+/* In a context's `used`, and for the default context in default_used: every ordering call is looked at (ISTHMUS_CHECK). */
+#define IST_USED_WATCHED (1u << 30)
+
 /* Puts and gets up to this many bytes are copied inline. */
 enum { IST_SMALL_BYTES = ISTHMUS_SMALL_BYTES };
 
@@ -71,6 +74,9 @@ void ist_fast_paths_set(int n_pes);
 
 /* Never let them: every call has to arrive at the routine by its name. */
 void ist_fast_paths_forbid(void);
+
+/* Nor the library its own: no address is one that an inline test knows, so that every call arrives at its slow path. */
+void ist_fast_paths_close(void);
 
 /* What default_used is when the default context has nothing to wait for. */
 extern uint32_t ist_fast_idle;

@@ -1,0 +1,122 @@
+/* core/check/check.c: see check.h: whether to look, and in which order the subjects do. */
+#include "core/check/check_priv.h"
+
+#include "core/base/call_site.h"
+#include "core/base/clock.h"
+#include "core/check/leaks.h"
+#include "core/coll/sync.h"
+#include "core/heap/heap.h"
+#include "core/heap/symmetric_data.h"
+#include "core/ops/target.h"
+#include "core/transport/segment.h"
+
+bool ist_check_on;
+_Thread_local int ist_check_depth;
+
+pthread_mutex_t ist_check_lock = PTHREAD_MUTEX_INITIALIZER;
+ist_ctx *ist_check_ctx;
+uint64_t ist_check_synchronised_ns;
+
+/* Meetings go through the default context as the program does. */
+bool ist_check_is_on_program(void) { return ist_check_depth == 0 && ist_sync_routine() == NULL; }
+
+isthmus_status ist_check_init(bool is_on)
+{
+    ist_check_on = is_on;
+    if (!is_on) return ISTHMUS_OK;
+    ist_blocks_init();
+    ist_check_synchronised_ns = ist_clock_ns();
+    return ist_ctx_create(&ist_team_world, ISTHMUS_THREAD_ONE, 0, &ist_check_ctx);
+}
+
+/* The context itself ends with the others. */
+void ist_check_fini(void)
+{
+    if (!ist_check_on) return;
+    ist_check_on = false;
+    ist_leaks_report();
+    ist_findings_end();
+    ist_blocks_fini();
+    ist_pending_fini();
+    ist_unordered_fini();
+    ist_check_ctx = NULL;
+}
+
+uint64_t ist_check_place(const void *addr)
+{
+    int id = addr != NULL ? ist_segment_of(addr, 1) : -1;
+    if (id < 0) return 0;
+    return (uint64_t)(id + 1) << 56 | ((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+}
+
+/* Both sides have their say here, so that they are right before anything is noted. */
+static int require_right(const struct ist_checked_op *op)
+{
+    int world_pe = ist_require_pe(op->ctx, op->pe, op->routine, "pe");
+    ist_require_symmetric(op->routine, op->remote_name, op->remote, op->length_bytes, 1);
+    if (op->local == NULL) return world_pe;
+    ist_check_heap_range(op->routine, op->local_name, op->local, op->length_bytes);
+    if (world_pe == ist_team_world.my_pe) {
+        bool is_read = op->kind == IST_CHECK_READ;
+        ist_check_overlap(op->routine, is_read ? op->local : op->remote, op->length_bytes,
+                          is_read ? op->remote : op->local, op->length_bytes, false);
+    }
+    return world_pe;
+}
+
+/* The library's own part of symmetric memory. */
+static bool is_internal(const void *addr)
+{
+    bool is_in_heap = (uintptr_t)addr - (uintptr_t)ist_heap.user_base < ist_heap.reserved_bytes;
+    return !is_in_heap && (uintptr_t)addr - (uintptr_t)ist_heap.base < ist_heap.mapped_bytes;
+}
+
+void ist_check_op(const struct ist_checked_op *op)
+{
+    if (op->length_bytes == 0 || is_internal(op->remote)) return;
+    if (op->kind == IST_CHECK_READ && ist_symmetric_data_is_constant(op->remote, op->length_bytes)) return;
+    struct ist_check_access access = {.op = op, .world_pe = require_right(op), .caller = ist_caller()};
+    access.now_ns = ist_clock_ns();
+    ist_check_enter(); /* what the tables take from other PEs is no operation of the program */
+    pthread_mutex_lock(&ist_check_lock);
+    ist_pending_compare(&access);
+    if (op->is_nbi && op->local != NULL) ist_pending_add(&access);
+    if (ist_team_world.n_pes > 1) {
+        ist_unordered_note(&access);
+        ist_mixed_note(&access);
+    }
+    pthread_mutex_unlock(&ist_check_lock);
+    ist_check_leave();
+}
+
+void ist_check_order(ist_ctx *ctx, enum ist_check_order what, const char *routine)
+{
+    (void)routine;
+    ist_check_enter();
+    pthread_mutex_lock(&ist_check_lock);
+    if (what == IST_CHECK_LOCAL_COMPLETE || what == IST_CHECK_QUIET) ist_pending_complete(ctx);
+    if (what != IST_CHECK_LOCAL_COMPLETE) ist_unordered_order(ctx, what != IST_CHECK_FENCE);
+    pthread_mutex_unlock(&ist_check_lock);
+    ist_check_leave();
+}
+
+void ist_check_seen(const void *ivar, size_t size, const char *routine)
+{
+    if (!ist_check_applies()) return;
+    ist_check_enter();
+    pthread_mutex_lock(&ist_check_lock);
+    if (ist_team_world.n_pes > 1) ist_unordered_seen(ivar, size, routine);
+    pthread_mutex_unlock(&ist_check_lock);
+    ist_check_leave();
+    ist_check_synchronised();
+}
+
+void ist_check_synchronised(void)
+{
+    ist_check_enter();
+    pthread_mutex_lock(&ist_check_lock);
+    if (ist_team_world.n_pes > 1) ist_unordered_synchronised();
+    ist_check_synchronised_ns = ist_clock_ns();
+    pthread_mutex_unlock(&ist_check_lock);
+    ist_check_leave();
+}

@@ -1,0 +1,80 @@
+/* core/check/check.h: ISTHMUS_CHECK=1: the mistakes that leave no trace where they are made. docs/checking.md lists them.
+ * Not the comparison of collectives (coll/check.h), nor what every call is checked for anyway (ops/target.h).
+ *
+ * While the mode is on no call takes a fast path (ist_fast_paths_close), so that slow paths are the place to look from; they
+ * ask ist_check_applies() first. Off, the mode is that one test on paths that are slow already.
+ * Subjects: blocks.c what is allocated; pending.c buffers of operations under way; shadow.c who has accessed what at a PE;
+ * mixed.c and unordered.c, which read that; leaks.c the end. finding.h says what was found. */
+#ifndef IST_CHECK_CHECK_H
+#define IST_CHECK_CHECK_H
+
+#include "core/ctx/ctx.h"
+
+/* ISTHMUS_CHECK, between init and finalize. */
+extern bool ist_check_on;
+
+/* How deep this thread is in routines whose operations are the library's own affair, and not the program's. */
+extern _Thread_local int ist_check_depth __attribute__((tls_model("initial-exec")));
+
+bool ist_check_is_on_program(void) IST_COLD;
+
+/* Is this call one to look at? */
+IST_INLINE bool ist_check_applies(void) { return IST_UNLIKELY(ist_check_on) && ist_check_is_on_program(); }
+
+static inline void ist_check_enter(void) { ist_check_depth++; }
+static inline void ist_check_leave(void) { ist_check_depth--; }
+
+/* After the default context exists, and before it ends. Not collective. */
+isthmus_status ist_check_init(bool is_on);
+void ist_check_fini(void);
+
+/* ---- what operations tell, before they begin ---- */
+
+enum ist_check_kind { IST_CHECK_READ, IST_CHECK_WRITE, IST_CHECK_ATOMIC };
+
+struct ist_checked_op {
+    const char *routine;
+    ist_ctx *ctx;
+    int pe; /* in the context's team */
+    enum ist_check_kind kind;
+    const char *remote_name, *local_name; /* of the arguments */
+    const void *remote, *local;           /* local NULL: there is no such buffer */
+    size_t length_bytes;                  /* of both, but of atomics that fetch nothing */
+    bool is_nbi;
+    bool is_fetch; /* an atomic that changes nothing */
+    bool is_block; /* one of several of a strided put or get */
+    bool
+        has_signal; /* data of a put with signal: that is its flag, or the signal itself: what it is for is of the same call */
+};
+
+/* Any operation with a contiguous range on either side. Ends the job when the range is not symmetric. */
+void ist_check_op(const struct ist_checked_op *op) IST_COLD;
+
+/* ---- order.c, waits, meetings, locks ---- */
+
+enum ist_check_order { IST_CHECK_FENCE, IST_CHECK_LOCAL_COMPLETE, IST_CHECK_REMOTE_COMMIT, IST_CHECK_QUIET };
+
+/* An ordering call of the program begins. */
+void ist_check_order(ist_ctx *ctx, enum ist_check_order what, const char *routine) IST_COLD;
+
+/* A wait or test of the program has seen in `ivar` what it looks for. */
+void ist_check_seen(const void *ivar, size_t size, const char *routine) IST_COLD;
+
+/* This PE may have learnt what others did: it has left a meeting, got a lock, or fetched a value. */
+void ist_check_synchronised(void) IST_COLD;
+
+/* The same number on all PEs for corresponding addresses of symmetric memory; 0: it is none. */
+uint64_t ist_check_place(const void *addr);
+
+/* ---- buffers that are none of an operation's above ---- */
+
+/* The heap: [addr, addr + length_bytes) is to lie in one live block, if it lies in the heap. */
+void ist_check_heap_range(const char *routine, const char *argument, const void *addr, size_t length_bytes) IST_COLD;
+void ist_check_block_made(const void *block, size_t size_bytes, const char *routine) IST_COLD;
+void ist_check_block_gone(const void *block, const char *routine) IST_COLD;
+
+/* A collective reads or writes these: no operation under way may have them. */
+void ist_check_local_read(const char *routine, const char *argument, const void *addr, size_t length_bytes) IST_COLD;
+void ist_check_local_write(const char *routine, const char *argument, const void *addr, size_t length_bytes) IST_COLD;
+
+#endif

@@ -1,0 +1,50 @@
+/* core/check/check_priv.h: what the files of this folder share. */
+#ifndef IST_CHECK_CHECK_PRIV_H
+#define IST_CHECK_CHECK_PRIV_H
+
+#include "core/check/check.h"
+#include "core/check/finding.h"
+
+#include <stdint.h>
+
+/* One mutex for all tables: the mode is not about speed. Not held while the program's own operations run. */
+extern pthread_mutex_t ist_check_lock;
+
+/* For accesses to the tables of other PEs: nobody's operations but those of this folder, under the lock. */
+extern ist_ctx *ist_check_ctx;
+
+/* When this PE may last have learnt what another one did (ist_check_synchronised). */
+extern uint64_t ist_check_synchronised_ns;
+
+/* An operation as the tables see it. */
+struct ist_check_access {
+    const struct ist_checked_op *op;
+    const void *caller;
+    int world_pe;
+    uint64_t now_ns;
+};
+
+/* [a, a + a_bytes) and [b, b + b_bytes) have a byte in common. */
+static inline bool ist_check_ranges_meet(uintptr_t a, size_t a_bytes, uintptr_t b, size_t b_bytes)
+{
+    return a < b + b_bytes && b < a + a_bytes;
+}
+
+void ist_blocks_init(void);
+void ist_blocks_leaks(void); /* those that are still allocated, one line for each call that made some */
+void ist_blocks_fini(void);
+
+void ist_pending_add(const struct ist_check_access *access); /* after ist_pending_compare */
+void ist_pending_compare(const struct ist_check_access *access);
+void ist_pending_complete(const ist_ctx *ctx); /* compare the sums, forget them */
+void ist_pending_fini(void);
+
+void ist_mixed_note(const struct ist_check_access *access);
+
+void ist_unordered_note(const struct ist_check_access *access);
+void ist_unordered_order(const ist_ctx *ctx, bool completes); /* false: a fence */
+void ist_unordered_seen(const void *ivar, size_t size, const char *routine);
+void ist_unordered_synchronised(void);
+void ist_unordered_fini(void);
+
+#endif

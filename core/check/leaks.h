@@ -1,0 +1,7 @@
+/* core/check/leaks.h: what the program has made and not given back when it finalizes. */
+#ifndef IST_CHECK_LEAKS_H
+#define IST_CHECK_LEAKS_H
+
+void ist_leaks_report(void);
+
+#endif
