@@ -72,6 +72,18 @@ void ist_mac(const uint8_t key[IST_KEY_BYTES], const void *bytes, size_t n_bytes
     store_le(half_of_tag(&s), tag + 8);
 }
 
+void ist_mac_text(const uint8_t key[IST_KEY_BYTES], const void *bytes, size_t n_bytes, char out[IST_TAG_TEXT_BYTES])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t tag[IST_TAG_BYTES];
+    ist_mac(key, bytes, n_bytes, tag);
+    for (size_t i = 0; i < sizeof tag; i++) {
+        *out++ = digits[tag[i] >> 4];
+        *out++ = digits[tag[i] & 15];
+    }
+    *out = '\0';
+}
+
 bool ist_same_bytes(const void *a, const void *b, size_t n_bytes)
 {
     const uint8_t *one = a, *other = b;

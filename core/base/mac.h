@@ -19,6 +19,10 @@ bool ist_same_bytes(const void *a, const void *b, size_t n_bytes);
 
 isthmus_status ist_random_bytes(void *out, size_t n_bytes);
 
+/* The same in hexadecimal, for names that everybody may see: the tag of a secret says nothing about it. */
+enum { IST_TAG_TEXT_BYTES = 2 * IST_TAG_BYTES + 1 };
+void ist_mac_text(const uint8_t key[IST_KEY_BYTES], const void *bytes, size_t n_bytes, char out[IST_TAG_TEXT_BYTES]);
+
 /* Texts for keys: 32 hexadecimal digits. false: it is something else. */
 bool ist_key_parse(const char *text, uint8_t out[IST_KEY_BYTES]);
 

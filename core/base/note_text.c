@@ -65,6 +65,7 @@ bool ist_note_read(const struct ist_note *note, struct ist_note *out)
         uint32_t before = __atomic_load_n(&note->version, __ATOMIC_ACQUIRE); /* pairs with ist_note_end_change() */
         memcpy(out, note, sizeof *out);
         __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the fence in ist_note_begin_change() */
+        out->routine[sizeof out->routine - 1] = out->place[sizeof out->place - 1] = '\0'; /* a PE may write anything */
         if (before % 2 == 0 && __atomic_load_n(&note->version, __ATOMIC_RELAXED) == before)
             return out->thread != 0 && out->kind != IST_NOTE_NONE;
     }

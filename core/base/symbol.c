@@ -21,6 +21,12 @@ static const void *part_of(const struct image *image, uint64_t offset, uint64_t 
     return image->bytes + offset;
 }
 
+/* Likewise; and NULL if it does not lie where such a table may. */
+static const void *table_of(const struct image *image, uint64_t offset, uint64_t length_bytes)
+{
+    return offset % sizeof(uint64_t) == 0 ? part_of(image, offset, length_bytes) : NULL;
+}
+
 static const Elf64_Ehdr *header_of(const struct image *image)
 {
     const Elf64_Ehdr *header = part_of(image, 0, sizeof *header);
@@ -34,7 +40,7 @@ static const Elf64_Ehdr *header_of(const struct image *image)
 static uint64_t first_address(const struct image *image, const Elf64_Ehdr *header)
 {
     enum { PAGE_BYTES = 4096 };
-    const Elf64_Phdr *segments = part_of(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
+    const Elf64_Phdr *segments = table_of(image, header->e_phoff, (uint64_t)header->e_phnum * sizeof *segments);
     for (int i = 0; segments != NULL && i < header->e_phnum; i++)
         if (segments[i].p_type == PT_LOAD) return segments[i].p_vaddr / PAGE_BYTES * PAGE_BYTES;
     return 0;
@@ -42,7 +48,7 @@ static uint64_t first_address(const struct image *image, const Elf64_Ehdr *heade
 
 static const Elf64_Shdr *symbols_of(const struct image *image, const Elf64_Ehdr *header, const Elf64_Shdr **strings)
 {
-    const Elf64_Shdr *sections = part_of(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
+    const Elf64_Shdr *sections = table_of(image, header->e_shoff, (uint64_t)header->e_shnum * sizeof *sections);
     for (int i = 0; sections != NULL && i < header->e_shnum; i++) {
         if (sections[i].sh_type != SHT_SYMTAB || sections[i].sh_link >= header->e_shnum) continue;
         *strings = &sections[sections[i].sh_link];
@@ -69,7 +75,7 @@ static bool find(const struct image *image, uint64_t offset, char *name, size_t 
     const Elf64_Ehdr *header = header_of(image);
     if (header == NULL || (table = symbols_of(image, header, &strings)) == NULL) return false;
     uint64_t address = offset + first_address(image, header), n = table->sh_size / sizeof(Elf64_Sym);
-    const Elf64_Sym *symbols = part_of(image, table->sh_offset, table->sh_size);
+    const Elf64_Sym *symbols = table_of(image, table->sh_offset, table->sh_size);
     for (uint64_t i = 0; symbols != NULL && i < n; i++) {
         const Elf64_Sym *symbol = &symbols[i];
         if (ELF64_ST_TYPE(symbol->st_info) != STT_OBJECT || address - symbol->st_value >= symbol->st_size) continue;

@@ -3,6 +3,7 @@
  * n jobs of one PE would give wrong answers. */
 #include "core/boot/boot.h"
 
+#include "core/base/mac.h"
 #include "core/topo/host_id.h"
 
 #include <stdio.h>
@@ -102,13 +103,25 @@ int ist_boot_most_on_a_node(ist_boot *boot)
     return most;
 }
 
+/* Not the launcher's own name for the job: whoever knows that may be taken for a PE, and this one is shown to everybody. */
+static void name_pmix_job(const char *job, char out[IST_BOOT_JOB_BYTES])
+{
+    const char *secret = ist_config_job_secret();
+    uint8_t key[IST_KEY_BYTES] = {0};
+    char tag[IST_TAG_TEXT_BYTES];
+    if (secret != NULL) (void)ist_key_parse(secret, key); /* a text of the user's own is none, and stays unused */
+    ist_mac_text(key, job, strlen(job), tag);
+    snprintf(out, IST_BOOT_JOB_BYTES, "pmix-%s", tag);
+}
+
 void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES])
 {
     const char *job = getenv("PMIX_NAMESPACE");
+    out[0] = '\0';
     if (request->kind == IST_BOOTSTRAP_UID)
         ist_uid_name(&request->uid, out);
-    else
-        snprintf(out, IST_BOOT_JOB_BYTES, "%s", job != NULL ? job : "");
+    else if (job != NULL)
+        name_pmix_job(job, out);
 }
 
 int ist_boot_announced_pe(const struct ist_boot_request *request)

@@ -38,13 +38,8 @@ void ist_uid_tag_server(const struct ist_uid *uid, const struct ist_uid_challeng
 /* It is shown to everybody (the name of a socket), and says nothing about the secret. */
 void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES])
 {
-    static const char word[16] = "name", digits[] = "0123456789abcdef";
-    uint8_t tag[IST_TAG_BYTES];
-    ist_mac(uid->secret, word, sizeof word, tag);
-    char *at = out + snprintf(out, IST_UID_NAME_BYTES, "uid-");
-    for (int i = 0; i < 8; i++) {
-        *at++ = digits[tag[i] >> 4];
-        *at++ = digits[tag[i] & 15];
-    }
-    *at = '\0';
+    static const char word[16] = "name";
+    char tag[IST_TAG_TEXT_BYTES];
+    ist_mac_text(uid->secret, word, sizeof word, tag);
+    snprintf(out, IST_UID_NAME_BYTES, "uid-%.16s", tag);
 }

@@ -322,6 +322,14 @@ case_job_secret() {
     expect_lines '^mine$' 1
 }
 
+# The second probe is of the same user, knows where the server listens, and guesses the name of the job as far as one can.
+case_guessed_name() {
+    launch -n 1 sh -c 'PMIX_NAMESPACE=${PMIX_NAMESPACE%-*} "$0" hello && exit 6; "$0" hello || exit 5; exit 0' "$probe"
+    expect_status 0
+    launch -n 1 "$probe" variable PMIX_NAMESPACE
+    expect_lines '^isthmus-run-[0-9]*-[0-9a-f]\{32\}$' 1
+}
+
 usage_error() { # MESSAGE ARGS...
     local message=$1
     shift

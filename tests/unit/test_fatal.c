@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -38,6 +39,7 @@ static pid_t start_holder(void (*hold)(const struct sockaddr_un *), uid_t user)
     pid_t pid = fork();
     if (pid == 0) {
         if (user != geteuid() && (setgid(user) != 0 || setuid(user) != 0)) _exit(1);
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid, which takes it back */
         hold(&address);
         (void)!write(ready[1], "r", 1);
         for (;;) pause();

@@ -4,12 +4,14 @@
 #include "core/boot/boot.h"
 #include "core/boot/uid_wire.h"
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -51,7 +53,10 @@ static uint32_t next_frame(int fd, void *out, size_t room)
 {
     struct ist_uid_head head;
     void *value;
-    if (!ist_uid_receive(fd, ist_uid_now_ms() + PATIENCE_MS, IST_UID_VALUE_MAX, &head, &value)) return 0;
+    if (!ist_uid_receive(fd, ist_uid_now_ms() + PATIENCE_MS, IST_UID_VALUE_MAX, &head, &value)) {
+        if (errno == ETIMEDOUT) fail_msg("neither a frame nor an end within %d ms", PATIENCE_MS);
+        return 0;
+    }
     memcpy(out, value, head.value_bytes < room ? head.value_bytes : room);
     free(value);
     return head.type;
@@ -160,6 +165,7 @@ static void flood_keeps_nobody_out(void **state)
     assert_int_equal(pipe(place), 0);
     pid_t server = fork();
     if (server == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         struct rlimit few = {DESCRIPTORS, DESCRIPTORS};
         if (setrlimit(RLIMIT_NOFILE, &few) != 0) _exit(1);
         uid = serve(3600);

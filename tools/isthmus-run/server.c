@@ -9,11 +9,13 @@
 #include <pmix.h>
 #include <pmix_server.h>
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 static struct {
@@ -134,9 +136,20 @@ static pmix_server_module_t module = {
     .notify_event = notify_event,
 };
 
+/* Whoever names the job and says that it is of our user is one of its PEs to the library: over TCP it cannot ask the kernel. So
+ * the name is one that nobody guesses, and that only processes of our user can read in the PEs' environment. */
+static void name_job(void)
+{
+    uint64_t random[2];
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        report_and_exit("no random numbers for the job's name: %m");
+    snprintf(server.job, sizeof server.job, "isthmus-run-%d-%016" PRIx64 "%016" PRIx64, (int)getpid(), random[0],
+             random[1]);
+}
+
 enum launch_status server_start(int n_pes)
 {
-    snprintf(server.job, sizeof server.job, "isthmus-run-%d", (int)getpid());
+    name_job();
     server.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (server.event_fd < 0) report_and_exit("cannot start the PMIx server: eventfd: %m");
 
