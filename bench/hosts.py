@@ -167,8 +167,10 @@ with `shmem_local_complete` after each round and one `shmem_remote_commit` at th
 
 ## What a PE's start and end cost
 
-CPU time is the median, counts are means over the PEs. Values are what a PE asks of the launcher (`PMIx_Get`); cards are those of
-other PEs and of itself; connections are those that it makes and that it takes.
+CPU time is the median, counts are means over the PEs. Values are what a PE asks of the launcher (`PMIx_Get`): one for each PE of
+the job, the name of its node, is there in memory that the launcher shares on each host, and is not asked of another host. Cards are
+those of other PEs and of itself. Connections are those that it makes and that it takes: to its neighbours in the ring of signs of
+life and in the tree of meetings, of which there are few however many hosts there are, but which are the same PE when there are two.
 
 {startup}
 """

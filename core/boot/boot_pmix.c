@@ -138,7 +138,8 @@ static char *node_name(const struct pmix_boot *boot, int pe)
     return name;
 }
 
-/* Nodes are numbered by their first PE. Names and not PMIX_NODEID, which Open MPI 4 tells of the own node only. A name is
+/* Nodes are numbered by their first PE. Names and not PMIX_NODEID, which Open MPI 4 tells of the own node only,
+ * nor PMIx_Resolve_peers, which in PMIx 4.2 can wait for ever for a lock of its own when it asks about another node. A name is
  * looked for among the nodes from that of the PE before on. */
 static bool pmix_nodes(ist_boot *base, uint32_t *node_of)
 {

@@ -48,10 +48,12 @@ static isthmus_status fetch_all(void)
     return status;
 }
 
+uint32_t ist_places_count(void) { return places.boot != NULL ? (uint32_t)places.boot->n_local : 1; }
+
 isthmus_status ist_places_get(const struct isthmus_local_pe **list, uint32_t *n)
 {
     if (places.list == NULL) {
-        places.n = places.boot != NULL ? (uint32_t)places.boot->n_local : 1;
+        places.n = ist_places_count();
         places.list = calloc(places.n, sizeof *places.list);
         if (places.list == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the places of %u PEs", places.n);
         isthmus_status status = fetch_all();

@@ -12,6 +12,8 @@ isthmus_status ist_places_publish(ist_boot *boot, const char *key);
 /* The PEs of this host, ascending; borrowed until ist_places_close. Where nothing was published, this process alone. */
 isthmus_status ist_places_get(const struct isthmus_local_pe **list, uint32_t *n);
 
+uint32_t ist_places_count(void); /* how many they are: asks nobody */
+
 void ist_places_close(void); /* takes any state */
 
 #endif

@@ -80,6 +80,7 @@ static void make_services(struct ist_transport *t, int pe, int n_pes)
         .host = &ist_registry.host,
         .local_pes = service_local_pes,
         .nearest_name = service_nearest_name,
+        .n_local_pes = n_pes > 0 ? (int32_t)ist_places_count() : 0,
     };
 }
 

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define ISTHMUS_ABI_MAJOR 1
-#define ISTHMUS_ABI_MINOR 1
+#define ISTHMUS_ABI_MINOR 2
 
 /* ---------------------------------------------------------------------------------------------- status -- */
 
@@ -205,6 +205,12 @@ struct isthmus_services {
 
     /* "Did you mean": the one of the candidates that is nearest to a name that a user gave, or NULL when none is. */
     const char *(*nearest_name)(void *core, const char *name, const char *const *candidates, size_t n);
+
+    /* Since minor version 2. */
+
+    /* How many PEs are on this host, this one among them, as the launcher says; 0: at probe. Fewer than n_pes: there are
+     * other hosts. */
+    int32_t n_local_pes, reserved;
 };
 
 /* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */

@@ -34,7 +34,7 @@ static const struct {
 static ucs_status_t configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
-    ucs_status_t status = ib_net_configure(tr->net, config);
+    ucs_status_t status = ib_net_configure(tr, config);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on && status == UCS_OK; i++) {
         const char *value = s->config(s->core, passed_on[i].ours);
         if (value == NULL || ib_ucp_is_set(passed_on[i].variable)) continue;

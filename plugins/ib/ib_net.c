@@ -139,9 +139,20 @@ static ucs_status_t allow_software(ucp_config_t *config)
     return ib_ucp.ucp_config_modify(config, "UD_ETH_DGID_CHECK", "n");
 }
 
-ucs_status_t ib_net_configure(const struct ib_net *net, ucp_config_t *config)
+/* UCX's shared memory is of no use where peers are on other hosts: those of this host are loaded and stored, unless the user wants
+ * it otherwise. It would leave files in /dev/shm when a PE is killed. */
+static bool is_across_hosts(const struct isthmus_services *s)
 {
-    ucs_status_t status = UCS_OK;
+    return s->struct_size > offsetof(struct isthmus_services, n_local_pes) && s->n_local_pes > 0 &&
+           s->n_local_pes < s->n_pes;
+}
+
+ucs_status_t ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
+{
+    const struct ib_net *net = tr->net;
+    bool leaves_out = is_across_hosts(tr->services) && !ib_ucp_is_set("UCX_TLS");
+    ucs_status_t status = leaves_out ? ib_ucp.ucp_config_modify(config, "TLS", "^sm") : UCS_OK;
+    if (status != UCS_OK) return status;
     bool is_choice = net->n_active > (net->mine >= 0 ? 1u : 0u);
     if (is_choice && !user_decides()) status = narrow(net, config);
     if (status == UCS_OK && goes_through_software(net)) status = allow_software(config);

@@ -105,6 +105,7 @@ void ct_make_services(struct ct_process *p, struct isthmus_services *out)
         .host = &p->host,
         .local_pes = service_local_pes,
         .nearest_name = service_nearest_name,
+        .n_local_pes = p->n,
     };
 }
 
