@@ -128,6 +128,16 @@ enum {
                                       operation complete at the source, after local_complete */
 };
 
+/* comparisons, as in `wait until word > value` */
+enum {
+    ISTHMUS_COMPARE_EQ = 0,
+    ISTHMUS_COMPARE_NE = 1,
+    ISTHMUS_COMPARE_GT = 2,
+    ISTHMUS_COMPARE_GE = 3,
+    ISTHMUS_COMPARE_LT = 4,
+    ISTHMUS_COMPARE_LE = 5
+};
+
 /* log levels */
 enum {
     ISTHMUS_LOG_ERROR = 0,
@@ -456,6 +466,31 @@ struct isthmus_memory {
     /* Copy between any two addresses of this PE, host or device; complete on return, also what was copied to the device is
      * seen by peers that are told afterwards. The ranges do not overlap. */
     isthmus_status (*copy)(isthmus_tr *, void *dest, const void *source, size_t length_bytes);
+};
+
+/* Extension "stream.1": operations in the order of a queue of the program's own, on the device that this PE uses. `stream` is
+ * the platform's handle (a cudaStream_t; NULL is its default stream). A call puts something into the queue and returns; it
+ * happens after what was put there before, and before what is put there afterwards. Errors of calls: UNSUPPORTED, where the
+ * core has a host function do it; IO, NO_MEMORY. What fails later, the platform tells who waits for the stream. Any thread. */
+struct isthmus_stream {
+    uint32_t struct_size, reserved;
+
+    /* `source` and `dest`: any memory of this PE that the device reaches; borrowed until the stream has passed. */
+    isthmus_status (*put)(isthmus_tr *, void *stream, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                          const void *source, size_t length_bytes);
+    isthmus_status (*get)(isthmus_tr *, void *stream, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                          void *dest, size_t length_bytes);
+
+    /* An atomic operation of 64 bits that fetches nothing: ISTHMUS_AMO_SET, ISTHMUS_AMO_ADD and the others. */
+    isthmus_status (*amo)(isthmus_tr *, void *stream, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                          uint32_t op, uint64_t operand);
+
+    /* Hold the stream until a word of 64 bits in this PE's device memory compares (ISTHMUS_COMPARE_) with value, as unsigned
+     * numbers whose difference is below 2^63. */
+    isthmus_status (*wait_until)(isthmus_tr *, void *stream, const uint64_t *word, uint32_t compare, uint64_t value);
+
+    /* Have a thread of the platform's call this; it must not call the platform. */
+    isthmus_status (*host_function)(isthmus_tr *, void *stream, void (*function)(void *argument), void *argument);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

@@ -86,6 +86,12 @@ struct p2p_driver {
     isthmus_status (*copy)(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
     isthmus_status (*amo)(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo); /* NULL: no atomics */
 
+    /* -- work on streams of the program's own, for the extension stream.1, as is copy() and amo(). NULL: it is not offered.
+     * UNSUPPORTED: not this comparison -- */
+    isthmus_status (*wait_until)(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare,
+                                 uint64_t value);
+    isthmus_status (*host_function)(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
+
     /* Kind, device and range of an address, see memory.1; `out` holds host memory before. */
     isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
 };

@@ -85,6 +85,54 @@ static const struct isthmus_memory memory = {
     .copy = memory_copy,
 };
 
+/* ---- stream.1: the program's own streams; the engine's channels are no part of it ---- */
+
+static isthmus_status stream_put(isthmus_tr *tr, void *stream, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                                 const void *source, size_t length_bytes)
+{
+    return tr->driver->copy(tr->gpu, stream, remote->addr + remote_offset_bytes, source, length_bytes);
+}
+
+static isthmus_status stream_get(isthmus_tr *tr, void *stream, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                                 void *dest, size_t length_bytes)
+{
+    return tr->driver->copy(tr->gpu, stream, dest, remote->addr + remote_offset_bytes, length_bytes);
+}
+
+static isthmus_status stream_amo(isthmus_tr *tr, void *stream, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                                 uint32_t op, uint64_t operand)
+{
+    const struct isthmus_services *s = tr->services;
+    if (op >= ISTHMUS_AMO_COUNT || op == ISTHMUS_AMO_FETCH || op == ISTHMUS_AMO_COMPARE_SWAP)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "operation %u is none that a stream can do", op);
+    return tr->driver->amo(
+        tr->gpu, stream,
+        &(struct p2p_amo){.addr = remote->addr + remote_offset_bytes, .operand = operand, .op = op, .bytes = 8});
+}
+
+static isthmus_status stream_wait_until(isthmus_tr *tr, void *stream, const uint64_t *word, uint32_t compare,
+                                        uint64_t value)
+{
+    return tr->driver->wait_until(tr->gpu, stream, word, compare, value);
+}
+
+static isthmus_status stream_host_function(isthmus_tr *tr, void *stream, void (*function)(void *argument),
+                                           void *argument)
+{
+    return tr->driver->host_function(tr->gpu, stream, function, argument);
+}
+
+static const struct isthmus_stream streams = {
+    .struct_size = sizeof streams,
+    .put = stream_put,
+    .get = stream_get,
+    .amo = stream_amo,
+    .wait_until = stream_wait_until,
+    .host_function = stream_host_function,
+};
+
+static bool has_streams(const struct p2p_driver *driver) { return driver->wait_until != NULL && driver->amo != NULL; }
+
 /* ---- devices.1 ---- */
 
 static uint32_t devices_count(isthmus_tr *tr) { return (uint32_t)tr->n_devices; }
@@ -112,5 +160,6 @@ const void *p2p_extension(isthmus_tr *tr, const char *name)
 {
     if (strcmp(name, "memory.1") == 0) return &memory;
     if (strcmp(name, "growing.1") == 0) return tr->driver->reserve != NULL ? &growing : NULL;
+    if (strcmp(name, "stream.1") == 0) return has_streams(tr->driver) ? &streams : NULL;
     return strcmp(name, "devices.1") == 0 ? &devices : NULL;
 }

@@ -37,6 +37,8 @@ typedef enum {
 /* Objects */
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr, CUmemGenericAllocationHandle;
+typedef uint64_t cuuint64_t;
+typedef void (*CUhostFn)(void *argument);
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUmod_st *CUmodule;
@@ -92,6 +94,7 @@ typedef enum { CU_MEMORYTYPE_HOST = 1, CU_MEMORYTYPE_DEVICE = 2, CU_MEMORYTYPE_U
 
 /* Flags that cuda.h has as macros or in enumerations of their own */
 enum { CU_MEMHOSTALLOC_PORTABLE = 1, CU_MEMHOSTREGISTER_PORTABLE = 1, CU_STREAM_NON_BLOCKING = 1 };
+enum { CU_STREAM_WAIT_VALUE_GEQ = 0, CU_STREAM_WAIT_VALUE_EQ = 1 };
 
 #endif
 

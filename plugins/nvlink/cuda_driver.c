@@ -377,6 +377,31 @@ static isthmus_status nvl_amo(struct p2p_gpu *gpu, void *stream, const struct p2
     return check(gpu->services, result, "cuLaunchKernel");
 }
 
+/* A stream compares for equality, and as a distance: word - value >= 0. */
+static isthmus_status nvl_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare,
+                                     uint64_t value)
+{
+    const struct isthmus_services *s = gpu->services;
+    unsigned flags = compare == ISTHMUS_COMPARE_EQ ? CU_STREAM_WAIT_VALUE_EQ : CU_STREAM_WAIT_VALUE_GEQ;
+    if (compare == ISTHMUS_COMPARE_GT) value++;
+    if (compare != ISTHMUS_COMPARE_EQ && compare != ISTHMUS_COMPARE_GE && compare != ISTHMUS_COMPARE_GT)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream of CUDA has no comparison %u", compare);
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(s, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuStreamWaitValue64_v2(stream, address_of(word), value, flags);
+    leave();
+    return check(s, result, "cuStreamWaitValue64");
+}
+
+static isthmus_status nvl_host_function(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuLaunchHostFunc(stream, function, argument);
+    leave();
+    return check(gpu->services, result, "cuLaunchHostFunc");
+}
+
 static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)
 {
     const struct isthmus_services *s = gpu->services;
@@ -426,5 +451,7 @@ const struct p2p_driver nvl_driver = {
     .stream_wait = nvl_stream_wait,
     .copy = nvl_copy,
     .amo = nvl_amo,
+    .wait_until = nvl_wait_until,
+    .host_function = nvl_host_function,
     .place = nvl_place,
 };

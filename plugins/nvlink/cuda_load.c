@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-/* cuDeviceGetUuid_v2 is the youngest call of ours. */
-enum { OLDEST_VERSION = 11040 };
+/* cuStreamWaitValue64_v2 is the youngest call of ours. */
+enum { OLDEST_VERSION = 11070 };
 
 struct cuda_api nvl_cuda;
 

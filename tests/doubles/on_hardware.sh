@@ -8,7 +8,7 @@ if [[ ! -e $plugin ]]; then
     exit 77
 fi
 passed=0 failed=0
-for case in all_calls memory_grows kind_of_address; do
+for case in all_calls memory_grows kind_of_address stream_order; do
     status=0
     said=$(timeout 120 "$build/tests/doubles/p2p_test" "$plugin" - "$case" 2>&1) || status=$?
     if [[ $case == all_calls && $status -eq 77 ]]; then

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <isthmus/amo_cpu.h>
 
@@ -396,7 +397,22 @@ CUresult cuMemHostUnregister(void *addr)
 
 /* ---- streams ---- */
 
-static struct gpu_stream *stream_of(CUstream stream) { return (struct gpu_stream *)(void *)stream; }
+/* NULL is the default stream, which nobody creates or destroys. */
+static struct gpu_stream *default_stream;
+
+static void create_default(void)
+{
+    default_stream = gpu_stream_create();
+    gpu_count(GPU_STREAM, -1);
+}
+
+static struct gpu_stream *stream_of(CUstream stream)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (stream != NULL) return (struct gpu_stream *)(void *)stream;
+    pthread_once(&once, create_default);
+    return default_stream;
+}
 
 static CUresult submit(CUstream stream, const struct gpu_op *op)
 {
@@ -423,7 +439,6 @@ CUresult cuStreamDestroy_v2(CUstream stream)
 CUresult cuStreamSynchronize(CUstream stream)
 {
     ENTER_CONTEXT();
-    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
     gpu_stream_wait(stream_of(stream));
     return (CUresult)gpu_device_error();
 }
@@ -431,7 +446,6 @@ CUresult cuStreamSynchronize(CUstream stream)
 CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t size, CUstream stream)
 {
     ENTER_CONTEXT();
-    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (!gpu_is_valid(dest, size) || !gpu_is_valid(source, size)) return CUDA_ERROR_INVALID_VALUE;
     if (size == 0) return CUDA_SUCCESS;
     return submit(stream, &(struct gpu_op){.run = gpu_run_copy, .dest = dest, .source = source, .length_bytes = size});
@@ -440,9 +454,35 @@ CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t size, CUstre
 CUresult cuMemsetD8Async(CUdeviceptr dest, unsigned char value, size_t size, CUstream stream)
 {
     ENTER_CONTEXT();
-    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (gpu_find(dest).kind != GPU_DEVICE || !gpu_is_valid(dest, size)) return CUDA_ERROR_INVALID_VALUE;
     return submit(stream, &(struct gpu_op){.run = gpu_run_fill, .dest = dest, .value = value, .length_bytes = size});
+}
+
+static int run_wait_value(struct gpu_op *op)
+{
+    const uint64_t *word = gpu_word(op->dest, sizeof *word);
+    if (word == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    for (;;) {
+        uint64_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        bool is_equal = op->source == CU_STREAM_WAIT_VALUE_EQ;
+        if (is_equal ? now == op->value : (int64_t)(now - op->value) >= 0) return 0;
+        usleep(20); /* a device polls; this one leaves the processor to others */
+    }
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned flags)
+{
+    ENTER_CONTEXT();
+    if (flags > CU_STREAM_WAIT_VALUE_EQ || addr % 8 != 0 || gpu_find(addr).kind == GPU_UNKNOWN)
+        return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, &(struct gpu_op){.run = run_wait_value, .dest = addr, .value = value, .source = flags});
+}
+
+CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
+{
+    ENTER_CONTEXT();
+    if (function == NULL) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, &(struct gpu_op){.run = gpu_run_function, .function = function, .argument = argument});
 }
 
 /* ---- kernels: those of our plugin, each in C under the name of its entry in the image ---- */
@@ -519,7 +559,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     ENTER_CONTEXT();
     (void)shared_bytes;
     const struct kernel *kernel = (const struct kernel *)(const void *)function;
-    if (function == NULL || stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1 || extra != NULL || parameters == NULL)
         return CUDA_ERROR_INVALID_VALUE; /* the double runs one thread */
     struct gpu_op op = {.run = kernel->run};
