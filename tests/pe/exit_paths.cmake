@@ -1,0 +1,37 @@
+# R13: ends that begin elsewhere than in main, each alone on one host and through a network transport.
+isthmus_pe_program(r13_exit_orders)
+isthmus_pe_program(r13_loaded LIBRARIES ${CMAKE_DL_LIBS})
+add_library(pe_r13_loaded_library MODULE r13_loaded_library.c)
+target_link_libraries(pe_r13_loaded_library PRIVATE Isthmus::shmem isthmus_flags)
+set_target_properties(pe_r13_loaded_library PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/pe PREFIX "")
+
+# isthmus_exit_test(PROGRAM VARIANT [ARGS ...] [ENV ...] [LABELS ...] [LAUNCHERS ...] EXPECT ...)
+function(isthmus_exit_test program variant)
+  cmake_parse_arguments(ARG "" "" "ARGS;ENV;LABELS;LAUNCHERS;EXPECT" ${ARGN})
+  isthmus_pe_test(${program} VARIANT ${variant} ARGS ${ARG_ARGS} NP 1 3 ENV ${ARG_ENV} LABELS ${ARG_LABELS}
+    LAUNCHERS ${ARG_LAUNCHERS} EXPECT ${ARG_EXPECT})
+  if(TARGET plugin_ib AND NOT ISTHMUS_SANITIZE)
+    isthmus_pe_test(${program} VARIANT ${variant}.ib ARGS ${ARG_ARGS} NP 2 LAUNCHERS run LABELS ${ARG_LABELS}
+      ENV ${ARG_ENV} ISTHMUS_TRANSPORTS=ib EXPECT ${ARG_EXPECT})
+  endif()
+endfunction()
+
+foreach(when before after)
+  isthmus_exit_test(r13_exit_orders finalize_${when} ARGS finalize_${when}
+    EXPECT -t 20 -1 "^a handler finalizes" -0 "^isthmus")
+endforeach()
+isthmus_exit_test(r13_exit_orders handlers ARGS handlers
+  EXPECT -t 20 -1 "^the earlier handler" -1 "^the later handler" -0 "^isthmus")
+isthmus_exit_test(r13_exit_orders constructor ENV TEST_MODE=constructor
+  EXPECT -t 20 -1 "^init in a constructor" -0 "^isthmus")
+isthmus_exit_test(r13_exit_orders thread_exits ARGS thread_exits LABELS no_sanitizer EXPECT -t 20 -0 "^isthmus")
+isthmus_exit_test(r13_exit_orders thread_fails ARGS thread_fails LABELS no_sanitizer EXPECT -s 5 -t 20 -m "^isthmus: ")
+foreach(mode fork fork_exec)
+  isthmus_exit_test(r13_exit_orders ${mode} ARGS ${mode} LABELS no_sanitizer EXPECT -t 20 -0 "^isthmus")
+endforeach()
+# To mpirun it looks like a PE that did not take leave: the session lasts until the process ends (docs/architecture.md).
+isthmus_exit_test(r13_exit_orders exec ARGS exec LABELS no_sanitizer LAUNCHERS run EXPECT -t 20 -0 "^isthmus")
+foreach(mode whole twice left in_handler)
+  isthmus_exit_test(r13_loaded ${mode} ARGS $<TARGET_FILE:pe_r13_loaded_library> ${mode} LABELS no_sanitizer
+    EXPECT -t 20 -0 "^isthmus")
+endforeach()
