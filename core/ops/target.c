@@ -106,6 +106,10 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
 
     out->segment = &out->peer->segments[id];
     uint64_t offset_bytes = (uint64_t)((uintptr_t)access->addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    if (out->peer->card.failure != ISTHMUS_OK) { /* which it has said, or is about to */
+        (void)ist_fail(ISTHMUS_ERR_PEER_LOST, "PE %d on %s could not start", world_pe, out->peer->card.host_name);
+        ist_die(access->routine, ISTHMUS_ERR_PEER_LOST);
+    }
     if (access->length_bytes > out->segment->length_bytes ||
         offset_bytes > out->segment->length_bytes - access->length_bytes)
         ist_misuse(access->routine, "%s is %p in %s, which PE %d does not have there; are all PEs the same executable?",
