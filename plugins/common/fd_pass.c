@@ -25,6 +25,7 @@ struct fd_pass_server {
     const struct isthmus_services *services;
     struct fd_pass_address address;
     int listener, events;
+    int reserve; /* given up for a client when there is no other descriptor left; -1: it is in use */
     bool has_warned;      /* of strangers: whoever goes on asking does not fill the log */
     pthread_mutex_t lock; /* of the offers; serving and offering are different threads */
     uint32_t next_id, n;
@@ -49,6 +50,27 @@ static socklen_t address_of(const uint8_t name[16], struct sockaddr_un *out)
 
 /* ---- server ---- */
 
+static void hold_reserve(struct fd_pass_server *server)
+{
+    if (server->reserve < 0) server->reserve = fcntl(server->listener, F_DUPFD_CLOEXEC, 0);
+}
+
+/* A PE that has used up its descriptors still serves its peers, which would otherwise wait for it. */
+static int accept_client(struct fd_pass_server *server)
+{
+    int client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (client >= 0 || (errno != EMFILE && errno != ENFILE) || server->reserve < 0) return client;
+    close(server->reserve);
+    server->reserve = -1;
+    return accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
+
+static void end_client(struct fd_pass_server *server, int client)
+{
+    close(client); /* takes it out of the epoll set too */
+    hold_reserve(server);
+}
+
 static isthmus_status listen_on_random_name(struct fd_pass_server *server)
 {
     const struct isthmus_services *s = server->services;
@@ -65,6 +87,7 @@ static isthmus_status listen_on_random_name(struct fd_pass_server *server)
     server->events = epoll_create1(EPOLL_CLOEXEC);
     if (server->events < 0 || epoll_ctl(server->events, EPOLL_CTL_ADD, server->listener, &event) != 0)
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll for passing descriptors: %s", strerror(errno));
+    hold_reserve(server);
     return ISTHMUS_OK;
 }
 
@@ -73,7 +96,7 @@ isthmus_status fd_pass_server_open(const struct isthmus_services *services, stru
     struct fd_pass_server *server = calloc(1, sizeof *server);
     if (server == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a server");
     server->services = services;
-    server->listener = server->events = -1;
+    server->listener = server->events = server->reserve = -1;
     pthread_mutex_init(&server->lock, NULL);
     isthmus_status status = listen_on_random_name(server);
     if (status != ISTHMUS_OK) {
@@ -88,6 +111,7 @@ void fd_pass_server_close(struct fd_pass_server *server)
 {
     if (server == NULL) return;
     if (server->listener >= 0) close(server->listener);
+    if (server->reserve >= 0) close(server->reserve);
     if (server->events >= 0) close(server->events); /* connections not yet served go with their clients' time-out */
     for (uint32_t i = 0; i < server->n; i++) close(server->fds[i]);
     pthread_mutex_destroy(&server->lock);
@@ -153,15 +177,15 @@ static void warn_of(struct fd_pass_server *server, const struct ucred *who)
 static void accept_clients(struct fd_pass_server *server)
 {
     for (;;) {
-        int client = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        int client = accept_client(server);
         if (client < 0) return; /* EAGAIN: that was all */
         struct ucred who;
         struct epoll_event event = {.events = EPOLLIN, .data.fd = client};
         if (!is_of_own_user(client, &who)) {
             warn_of(server, &who);
-            close(client);
+            end_client(server, client);
         } else if (epoll_ctl(server->events, EPOLL_CTL_ADD, client, &event) != 0) {
-            close(client);
+            end_client(server, client);
         }
     }
 }
@@ -202,7 +226,7 @@ static void serve_client(struct fd_pass_server *server, int client)
         send_offers(server, client);
     else if (got > 0 && is_of_own_user(client, &who))
         warn_of(server, &who);
-    close(client); /* takes it out of the epoll set too */
+    end_client(server, client);
 }
 
 int fd_pass_serve(struct fd_pass_server *server)

@@ -413,6 +413,26 @@ static void limits_offers(void)
 }
 
 /* The client may open no more files: it gets an error that says so, and no half of a bundle. */
+/* Clients one after the other, of a process that cannot open a file any more. */
+static void server_without_descriptors(void)
+{
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 7);
+    pid_t children[3];
+    for (int i = 0; i < 3; i++) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        children[i] = fork();
+        if (children[i] > 0) continue;
+        CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
+        _exit(bundle.n == 1 ? 0 : 1);
+    }
+    struct rlimit few = {64, 64};
+    CHECK(setrlimit(RLIMIT_NOFILE, &few) == 0, "setrlimit: %s", strerror(errno));
+    while (dup(STDERR_FILENO) >= 0) {}
+    for (int i = 0; i < 3; i++) CHECK(serve_until_end_of(server, children[i]) == 0, "client %d failed", i);
+    fd_pass_server_close(server);
+}
+
 static void client_without_descriptors(void)
 {
     struct fd_pass_server *server = open_server();
@@ -465,6 +485,7 @@ static const struct {
     {"countersign_is_demanded", countersign_is_demanded},
     {"stopped_server_times_out", stopped_server_times_out},
     {"limits_offers", limits_offers},
+    {"server_without_descriptors", server_without_descriptors},
     {"client_without_descriptors", client_without_descriptors},
     {"many_clients", many_clients},
 };
