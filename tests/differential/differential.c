@@ -1,4 +1,4 @@
-/* differential [--seed S] [--epochs N]: random steps on all PEs, compared with a model. The seed, also from ISTHMUS_TEST_SEED,
+/* differential [--seed S] [--epochs N] [--threads T]: random steps on all PEs, compared with a model. The seed, also from ISTHMUS_TEST_SEED,
  * is printed; the same seed with the same number of PEs is the same run. */
 #include "differential.h"
 
@@ -122,12 +122,16 @@ static void run_epoch(void)
 
 int main(int argc, char **argv)
 {
-    int epochs = 700;
+    int epochs = 700, threads = 1;
     for (int i = 1; i + 1 < argc; i += 2) {
         if (strcmp(argv[i], "--seed") == 0) setenv("ISTHMUS_TEST_SEED", argv[i + 1], 1);
         if (strcmp(argv[i], "--epochs") == 0) epochs = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--threads") == 0) threads = atoi(argv[i + 1]);
     }
-    pe_begin();
+    if (threads > 1)
+        pe_begin_threads();
+    else
+        pe_begin();
     my_pe = pe.me, n_pes = pe.n;
     if (n_pes > PES_MAX) pe_skip("the model is made for 8 PEs");
     pe_seed();
@@ -136,7 +140,9 @@ int main(int argc, char **argv)
     memory = static_memory;
     fill_anew();
     start_teams();
+    start_lanes(threads - 1);
     for (epoch = 0; epoch < epochs; epoch++) run_epoch();
+    end_lanes();
     end_teams();
     return pe_end();
 }

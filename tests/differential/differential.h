@@ -102,6 +102,12 @@ void complete_all(void); /* quiet on all contexts of this PE */
 void start_teams(void);
 void end_teams(void);
 
+/* ---- threads beside the steps (lanes.c) ---- */
+
+enum { LANES_MAX = 4 };
+void start_lanes(int n); /* of this PE; the library was initialised for them */
+void end_lanes(void);
+
 /* What the lock protects, on PE 0, and what it is to be. */
 extern long lock_counter, lock_expected;
 

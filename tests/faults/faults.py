@@ -339,8 +339,11 @@ def main():
     args.seconds = args.seconds if args.seconds is not None else float("inf")
     args.program, args.run = os.path.realpath(args.program), os.path.realpath(args.run)
     args.seed = args.seed or str(random.SystemRandom().randrange(1 << 32))
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], stderr=subprocess.DEVNULL).returncode != 0:
         args.fault = [fault for fault in args.fault if fault != "shm"]
+        if not args.fault:
+            print("needs root for a /dev/shm of its own")
+            return 77
     if not shutil.which("mpirun"):
         args.launcher = ["run"]
     return soak(args)
