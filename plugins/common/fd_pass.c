@@ -25,7 +25,7 @@ struct fd_pass_server {
     const struct isthmus_services *services;
     struct fd_pass_address address;
     int listener, events;
-    int reserve; /* given up for a client when there is no other descriptor left; -1: it is in use */
+    int reserve;          /* given up for a client when there is no other descriptor left; -1: it is in use */
     bool has_warned;      /* of strangers: whoever goes on asking does not fill the log */
     pthread_mutex_t lock; /* of the offers; serving and offering are different threads */
     uint32_t next_id, n;

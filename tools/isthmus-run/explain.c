@@ -41,7 +41,8 @@ struct group {
 void explain_init(int n_pes)
 {
     size_t length_bytes = (size_t)n_pes * IST_NOTE_PAGE_BYTES;
-    pages_fd = memfd_create("isthmus-run notes", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    /* Not called ours: a PE keeps its page until it ends, past finalize, which leaves nothing else. */
+    pages_fd = memfd_create("launcher notes", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (pages_fd < 0 || ftruncate(pages_fd, (off_t)length_bytes) != 0) return;
     /* A PE has it too, and could otherwise cut it short: reading it would end this process. */
     if (fcntl(pages_fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return;
