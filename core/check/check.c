@@ -71,22 +71,23 @@ static bool is_internal(const void *addr)
     return !is_in_heap && (uintptr_t)addr - (uintptr_t)ist_heap.base < ist_heap.mapped_bytes;
 }
 
-void ist_check_op(const struct ist_checked_op *op)
+bool ist_check_op(const struct ist_checked_op *op)
 {
-    if (op->length_bytes == 0 || is_internal(op->remote)) return;
-    if (op->kind == IST_CHECK_READ && ist_symmetric_data_is_constant(op->remote, op->length_bytes)) return;
+    if (op->length_bytes == 0 || is_internal(op->remote)) return false;
+    if (op->kind == IST_CHECK_READ && ist_symmetric_data_is_constant(op->remote, op->length_bytes)) return false;
     struct ist_check_access access = {.op = op, .world_pe = require_right(op), .caller = ist_caller()};
     access.now_ns = ist_clock_ns();
     ist_check_enter(); /* what the tables take from other PEs is no operation of the program */
     pthread_mutex_lock(&ist_check_lock);
     ist_pending_compare(&access);
-    if (op->is_nbi && op->local != NULL) ist_pending_add(&access);
+    bool is_held = op->is_nbi && op->local != NULL && ist_pending_add(&access);
     if (ist_team_world.n_pes > 1) {
         ist_unordered_note(&access);
         ist_mixed_note(&access);
     }
     pthread_mutex_unlock(&ist_check_lock);
     ist_check_leave();
+    return is_held;
 }
 
 void ist_check_order(ist_ctx *ctx, enum ist_check_order what, const char *routine)

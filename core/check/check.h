@@ -47,8 +47,9 @@ struct ist_checked_op {
         has_signal; /* data of a put with signal: that is its flag, or the signal itself: what it is for is of the same call */
 };
 
-/* Any operation with a contiguous range on either side. Ends the job when the range is not symmetric. */
-void ist_check_op(const struct ist_checked_op *op) IST_COLD;
+/* Any operation with a contiguous range on either side. Ends the job when the range is not symmetric. true: a get that is
+ * held back; the caller has nothing to do. */
+bool ist_check_op(const struct ist_checked_op *op) IST_COLD;
 
 /* ---- order.c, waits, meetings, locks ---- */
 

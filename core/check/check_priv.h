@@ -34,9 +34,9 @@ void ist_blocks_init(void);
 void ist_blocks_leaks(void); /* those that are still allocated, one line for each call that made some */
 void ist_blocks_fini(void);
 
-void ist_pending_add(const struct ist_check_access *access); /* after ist_pending_compare */
+bool ist_pending_add(const struct ist_check_access *access); /* after ist_pending_compare; true: held back */
 void ist_pending_compare(const struct ist_check_access *access);
-void ist_pending_complete(const ist_ctx *ctx); /* compare the sums, forget them */
+void ist_pending_complete(ist_ctx *ctx); /* do what was held back, compare the sums, forget all */
 void ist_pending_fini(void);
 
 void ist_mixed_note(const struct ist_check_access *access);

@@ -1,16 +1,22 @@
 /* core/check/pending.c: the local buffers of nonblocking operations, from the call until local completion.
- * A source is summed at the call and again at completion. What other calls of the library do with either buffer in between
- * is compared with the table; loads and stores of the program cannot be. */
+ * A source is summed at the call and again at completion. A get is held back until completion, which is allowed: until then
+ * its destination holds a pattern, so that a program that looks there too early finds that at every run, and one that writes
+ * there is seen to. What other calls of the library do with either buffer in between is compared with the table. */
 #include "core/check/check_priv.h"
 
 #include "core/base/call_site.h"
+#include "core/ops/operand.h"
+#include "core/ops/rma.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { MAX_PENDING = 1 << 14 }; /* later ones are not looked at */
+enum {
+    MAX_PENDING = 1 << 14, /* later ones are not looked at */
+    PATTERN = 0xdb         /* in a destination until its data comes */
+};
 
 struct pending {
     const ist_ctx *ctx;
@@ -20,8 +26,11 @@ struct pending {
     size_t length_bytes;
     uint64_t sum;
     int world_pe;
-    bool is_dest;   /* of a get or fetch */
-    bool is_fetch;  /* of a fetch */
+    bool is_dest;  /* of a get or fetch */
+    bool is_fetch; /* of a fetch */
+    bool is_held;  /* a get that is still to be done, from: */
+    const void *remote;
+    int pe;
     bool is_summed; /* a source that this PE can read: memory of a device need not be */
 };
 
@@ -59,13 +68,13 @@ static bool sum_of(uintptr_t addr, size_t length_bytes, uint64_t *out)
     return true;
 }
 
-void ist_pending_add(const struct ist_check_access *access)
+bool ist_pending_add(const struct ist_check_access *access)
 {
     const struct ist_checked_op *op = access->op;
     if (n_pending == room) {
         size_t more = room > 0 ? 2 * room : 64;
         struct pending *grown = more <= MAX_PENDING ? realloc(list, more * sizeof *list) : NULL;
-        if (grown == NULL) return;
+        if (grown == NULL) return false;
         list = grown;
         room = more;
     }
@@ -79,6 +88,13 @@ void ist_pending_add(const struct ist_check_access *access)
                           .is_dest = op->kind != IST_CHECK_WRITE,
                           .is_fetch = op->kind == IST_CHECK_ATOMIC};
     p->is_summed = !p->is_dest && sum_of(p->addr, p->length_bytes, &p->sum);
+    p->is_held = op->kind == IST_CHECK_READ && !ist_is_on_device(op->local);
+    if (p->is_held) {
+        p->remote = op->remote;
+        p->pe = op->pe;
+        memset((void *)p->addr, PATTERN, p->length_bytes);
+    }
+    return p->is_held;
 }
 
 struct use {
@@ -163,14 +179,31 @@ static void compare_sum(const struct pending *p)
                 (void *)p->addr, p->length_bytes, p->world_pe, is_mapped ? "has changed" : "is no longer mapped");
 }
 
-void ist_pending_complete(const ist_ctx *ctx)
+static void compare_pattern(const struct pending *p)
+{
+    const unsigned char *bytes = (const unsigned char *)p->addr;
+    size_t i = 0;
+    while (i < p->length_bytes && bytes[i] == PATTERN) i++;
+    if (i < p->length_bytes)
+        ist_finding(IST_FINDING_CHANGED, p->routine, p->caller,
+                    "byte %zu of dest %p (%zu bytes, from PE %d) was written before the operation was complete; right: "
+                    "shmem_quiet before the buffer is used",
+                    i, (void *)p->addr, p->length_bytes, p->world_pe);
+}
+
+void ist_pending_complete(ist_ctx *ctx)
 {
     size_t kept = 0;
+    for (size_t i = 0; i < n_pending; i++)
+        if (list[i].ctx == ctx && list[i].is_held) compare_pattern(&list[i]);
     for (size_t i = 0; i < n_pending; i++) {
-        if (list[i].ctx == ctx)
-            compare_sum(&list[i]);
+        const struct pending *p = &list[i];
+        if (p->ctx != ctx)
+            list[kept++] = *p;
+        else if (p->is_held)
+            ist_get_slow(ctx, (void *)p->addr, p->remote, p->length_bytes, p->pe, p->routine);
         else
-            list[kept++] = list[i];
+            compare_sum(p);
     }
     n_pending = kept;
 }

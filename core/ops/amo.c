@@ -125,17 +125,17 @@ IST_INLINE void amo_through(ist_ctx *ctx, const struct ist_target *to, const str
 static void check_amo(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, const struct ist_access *access)
 {
     if (!ist_check_applies()) return;
-    ist_check_op(&(struct ist_checked_op){.routine = access->routine,
-                                          .ctx = ctx,
-                                          .pe = access->pe,
-                                          .kind = IST_CHECK_ATOMIC,
-                                          .remote_name = access->argument,
-                                          .local_name = "fetch",
-                                          .remote = dest,
-                                          .local = fetch,
-                                          .length_bytes = amo->size,
-                                          .is_nbi = fetch != NULL,
-                                          .is_fetch = amo->op == ISTHMUS_AMO_FETCH});
+    (void)ist_check_op(&(struct ist_checked_op){.routine = access->routine,
+                                                .ctx = ctx,
+                                                .pe = access->pe,
+                                                .kind = IST_CHECK_ATOMIC,
+                                                .remote_name = access->argument,
+                                                .local_name = "fetch",
+                                                .remote = dest,
+                                                .local = fetch,
+                                                .length_bytes = amo->size,
+                                                .is_nbi = fetch != NULL,
+                                                .is_fetch = amo->op == ISTHMUS_AMO_FETCH});
 }
 
 IST_INLINE void find(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, int pe, const char *routine,

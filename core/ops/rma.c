@@ -169,32 +169,33 @@ static void check_put(ist_ctx *ctx, void *dest, const void *source, size_t lengt
                       completion mode)
 {
     if (!ist_check_applies()) return;
-    ist_check_op(&(struct ist_checked_op){.routine = routine,
-                                          .ctx = ctx,
-                                          .pe = pe,
-                                          .kind = IST_CHECK_WRITE,
-                                          .remote_name = "dest",
-                                          .local_name = "source",
-                                          .remote = dest,
-                                          .local = source,
-                                          .length_bytes = length_bytes,
-                                          .is_nbi = mode == NBI});
+    (void)ist_check_op(&(struct ist_checked_op){.routine = routine,
+                                                .ctx = ctx,
+                                                .pe = pe,
+                                                .kind = IST_CHECK_WRITE,
+                                                .remote_name = "dest",
+                                                .local_name = "source",
+                                                .remote = dest,
+                                                .local = source,
+                                                .length_bytes = length_bytes,
+                                                .is_nbi = mode == NBI});
 }
 
-static void check_get(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
+/* true: held back, nothing is to be done before the context's completion. */
+static bool check_get(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                       completion mode)
 {
-    if (!ist_check_applies()) return;
-    ist_check_op(&(struct ist_checked_op){.routine = routine,
-                                          .ctx = ctx,
-                                          .pe = pe,
-                                          .kind = IST_CHECK_READ,
-                                          .remote_name = "source",
-                                          .local_name = "dest",
-                                          .remote = source,
-                                          .local = dest,
-                                          .length_bytes = length_bytes,
-                                          .is_nbi = mode == NBI});
+    if (!ist_check_applies()) return false;
+    return ist_check_op(&(struct ist_checked_op){.routine = routine,
+                                                 .ctx = ctx,
+                                                 .pe = pe,
+                                                 .kind = IST_CHECK_READ,
+                                                 .remote_name = "source",
+                                                 .local_name = "dest",
+                                                 .remote = source,
+                                                 .local = dest,
+                                                 .length_bytes = length_bytes,
+                                                 .is_nbi = mode == NBI});
 }
 
 /* A blocking read tells this PE what others have done so far. */
@@ -213,7 +214,7 @@ static void put_unusual(ist_ctx *ctx, void *dest, const void *source, size_t len
 static void get_unusual(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                         completion mode)
 {
-    check_get(ctx, dest, source, length_bytes, pe, routine, mode);
+    if (check_get(ctx, dest, source, length_bytes, pe, routine, mode)) return;
     get_any(ctx, dest, source, length_bytes, pe, routine, mode);
     if (mode == BLOCKING) check_got();
 }
@@ -282,7 +283,7 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
         get_any(ctx, &bits, source, size, pe, routine, BLOCKING);
         return bits;
     }
-    check_get(ctx, NULL, source, size, pe, routine, BLOCKING);
+    (void)check_get(ctx, NULL, source, size, pe, routine, BLOCKING);
     ist_target_find(ctx, &access, &from);
     if (from.alias != NULL)
         ist_copy_small((char *)&bits, from.alias, size);

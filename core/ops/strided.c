@@ -46,16 +46,16 @@ static void check_blocks(ist_ctx *ctx, char *dest, const char *source, const str
         char *to = dest + (ptrdiff_t)i * s->dest * size;
         const char *from = source + (ptrdiff_t)i * s->source * size;
         bool is_read = kind == IST_CHECK_READ;
-        ist_check_op(&(struct ist_checked_op){.routine = routine,
-                                              .ctx = ctx,
-                                              .pe = pe,
-                                              .kind = kind,
-                                              .remote_name = is_read ? "source" : "dest",
-                                              .local_name = is_read ? "dest" : "source",
-                                              .remote = is_read ? from : to,
-                                              .local = is_read ? to : from,
-                                              .length_bytes = s->block_nelems * s->size,
-                                              .is_block = true});
+        (void)ist_check_op(&(struct ist_checked_op){.routine = routine,
+                                                    .ctx = ctx,
+                                                    .pe = pe,
+                                                    .kind = kind,
+                                                    .remote_name = is_read ? "source" : "dest",
+                                                    .local_name = is_read ? "dest" : "source",
+                                                    .remote = is_read ? from : to,
+                                                    .local = is_read ? to : from,
+                                                    .length_bytes = s->block_nelems * s->size,
+                                                    .is_block = true});
     }
 }
 

@@ -59,6 +59,7 @@ set(MISTAKES
   team      "shmem_long_fcollect: the team is invalid, or one that was destroyed"
   no_team   "shmem_team_sync: the team is invalid"
   reduce    "dest 0x[0-9a-f]+ .32 bytes. overlaps source 0x[0-9a-f]+ .32 bytes.. valid: buffers apart, or the same"
+  signal    "shmem_long_put_signal: sig_addr 0x[0-9a-f]+ lies in dest 0x[0-9a-f]+ .32 bytes."
   put       "shmem_long_put: dest 0x[0-9a-f]+ .800 bytes. overlaps source .*called from r52_checks"
   get       "shmem_long_get: dest 0x[0-9a-f]+ .800 bytes. overlaps source .*called from r52_checks")
 while(MISTAKES)

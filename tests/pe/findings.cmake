@@ -8,6 +8,7 @@ set(FINDINGS
   freed_source  "PE 1: check: shmem_long_put: source is 0x[0-9a-f]+, 0 bytes into a block of 800 bytes that was freed"
   past_end      "PE 1: check: shmem_long_get: source is 0x[0-9a-f]+, 24 bytes from there pass the end of a block of 800 bytes by 8 .shmem_malloc, ${site}"
   changed       "PE 1: check: shmem_long_put_nbi: source 0x[0-9a-f]+ .800 bytes, to PE 2. has changed before the operation was complete. right: .*. ${site}$"
+  written       "PE 1: check: shmem_long_get_nbi: byte 24 of dest 0x[0-9a-f]+ .800 bytes, from PE 2. was written before the operation was complete"
   in_use        "PE 1: check: shmem_long_put: source 0x[0-9a-f]+ .8 bytes. is read by this call, and the dest 0x[0-9a-f]+ .800 bytes. of shmem_long_get_nbi with PE 2, which is not complete, ${site}"
   in_use_reduce "PE 1: check: shmem_long_sum_reduce: source 0x[0-9a-f]+ .800 bytes. is read by this call, and the dest"
   in_use_fetch  "PE 1: check: shmem_long_put: source 0x[0-9a-f]+ .8 bytes. is read by this call, and the dest 0x[0-9a-f]+ .8 bytes. of shmem_long_atomic_fetch_add_nbi with PE 2"

@@ -42,6 +42,14 @@ static void overlap_get(int odd)
 {
     if (odd) shmem_long_get(a + 2, a, 100, pe.me);
 }
+static void overlap_signal(int odd)
+{
+    if (odd) shmem_long_put_signal(a, b, 4, (uint64_t *)(void *)(a + 3), 1, SHMEM_SIGNAL_SET, pe.right);
+}
+static void overlap_iput(int odd)
+{
+    if (odd) shmem_long_iput(a + 1, a, 2, 3, 10, pe.me);
+}
 static void nothing(int odd)
 {
     long sum = 0;
@@ -51,6 +59,8 @@ static void nothing(int odd)
         CHECK_EQ(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, a, a, 1), 0);
         CHECK_EQ(shmem_long_collect(SHMEM_TEAM_WORLD, b, a, (size_t)pe.me), 0);
         shmem_long_put(b + 50, a, 1, pe.right);
+        shmem_long_iput(a + 101, a + 100, 2, 2, 10, pe.me); /* between one another, not over one another */
+        shmem_long_put_signal(a + 200, b, 4, (uint64_t *)(void *)(a + 204), 1, SHMEM_SIGNAL_SET, pe.right);
         shmem_barrier_all();
         sum += b[50];
         shmem_sync_all();
@@ -65,7 +75,8 @@ static const struct {
                 {"root", wrong_root},         {"count", wrong_count}, {"dest", wrong_dest},
                 {"operator", wrong_operator}, {"sync", wrong_sync},   {"split", wrong_split},
                 {"team", dead_team},          {"no_team", no_team},   {"reduce", overlap_reduce},
-                {"put", overlap_put},         {"get", overlap_get},   {"none", nothing}};
+                {"put", overlap_put},         {"get", overlap_get},   {"signal", overlap_signal},
+                {"iput", overlap_iput},       {"none", nothing}};
 
 int main(int argc, char **argv)
 {

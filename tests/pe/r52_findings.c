@@ -76,6 +76,20 @@ static void in_use_fetch(int right)
     shmem_quiet();
 }
 
+/* Until quiet the destination of a get has nothing of the source in it, and stays the library's. */
+static void written(int right)
+{
+    for (int i = 0; i < N; i++) a[i] = 5;
+    shmem_barrier_all();
+    shmem_long_get_nbi(b, a, N, pe.right);
+    CHECK_FILLED(b, 0xdb, N * sizeof *b);
+    if (right) shmem_quiet();
+    if (pe.me == 1) b[3] = 7;
+    shmem_quiet();
+    CHECK_EQ(b[3], right && pe.me == 1 ? 7 : 5);
+    CHECK_EQ(b[N - 1], 5);
+}
+
 /* PE 2 does its part right after PE 0's, which it knows of only by a plain store; the twin has a meeting between. PE 0 first
  * hears that PE 2 has left the meeting before. */
 static void one_after_the_other(int right, void (*first)(void), void (*second)(void))
@@ -175,6 +189,7 @@ static const struct {
     void (*run)(int right);
 } mistakes[] = {{"freed", freed},
                 {"freed_source", freed_source},
+                {"written", written},
                 {"past_end", past_end},
                 {"changed", changed},
                 {"in_use", in_use},
