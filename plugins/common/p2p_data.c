@@ -193,7 +193,7 @@ static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
 static isthmus_amo_fn p2p_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
     (void)flags; /* fetching ones are complete on return, the others at the source */
-    bool is_there = chan->tr->driver->amo != NULL && op < ISTHMUS_AMO_COUNT && bits < ISTHMUS_BITS_COUNT;
+    bool is_there = chan->tr->has_atomics && op < ISTHMUS_AMO_COUNT && bits < ISTHMUS_BITS_COUNT;
     return is_there ? amo_table[op][bits] : NULL;
 }
 

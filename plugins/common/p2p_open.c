@@ -89,8 +89,11 @@ static isthmus_status open_parts(isthmus_tr *tr)
     if (status == ISTHMUS_OK) status = tr->driver->open(tr->services, tr->ordinal, &tr->gpu);
     if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &tr->copy_stream);
     if (status == ISTHMUS_OK) status = fd_pass_server_open(tr->services, &tr->server);
-    if (status == ISTHMUS_OK) tr->n_devices = tr->driver->survey(tr->gpu, tr->devices, P2P_MAX_DEVICES);
-    return status;
+    if (status != ISTHMUS_OK) return status;
+    tr->n_devices = tr->driver->survey(tr->gpu, tr->devices, P2P_MAX_DEVICES);
+    for (int i = 0; i < tr->n_devices; i++)
+        if (tr->devices[i].is_used) tr->has_atomics = tr->driver->amo != NULL && tr->devices[i].has_atomics;
+    return ISTHMUS_OK;
 }
 
 isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_services *services, isthmus_tr **out)
@@ -211,7 +214,7 @@ isthmus_status p2p_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct
                        "the peer runs on another host (%s), or in another network namespace", peer->host_name);
     isthmus_status status = check_access(tr, peer, &flags);
     if (status != ISTHMUS_OK) return status;
-    bool is_self = peer->pe == s->my_pe, has_atomics = tr->driver->amo != NULL && (flags & CARD_ATOMICS) != 0;
+    bool is_self = peer->pe == s->my_pe, has_atomics = tr->has_atomics && (flags & CARD_ATOMICS) != 0;
     const struct isthmus_reach reach = {
         .struct_size = out->struct_size,
         .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_PEER_NS,

@@ -23,6 +23,7 @@ struct isthmus_tr {
     struct p2p_gpu *gpu;
     int ordinal, n_devices;
     struct p2p_device devices[P2P_MAX_DEVICES];
+    bool has_atomics; /* of the own device at least */
     unsigned timeout_s;
     struct p2p_allocation *allocations;
     struct isthmus_lmem *exposed;

@@ -1,10 +1,10 @@
 /* plugins/xgmi/hip_driver.c: HIP as a driver of the engine (plugins/common/p2p.h).
  * Memory goes to another process by an opaque handle of 64 bytes: no descriptor is passed. It is fine-grained, so that what a
  * peer has written is seen by a kernel that runs. Work happens on the device that is current in the thread: ours is made
- * current for the call, and what was before is restored. HIP takes kernels as code for one model of GPU, which cannot be kept
- * as text here: there are no atomics of the GPU. */
+ * current for the call, and what was before is restored. */
 #include "plugins/xgmi/xgmi.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +13,8 @@ enum { GRANULE_BYTES = 64 << 10 };
 struct p2p_gpu {
     const struct isthmus_services *services;
     int device;
+    pthread_mutex_t lock; /* of the kernel, which is loaded when it is first needed */
+    struct xg_kernel kernel;
 };
 
 static isthmus_status check(const struct p2p_gpu *gpu, hipError_t result, const char *what)
@@ -64,11 +66,17 @@ static isthmus_status xg_open(const struct isthmus_services *s, int ordinal, str
     struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
     if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
     *gpu = (struct p2p_gpu){.services = s, .device = ordinal};
+    pthread_mutex_init(&gpu->lock, NULL);
     *out = gpu;
     return ISTHMUS_OK;
 }
 
-static void xg_close(struct p2p_gpu *gpu) { free(gpu); }
+static void xg_close(struct p2p_gpu *gpu)
+{
+    xg_amo_unload(&gpu->kernel);
+    pthread_mutex_destroy(&gpu->lock);
+    free(gpu);
+}
 
 /* What cannot be found out counts as no. On one host the address on the bus is a device's identity. */
 static int xg_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
@@ -77,13 +85,16 @@ static int xg_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
     if (xg_hip.hipGetDeviceCount(&n) != hipSuccess) n = 0;
     if (n > room) n = room;
     for (int i = 0; i < n; i++) {
-        int can = 0;
+        int can = 0, atomics = 0;
         list[i] = (struct p2p_device){.is_used = i == gpu->device};
         (void)xg_hip.hipDeviceGetName(list[i].name, sizeof list[i].name, i);
         (void)xg_hip.hipDeviceGetPCIBusId(list[i].pci, sizeof list[i].pci, i);
         memcpy(list[i].uuid, list[i].pci, sizeof list[i].uuid);
         if (!list[i].is_used) (void)xg_hip.hipDeviceCanAccessPeer(&can, gpu->device, i);
+        if (can != 0)
+            (void)xg_hip.hipDeviceGetP2PAttribute(&atomics, hipDevP2PAttrNativeAtomicSupported, gpu->device, i);
         list[i].can_access = list[i].is_used || can != 0;
+        list[i].has_atomics = xg_has_rtc && (list[i].is_used || atomics != 0);
     }
     return n;
 }
@@ -228,6 +239,25 @@ static isthmus_status xg_copy(struct p2p_gpu *gpu, void *stream, void *dest, con
     return check(gpu, result, "hipMemcpyAsync");
 }
 
+static isthmus_status launch(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo)
+{
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&gpu->lock);
+    if (gpu->kernel.amo == NULL) status = xg_amo_load(gpu->services, &gpu->kernel);
+    pthread_mutex_unlock(&gpu->lock);
+    return status == ISTHMUS_OK ? check(gpu, xg_amo_launch(&gpu->kernel, stream, amo), "hipModuleLaunchKernel")
+                                : status;
+}
+
+static isthmus_status xg_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo)
+{
+    int before;
+    isthmus_status status = check(gpu, enter(gpu, &before), "hipSetDevice");
+    if (status == ISTHMUS_OK) status = launch(gpu, stream, amo);
+    leave(before);
+    return status;
+}
+
 /* The names and values of memory types differ between releases; which of its pointers are set does not. */
 static isthmus_status xg_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)
 {
@@ -273,5 +303,6 @@ const struct p2p_driver xg_driver = {
     .stream_close = xg_stream_close,
     .stream_wait = xg_stream_wait,
     .copy = xg_copy,
+    .amo = xg_amo,
     .place = xg_place,
 };

@@ -6,12 +6,20 @@
 
 struct hip_api xg_hip;
 
+struct hiprtc_api xg_rtc;
+bool xg_has_rtc;
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_loaded;
 
 static const char *const names[] = {
 #define HIP(name) #name,
 #include "plugins/xgmi/hip.def"
+};
+
+static const char *const rtc_names[] = {
+#define HIPRTC(name) #name,
+#include "plugins/xgmi/hiprtc.def"
 };
 
 const char *xg_result_name(hipError_t result)
@@ -63,6 +71,26 @@ static isthmus_status look(const struct isthmus_services *s, int flags, void **l
     return ISTHMUS_OK;
 }
 
+/* All calls of the compiler from one library; false: it is not there. */
+static bool find_compiler(void *library)
+{
+    void **entry = (void **)(void *)&xg_rtc;
+    for (size_t i = 0; i < sizeof rtc_names / sizeof *rtc_names; i++)
+        if ((entry[i] = dlsym(library, rtc_names[i])) == NULL) return false;
+    return true;
+}
+
+/* Up to ROCm 6 the compiler is in HIP's library, later in one of its own. */
+static void look_for_compiler(void *library)
+{
+    static const char *const versions[] = {"libhiprtc.so.7", "libhiprtc.so.6", "libhiprtc.so.5"};
+    xg_has_rtc = find_compiler(library);
+    for (size_t i = 0; !xg_has_rtc && i < sizeof versions / sizeof *versions; i++) {
+        void *compiler = dlopen(versions[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        xg_has_rtc = compiler != NULL && find_compiler(compiler);
+    }
+}
+
 isthmus_status xg_probe(const struct isthmus_services *services)
 {
     struct hip_api unused;
@@ -81,6 +109,7 @@ isthmus_status xg_load(const struct isthmus_services *services)
         struct hip_api api;
         status = look(services, RTLD_NODELETE, &library, &api);
         if (status == ISTHMUS_OK) xg_hip = api;
+        if (status == ISTHMUS_OK) look_for_compiler(library);
         is_loaded = status == ISTHMUS_OK;
     }
     pthread_mutex_unlock(&lock);
