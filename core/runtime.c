@@ -97,10 +97,11 @@ static void write_agreement(void)
         "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
         "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
-        "ISTHMUS_STATIC_DATA %d;a heap in %s memory that grows by %llu bytes;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
+        "ISTHMUS_STATIC_DATA %d;a heap in %s memory that grows by %llu bytes, %llu at a time;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
         (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
         c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
-        ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.granule_bytes,
+        ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.step_bytes,
+        (unsigned long long)ist_device_heap.granule_bytes,
         c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)

@@ -27,6 +27,9 @@ struct ist_config {
     uint64_t heap_size_bytes;      /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
     int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
     int heap_kind;                 /* ISTHMUS_HEAP_KIND: auto device host cuda ze hip */
+    bool heap_grows;               /* ISTHMUS_HEAP_GROWS: in memory of a device */
+    uint64_t heap_step_bytes;      /* ISTHMUS_HEAP_STEP, there */
+    uint64_t heap_reserve_bytes;   /* ISTHMUS_HEAP_RESERVE, there */
     int atomics;                   /* ISTHMUS_ATOMICS: auto cpu */
     const char *hca;               /* ISTHMUS_HCA; "": shared out. Text as given, for transports that have adapters */
     const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */

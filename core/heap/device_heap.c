@@ -12,7 +12,6 @@
 #define MAX_ALIGN_BYTES ((uint64_t)1 << 30)        /* of a heap that grows: as on the host */
 #define FIXED_ALIGN_BYTES ((uint64_t)4096)         /* what every allocation of a driver has */
 #define USUAL_FIXED_BYTES ((uint64_t)1 << 30)      /* of a heap that does not grow */
-#define USUAL_RESERVED_BYTES ((uint64_t)256 << 30) /* addresses only */
 
 struct ist_device_heap ist_device_heap;
 
@@ -61,12 +60,12 @@ isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t 
 static uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
 /* As many addresses as can be had, at least those that are asked for. */
-static isthmus_status reserve(uint64_t size_bytes)
+static isthmus_status reserve(uint64_t size_bytes, uint64_t usual_bytes)
 {
     const struct ist_memory_keeper *keeper = owned.keeper;
     uint64_t granule = ist_device_heap.granule_bytes, align = granule > MAX_ALIGN_BYTES ? granule : MAX_ALIGN_BYTES;
     uint64_t least = round_up(size_bytes > 0 ? size_bytes : granule, granule);
-    uint64_t length = least > USUAL_RESERVED_BYTES ? least : round_up(USUAL_RESERVED_BYTES, granule);
+    uint64_t length = least > usual_bytes ? least : round_up(usual_bytes, granule);
     isthmus_status status;
     for (;; length = length / 2 > least ? round_up(length / 2, granule) : least) {
         status = keeper->growing->reserve(keeper->transport->handle, ist_device_heap.kind, ist_device_heap.device,
@@ -95,7 +94,7 @@ static isthmus_status allocate(uint64_t size_bytes)
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s allocates at %p, which is no multiple of %" PRIu64,
                         t->name, mem->addr, FIXED_ALIGN_BYTES);
     ist_device_heap.base = mem->addr;
-    ist_device_heap.length_bytes = ist_device_heap.filled_bytes = length;
+    ist_device_heap.length_bytes = ist_device_heap.filled_bytes = mem->length_bytes; /* rounded up, maybe */
     ist_device_heap.align_bytes = FIXED_ALIGN_BYTES;
     return ISTHMUS_OK;
 }
@@ -123,19 +122,21 @@ static isthmus_status fail_first(isthmus_status status, uint64_t size_bytes)
                     size_bytes >> 20, ist_device_heap.device, why);
 }
 
-isthmus_status ist_device_heap_open(uint32_t kind, uint64_t size_bytes)
+isthmus_status ist_device_heap_open(uint32_t kind, const struct ist_config *config)
 {
+    uint64_t size_bytes = config->heap_size_bytes;
     const struct ist_memory_keeper *keeper = ist_memory_ask(kind);
     isthmus_tr *tr = keeper->transport->handle;
     owned.keeper = keeper;
     ist_device_heap.kind = kind;
     ist_device_heap.device = keeper->memory->device(tr, kind);
     snprintf(ist_device_heap.keeper, sizeof ist_device_heap.keeper, "%s", keeper->transport->name);
-    if (keeper->growing != NULL)
+    if (keeper->growing != NULL && config->heap_grows)
         ist_device_heap.granule_bytes = keeper->growing->granule(tr, kind, ist_device_heap.device);
     struct isthmus_mem first;
     bool grows = ist_device_heap.granule_bytes > 0;
-    isthmus_status status = grows ? reserve(size_bytes) : allocate(size_bytes);
+    if (grows) ist_device_heap.step_bytes = round_up(config->heap_step_bytes, ist_device_heap.granule_bytes);
+    isthmus_status status = grows ? reserve(size_bytes, config->heap_reserve_bytes) : allocate(size_bytes);
     if (status == ISTHMUS_OK && grows && size_bytes > 0)
         status = ist_device_heap_fill(round_up(size_bytes, ist_device_heap.granule_bytes), &first);
     return status == ISTHMUS_OK || size_bytes == 0 ? status : fail_first(status, size_bytes);

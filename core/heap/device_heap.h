@@ -13,6 +13,7 @@ struct ist_device_heap {
     char *base;             /* of the heap: a multiple of align_bytes on every PE */
     uint64_t length_bytes;  /* of addresses from there on */
     uint64_t granule_bytes; /* of the pieces that it grows by; 0: it does not grow */
+    uint64_t step_bytes;    /* the usual piece: some granules */
     uint64_t filled_bytes;  /* have memory, from the base on */
     uint64_t align_bytes;
     char keeper[16]; /* name of the transport, for people */
@@ -24,9 +25,9 @@ extern struct ist_device_heap ist_device_heap;
  * transport allocates, and the text has each transport's reason. */
 isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t *kind);
 
-/* Take addresses for a heap of `kind`, and the memory that it begins with: what is asked for, and all of it where it does not
- * grow. size_bytes 0: nothing is asked for. After an error close takes back what was done. */
-isthmus_status ist_device_heap_open(uint32_t kind, uint64_t size_bytes);
+/* Take addresses for a heap of `kind`, and the memory that it begins with: what the settings ask for, and all of it where it
+ * does not grow. After an error close takes back what was done. */
+isthmus_status ist_device_heap_open(uint32_t kind, const struct ist_config *config);
 const struct isthmus_mem *ist_device_heap_first(void); /* the memory that it began with; NULL: none */
 void ist_device_heap_close(void); /* takes any state; nobody is attached any more, nothing exposed */
 

@@ -123,7 +123,7 @@ static isthmus_status init_on_host(const struct ist_config *config, int n_local)
 static isthmus_status init_on_device(const struct ist_config *config, uint32_t kind)
 {
     isthmus_status status = init_mapping(config, 0);
-    if (status == ISTHMUS_OK) status = ist_device_heap_open(kind, config->heap_size_bytes);
+    if (status == ISTHMUS_OK) status = ist_device_heap_open(kind, config);
     if (status != ISTHMUS_OK) return status;
     ist_heap.segment = IST_SEGMENT_DEVICE;
     ist_heap.user_base = ist_device_heap.base;
@@ -216,8 +216,8 @@ uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with
     ist_alloc_stats(ist_heap.alloc, &stats);
     if (align_bytes > ist_heap.max_align_bytes || needed > ist_heap.limit_bytes) return 0;
     bool is_on_device = ist_heap.segment == IST_SEGMENT_DEVICE;
-    uint64_t step = is_on_device ? ist_device_heap.granule_bytes : STEP_BYTES, managed = stats.managed_bytes;
-    uint64_t usual = is_on_device ? managed + managed / 4 : 2 * managed;
+    uint64_t usual = is_on_device ? stats.managed_bytes / 4 * 5 : 2 * stats.managed_bytes;
+    uint64_t step = !is_on_device ? STEP_BYTES : with_more ? ist_device_heap.step_bytes : ist_device_heap.granule_bytes;
     uint64_t grown = round_up(with_more && usual > needed ? usual : needed, step);
     return grown < ist_heap.limit_bytes ? grown : ist_heap.limit_bytes;
 }

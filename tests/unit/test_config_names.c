@@ -38,6 +38,10 @@ WANT(team_shared_only_self, yes)
 WANT(print_version, yes)
 WANT(print_version, no)
 WANT(print_info, yes)
+static bool heap_grows_is_no(void) { return !config.heap_grows; }
+static bool heap_grows_is_yes(void) { return config.heap_grows; }
+static bool heap_step_is_512m(void) { return config.heap_step_bytes == (uint64_t)512 << 20; }
+static bool heap_reserve_is_1g(void) { return config.heap_reserve_bytes == (uint64_t)1 << 30; }
 static bool log_file_is_f(void) { return strcmp(config.log_file, "f") == 0; }
 static bool broadcast_is_auto(void) { return config.broadcast == 0; }
 static bool broadcast_is_tree(void) { return config.broadcast == 1; }
@@ -129,6 +133,10 @@ static const struct alias_case {
     {"NVSHMEM_HEAP_KIND=VIDMEM", heap_kind_is_IST_HEAP_DEVICE},
     {"ISHMEM_ENABLE_ACCESSIBLE_HOST_HEAP=1", heap_kind_is_IST_HEAP_HOST},
     {"ISHMEM_ENABLE_ACCESSIBLE_HOST_HEAP=0", heap_kind_is_IST_HEAP_AUTO},
+    {"NVSHMEM_DISABLE_CUDA_VMM=1", heap_grows_is_no},
+    {"NVSHMEM_DISABLE_CUDA_VMM=0", heap_grows_is_yes},
+    {"NVSHMEM_CUMEM_GRANULARITY=512m", heap_step_is_512m},
+    {"NVSHMEM_MAX_MEMORY_PER_GPU=1g", heap_reserve_is_1g},
     {"NVSHMEM_ENABLE_ERROR_CHECKS=1", check_is_yes},
     {"NVSHMEM_DISABLE_IB_NATIVE_ATOMICS=1", atomics_is_IST_ATOMICS_CPU},
     {"NVSHMEM_HCA_LIST=f", hca_is_f},
