@@ -101,8 +101,7 @@ static void write_agreement(void)
         (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
         c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
         ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.step_bytes,
-        (unsigned long long)ist_device_heap.granule_bytes,
-        c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
+        (unsigned long long)ist_device_heap.granule_bytes, c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)

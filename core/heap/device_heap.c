@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MAX_ALIGN_BYTES ((uint64_t)1 << 30)        /* of a heap that grows: as on the host */
-#define FIXED_ALIGN_BYTES ((uint64_t)4096)         /* what every allocation of a driver has */
-#define USUAL_FIXED_BYTES ((uint64_t)1 << 30)      /* of a heap that does not grow */
+#define MAX_ALIGN_BYTES ((uint64_t)1 << 30)   /* of a heap that grows: as on the host */
+#define FIXED_ALIGN_BYTES ((uint64_t)4096)    /* what every allocation of a driver has */
+#define USUAL_FIXED_BYTES ((uint64_t)1 << 30) /* of a heap that does not grow */
 
 struct ist_device_heap ist_device_heap;
 

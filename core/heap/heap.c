@@ -222,14 +222,15 @@ uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with
     return grown < ist_heap.limit_bytes ? grown : ist_heap.limit_bytes;
 }
 
-isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes)
+isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes, uint32_t number)
 {
     if (ist_heap.segment == IST_SEGMENT_HEAP)
-        return ist_segment_grow(boot, card_key, IST_SEGMENT_HEAP, ist_heap.segment_offset_bytes + managed_bytes);
+        return ist_segment_grow(boot, card_key, IST_SEGMENT_HEAP, ist_heap.segment_offset_bytes + managed_bytes,
+                                number);
     struct isthmus_mem piece;
     isthmus_status status = ist_device_heap_fill(managed_bytes - ist_device_heap.filled_bytes, &piece);
     if (status != ISTHMUS_OK) return status;
-    status = ist_segment_append(boot, card_key, IST_SEGMENT_DEVICE, &piece);
+    status = ist_segment_append(boot, card_key, IST_SEGMENT_DEVICE, &piece, number);
     if (status != ISTHMUS_OK) ist_device_heap_unfill();
     return status;
 }

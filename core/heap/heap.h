@@ -46,8 +46,8 @@ void ist_heap_fini(void); /* takes any state */
 bool ist_heap_grows(void);
 uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with_more);
 
-/* Expose what there is more then; take that back; let blocks lie there. */
-isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes);
+/* Expose what there is more then, under a number as ist_segment_grow() takes it; take that back; let blocks lie there. */
+isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes, uint32_t number);
 void ist_heap_shrink(void);
 isthmus_status ist_heap_grow(uint64_t managed_bytes);
 

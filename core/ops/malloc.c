@@ -26,6 +26,7 @@ static uint64_t calls, failures_seen[2];
 static struct {
     ist_boot *boot;
     char card_key[64];
+    uint32_t n_attempts; /* the same on all PEs */
 } grower;
 
 /* With ISTHMUS_CHECK: all PEs ask for the same thing. */
@@ -73,7 +74,7 @@ bool ist_malloc_agree(bool mine, const char *routine)
 /* Every PE exposes one more extent of its heap; when one of them cannot, none of them uses it. */
 static bool grow(uint64_t managed_bytes, const char *routine)
 {
-    isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes);
+    isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes, ++grower.n_attempts);
     if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
     if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
         if (status == ISTHMUS_OK) ist_heap_shrink();
@@ -107,6 +108,7 @@ static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
 void ist_malloc_init(ist_boot *boot, const char *card_key)
 {
     grower.boot = boot;
+    grower.n_attempts = 0;
     snprintf(grower.card_key, sizeof grower.card_key, "%s", card_key);
     calls = failures_seen[0] = failures_seen[1] = 0;
 }

@@ -185,8 +185,10 @@ static const struct ist_attached_extent *find_extent(const struct ist_attached *
     return extent;
 }
 
-static isthmus_status fetch_extent(struct ist_peer *peer, uint32_t id, uint32_t number)
+/* `index`: of the extent, which this PE has itself and published under the same number. */
+static isthmus_status fetch_extent(struct ist_peer *peer, uint32_t id, uint32_t index)
 {
+    uint32_t number = ist_segments.list[id].extents[index]->number;
     struct ist_attached *attached = &peer->segments[id];
     struct ist_card card;
     char key[96];

@@ -110,9 +110,9 @@ bool ist_segments_have_extents(void)
     return false;
 }
 
-void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t extent)
+void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t number)
 {
-    snprintf(out, room, "%s.%u.%u", card_key, id, extent);
+    snprintf(out, room, "%s.%u.%u", card_key, id, number);
 }
 
 /* Names and keys of what has been exposed; an extent travels as a card with one segment, whose base is its offset. */
@@ -152,25 +152,27 @@ static isthmus_status publish_extent(ist_boot *boot, const char *key, uint32_t i
     return status;
 }
 
-isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece)
+isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece,
+                                  uint32_t number)
 {
     struct ist_segment *segment = &ist_segments.list[id];
     char key[96];
     isthmus_status status = add_extent(segment, piece);
     if (status != ISTHMUS_OK) return status;
-    const struct ist_extent *extent = segment->extents[segment->n_extents - 1];
+    struct ist_extent *extent = segment->extents[segment->n_extents - 1];
+    extent->number = number;
     ist_debug("%s: extent %u, %" PRIu64 " bytes at %" PRIu64, segment->name, segment->n_extents - 1,
               extent->length_bytes, extent->offset_bytes);
-    ist_extent_key(key, sizeof key, card_key, id, segment->n_extents - 1);
+    ist_extent_key(key, sizeof key, card_key, id, number);
     status = publish_extent(boot, key, id, segment->n_extents - 1);
     if (status != ISTHMUS_OK) withdraw_extent(segment->extents[--segment->n_extents]);
     return status;
 }
 
-isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes)
+isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes, uint32_t number)
 {
     struct isthmus_mem rest = rest_of(&ist_segments.list[id], to_bytes);
-    return ist_segment_append(boot, card_key, id, &rest);
+    return ist_segment_append(boot, card_key, id, &rest, number);
 }
 
 void ist_segment_shrink(uint32_t id)

@@ -35,6 +35,7 @@ struct ist_exposure {
 
 struct ist_extent {
     uint64_t offset_bytes, length_bytes; /* in the segment; the first one counts as the whole for sparse transports */
+    uint32_t number;                     /* under which its keys are published; 0: they are in the card */
     struct ist_exposure exposed[IST_MAX_TRANSPORTS];
 };
 
@@ -62,16 +63,18 @@ isthmus_status ist_segment_add(uint32_t id, const struct isthmus_mem *piece);
 /* Is there an open transport that needs extents of host memory? The same on all PEs. */
 bool ist_segments_have_extents(void);
 
-/* Expose what lies between the last extent and to_bytes as one more, and publish its keys. On failure nothing changed. */
-isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes);
+/* Expose what lies between the last extent and to_bytes as one more, and publish its keys under a number, the same on all PEs and
+ * never used before: what was published once cannot be published anew. On failure nothing changed. */
+isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t id, uint64_t to_bytes, uint32_t number);
 
 /* The same with memory of its own, as ist_segment_add() takes it. */
-isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece);
+isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece,
+                                  uint32_t number);
 
 void ist_segment_shrink(uint32_t id); /* take the last extent back: another PE could not grow */
 
 /* The name under which a PE publishes an extent. */
-void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t extent);
+void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t number);
 
 /* A late segment: expose it under the id that is free, the same on all PEs, and publish its card. Peers are attached to it, on first
  * use, while it is shown: from when all PEs have it until one of them is about to withdraw it (ist_peers_detach comes between).

@@ -70,7 +70,7 @@ static void extents_have_their_own(void **state)
     assert_ptr_equal(found(EXTENTS, memory, FIRST), memory);
     assert_null(found(EXTENTS, memory + FIRST - 1, 2)); /* its end is not exposed */
     assert_null(found(EXTENTS, memory + FIRST, 1));
-    assert_int_equal(ist_segment_grow(&boot, "card", IST_SEGMENT_HEAP, 2 * FIRST), ISTHMUS_OK);
+    assert_int_equal(ist_segment_grow(&boot, "card", IST_SEGMENT_HEAP, 2 * FIRST, 1), ISTHMUS_OK);
     assert_ptr_equal(found(EXTENTS, memory + FIRST - 1, 1), memory);
     assert_ptr_equal(found(EXTENTS, memory + FIRST, FIRST), memory + FIRST);
     assert_null(found(EXTENTS, memory + FIRST - 1, 2)); /* in two */
