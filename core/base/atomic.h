@@ -17,6 +17,15 @@ static inline void ist_order_stores(void) { isthmus_order_stores_(); }
 
 static inline void ist_publish_stores(void) { isthmus_publish_stores_(); }
 
+/* Earlier loads are done before later ones; x86-64 keeps their order, so only the compiler is held back. */
+static inline void ist_order_loads(void)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+#if !defined(__x86_64__)
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
 /* In a loop that waits: tells the core that nothing is lost by going slower. */
 static inline void ist_pause(void)
 {

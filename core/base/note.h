@@ -36,7 +36,7 @@ struct ist_note *ist_note_take(void) IST_COLD;
 static inline void ist_note_begin_change(struct ist_note *note)
 {
     ist_store_relaxed(&note->version, note->version + 1);
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* pairs with the fence in ist_note_read(), note_text.c */
+    ist_order_stores(); /* pairs with ist_order_loads() in ist_note_read(), note_text.c */
 }
 static inline void ist_note_end_change(struct ist_note *note) { ist_store_release(&note->version, note->version + 1); }
 

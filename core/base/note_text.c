@@ -1,6 +1,7 @@
 /* core/base/note_text.c: see note_text.h. */
 #include "core/base/note_text.h"
 
+#include "core/base/atomic.h"
 #include "core/base/symbol.h"
 
 #include <string.h>
@@ -62,11 +63,11 @@ bool ist_note_read(const struct ist_note *note, struct ist_note *out)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
-        uint32_t before = __atomic_load_n(&note->version, __ATOMIC_ACQUIRE); /* pairs with ist_note_end_change() */
+        uint32_t before = ist_load_acquire(&note->version); /* pairs with ist_note_end_change() */
         memcpy(out, note, sizeof *out);
-        __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the fence in ist_note_begin_change() */
+        ist_order_loads(); /* pairs with ist_order_stores() in ist_note_begin_change() */
         out->routine[sizeof out->routine - 1] = out->place[sizeof out->place - 1] = '\0'; /* a PE may write anything */
-        if (before % 2 == 0 && __atomic_load_n(&note->version, __ATOMIC_RELAXED) == before)
+        if (before % 2 == 0 && ist_load_relaxed(&note->version) == before)
             return out->thread != 0 && out->kind != IST_NOTE_NONE;
     }
     return false;
