@@ -79,10 +79,12 @@ void ist_runtime_watch_forks(void) { ist_fork_on_child(after_fork_in_child); }
 
 /* ---- the steps of a start that are not a call of one line ---- */
 
-/* Where this job's peers may lie, as far as the launcher tells. */
-static uint64_t scopes_of(const ist_boot *boot)
+/* Where this job's peers and its memory may lie, as far as the launcher and the user tell. Nobody else pays for a device's driver. */
+static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
 {
     uint64_t scopes = ISTHMUS_SCOPE_SELF;
+    bool is_usual_kind = config->heap_kind == IST_HEAP_AUTO || config->heap_kind == IST_HEAP_HOST;
+    if (config->face != IST_FACE_SHMEM || !is_usual_kind) scopes |= ISTHMUS_SCOPE_DEVICE;
     if (boot->n_local > 1) scopes |= ISTHMUS_SCOPE_HOST;
     if (boot->n_local < boot->n_pes) scopes |= ISTHMUS_SCOPE_NETWORK;
     return scopes;
@@ -174,7 +176,8 @@ static isthmus_status start_alone(void)
     struct ist_runtime *rt = &ist_runtime;
     isthmus_status status = ist_registry_load(&rt->config);
     ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
-    if (status == ISTHMUS_OK) status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot));
+    if (status == ISTHMUS_OK)
+        status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot, &rt->config));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
     if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();
     if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)

@@ -149,7 +149,9 @@ isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes)
             continue;
         }
         if (!named && (t->ops.scopes & scopes) == 0) {
-            snprintf(t->why, sizeof t->why, "no PE of this job lies where it is needed");
+            snprintf(t->why, sizeof t->why, "%s",
+                     t->ops.scopes == ISTHMUS_SCOPE_DEVICE ? "this job has no memory of devices (ISTHMUS_HEAP_KIND)"
+                                                           : "no PE of this job lies where it is needed");
             continue;
         }
         if (open_one(t, pe, n_pes) == ISTHMUS_OK) continue;

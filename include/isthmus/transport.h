@@ -83,8 +83,9 @@ enum {
 /* scopes: which peers a transport may be of use for. A job that needs none of them leaves it unopened */
 enum {
     ISTHMUS_SCOPE_SELF = 1 << 0,
-    ISTHMUS_SCOPE_HOST = 1 << 1,   /* other PEs on this host */
-    ISTHMUS_SCOPE_NETWORK = 1 << 2 /* PEs on other hosts */
+    ISTHMUS_SCOPE_HOST = 1 << 1,    /* other PEs on this host */
+    ISTHMUS_SCOPE_NETWORK = 1 << 2, /* PEs on other hosts */
+    ISTHMUS_SCOPE_DEVICE = 1 << 3   /* memory of devices, where a job may have any: since minor version 2 */
 };
 
 /* traits: what is true of the transport as a whole */

@@ -19,7 +19,7 @@ void ct_case_table(struct ct_process *p)
     CT_CHECK(length > 0 && length <= 15 && t->name[length] == '\0',
              "the name is '%s'; valid: 1 to 15 lower case letters and digits", t->name);
     CT_CHECK(t->version != NULL && t->version[0] != '\0', "there is no version");
-    uint64_t known = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK;
+    uint64_t known = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE;
     CT_CHECK((t->scopes & known) != 0, "scopes is %#llx, which holds none that this header knows",
              (unsigned long long)t->scopes);
 }

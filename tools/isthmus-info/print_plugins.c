@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { CARD_BYTES = 4096, ALL_SCOPES = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK };
+enum {
+    CARD_BYTES = 4096,
+    ALL_SCOPES = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE
+};
 
 static char problem[1024]; /* why loading failed; "": it did not */
 

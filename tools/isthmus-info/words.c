@@ -18,6 +18,7 @@ static const struct bit scopes[] = {
     {ISTHMUS_SCOPE_SELF, "own PE", "self"},
     {ISTHMUS_SCOPE_HOST, "same host", "host"},
     {ISTHMUS_SCOPE_NETWORK, "other hosts", "network"},
+    {ISTHMUS_SCOPE_DEVICE, "memory of devices", "device"},
     {0, NULL, NULL},
 };
 
