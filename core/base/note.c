@@ -95,6 +95,9 @@ struct ist_note *ist_note_take(void)
         if (owner != 0 && owner != me && !is_gone(owner)) continue;
         if (!__atomic_compare_exchange_n(&note->thread, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
+        /* Acquire: pairs with the end of the last change of the thread that is gone, or was cancelled in one. */
+        uint32_t version = ist_load_acquire(&note->version);
+        if (version % 2 != 0) ist_note_end_change(note);
         ist_store_relaxed(&note->kind, IST_NOTE_NONE);
         ist_note_mine = note;
     }
