@@ -97,6 +97,9 @@ function(isthmus_bad_input name line)
   endif()
   isthmus_pe_test(r150_bad_input VARIANT ${name} ARGS ${name} 3 NP 3 LAUNCHERS ${launchers}
     EXPECT -s nonzero -t 20 -1 "^isthmus: ${line}" -1 "^isthmus: ")
+  if(ISTHMUS_SANITIZE)
+    return()
+  endif()
   isthmus_pe_test(r150_bad_input PROGRAM r150_bad_input_no_inline VARIANT ${name}_no_alias ARGS ${name} 3 ENV ISTHMUS_ALIAS=0 NP 3 LAUNCHERS run
     EXPECT -s nonzero -t 20 -1 "^isthmus: ${line}" -1 "^isthmus: ")
 endfunction()
