@@ -15,6 +15,7 @@ enum {
     NS_PER_ROUND = 12,
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
+    STREAM_LOOKS = 8, /* all with something to do: large messages, among which what is waited for is not the next one */
     NAP_LEAST_NS = 50000,   /* a timer is not finer */
     NAP_MOST_NS = 10000000, /* and a PE that waits for ever wakes 100 times a second */
     NAP_SHARE = 8           /* what a store ends is noticed late by this part of the time waited */
@@ -76,11 +77,14 @@ static void yield_on_network(struct ist_spin *spin)
     ist_progress_poll();
     uint64_t n_events = ist_progress_events();
     if (spin->n_events != n_events) {
-        spin->n_events = n_events;
         spin->idle = (struct isthmus_idle){0};
+        if (++spin->n_busy >= STREAM_LOOKS)
+            for (int i = 0; i < STREAM_LOOKS && ist_progress_poll() > 0; i++) {}
+        spin->n_events = ist_progress_events();
         ist_progress_attended(ist_clock_ns());
         return;
     }
+    spin->n_busy = 0;
     if (isthmus_idle_look_again(&spin->idle, &habit)) return;
     uint64_t now = ist_clock_ns();
     ist_progress_attended(now);

@@ -20,6 +20,7 @@ struct ist_spin {
     uint64_t deadline_ns; /* of the next look around; 0: not set so far */
     /* On a network only. */
     uint64_t start_ns, n_events; /* the first idle yield; events handled by this PE's threads until the last one */
+    uint32_t n_busy;             /* yields, one after another, that had something to do */
     struct isthmus_idle idle;    /* since there was something to do */
     const struct ist_awaited
         *awaited; /* what for (awaited.h), to be noted if it lasts; NULL: for the others of a collective */

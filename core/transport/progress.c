@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 enum {
-    NAP_LEAST_MS = 1,
+    NAP_LEAST_MS = 2,
     NAP_MOST_MS = 10,
     NAP_SHARE =
         8, /* of the time that callers have been at it: so much later, at most, is served what comes after them */
@@ -91,11 +91,12 @@ static uint32_t progress_locked(void)
     return n_events;
 }
 
-void ist_progress_poll(void)
+uint32_t ist_progress_poll(void)
 {
-    if (progress.n_sources == 0 || pthread_mutex_trylock(&progress.lock) != 0) return;
-    (void)progress_locked();
+    if (progress.n_sources == 0 || pthread_mutex_trylock(&progress.lock) != 0) return 0;
+    uint32_t n_events = progress_locked();
     pthread_mutex_unlock(&progress.lock);
+    return n_events;
 }
 
 void ist_progress_attended(uint64_t now_ns) { ist_store_relaxed(&progress.attended_ns, now_ns); }

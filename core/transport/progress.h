@@ -10,7 +10,7 @@ isthmus_status ist_progress_start(void);
 void ist_progress_stop(void); /* takes any state */
 
 /* From calls that cannot go on: let the transports make progress now. Cheap when another thread is at it. */
-void ist_progress_poll(void);
+uint32_t ist_progress_poll(void); /* events handled */
 
 /* The same from a wait, which will come again at once: meanwhile the thread stays away, rather than be woken for each
  * message. now_ns: of ist_clock_ns(). */
