@@ -19,6 +19,13 @@
 
 enum { LARGE_BYTES = 100000, SKIPPED = 77, PATIENCE_S = 20 };
 
+/* At once: streams may be about to start, and what a thread has in its first moment looks like a leak. */
+static _Noreturn void skip(void)
+{
+    fflush(NULL);
+    _exit(SKIPPED);
+}
+
 #define CHECK(condition, ...)                          \
     do {                                               \
         if (condition) break;                          \
@@ -343,7 +350,7 @@ static void case_all_calls(void)
     struct pe pe;
     if (pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE) {
         printf("%s\n", said);
-        exit(SKIPPED);
+        skip();
     }
     pe_close(&pe);
     CHECK(use_all() == ISTHMUS_OK, "%s", said);
@@ -431,7 +438,7 @@ static void case_memory_grows(void)
     open_both(pes);
     struct pe *pe = &pes[0];
     const struct isthmus_growing *growing = growing_of(pe);
-    if (growing == NULL) exit(SKIPPED);
+    if (growing == NULL) skip();
     uint64_t granule = growing->granule(pe->tr, pe->kind, 0);
     CHECK(granule > 0 && (granule & (granule - 1)) == 0, "%llu", (unsigned long long)granule);
     CHECK(growing->granule(pe->tr, ISTHMUS_MEM_HOST, -1) == 0, "host memory does not grow here");
@@ -526,7 +533,7 @@ static void case_stream_order(void)
     stream_scene_open(&scene, pes);
     isthmus_tr *tr = pes[1].tr;
     const struct isthmus_stream *stream = plugin->extension(tr, "stream.1");
-    if (stream == NULL) exit(SKIPPED);
+    if (stream == NULL) skip();
     void *const queue = NULL; /* the platform's default stream */
     const uint64_t *word = scene.mine.addr;
     CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_NE, 1) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
