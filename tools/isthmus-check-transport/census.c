@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
 
 static int entries_of(const char *folder)
 {
@@ -25,13 +26,42 @@ static int lines_of(const char *path)
     return n;
 }
 
+/* PF_EXITING of the kernel, in field 9 of a thread's stat: set before those that join the thread are woken */
+#define FLAG_EXITING 0x4u
+
+static int is_leaving(const char *tid)
+{
+    char path[300], line[512];
+    (void)snprintf(path, sizeof path, "/proc/self/task/%s/stat", tid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return 1; /* gone since its name was read */
+    size_t n = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[n] = '\0';
+    const char *rest = strrchr(line, ')'); /* the end of field 2, the name, which may hold anything */
+    unsigned int flags = FLAG_EXITING;
+    return rest == NULL || sscanf(rest, ") %*c %*d %*d %*d %*d %u", &flags) != 1 || (flags & FLAG_EXITING) != 0;
+}
+
+/* A thread that was joined stays in the kernel's list for a moment: it is not counted. */
+static int n_threads(void)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/task");
+    CT_NEED(dir != NULL, "/proc/self/task cannot be read");
+    for (const struct dirent *entry; (entry = readdir(dir)) != NULL;)
+        n += entry->d_name[0] != '.' && !is_leaving(entry->d_name);
+    closedir(dir);
+    return n;
+}
+
 /* Under a sanitizer, which has an allocator and a search for leaks of its own, the memory is 0. */
 struct ct_census ct_census_take(void)
 {
     return (struct ct_census){
         .descriptors = entries_of("/proc/self/fd"),
         .mappings = lines_of("/proc/self/maps"),
-        .threads = entries_of("/proc/self/task"),
+        .threads = n_threads(),
         .memory_bytes = mallinfo2().uordblks,
     };
 }
