@@ -44,6 +44,9 @@ struct p2p_amo {
     uint32_t op, bytes;
 };
 
+/* Parts of a driver that a library or a device may lack although the table has them. */
+enum { P2P_GROWING = 1, P2P_STREAMS = 2 };
+
 struct p2p_gpu; /* the driver's own: this PE's device, opened */
 
 /* A platform. Functions that can fail have given the text to services->fail(). They come from any thread; on one stream one
@@ -59,6 +62,8 @@ struct p2p_driver {
     isthmus_status (*open)(const struct isthmus_services *services, int ordinal, struct p2p_gpu **out);
     void (*close)(struct p2p_gpu *gpu);
     int (*survey)(struct p2p_gpu *gpu, struct p2p_device *list, int room); /* all devices; how many */
+
+    uint32_t (*offers)(struct p2p_gpu *gpu); /* P2P_ bits of what is here; NULL: all that the table has */
 
     /* -- memory -- */
     uint64_t (*granule)(struct p2p_gpu *gpu); /* of lengths */

@@ -131,8 +131,6 @@ static const struct isthmus_stream streams = {
     .host_function = stream_host_function,
 };
 
-static bool has_streams(const struct p2p_driver *driver) { return driver->wait_until != NULL && driver->amo != NULL; }
-
 /* ---- devices.1 ---- */
 
 static uint32_t devices_count(isthmus_tr *tr) { return (uint32_t)tr->n_devices; }
@@ -156,10 +154,18 @@ static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_devi
 static const struct isthmus_devices devices = {
     .struct_size = sizeof devices, .count = devices_count, .describe = devices_describe};
 
+static bool has_part(const isthmus_tr *tr, uint32_t part)
+{
+    return tr->driver->offers == NULL || (tr->driver->offers(tr->gpu) & part) != 0;
+}
+
 const void *p2p_extension(isthmus_tr *tr, const char *name)
 {
+    const struct p2p_driver *driver = tr->driver;
+    bool grows = driver->reserve != NULL && has_part(tr, P2P_GROWING);
+    bool has_streams = driver->wait_until != NULL && driver->amo != NULL && has_part(tr, P2P_STREAMS);
     if (strcmp(name, "memory.1") == 0) return &memory;
-    if (strcmp(name, "growing.1") == 0) return tr->driver->reserve != NULL ? &growing : NULL;
-    if (strcmp(name, "stream.1") == 0) return has_streams(tr->driver) ? &streams : NULL;
+    if (strcmp(name, "growing.1") == 0) return grows ? &growing : NULL;
+    if (strcmp(name, "stream.1") == 0) return has_streams ? &streams : NULL;
     return strcmp(name, "devices.1") == 0 ? &devices : NULL;
 }

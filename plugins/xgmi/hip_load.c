@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 struct hip_api xg_hip;
-
+struct hip_more xg_more;
 struct hiprtc_api xg_rtc;
 bool xg_has_rtc;
 
@@ -15,6 +15,11 @@ static bool is_loaded;
 static const char *const names[] = {
 #define HIP(name) #name,
 #include "plugins/xgmi/hip.def"
+};
+
+static const char *const more_names[] = {
+#define HIP_MORE(name) #name,
+#include "plugins/xgmi/hip_more.def"
 };
 
 static const char *const rtc_names[] = {
@@ -71,6 +76,12 @@ static isthmus_status look(const struct isthmus_services *s, int flags, void **l
     return ISTHMUS_OK;
 }
 
+static void look_for_more(void *library)
+{
+    void **entry = (void **)(void *)&xg_more;
+    for (size_t i = 0; i < sizeof more_names / sizeof *more_names; i++) entry[i] = dlsym(library, more_names[i]);
+}
+
 /* All calls of the compiler from one library; false: it is not there. */
 static bool find_compiler(void *library)
 {
@@ -109,6 +120,7 @@ isthmus_status xg_load(const struct isthmus_services *services)
         struct hip_api api;
         status = look(services, RTLD_NODELETE, &library, &api);
         if (status == ISTHMUS_OK) xg_hip = api;
+        if (status == ISTHMUS_OK) look_for_more(library);
         if (status == ISTHMUS_OK) look_for_compiler(library);
         is_loaded = status == ISTHMUS_OK;
     }

@@ -606,6 +606,30 @@ static void case_stub_library(void)
     CHECK(strstr(said, "stub") != NULL, "it says: %s", said);
 }
 
+/* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else works ---- */
+
+static void expect_no_growth(void)
+{
+    struct pe pe;
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
+    CHECK(growing_of(&pe) == NULL, "there is nothing that it could grow by");
+    pe_close(&pe);
+    CHECK(use_all() == ISTHMUS_OK, "%s", said);
+}
+
+static void case_old_hip(void)
+{
+    setenv("GPU_DOUBLE_VERSION", "60342131", 1);
+    expect_no_growth();
+}
+
+static void case_refused_pieces(void)
+{
+    setenv("GPU_DOUBLE_FAIL", "hipMemCreate:1+:1", 1);
+    expect_no_growth();
+}
+
 /* ---- main ---- */
 
 static const struct {
@@ -626,6 +650,8 @@ static const struct {
     {"old_driver", case_old_driver},
     {"lacking_call", case_lacking_call},
     {"stub_library", case_stub_library},
+    {"old_hip", case_old_hip},
+    {"refused_pieces", case_refused_pieces},
 };
 
 /* A real driver tells nobody what is held. */

@@ -13,7 +13,7 @@
 
 #include <isthmus/amo_cpu.h>
 
-enum { HANDLES_MAX = 1024, CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
+enum { CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
 
 #define CUDA(name, parameters) CUresult name parameters;
 #include "plugins/nvlink/cuda.def"
@@ -205,34 +205,6 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context)
 
 /* ---- memory by virtual addresses ---- */
 
-/* Handles are numbers whose upper part tells a new one from an old one in the same row. */
-static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct {
-    struct gpu_memory *memory;
-    uint32_t generation;
-} handles[HANDLES_MAX];
-
-static CUmemGenericAllocationHandle handle_of(struct gpu_memory *memory)
-{
-    CUmemGenericAllocationHandle handle = 0;
-    pthread_mutex_lock(&handles_lock);
-    for (uint32_t i = 0; i < HANDLES_MAX && handle == 0; i++) {
-        if (handles[i].memory != NULL) continue;
-        handles[i].memory = memory;
-        handle = (uint64_t)++handles[i].generation << 32 | i;
-    }
-    pthread_mutex_unlock(&handles_lock);
-    if (handle == 0) gpu_memory_release(memory);
-    return handle;
-}
-
-static struct gpu_memory *memory_of(CUmemGenericAllocationHandle handle)
-{
-    uint32_t i = (uint32_t)handle;
-    bool is_live = i < HANDLES_MAX && handles[i].generation == handle >> 32;
-    return is_live ? handles[i].memory : NULL;
-}
-
 static CUresult check_prop(const CUmemAllocationProp *prop)
 {
     if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
@@ -279,25 +251,22 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
     if (size == 0 || size % GPU_GRANULE_BYTES != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     struct gpu_memory *memory = gpu_memory_create(prop->location.id, size);
     if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    *handle = handle_of(memory);
+    gpu_memory_allow_export(memory, prop->requestedHandleTypes != 0);
+    *handle = gpu_handle_make(memory);
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle)
 {
     ENTER();
-    struct gpu_memory *memory = memory_of(handle);
-    if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
-    handles[(uint32_t)handle].memory = NULL;
-    gpu_memory_release(memory);
-    return CUDA_SUCCESS;
+    return gpu_handle_release(handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemMap(CUdeviceptr addr, size_t size, size_t offset, CUmemGenericAllocationHandle handle,
                   unsigned long long flags)
 {
     ENTER();
-    struct gpu_memory *memory = memory_of(handle);
+    struct gpu_memory *memory = gpu_handle_memory(handle);
     if (memory == NULL || offset != 0 || flags != 0 || addr % GPU_GRANULE_BYTES != 0 || size % GPU_GRANULE_BYTES != 0)
         return CUDA_ERROR_INVALID_VALUE;
     return gpu_map(addr, size, memory) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -323,11 +292,11 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
                                       unsigned long long flags)
 {
     ENTER();
-    struct gpu_memory *memory = memory_of(handle);
+    struct gpu_memory *memory = gpu_handle_memory(handle);
     if (memory == NULL || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
         return CUDA_ERROR_INVALID_VALUE;
     int fd = gpu_memory_export(memory);
-    if (fd < 0) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (fd < 0) return CUDA_ERROR_INVALID_VALUE;
     memcpy(out, &fd, sizeof fd);
     return CUDA_SUCCESS;
 }
@@ -339,7 +308,7 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
     if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
     struct gpu_memory *memory = gpu_memory_import((int)(intptr_t)os_handle);
     if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
-    *handle = handle_of(memory);
+    *handle = gpu_handle_make(memory);
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -397,21 +366,9 @@ CUresult cuMemHostUnregister(void *addr)
 
 /* ---- streams ---- */
 
-/* NULL is the default stream, which nobody creates or destroys. */
-static struct gpu_stream *default_stream;
-
-static void create_default(void)
-{
-    default_stream = gpu_stream_create();
-    gpu_count(GPU_STREAM, -1);
-}
-
 static struct gpu_stream *stream_of(CUstream stream)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (stream != NULL) return (struct gpu_stream *)(void *)stream;
-    pthread_once(&once, create_default);
-    return default_stream;
+    return stream != NULL ? (struct gpu_stream *)(void *)stream : gpu_stream_default();
 }
 
 static CUresult submit(CUstream stream, const struct gpu_op *op)

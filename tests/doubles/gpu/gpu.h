@@ -72,6 +72,15 @@ int gpu_memory_fd(const struct gpu_memory *memory); /* the double's own */
 uint64_t gpu_memory_bytes(const struct gpu_memory *memory);
 int gpu_memory_device(const struct gpu_memory *memory);
 
+/* Memory is exported unless it was made without that wish. */
+void gpu_memory_allow_export(struct gpu_memory *memory, bool is_allowed);
+
+/* handles.c: numbers for pieces of memory; 0: none. make() takes the memory over; retain() gives another use of a number. */
+uint64_t gpu_handle_make(struct gpu_memory *memory);
+uint64_t gpu_handle_retain(struct gpu_memory *memory);
+struct gpu_memory *gpu_handle_memory(uint64_t handle); /* borrowed; NULL: no such handle */
+bool gpu_handle_release(uint64_t handle);
+
 /* Addresses, and what is mapped there. false: against the rules. */
 void *gpu_reserve(uint64_t length_bytes, uint64_t alignment);
 bool gpu_unreserve(uint64_t addr, uint64_t length_bytes); /* as reserved, with nothing mapped */
@@ -122,6 +131,7 @@ struct gpu_op {
 };
 
 struct gpu_stream *gpu_stream_create(void);         /* NULL: no thread */
+struct gpu_stream *gpu_stream_default(void);        /* which nobody creates or destroys */
 void gpu_stream_destroy(struct gpu_stream *stream); /* after what it has to do */
 bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op);
 bool gpu_stream_is_idle(struct gpu_stream *stream);

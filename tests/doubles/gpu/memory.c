@@ -15,7 +15,8 @@
 struct gpu_memory {
     int fd, device, references;
     uint64_t length_bytes;
-    char *engine; /* where the double itself reaches it */
+    char *engine;   /* where the double itself reaches it */
+    bool is_closed; /* not for export */
 };
 
 /* Ranges of addresses in three lists: reserved, mapped, known host memory. */
@@ -131,7 +132,13 @@ void gpu_memory_release(struct gpu_memory *memory)
     gpu_count(GPU_MEMORY, -1);
 }
 
-int gpu_memory_export(struct gpu_memory *memory) { return fcntl(memory->fd, F_DUPFD_CLOEXEC, 0); }
+void gpu_memory_allow_export(struct gpu_memory *memory, bool is_allowed) { memory->is_closed = !is_allowed; }
+
+int gpu_memory_export(struct gpu_memory *memory)
+{
+    return memory->is_closed ? -1 : fcntl(memory->fd, F_DUPFD_CLOEXEC, 0);
+}
+
 int gpu_memory_fd(const struct gpu_memory *memory) { return memory->fd; }
 uint64_t gpu_memory_bytes(const struct gpu_memory *memory) { return memory->length_bytes; }
 int gpu_memory_device(const struct gpu_memory *memory) { return memory->device; }

@@ -140,6 +140,21 @@ struct gpu_stream *gpu_stream_create(void)
     return stream;
 }
 
+static struct gpu_stream *default_stream;
+
+static void create_default(void)
+{
+    default_stream = gpu_stream_create();
+    gpu_count(GPU_STREAM, -1);
+}
+
+struct gpu_stream *gpu_stream_default(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, create_default);
+    return default_stream;
+}
+
 void gpu_stream_destroy(struct gpu_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);

@@ -1,8 +1,6 @@
 /* tests/doubles/hip/hip.c: libamdhip64.so.5, the double: HIP's calls on the device of tests/doubles/gpu. Knobs: gpu.h.
  * A handle to memory is opaque to who carries it: it names a file of the process that made it. */
-#include "tests/doubles/gpu/gpu.h"
-
-#include <hip/hip_runtime_api.h>
+#include "tests/doubles/hip/hip.h"
 
 #include <hip/hiprtc.h>
 
@@ -29,21 +27,13 @@
 #define __hip_atomic_fetch_xor(addr, value, order, scope) __atomic_fetch_xor(addr, value, order)
 #include "plugins/xgmi/amo.hip"
 
-enum { PAGE_BYTES = 4 << 10, HANDLE_MAGIC = 0x48495031 };
+enum { PAGE_BYTES = 4 << 10, HANDLE_MAGIC = 0x48495031, DEFAULT_VERSION = 70051831 };
 
 const int gpu_illegal_address = hipErrorIllegalAddress;
 
 static _Thread_local int current_device;
 
-#define ENTER(code)                                             \
-    do {                                                        \
-        int failed_ = gpu_enter(__func__, code);                \
-        if (failed_ == 0) failed_ = gpu_device_error();         \
-        if (failed_ != 0) return (hipError_t)failed_;           \
-        if (gpu_knobs()->devices == 0) return hipErrorNoDevice; \
-    } while (0)
-
-static bool is_device(int device) { return device >= 0 && device < gpu_knobs()->devices; }
+bool double_is_device(int device) { return device >= 0 && device < gpu_knobs()->devices; }
 static uint64_t number_of(const void *addr) { return (uint64_t)(uintptr_t)addr; }
 
 /* ---- devices ---- */
@@ -59,6 +49,13 @@ const char *hipGetErrorName(hipError_t error)
     return error == hipErrorNoDevice      ? "hipErrorNoDevice"
            : error == hipErrorOutOfMemory ? "hipErrorOutOfMemory"
                                           : "an error";
+}
+
+hipError_t hipRuntimeGetVersion(int *version)
+{
+    ENTER(hipErrorInvalidValue);
+    *version = gpu_knobs()->version != 0 ? gpu_knobs()->version : DEFAULT_VERSION;
+    return hipSuccess;
 }
 
 hipError_t hipGetDeviceCount(int *n)
@@ -78,7 +75,7 @@ hipError_t hipGetDevice(int *device)
 hipError_t hipSetDevice(int device)
 {
     ENTER(hipErrorInvalidDevice);
-    if (!is_device(device)) return hipErrorInvalidDevice;
+    if (!double_is_device(device)) return hipErrorInvalidDevice;
     current_device = device;
     return hipSuccess;
 }
@@ -93,15 +90,23 @@ hipError_t hipDeviceGetName(char *name, int room, hipDevice_t device)
 hipError_t hipDeviceGetPCIBusId(char *address, int room, int device)
 {
     ENTER(hipErrorInvalidDevice);
-    if (!is_device(device)) return hipErrorInvalidDevice;
+    if (!double_is_device(device)) return hipErrorInvalidDevice;
     snprintf(address, (size_t)room, "0000:%02x:00.0", 0x60 + device);
+    return hipSuccess;
+}
+
+hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute, int device)
+{
+    ENTER(hipErrorInvalidDevice);
+    if (!double_is_device(device)) return hipErrorInvalidDevice;
+    *value = attribute == hipDeviceAttributeCanUseStreamWaitValue;
     return hipSuccess;
 }
 
 hipError_t hipDeviceCanAccessPeer(int *can, int device, int peer)
 {
     ENTER(hipErrorInvalidDevice);
-    if (!is_device(device) || !is_device(peer)) return hipErrorInvalidDevice;
+    if (!double_is_device(device) || !double_is_device(peer)) return hipErrorInvalidDevice;
     *can = device != peer && gpu_knobs()->has_peers;
     return hipSuccess;
 }
@@ -110,7 +115,7 @@ hipError_t hipDeviceGetP2PAttribute(int *value, hipDeviceP2PAttr attribute, int 
 {
     (void)attribute;
     ENTER(hipErrorInvalidDevice);
-    if (!is_device(device) || !is_device(peer) || device == peer) return hipErrorInvalidDevice;
+    if (!double_is_device(device) || !double_is_device(peer) || device == peer) return hipErrorInvalidDevice;
     *value = gpu_knobs()->has_peers;
     return hipSuccess;
 }
@@ -229,7 +234,15 @@ hipError_t hipMemGetAddressRange(hipDeviceptr_t *base, size_t *size, hipDevicept
 
 /* ---- streams ---- */
 
-static struct gpu_stream *stream_of(hipStream_t stream) { return (struct gpu_stream *)(void *)stream; }
+static struct gpu_stream *stream_of(hipStream_t stream)
+{
+    return stream != NULL ? (struct gpu_stream *)(void *)stream : gpu_stream_default();
+}
+
+static hipError_t submit(hipStream_t stream, const struct gpu_op *op)
+{
+    return gpu_stream_submit(stream_of(stream), op) ? hipSuccess : hipErrorOutOfMemory;
+}
 
 hipError_t hipStreamCreateWithFlags(hipStream_t *out, unsigned flags)
 {
@@ -260,7 +273,7 @@ hipError_t hipMemcpyAsync(void *dest, const void *source, size_t size, hipMemcpy
         return hipErrorInvalidValue;
     const struct gpu_op op = {
         .run = gpu_run_copy, .dest = number_of(dest), .source = number_of(source), .length_bytes = size};
-    return gpu_stream_submit(stream_of(stream), &op) ? hipSuccess : hipErrorOutOfMemory;
+    return submit(stream, &op);
 }
 
 hipError_t hipMemsetAsync(void *dest, int value, size_t size, hipStream_t stream)
@@ -269,7 +282,35 @@ hipError_t hipMemsetAsync(void *dest, int value, size_t size, hipStream_t stream
     if (!gpu_is_valid(number_of(dest), size)) return hipErrorInvalidValue;
     const struct gpu_op op = {
         .run = gpu_run_fill, .dest = number_of(dest), .value = (uint8_t)value, .length_bytes = size};
-    return gpu_stream_submit(stream_of(stream), &op) ? hipSuccess : hipErrorOutOfMemory;
+    return submit(stream, &op);
+}
+
+/* Unsigned numbers, and memory that HIP knows. */
+static int run_wait_value(struct gpu_op *op)
+{
+    const uint64_t *word = gpu_word(op->dest, sizeof *word);
+    if (word == NULL) return gpu_illegal_address;
+    for (;;) {
+        uint64_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
+        if (op->source == hipStreamWaitValueEq ? now == op->value : now >= op->value) return 0;
+        usleep(20); /* a device polls; this one leaves the processor to others */
+    }
+}
+
+hipError_t hipStreamWaitValue64(hipStream_t stream, void *addr, uint64_t value, unsigned flags, uint64_t mask)
+{
+    ENTER(hipErrorLaunchFailure);
+    if (flags > hipStreamWaitValueEq || mask != UINT64_MAX || gpu_find(number_of(addr)).kind == GPU_UNKNOWN)
+        return hipErrorInvalidValue;
+    return submit(stream,
+                  &(struct gpu_op){.run = run_wait_value, .dest = number_of(addr), .value = value, .source = flags});
+}
+
+hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *argument)
+{
+    ENTER(hipErrorLaunchFailure);
+    if (function == NULL) return hipErrorInvalidValue;
+    return submit(stream, &(struct gpu_op){.run = gpu_run_function, .function = function, .argument = argument});
 }
 
 /* ---- the compiler: what it makes of the text is the text ---- */
@@ -371,5 +412,5 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
         return hipErrorInvalidValue; /* the double runs one thread */
     struct gpu_op op = {.run = run_isthmus_amo};
     for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) memcpy(&op.parameters[i], parameters[i], bytes[i]);
-    return gpu_stream_submit(stream_of(stream), &op) ? hipSuccess : hipErrorOutOfMemory;
+    return submit(stream, &op);
 }
