@@ -90,14 +90,11 @@ _Noreturn void ist_global_exit(int exit_code)
     exit(exit_code);
 }
 
-/* Has this PE of our host left? It says so in its memory; when it has ended altogether, nobody answers for it. The first
- * look at a PE never talked to makes a connection; later ones are a load. */
+/* Has this PE of our host said in its memory that it has left? Of one that was never talked to only its process is looked at. */
 static bool has_left(int pe)
 {
-    const struct ist_peer *peer;
-    isthmus_status status = ist_peer_get(pe, &peer);
-    if (status != ISTHMUS_OK) return status == ISTHMUS_ERR_PEER_LOST;
-    const struct ist_attached_extent *first = ist_peer_extent(peer, IST_SEGMENT_HEAP, 0);
+    const struct ist_peer *peer = ist_peer_known(pe);
+    const struct ist_attached_extent *first = peer != NULL ? ist_peer_extent(peer, IST_SEGMENT_HEAP, 0) : NULL;
     const struct ist_internal_area *area = first != NULL ? (const void *)first->alias : NULL;
     return area != NULL && ist_load_acquire(&area->has_left) != 0; /* acquire: pairs with the release in leave() */
 }
@@ -121,9 +118,10 @@ static void look_for_leavers(void)
     enum { SIGHTINGS = 12 }; /* four a second */
     static _Thread_local int suspect = -1, sightings;
     const ist_boot *boot = ist_runtime.boot;
-    if (boot != NULL) look_for_losses(SIGHTINGS);
-    if (boot == NULL || ist_sync_routine() == NULL) return; /* a wait on a variable may be satisfied by anyone */
-    int left = -1;
+    if (boot == NULL) return;
+    look_for_losses(SIGHTINGS);
+    int left = ist_host_pes_look();
+    if (ist_sync_routine() == NULL) return; /* a wait on a variable may be satisfied by anyone */
     for (int i = 0; i < boot->n_local && left < 0; i++)
         if (has_left(boot->local_pes[i])) left = boot->local_pes[i];
     sightings = left >= 0 && left == suspect ? sightings + 1 : 0;

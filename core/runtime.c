@@ -67,6 +67,7 @@ static void after_fork_in_child(void)
     ist_boot_forget();
     ist_progress_forget();
     ist_pulse_forget();
+    ist_host_pes_forget();
     ist_heap_make_private();
     ist_ctx_default.reach.n_pes = 0;
     ist_fast_paths_set(0);
@@ -314,6 +315,7 @@ static void stop(void)
     struct ist_runtime *rt = &ist_runtime;
     ist_note_phase(IST_PHASE_AFTER);
     ist_spin_on_long_wait(NULL);
+    ist_host_pes_forget();
     ist_pulse_close();
     ist_progress_stop();
     ist_check_fini();

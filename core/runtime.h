@@ -59,6 +59,11 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes);
 void ist_explain_begin(const struct ist_config *config);
 void ist_explain_after_fork(void);
 
+/* host_pes.c: from waits that last, now and then. A PE of this host whose process has ended, as far as it is known by now; -1:
+ * none. Ends the job when one has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
+int ist_host_pes_look(void);
+void ist_host_pes_forget(void);
+
 /* exit_paths.c */
 void ist_exit_watch_leavers(void);
 

@@ -32,7 +32,7 @@ isthmus_hang_test(threads launcher run "PEs 0-3 in shmem_long_wait_until: flags\
 isthmus_hang_test(broadcast launcher run "PE 3 in no call that waits, process running"
   "PEs 0-2 in shmem_long_broadcast \\(collective 1\\) for ")
 isthmus_hang_test(stopped launcher run "PE 3 in no call that waits, process stopped"
-  "PEs 0-2 in shmem_malloc \\(collective 1\\) for ")
+  "PEs 0-2 in shmem_malloc \\(collective 1\\) for " ENV ISTHMUS_PULSE_TIMEOUT=0)
 isthmus_hang_test(not_in launcher run "PE 3 not in shmem_init so far, process sleeping" "PEs 0-2 in init, process "
   ENV TEST_N_PES=4)
 if(TARGET plugin_ib)

@@ -5,6 +5,8 @@
 #include "children.h"
 #include "guardian.h"
 
+#include "core/base/process.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,43 +33,25 @@ static int for_each_child(int signal_number)
     return n;
 }
 
-/* All of /proc/PID/NAME that fits; false: there is no such process. */
-static bool read_proc(pid_t pid, const char *name, char *text, size_t room)
-{
-    char path[64];
-    text[0] = '\0';
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    FILE *file = fopen(path, "re");
-    if (!file) return false;
-    text[fread(text, 1, room - 1, file)] = '\0';
-    fclose(file);
-    return true;
-}
-
 char process_state(pid_t pid, char *where, size_t room)
 {
-    char line[1024], state = 'Z';
-    if (!read_proc(pid, "wchan", where, room) || strcmp(where, "0") == 0) where[0] = '\0';
-    char *behind_name = read_proc(pid, "stat", line, sizeof line) ? strrchr(line, ')') : NULL;
-    return behind_name && sscanf(behind_name, ") %c", &state) == 1 ? state : 'Z';
+    struct ist_process process;
+    if (ist_process_file(pid, "wchan", where, room) < 0 || strcmp(where, "0") == 0) where[0] = '\0';
+    return ist_process_read(pid, &process) ? process.state : 'Z';
 }
 
 bool process_catches(pid_t pid, int signal_number)
 {
     char text[4096];
     unsigned long long caught = 0;
-    const char *at = read_proc(pid, "status", text, sizeof text) ? strstr(text, "\nSigCgt:") : NULL;
+    const char *at = ist_process_file(pid, "status", text, sizeof text) > 0 ? strstr(text, "\nSigCgt:") : NULL;
     return at && sscanf(at, "\nSigCgt: %llx", &caught) == 1 && (caught >> (signal_number - 1) & 1);
 }
 
 bool process_is_exiting(pid_t pid)
 {
-    enum { EXITING = 4 }; /* PF_EXITING, in the flags that proc(5) lists as the ninth field */
-    char line[1024];
-    if (!read_proc(pid, "stat", line, sizeof line)) return true;
-    unsigned flags = 0;
-    char *behind_name = strrchr(line, ')'); /* the name may have spaces and brackets itself */
-    return !behind_name || sscanf(behind_name, ") %*c %*d %*d %*d %*d %*d %u", &flags) != 1 || (flags & EXITING);
+    struct ist_process process;
+    return !ist_process_read(pid, &process) || process.is_exiting;
 }
 
 bool children_exist(void) { return for_each_child(0) > 0; }

@@ -85,6 +85,15 @@ char **environment_create(const struct options *options)
     return variables;
 }
 
+const char *environment_value(char *const *variables, const char *name)
+{
+    size_t length = strlen(name);
+    for (; *variables; variables++)
+        if (name_length(*variables) == length && strncmp(*variables, name, length) == 0 && (*variables)[length] == '=')
+            return *variables + length + 1;
+    return NULL;
+}
+
 void environment_destroy(char **variables)
 {
     for (size_t i = 0; variables && variables[i]; i++) free(variables[i]);

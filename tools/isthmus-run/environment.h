@@ -11,6 +11,8 @@
 char **environment_create(const struct options *options);
 void environment_destroy(char **variables);
 
+const char *environment_value(char *const *variables, const char *name); /* NULL: it is not set */
+
 /* `common`, then `own`, in one array that borrows all strings; release with free(). */
 char **environment_join(char *const *common, char *const *own);
 

@@ -6,6 +6,7 @@
 #include "explain.h"
 #include "input.h"
 #include "pe_list.h"
+#include "stopped.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -73,12 +74,12 @@ void job_end(struct job *job, int exit_status, int spared)
 }
 
 /* "; ending the other 3 PEs", or nothing if there are none. */
-static const char *ending_others(const struct job *job)
+static const char *ending_others(int n_others)
 {
     static char text[64];
-    if (job->n_running == 0) return "";
-    if (job->n_running == 1) return "; ending the other PE";
-    snprintf(text, sizeof text, "; ending the other %d PEs", job->n_running);
+    if (n_others == 0) return "";
+    if (n_others == 1) return "; ending the other PE";
+    snprintf(text, sizeof text, "; ending the other %d PEs", n_others);
     return text;
 }
 
@@ -106,14 +107,14 @@ static void report_failure(const struct job *job, int i)
     if (WIFSIGNALED(pe->wait_status))
         report("PE %d (pid %d) was killed by signal %d (%s%s)%s", i, (int)pe->pid, WTERMSIG(pe->wait_status),
                strsignal(WTERMSIG(pe->wait_status)), WCOREDUMP(pe->wait_status) ? ", core dumped" : "",
-               ending_others(job));
+               ending_others(job->n_running));
     else if (early >= 0) /* the likely cause: the library tells the others that a fence has lost a member */
         report("PE %d (pid %d) exited with status 0 without %s, then PE %d (pid %d) exited with status %d%s", early,
                (int)job->pes[early].pid, what_it_left_out(&job->pes[early]), i, (int)pe->pid,
-               WEXITSTATUS(pe->wait_status), ending_others(job));
+               WEXITSTATUS(pe->wait_status), ending_others(job->n_running));
     else
         report("PE %d (pid %d) exited with status %d%s", i, (int)pe->pid, WEXITSTATUS(pe->wait_status),
-               ending_others(job));
+               ending_others(job->n_running));
 }
 
 /* A fence waits for a PE that has ended: nothing but the launcher can end that. The library's news may come before the
@@ -123,7 +124,7 @@ static void check_stuck_fence(struct job *job)
     int i = job->has_stuck_fence && job->phase == JOB_RUNNING ? deserter(job) : -1;
     if (i < 0) return;
     report("PE %d (pid %d) exited with status 0 without %s, and the others wait for it in a fence%s", i,
-           (int)job->pes[i].pid, what_it_left_out(&job->pes[i]), ending_others(job));
+           (int)job->pes[i].pid, what_it_left_out(&job->pes[i]), ending_others(job->n_running));
     job_end(job, LAUNCH_FAILED, -1);
 }
 
@@ -152,11 +153,24 @@ static void judge_suspect(struct job *job)
     pe_failed(job, i);
 }
 
+/* -1: not a PE, but what one has left behind. */
+static int pe_of(const struct job *job, pid_t pid)
+{
+    for (int i = 0; i < job->n_pes; i++)
+        if (job->pes[i].running && job->pes[i].pid == pid) return i;
+    return -1;
+}
+
+void job_child_stopped(struct job *job, pid_t pid, int wait_status)
+{
+    int i = pe_of(job, pid);
+    if (i >= 0) stopped_changed(job, &job->pes[i], wait_status);
+}
+
 void job_child_ended(struct job *job, pid_t pid, int wait_status)
 {
-    int i = 0;
-    while (i < job->n_pes && !(job->pes[i].running && job->pes[i].pid == pid)) i++;
-    if (i == job->n_pes) return; /* not a PE, but what one has left behind */
+    int i = pe_of(job, pid);
+    if (i < 0) return;
     struct pe *pe = &job->pes[i];
     pe->running = false;
     pe->wait_status = wait_status;
@@ -253,8 +267,20 @@ static void time_out(struct job *job)
     job_end(job, LAUNCH_TIMEOUT, -1);
 }
 
+static void check_stopped(struct job *job, int64_t now_ns)
+{
+    int i = stopped_too_long(job, now_ns);
+    if (i < 0) return;
+    const struct pe *pe = &job->pes[i];
+    report("PE %d (pid %d) has been stopped for %llu s (SIG%s); ISTHMUS_PULSE_TIMEOUT=0 waits for it%s", i,
+           (int)pe->pid, (unsigned long long)job->stop_limit_s, sigabbrev_np(pe->stop_signal),
+           ending_others(job->n_running - 1));
+    job_end(job, 128 + pe->stop_signal, -1);
+}
+
 void job_time_passed(struct job *job, int64_t now_ns)
 {
+    if (job->phase == JOB_RUNNING) check_stopped(job, now_ns);
     if (job->phase == JOB_RUNNING && job->times_out_ns && now_ns >= job->times_out_ns) time_out(job);
     if (!job->phase_ends_ns || now_ns < job->phase_ends_ns) return;
     if (job->phase == JOB_LINGERING) {
@@ -270,7 +296,8 @@ void job_time_passed(struct job *job, int64_t now_ns)
 int64_t job_next_time_ns(const struct job *job)
 {
     if (job->phase != JOB_RUNNING) return job->phase_ends_ns;
-    return job->suspect >= 0 ? job->suspect_until_ns : job->times_out_ns;
+    int64_t next_ns = job->suspect >= 0 ? job->suspect_until_ns : job->times_out_ns;
+    return job->stop_tick_ns && (!next_ns || job->stop_tick_ns < next_ns) ? job->stop_tick_ns : next_ns;
 }
 
 /* A process group exists as long as it has members, and its number can only then not be somebody else's. */

@@ -17,6 +17,8 @@ struct pe {
     bool finalized;    /* has called PMIx_Finalize since */
     bool was_replaced; /* see start_stand_in() */
     int wait_status;   /* once it does not run */
+    int stop_signal;   /* what has stopped it; 0: nothing */
+    int stopped_ticks; /* for so long, while others ran */
 };
 
 enum job_phase {
@@ -34,6 +36,8 @@ struct job {
     int64_t phase_ends_ns; /* when the next phase begins; 0: when something happens */
     int64_t times_out_ns;  /* --timeout; 0: never */
     double timeout_s;
+    uint64_t stop_limit_s;    /* a PE that is stopped for longer is lost; 0: none is */
+    int64_t stop_tick_ns;     /* when stopped PEs are looked at next; 0: there are none */
     int suspect;              /* a PE that has failed, perhaps only because another is dying; -1: none */
     int64_t suspect_until_ns; /* when it is taken for the culprit */
     bool was_interrupted;     /* a signal that ends programs has been passed on */
@@ -47,6 +51,7 @@ void job_fini(struct job *job);
 
 /* What happened. Each may move the job on. */
 void job_child_ended(struct job *job, pid_t pid, int wait_status);
+void job_child_stopped(struct job *job, pid_t pid, int wait_status); /* or continued */
 void job_server_event(struct job *job, const struct server_event *event);
 void job_signal(struct job *job, int signal_number);
 void job_time_passed(struct job *job, int64_t now_ns);

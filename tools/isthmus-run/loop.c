@@ -38,10 +38,20 @@ struct end {
     int wait_status;
 };
 
-static size_t collect_ends(struct end *ends, size_t room)
+static bool is_end(int wait_status) { return !WIFSTOPPED(wait_status) && !WIFCONTINUED(wait_status); }
+
+/* Stops and continuations go to the job at once. */
+static size_t collect_ends(struct job *job, struct end *ends, size_t room)
 {
     size_t n = 0;
-    while (n < room && (ends[n].pid = waitpid(-1, &ends[n].wait_status, WNOHANG)) > 0) n++;
+    while (n < room) {
+        ends[n].pid = waitpid(-1, &ends[n].wait_status, WNOHANG | WUNTRACED | WCONTINUED);
+        if (ends[n].pid <= 0) break;
+        if (is_end(ends[n].wait_status))
+            n++;
+        else
+            job_child_stopped(job, ends[n].pid, ends[n].wait_status);
+    }
     return n;
 }
 
@@ -50,7 +60,7 @@ static size_t collect_ends(struct end *ends, size_t room)
 static void reap_children(struct job *job)
 {
     struct end ends[64];
-    for (size_t n; (n = collect_ends(ends, sizeof ends / sizeof ends[0])) > 0;) {
+    for (size_t n; (n = collect_ends(job, ends, sizeof ends / sizeof ends[0])) > 0;) {
         take_server_events(job); /* first what these told the server: that they finalize, or abort the job */
         for (size_t i = 0; i < n; i++)
             if (WIFSIGNALED(ends[i].wait_status)) job_child_ended(job, ends[i].pid, ends[i].wait_status);

@@ -11,6 +11,7 @@
 #include "program.h"
 #include "spawn.h"
 #include "start.h"
+#include "stopped.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ static int run(const struct options *options, const char *path, const sigset_t *
     children_adopt();
     explain_init(options->n_pes);
     char **variables = environment_create(options);
+    stopped_init(&job, environment_value(variables, "ISTHMUS_PULSE_TIMEOUT"));
     environment_prepare_server();
 
     enum launch_status status = server_start(options->n_pes);

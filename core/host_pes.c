@@ -1,0 +1,164 @@
+/* core/host_pes.c: the PEs of this host as the system's processes: has one ended, is one stopped for too long?
+ * For waits that last. Where isthmus-run is the parent it sees stops by itself, also while nobody waits; under other launchers
+ * nobody else does. What is known of a peer by its memory is in exit_paths.c.
+ * No paths are opened for this, and little is done at a time: a host may have 128 PEs that all wait. */
+#include "core/runtime.h"
+
+#include "core/base/clock.h"
+#include "core/base/fatal.h"
+#include "core/base/note.h"
+#include "core/base/process.h"
+#include "core/topo/host_id.h"
+#include "core/transport/peer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STOPS_PER_LOOK = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
+static const uint64_t most_per_look_ns = 300000000; /* between two looks of a wait; more: this process did not run */
+
+static struct {
+    pthread_mutex_t lock; /* of all that follows; who does not get it need not look */
+    int32_t *pids;        /* by place in local_pes */
+    int n, next, ended;   /* `ended`: of those the one that has; -1: none so far */
+    int stopped;          /* one that is stopped; -1: none */
+    uint64_t stopped_ns, looked_ns;
+} pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
+
+/* Is NAME=VALUE in this environment? */
+static bool has_variable(const char *environment, int length, const char *name, const char *value)
+{
+    char wanted[300];
+    int n = snprintf(wanted, sizeof wanted, "%s=%s", name, value);
+    for (const char *at = environment; at < environment + length; at += strlen(at) + 1)
+        if (n < (int)sizeof wanted && strcmp(at, wanted) == 0) return true;
+    return false;
+}
+
+/* A number on a card is that of the PE's own container, in which this process may not be: is it that PE here as well? */
+static bool is_process_of(int pe, int32_t pid)
+{
+    enum { ROOM = 1 << 18 };
+    char rank[16];
+    const char *job = ist_config_plugin_value("PMIX_NAMESPACE");
+    char *environment = job != NULL ? malloc(ROOM) : NULL;
+    if (environment == NULL) return false;
+    int n = ist_process_file(pid, "environ", environment, ROOM);
+    snprintf(rank, sizeof rank, "%d", pe);
+    bool is_so = has_variable(environment, n, "PMIX_NAMESPACE", job) && has_variable(environment, n, "PMIX_RANK", rank);
+    free(environment);
+    return is_so;
+}
+
+/* The card is let go again: 4 bytes stay of a PE that was never talked to. */
+static int32_t find_pid(int pe)
+{
+    struct ist_card card;
+    void *bytes;
+    size_t n_bytes;
+    const ist_boot *boot = ist_runtime.boot;
+    if (pe == boot->pe || boot->ops->get(ist_runtime.boot, pe, ist_peers_card_key(), &bytes, &n_bytes) != ISTHMUS_OK)
+        return PID_HIDDEN;
+    if (ist_card_read(bytes, n_bytes, &card) != ISTHMUS_OK) return PID_HIDDEN;
+    int32_t pid = card.pid;
+    ist_card_fini(&card);
+    return pid > 0 && is_process_of(pe, pid) ? pid : PID_HIDDEN;
+}
+
+/* 'X': it has ended; 0: nothing is known of it, or isthmus-run looks after it. */
+static char state_of(int place)
+{
+    struct ist_process process;
+    int32_t pid = pes.pids[place];
+    if (pid == PID_UNKNOWN) pid = pes.pids[place] = find_pid(ist_runtime.boot->local_pes[place]);
+    if (pid == PID_HIDDEN) return 0;
+    if (!ist_process_read(pid, &process)) return kill(pid, 0) != 0 && errno == ESRCH ? 'X' : 0;
+    bool is_child_of_launcher = ist_note_page != NULL && process.parent == ist_note_page->launcher;
+    return process.state == 'T' && is_child_of_launcher ? 0 : process.state;
+}
+
+static void look_at_next(void)
+{
+    int n_looks = pes.n < STOPS_PER_LOOK ? pes.n : STOPS_PER_LOOK;
+    for (int i = 0; i < n_looks; i++) {
+        pes.next = (pes.next + 1) % pes.n;
+        char state = state_of(pes.next);
+        if (state == 'X') pes.ended = pes.next;
+        if (state == 'T' && pes.stopped < 0) pes.stopped = pes.next;
+    }
+}
+
+/* Ctrl-Z at the launcher stops it before the PEs, or only some of these for a moment. */
+static bool is_job_suspended(void)
+{
+    struct ist_process launcher;
+    return ist_process_read(getppid(), &launcher) && launcher.state == 'T';
+}
+
+static _Noreturn void say_stopped(void)
+{
+    char text[400];
+    snprintf(text, sizeof text,
+             "PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?); ISTHMUS_PULSE_TIMEOUT=0 waits for it",
+             ist_runtime.boot->local_pes[pes.stopped], ist_host_name(), (int)pes.pids[pes.stopped],
+             (unsigned)ist_runtime.config.pulse_timeout_s);
+    ist_end_job_saying(text);
+}
+
+/* The time is that of looks, not of the clock: while this PE does not run, nobody waits for the other. */
+static void count_stop(uint64_t since_ns)
+{
+    if (state_of(pes.stopped) != 'T') {
+        pes.stopped = -1;
+        pes.stopped_ns = 0;
+        return;
+    }
+    if (!is_job_suspended()) pes.stopped_ns += since_ns < most_per_look_ns ? since_ns : most_per_look_ns;
+    if (pes.stopped_ns >= ist_runtime.config.pulse_timeout_s * 1000000000u) say_stopped();
+}
+
+static bool has_table(void)
+{
+    const ist_boot *boot = ist_runtime.boot;
+    /* A job of a unique id says of no process that it belongs to it, and the process that serves the cards may be the one that
+     * is stopped. */
+    if (ist_runtime.request.kind == IST_BOOTSTRAP_UID || boot->n_local < 2) return false;
+    if (pes.pids == NULL) {
+        pes.pids = calloc((size_t)boot->n_local, sizeof *pes.pids);
+        pes.n = pes.pids != NULL ? boot->n_local : 0;
+        while (pes.n > 0 && boot->local_pes[pes.next] != boot->pe) pes.next++; /* each begins at another */
+    }
+    return pes.n > 0;
+}
+
+int ist_host_pes_look(void)
+{
+    if (pthread_mutex_trylock(&pes.lock) != 0) return -1;
+    int ended = -1;
+    if (has_table()) {
+        uint64_t now = ist_clock_ns(), since_ns = now - pes.looked_ns;
+        pes.looked_ns = now;
+        if (pes.stopped < 0 || ist_runtime.config.pulse_timeout_s == 0)
+            look_at_next();
+        else
+            count_stop(since_ns);
+        if (pes.ended >= 0) ended = ist_runtime.boot->local_pes[pes.ended];
+    }
+    pthread_mutex_unlock(&pes.lock);
+    return ended;
+}
+
+void ist_host_pes_forget(void)
+{
+    pthread_mutex_init(&pes.lock, NULL); /* after a fork another thread may have had it */
+    free(pes.pids);
+    pes.pids = NULL;
+    pes.n = pes.next = 0;
+    pes.ended = pes.stopped = -1;
+    pes.stopped_ns = 0;
+}
