@@ -5,6 +5,7 @@
 #include "plugins/common/p2p.h"
 
 #include <level_zero/ze_api.h>
+#include <pthread.h>
 
 /* ze_load.c: Level Zero's loader, loaded at run time: the same build runs where there is none. Stays loaded from xe_load() on. */
 extern struct ze_api {
@@ -20,7 +21,13 @@ isthmus_status xe_stream_open(struct p2p_gpu *gpu, void **stream);
 void xe_stream_close(struct p2p_gpu *gpu, void *stream);
 isthmus_status xe_stream_wait(struct p2p_gpu *gpu, void *stream);
 isthmus_status xe_copy(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
+isthmus_status xe_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo);
 isthmus_status xe_clear(struct p2p_gpu *gpu, void *dest, size_t length_bytes); /* complete on return */
+
+/* ze_amo.c: the kernel of atomics. Append: to a list of a queue that computes. */
+bool xe_amo_is_built(void);
+ze_result_t xe_amo_append(struct p2p_gpu *gpu, ze_command_list_handle_t list, const struct p2p_amo *amo);
+void xe_amo_unload(struct p2p_gpu *gpu); /* also of one that was not loaded */
 
 /* ze_driver.c: the GPUs of all drivers are one row, and an ordinal is a place in it. */
 struct xe_device {
@@ -34,7 +41,12 @@ struct p2p_gpu {
     ze_driver_handle_t driver;
     ze_device_handle_t device;
     ze_context_handle_t context;
-    uint32_t copy_group; /* of command queues, for copies */
+    uint32_t copy_group;    /* of command queues, for copies */
+    uint32_t compute_group; /* for kernels and copies */
+    bool has_atomics;
+    pthread_mutex_t lock; /* of the kernel, which is loaded when it is first needed */
+    ze_module_handle_t module;
+    ze_kernel_handle_t amo;
 };
 extern const struct p2p_driver xe_driver;
 

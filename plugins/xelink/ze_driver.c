@@ -1,7 +1,6 @@
 /* plugins/xelink/ze_driver.c: Level Zero as a driver of the engine (plugins/common/p2p.h).
  * Memory goes to another process by a handle of 64 bytes whose first four are a descriptor of the process that made it: the
- * descriptor is passed, and its number replaced where the handle is opened. Level Zero takes kernels in a binary form only,
- * which cannot be kept as text here: there are no atomics of the GPU. */
+ * descriptor is passed, and its number replaced where the handle is opened. */
 #include "plugins/xelink/xelink.h"
 
 #include <stdio.h>
@@ -55,24 +54,47 @@ static isthmus_status xe_count(const struct isthmus_services *s, int *n)
 
 static int xe_current(void) { return -1; } /* Level Zero knows no current device */
 
-/* A group of queues that only copies keeps out of the way of kernels. */
-static uint32_t choose_group(ze_device_handle_t device)
+/* The first group of queues that has all of these flags and none of those, or group 0, which does everything. */
+static uint32_t choose_group(ze_device_handle_t device, ze_command_queue_group_property_flags_t wanted,
+                             ze_command_queue_group_property_flags_t unwanted)
 {
     ze_command_queue_group_properties_t groups[MAX_GROUPS];
     uint32_t n = MAX_GROUPS;
     for (uint32_t i = 0; i < MAX_GROUPS; i++)
         groups[i] = (ze_command_queue_group_properties_t){.stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_GROUP_PROPERTIES};
     if (xe_ze.zeDeviceGetCommandQueueGroupProperties(device, &n, groups) != ZE_RESULT_SUCCESS) return 0;
+    for (uint32_t i = 0; i < n; i++)
+        if ((groups[i].flags & wanted) == wanted && (groups[i].flags & unwanted) == 0) return i;
+    return 0;
+}
+
+/* Copies have queues that only copy, where there are some: out of the way of kernels. */
+static void choose_groups(struct p2p_gpu *gpu)
+{
     const ze_command_queue_group_property_flags_t copies = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COPY;
     const ze_command_queue_group_property_flags_t computes = ZE_COMMAND_QUEUE_GROUP_PROPERTY_FLAG_COMPUTE;
-    for (uint32_t i = 0; i < n; i++)
-        if ((groups[i].flags & copies) != 0 && (groups[i].flags & computes) == 0) return i;
-    return 0; /* the first group does everything */
+    gpu->copy_group = choose_group(gpu->device, copies, computes);
+    gpu->compute_group = choose_group(gpu->device, copies | computes, 0);
+}
+
+/* What cannot be found out counts as no. */
+static bool find_atomics(const struct p2p_gpu *gpu)
+{
+    const struct isthmus_services *s = gpu->services;
+    ze_device_module_properties_t about = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES};
+    bool is_able = xe_ze.zeDeviceGetModuleProperties(gpu->device, &about) == ZE_RESULT_SUCCESS &&
+                   (about.flags & ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS) != 0;
+    if (is_able && xe_amo_is_built()) return true;
+    s->log(s->core, ISTHMUS_LOG_INFO, "no atomics: %s",
+           is_able ? "this build had no spirv-as for their kernel" : "the GPU has none of 64 bits");
+    return false;
 }
 
 static void xe_close(struct p2p_gpu *gpu)
 {
+    xe_amo_unload(gpu);
     if (gpu->context != NULL) (void)xe_ze.zeContextDestroy(gpu->context);
+    pthread_mutex_destroy(&gpu->lock);
     free(gpu);
 }
 
@@ -83,13 +105,15 @@ static isthmus_status xe_open(const struct isthmus_services *s, int ordinal, str
     if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
     gpu->services = s;
     gpu->ordinal = ordinal;
+    pthread_mutex_init(&gpu->lock, NULL);
     isthmus_status status = check(s, list_devices(gpu->list, &gpu->n_devices), "the list of GPUs");
     if (status == ISTHMUS_OK && ordinal >= gpu->n_devices)
         status = s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d of Level Zero is gone", ordinal);
     if (status == ISTHMUS_OK) {
         gpu->driver = gpu->list[ordinal].driver;
         gpu->device = gpu->list[ordinal].device;
-        gpu->copy_group = choose_group(gpu->device);
+        choose_groups(gpu);
+        gpu->has_atomics = find_atomics(gpu);
         status = check(s, xe_ze.zeContextCreate(gpu->driver, &desc, &gpu->context), "zeContextCreate");
     }
     if (status != ISTHMUS_OK)
@@ -100,21 +124,35 @@ static isthmus_status xe_open(const struct isthmus_services *s, int ordinal, str
 }
 
 /* What cannot be found out counts as no. */
+static void describe_link(const struct p2p_gpu *gpu, const struct xe_device *other, struct p2p_device *out)
+{
+    ze_device_p2p_properties_t link = {.stype = ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES};
+    ze_bool_t can = 0;
+    if (out->is_used) {
+        out->can_access = true;
+        out->has_atomics = gpu->has_atomics;
+        return;
+    }
+    if (other->driver != gpu->driver) return;
+    (void)xe_ze.zeDeviceCanAccessPeer(gpu->device, other->device, &can);
+    out->can_access = can != 0;
+    if (!out->can_access || !gpu->has_atomics) return;
+    bool is_known = xe_ze.zeDeviceGetP2PProperties(gpu->device, other->device, &link) == ZE_RESULT_SUCCESS;
+    out->has_atomics = is_known && (link.flags & ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS) != 0;
+}
+
 static int xe_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
 {
     int n = gpu->n_devices < room ? gpu->n_devices : room;
     for (int i = 0; i < n; i++) {
         ze_device_properties_t about = {.stype = ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES};
-        ze_bool_t can = 0;
         list[i] = (struct p2p_device){.is_used = i == gpu->ordinal};
         snprintf(list[i].pci, sizeof list[i].pci, "ze%d", i);
         if (xe_ze.zeDeviceGetProperties(gpu->list[i].device, &about) == ZE_RESULT_SUCCESS) {
             memcpy(list[i].uuid, about.uuid.id, sizeof list[i].uuid);
             snprintf(list[i].name, sizeof list[i].name, "%.63s", about.name);
         }
-        if (!list[i].is_used && gpu->list[i].driver == gpu->driver)
-            (void)xe_ze.zeDeviceCanAccessPeer(gpu->device, gpu->list[i].device, &can);
-        list[i].can_access = list[i].is_used || can != 0;
+        describe_link(gpu, &gpu->list[i], &list[i]);
     }
     return n;
 }
@@ -249,5 +287,6 @@ const struct p2p_driver xe_driver = {
     .stream_close = xe_stream_close,
     .stream_wait = xe_stream_wait,
     .copy = xe_copy,
+    .amo = xe_amo,
     .place = xe_place,
 };

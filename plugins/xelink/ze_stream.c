@@ -1,5 +1,7 @@
 /* plugins/xelink/ze_stream.c: see xelink.h. Commands of an immediate list may overtake one another; a barrier behind each makes
- * them a stream. One event tells the host how far it is; the lock is for who waits, because a list takes one caller. */
+ * them a stream. One event tells the host how far it is; the lock is for who waits, because a list takes one caller.
+ * A list is of a queue that only copies until it is first asked for an atomic operation: from then on it is of one that computes, so
+ * that copies and atomics stay in one order. */
 #include "plugins/xelink/xelink.h"
 
 #include <pthread.h>
@@ -10,6 +12,7 @@ struct xe_stream {
     ze_command_list_handle_t list;
     ze_event_pool_handle_t pool;
     ze_event_handle_t event;
+    bool is_computing;
 };
 
 static isthmus_status check(const struct p2p_gpu *gpu, ze_result_t result, const char *what)
@@ -19,19 +22,24 @@ static isthmus_status check(const struct p2p_gpu *gpu, ze_result_t result, const
     return s->fail(s->core, xe_status(result), "%s: Level Zero's error %#x", what, (unsigned)result);
 }
 
-static ze_result_t create_parts(const struct p2p_gpu *gpu, struct xe_stream *stream)
+static ze_result_t create_list(const struct p2p_gpu *gpu, uint32_t group, ze_command_list_handle_t *list)
 {
     const ze_command_queue_desc_t queue = {
         .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
-        .ordinal = gpu->copy_group,
+        .ordinal = group,
         .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
     };
+    return xe_ze.zeCommandListCreateImmediate(gpu->context, gpu->device, &queue, list);
+}
+
+static ze_result_t create_parts(const struct p2p_gpu *gpu, struct xe_stream *stream)
+{
     const ze_event_pool_desc_t pool = {
         .stype = ZE_STRUCTURE_TYPE_EVENT_POOL_DESC, .flags = ZE_EVENT_POOL_FLAG_HOST_VISIBLE, .count = 1};
     const ze_event_desc_t event = {
         .stype = ZE_STRUCTURE_TYPE_EVENT_DESC, .signal = ZE_EVENT_SCOPE_FLAG_HOST, .wait = ZE_EVENT_SCOPE_FLAG_HOST};
     ze_device_handle_t device = gpu->device;
-    ze_result_t result = xe_ze.zeCommandListCreateImmediate(gpu->context, device, &queue, &stream->list);
+    ze_result_t result = create_list(gpu, gpu->copy_group, &stream->list);
     if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeEventPoolCreate(gpu->context, &pool, 1, &device, &stream->pool);
     if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeEventCreate(stream->pool, &event, &stream->event);
     return result;
@@ -63,15 +71,22 @@ void xe_stream_close(struct p2p_gpu *gpu, void *argument)
     free(stream);
 }
 
+/* With the lock. */
+static ze_result_t drain(struct xe_stream *stream)
+{
+    ze_result_t result = xe_ze.zeEventHostReset(stream->event);
+    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeCommandListAppendBarrier(stream->list, stream->event, 0, NULL);
+    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeEventHostSynchronize(stream->event, UINT64_MAX);
+    return result;
+}
+
 isthmus_status xe_stream_wait(struct p2p_gpu *gpu, void *argument)
 {
     struct xe_stream *stream = argument;
     pthread_mutex_lock(&stream->lock);
-    ze_result_t result = xe_ze.zeEventHostReset(stream->event);
-    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeCommandListAppendBarrier(stream->list, stream->event, 0, NULL);
-    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeEventHostSynchronize(stream->event, UINT64_MAX);
+    ze_result_t result = drain(stream);
     pthread_mutex_unlock(&stream->lock);
-    return check(gpu, result, "waiting for copies of the GPU");
+    return check(gpu, result, "waiting for copies and atomic operations of the GPU");
 }
 
 isthmus_status xe_copy(struct p2p_gpu *gpu, void *argument, void *dest, const void *source, size_t length_bytes)
@@ -82,6 +97,32 @@ isthmus_status xe_copy(struct p2p_gpu *gpu, void *argument, void *dest, const vo
     if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeCommandListAppendBarrier(stream->list, NULL, 0, NULL);
     pthread_mutex_unlock(&stream->lock);
     return check(gpu, result, "zeCommandListAppendMemoryCopy");
+}
+
+/* With the lock. What the old list was given is done before the new one begins. */
+static ze_result_t begin_computing(struct p2p_gpu *gpu, struct xe_stream *stream)
+{
+    ze_command_list_handle_t list = NULL;
+    ze_result_t result = gpu->copy_group != gpu->compute_group ? create_list(gpu, gpu->compute_group, &list)
+                                                               : ZE_RESULT_SUCCESS;
+    if (result == ZE_RESULT_SUCCESS && list != NULL) {
+        result = drain(stream);
+        (void)xe_ze.zeCommandListDestroy(result == ZE_RESULT_SUCCESS ? stream->list : list);
+        if (result == ZE_RESULT_SUCCESS) stream->list = list;
+    }
+    stream->is_computing = result == ZE_RESULT_SUCCESS;
+    return result;
+}
+
+isthmus_status xe_amo(struct p2p_gpu *gpu, void *argument, const struct p2p_amo *amo)
+{
+    struct xe_stream *stream = argument;
+    pthread_mutex_lock(&stream->lock);
+    ze_result_t result = stream->is_computing ? ZE_RESULT_SUCCESS : begin_computing(gpu, stream);
+    if (result == ZE_RESULT_SUCCESS) result = xe_amo_append(gpu, stream->list, amo);
+    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeCommandListAppendBarrier(stream->list, NULL, 0, NULL);
+    pthread_mutex_unlock(&stream->lock);
+    return check(gpu, result, "the kernel of atomics");
 }
 
 isthmus_status xe_clear(struct p2p_gpu *gpu, void *dest, size_t length_bytes)

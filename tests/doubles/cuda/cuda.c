@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <isthmus/amo_cpu.h>
-
 enum { CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
 
 #define CUDA(name, parameters) CUresult name parameters;
@@ -444,27 +442,13 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
 
 /* ---- kernels: those of our plugin, each in C under the name of its entry in the image ---- */
 
-/* isthmus_amo(addr, operand, compare, result, op, bytes), as in plugins/nvlink/amo.ptx */
-static int run_isthmus_amo(struct gpu_op *op)
-{
-    const uint64_t *p = op->parameters;
-    uint32_t amo = (uint32_t)p[4], bytes = (uint32_t)p[5];
-    void *word = gpu_word(p[0], bytes);
-    if (word == NULL) return gpu_illegal_address;
-    uint64_t old = isthmus_amo_cpu(amo, word, p[1], p[2], bytes);
-    if (p[3] == 0) return 0;
-    uint64_t *result = gpu_word(p[3], sizeof *result);
-    if (result == NULL) return gpu_illegal_address;
-    __atomic_store_n(result, old, __ATOMIC_RELEASE);
-    return 0;
-}
-
 static const struct kernel {
     const char *name;
-    uint8_t n, bytes[GPU_PARAMETERS_MAX]; /* of each parameter */
+    int n;
+    const uint8_t *bytes; /* of each parameter */
     int (*run)(struct gpu_op *op);
 } kernels[] = {
-    {"isthmus_amo", 6, {8, 8, 8, 8, 4, 4}, run_isthmus_amo},
+    {"isthmus_amo", GPU_AMO_PARAMETERS, gpu_amo_parameter_bytes, gpu_run_isthmus_amo},
 };
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)

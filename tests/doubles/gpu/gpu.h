@@ -152,4 +152,9 @@ int gpu_run_fill(struct gpu_op *op);
 int gpu_run_function(struct gpu_op *op);
 int gpu_run_nothing(struct gpu_op *op);
 
+/* The kernel of atomics in C, for platforms whose kernel a CPU cannot run: isthmus_amo(addr, operand, compare, result, op, bytes). */
+int gpu_run_isthmus_amo(struct gpu_op *op);
+enum { GPU_AMO_PARAMETERS = 6 };
+extern const uint8_t gpu_amo_parameter_bytes[GPU_AMO_PARAMETERS];
+
 #endif

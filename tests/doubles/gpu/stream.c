@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <isthmus/amo_cpu.h>
+
 struct gpu_event {
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -223,5 +225,21 @@ int gpu_run_function(struct gpu_op *op)
 int gpu_run_nothing(struct gpu_op *op)
 {
     (void)op;
+    return 0;
+}
+
+const uint8_t gpu_amo_parameter_bytes[GPU_AMO_PARAMETERS] = {8, 8, 8, 8, 4, 4};
+
+int gpu_run_isthmus_amo(struct gpu_op *op)
+{
+    const uint64_t *p = op->parameters;
+    uint32_t amo = (uint32_t)p[4], bytes = (uint32_t)p[5];
+    void *word = gpu_word(p[0], bytes);
+    if (word == NULL) return gpu_illegal_address;
+    uint64_t old = isthmus_amo_cpu(amo, word, p[1], p[2], bytes);
+    if (p[3] == 0) return 0;
+    uint64_t *result = gpu_word(p[3], sizeof *result);
+    if (result == NULL) return gpu_illegal_address;
+    __atomic_store_n(result, old, __ATOMIC_RELEASE);
     return 0;
 }

@@ -405,12 +405,11 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  hipStream_t stream, void **parameters, void **extra)
 {
-    static const size_t bytes[] = {8, 8, 8, 8, 4, 4};
     (void)shared_bytes;
     ENTER(hipErrorLaunchFailure);
     if (function == NULL || extra != NULL || grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1)
         return hipErrorInvalidValue; /* the double runs one thread */
     struct gpu_op op = {.run = run_isthmus_amo};
-    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) memcpy(&op.parameters[i], parameters[i], bytes[i]);
+    for (int i = 0; i < GPU_AMO_PARAMETERS; i++) memcpy(&op.parameters[i], parameters[i], gpu_amo_parameter_bytes[i]);
     return submit(stream, &op);
 }

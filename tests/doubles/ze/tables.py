@@ -9,7 +9,8 @@ from pathlib import Path
 
 FILLED = {"zeGetGlobalProcAddrTable": "global", "zeGetDriverProcAddrTable": "driver", "zeGetDeviceProcAddrTable": "device",
           "zeGetContextProcAddrTable": "context", "zeGetCommandListProcAddrTable": "command_list",
-          "zeGetEventPoolProcAddrTable": "event_pool", "zeGetEventProcAddrTable": "event", "zeGetMemProcAddrTable": "mem"}
+          "zeGetEventPoolProcAddrTable": "event_pool", "zeGetEventProcAddrTable": "event", "zeGetMemProcAddrTable": "mem",
+          "zeGetModuleProcAddrTable": "module", "zeGetKernelProcAddrTable": "kernel"}
 
 
 def main():

@@ -2,9 +2,8 @@
  * Its GPU is that of tests/doubles/gpu; knobs: gpu.h. The first bytes of a handle to memory are a descriptor of this process,
  * as with Intel's driver, and commands of an immediate list may overtake one another: what is appended between two barriers
  * is done in reverse. */
-#include "tests/doubles/gpu/gpu.h"
+#include "tests/doubles/ze/ze.h"
 
-#include <level_zero/ze_ddi.h>
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_ddi.h>
 
@@ -20,13 +19,6 @@ const int gpu_illegal_address = (int)ZE_RESULT_ERROR_DEVICE_LOST;
 static struct {
     int unused;
 } the_driver, the_devices[GPU_DEVICES_MAX];
-
-#define ENTER(name, code)                               \
-    do {                                                \
-        int failed_ = gpu_enter(name, (int)(code));     \
-        if (failed_ == 0) failed_ = gpu_device_error(); \
-        if (failed_ != 0) return (ze_result_t)failed_;  \
-    } while (0)
 
 static int ordinal_of(ze_device_handle_t device)
 {
@@ -100,6 +92,24 @@ static ze_result_t device_get_groups(ze_device_handle_t device, uint32_t *n, ze_
             list[i].flags = flags[i];
             list[i].numQueues = 1;
         }
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_get_module_properties(ze_device_handle_t device, ze_device_module_properties_t *out)
+{
+    ENTER("zeDeviceGetModuleProperties", ZE_RESULT_ERROR_DEVICE_LOST);
+    if (ordinal_of(device) < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    if (out->stype != ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    out->flags = ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS;
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_get_p2p(ze_device_handle_t device, ze_device_handle_t peer, ze_device_p2p_properties_t *out)
+{
+    ENTER("zeDeviceGetP2PProperties", ZE_RESULT_ERROR_DEVICE_LOST);
+    if (out->stype != ZE_STRUCTURE_TYPE_DEVICE_P2P_PROPERTIES) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    bool is_reached = device == peer || gpu_knobs()->has_peers;
+    out->flags = is_reached ? ZE_DEVICE_P2P_PROPERTY_FLAG_ACCESS | ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS : 0;
     return ZE_RESULT_SUCCESS;
 }
 
@@ -227,6 +237,7 @@ struct list {
     struct gpu_stream *stream;
     struct gpu_op pending[PENDING_MAX]; /* since the last barrier */
     int n_pending;
+    bool only_copies; /* of group 1, see device_get_groups */
 };
 
 static bool flush(struct list *list)
@@ -260,6 +271,7 @@ static ze_result_t list_create_immediate(ze_context_handle_t context, ze_device_
         free(list);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     }
+    list->only_copies = desc->ordinal == 1;
     *out = (ze_command_list_handle_t)(void *)list;
     return ZE_RESULT_SUCCESS;
 }
@@ -306,6 +318,21 @@ static ze_result_t list_append_barrier(ze_command_list_handle_t handle, ze_event
     if (!flush(list)) return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
     ze_result_t result = append(handle, &(struct gpu_op){.run = gpu_run_nothing}, signal, n_waits);
     return result == ZE_RESULT_SUCCESS && !flush(list) ? ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY : result;
+}
+
+static ze_result_t list_append_kernel(ze_command_list_handle_t handle, ze_kernel_handle_t kernel,
+                                      const ze_group_count_t *groups, ze_event_handle_t signal, uint32_t n_waits,
+                                      ze_event_handle_t *waits)
+{
+    struct list *list = (struct list *)(void *)handle;
+    struct gpu_op op;
+    (void)waits;
+    ENTER("zeCommandListAppendLaunchKernel", ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
+    if (list->only_copies) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE;
+    if (groups->groupCountX != 1 || groups->groupCountY != 1 || groups->groupCountZ != 1)
+        return ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION; /* the double runs one work-item */
+    ze_result_t result = double_kernel_op(kernel, &op);
+    return result == ZE_RESULT_SUCCESS ? append(handle, &op, signal, n_waits) : result;
 }
 
 /* ---- events ---- */
@@ -378,7 +405,9 @@ static void fill_device(ze_device_dditable_t *table)
     table->pfnGet = device_get;
     table->pfnGetProperties = device_get_properties;
     table->pfnGetCommandQueueGroupProperties = device_get_groups;
+    table->pfnGetModuleProperties = device_get_module_properties;
     table->pfnCanAccessPeer = device_can_access_peer;
+    table->pfnGetP2PProperties = device_get_p2p;
 }
 
 static void fill_context(ze_context_dditable_t *table)
@@ -406,6 +435,7 @@ static void fill_command_list(ze_command_list_dditable_t *table)
     table->pfnAppendMemoryCopy = list_append_copy;
     table->pfnAppendMemoryFill = list_append_fill;
     table->pfnAppendBarrier = list_append_barrier;
+    table->pfnAppendLaunchKernel = list_append_kernel;
 }
 
 static void fill_event_pool(ze_event_pool_dditable_t *table)
