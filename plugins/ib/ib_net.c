@@ -147,6 +147,14 @@ static bool is_across_hosts(const struct isthmus_services *s)
            s->n_local_pes < s->n_pes;
 }
 
+/* UCX cuts what goes over TCP into segments of 8 KiB, though it receives 64 KiB at once. Each segment is a call of the system on
+ * either side, which costs several times what moving its bytes does. */
+static ucs_status_t enlarge_segments(ucp_config_t *config)
+{
+    if (ib_ucp_is_set("UCX_TCP_TX_SEG_SIZE") || ib_ucp_is_set("UCX_TCP_RX_SEG_SIZE")) return UCS_OK;
+    return ib_ucp.ucp_config_modify(config, "TX_SEG_SIZE", "64k");
+}
+
 ucs_status_t ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct ib_net *net = tr->net;
@@ -156,6 +164,7 @@ ucs_status_t ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
     bool is_choice = net->n_active > (net->mine >= 0 ? 1u : 0u);
     if (is_choice && !user_decides()) status = narrow(net, config);
     if (status == UCS_OK && goes_through_software(net)) status = allow_software(config);
+    if (status == UCS_OK) status = enlarge_segments(config);
     if (status != UCS_OK || net->gid_index < 0 || ib_ucp_is_set("UCX_IB_GID_INDEX")) return status;
     char index[12];
     snprintf(index, sizeof index, "%d", net->gid_index);
