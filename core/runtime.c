@@ -182,7 +182,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
     if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();
     if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)
-        status = ist_pulse_open(rt->boot->pe, rt->boot->n_pes, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
+        status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
     if (status == ISTHMUS_OK) status = ist_heap_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();

@@ -13,6 +13,12 @@
 
 typedef struct ist_boot ist_boot;
 
+/* A node of the launcher's, and one of the PEs there. */
+struct ist_boot_node {
+    char *name; /* malloc'ed */
+    int pe;
+};
+
 struct ist_boot_ops {
     const char *name;
 
@@ -28,6 +34,10 @@ struct ist_boot_ops {
     /* On which node each PE is, n_pes numbers of the launcher's; asks nobody on another node. Two PEs on one node have the
      * same number, whoever asks. false, or NULL: the launcher does not say. */
     bool (*nodes)(ist_boot *boot, uint32_t *node_of);
+
+    /* Up to `most` other nodes, as they follow this PE's in the order of PEs: how many. Asks nobody on another node; any thread.
+     * NULL: the launcher does not say. */
+    uint32_t (*next_nodes)(ist_boot *boot, struct ist_boot_node *out, uint32_t most);
 
     /* The launcher is to end all PEs with this exit code. Returns, if it does, before that has happened. */
     void (*abort)(ist_boot *boot, int exit_code);

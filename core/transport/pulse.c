@@ -7,6 +7,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/topo/host_id.h"
+#include "core/transport/host_probe.h"
 #include "core/transport/peer.h"
 #include "core/transport/pulse_wire.h"
 #include "core/transport/quiet_thread.h"
@@ -26,8 +27,10 @@ enum {
     BYE_ROUND_MS = 50,
     AGREE_MS = 500,       /* finders of one loss hear of each other; who finds most takes that long to say so */
     FOLLOW_MS = 1000,     /* who follows another PE's word leaves time for it to be said */
-    START_STEP_MS = 1200, /* at a start that takes too long PE 0 speaks first, and ends the others if it can */
-    START_STEPS_MAX = 3,
+    START_STEP_MS = 1200, /* between PEs that find that the start takes too long */
+    HOST_STEP_MS = 400,   /* or that a host is lost */
+    STEPS_MAX = 3,
+    PROBE_AFTER_MS = 300, /* most starts take less */
 };
 
 struct neighbour {
@@ -46,6 +49,7 @@ static struct {
     bool is_open;
     pthread_t thread;
     int stop_fd;
+    ist_boot *boot;
     int32_t pe, n_pes;
     uint64_t timeout_s, start_timeout_s, tick_ns;
     pthread_mutex_t lock; /* of all that follows */
@@ -53,7 +57,8 @@ static struct {
     struct ist_pulse_socket socket;
     struct neighbour **by_pe, **list;
     uint32_t n, room;
-    uint64_t start_ticks; /* until all should have met; UINT64_MAX: they have */
+    bool have_met;
+    uint64_t start_ticks; /* until all should have met; UINT64_MAX: there is no such bound */
     bool is_leaving;
     int32_t speaker;         /* the PE that says why the job ends; INT32_MAX: it does not end */
     uint64_t settled_ns;     /* until then a lower PE may take its place */
@@ -177,13 +182,32 @@ static void judge_lost(const struct neighbour *n)
     pulse.verdict_due_ns = in_ms(AGREE_MS);
 }
 
+/* PEs that have not met hear nothing of each other: the lowest speaks first, and ends the others if it can. */
+static uint64_t in_turn_ms(uint64_t step_ms)
+{
+    return step_ms * (uint64_t)(pulse.pe < STEPS_MAX ? pulse.pe : STEPS_MAX);
+}
+
 static void judge_start(void)
 {
-    if (pulse.start_ticks == UINT64_MAX || pulse.verdict_due_ns != UINT64_MAX || --pulse.start_ticks > 0) return;
+    if (pulse.have_met || pulse.start_ticks == UINT64_MAX || pulse.verdict_due_ns != UINT64_MAX) return;
+    if (--pulse.start_ticks > 0) return;
     snprintf(pulse.verdict, sizeof pulse.verdict,
              "not all PEs have met at the start within %u s (ISTHMUS_START_TIMEOUT)", (unsigned)pulse.start_timeout_s);
     (void)set_speaker(pulse.pe);
     pulse.verdict_due_ns = 0;
+}
+
+/* From the thread of host_probe.c. */
+static void judge_host(const char *what)
+{
+    pthread_mutex_lock(&pulse.lock);
+    if (!pulse.have_met && !pulse.is_leaving && pulse.verdict_due_ns == UINT64_MAX) {
+        snprintf(pulse.verdict, sizeof pulse.verdict, "%s", what);
+        (void)set_speaker(pulse.pe);
+        pulse.verdict_due_ns = in_ms(in_turn_ms(HOST_STEP_MS));
+    }
+    pthread_mutex_unlock(&pulse.lock);
 }
 
 /* Without the lock: nothing that happens here may stop this PE from ending. */
@@ -258,13 +282,22 @@ static int ms_until(uint64_t due_ns)
     return due_ns <= now ? 0 : (int)((due_ns - now) / 1000000u) + 1;
 }
 
+static bool is_meeting(void)
+{
+    pthread_mutex_lock(&pulse.lock);
+    bool is = !pulse.have_met;
+    pthread_mutex_unlock(&pulse.lock);
+    return is;
+}
+
 static void *run(void *unused)
 {
     (void)unused;
     struct pollfd fds[] = {{.fd = pulse.socket.fd, .events = POLLIN}, {.fd = pulse.stop_fd, .events = POLLIN}};
-    uint64_t tick_due_ns = ist_clock_ns() + pulse.tick_ns, verdict_due_ns = UINT64_MAX;
+    uint64_t tick_due_ns = ist_clock_ns() + pulse.tick_ns, verdict_due_ns = UINT64_MAX,
+             probe_due_ns = in_ms(PROBE_AFTER_MS);
     while (fds[1].revents == 0) {
-        (void)poll(fds, 2, ms_until(earlier(tick_due_ns, verdict_due_ns)));
+        (void)poll(fds, 2, ms_until(earlier(earlier(tick_due_ns, probe_due_ns), verdict_due_ns)));
         pthread_mutex_lock(&pulse.lock);
         hear_all(); /* before the tick: what lies there counts, however late we come */
         uint64_t now = ist_clock_ns();
@@ -275,6 +308,9 @@ static void *run(void *unused)
         verdict_due_ns = pulse.is_leaving ? UINT64_MAX : pulse.verdict_due_ns;
         pthread_mutex_unlock(&pulse.lock);
         if (now >= verdict_due_ns) carry_out();
+        if (now < probe_due_ns) continue;
+        probe_due_ns = UINT64_MAX;
+        if (is_meeting()) ist_host_probe_start(pulse.boot, pulse.timeout_s, is_meeting, judge_host);
     }
     return NULL;
 }
@@ -317,24 +353,26 @@ static void free_all(void)
     pulse.n = pulse.room = 0;
 }
 
-isthmus_status ist_pulse_open(int pe, int n_pes, uint64_t timeout_s, uint64_t start_timeout_s)
+isthmus_status ist_pulse_open(ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s)
 {
     if (timeout_s == 0) return ISTHMUS_OK;
-    pulse.pe = pe;
-    pulse.n_pes = n_pes;
+    pulse.boot = boot;
+    pulse.pe = boot->pe;
+    pulse.n_pes = boot->n_pes;
+    pulse.have_met = false;
     pulse.timeout_s = timeout_s;
     pulse.start_timeout_s = start_timeout_s;
     pulse.tick_ns = timeout_s * 1000000000u / TICKS_PER_TIMEOUT;
-    uint64_t step = START_STEP_MS * (uint64_t)(pe < START_STEPS_MAX ? pe : START_STEPS_MAX);
-    pulse.start_ticks = start_timeout_s > 0 ? (start_timeout_s * 1000 + step) * 1000000u / pulse.tick_ns + 1
-                                            : UINT64_MAX;
+    uint64_t start_ms = start_timeout_s * 1000 + in_turn_ms(START_STEP_MS);
+    pulse.start_ticks = start_timeout_s > 0 ? start_ms * 1000000u / pulse.tick_ns + 1 : UINT64_MAX;
     pulse.is_leaving = false;
     pulse.speaker = INT32_MAX;
     pulse.verdict_due_ns = UINT64_MAX;
     pulse.verdict[0] = '\0';
-    pulse.by_pe = calloc((size_t)n_pes, sizeof(*pulse.by_pe));
-    isthmus_status status = pulse.by_pe != NULL ? ist_pulse_socket_open(&pulse.socket)
-                                                : ist_fail(ISTHMUS_ERR_NO_MEMORY, "pulse: no memory for %d PEs", n_pes);
+    pulse.by_pe = calloc((size_t)pulse.n_pes, sizeof(*pulse.by_pe));
+    isthmus_status status = pulse.by_pe != NULL
+                                ? ist_pulse_socket_open(&pulse.socket)
+                                : ist_fail(ISTHMUS_ERR_NO_MEMORY, "pulse: no memory for %d PEs", boot->n_pes);
     if (status == ISTHMUS_OK) status = start_thread();
     if (status != ISTHMUS_OK) {
         free_all();
@@ -387,7 +425,7 @@ void ist_pulse_join(const struct ist_card *first)
     if (!pulse.is_open) return;
     if (first != NULL) watch(first, true);
     pthread_mutex_lock(&pulse.lock);
-    pulse.start_ticks = UINT64_MAX;
+    pulse.have_met = true;
     pthread_mutex_unlock(&pulse.lock);
 }
 
@@ -444,6 +482,7 @@ void ist_pulse_close(void)
     ist_fatal_with_peers(NULL, NULL);
     (void)!write(pulse.stop_fd, &one, sizeof one);
     pthread_join(pulse.thread, NULL);
+    ist_host_probe_stop();
     close(pulse.stop_fd);
     pulse.is_open = false;
     free_all();
@@ -454,5 +493,6 @@ void ist_pulse_forget(void)
 {
     pulse.is_open = false;
     pthread_mutex_init(&pulse.lock, NULL);
+    ist_host_probe_forget();
     ist_fatal_with_peers(NULL, NULL);
 }

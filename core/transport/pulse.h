@@ -14,8 +14,9 @@
 #include "core/boot/card.h"
 
 /* Open the socket and start the thread. timeout_s 0: nothing happens here, now and in all that follows.
- * start_timeout_s: the job ends when ist_pulse_join() is not called in that time; 0: there is no such bound. */
-isthmus_status ist_pulse_open(int pe, int n_pes, uint64_t timeout_s, uint64_t start_timeout_s);
+ * Until ist_pulse_join() hosts are looked at (host_probe.h). start_timeout_s: the job ends when that is not called in this time;
+ * 0: there is no such bound. */
+isthmus_status ist_pulse_open(ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s);
 
 struct ist_blob ist_pulse_card(void); /* how this PE is found; valid until close */
 

@@ -31,7 +31,9 @@ static int start(void **state)
     pe_0 = fork();
     if (pe_0 == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (ist_pulse_open(0, 2, PULSE_TIMEOUT_S, 0) != ISTHMUS_OK) _exit(99);
+        static const struct ist_boot_ops no_launcher;
+        static ist_boot boot = {.ops = &no_launcher, .pe = 0, .n_pes = 2, .n_local = 1};
+        if (ist_pulse_open(&boot, PULSE_TIMEOUT_S, 0) != ISTHMUS_OK) _exit(99);
         struct ist_blob card = ist_pulse_card();
         (void)!write(place[1], card.bytes, card.length_bytes);
         for (;;) pause();
