@@ -99,8 +99,9 @@ static isthmus_status check_device_memory(const void *addr, size_t length_bytes,
     if (length_bytes == 0 || length_bytes % granule != 0)
         return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pieces of %" PRIu64 " bytes", length_bytes,
                         addr, granule);
-    if (ist_segment_of(addr, 1) >= 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are symmetric already", length_bytes, addr);
+    for (size_t at = 0; at < length_bytes; at += granule) /* what is symmetric consists of whole pieces */
+        if (ist_segment_of((const char *)addr + at, 1) >= 0)
+            return ist_fail(ISTHMUS_ERR_INVALID, "some of %zu bytes at %p is symmetric already", length_bytes, addr);
     uint64_t offset = (uintptr_t)addr - (uintptr_t)mem->addr;
     if (offset < mem->length_bytes && length_bytes <= mem->length_bytes - offset) return ISTHMUS_OK;
     return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are more than was allocated there", length_bytes, addr);

@@ -74,6 +74,10 @@ struct p2p_driver {
     isthmus_status (*import)(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
                              struct p2p_memory *out);
     void (*drop)(struct p2p_gpu *gpu, struct p2p_memory *memory); /* what import() made */
+    /* Memory that the program has made itself, as share() takes it: `out` is the piece that addr is in, from its
+     * beginning to behind the last byte at least. UNSUPPORTED: it cannot be shared. NULL: none can. Given back by release(), soon. */
+    isthmus_status (*adopt)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
+    void (*release)(struct p2p_gpu *gpu, struct p2p_memory *memory);
     /* Addresses without memory. NULL: this platform cannot, and create() takes no addr. */
     isthmus_status (*reserve)(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
     void (*unreserve)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);

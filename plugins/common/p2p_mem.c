@@ -114,6 +114,29 @@ static isthmus_status offer(isthmus_tr *tr, const struct p2p_memory *memory, str
     return status;
 }
 
+/* What this transport has allocated, or what the program has made itself where the platform shares such. */
+static isthmus_status offer_memory(isthmus_tr *tr, const struct isthmus_mem *mem, struct key *key)
+{
+    const struct isthmus_services *s = tr->services;
+    const struct p2p_allocation *allocation = find_allocation(tr, mem);
+    struct p2p_memory memory = {.addr = NULL};
+    if (allocation == NULL && tr->driver->adopt == NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "memory of an %s that this transport has not allocated cannot be shown to peers",
+                       tr->driver->hardware);
+    isthmus_status status = ISTHMUS_OK;
+    if (allocation != NULL)
+        memory = allocation->memory;
+    else
+        status = tr->driver->adopt(tr->gpu, mem->addr, mem->length_bytes, &memory);
+    if (status != ISTHMUS_OK) return status;
+    key->offset_bytes = (uint64_t)((char *)mem->addr - memory.addr);
+    key->memory_bytes = memory.length_bytes;
+    status = offer(tr, &memory, key);
+    if (allocation == NULL) tr->driver->release(tr->gpu, &memory);
+    return status;
+}
+
 static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
 {
     isthmus_lmem *lmem = calloc(1, sizeof *lmem);
@@ -135,20 +158,15 @@ isthmus_status p2p_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *k
     *key_bytes = sizeof(struct key);
     if (room < sizeof(struct key))
         return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, there is room for %zu", *key_bytes, room);
-    const struct p2p_allocation *allocation = find_allocation(tr, mem);
-    if (allocation == NULL || mem->length_bytes == 0)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "device memory that this transport has not allocated cannot be shown to peers");
+    if (mem->length_bytes == 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "no bytes are to be shown to peers");
     isthmus_lmem *lmem = lmem_create(tr, mem);
     if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
     struct key key = {
         .version = KEY_VERSION,
         .serial = ++tr->next_serial,
-        .offset_bytes = (uint64_t)((char *)mem->addr - allocation->memory.addr),
         .length_bytes = mem->length_bytes,
-        .memory_bytes = allocation->memory.length_bytes,
     };
-    status = offer(tr, &allocation->memory, &key);
+    status = offer_memory(tr, mem, &key);
     if (status != ISTHMUS_OK) {
         free(lmem);
         return status;

@@ -12,18 +12,9 @@ static const char amo_ptx[] =
 #include "amo_ptx.inc"
     ;
 
-struct p2p_gpu {
-    const struct isthmus_services *services;
-    CUdevice device;
-    CUcontext context; /* the device's primary one */
-    size_t granule;
-    CUmodule module;
-    CUfunction amo;
-};
-
-/* Common end of a driver call: OK, or what failed and why. */
-static isthmus_status check(const struct isthmus_services *s, CUresult result, const char *what)
+isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char *what)
 {
+    const struct isthmus_services *s = gpu->services;
     if (result == CUDA_SUCCESS) return ISTHMUS_OK;
     return s->fail(s->core, nvl_status(result), "%s: %s", what, nvl_result_name(result));
 }
@@ -98,7 +89,7 @@ static isthmus_status check_device(struct p2p_gpu *gpu)
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         int has = 0;
         CUresult result = nvl_cuda.cuDeviceGetAttribute(&has, needed[i].attribute, gpu->device);
-        if (result != CUDA_SUCCESS) return check(s, result, "cuDeviceGetAttribute");
+        if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuDeviceGetAttribute");
         if (!has) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d has no %s", gpu->device, needed[i].what);
     }
     return ISTHMUS_OK;
@@ -107,11 +98,11 @@ static isthmus_status check_device(struct p2p_gpu *gpu)
 static isthmus_status load_kernel(struct p2p_gpu *gpu)
 {
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuModuleLoadData(&gpu->module, amo_ptx);
     if (result == CUDA_SUCCESS) result = nvl_cuda.cuModuleGetFunction(&gpu->amo, gpu->module, "isthmus_amo");
     leave();
-    return check(gpu->services, result, "loading the kernel of atomics");
+    return nvl_check(gpu, result, "loading the kernel of atomics");
 }
 
 static void nvl_close(struct p2p_gpu *gpu)
@@ -128,15 +119,16 @@ static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, st
     struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
     if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
     gpu->services = s;
-    isthmus_status status = check(s, nvl_cuda.cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet");
+    isthmus_status status = nvl_check(gpu, nvl_cuda.cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet");
     if (status == ISTHMUS_OK) status = check_device(gpu);
     if (status == ISTHMUS_OK)
-        status = check(s, nvl_cuda.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device), "cuDevicePrimaryCtxRetain");
+        status = nvl_check(gpu, nvl_cuda.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
+                           "cuDevicePrimaryCtxRetain");
     CUmemAllocationProp prop = properties_of(gpu);
     if (status == ISTHMUS_OK)
-        status = check(s,
-                       nvl_cuda.cuMemGetAllocationGranularity(&gpu->granule, &prop, CU_MEM_ALLOC_GRANULARITY_MINIMUM),
-                       "cuMemGetAllocationGranularity");
+        status = nvl_check(
+            gpu, nvl_cuda.cuMemGetAllocationGranularity(&gpu->granule, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+            "cuMemGetAllocationGranularity");
     if (status == ISTHMUS_OK) status = load_kernel(gpu);
     if (status != ISTHMUS_OK) {
         nvl_close(gpu);
@@ -241,7 +233,7 @@ static isthmus_status clear(struct p2p_gpu *gpu, const struct p2p_memory *memory
 {
     CUstream stream = NULL;
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
     if (result == CUDA_SUCCESS)
         result = nvl_cuda.cuMemsetD8Async(address_of(memory->addr), 0, memory->length_bytes, stream);
@@ -274,8 +266,8 @@ static isthmus_status nvl_create(struct p2p_gpu *gpu, void *addr, uint64_t lengt
 
 static isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out)
 {
-    return check(
-        gpu->services,
+    return nvl_check(
+        gpu,
         nvl_cuda.cuMemExportToShareableHandle(&out->fd, memory->handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
         "cuMemExportToShareableHandle");
 }
@@ -284,10 +276,10 @@ static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *sh
                                  struct p2p_memory *out)
 {
     CUmemGenericAllocationHandle handle;
-    isthmus_status status = check(gpu->services,
-                                  nvl_cuda.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)share->fd,
-                                                                          CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
-                                  "cuMemImportFromShareableHandle");
+    isthmus_status status = nvl_check(gpu,
+                                      nvl_cuda.cuMemImportFromShareableHandle(&handle, (void *)(intptr_t)share->fd,
+                                                                              CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+                                      "cuMemImportFromShareableHandle");
     if (status != ISTHMUS_OK) return status;
     status = place_memory(gpu, NULL, length_bytes, handle, out);
     if (status != ISTHMUS_OK) (void)nvl_cuda.cuMemRelease(handle);
@@ -297,7 +289,7 @@ static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *sh
 static isthmus_status nvl_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
 {
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuMemHostAlloc(addr, length_bytes, CU_MEMHOSTALLOC_PORTABLE);
     leave();
     return check_bytes(gpu->services, result, "cuMemHostAlloc", length_bytes);
@@ -313,7 +305,7 @@ static void nvl_host_free(struct p2p_gpu *gpu, void *addr)
 static isthmus_status nvl_pin(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes)
 {
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuMemHostRegister_v2(addr, length_bytes, CU_MEMHOSTREGISTER_PORTABLE);
     leave();
     return check_bytes(gpu->services, result, "cuMemHostRegister", length_bytes);
@@ -332,11 +324,11 @@ static isthmus_status nvl_stream_open(struct p2p_gpu *gpu, void **stream)
 {
     CUstream own = NULL;
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING); /* independent of the program's default stream */
     leave();
     if (result == CUDA_SUCCESS) *stream = own;
-    return check(gpu->services, result, "cuStreamCreate");
+    return nvl_check(gpu, result, "cuStreamCreate");
 }
 
 static void nvl_stream_close(struct p2p_gpu *gpu, void *stream)
@@ -349,16 +341,16 @@ static void nvl_stream_close(struct p2p_gpu *gpu, void *stream)
 static isthmus_status nvl_stream_wait(struct p2p_gpu *gpu, void *stream)
 {
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuStreamSynchronize(stream);
     leave();
-    return check(gpu->services, result, "a copy or an atomic operation on the GPU");
+    return nvl_check(gpu, result, "a copy or an atomic operation on the GPU");
 }
 
 static isthmus_status nvl_copy(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes)
 {
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuMemcpyAsync(address_of(dest), address_of(source), length_bytes, stream);
     leave();
     return check_bytes(gpu->services, result, "cuMemcpyAsync", length_bytes);
@@ -371,10 +363,10 @@ static isthmus_status nvl_amo(struct p2p_gpu *gpu, void *stream, const struct p2
     uint32_t op = amo->op, bytes = amo->bytes;
     void *parameters[] = {&addr, &operand, &compare, &result_at, &op, &bytes}; /* in the order of amo.ptx */
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuLaunchKernel(gpu->amo, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
     leave();
-    return check(gpu->services, result, "cuLaunchKernel");
+    return nvl_check(gpu, result, "cuLaunchKernel");
 }
 
 /* A stream compares for equality, and as a distance: word - value >= 0. */
@@ -387,19 +379,19 @@ static isthmus_status nvl_wait_until(struct p2p_gpu *gpu, void *stream, const ui
     if (compare != ISTHMUS_COMPARE_EQ && compare != ISTHMUS_COMPARE_GE && compare != ISTHMUS_COMPARE_GT)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream of CUDA has no comparison %u", compare);
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(s, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuStreamWaitValue64_v2(stream, address_of(word), value, flags);
     leave();
-    return check(s, result, "cuStreamWaitValue64");
+    return nvl_check(gpu, result, "cuStreamWaitValue64");
 }
 
 static isthmus_status nvl_host_function(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument)
 {
     CUresult result = enter(gpu);
-    if (result != CUDA_SUCCESS) return check(gpu->services, result, "cuCtxPushCurrent");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuLaunchHostFunc(stream, function, argument);
     leave();
-    return check(gpu->services, result, "cuLaunchHostFunc");
+    return nvl_check(gpu, result, "cuLaunchHostFunc");
 }
 
 static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)
@@ -414,7 +406,7 @@ static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct is
                                    CU_POINTER_ATTRIBUTE_RANGE_SIZE};
     void *values[] = {&type, &is_managed, &device, &start, &length_bytes};
     CUresult result = nvl_cuda.cuPointerGetAttributes(sizeof asked / sizeof *asked, asked, values, address_of(addr));
-    if (result != CUDA_SUCCESS) return check(s, result, "cuPointerGetAttributes");
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuPointerGetAttributes");
     if (is_managed)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is managed memory of CUDA, which has no one place", addr);
     if (type == 0) return ISTHMUS_OK; /* not known to the driver: host memory */
@@ -440,6 +432,8 @@ const struct p2p_driver nvl_driver = {
     .share = nvl_share,
     .import = nvl_import,
     .drop = nvl_destroy, /* a peer's piece is mapped as an own one is */
+    .adopt = nvl_adopt,
+    .release = nvl_release,
     .reserve = nvl_reserve,
     .unreserve = nvl_unreserve,
     .host_alloc = nvl_host_alloc,

@@ -15,7 +15,21 @@ isthmus_status nvl_load(const struct isthmus_services *services);
 const char *nvl_result_name(CUresult result);
 isthmus_status nvl_status(CUresult result);
 
+struct p2p_gpu {
+    const struct isthmus_services *services;
+    CUdevice device;
+    CUcontext context; /* the device's primary one */
+    size_t granule;
+    CUmodule module;
+    CUfunction amo;
+};
+
 /* cuda_driver.c */
 extern const struct p2p_driver nvl_driver;
+isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char *what); /* the common end of a call */
+
+/* cuda_adopt.c: memory of the program's own, see p2p.h. */
+isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
+void nvl_release(struct p2p_gpu *gpu, struct p2p_memory *memory);
 
 #endif

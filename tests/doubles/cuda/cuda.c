@@ -15,6 +15,8 @@ enum { CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
 
 #define CUDA(name, parameters) CUresult name parameters;
 #include "plugins/nvlink/cuda.def"
+CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size);
+CUresult cuMemFree_v2(CUdeviceptr addr);
 
 struct CUctx_st {
     int device, retained;
@@ -310,7 +312,47 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Memory that the driver does not know has type 0, and the call succeeds. */
+CUresult cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handle, void *addr)
+{
+    ENTER();
+    struct gpu_place place = gpu_find((CUdeviceptr)(uintptr_t)addr);
+    if (place.kind != GPU_DEVICE || !place.is_piece) return CUDA_ERROR_INVALID_VALUE;
+    *handle = gpu_handle_retain(place.memory);
+    return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmemGenericAllocationHandle handle)
+{
+    ENTER();
+    struct gpu_memory *memory = gpu_handle_memory(handle);
+    if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
+    *prop = (CUmemAllocationProp){
+        .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu_memory_device(memory)},
+    };
+    if (gpu_memory_is_for_export(memory)) prop->requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    return CUDA_SUCCESS;
+}
+
+/* For programs that allocate in the older way; our plugin does not. */
+CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size)
+{
+    ENTER_CONTEXT();
+    size_t rounded = (size + GPU_GRANULE_BYTES - 1) / GPU_GRANULE_BYTES * GPU_GRANULE_BYTES;
+    struct gpu_memory *memory = size > 0 ? gpu_memory_create(current_context()->device, rounded) : NULL;
+    if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    *addr = (CUdeviceptr)(uintptr_t)gpu_alloc(memory);
+    gpu_memory_release(memory); /* the mapping has it */
+    return *addr != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuMemFree_v2(CUdeviceptr addr)
+{
+    ENTER();
+    return gpu_free(addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* Memory that the driver does not know has type 0, and the call succeeds. A range is that of the addresses, not of what is mapped. */
 CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **values, CUdeviceptr addr)
 {
     ENTER();
@@ -324,8 +366,12 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
             break;
         case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)values[i] = 0; break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)values[i] = place.device; break;
-        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: *(CUdeviceptr *)values[i] = place.base; break;
-        case CU_POINTER_ATTRIBUTE_RANGE_SIZE: *(size_t *)values[i] = place.length_bytes; break;
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            *(CUdeviceptr *)values[i] = place.kind == GPU_DEVICE ? place.reserved_base : place.base;
+            break;
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            *(size_t *)values[i] = place.kind == GPU_DEVICE ? place.reserved_bytes : place.length_bytes;
+            break;
         default: return CUDA_ERROR_INVALID_VALUE;
         }
     }

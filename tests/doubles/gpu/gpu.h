@@ -74,6 +74,7 @@ int gpu_memory_device(const struct gpu_memory *memory);
 
 /* Memory is exported unless it was made without that wish. */
 void gpu_memory_allow_export(struct gpu_memory *memory, bool is_allowed);
+bool gpu_memory_is_for_export(const struct gpu_memory *memory);
 
 /* handles.c: numbers for pieces of memory; 0: none. make() takes the memory over; retain() gives another use of a number. */
 uint64_t gpu_handle_make(struct gpu_memory *memory);
@@ -102,8 +103,10 @@ bool gpu_unpin(void *addr);
 struct gpu_place {
     enum { GPU_UNKNOWN, GPU_HOST, GPU_DEVICE } kind;
     int device;
-    uint64_t base, length_bytes;
-    struct gpu_memory *memory; /* borrowed */
+    uint64_t base, length_bytes; /* of what is mapped, or known host memory */
+    struct gpu_memory *memory;   /* borrowed */
+    uint64_t reserved_base, reserved_bytes;
+    bool is_piece; /* mapped by gpu_map, not of gpu_alloc */
 };
 struct gpu_place gpu_find(uint64_t addr);
 

@@ -134,6 +134,8 @@ void gpu_memory_release(struct gpu_memory *memory)
 
 void gpu_memory_allow_export(struct gpu_memory *memory, bool is_allowed) { memory->is_closed = !is_allowed; }
 
+bool gpu_memory_is_for_export(const struct gpu_memory *memory) { return !memory->is_closed; }
+
 int gpu_memory_export(struct gpu_memory *memory)
 {
     return memory->is_closed ? -1 : fcntl(memory->fd, F_DUPFD_CLOEXEC, 0);
@@ -311,15 +313,29 @@ bool gpu_host_free(void *addr) { return forget(addr, true); }
 
 /* ---- what the engines see ---- */
 
+static struct gpu_place place_of_mapping(const struct range *range)
+{
+    const struct range *inside = find(reserved, range->addr);
+    return (struct gpu_place){.kind = GPU_DEVICE,
+                              .device = range->memory->device,
+                              .base = range->addr,
+                              .length_bytes = range->length_bytes,
+                              .memory = range->memory,
+                              .reserved_base = inside->addr,
+                              .reserved_bytes = inside->length_bytes,
+                              .is_piece = !inside->is_own};
+}
+
 struct gpu_place gpu_find(uint64_t addr)
 {
     struct gpu_place place = {.kind = GPU_UNKNOWN, .device = -1};
     pthread_mutex_lock(&lock);
-    struct range *range = find(mapped, addr);
+    const struct range *range = find(mapped, addr);
     if (range != NULL)
-        place = (struct gpu_place){GPU_DEVICE, range->memory->device, range->addr, range->length_bytes, range->memory};
+        place = place_of_mapping(range);
     else if ((range = find(pinned, addr)) != NULL)
-        place = (struct gpu_place){GPU_HOST, -1, range->addr, range->length_bytes, NULL};
+        place = (struct gpu_place){
+            .kind = GPU_HOST, .device = -1, .base = range->addr, .length_bytes = range->length_bytes};
     pthread_mutex_unlock(&lock);
     return place;
 }

@@ -1,0 +1,79 @@
+/* plugins/nvlink/cuda_adopt.c: see nvlink.h. Memory that the program has made by CUDA's virtual memory interface, for peers.
+ * A piece is known by its handle, which any of its addresses gives; where it begins and ends the driver does not tell (an address
+ * range is that of the reservation), so that the granules beside are asked. */
+#include "plugins/nvlink/nvlink.h"
+
+/* The handle of what is mapped at addr, to be released. */
+static CUresult retain(CUdeviceptr addr, CUmemGenericAllocationHandle *handle)
+{
+    return nvl_cuda.cuMemRetainAllocationHandle(handle, (void *)(uintptr_t)addr);
+}
+
+static bool is_at(CUmemGenericAllocationHandle handle, CUdeviceptr addr)
+{
+    CUmemGenericAllocationHandle other;
+    if (retain(addr, &other) != CUDA_SUCCESS) return false;
+    (void)nvl_cuda.cuMemRelease(other);
+    return other == handle;
+}
+
+/* Peers map a piece from its beginning on: the driver takes no offset. */
+static CUdeviceptr beginning_of(CUmemGenericAllocationHandle handle, CUdeviceptr addr, uint64_t granule)
+{
+    CUdeviceptr at = addr - addr % granule;
+    while (at >= granule && is_at(handle, at - granule)) at -= granule;
+    return at;
+}
+
+static isthmus_status check_properties(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, const void *addr)
+{
+    const struct isthmus_services *s = gpu->services;
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED};
+    CUresult result = nvl_cuda.cuMemGetAllocationPropertiesFromHandle(&prop, handle);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuMemGetAllocationPropertiesFromHandle");
+    if ((prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                   "the memory at %p was made without a file descriptor among its requestedHandleTypes", addr);
+}
+
+static isthmus_status check_piece(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, CUdeviceptr from,
+                                  CUdeviceptr to, const void *addr)
+{
+    const struct isthmus_services *s = gpu->services;
+    isthmus_status status = check_properties(gpu, handle, addr);
+    for (; status == ISTHMUS_OK && from < to; from += gpu->granule) {
+        if (is_at(handle, from)) continue;
+        status = s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "the memory at %p ends at %p, or another piece begins there",
+                         addr, (void *)(uintptr_t)from);
+    }
+    return status;
+}
+
+isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
+{
+    const struct isthmus_services *s = gpu->services;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)addr, end = at + length_bytes;
+    CUmemGenericAllocationHandle handle;
+    CUresult result = retain(at, &handle);
+    if (result != CUDA_SUCCESS)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "the memory at %p is not of CUDA's virtual memory interface (cuMemCreate): %s", addr,
+                       nvl_result_name(result));
+    CUdeviceptr base = beginning_of(handle, at, gpu->granule);
+    isthmus_status status = check_piece(gpu, handle, at - at % gpu->granule, end, addr);
+    if (status != ISTHMUS_OK) {
+        (void)nvl_cuda.cuMemRelease(handle);
+        return status;
+    }
+    uint64_t granules = (end - base + gpu->granule - 1) / gpu->granule;
+    *out = (struct p2p_memory){
+        .addr = (char *)(uintptr_t)base, .length_bytes = granules * gpu->granule, .handle = handle};
+    return ISTHMUS_OK;
+}
+
+void nvl_release(struct p2p_gpu *gpu, struct p2p_memory *memory)
+{
+    const struct isthmus_services *s = gpu->services;
+    CUresult result = nvl_cuda.cuMemRelease(memory->handle);
+    if (result != CUDA_SUCCESS) s->log(s->core, ISTHMUS_LOG_DEBUG, "cuMemRelease: %s", nvl_result_name(result));
+}

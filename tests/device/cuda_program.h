@@ -1,0 +1,25 @@
+/* tests/device/cuda_program.h: the part of a program that makes memory by CUDA, on the double of its driver. In a file of its own: what
+ * nvshmem.h includes where there is a toolkit, and our own statement of the driver's interface, have types of the same names. */
+#ifndef TESTS_DEVICE_CUDA_PROGRAM_H
+#define TESTS_DEVICE_CUDA_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { PROGRAM_GRANULE = 2 << 20 };
+
+/* The driver that the library has loaded from this file, and addresses of so many granules; false: something is missing. */
+bool program_open(const char *driver_file, int granules);
+void program_close(void);
+
+/* A piece of so many granules, behind that many of the reserved ones; for_export: a descriptor can be had of it. */
+long *program_map(int at, int granules, bool for_export);
+
+/* A granule of the driver's older kind of memory. */
+long *program_alloc(void);
+void program_free(long *addr);
+
+void program_copy(void *dest, const void *source, size_t bytes);
+long program_word(const long *addr);
+
+#endif
