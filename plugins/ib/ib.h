@@ -17,7 +17,7 @@
 
 #define IB_INLINE static inline __attribute__((always_inline))
 
-enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 10, IB_HOST_NAME_BYTES = 64 };
+enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 6, IB_HOST_NAME_BYTES = 64 };
 
 /* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
 struct ib_batch {
@@ -71,6 +71,8 @@ struct ib_end {
     uint64_t n_issued, n_flushing, n_committed; /* operations that need a flush; those it is under way for, or done */
     bool has_notices;                           /* sent, and in no flush so far */
     struct ib_batch opening, flush;
+    bool has_answered;    /* to an operation: a flush may be over before the peer's UCX has heard of this end */
+    char sample;          /* what that operation has read */
     ucs_status_t failure; /* the peer is lost */
 };
 
@@ -192,6 +194,10 @@ void ib_ends_bury(struct ib_worker *worker);
 
 /* The end of a path on a worker, made on first use. Under the worker's lock. */
 isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out);
+
+/* Before its first use: the peer answers on this end, in time, when a byte of its memory is read. Under the lock, which is given
+ * away meanwhile. */
+isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address);
 
 /* ib_mem.c */
 isthmus_status ib_kinds_query(isthmus_tr *tr); /* after UCX is there: fills tr->kinds */

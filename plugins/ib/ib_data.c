@@ -12,7 +12,8 @@ isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const 
                                   struct ib_place *out)
 {
     isthmus_status status = ib_end_get(chan->worker, path, &out->end);
-    return status == ISTHMUS_OK ? ib_key_get(out->end, chan->worker->index, remote, &out->key) : status;
+    if (status == ISTHMUS_OK) status = ib_key_get(out->end, chan->worker->index, remote, &out->key);
+    return status == ISTHMUS_OK ? ib_end_prove(out->end, out->key, remote->address) : status;
 }
 
 /* ---- puts and gets ---- */

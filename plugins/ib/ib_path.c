@@ -105,6 +105,35 @@ isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct i
     return ISTHMUS_OK;
 }
 
+/* Wait for the answer to `request`, which counts in end->opening. A peer whose UCX has no memory for a connection answers nothing
+ * and lives on, so that only the time tells. */
+static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
+{
+    const isthmus_path *path = end->path;
+    const struct isthmus_services *s = path->tr->services;
+    ib_post(request, &end->opening);
+    if (!ib_worker_wait(end->worker, &end->opening, path->tr->timeout_s * (uint64_t)1000000000)) {
+        on_error(end, end->ep, UCS_ERR_ENDPOINT_TIMEOUT);
+        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
+                       path->pe, path->host_name, path->tr->timeout_s);
+    }
+    ucs_status_t failure = end->failure != UCS_OK ? end->failure : end->opening.failure;
+    if (failure == UCS_OK) return ISTHMUS_OK;
+    bool is_lost = ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST;
+    return fail_to_connect(path, is_lost ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE, failure);
+}
+
+isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address)
+{
+    if (end->has_answered || end->opening.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread is at it */
+    ucp_request_param_t params;
+    ib_request_params(&params, &end->opening);
+    isthmus_status status = end_opens(
+        end, ib_ucp.ucp_get_nbx(end->ep, &end->sample, sizeof end->sample, address, key, &params));
+    end->has_answered = status == ISTHMUS_OK;
+    return status;
+}
+
 /* By force: the peer may be gone, and the core has completed all that was under way. */
 static void end_close(struct ib_end *end)
 {
@@ -139,27 +168,14 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
 /* A new end knows nothing of its peer: a flush ends when the connection is there, or is refused. */
 static isthmus_status connect_now(isthmus_path *path)
 {
-    isthmus_tr *tr = path->tr;
-    const struct isthmus_services *s = tr->services;
-    struct ib_worker *worker = &tr->workers[0];
+    struct ib_worker *worker = &path->tr->workers[0];
     struct ib_end *end = NULL;
     ib_worker_lock(worker);
     isthmus_status status = ib_end_get(worker, path, &end);
     if (status == ISTHMUS_OK) {
         ucp_request_param_t params;
         ib_request_params(&params, &end->opening);
-        ib_post(ib_ucp.ucp_ep_flush_nbx(end->ep, &params), &end->opening);
-        bool in_time = ib_worker_wait(worker, &end->opening, tr->timeout_s * (uint64_t)1000000000);
-        ucs_status_t failure = end->failure != UCS_OK ? end->failure : end->opening.failure;
-        if (!in_time)
-            status = s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
-                             "PE %d on %s does not answer within %u s "
-                             "(ISTHMUS_IB_TIMEOUT)",
-                             path->pe, path->host_name, tr->timeout_s);
-        else if (failure != UCS_OK)
-            status = fail_to_connect(
-                path, ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE,
-                failure);
+        status = end_opens(end, ib_ucp.ucp_ep_flush_nbx(end->ep, &params));
     }
     ib_worker_unlock(worker);
     return status;

@@ -169,10 +169,14 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
 }
 
-static void follow(struct ib_worker *worker)
+static void follow(struct ib_worker *worker, uint64_t deadline_ns)
 {
+    const struct timespec until = {(time_t)(deadline_ns / 1000000000u), (long)(deadline_ns % 1000000000u)};
     worker->n_followers++;
-    pthread_cond_wait(&worker->changed, &worker->lock);
+    if (deadline_ns == IB_FOR_EVER)
+        pthread_cond_wait(&worker->changed, &worker->lock);
+    else
+        pthread_cond_clockwait(&worker->changed, &worker->lock, CLOCK_MONOTONIC, &until);
     worker->n_followers--;
 }
 
@@ -182,7 +186,7 @@ bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint
     uint64_t deadline_ns = timeout_ns == IB_FOR_EVER ? IB_FOR_EVER : now_ns() + timeout_ns;
     while (batch->n_pending > 0 && (deadline_ns == IB_FOR_EVER || now_ns() < deadline_ns)) {
         if (worker->has_leader)
-            follow(worker);
+            follow(worker, deadline_ns);
         else
             lead(worker, batch, deadline_ns);
     }

@@ -35,3 +35,14 @@ foreach(mode whole twice left in_handler)
   isthmus_exit_test(r13_loaded ${mode} ARGS $<TARGET_FILE:pe_r13_loaded_library> ${mode} LABELS no_sanitizer
     EXPECT -t 20 -0 "^isthmus")
 endforeach()
+
+# A PE without memory: who connects to it does not wait for ever. What the shortage hits first, the system decides: nothing, the
+# one that connects (1), or that PE itself, in a library that gives up.
+if(TARGET plugin_ib)
+  foreach(spare_kib 12 32)
+    isthmus_pe_test(r13_starved VARIANT spare_${spare_kib} ARGS context ${spare_kib} NP 4 LAUNCHERS run LABELS no_sanitizer
+      ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 20 -m "^isthmus: ")
+  endforeach()
+  isthmus_pe_test(r13_starved VARIANT peer ARGS peer 0 NP 4 LAUNCHERS run LABELS no_sanitizer
+    ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 20 -m "^isthmus: ")
+endif()
