@@ -25,7 +25,8 @@ struct p2p_device {
 struct p2p_memory {
     char *addr;
     uint64_t length_bytes, handle;
-    bool owns_addr; /* the addresses go with the memory */
+    bool owns_addr;  /* the addresses go with the memory */
+    bool is_adopted; /* the program's, see adopt() */
 };
 
 /* What another process needs to have the same memory: a descriptor, bytes, or both. */
@@ -110,6 +111,9 @@ struct p2p_driver {
  * none of these (up to NULL) is there and LIBRARY is not set. */
 isthmus_status p2p_library(const struct isthmus_services *services, const char *hardware, const char *const *nodes,
                            const char **name);
+
+/* Is the variable KEY set to something that is not 0, n, no, f, false or off? */
+bool p2p_is_wanted(const struct isthmus_services *services, const char *key);
 
 /* What a plugin's own open() calls. All other slots are these. */
 isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_services *services, isthmus_tr **out);

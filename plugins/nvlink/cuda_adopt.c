@@ -67,7 +67,7 @@ isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes,
     }
     uint64_t granules = (end - base + gpu->granule - 1) / gpu->granule;
     *out = (struct p2p_memory){
-        .addr = (char *)(uintptr_t)base, .length_bytes = granules * gpu->granule, .handle = handle};
+        .addr = (char *)(uintptr_t)base, .length_bytes = granules * gpu->granule, .handle = handle, .is_adopted = true};
     return ISTHMUS_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 
 /* cuStreamWaitValue64_v2 is the youngest call of ours. */
 enum { OLDEST_VERSION = 11070 };
@@ -71,13 +72,26 @@ static isthmus_status find_calls(const struct isthmus_services *s, void *library
     return ISTHMUS_OK;
 }
 
+enum { PATH_BYTES = 4096 };
+
+/* LIBRARY says which; else CUDA_PATH in which folder. */
+static isthmus_status choose_library(const struct isthmus_services *s, char path[PATH_BYTES], const char **name)
+{
+    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/dxg", NULL}; /* the second one: under Windows */
+    const char *wish = s->config(s->core, "LIBRARY"), *folder = s->config(s->core, "CUDA_PATH");
+    bool is_in_folder = (wish == NULL || *wish == '\0') && folder != NULL && *folder != '\0';
+    *name = path;
+    if (is_in_folder) snprintf(path, PATH_BYTES, "%s/libcuda.so.1", folder);
+    return is_in_folder ? ISTHMUS_OK : p2p_library(s, nvl_driver.hardware, nodes, name);
+}
+
 /* Loads the library and finds all calls; *library is to be closed, also after an error when it is not NULL. */
 static isthmus_status look(const struct isthmus_services *s, int flags, void **library, struct cuda_api *out)
 {
-    static const char *const nodes[] = {"/dev/nvidiactl", "/dev/dxg", NULL}; /* the second one: under Windows */
+    char path[PATH_BYTES];
     const char *name;
     *library = NULL;
-    isthmus_status status = p2p_library(s, nvl_driver.hardware, nodes, &name);
+    isthmus_status status = choose_library(s, path, &name);
     if (status != ISTHMUS_OK) return status;
     *library = dlopen(name != NULL ? name : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL | flags);
     if (*library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "no CUDA driver: %s", dlerror());

@@ -18,7 +18,8 @@ isthmus_status nvl_status(CUresult result);
 struct p2p_gpu {
     const struct isthmus_services *services;
     CUdevice device;
-    CUcontext context; /* the device's primary one */
+    CUcontext context;                     /* the device's primary one */
+    CUmemAllocationHandleType handle_type; /* by which own pieces are shared */
     size_t granule;
     CUmodule module;
     CUfunction amo;

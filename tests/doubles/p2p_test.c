@@ -415,6 +415,18 @@ static void expect_reach(struct pe pes[2], isthmus_status expected)
     }
 }
 
+static void case_peers_unchecked(void)
+{
+    static struct pe pes[2];
+    setenv("GPU_DOUBLE_DEVICES", "2", 1);
+    setenv("GPU_DOUBLE_PEERS", "0", 1);
+    setenv(variable("BYPASS_ACCESSIBILITY_CHECK"), "1", 1);
+    gpu_double.reset();
+    open_both(pes);
+    expect_reach(pes, ISTHMUS_OK);
+    close_both(pes);
+}
+
 static void case_peers_reach(void)
 {
     static struct pe pes[2];
@@ -606,6 +618,34 @@ static void case_stub_library(void)
     CHECK(strstr(said, "stub") != NULL, "it says: %s", said);
 }
 
+/* Memory goes by bytes in the key: no descriptor is taken from the peer. */
+static void case_fabric_handles(void)
+{
+    struct pe pe;
+    setenv(variable("CUMEM_HANDLE_TYPE"), "fabric", 1);
+    CHECK(use_all() == ISTHMUS_OK, "%s", said);
+    setenv("GPU_DOUBLE_FABRIC", "0", 1);
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "fabric") != NULL, "%s", said);
+    setenv(variable("CUMEM_HANDLE_TYPE"), "fabrics", 1);
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: FILE_DESCRIPTOR, FABRIC") != NULL, "%s", said);
+}
+
+/* CUDA_PATH is a folder, which holds the double under the driver's name. */
+static void case_driver_in_folder(void)
+{
+    struct isthmus_services services = services_of(0);
+    char folder[400];
+    snprintf(folder, sizeof folder, "%s", getenv(variable("LIBRARY")));
+    *strrchr(folder, '/') = '\0';
+    setenv(variable("LIBRARY"), "", 1);
+    setenv(variable("CUDA_PATH"), folder, 1);
+    CHECK(plugin->probe(&services) == ISTHMUS_OK, "%s", said);
+    setenv(variable("CUDA_PATH"), "/nowhere", 1);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "/nowhere/libcuda.so.1") != NULL, "%s",
+          said);
+}
+
 /* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else works ---- */
 
 static void expect_no_growth(void)
@@ -650,6 +690,9 @@ static const struct {
     {"old_driver", case_old_driver},
     {"lacking_call", case_lacking_call},
     {"stub_library", case_stub_library},
+    {"fabric_handles", case_fabric_handles},
+    {"driver_in_folder", case_driver_in_folder},
+    {"peers_unchecked", case_peers_unchecked},
     {"old_hip", case_old_hip},
     {"refused_pieces", case_refused_pieces},
 };

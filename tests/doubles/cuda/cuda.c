@@ -131,7 +131,8 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 {
     ENTER();
     if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : 1;
+    bool is_fabric = attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;
+    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : is_fabric ? gpu_knobs()->has_fabric : 1;
     return CUDA_SUCCESS;
 }
 
@@ -210,8 +211,8 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
     if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return CUDA_ERROR_INVALID_VALUE;
     if (!is_device(prop->location.id)) return CUDA_ERROR_INVALID_DEVICE;
-    return prop->requestedHandleTypes > CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ? CUDA_ERROR_NOT_SUPPORTED
-                                                                                 : CUDA_SUCCESS;
+    const unsigned known = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
+    return (prop->requestedHandleTypes & ~known) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
 CUresult cuMemGetAllocationGranularity(size_t *granule, const CUmemAllocationProp *prop,
@@ -251,7 +252,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
     if (size == 0 || size % GPU_GRANULE_BYTES != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
     struct gpu_memory *memory = gpu_memory_create(prop->location.id, size);
     if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    gpu_memory_allow_export(memory, prop->requestedHandleTypes != 0);
+    gpu_memory_set_types(memory, prop->requestedHandleTypes);
     *handle = gpu_handle_make(memory);
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -293,8 +294,12 @@ CUresult cuMemExportToShareableHandle(void *out, CUmemGenericAllocationHandle ha
 {
     ENTER();
     struct gpu_memory *memory = gpu_handle_memory(handle);
-    if (memory == NULL || type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || flags != 0)
-        return CUDA_ERROR_INVALID_VALUE;
+    if (memory == NULL || (gpu_memory_types(memory) & type) == 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
+        memset(out, 0, sizeof(CUmemFabricHandle));
+        gpu_ticket_write(memory, out);
+        return CUDA_SUCCESS;
+    }
     int fd = gpu_memory_export(memory);
     if (fd < 0) return CUDA_ERROR_INVALID_VALUE;
     memcpy(out, &fd, sizeof fd);
@@ -305,8 +310,8 @@ CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle *handle, vo
                                         CUmemAllocationHandleType type)
 {
     ENTER();
-    if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
-    struct gpu_memory *memory = gpu_memory_import((int)(intptr_t)os_handle);
+    struct gpu_memory *memory = type == CU_MEM_HANDLE_TYPE_FABRIC ? gpu_ticket_open(os_handle)
+                                                                  : gpu_memory_import((int)(intptr_t)os_handle);
     if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
     *handle = gpu_handle_make(memory);
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
@@ -328,9 +333,9 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
     if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
     *prop = (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes = (CUmemAllocationHandleType)gpu_memory_types(memory),
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu_memory_device(memory)},
     };
-    if (gpu_memory_is_for_export(memory)) prop->requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     return CUDA_SUCCESS;
 }
 

@@ -12,6 +12,7 @@
  *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
  *                                 The call "operation" is one on a stream, which then fails on the device
  *   GPU_DOUBLE_PEERS=0            no device reaches another
+ *   GPU_DOUBLE_FABRIC=0           no handles of CUDA that go through a fabric
  *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
  *   GPU_DOUBLE_TRACE=1            each call to stderr
  *   GPU_DOUBLE_LEAKS=1            at exit: what is still held, to stderr, and exit status 86 */
@@ -29,7 +30,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 struct gpu_knobs {
     int devices, version; /* version 0: as the double likes */
     unsigned delay_us;
-    bool has_peers, host_access;
+    bool has_peers, has_fabric, host_access;
 };
 const struct gpu_knobs *gpu_knobs(void);
 
@@ -72,9 +73,14 @@ int gpu_memory_fd(const struct gpu_memory *memory); /* the double's own */
 uint64_t gpu_memory_bytes(const struct gpu_memory *memory);
 int gpu_memory_device(const struct gpu_memory *memory);
 
-/* Memory is exported unless it was made without that wish. */
-void gpu_memory_allow_export(struct gpu_memory *memory, bool is_allowed);
-bool gpu_memory_is_for_export(const struct gpu_memory *memory);
+/* The ways in which memory may be exported, in the face's own bits; without any it is not. */
+void gpu_memory_set_types(struct gpu_memory *memory, unsigned types);
+unsigned gpu_memory_types(const struct gpu_memory *memory);
+
+/* Handles that are bytes: they name a file of the process that made them. */
+enum { GPU_TICKET_BYTES = 12 };
+void gpu_ticket_write(const struct gpu_memory *memory, void *out);
+struct gpu_memory *gpu_ticket_open(const void *ticket); /* NULL: none of these, or its memory is gone */
 
 /* handles.c: numbers for pieces of memory; 0: none. make() takes the memory over; retain() gives another use of a number. */
 uint64_t gpu_handle_make(struct gpu_memory *memory);

@@ -15,8 +15,8 @@
 struct gpu_memory {
     int fd, device, references;
     uint64_t length_bytes;
-    char *engine;   /* where the double itself reaches it */
-    bool is_closed; /* not for export */
+    char *engine; /* where the double itself reaches it */
+    unsigned types;
 };
 
 /* Ranges of addresses in three lists: reserved, mapped, known host memory. */
@@ -132,18 +132,39 @@ void gpu_memory_release(struct gpu_memory *memory)
     gpu_count(GPU_MEMORY, -1);
 }
 
-void gpu_memory_allow_export(struct gpu_memory *memory, bool is_allowed) { memory->is_closed = !is_allowed; }
-
-bool gpu_memory_is_for_export(const struct gpu_memory *memory) { return !memory->is_closed; }
-
-int gpu_memory_export(struct gpu_memory *memory)
-{
-    return memory->is_closed ? -1 : fcntl(memory->fd, F_DUPFD_CLOEXEC, 0);
-}
-
+void gpu_memory_set_types(struct gpu_memory *memory, unsigned types) { memory->types = types; }
+unsigned gpu_memory_types(const struct gpu_memory *memory) { return memory->types; }
+int gpu_memory_export(struct gpu_memory *memory) { return fcntl(memory->fd, F_DUPFD_CLOEXEC, 0); }
 int gpu_memory_fd(const struct gpu_memory *memory) { return memory->fd; }
 uint64_t gpu_memory_bytes(const struct gpu_memory *memory) { return memory->length_bytes; }
 int gpu_memory_device(const struct gpu_memory *memory) { return memory->device; }
+
+struct ticket {
+    uint32_t magic;
+    int32_t pid, fd;
+};
+_Static_assert(sizeof(struct ticket) == GPU_TICKET_BYTES, "as gpu.h has it");
+enum { TICKET_MAGIC = 0x47505431 };
+
+void gpu_ticket_write(const struct gpu_memory *memory, void *out)
+{
+    const struct ticket ticket = {TICKET_MAGIC, getpid(), memory->fd};
+    memcpy(out, &ticket, sizeof ticket);
+}
+
+struct gpu_memory *gpu_ticket_open(const void *opaque)
+{
+    char path[64];
+    struct ticket ticket;
+    memcpy(&ticket, opaque, sizeof ticket);
+    if (ticket.magic != TICKET_MAGIC) return NULL;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)ticket.pid, (int)ticket.fd);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    struct gpu_memory *memory = gpu_memory_import(fd);
+    close(fd);
+    return memory;
+}
 
 /* ---- addresses ---- */
 

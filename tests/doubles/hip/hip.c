@@ -27,7 +27,7 @@
 #define __hip_atomic_fetch_xor(addr, value, order, scope) __atomic_fetch_xor(addr, value, order)
 #include "plugins/xgmi/amo.hip"
 
-enum { PAGE_BYTES = 4 << 10, HANDLE_MAGIC = 0x48495031, DEFAULT_VERSION = 70051831 };
+enum { PAGE_BYTES = 4 << 10, DEFAULT_VERSION = 70051831 };
 
 const int gpu_illegal_address = hipErrorIllegalAddress;
 
@@ -170,34 +170,21 @@ hipError_t hipHostUnregister(void *addr)
     return gpu_unpin(addr) ? hipSuccess : hipErrorHostMemoryNotRegistered;
 }
 
-struct handle {
-    uint32_t magic;
-    int32_t pid, fd;
-};
-
 hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *out, void *addr)
 {
     ENTER(hipErrorOutOfMemory);
     struct gpu_place place = gpu_find(number_of(addr));
-    if (place.kind != GPU_DEVICE || place.base != number_of(addr)) return hipErrorInvalidValue;
-    struct handle handle = {HANDLE_MAGIC, getpid(), gpu_memory_fd(place.memory)};
+    if (place.kind != GPU_DEVICE || place.is_piece || place.base != number_of(addr)) return hipErrorInvalidValue;
     memset(out, 0, sizeof *out);
-    memcpy(out->reserved, &handle, sizeof handle);
+    gpu_ticket_write(place.memory, out->reserved);
     return hipSuccess;
 }
 
 hipError_t hipIpcOpenMemHandle(void **out, hipIpcMemHandle_t opaque, unsigned flags)
 {
-    char path[64];
-    struct handle handle;
     ENTER(hipErrorOutOfMemory);
-    memcpy(&handle, opaque.reserved, sizeof handle);
-    if (handle.magic != HANDLE_MAGIC || flags != hipIpcMemLazyEnablePeerAccess) return hipErrorInvalidValue;
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)handle.pid, (int)handle.fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0) return hipErrorInvalidValue;
-    struct gpu_memory *memory = gpu_memory_import(fd);
-    close(fd);
+    if (flags != hipIpcMemLazyEnablePeerAccess) return hipErrorInvalidValue;
+    struct gpu_memory *memory = gpu_ticket_open(opaque.reserved);
     return memory != NULL ? put_at_address(memory, out) : hipErrorInvalidValue;
 }
 

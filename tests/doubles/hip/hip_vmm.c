@@ -63,7 +63,7 @@ hipError_t hipMemCreate(hipMemGenericAllocationHandle_t *out, size_t size, const
     if (size == 0 || size % GPU_GRANULE_BYTES != 0 || flags != 0) return hipErrorInvalidValue;
     struct gpu_memory *memory = gpu_memory_create(prop.location.id, size);
     if (memory == NULL) return hipErrorOutOfMemory;
-    gpu_memory_allow_export(memory, prop.handle_types != 0);
+    gpu_memory_set_types(memory, (unsigned)prop.handle_types);
     *out = opaque_of(gpu_handle_make(memory));
     return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
 }
@@ -104,7 +104,9 @@ hipError_t hipMemExportToShareableHandle(void *out, hipMemGenericAllocationHandl
 {
     ENTER(hipErrorInvalidValue);
     struct gpu_memory *memory = gpu_handle_memory(number_of(handle));
-    if (memory == NULL || type != hipMemHandleTypePosixFileDescriptor || flags != 0) return hipErrorInvalidValue;
+    if (memory == NULL || type != hipMemHandleTypePosixFileDescriptor || flags != 0 ||
+        gpu_memory_types(memory) != (unsigned)type)
+        return hipErrorInvalidValue;
     int fd = gpu_memory_export(memory);
     if (fd < 0) return hipErrorInvalidValue;
     memcpy(out, &fd, sizeof fd);
