@@ -20,6 +20,7 @@
 #include "core/ops/order.h"
 #include "core/ops/symmetric_buffers.h"
 #include "core/ops/target.h"
+#include "core/stream/stream.h"
 #include "core/sync/spin.h"
 #include "core/topo/host_id.h"
 #include "core/topo/topo.h"
@@ -68,6 +69,7 @@ static void after_fork_in_child(void)
     ist_progress_forget();
     ist_pulse_forget();
     ist_host_pes_forget();
+    ist_streams_forget();
     ist_heap_make_private();
     ist_ctx_default.reach.n_pes = 0;
     ist_fast_paths_set(0);
@@ -145,9 +147,13 @@ static bool have_connections(void)
 static enum ist_spin_peers who_ends_waits(void)
 {
     if (!have_connections()) return IST_SPIN_LOCAL;
-    bool may_be_stores = ist_runtime.boot->n_local > 1 || ist_runtime.thread_level != IST_THREAD_SINGLE;
+    bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on();
+    bool may_be_stores = ist_runtime.boot->n_local > 1 || has_threads;
     return may_be_stores ? IST_SPIN_MIXED : IST_SPIN_REMOTE;
 }
+
+/* Threads that run what is in streams call beside the program's, whatever level that has asked for. */
+static bool are_calls_at_once(void) { return ist_runtime.thread_level == IST_THREAD_MULTIPLE || ist_streams_are_on(); }
 
 /* Said at start, and not at the first put that fails. */
 static isthmus_status require_reach(const ist_boot *boot)
@@ -184,6 +190,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)
         status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
+    if (status == ISTHMUS_OK) status = ist_streams_open();
     if (status == ISTHMUS_OK) status = ist_heap_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();
@@ -208,8 +215,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_lobby_init();
     ist_buffers_init(rt->boot, ist_peers_card_key());
     ist_exit_watch_leavers();
-    ist_ctx_init_default(rt->thread_level == IST_THREAD_MULTIPLE ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
-                         !rt->config.check);
+    ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE, !rt->config.check);
     status = ist_check_init(rt->config.check);
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) return ISTHMUS_OK; /* alone, nobody asks us for anything */
@@ -317,6 +323,7 @@ static void stop(void)
     ist_spin_on_long_wait(NULL);
     ist_host_pes_forget();
     ist_pulse_close();
+    ist_streams_close();
     ist_progress_stop();
     ist_check_fini();
     ist_ctxs_fini();
@@ -415,6 +422,7 @@ void ist_finalize(const char *routine)
         ist_barrier_all(routine);
         ist_runtime.nesting--;
     } else {
+        ist_streams_wait(routine);
         ist_ctx_each(quiet_one);
         ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);
         ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where quiet waits for them; others have

@@ -108,24 +108,29 @@ class Routine:
             return f'ist_{name}_of_{self.face}({name}, "{self.name}")'
         return name
 
+    def context_argument(self):
+        if not self.family.takes_ctx:
+            return []
+        return ["IST_CTX(ctx)" if self.with_ctx else "&ist_ctx_default"]
+
     def definition(self):
         """One statement: the call of the entry function."""
         family = self.family
-        args = ["IST_CTX(ctx)" if self.with_ctx else "&ist_ctx_default"] if family.takes_ctx else []
+        if self.form == "stream":
+            entry, args = f"{family.entry}_on_stream", ["stream"]
+        else:
+            entry, args = family.entry, self.context_argument()
         args += [family.constant] if family.constant != "-" else []
         args += ["&result"] if family.ret == "T" else []
         args += [self.entry_argument(p) for p in family.params]
         if "plain" not in family.sets:
             args += [self.type.machine if family.machine else self.size]
         args += [f"IST_IS_SIGNED({self.type.c})"] if family.signed else []
-        call = f"{family.entry}({', '.join([*args, chr(34) + self.name + chr(34)])})"
-        lines = []
-        if self.form == "stream":
-            lines += ["(void)stream; /* done when the call returns: the host runs the stream's queue */"]
+        call = f"{entry}({', '.join([*args, chr(34) + self.name + chr(34)])})"
         if family.ret == "T":
-            lines += [f"{self.type.c} result;", f"{call};", "return result;"]
+            lines = [f"{self.type.c} result;", f"{call};", "return result;"]
         else:
-            lines += [f"{'return ' if family.ret != 'void' else ''}{call};"]
+            lines = [f"{'return ' if family.ret != 'void' else ''}{call};"]
         return f"{self.prototype()}\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
 
 

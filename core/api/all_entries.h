@@ -8,6 +8,7 @@
 #include "core/api/order_entry.h"
 #include "core/api/public.h"
 #include "core/api/rma_entry.h"
+#include "core/api/stream_entry.h"
 #include "core/api/sync_entry.h"
 #include "core/api/team_entry.h"
 #include "core/sync/lock.h"

@@ -13,7 +13,7 @@ FLOORS = {
     "include/ishmem.h": 5, "include/ishmemx.h": 5, "include/mpp/": 5, "include/pshmem.h": 5,
     "include/nvshmem_host.h": 5, "include/isthmus/ishmem": 5,
     "core/api/": 5, "core/runtime.h": 5,
-    "core/ops/": 4, "core/sync/": 4, "core/coll/": 4, "core/check/": 4, "core/proxy/": 4,
+    "core/ops/": 4, "core/sync/": 4, "core/coll/": 4, "core/check/": 4, "core/proxy/": 4, "core/stream/": 4,
     "core/team/": 3, "core/ctx/": 3, "core/heap/": 3,
     "core/transport/": 2,
     "core/boot/": 1, "core/topo/": 1, "core/base/": 1,

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 
 static nvshmem_team_t teams[2];
-static cudaStream_t stream; /* the default one: without a GPU the host runs what it is given */
+static cudaStream_t stream; /* the default one */
+static int *word;
 
 static void set_up(void)
 {
@@ -23,6 +24,7 @@ static void set_up(void)
     face.team[0] = (struct face_team){&teams[0], n, me, 0, 1};
     face.team[1] = (struct face_team){&teams[1], half, me / 2, me % 2, 2};
     face.stream = &stream;
+    word = nvshmem_malloc(sizeof *word);
 }
 
 static void end(void)
@@ -34,6 +36,7 @@ static void end(void)
 static void complete(void)
 {
     nvshmemx_quiet_on_stream(stream);
+    (void)nvshmemx_int_g_on_stream(word, nvshmem_my_pe(), stream); /* until the stream has come this far */
     nvshmem_quiet();
 }
 

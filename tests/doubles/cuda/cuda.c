@@ -35,13 +35,16 @@ static _Thread_local struct {
     int n;
 } current;
 
+static _Thread_local bool is_in_host_function; /* of a stream: it must not call the driver */
+
 static CUcontext current_context(void) { return current.n > 0 ? current.stack[current.n - 1] : NULL; }
 
 /* What every call begins with. */
-#define ENTER_CODE(code)                            \
-    do {                                            \
-        int failed_ = gpu_enter(__func__, code);    \
-        if (failed_ != 0) return (CUresult)failed_; \
+#define ENTER_CODE(code)                                          \
+    do {                                                          \
+        int failed_ = gpu_enter(__func__, code);                  \
+        if (failed_ != 0) return (CUresult)failed_;               \
+        if (is_in_host_function) return CUDA_ERROR_NOT_PERMITTED; \
     } while (0)
 #define ENTER()                                                           \
     do {                                                                  \
@@ -484,11 +487,19 @@ CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t va
     return submit(stream, &(struct gpu_op){.run = run_wait_value, .dest = addr, .value = value, .source = flags});
 }
 
+static int run_host_function(struct gpu_op *op)
+{
+    is_in_host_function = true;
+    int result = gpu_run_function(op);
+    is_in_host_function = false;
+    return result;
+}
+
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
 {
     ENTER_CONTEXT();
     if (function == NULL) return CUDA_ERROR_INVALID_VALUE;
-    return submit(stream, &(struct gpu_op){.run = gpu_run_function, .function = function, .argument = argument});
+    return submit(stream, &(struct gpu_op){.run = run_host_function, .function = function, .argument = argument});
 }
 
 /* ---- kernels: those of our plugin, each in C under the name of its entry in the image ---- */

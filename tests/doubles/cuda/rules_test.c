@@ -118,6 +118,20 @@ static void check_asynchrony(CUstream stream)
     exit(1);
 }
 
+static void call_driver(void *result)
+{
+    int n;
+    *(CUresult *)result = cu.cuDeviceGetCount(&n);
+}
+
+static void check_host_function(CUstream stream)
+{
+    CUresult result = CUDA_SUCCESS;
+    WORKS(cu.cuLaunchHostFunc(stream, call_driver, &result));
+    WORKS(cu.cuStreamSynchronize(stream));
+    EXPECT(result, CUDA_ERROR_NOT_PERMITTED);
+}
+
 /* The last thing: an operation that fails on the device is the end of it, but streams can be given back. */
 static void check_sticky_error(CUstream stream)
 {
@@ -149,6 +163,7 @@ int main(int argc, char **argv)
     check_mappings(stream);
     if (pthread_create(&thread, NULL, check_other_thread, stream) != 0 || pthread_join(thread, NULL) != 0) return 1;
     check_asynchrony(stream);
+    check_host_function(stream);
     check_sticky_error(stream);
     return 0;
 }

@@ -1,0 +1,140 @@
+/* core/stream/direct.c: see direct.h. */
+#include "core/stream/direct.h"
+
+#include "core/base/fatal.h"
+#include "core/ops/operand.h"
+#include "core/ops/order.h"
+#include "core/ops/target.h"
+#include "core/stream/item.h"
+#include "core/stream/stream_priv.h"
+#include "core/sync/wait.h"
+
+static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
+
+/* true: it is in the stream. UNSUPPORTED is how a transport says that the host should do it. */
+static bool is_taken(isthmus_status status, const char *routine)
+{
+    if (status != ISTHMUS_OK && status != ISTHMUS_ERR_UNSUPPORTED) ist_die(routine, status);
+    return status == ISTHMUS_OK;
+}
+
+/* ---- both sides of an operation ---- */
+
+/* Ends the job when the access is wrong, as the operation itself would. */
+static bool reaches_far(const struct ist_access *access, struct ist_target *out)
+{
+    ist_target_find(&ist_ctx_default, access, out);
+    return out->alias == NULL && out->segment->carrier == ist_streams.number;
+}
+
+static bool reaches_near(const void *addr, size_t length_bytes)
+{
+    struct isthmus_mem at = {.struct_size = sizeof at, .device = -1, .fd = -1};
+    if (ist_operand_registration(ist_streams.number, addr, length_bytes) != NULL) return true;
+    if (ist_streams.memory->kind_of(tr(), addr, &at) != ISTHMUS_OK || at.length_bytes == 0) return false;
+    uint64_t offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)at.addr);
+    return offset_bytes <= at.length_bytes && length_bytes <= at.length_bytes - offset_bytes;
+}
+
+static bool is_transfer_in(void *stream, struct ist_stream_call *call, bool is_put)
+{
+    const char *routine = call->routine;
+    const void *far = is_put ? call->dest : call->source, *near = is_put ? call->source : call->dest;
+    struct ist_access access = {routine, is_put ? "dest" : "source", far, call->length_bytes, 1, call->pe};
+    struct ist_target target;
+    bool is_reached = reaches_far(&access, &target);
+    ist_require_buffer(routine, is_put ? "source" : "dest", near);
+    size_t n = ist_operand_piece(near, target.length_bytes);
+    if (!is_reached || !reaches_near(near, n)) return false;
+    isthmus_rmem *rmem = target.extent->rmem;
+    isthmus_status status = is_put ? ist_streams.ops->put(tr(), stream, rmem, target.offset_bytes, call->source, n)
+                                   : ist_streams.ops->get(tr(), stream, rmem, target.offset_bytes, call->dest, n);
+    if (!is_taken(status, routine)) return false;
+    call->dest = (char *)call->dest + n;
+    call->source = (const char *)call->source + n;
+    call->length_bytes -= n;
+    return true;
+}
+
+/* Piece by piece; what is left when one cannot go this way is the host's. */
+static bool transfer(void *stream, struct ist_stream_call *call, bool is_put)
+{
+    ist_require_pe(&ist_ctx_default, call->pe, call->routine, "pe");
+    while (call->length_bytes > 0)
+        if (!is_transfer_in(stream, call, is_put)) return false;
+    return true;
+}
+
+bool ist_direct_put(void *stream, struct ist_stream_call *call) { return transfer(stream, call, true); }
+bool ist_direct_get(void *stream, struct ist_stream_call *call) { return transfer(stream, call, false); }
+
+/* ---- words ---- */
+
+/* An update of a word of 64 bits, where that transport's device is the one that executes atomics there. */
+static bool update(void *stream, const struct ist_access *access, uint32_t op, uint64_t operand)
+{
+    struct ist_target target;
+    if (!reaches_far(access, &target) || target.segment->atomics != ist_streams.number) return false;
+    return is_taken(ist_streams.ops->amo(tr(), stream, target.extent->rmem, target.offset_bytes, op, operand),
+                    access->routine);
+}
+
+bool ist_direct_p(void *stream, struct ist_stream_call *call)
+{
+    struct ist_access access = {call->routine, "dest", call->dest, call->size, call->size, call->pe};
+    return call->size == sizeof(uint64_t) && update(stream, &access, ISTHMUS_AMO_SET, call->value);
+}
+
+static bool update_signal(void *stream, const struct ist_stream_call *call)
+{
+    const struct ist_signal *signal = &call->signal;
+    struct ist_access access = {call->routine,        "sig_addr",           signal->addr,
+                                sizeof *signal->addr, sizeof *signal->addr, call->pe};
+    return update(stream, &access, signal->op == IST_SIGNAL_ADD ? ISTHMUS_AMO_ADD : ISTHMUS_AMO_SET, signal->value);
+}
+
+bool ist_direct_signal_op(void *stream, struct ist_stream_call *call) { return update_signal(stream, call); }
+
+/* The stream keeps the two in order. A word that is none for it is seen before any data moves: run() then has all to do. */
+bool ist_direct_put_signal(void *stream, struct ist_stream_call *call)
+{
+    ist_require_symmetric(call->routine, "sig_addr", call->signal.addr, sizeof *call->signal.addr,
+                          sizeof *call->signal.addr);
+    return transfer(stream, call, true) && update_signal(stream, call);
+}
+
+/* ---- waits ---- */
+
+static bool hold_until(void *stream, const struct ist_stream_call *call, const char *argument, const void *word,
+                       uint32_t compare)
+{
+    int id = ist_require_symmetric(call->routine, argument, word, sizeof(uint64_t), sizeof(uint64_t));
+    return ist_segments.list[id].mem.kind == ist_streams.kind &&
+           is_taken(ist_streams.ops->wait_until(tr(), stream, word, compare, call->value), call->routine);
+}
+
+bool ist_direct_signal_wait(void *stream, struct ist_stream_call *call)
+{
+    const uint64_t *word = call->signal.addr;
+    bool is_ordered = call->value <= INT64_MAX; /* 0 is nearer to a larger one from above, and would pass */
+    switch (call->cmp) {
+    case IST_CMP_EQ: return hold_until(stream, call, "sig_addr", word, ISTHMUS_COMPARE_EQ);
+    case IST_CMP_GE: return is_ordered && hold_until(stream, call, "sig_addr", word, ISTHMUS_COMPARE_GE);
+    case IST_CMP_GT: return is_ordered && hold_until(stream, call, "sig_addr", word, ISTHMUS_COMPARE_GT);
+    default: return false;
+    }
+}
+
+bool ist_direct_wait(void *stream, struct ist_stream_call *call)
+{
+    return call->cmp == IST_CMP_EQ && call->size == sizeof(uint64_t) &&
+           hold_until(stream, call, "ivar", call->source, ISTHMUS_COMPARE_EQ);
+}
+
+/* ---- order ---- */
+
+bool ist_direct_quiet(void *stream, struct ist_stream_call *call)
+{
+    (void)stream, (void)call;
+    return !ist_items_are_pending() && ist_order_is_simple(&ist_ctx_default);
+}

@@ -1,0 +1,24 @@
+/* core/stream/direct.h: what the transport of the heap does by itself in a stream: no thread, and nothing that blocks.
+ * Each is an `enqueue` of struct ist_stream_call. Transfers and signals: where the peer's memory is reached by that transport, and
+ * the local buffer by its device without the driver's help (its memory, or memory that it has pinned: a driver copies other
+ * memory of the host before the call returns, and waits for the stream to do so). */
+#ifndef IST_STREAM_DIRECT_H
+#define IST_STREAM_DIRECT_H
+
+#include "core/stream/stream.h"
+
+bool ist_direct_put(void *stream, struct ist_stream_call *call);
+bool ist_direct_get(void *stream, struct ist_stream_call *call);
+bool ist_direct_p(void *stream, struct ist_stream_call *call); /* of 64 bits */
+bool ist_direct_put_signal(void *stream, struct ist_stream_call *call);
+bool ist_direct_signal_op(void *stream, struct ist_stream_call *call);
+
+/* For a signal: ==, >= and >, the latter two by the sign of the distance, which is how streams compare: right for all values
+ * that are less than 2^63 apart. Of a variable of any type: == of 64 bits. */
+bool ist_direct_signal_wait(void *stream, struct ist_stream_call *call);
+bool ist_direct_wait(void *stream, struct ist_stream_call *call);
+
+/* What a stream was given is complete when the stream gets there; only what the host does may not be. */
+bool ist_direct_quiet(void *stream, struct ist_stream_call *call);
+
+#endif

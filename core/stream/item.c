@@ -1,0 +1,178 @@
+/* core/stream/item.c: see item.h. Posting, and the end of an item; the threads are in worker.c. */
+#include "core/stream/item.h"
+
+#include "core/base/atomic.h"
+#include "core/base/fatal.h"
+#include "core/base/note.h"
+#include "core/ctx/ctx.h"
+#include "core/stream/stream_priv.h"
+#include "core/stream/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WORDS_BYTES = 64 << 10, LOOK_EVERY_NS = 100000000 };
+
+struct ist_item_done {
+    bool is_set;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t changed;
+    struct isthmus_mem words; /* of the items, one each; on the device */
+    struct ist_item *free;
+    uint64_t n_made, n_pending;
+    pthread_mutex_t
+        post_lock; /* the two entries of an item follow one another, whatever other threads put into the stream */
+} items = {
+    .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .post_lock = PTHREAD_MUTEX_INITIALIZER};
+
+static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
+
+/* ---- waiting for items ---- */
+
+/* A device that has failed runs no host function any more, and tells only who asks. */
+static void require_device(const char *routine)
+{
+    uint64_t word;
+    isthmus_status status = ist_streams.memory->copy(tr(), &word, items.words.addr, sizeof word);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+}
+
+/* With the lock; for something to change, or a moment. */
+static void wait_a_moment(const char *routine)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_EVERY_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_timedwait(&items.changed, &items.lock, &until) != ETIMEDOUT) return;
+    pthread_mutex_unlock(&items.lock);
+    require_device(routine);
+    pthread_mutex_lock(&items.lock);
+}
+
+void ist_items_wait(const char *routine)
+{
+    ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
+    pthread_mutex_lock(&items.lock);
+    while (items.n_pending > 0) wait_a_moment(routine);
+    pthread_mutex_unlock(&items.lock);
+    ist_note_over();
+}
+
+bool ist_items_are_pending(void) { return ist_load_acquire(&items.n_pending) > 0; }
+
+/* ---- one item ---- */
+
+/* The first time an item is made its word is zero. */
+static struct ist_item *make(const char *routine)
+{
+    struct ist_item *item = calloc(1, sizeof *item);
+    if (item == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an operation on a stream"));
+    item->word = (uint64_t *)items.words.addr + items.n_made++;
+    return item;
+}
+
+/* There are thousands of words: when all are in use, a platform's own queue is long full. */
+static struct ist_item *take(const char *routine)
+{
+    pthread_mutex_lock(&items.lock);
+    while (items.free == NULL && items.n_made == items.words.length_bytes / sizeof(uint64_t)) wait_a_moment(routine);
+    struct ist_item *item = items.free;
+    if (item != NULL)
+        items.free = item->next;
+    else
+        item = make(routine);
+    ist_store_release(&items.n_pending, items.n_pending + 1);
+    pthread_mutex_unlock(&items.lock);
+    return item;
+}
+
+static void end(struct ist_item *item)
+{
+    pthread_mutex_lock(&items.lock);
+    item->next = items.free;
+    items.free = item;
+    ist_store_release(&items.n_pending, items.n_pending - 1);
+    pthread_cond_broadcast(&items.changed);
+    pthread_mutex_unlock(&items.lock);
+}
+
+/* With the lock also for the item that the stream lets run next: what this one has done comes before it. */
+static void tell_done(const struct ist_item *item)
+{
+    pthread_mutex_lock(&items.lock);
+    if (item->done != NULL) item->done->is_set = true;
+    pthread_cond_broadcast(&items.changed);
+    pthread_mutex_unlock(&items.lock);
+}
+
+void ist_item_run(struct ist_item *item)
+{
+    const char *routine = item->call.routine;
+    (void)item->call.run(&item->call); /* whose answer nobody waits for */
+    free(item->call.copies);
+    tell_done(item);
+    isthmus_status status = ist_streams.memory->copy(tr(), item->word, &item->turn, sizeof item->turn);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    end(item);
+}
+
+/* ---- posting ---- */
+
+/* Here, and not when the item runs: some calls of a platform's wait for streams, which then wait for the item. */
+static void prepare(const char *routine)
+{
+    ist_workers_begin(routine);
+    (void)ist_ctx_channel(&ist_ctx_default, ist_streams.number, routine);
+}
+
+void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done)
+{
+    prepare(call->routine);
+    struct ist_item *item = take(call->routine);
+    item->call = *call;
+    item->done = done;
+    uint64_t turn = ++item->turn; /* once the first entry is there, the item is no longer ours */
+    const uint64_t *word = item->word;
+    pthread_mutex_lock(&items.post_lock);
+    isthmus_status status = ist_streams.ops->host_function(tr(), stream, ist_worker_may_run, item);
+    if (status == ISTHMUS_OK) status = ist_streams.ops->wait_until(tr(), stream, word, ISTHMUS_COMPARE_GE, turn);
+    pthread_mutex_unlock(&items.post_lock);
+    if (status != ISTHMUS_OK) ist_die(call->routine, status);
+}
+
+void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call)
+{
+    struct ist_item_done done = {.is_set = false};
+    ist_item_post(stream, call, &done);
+    pthread_mutex_lock(&items.lock);
+    while (!done.is_set) wait_a_moment(call->routine);
+    pthread_mutex_unlock(&items.lock);
+}
+
+/* ---- life ---- */
+
+isthmus_status ist_items_open(void)
+{
+    const struct ist_transport *t = ist_streams.transport;
+    struct isthmus_mem words = {.struct_size = sizeof words, .fd = -1};
+    int32_t device = ist_streams.memory->device(t->handle, ist_streams.kind);
+    isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, WORDS_BYTES, &words);
+    if (status == ISTHMUS_OK) items.words = words;
+    return status;
+}
+
+void ist_items_close(void)
+{
+    ist_workers_end();
+    for (struct ist_item *item; (item = items.free) != NULL; free(item)) items.free = item->next;
+    if (items.words.length_bytes > 0) ist_streams.transport->ops.mem_free(tr(), &items.words);
+    items.words = (struct isthmus_mem){.length_bytes = 0};
+    items.n_made = 0;
+}

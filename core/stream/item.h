@@ -1,0 +1,22 @@
+/* core/stream/item.h: calls that the host runs in the order of a stream.
+ * An item is two entries of the stream: a host function, which says that the item may run, and a wait for the item's word in
+ * memory of the device, which a thread of the library writes when it has run. The stream is held in between, so that of each
+ * stream at most one item runs, and there is no table of streams: an item needs only some thread that has nothing to do. There
+ * are as many threads as streams were busy at once; one that waits for peers holds up its own stream only. */
+#ifndef IST_STREAM_ITEM_H
+#define IST_STREAM_ITEM_H
+
+#include "core/stream/stream.h"
+
+isthmus_status ist_items_open(void); /* ist_streams is filled */
+void ist_items_close(void);          /* none is pending; takes any state */
+
+/* `done` (may be NULL) is told when the call has run. Ends the job when the stream does not take it. */
+struct ist_item_done;
+void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done);
+void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call);
+
+bool ist_items_are_pending(void);         /* posted, and not done so far */
+void ist_items_wait(const char *routine); /* until none is */
+
+#endif

@@ -1,0 +1,80 @@
+/* core/stream/stream.c: see stream.h: whether streams are more than names, and which way a call takes. */
+#include "core/check/check.h"
+#include "core/heap/device_heap.h"
+#include "core/stream/direct.h"
+#include "core/stream/item.h"
+#include "core/stream/stream_priv.h"
+#include "core/transport/memory.h"
+
+#include <stdlib.h>
+
+struct ist_streams ist_streams;
+
+static const struct isthmus_stream *extension_of(const struct ist_transport *t)
+{
+    const struct isthmus_stream *ops = t->ops.extension(t->handle, "stream.1");
+    return ops != NULL && ops->struct_size >= sizeof *ops ? ops : NULL;
+}
+
+isthmus_status ist_streams_open(void)
+{
+    uint32_t kind = ist_device_heap.kind;
+    const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
+    const struct isthmus_stream *ops = keeper != NULL ? extension_of(keeper->transport) : NULL;
+    if (ops == NULL) return ISTHMUS_OK;
+    ist_streams = (struct ist_streams){.transport = keeper->transport,
+                                       .ops = ops,
+                                       .memory = keeper->memory,
+                                       .kind = kind,
+                                       .number = (uint32_t)(keeper->transport - ist_registry.list)};
+    return ist_items_open();
+}
+
+void ist_streams_close(void)
+{
+    ist_items_close();
+    ist_streams_forget();
+}
+
+void ist_streams_forget(void) { ist_streams = (struct ist_streams){.transport = NULL}; }
+
+bool ist_streams_are_on(void) { return ist_streams.transport != NULL; }
+
+void ist_streams_wait(const char *routine)
+{
+    if (ist_streams_are_on()) ist_items_wait(routine);
+}
+
+static int run(const struct ist_stream_call *call)
+{
+    int answer = call->run(call);
+    free(call->copies);
+    return answer;
+}
+
+/* ISTHMUS_CHECK looks at operations where the host does them. */
+static bool enqueue(void *stream, struct ist_stream_call *call)
+{
+    return call->enqueue != NULL && !ist_check_on && call->enqueue(stream, call);
+}
+
+int ist_stream_do(void *stream, const struct ist_stream_call *call)
+{
+    struct ist_stream_call left = *call;
+    if (!ist_streams_are_on()) return run(call);
+    if (!enqueue(stream, &left)) ist_item_post(stream, &left, NULL);
+    return 0;
+}
+
+int ist_stream_do_on_team(void *stream, const struct ist_stream_call *call)
+{
+    return call->team != NULL ? ist_stream_do(stream, call) : run(call);
+}
+
+void ist_stream_do_now(void *stream, const struct ist_stream_call *call)
+{
+    if (!ist_streams_are_on())
+        (void)run(call);
+    else
+        ist_item_post_and_wait(stream, call);
+}

@@ -1,0 +1,66 @@
+/* core/stream/stream.h: calls in the order of a stream of the program's own (nvshmemx_..._on_stream).
+ * Not the operations themselves (core/ops, core/coll, core/sync), nor how a platform's stream is told what to do (stream.1 in
+ * isthmus/transport.h).
+ *
+ * Where this PE's heap lies in memory of a device whose transport has stream.1, every handle is a stream of that platform, NULL
+ * its default stream. What the transport does by itself in a stream is given to it (direct.h); everything else becomes an
+ * item, which a thread of the library runs when the stream gets there, and the stream waits for (item.h). Elsewhere streams
+ * are names: the call is done when it returns. */
+#ifndef IST_STREAM_STREAM_H
+#define IST_STREAM_STREAM_H
+
+#include "core/coll/combine.h"
+#include "core/ops/signal.h"
+#include "core/team/team.h"
+
+/* A call with all that it was given. Buffers are the program's until its stream has passed; the rest is taken by value. */
+struct ist_stream_call {
+    const char *routine;
+
+    /* The call as the host does it: blocks, and returns what the routine without a stream would, 0 where that is nothing. */
+    int (*run)(const struct ist_stream_call *call);
+
+    /* Give it to the transport. false: what is left of it in `call` has to be run. NULL: always. */
+    bool (*enqueue)(void *stream, struct ist_stream_call *call);
+
+    struct ist_team *team; /* of a collective */
+    void *dest;
+    const void *source;
+    size_t length_bytes; /* of a transfer */
+    size_t nelems, size; /* of elements, where they count */
+    ptrdiff_t dest_stride, source_stride;
+    int pe; /* or the root */
+    enum ist_combine_op op; /* of a reduction */
+    enum ist_combine_type type;
+    struct ist_signal signal;
+    int cmp;
+    bool is_signed;
+    uint64_t value;     /* in the low end */
+    const int *status;  /* of a set of variables; NULL: all of them */
+    const void *values; /* to compare with, one for each */
+    void *copies;       /* of those two, freed after run(); NULL: there are none */
+};
+
+/* Put a call into a stream. Returns what run() does where it has run, else 0. A failure to do so ends the job. */
+int ist_stream_do(void *stream, const struct ist_stream_call *call);
+
+/* The same of a collective, which refuses a team that is NULL at once. */
+int ist_stream_do_on_team(void *stream, const struct ist_stream_call *call);
+
+/* The same, and it has run when this returns. */
+void ist_stream_do_now(void *stream, const struct ist_stream_call *call);
+
+/* Do calls outlast themselves here, so that what they point to has to be copied? */
+bool ist_streams_are_on(void);
+
+/* Once the heap is there: are streams more than names? */
+isthmus_status ist_streams_open(void);
+
+/* Until all that threads of the library have to run has run. What transports were given is the program's to wait for, by its
+ * platform's means, before it finalizes. Ends the job when the device has failed, and streams with it. */
+void ist_streams_wait(const char *routine);
+
+void ist_streams_close(void);  /* after that; takes any state */
+void ist_streams_forget(void); /* in a child after fork: there are no threads here, and no device */
+
+#endif

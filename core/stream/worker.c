@@ -1,0 +1,107 @@
+/* core/stream/worker.c: see worker.h. A thread is made when an item may run and all that there are are busy. */
+#include "core/stream/worker.h"
+
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/transport/quiet_thread.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct worker {
+    pthread_t thread;
+    struct worker *next;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all that follows */
+    pthread_cond_t called;
+    struct worker *list;
+    struct ist_item *first, **last; /* may run */
+    uint32_t n_ready, n_idle;       /* idle: nothing taken so far, also while they start and wake */
+    bool must_end, has_warned;
+} workers = {.lock = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER, .last = &workers.first};
+
+/* With the lock. NULL: the workers are to end. */
+static struct ist_item *next_item(void)
+{
+    while (workers.first == NULL && !workers.must_end) pthread_cond_wait(&workers.called, &workers.lock);
+    struct ist_item *item = workers.first;
+    workers.n_idle--;
+    if (item == NULL) return NULL;
+    workers.first = item->next;
+    if (workers.first == NULL) workers.last = &workers.first;
+    workers.n_ready--;
+    return item;
+}
+
+static void *work(void *unused)
+{
+    (void)unused;
+    pthread_mutex_lock(&workers.lock);
+    for (struct ist_item *item; (item = next_item()) != NULL;) {
+        pthread_mutex_unlock(&workers.lock);
+        ist_item_run(item);
+        pthread_mutex_lock(&workers.lock);
+        workers.n_idle++;
+    }
+    pthread_mutex_unlock(&workers.lock);
+    return NULL;
+}
+
+/* With the lock. 0, or an error number. */
+static int add_worker(void)
+{
+    struct worker *worker = malloc(sizeof *worker);
+    if (worker == NULL) return ENOMEM;
+    int error = ist_quiet_thread_create(&worker->thread, "isthmus stream", work);
+    if (error != 0) {
+        free(worker);
+        return error;
+    }
+    worker->next = workers.list;
+    workers.list = worker;
+    workers.n_idle++;
+    return 0;
+}
+
+void ist_workers_begin(const char *routine)
+{
+    pthread_mutex_lock(&workers.lock);
+    int error = workers.list == NULL ? add_worker() : 0;
+    pthread_mutex_unlock(&workers.lock);
+    if (error != 0)
+        ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for operations on streams: %s", strerror(error)));
+}
+
+/* Without a thread more the item waits for one that is busy. */
+void ist_worker_may_run(void *argument)
+{
+    struct ist_item *item = argument;
+    pthread_mutex_lock(&workers.lock);
+    item->next = NULL;
+    *workers.last = item;
+    workers.last = &item->next;
+    if (++workers.n_ready > workers.n_idle && add_worker() != 0 && !workers.has_warned) {
+        workers.has_warned = true;
+        ist_warn("no thread more for operations on streams: streams may have to wait for one another");
+    }
+    pthread_cond_signal(&workers.called);
+    pthread_mutex_unlock(&workers.lock);
+}
+
+void ist_workers_end(void)
+{
+    pthread_mutex_lock(&workers.lock);
+    workers.must_end = true;
+    struct worker *list = workers.list;
+    workers.list = NULL;
+    pthread_cond_broadcast(&workers.called);
+    pthread_mutex_unlock(&workers.lock);
+    for (struct worker *worker; (worker = list) != NULL; free(worker)) {
+        list = worker->next;
+        pthread_join(worker->thread, NULL);
+    }
+    workers.must_end = false;
+}

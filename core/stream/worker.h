@@ -1,0 +1,23 @@
+/* core/stream/worker.h: the threads that run items. Not which items there are, nor their order (item.h). */
+#ifndef IST_STREAM_WORKER_H
+#define IST_STREAM_WORKER_H
+
+#include "core/stream/item.h"
+
+struct ist_item {
+    struct ist_stream_call call;
+    struct ist_item_done *done;
+    uint64_t *word; /* on the device */
+    uint64_t turn;  /* what the word becomes when this use of the item is over; it only grows */
+    struct ist_item *next;
+};
+
+void ist_item_run(struct ist_item *item); /* item.c; on a worker */
+
+/* The host function of an item: returns at once, and calls no platform. */
+void ist_worker_may_run(void *item);
+
+void ist_workers_begin(const char *routine); /* there is one at least, or the job ends */
+void ist_workers_end(void);                  /* nothing is left to run; takes any state */
+
+#endif

@@ -1,0 +1,75 @@
+/* tests/device/cuda_stream.c: see cuda_stream.h. Apart, because CUDA's headers, where there are any, know the driver's types by
+ * declarations of their own. */
+#include "tests/device/cuda_stream.h"
+
+#include "plugins/nvlink/cuda_api.h"
+#include "tests/pe/check.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static struct cuda_api cu;
+static void *library;
+static uint64_t *gate; /* in memory of the host that the driver knows */
+
+#define CU(call) CHECK_EQ(cu.call, CUDA_SUCCESS)
+
+void cuda_begin(void)
+{
+    static const char *const names[] = {
+#define CUDA(name, parameters) #name,
+#include "plugins/nvlink/cuda.def"
+    };
+    const char *path = getenv("ISTHMUS_NVLINK_LIBRARY");
+    void **entry = (void **)(void *)&cu, *memory = NULL;
+    CUcontext context;
+    library = dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != NULL);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) CHECK((entry[i] = dlsym(library, names[i])) != NULL);
+    CU(cuInit(0));
+    CU(cuDevicePrimaryCtxRetain(&context, 0));
+    CU(cuCtxPushCurrent_v2(context));
+    CU(cuMemHostAlloc(&memory, sizeof *gate, CU_MEMHOSTALLOC_PORTABLE));
+    gate = memory;
+    *gate = 0;
+}
+
+void cuda_end(void)
+{
+    CU(cuMemFreeHost(gate));
+    CU(cuDevicePrimaryCtxRelease_v2(0));
+}
+
+void *stream_new(void)
+{
+    CUstream stream;
+    CU(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    return stream;
+}
+
+void stream_free(void *stream) { CU(cuStreamDestroy_v2(stream)); }
+
+void stream_hold(void *stream, uint64_t turn)
+{
+    CU(cuStreamWaitValue64_v2(stream, (CUdeviceptr)(uintptr_t)gate, turn, CU_STREAM_WAIT_VALUE_GEQ));
+}
+
+void stream_end(void *stream) { CU(cuStreamSynchronize(stream)); }
+
+void gate_open(void) { __atomic_add_fetch(gate, 1, __ATOMIC_RELEASE); }
+uint64_t gate_turn(void) { return __atomic_load_n(gate, __ATOMIC_RELAXED); }
+
+int cuda_launches(void)
+{
+    static const char *const calls[] = {"cuMemcpyAsync", "cuMemsetD8Async", "cuStreamWaitValue64_v2",
+                                        "cuLaunchHostFunc", "cuLaunchKernel"};
+    const char *(*call_of)(int number, int *uses);
+    const char *name;
+    int n = 0, uses;
+    *(void **)(void *)&call_of = dlsym(library, "gpu_double_call");
+    if (call_of == NULL) return -1;
+    for (int i = 0; (name = call_of(i, &uses)) != NULL; i++)
+        for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
+            if (strcmp(name, calls[k]) == 0) n += uses;
+    return n;
+}
