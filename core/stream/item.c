@@ -158,14 +158,21 @@ void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call)
 
 /* ---- life ---- */
 
+/* A word that holds already: does the platform let a stream wait on such memory? */
+static isthmus_status try_wait(void)
+{
+    return ist_streams.ops->wait_until(tr(), NULL, items.words.addr, ISTHMUS_COMPARE_GE, 0);
+}
+
 isthmus_status ist_items_open(void)
 {
     const struct ist_transport *t = ist_streams.transport;
     struct isthmus_mem words = {.struct_size = sizeof words, .fd = -1};
     int32_t device = ist_streams.memory->device(t->handle, ist_streams.kind);
     isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, WORDS_BYTES, &words);
-    if (status == ISTHMUS_OK) items.words = words;
-    return status;
+    if (status != ISTHMUS_OK) return status;
+    items.words = words;
+    return try_wait();
 }
 
 void ist_items_close(void)

@@ -8,8 +8,9 @@
 
 #include "core/stream/stream.h"
 
-isthmus_status ist_items_open(void); /* ist_streams is filled */
-void ist_items_close(void);          /* none is pending; takes any state */
+/* ist_streams is filled. UNSUPPORTED: the platform's streams do not wait for memory of its devices; to be closed. */
+isthmus_status ist_items_open(void);
+void ist_items_close(void); /* none is pending; takes any state */
 
 /* `done` (may be NULL) is told when the call has run. Ends the job when the stream does not take it. */
 struct ist_item_done;

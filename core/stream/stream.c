@@ -1,4 +1,6 @@
 /* core/stream/stream.c: see stream.h: whether streams are more than names, and which way a call takes. */
+#include "core/base/fatal.h"
+#include "core/base/log.h"
 #include "core/check/check.h"
 #include "core/heap/device_heap.h"
 #include "core/stream/direct.h"
@@ -13,7 +15,7 @@ struct ist_streams ist_streams;
 static const struct isthmus_stream *extension_of(const struct ist_transport *t)
 {
     const struct isthmus_stream *ops = t->ops.extension(t->handle, "stream.1");
-    return ops != NULL && ops->struct_size >= sizeof *ops ? ops : NULL;
+    return ops != NULL && ops->struct_size >= offsetof(struct isthmus_stream, complete) ? ops : NULL;
 }
 
 isthmus_status ist_streams_open(void)
@@ -27,7 +29,11 @@ isthmus_status ist_streams_open(void)
                                        .memory = keeper->memory,
                                        .kind = kind,
                                        .number = (uint32_t)(keeper->transport - ist_registry.list)};
-    return ist_items_open();
+    isthmus_status status = ist_items_open();
+    if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
+    ist_info("what is put into streams runs inside the call: %s", ist_fail_text());
+    ist_streams_close();
+    return ISTHMUS_OK;
 }
 
 void ist_streams_close(void)
@@ -42,7 +48,12 @@ bool ist_streams_are_on(void) { return ist_streams.transport != NULL; }
 
 void ist_streams_wait(const char *routine)
 {
-    if (ist_streams_are_on()) ist_items_wait(routine);
+    const struct isthmus_stream *ops = ist_streams.ops;
+    if (!ist_streams_are_on()) return;
+    ist_items_wait(routine);
+    bool has_complete = ops->struct_size >= sizeof *ops && ops->complete != NULL;
+    isthmus_status status = has_complete ? ops->complete(ist_streams.transport->handle) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 static int run(const struct ist_stream_call *call)

@@ -29,7 +29,7 @@ struct ist_stream_call {
     size_t length_bytes; /* of a transfer */
     size_t nelems, size; /* of elements, where they count */
     ptrdiff_t dest_stride, source_stride;
-    int pe; /* or the root */
+    int pe;                 /* or the root */
     enum ist_combine_op op; /* of a reduction */
     enum ist_combine_type type;
     struct ist_signal signal;
@@ -56,8 +56,7 @@ bool ist_streams_are_on(void);
 /* Once the heap is there: are streams more than names? */
 isthmus_status ist_streams_open(void);
 
-/* Until all that threads of the library have to run has run. What transports were given is the program's to wait for, by its
- * platform's means, before it finalizes. Ends the job when the device has failed, and streams with it. */
+/* Until all that streams have is done. Ends the job when the device has failed, and streams with it. */
 void ist_streams_wait(const char *routine);
 
 void ist_streams_close(void);  /* after that; takes any state */

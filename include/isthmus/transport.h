@@ -492,6 +492,10 @@ struct isthmus_stream {
 
     /* Have a thread of the platform's call this; it must not call the platform. */
     isthmus_status (*host_function)(isthmus_tr *, void *stream, void (*function)(void *argument), void *argument);
+
+    /* Wait until the device has done all that was put into any queue of this process before. Blocks for as long as the
+     * program's queues do. Absent: nobody waits, and the program has to, before its memory is freed. */
+    isthmus_status (*complete)(isthmus_tr *);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

@@ -101,6 +101,7 @@ struct p2p_driver {
     isthmus_status (*wait_until)(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare,
                                  uint64_t value);
     isthmus_status (*host_function)(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
+    isthmus_status (*complete)(struct p2p_gpu *gpu); /* all that any stream has */
 
     /* Kind, device and range of an address, see memory.1; `out` holds host memory before. */
     isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);

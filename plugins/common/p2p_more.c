@@ -122,6 +122,8 @@ static isthmus_status stream_host_function(isthmus_tr *tr, void *stream, void (*
     return tr->driver->host_function(tr->gpu, stream, function, argument);
 }
 
+static isthmus_status stream_complete(isthmus_tr *tr) { return tr->driver->complete(tr->gpu); }
+
 static const struct isthmus_stream streams = {
     .struct_size = sizeof streams,
     .put = stream_put,
@@ -129,6 +131,7 @@ static const struct isthmus_stream streams = {
     .amo = stream_amo,
     .wait_until = stream_wait_until,
     .host_function = stream_host_function,
+    .complete = stream_complete,
 };
 
 /* ---- devices.1 ---- */

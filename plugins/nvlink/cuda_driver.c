@@ -422,6 +422,15 @@ static isthmus_status nvl_host_function(struct p2p_gpu *gpu, void *stream, void 
     return nvl_check(gpu, result, "cuLaunchHostFunc");
 }
 
+static isthmus_status nvl_complete(struct p2p_gpu *gpu)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuCtxSynchronize();
+    leave();
+    return nvl_check(gpu, result, "cuCtxSynchronize");
+}
+
 static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)
 {
     const struct isthmus_services *s = gpu->services;
@@ -475,5 +484,6 @@ const struct p2p_driver nvl_driver = {
     .amo = nvl_amo,
     .wait_until = nvl_wait_until,
     .host_function = nvl_host_function,
+    .complete = nvl_complete,
     .place = nvl_place,
 };

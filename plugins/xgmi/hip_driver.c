@@ -123,5 +123,6 @@ const struct p2p_driver xg_driver = {
     .amo = xg_amo,
     .wait_until = xg_wait_until,
     .host_function = xg_host_function,
+    .complete = xg_complete,
     .place = xg_place,
 };

@@ -82,6 +82,15 @@ isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *
     return xg_check(gpu, result, "hipStreamWaitValue64");
 }
 
+isthmus_status xg_complete(struct p2p_gpu *gpu)
+{
+    int before;
+    hipError_t result = xg_enter(gpu, &before);
+    if (result == hipSuccess) result = xg_hip.hipDeviceSynchronize();
+    xg_leave(before);
+    return xg_check(gpu, result, "hipDeviceSynchronize");
+}
+
 isthmus_status xg_host_function(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument)
 {
     int before;

@@ -91,6 +91,7 @@ isthmus_status xg_stream_wait(struct p2p_gpu *gpu, void *stream);
 isthmus_status xg_copy(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
 isthmus_status xg_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo);
 isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare, uint64_t value);
+isthmus_status xg_complete(struct p2p_gpu *gpu);
 isthmus_status xg_host_function(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
 
 #endif

@@ -254,6 +254,9 @@ int main(int argc, char **argv)
         count_launches();
     }
     stream_free(streams[0]);
+    nvshmemx_barrier_all_on_stream(streams[1]); /* finalize waits for what streams have */
+    nvshmemx_uint64_put_on_stream(dest, source, WORDS, pe.right, streams[1]);
+    nvshmem_finalize();
     cuda_end();
-    return nv_end();
+    return 0;
 }

@@ -452,6 +452,13 @@ CUresult cuStreamSynchronize(CUstream stream)
     return (CUresult)gpu_device_error();
 }
 
+CUresult cuCtxSynchronize(void)
+{
+    ENTER_CONTEXT();
+    gpu_device_wait();
+    return (CUresult)gpu_device_error();
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t size, CUstream stream)
 {
     ENTER_CONTEXT();

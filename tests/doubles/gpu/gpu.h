@@ -145,6 +145,7 @@ void gpu_stream_destroy(struct gpu_stream *stream); /* after what it has to do *
 bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op);
 bool gpu_stream_is_idle(struct gpu_stream *stream);
 void gpu_stream_wait(struct gpu_stream *stream);
+void gpu_device_wait(void); /* until no stream has anything to do */
 int gpu_device_error(void); /* the first code that an operation failed with, in this process; sticky */
 
 /* An event that was never recorded is set; recording clears it until its operation is done. */

@@ -25,6 +25,28 @@ struct gpu_stream {
 
 static int device_error;
 
+/* Operations of all streams that are not done. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t none_left;
+    uint64_t n;
+} pending = {.lock = PTHREAD_MUTEX_INITIALIZER, .none_left = PTHREAD_COND_INITIALIZER};
+
+static void count_pending(int change)
+{
+    pthread_mutex_lock(&pending.lock);
+    pending.n += (uint64_t)(int64_t)change;
+    if (pending.n == 0) pthread_cond_broadcast(&pending.none_left);
+    pthread_mutex_unlock(&pending.lock);
+}
+
+void gpu_device_wait(void)
+{
+    pthread_mutex_lock(&pending.lock);
+    while (pending.n > 0) pthread_cond_wait(&pending.none_left, &pending.lock);
+    pthread_mutex_unlock(&pending.lock);
+}
+
 int gpu_device_error(void) { return __atomic_load_n(&device_error, __ATOMIC_ACQUIRE); }
 
 /* ---- events ---- */
@@ -114,6 +136,7 @@ static void *stream_main(void *argument)
         if (stream->first == NULL) stream->last = &stream->first;
         pthread_mutex_unlock(&stream->lock);
         work(op);
+        count_pending(-1);
         pthread_mutex_lock(&stream->lock);
         stream->finished++;
         pthread_cond_broadcast(&stream->changed);
@@ -178,6 +201,7 @@ bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op)
     own->next = NULL;
     if (own->event != NULL) own->event_turn = turn_of(own->event, 0);
     if (own->after != NULL) own->after_turn = turn_of(own->after, 0);
+    count_pending(1);
     pthread_mutex_lock(&stream->lock);
     *stream->last = own;
     stream->last = &own->next;

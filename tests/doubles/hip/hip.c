@@ -253,6 +253,13 @@ hipError_t hipStreamSynchronize(hipStream_t stream)
     return (hipError_t)gpu_device_error();
 }
 
+hipError_t hipDeviceSynchronize(void)
+{
+    ENTER(hipErrorLaunchFailure);
+    gpu_device_wait();
+    return (hipError_t)gpu_device_error();
+}
+
 hipError_t hipMemcpyAsync(void *dest, const void *source, size_t size, hipMemcpyKind kind, hipStream_t stream)
 {
     ENTER(hipErrorLaunchFailure);
