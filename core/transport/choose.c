@@ -40,6 +40,7 @@ static void ask(const struct ist_transport *t, const struct ist_card *card, uint
         .host_name = card->host_name,
         .card = card->transports[slot].card.bytes,
         .card_bytes = card->transports[slot].card.length_bytes,
+        .kind = kind,
     };
     offer->is_possible = t->ops.reach(t->handle, &peer, &offer->reach) == ISTHMUS_OK;
     if (!offer->is_possible) set_reason(offer, t->name, ist_fail_text());

@@ -1,6 +1,8 @@
 /* core/transport/memory.c: see memory.h. */
 #include "core/transport/memory.h"
 
+#include <isthmus/amo_cpu.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +12,7 @@ static struct ist_memory_keeper keepers[IST_MEM_KINDS];
 const struct isthmus_memory *ist_memory_extension(const struct ist_transport *t)
 {
     const struct isthmus_memory *memory = t->ops.extension(t->handle, "memory.1");
-    return memory != NULL && memory->struct_size >= sizeof *memory ? memory : NULL;
+    return memory != NULL && memory->struct_size >= offsetof(struct isthmus_memory, amo) ? memory : NULL;
 }
 
 static const struct isthmus_growing *growing_of(const struct ist_transport *t)
@@ -84,4 +86,80 @@ isthmus_status ist_memory_copy(uint32_t kind, void *dest, const void *source, si
     if (keeper->memory == NULL)
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "no transport copies memory of kind %s", ist_memory_kind_name(kind));
     return keeper->memory->copy(keeper->transport->handle, dest, source, length_bytes);
+}
+
+/* ---- for transports that do not know the kind ---- */
+
+static isthmus_status fail_unknown(uint32_t kind, const char *what)
+{
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "no transport %s memory of kind %s", what, ist_memory_kind_name(kind));
+}
+
+static isthmus_status service_copy(void *core, uint32_t kind, void *dest, const void *source, size_t length_bytes)
+{
+    (void)core;
+    return kind < IST_MEM_KINDS ? ist_memory_copy(kind, dest, source, length_bytes) : fail_unknown(kind, "copies");
+}
+
+/* Of 8 and 16 bits: a compare and swap of the word around, until nobody came between. */
+static isthmus_status amo_narrow(const struct ist_memory_keeper *keeper, void *addr, uint32_t op, uint32_t bits,
+                                 uint64_t operand, uint64_t compare, void *fetched)
+{
+    isthmus_tr *tr = keeper->transport->handle;
+    size_t size_bytes = (size_t)1 << bits, inside = (uintptr_t)addr % sizeof(uint32_t);
+    void *word = (char *)addr - inside;
+    uint32_t seen = 0, found = 0;
+    isthmus_status status = keeper->memory->amo(tr, word, ISTHMUS_AMO_FETCH, ISTHMUS_BITS32, 0, 0, &found);
+    do {
+        seen = found;
+        uint32_t changed = seen;
+        uint64_t old = isthmus_amo_cpu(op, (char *)&changed + inside, operand, compare, size_bytes);
+        if (fetched != NULL) memcpy(fetched, &old, size_bytes);
+        if (status != ISTHMUS_OK || changed == seen) return status; /* the fetch was atomic: nothing to write */
+        status = keeper->memory->amo(tr, word, ISTHMUS_AMO_COMPARE_SWAP, ISTHMUS_BITS32, changed, seen, &found);
+    } while (status == ISTHMUS_OK && found != seen);
+    return status;
+}
+
+static isthmus_status service_amo(void *core, uint32_t kind, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
+                                  uint64_t compare, void *fetched)
+{
+    (void)core;
+    const struct ist_memory_keeper *keeper = kind < IST_MEM_KINDS ? &keepers[kind] : NULL;
+    const struct isthmus_memory *memory = keeper != NULL ? keeper->memory : NULL;
+    bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, amo) && memory->amo != NULL;
+    if (!has_it) return fail_unknown(kind, "executes atomics on");
+    if (bits < ISTHMUS_BITS32) return amo_narrow(keeper, addr, op, bits, operand, compare, fetched);
+    return memory->amo(keeper->transport->handle, addr, op, bits, operand, compare, fetched);
+}
+
+static isthmus_status service_pin(void *core, uint32_t kind, void *addr, uint64_t length_bytes, isthmus_lmem **out)
+{
+    (void)core;
+    const struct ist_transport *t = kind < IST_MEM_KINDS ? keepers[kind].transport : NULL;
+    if (t == NULL) return fail_unknown(kind, "keeps");
+    const struct isthmus_mem mem = {
+        .struct_size = sizeof mem, .device = -1, .fd = -1, .addr = addr, .length_bytes = length_bytes};
+    return t->ops.register_local(t->handle, &mem, out);
+}
+
+static void service_unpin(void *core, uint32_t kind, isthmus_lmem *pinned)
+{
+    (void)core;
+    if (pinned != NULL) keepers[kind].transport->ops.unregister_local(pinned);
+}
+
+static const char *service_fail_text(void *core)
+{
+    (void)core;
+    return ist_fail_text();
+}
+
+void ist_memory_serve(struct isthmus_services *services)
+{
+    services->memory_copy = service_copy;
+    services->memory_amo = service_amo;
+    services->memory_pin = service_pin;
+    services->memory_unpin = service_unpin;
+    services->fail_text = service_fail_text;
 }

@@ -34,4 +34,7 @@ isthmus_status ist_memory_at(const void *addr, struct isthmus_mem *out);
 /* Between any two addresses of this PE, one of them in memory of `kind`; complete on return. The ranges do not overlap. */
 isthmus_status ist_memory_copy(uint32_t kind, void *dest, const void *source, size_t length_bytes);
 
+/* What transports are offered besides, so that they can carry such memory by way of the host's. */
+void ist_memory_serve(struct isthmus_services *services);
+
 #endif

@@ -6,6 +6,7 @@
 #include "core/base/names.h"
 #include "core/topo/host_id.h"
 #include "core/transport/abi.h"
+#include "core/transport/memory.h"
 #include "core/transport/places.h"
 
 #include <ctype.h>
@@ -66,7 +67,7 @@ static const char *service_nearest_name(void *core, const char *name, const char
     return ist_names_nearest(name, candidates, n);
 }
 
-static void make_services(struct ist_transport *t, int pe, int n_pes)
+static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)
 {
     t->services = (struct isthmus_services){
         .struct_size = sizeof t->services,
@@ -81,7 +82,9 @@ static void make_services(struct ist_transport *t, int pe, int n_pes)
         .local_pes = service_local_pes,
         .nearest_name = service_nearest_name,
         .n_local_pes = n_pes > 0 ? (int32_t)ist_places_count() : 0,
+        .scopes = scopes,
     };
+    ist_memory_serve(&t->services);
 }
 
 /* ---- life ---- */
@@ -98,7 +101,7 @@ static void keep_reason(struct ist_transport *t, enum ist_transport_state state)
 
 static void probe(struct ist_transport *t)
 {
-    make_services(t, -1, 0);
+    make_services(t, -1, 0, 0);
     if (t->ops.probe(&t->services) == ISTHMUS_OK)
         t->state = IST_TRANSPORT_UNNEEDED; /* until ist_registry_open says otherwise */
     else
@@ -119,9 +122,9 @@ isthmus_status ist_registry_load(const struct ist_config *config)
     return ISTHMUS_OK;
 }
 
-static isthmus_status open_one(struct ist_transport *t, int pe, int n_pes)
+static isthmus_status open_one(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)
 {
-    make_services(t, pe, n_pes);
+    make_services(t, pe, n_pes, scopes);
     isthmus_status status = t->ops.open(&t->services, &t->handle);
     if (status != ISTHMUS_OK) return status;
     t->traits.struct_size = sizeof t->traits;
@@ -154,7 +157,7 @@ isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes)
                                                            : "no PE of this job lies where it is needed");
             continue;
         }
-        if (open_one(t, pe, n_pes) == ISTHMUS_OK) continue;
+        if (open_one(t, pe, n_pes, scopes) == ISTHMUS_OK) continue;
         keep_reason(t, IST_TRANSPORT_UNFIT);
         if (named)
             return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be opened: %s", t->name,

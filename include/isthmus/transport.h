@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define ISTHMUS_ABI_MAJOR 1
-#define ISTHMUS_ABI_MINOR 2
+#define ISTHMUS_ABI_MINOR 3
 
 /* ---------------------------------------------------------------------------------------------- status -- */
 
@@ -171,6 +171,9 @@ struct isthmus_peer {
     const char *host_name; /* for messages only */
     const void *card;      /* what the peer's card() wrote */
     size_t card_bytes;
+
+    /* Since minor version 3: look at struct_size. */
+    uint32_t kind, reserved; /* of memory, ISTHMUS_MEM_, that reach() is asked about; before: of any */
 };
 
 /* A range of memory of one kind. */
@@ -222,6 +225,26 @@ struct isthmus_services {
     /* How many PEs are on this host, this one among them, as the launcher says; 0: at probe. Fewer than n_pes: there are
      * other hosts. */
     int32_t n_local_pes, reserved;
+
+    /* Since minor version 3. Memory of a device of this PE, which the transport that allocated it knows how to handle: for others
+     * that carry it by way of host memory. Any thread. UNSUPPORTED: nobody knows that kind, or can do that with it. */
+
+    /* Copy, as in extension memory.1: one address or both in memory of `kind`. */
+    isthmus_status (*memory_copy)(void *core, uint32_t kind, void *dest, const void *source, size_t length_bytes);
+
+    /* An atomic operation by that device, as in extension memory.1, and of 8 and 16 bits too. */
+    isthmus_status (*memory_amo)(void *core, uint32_t kind, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
+                                 uint64_t compare, void *fetched);
+
+    /* Make copies between memory of `kind` and this host memory quick, until unpin. `*out` NULL: nothing was to be done. In cold
+     * slots only. */
+    isthmus_status (*memory_pin)(void *core, uint32_t kind, void *addr, uint64_t length_bytes, isthmus_lmem **out);
+    void (*memory_unpin)(void *core, uint32_t kind, isthmus_lmem *pinned); /* takes NULL */
+
+    /* What was given to fail() last in this thread, to be told to a peer whose operation this PE serves. Borrowed until the next. */
+    const char *(*fail_text)(void *core);
+
+    uint64_t scopes; /* ISTHMUS_SCOPE_: what this job may need; the same on all PEs but for HOST. 0: at probe */
 };
 
 /* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */
@@ -245,6 +268,9 @@ struct isthmus_reach {
     uint64_t caps;                  /* ISTHMUS_CAP_ */
     uint32_t atomics_domain;        /* ISTHMUS_DOMAIN_ in which amo_entry's functions execute at that peer */
     uint32_t visibility;            /* ISTHMUS_VISIBLE_ */
+
+    /* Since minor version 3. */
+    const char *how; /* that memory is reached, in words for isthmus-info; borrowed until close. NULL: nothing to say */
 };
 
 /* ------------------------------------------------------------------------------------------------ data ---- */
@@ -467,6 +493,14 @@ struct isthmus_memory {
     /* Copy between any two addresses of this PE, host or device; complete on return, also what was copied to the device is
      * seen by peers that are told afterwards. The ranges do not overlap. */
     isthmus_status (*copy)(isthmus_tr *, void *dest, const void *source, size_t length_bytes);
+
+    /* Since minor version 3: look at struct_size. */
+
+    /* An atomic operation of this PE's device on a word of its memory, naturally aligned: all ISTHMUS_AMO_, of 32 and 64 bits
+     * (ISTHMUS_BITS_). It and those of data slots exclude one another. Complete on return, the old value in *fetched unless that
+     * is NULL. Absent: peers without a path to that memory have no atomics on it. */
+    isthmus_status (*amo)(isthmus_tr *, void *addr, uint32_t op, uint32_t bits, uint64_t operand, uint64_t compare,
+                          void *fetched);
 };
 
 /* Extension "stream.1": operations in the order of a queue of the program's own, on the device that this PE uses. `stream` is

@@ -77,12 +77,40 @@ static isthmus_status memory_copy(isthmus_tr *tr, void *dest, const void *source
     return status;
 }
 
+static isthmus_status amo_room(isthmus_tr *tr)
+{
+    void *room = NULL;
+    if (tr->amo_result != NULL) return ISTHMUS_OK;
+    isthmus_status status = tr->driver->host_alloc(tr->gpu, sizeof *tr->amo_result, &room);
+    tr->amo_result = room;
+    return status;
+}
+
+static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
+                                 uint64_t compare, void *fetched)
+{
+    const struct isthmus_services *s = tr->services;
+    if (!tr->has_atomics || op >= ISTHMUS_AMO_COUNT || (bits != ISTHMUS_BITS32 && bits != ISTHMUS_BITS64))
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device has no such atomic operation");
+    struct p2p_amo amo = {addr, operand, compare, NULL, op, 1u << bits};
+    pthread_mutex_lock(&tr->copy_lock);
+    isthmus_status status = amo_room(tr);
+    amo.result = tr->amo_result;
+    if (status == ISTHMUS_OK) status = tr->driver->amo(tr->gpu, tr->copy_stream, &amo);
+    if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copy_stream);
+    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, tr->amo_result, amo.bytes);
+    pthread_mutex_unlock(&tr->copy_lock);
+    __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
 static const struct isthmus_memory memory = {
     .struct_size = sizeof memory,
     .kind_of = memory_kind_of,
     .device = memory_device,
     .device_view = memory_device_view,
     .copy = memory_copy,
+    .amo = memory_amo,
 };
 
 /* ---- stream.1: the program's own streams; the engine's channels are no part of it ---- */

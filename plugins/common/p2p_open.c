@@ -133,6 +133,7 @@ void p2p_close(isthmus_tr *tr)
 {
     fd_pass_server_close(tr->server);
     if (tr->copy_stream != NULL) tr->driver->stream_close(tr->gpu, tr->copy_stream);
+    if (tr->amo_result != NULL) tr->driver->host_free(tr->gpu, tr->amo_result);
     if (tr->gpu != NULL) tr->driver->close(tr->gpu);
     pthread_mutex_destroy(&tr->copy_lock);
     free(tr);

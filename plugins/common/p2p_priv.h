@@ -30,6 +30,7 @@ struct isthmus_tr {
     uint32_t next_serial;
     pthread_mutex_t copy_lock; /* of the stream for copies outside of channels */
     void *copy_stream;
+    uint64_t *amo_result; /* under that lock, of the first atomic outside of channels on: where its old value goes */
     uint64_t n_copies, n_amos, bytes_attached; /* counters; atomically */
 };
 

@@ -3,13 +3,14 @@
 #include "plugins/ib/ib.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 /* Guesses that put this transport behind every one that stays on the host; UCX does its own choosing among networks. */
-enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000 };
+enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000, LATENCY_STAGED_NS = 20000 };
 #define BANDWIDTH_BYTES_PER_S UINT64_C(5000000000)
 
 void ib_write_out(void *out, const void *value, size_t value_bytes)
@@ -49,7 +50,8 @@ static ucs_status_t init_ucx(isthmus_tr *tr)
     ucp_config_t *config;
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
-        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP,
+        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP |
+                    (tr->stage != NULL ? UCP_FEATURE_AM : 0u),
         .mt_workers_shared = 1,
         .estimated_num_eps = (size_t)tr->services->n_pes,
     };
@@ -65,6 +67,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
     isthmus_status status = ib_net_open(tr);
+    if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
     ucs_status_t ready = init_ucx(tr);
     if (ready != UCS_OK)
@@ -73,6 +76,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
                        ib_ucp.ucs_status_string(ready));
     status = ib_kinds_query(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
+    if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
     if (status != ISTHMUS_OK) return status;
     ready = ib_ucp.ucp_worker_get_address(tr->workers[0].ucp, &tr->address, &tr->address_bytes);
     if (ready == UCS_OK) return ISTHMUS_OK;
@@ -82,6 +86,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
 /* Takes a half-built one. */
 static void ib_close(isthmus_tr *tr)
 {
+    ib_stage_close(tr);
     if (tr->address != NULL) ib_ucp.ucp_worker_release_address(tr->workers[0].ucp, tr->address);
     for (uint32_t i = tr->n_workers; i-- > 0;) ib_worker_destroy(&tr->workers[i]);
     if (tr->ucp != NULL) ib_ucp.ucp_cleanup(tr->ucp);
@@ -127,10 +132,11 @@ static isthmus_status ib_open(const struct isthmus_services *services, isthmus_t
 
 static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
+    uint32_t staged = tr->stage != NULL ? 1u << ISTHMUS_MEM_CUDA | 1u << ISTHMUS_MEM_ZE | 1u << ISTHMUS_MEM_HIP : 0;
     const struct isthmus_traits traits = {
         .struct_size = out->struct_size,
-        .kinds_expose = tr->kinds,
-        .kinds_attach = tr->kinds,
+        .kinds_expose = tr->kinds | staged,
+        .kinds_attach = tr->kinds | staged,
         .kinds_local = tr->kinds,
         .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes + IB_NOTE_BYTES),
         .key_max_bytes = 256,
@@ -161,6 +167,17 @@ static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     return status;
 }
 
+/* A device's memory has no alias, and its own device executes atomics, asked by its PE. */
+static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_reach *reach)
+{
+    bool is_direct = (tr->kinds >> kind & 1) != 0;
+    reach->caps = 0;
+    reach->atomics_domain = tr->stage != NULL ? ISTHMUS_DOMAIN_GPU : ISTHMUS_DOMAIN_NONE;
+    reach->latency_ns = is_direct ? LATENCY_NS : LATENCY_STAGED_NS;
+    reach->bandwidth_bytes_per_s = is_direct ? BANDWIDTH_BYTES_PER_S : BANDWIDTH_BYTES_PER_S / 2;
+    reach->how = ib_kind_how(tr, kind);
+}
+
 static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
 {
     struct ib_frame frame;
@@ -170,7 +187,8 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
                                           peer->card_bytes, &frame, &address);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
-    const struct isthmus_reach reach = {
+    uint32_t kind = peer->struct_size > offsetof(struct isthmus_peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
+    struct isthmus_reach reach = {
         .struct_size = out->struct_size,
         .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_NS,
         .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
@@ -178,6 +196,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
         .atomics_domain = ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };
+    if (kind != ISTHMUS_MEM_HOST) reach_device(tr, kind, &reach);
     ib_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }

@@ -50,6 +50,8 @@ struct ib_worker {
     uint32_t n_wanting;              /* who wait for the lock: a leader gives it away between two looks */
     struct isthmus_idle_habit habit; /* of leaders */
     bool has_lost_ends;              /* some have failed and are not buried so far */
+    uint64_t n_fences;               /* of its channels */
+    struct ib_asks *asks;            /* NULL: nobody was asked so far */
 };
 
 static inline void ib_worker_lock(struct ib_worker *worker)
@@ -70,6 +72,7 @@ struct ib_end {
     ucs_status_ptr_t closing;                   /* the request of that close */
     uint64_t n_issued, n_flushing, n_committed; /* operations that need a flush; those it is under way for, or done */
     bool has_notices;                           /* sent, and in no flush so far */
+    uint64_t n_fences;                          /* of the worker's, when a message was sent last */
     struct ib_batch opening, flush;
     bool has_answered;    /* to an operation: a flush may be over before the peer's UCX has heard of this end */
     char sample;          /* what that operation has read */
@@ -95,8 +98,9 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
-    uint32_t kinds; /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
-    int events;     /* epoll descriptor: of all workers */
+    uint32_t kinds;         /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
+    struct ib_stage *stage; /* for memory of devices; NULL: this job has none, or the core does not help */
+    int events;             /* epoll descriptor: of all workers */
     unsigned timeout_s;
     uint32_t n_workers, max_workers;
     struct ib_worker workers[IB_MAX_WORKERS];
@@ -107,7 +111,14 @@ struct isthmus_tr {
     ucs_status_t lost_why;
     bool has_reported; /* progress has said so */
     char lost_host[IB_HOST_NAME_BYTES];
+    struct {
+        isthmus_status code;
+        char text[320];
+    } refusal; /* the first that a peer has answered, under the lost_lock */
 };
+
+/* Of ours, in a batch: a peer has answered that it could not, and why. UCX says this of no operation that we use. */
+#define IB_REFUSED UCS_ERR_NO_MESSAGE
 
 struct isthmus_path {
     isthmus_tr *tr;
@@ -124,13 +135,19 @@ struct isthmus_lmem {
     ucp_mem_h ucp;
     void *addr; /* as UCX knows it */
     uint64_t length_bytes;
-    bool is_second; /* addr is a second mapping of the memory, made for UCX */
+    uint32_t kind;
+    bool is_second;            /* addr is a second mapping of the memory, made for UCX */
+    bool is_served;            /* peers may ask for it: in the list of the stage */
+    struct isthmus_lmem *next; /* there */
 };
 
 struct isthmus_rmem {
     isthmus_path *path;
     uint64_t address; /* in the peer */
     char *own;        /* of this PE's own extent; else NULL */
+    uint32_t kind;
+    bool is_plain;  /* a peer's, and UCX moves it */
+    bool is_staged; /* a peer's, which it copies itself when asked */
     void *packed_key;
     ucp_rkey_h keys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
 };
@@ -200,7 +217,8 @@ isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct i
 isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address);
 
 /* ib_mem.c */
-isthmus_status ib_kinds_query(isthmus_tr *tr); /* after UCX is there: fills tr->kinds */
+isthmus_status ib_kinds_query(isthmus_tr *tr);                /* after UCX is there: fills tr->kinds */
+const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind); /* such memory is reached, in words; NULL: of the host */
 isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out);
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out);
@@ -213,6 +231,9 @@ isthmus_status ib_key_get(struct ib_end *end, uint32_t worker, const isthmus_rme
 isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                struct isthmus_data_ops *ops);
 void ib_channel_close(isthmus_chan *chan);
+
+/* After what the end had until now. Under the worker's lock. `only` NULL: all ends. */
+isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only);
 
 /* Where an operation goes. Under the worker's lock. */
 struct ib_place {
@@ -233,6 +254,29 @@ static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *pat
     if (out->end != NULL && out->key != NULL && out->end->failure == UCS_OK) return ISTHMUS_OK;
     return ib_place_find_slow(chan, path, remote, out);
 }
+
+/* ib_ask.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer stages, and all
+ * atomics. They take the lock themselves. */
+struct ib_atomic {
+    uint32_t op, size_bytes;
+    uint64_t operand, compare;
+};
+isthmus_status ib_device_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             const void *source, size_t length_bytes, bool is_nbi);
+isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             void *dest, size_t length_bytes, bool is_nbi);
+isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             const struct ib_atomic *amo, void *fetched, uint32_t flags);
+isthmus_status ib_asks_listen(struct ib_worker *worker); /* for answers */
+isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback);
+void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
+
+/* ib_stage.c: what peers ask of this PE. */
+isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: is there a stage in this job? */
+isthmus_status ib_stage_listen(isthmus_tr *tr);  /* for what is asked of worker 0 */
+void ib_stage_close(isthmus_tr *tr);             /* before workers are; takes any state */
+isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may ask for this memory from now on */
+void ib_stage_remove(isthmus_lmem *lmem);
 
 /* ib_amo.c */
 isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);

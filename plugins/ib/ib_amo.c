@@ -109,6 +109,10 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
 {
     struct ib_place at;
     uint64_t old = 0;
+    if (remote->kind != ISTHMUS_MEM_HOST) {
+        const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+        return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING);
+    }
     if (remote->own != NULL) {
         old = isthmus_amo_cpu(o.op, remote->own + offset_bytes, operand, compare, o.size_bytes);
         if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
@@ -131,6 +135,10 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
                                    void *fetched)
 {
     struct ib_place at;
+    if (remote->kind != ISTHMUS_MEM_HOST) {
+        const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+        return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
+    }
     if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
@@ -150,6 +158,10 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
         [ISTHMUS_AMO_XOR] = UCP_ATOMIC_OP_XOR,
     };
     struct ib_place at;
+    if (remote->kind != ISTHMUS_MEM_HOST) {
+        const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
+        return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
+    }
     if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);

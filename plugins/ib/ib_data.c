@@ -44,10 +44,14 @@ IB_INLINE void start(const struct ib_place *at, enum direction direction, const 
             batch);
 }
 
-/* UCX knows fences of whole workers only. Under the worker's lock. */
-static isthmus_status fence(struct ib_worker *worker)
+/* UCX knows fences of whole workers only, and they do not cover messages: those are waited for, and whoever sends one next
+ * looks at the number of fences. Under the worker's lock. */
+static isthmus_status fence(isthmus_chan *chan)
 {
+    struct ib_worker *worker = chan->worker;
     const struct isthmus_services *s = worker->tr->services;
+    worker->n_fences++;
+    if (worker->asks != NULL) (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
     if (fenced == UCS_OK) return ISTHMUS_OK;
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
@@ -61,7 +65,7 @@ IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const 
     struct ib_batch batch = {0};
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK && direction == NOTICE) status = fence(chan->worker);
+    if (status == ISTHMUS_OK && direction == NOTICE) status = fence(chan);
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, &batch);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
@@ -85,14 +89,32 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     return status;
 }
 
+/* This PE's own host memory is loaded and stored; what lies on a device is not for UCX alone. */
+static isthmus_status put_unusual(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  uint64_t offset_bytes, const struct operand *local, bool is_nbi)
+{
+    if (remote->kind != ISTHMUS_MEM_HOST)
+        return ib_device_put(chan, path, remote, offset_bytes, local->addr, local->length_bytes, is_nbi);
+    isthmus_copy_cpu(remote->own + offset_bytes, local->addr, local->length_bytes);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status get_unusual(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  uint64_t offset_bytes, const struct operand *local, bool is_nbi)
+{
+    if (remote->kind != ISTHMUS_MEM_HOST)
+        return ib_device_get(chan, path, remote, offset_bytes, local->addr, local->length_bytes, is_nbi);
+    isthmus_copy_cpu(local->addr, remote->own + offset_bytes, local->length_bytes);
+    return ISTHMUS_OK;
+}
+
 static isthmus_status ib_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                              uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                              size_t length_bytes)
 {
     const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
-    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, PUT, &local);
-    isthmus_copy_cpu(remote->own + remote_offset_bytes, source, length_bytes);
-    return ISTHMUS_OK;
+    if (remote->is_plain) return transfer(chan, path, remote, remote_offset_bytes, PUT, &local);
+    return put_unusual(chan, path, remote, remote_offset_bytes, &local, false);
 }
 
 static isthmus_status ib_put_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -100,9 +122,8 @@ static isthmus_status ib_put_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  size_t length_bytes)
 {
     const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
-    if (remote->own == NULL) return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, &local);
-    isthmus_copy_cpu(remote->own + remote_offset_bytes, source, length_bytes);
-    return ISTHMUS_OK;
+    if (remote->is_plain) return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, &local);
+    return put_unusual(chan, path, remote, remote_offset_bytes, &local, true);
 }
 
 static isthmus_status ib_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -110,9 +131,8 @@ static isthmus_status ib_get(isthmus_chan *chan, isthmus_path *path, const isthm
                              size_t length_bytes)
 {
     const struct operand local = {dest, dest_mem, length_bytes};
-    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, GET, &local);
-    isthmus_copy_cpu(dest, remote->own + remote_offset_bytes, length_bytes);
-    return ISTHMUS_OK;
+    if (remote->is_plain) return transfer(chan, path, remote, remote_offset_bytes, GET, &local);
+    return get_unusual(chan, path, remote, remote_offset_bytes, &local, false);
 }
 
 static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -120,16 +140,21 @@ static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  size_t length_bytes)
 {
     const struct operand local = {dest, dest_mem, length_bytes};
-    if (remote->own == NULL) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, &local);
-    isthmus_copy_cpu(dest, remote->own + remote_offset_bytes, length_bytes);
-    return ISTHMUS_OK;
+    if (remote->is_plain) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, &local);
+    return get_unusual(chan, path, remote, remote_offset_bytes, &local, true);
 }
+
+static isthmus_status ib_fence(isthmus_chan *chan, isthmus_path *path);
 
 static isthmus_status ib_notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                 uint64_t remote_offset_bytes, uint64_t value)
 {
     const struct operand local = {&value, NULL, sizeof value};
-    if (remote->own == NULL) return transfer(chan, path, remote, remote_offset_bytes, NOTICE, &local);
+    if (remote->is_plain) return transfer(chan, path, remote, remote_offset_bytes, NOTICE, &local);
+    if (remote->kind != ISTHMUS_MEM_HOST) {
+        isthmus_status status = ib_fence(chan, path);
+        return status == ISTHMUS_OK ? put_unusual(chan, path, remote, remote_offset_bytes, &local, false) : status;
+    }
     __atomic_store_n((uint64_t *)(void *)(remote->own + remote_offset_bytes), value, __ATOMIC_RELEASE);
     return ISTHMUS_OK;
 }
@@ -141,7 +166,7 @@ static isthmus_status ib_fence(isthmus_chan *chan, isthmus_path *path)
     (void)path;
     isthmus_order_stores_();
     ib_worker_lock(chan->worker);
-    isthmus_status status = fence(chan->worker);
+    isthmus_status status = fence(chan);
     ib_worker_unlock(chan->worker);
     return status;
 }
@@ -190,7 +215,7 @@ IB_INLINE void flush_start(struct ib_end *end)
 }
 
 /* Ends are only added meanwhile, in front. `only` NULL: all. The first failure is the answer; the rest is flushed too. */
-IB_INLINE isthmus_status commit(struct ib_worker *worker, struct ib_end *only)
+isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only)
 {
     isthmus_status status = ISTHMUS_OK;
     struct ib_end *first = only != NULL ? only : worker->ends, *stop = only != NULL ? only->next : NULL;
@@ -212,7 +237,7 @@ static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
     ib_worker_lock(worker);
     struct ib_end *only = path != NULL ? path->ends[worker->index] : NULL;
     if (only != NULL) count_notices(only);
-    if (path == NULL || only != NULL) status = commit(worker, only);
+    if (path == NULL || only != NULL) status = ib_commit(worker, only);
     (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     isthmus_status rest = ib_batch_fail(worker, &chan->remote);
     ib_worker_unlock(worker);

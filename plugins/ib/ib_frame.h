@@ -5,14 +5,16 @@
 
 #include <isthmus/transport.h>
 
-enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 2 };
+enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 3 };
 
 struct ib_frame {
     uint32_t magic, version; /* of this format */
     uint32_t ucx_major;      /* peers with another one do not understand each other */
     uint32_t word_bytes;     /* of an address there */
     uint32_t payload_bytes;
-    uint32_t note_bytes;            /* at the end of a card's payload: what UCX was told there, as text with its zero */
+    uint32_t note_bytes; /* at the end of a card's payload: what UCX was told there, as text with its zero */
+    uint32_t kind,
+        is_staged; /* of a key: what memory it is, and whether UCX knows it there; else the payload is empty */
     uint64_t address, length_bytes; /* of the extent; 0 in a card */
     uint64_t checksum;              /* over all of the above and the payload */
 };

@@ -8,36 +8,48 @@
 
 /* ---- own memory ---- */
 
+static bool is_staged(const isthmus_lmem *lmem) { return lmem->ucp == NULL; }
+
+static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
+{
+    return (struct ib_frame){
+        .magic = IB_FRAME_KEY,
+        .payload_bytes = (uint32_t)packed_bytes,
+        .kind = lmem->kind,
+        .is_staged = is_staged(lmem),
+        .address = (uint64_t)(uintptr_t)lmem->addr,
+        .length_bytes = lmem->length_bytes,
+    };
+}
+
 static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key_bytes)
 {
     isthmus_tr *tr = lmem->tr;
     const struct isthmus_services *s = tr->services;
+    if (is_staged(lmem)) return ib_frame_write(s, key_frame(lmem, 0), "", key, key_bytes);
     void *packed;
     size_t packed_bytes;
     ucs_status_t status = ib_ucp.ucp_rkey_pack(tr->ucp, lmem->ucp, &packed, &packed_bytes);
     if (status != UCS_OK)
         return s->fail(s->core, ib_ucp_code(status), "ucp_rkey_pack: %s", ib_ucp.ucs_status_string(status));
-    struct ib_frame frame = {
-        .magic = IB_FRAME_KEY,
-        .payload_bytes = (uint32_t)packed_bytes,
-        .address = (uint64_t)(uintptr_t)lmem->addr,
-        .length_bytes = lmem->length_bytes,
-    };
-    isthmus_status result = ib_frame_write(s, frame, packed, key, key_bytes);
+    isthmus_status result = ib_frame_write(s, key_frame(lmem, packed_bytes), packed, key, key_bytes);
     ib_ucp.ucp_rkey_buffer_release(packed);
     return result;
 }
 
-/* What UCX calls our kinds of memory. */
+/* What UCX calls our kinds of memory, and people what is between UCX and them. */
 static const struct {
     uint32_t kind;
-    ucs_memory_type_t type;
+    ucs_memory_type_t type; /* one that UCX does not know is none that it supports */
+    const char *staged;
 } kinds[] = {
-    {ISTHMUS_MEM_HOST, UCS_MEMORY_TYPE_HOST},
-    {ISTHMUS_MEM_CUDA, UCS_MEMORY_TYPE_CUDA},
-    {ISTHMUS_MEM_HIP, UCS_MEMORY_TYPE_ROCM},
+    {ISTHMUS_MEM_HOST, UCS_MEMORY_TYPE_HOST, NULL},
+    {ISTHMUS_MEM_CUDA, UCS_MEMORY_TYPE_CUDA, "staged through host memory (UCX has no cuda here)"},
+    {ISTHMUS_MEM_HIP, UCS_MEMORY_TYPE_ROCM, "staged through host memory (UCX has no rocm here)"},
 #ifdef IB_UCX_KNOWS_ZE
-    {ISTHMUS_MEM_ZE, UCS_MEMORY_TYPE_ZE_DEVICE},
+    {ISTHMUS_MEM_ZE, UCS_MEMORY_TYPE_ZE_DEVICE, "staged through host memory (UCX has no ze here)"},
+#else
+    {ISTHMUS_MEM_ZE, UCS_MEMORY_TYPE_UNKNOWN, "staged through host memory (UCX has no ze here)"},
 #endif
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
@@ -50,15 +62,26 @@ isthmus_status ib_kinds_query(isthmus_tr *tr)
     if (status != UCS_OK)
         return s->fail(s->core, ib_ucp_code(status), "ucp_context_query: %s", ib_ucp.ucs_status_string(status));
     for (size_t i = 0; i < N_KINDS; i++)
-        if ((attr.memory_types >> kinds[i].type & 1) != 0) tr->kinds |= 1u << kinds[i].kind;
+        if (kinds[i].type < UCS_MEMORY_TYPE_LAST && (attr.memory_types >> kinds[i].type & 1) != 0)
+            tr->kinds |= 1u << kinds[i].kind;
     return ISTHMUS_OK;
+}
+
+static bool is_direct(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && (tr->kinds >> kind & 1) != 0; }
+
+const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind)
+{
+    if (kind != ISTHMUS_MEM_HOST && is_direct(tr, kind)) return "direct";
+    for (size_t i = 0; i < N_KINDS; i++)
+        if (kinds[i].kind == kind) return kinds[i].staged;
+    return NULL;
 }
 
 static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_type_t *out)
 {
     const struct isthmus_services *s = tr->services;
     for (size_t i = 0; i < N_KINDS; i++) {
-        if (kinds[i].kind != kind || (tr->kinds >> kind & 1) == 0) continue;
+        if (kinds[i].kind != kind || !is_direct(tr, kind)) continue;
         *out = kinds[i].type;
         return ISTHMUS_OK;
     }
@@ -92,16 +115,28 @@ static ucs_status_t map_second(isthmus_lmem *lmem, const struct isthmus_mem *mem
     return status;
 }
 
+static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
+{
+    isthmus_lmem *lmem = calloc(1, sizeof *lmem);
+    if (lmem == NULL) {
+        (void)tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
+        return NULL;
+    }
+    lmem->tr = tr;
+    lmem->addr = mem->addr;
+    lmem->length_bytes = mem->length_bytes;
+    lmem->kind = mem->kind;
+    return lmem;
+}
+
 isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
     const struct isthmus_services *s = tr->services;
     ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
     isthmus_status status = type_of(tr, mem->kind, &type);
     if (status != ISTHMUS_OK) return status;
-    isthmus_lmem *lmem = calloc(1, sizeof *lmem);
-    if (lmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
-    lmem->tr = tr;
-    lmem->length_bytes = mem->length_bytes;
+    isthmus_lmem *lmem = lmem_create(tr, mem);
+    if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
     ucs_status_t mapped = map_at(lmem, mem->addr, type);
     if (mapped != UCS_OK && mem->kind == ISTHMUS_MEM_HOST && mem->fd >= 0) mapped = map_second(lmem, mem);
     if (mapped != UCS_OK) {
@@ -113,13 +148,25 @@ isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmu
     return ISTHMUS_OK;
 }
 
+/* For UCX, or without it for the stage alone. */
+static isthmus_status register_for_peers(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    bool is_on_device = mem->kind == ISTHMUS_MEM_CUDA || mem->kind == ISTHMUS_MEM_ZE || mem->kind == ISTHMUS_MEM_HIP;
+    if (is_direct(tr, mem->kind) || tr->stage == NULL || !is_on_device) return ib_register(tr, mem, out);
+    isthmus_lmem *lmem = lmem_create(tr, mem);
+    if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
+    *out = lmem;
+    return ISTHMUS_OK;
+}
+
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out)
 {
-    isthmus_lmem *lmem;
-    isthmus_status status = ib_register(tr, mem, &lmem);
+    isthmus_lmem *lmem = NULL;
+    isthmus_status status = register_for_peers(tr, mem, &lmem);
     if (status != ISTHMUS_OK) return status;
     status = write_key(lmem, key, key_bytes);
+    if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
     if (status != ISTHMUS_OK)
         ib_unregister(lmem);
     else
@@ -130,12 +177,23 @@ isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
 void ib_unregister(isthmus_lmem *lmem)
 {
     if (lmem == NULL) return;
-    (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
+    if (lmem->is_served) ib_stage_remove(lmem);
+    if (lmem->ucp != NULL) (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
     if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
     free(lmem);
 }
 
 /* ---- a peer's memory ---- */
+
+/* One half of a job whose UCX knows a kind of memory, and one whose does not, would need a third way. */
+static isthmus_status check_alike(const isthmus_path *path, const struct ib_frame *frame)
+{
+    const struct isthmus_services *s = path->tr->services;
+    if (frame->is_staged != is_direct(path->tr, frame->kind)) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_VERSION, "UCX of PE %d on %s %s memory of kind %u, and UCX here %s", path->pe,
+                   path->host_name, frame->is_staged ? "does not know" : "knows", frame->kind,
+                   frame->is_staged ? "does" : "does not");
+}
 
 isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias)
 {
@@ -144,9 +202,10 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     const void *packed = NULL;
     isthmus_status status = ib_frame_read(s, IB_FRAME_KEY, (struct ib_frame_owner){path->pe, path->host_name}, key,
                                           key_bytes, &frame, &packed);
+    if (status == ISTHMUS_OK) status = check_alike(path, &frame);
     if (status != ISTHMUS_OK) return status;
     isthmus_rmem *rmem = calloc(1, sizeof *rmem);
-    void *copy = malloc(frame.payload_bytes);
+    void *copy = malloc(frame.payload_bytes + 1); /* of a staged one it is empty */
     if (rmem == NULL || copy == NULL) {
         free(copy);
         free(rmem);
@@ -155,8 +214,11 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     rmem->path = path;
     rmem->address = frame.address;
     rmem->packed_key = memcpy(copy, packed, frame.payload_bytes);
+    rmem->kind = frame.kind;
+    rmem->is_staged = frame.is_staged != 0;
     if (path->is_self) rmem->own = (char *)(uintptr_t)frame.address;
-    *alias = rmem->own;
+    rmem->is_plain = !path->is_self && !rmem->is_staged;
+    *alias = frame.kind == ISTHMUS_MEM_HOST ? rmem->own : NULL;
     *out = rmem;
     return ISTHMUS_OK;
 }

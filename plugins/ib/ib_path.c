@@ -8,10 +8,20 @@
 
 /* ---- failures ---- */
 
+static isthmus_status fail_refused(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    pthread_mutex_lock(&tr->lost_lock);
+    isthmus_status status = s->fail(s->core, tr->refusal.code, "%s", tr->refusal.text);
+    pthread_mutex_unlock(&tr->lost_lock);
+    return status;
+}
+
 isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why)
 {
     const isthmus_path *path = end->path;
     const struct isthmus_services *s = path->tr->services;
+    if (why == IB_REFUSED) return fail_refused(path->tr);
     if (end->failure != UCS_OK) why = end->failure; /* the cause, of which `why` may be a consequence */
     isthmus_status code = ib_ucp_code(why);
     if (code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_PEER_LOST; /* it was reached before */
@@ -26,6 +36,7 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
     ucs_status_t why = batch->failure;
     if (why == UCS_OK) return ISTHMUS_OK;
     batch->failure = UCS_OK; /* said once; the next operation on the lost peer fails by itself */
+    if (why == IB_REFUSED) return fail_refused(tr);
     pthread_mutex_lock(&tr->lost_lock);
     isthmus_status status;
     if (tr->lost_pe >= 0)
@@ -145,8 +156,11 @@ static void end_close(struct ib_end *end)
 void ib_ends_bury(struct ib_worker *worker)
 {
     worker->has_lost_ends = false;
-    for (struct ib_end *end = worker->ends; end != NULL; end = end->next)
-        if (end->failure != UCS_OK && end->ep != NULL) end_close(end);
+    for (struct ib_end *end = worker->ends; end != NULL; end = end->next) {
+        if (end->failure == UCS_OK || end->ep == NULL) continue;
+        end_close(end);
+        ib_asks_fail(worker, end);
+    }
 }
 
 static void end_destroy(struct ib_worker *worker, struct ib_end *end)
@@ -157,6 +171,7 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
             (void)ib_ucp.ucp_worker_progress(worker->ucp);
         ib_ucp.ucp_request_free(end->closing);
     }
+    ib_asks_fail(worker, end);
     struct ib_end **link = &worker->ends;
     while (*link != end) link = &(*link)->next;
     *link = end->next;

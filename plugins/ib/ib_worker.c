@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
@@ -58,6 +59,7 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
     if (made != UCS_OK)
         return s->fail(s->core, ib_ucp_code(made), "ucp_worker_create: %s", ib_ucp.ucs_status_string(made));
     isthmus_status status = watch_worker(worker);
+    if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_asks_listen(worker);
     if (status != ISTHMUS_OK) {
         ib_ucp.ucp_worker_destroy(worker->ucp);
         return status;
@@ -72,6 +74,7 @@ void ib_worker_destroy(struct ib_worker *worker)
 {
     (void)epoll_ctl(worker->tr->events, EPOLL_CTL_DEL, worker->event_fd, NULL);
     ib_ucp.ucp_worker_destroy(worker->ucp);
+    free(worker->asks);
     pthread_cond_destroy(&worker->changed);
     pthread_mutex_destroy(&worker->lock);
 }

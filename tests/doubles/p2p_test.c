@@ -131,7 +131,12 @@ static isthmus_status pe_open(struct pe *pe, int number)
     (void)plugin->describe(pe->tr, &traits);
     while ((traits.kinds_alloc >> pe->kind & 1) == 0) pe->kind++;
     (void)plugin->card(pe->tr, pe->card, &card_bytes);
-    pe->as_peer = (struct isthmus_peer){sizeof pe->as_peer, number, &host, "here", pe->card, card_bytes};
+    pe->as_peer = (struct isthmus_peer){.struct_size = sizeof pe->as_peer,
+                                        .pe = number,
+                                        .host = &host,
+                                        .host_name = "here",
+                                        .card = pe->card,
+                                        .card_bytes = card_bytes};
     pe->is_serving = pthread_create(&pe->thread, NULL, serve, pe) == 0;
     return ISTHMUS_OK;
 }

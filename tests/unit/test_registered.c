@@ -71,7 +71,8 @@ static bool has_device;
 
 static const void *fake_extension(isthmus_tr *tr, const char *name)
 {
-    static const struct isthmus_memory memory = {sizeof memory, 0, fake_kind_of, fake_device, NULL, NULL};
+    static const struct isthmus_memory memory = {
+        .struct_size = sizeof memory, .kind_of = fake_kind_of, .device = fake_device};
     (void)tr;
     return has_device && strcmp(name, "memory.1") == 0 ? &memory : NULL;
 }

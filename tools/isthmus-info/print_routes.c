@@ -103,7 +103,9 @@ static void print_kind(char letter, const struct route_kind *kind)
 {
     char text[400], atomics[64];
     const char *how = "by calls into the transport";
-    if (kind->is_aliased)
+    if (kind->how[0] != '\0')
+        how = kind->how;
+    else if (kind->is_aliased)
         how = "by load and store";
     else if (kind->caps & ISTHMUS_CAP_ALIAS)
         how = "by calls into the transport, because ISTHMUS_ALIAS is off";
@@ -188,6 +190,7 @@ static void json_kind(struct ist_json *json, const struct route_kind *kind)
     ist_json_string(json, "atomics", kind->atomics[0] != '\0' ? kind->atomics : NULL);
     ist_json_string(json, "atomics_domain", domain_name(kind->atomics_domain));
     ist_json_bool(json, "load_and_store", kind->is_aliased != 0);
+    ist_json_string(json, "how", kind->how[0] != '\0' ? kind->how : NULL);
     ist_json_number(json, "latency_ns", kind->latency_ns);
     ist_json_number(json, "bandwidth_bytes_per_s", kind->bandwidth_bytes_per_s);
     caps_json(json, "capabilities", kind->caps);

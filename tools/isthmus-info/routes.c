@@ -99,6 +99,7 @@ static struct route_kind kind_of(const struct ist_choice *choice, uint32_t memor
     snprintf(kind.carrier, sizeof kind.carrier, "%s", ist_registry.list[choice->carrier].name);
     if (choice->atomics != IST_NO_TRANSPORT)
         snprintf(kind.atomics, sizeof kind.atomics, "%s", ist_registry.list[choice->atomics].name);
+    if (reach->how != NULL) snprintf(kind.how, sizeof kind.how, "%s", reach->how);
     kind.latency_ns = reach->latency_ns;
     kind.bandwidth_bytes_per_s = reach->bandwidth_bytes_per_s;
     kind.caps = reach->caps;

@@ -12,6 +12,7 @@ enum {
     MAX_KINDS = 52,
     NO_ROUTE = 255,
     MAX_MEMORIES = 2,
+    ROUTE_HOW_BYTES = 64,
     ROUTE_NAME_BYTES = 16,
     REASON_BYTES = 256,
     HOST_NAME_BYTES = 64,
@@ -25,6 +26,7 @@ struct route_kind {
     uint32_t latency_ns, visibility, atomics_domain;
     uint32_t is_aliased; /* loads and stores reach the peer; 0 although the capability is there: ISTHMUS_ALIAS is off */
     uint64_t bandwidth_bytes_per_s, caps;
+    char how[ROUTE_HOW_BYTES]; /* the transport's own words; "": it has none */
 };
 
 /* Why a transport does not carry puts and gets from one PE to another. */

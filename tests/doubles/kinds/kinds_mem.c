@@ -1,6 +1,7 @@
 /* tests/doubles/kinds/kinds_mem.c: the memory of the double's device, as its own PE has it. */
 #include "tests/doubles/kinds/kinds.h"
 
+#include <isthmus/amo_cpu.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -193,7 +194,17 @@ static isthmus_status copy(isthmus_tr *tr, void *dest, const void *source, size_
     return ISTHMUS_OK;
 }
 
-const struct isthmus_memory kinds_memory = {sizeof kinds_memory, 0, kind_of, device_of, device_view, copy};
+static isthmus_status amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand, uint64_t compare,
+                          void *fetched)
+{
+    (void)tr;
+    size_t size_bytes = (size_t)1 << bits;
+    uint64_t old = isthmus_amo_cpu(op, (void *)(uintptr_t)kinds_hidden(addr), operand, compare, size_bytes);
+    if (fetched != NULL) memcpy(fetched, &old, size_bytes);
+    return ISTHMUS_OK;
+}
+
+const struct isthmus_memory kinds_memory = {sizeof kinds_memory, 0, kind_of, device_of, device_view, copy, amo};
 
 /* ---- own memory, for peers and as operand ---- */
 
