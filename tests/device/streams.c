@@ -233,9 +233,26 @@ static void misuse(void)
     nvshmem_barrier_all();
 }
 
+/* Little of everything, for drivers that fail somewhere: no stream is created, none synchronised, no answer looked at. */
+static int few_calls(void)
+{
+    dest = nvshmem_malloc(BYTES);
+    source = nvshmem_malloc(BYTES);
+    for (int i = 0; i < 2; i++) {
+        nvshmemx_uint64_put_signal_on_stream(dest, source, 8, dest + 8, 1, NVSHMEM_SIGNAL_ADD, pe.right, NULL);
+        nvshmemx_signal_wait_until_on_stream(dest + 8, NVSHMEM_CMP_GE, 1, NULL);
+        nvshmemx_uint64_iput_on_stream(dest + 16, source, 1, 2, 2, pe.right, NULL);
+        nvshmemx_barrier_all_on_stream(NULL);
+        (void)nvshmemx_uint64_g_on_stream(dest, pe.right, NULL);
+    }
+    nvshmemx_barrier_all_on_stream(NULL);
+    return nv_end();
+}
+
 int main(int argc, char **argv)
 {
     nv_begin();
+    if (argc > 1 && strcmp(argv[1], "few_calls") == 0) return few_calls();
     cuda_begin();
     streams[0] = stream_new();
     streams[1] = NULL; /* the default one */

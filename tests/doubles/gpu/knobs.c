@@ -96,9 +96,12 @@ int gpu_enter(const char *call, int code)
 
 const char *gpu_double_call(int number, int *uses)
 {
-    if (number >= CALLS_MAX || calls[number].name == NULL) return NULL;
+    if (number >= CALLS_MAX) return NULL;
+    pthread_mutex_lock(&lock);
     *uses = calls[number].uses;
-    return calls[number].name;
+    const char *name = calls[number].name;
+    pthread_mutex_unlock(&lock);
+    return name;
 }
 
 void gpu_count(enum gpu_thing thing, int change) { __atomic_add_fetch(&held[thing], change, __ATOMIC_RELAXED); }
