@@ -220,7 +220,8 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) return ISTHMUS_OK; /* alone, nobody asks us for anything */
     status = ist_progress_start();
-    return status == ISTHMUS_OK ? ist_ring_check(rt->boot, next) : status;
+    if (status != ISTHMUS_OK) return status;
+    return ist_ring_check(rt->boot, ist_sync_rarely_towards(&ist_team_world, "init"));
 }
 
 static void greet(void)

@@ -90,17 +90,28 @@ static int longest_run(const uint32_t *sorted, int n)
     return most;
 }
 
+const uint32_t *ist_boot_nodes(ist_boot *boot)
+{
+    if (boot->node_of != NULL || boot->ops->nodes == NULL) return boot->node_of;
+    boot->node_of = calloc((size_t)boot->n_pes, sizeof *boot->node_of);
+    if (boot->node_of != NULL && boot->ops->nodes(boot, boot->node_of)) return boot->node_of;
+    free(boot->node_of);
+    boot->node_of = NULL;
+    return NULL;
+}
+
 int ist_boot_most_on_a_node(ist_boot *boot)
 {
-    if (boot->ops->nodes == NULL || boot->n_local == boot->n_pes) return boot->n_local;
-    int most = boot->n_local;
-    uint32_t *node_of = calloc((size_t)boot->n_pes, sizeof *node_of);
-    if (node_of != NULL && boot->ops->nodes(boot, node_of)) {
-        qsort(node_of, (size_t)boot->n_pes, sizeof *node_of, by_number);
-        most = longest_run(node_of, boot->n_pes);
-    }
-    free(node_of);
-    return most;
+    if (boot->n_local == boot->n_pes) return boot->n_local;
+    const uint32_t *node_of = ist_boot_nodes(boot);
+    size_t n_pes = (size_t)boot->n_pes;
+    uint32_t *sorted = node_of != NULL ? calloc(n_pes, sizeof *sorted) : NULL;
+    if (sorted == NULL) return boot->n_local;
+    memcpy(sorted, node_of, n_pes * sizeof *sorted);
+    qsort(sorted, n_pes, sizeof *sorted, by_number);
+    int most = longest_run(sorted, boot->n_pes);
+    free(sorted);
+    return most > boot->n_local ? most : boot->n_local;
 }
 
 /* Not the launcher's own name for the job: whoever knows that may be taken for a PE, and this one is shown to everybody. */
@@ -141,5 +152,7 @@ void ist_boot_forget(void) { ist_boot_uid_forget(); }
 
 void ist_boot_close(ist_boot *boot)
 {
-    if (boot != NULL) boot->ops->close(boot);
+    if (boot == NULL) return;
+    free(boot->node_of);
+    boot->ops->close(boot);
 }

@@ -48,8 +48,9 @@ struct ist_boot_ops {
 struct ist_boot { /* first member of every bootstrap's own struct */
     const struct ist_boot_ops *ops;
     int pe, n_pes;
-    int n_local;    /* how many PEs the launcher has put on this PE's node */
-    int *local_pes; /* their numbers, ascending; n_local entries */
+    int n_local;       /* how many PEs the launcher has put on this PE's node */
+    int *local_pes;    /* their numbers, ascending; n_local entries */
+    uint32_t *node_of; /* ist_boot_nodes() */
 };
 
 /* What the program says about its job. Zeroed: nothing, the environment describes it. */
@@ -68,6 +69,10 @@ typedef void ist_boot_lost(const char *why, int exit_code);
 isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_boot_request *request,
                              ist_boot_lost *lost, ist_boot **out);
 void ist_boot_close(ist_boot *boot); /* takes NULL */
+
+/* The node of each PE, by ops->nodes, which is asked once; until close. NULL: the launcher does not say. By one caller at a
+ * time. */
+const uint32_t *ist_boot_nodes(ist_boot *boot);
 
 /* How many PEs are on the node that has most of them: the same answer on every PE. The own node's, where the launcher does
  * not say it of others. */

@@ -30,15 +30,27 @@ static void sync_on(const struct ist_team *team, struct ist_sync_area *area, uin
     waiting_in = NULL;
 }
 
-void ist_sync_rarely(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
+void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
 {
     if (team->is_aliased) {
         sync_on(team, area, sequence, routine);
         return;
     }
+    const struct ist_hosts *hosts = ist_hosts_that_matter(team, routine);
     waiting_in = routine;
-    ist_sync_tree(team, area, sequence, routine);
+    if (hosts == NULL)
+        ist_sync_tree(team, area, sequence, routine);
+    else
+        ist_sync_hosts(team, hosts, &(struct ist_rare_meeting){area, sequence}, routine);
     waiting_in = NULL;
+}
+
+int ist_sync_rarely_towards(struct ist_team *team, const char *routine)
+{
+    const struct ist_hosts *hosts = ist_hosts_that_matter(team, routine);
+    if (hosts != NULL && !ist_hosts_leads(hosts)) return -1;
+    const struct ist_team *tree = hosts != NULL ? hosts->outer : team;
+    return tree->my_pe > 0 ? ist_team_to_world(tree, ist_sync_tree_parent(tree->my_pe)) : -1;
 }
 
 const char *ist_sync_routine(void) { return waiting_in; }
@@ -62,7 +74,7 @@ void ist_sync(struct ist_team *team, const char *routine)
         return;
     }
     waiting_in = routine;
-    ist_sync_hosts(team, hosts, routine);
+    ist_sync_hosts(team, hosts, NULL, routine);
     waiting_in = NULL;
 }
 

@@ -33,7 +33,10 @@ isthmus_status ist_refuse_team(const char *routine) IST_COLD;
 
 /* All members meet on `area`, apart from the team's own meetings: `sequence` counts those on that area. With few peers for
  * each PE, where it takes connections to reach them: for meetings that are rare. */
-void ist_sync_rarely(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+
+/* The one PE of the world to which this PE begins a connection there; -1: none, others begin one to it. */
+int ist_sync_rarely_towards(struct ist_team *team, const char *routine);
 
 /* For whoever looks around from a wait that lasts: is this thread waiting in a meeting, and in which routine? */
 const char *ist_sync_routine(void); /* NULL: it is not */
@@ -42,9 +45,15 @@ const char *ist_sync_routine(void); /* NULL: it is not */
 
 void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence,
                             const char *routine);
-/* Of a team whose hosts matter (choose.h); it counts by itself. */
-void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const char *routine);
+/* Of a team whose hosts matter (choose.h); it counts by itself. `rare` not NULL: the leaders meet there, as a tree. */
+struct ist_rare_meeting {
+    struct ist_sync_area *area;
+    uint64_t sequence;
+};
+void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const struct ist_rare_meeting *rare,
+                    const char *routine);
 void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
+static inline int ist_sync_tree_parent(int pe) { return (pe - 1) / 2; }
 void ist_sync_tree(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 
 /* The two halves of a central meeting; the last one to arrive may do something for all in between. */

@@ -4,7 +4,8 @@
 #include "core/coll/wire.h"
 #include "core/ops/amo.h"
 
-void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const char *routine)
+void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const struct ist_rare_meeting *rare,
+                    const char *routine)
 {
     struct ist_team_place *place = team->place;
     struct ist_team *inner = hosts->inner;
@@ -17,6 +18,9 @@ void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const 
         return;
     }
     ist_wait_at_least(&place->arrived.value, sequence * n_others);
-    ist_sync(hosts->outer, routine);
+    if (rare != NULL)
+        ist_sync_tree(hosts->outer, rare->area, rare->sequence, routine);
+    else
+        ist_sync(hosts->outer, routine);
     for (uint64_t i = 1; i <= n_others; i++) ist_wire_flag(inner, &place->release.value, sequence, (int)i, routine);
 }

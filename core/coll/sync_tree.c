@@ -11,7 +11,7 @@ void ist_sync_tree(const struct ist_team *team, struct ist_sync_area *area, uint
     for (int child = 0; child < 2 && first_child + child < team->n_pes; child++)
         ist_wait_at_least(&area->round[child].value, sequence);
     if (me > 0) {
-        ist_wire_flag(team, &area->round[(me - 1) % 2].value, sequence, (me - 1) / 2, routine);
+        ist_wire_flag(team, &area->round[(me - 1) % 2].value, sequence, ist_sync_tree_parent(me), routine);
         ist_wait_at_least(&area->round[FROM_PARENT].value, sequence);
     }
     for (int child = 0; child < 2 && first_child + child < team->n_pes; child++)

@@ -17,17 +17,12 @@ static struct {
 
 /* ---- the world ---- */
 
-/* What tells two PEs' hosts apart: the launcher's numbers of nodes, or else what is on the PEs' cards. */
-struct evidence {
-    uint32_t *node_of;
-    bool has_nodes;
-};
-
-static bool are_together(const struct evidence *evidence, int a, int b)
+/* What tells two PEs' hosts apart: the launcher's numbers of nodes, or else (NULL) what is on the PEs' cards. */
+static bool are_together(const uint32_t *node_of, int a, int b)
 {
     const struct ist_card *card_a, *card_b;
-    if (evidence->has_nodes)
-        return evidence->node_of[a] == evidence->node_of[b] &&
+    if (node_of != NULL)
+        return node_of[a] == node_of[b] &&
                ist_pretended_host(world.pretended, a) == ist_pretended_host(world.pretended, b);
     return ist_peer_card(a, &card_a) == ISTHMUS_OK && ist_peer_card(b, &card_b) == ISTHMUS_OK &&
            ist_host_id_equal(&card_a->host, &card_b->host);
@@ -44,12 +39,12 @@ static isthmus_status fetch_cards(int n_pes)
 
 /* PEs that are neighbours in number are often on one host, or on the host after: the search begins at the host of the PE
  * before, so that blocks and turns find theirs at once. first_of: the first PE of each host. */
-static void number_hosts(const struct evidence *evidence, int n_pes, int *first_of, int *host_of)
+static void number_hosts(const uint32_t *node_of, int n_pes, int *first_of, int *host_of)
 {
     int n_hosts = 0;
     for (int pe = 0; pe < n_pes; pe++) {
         int before = pe > 0 ? host_of[pe - 1] : 0, tried = 0;
-        while (tried < n_hosts && !are_together(evidence, first_of[(before + tried) % n_hosts], pe)) tried++;
+        while (tried < n_hosts && !are_together(node_of, first_of[(before + tried) % n_hosts], pe)) tried++;
         host_of[pe] = tried < n_hosts ? (before + tried) % n_hosts : n_hosts;
         if (tried == n_hosts) first_of[n_hosts++] = pe;
     }
@@ -58,21 +53,16 @@ static void number_hosts(const struct evidence *evidence, int n_pes, int *first_
 static isthmus_status find_world(void)
 {
     int n_pes = world.boot->n_pes;
-    struct evidence evidence = {.node_of = calloc((size_t)n_pes, sizeof *evidence.node_of)};
+    const uint32_t *node_of = ist_boot_nodes(world.boot);
     int *first_of = calloc((size_t)n_pes, sizeof *first_of), *host_of = calloc((size_t)n_pes, sizeof *host_of);
-    isthmus_status status = ISTHMUS_OK;
-    if (evidence.node_of == NULL || first_of == NULL || host_of == NULL) {
+    isthmus_status status = node_of != NULL ? ISTHMUS_OK : fetch_cards(n_pes);
+    if (first_of == NULL || host_of == NULL)
         status = ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the hosts of %d PEs", n_pes);
-    } else {
-        evidence.has_nodes = world.boot->ops->nodes != NULL && world.boot->ops->nodes(world.boot, evidence.node_of);
-        if (!evidence.has_nodes) status = fetch_cards(n_pes);
-    }
     if (status == ISTHMUS_OK) {
-        number_hosts(&evidence, n_pes, first_of, host_of);
+        number_hosts(node_of, n_pes, first_of, host_of);
         world.host_of = host_of;
         host_of = NULL;
     }
-    free(evidence.node_of);
     free(first_of);
     free(host_of);
     return status;

@@ -34,10 +34,11 @@ isthmus_status ist_ring_next(const ist_boot *boot, const struct ist_card **out)
     return boot->n_local < boot->n_pes ? next_first(boot, out) : ISTHMUS_OK;
 }
 
-isthmus_status ist_ring_check(const ist_boot *boot, const struct ist_card *next)
+isthmus_status ist_ring_check(const ist_boot *boot, int first_peer)
 {
     const struct ist_peer *peer;
     isthmus_status status = is_local(boot, 0) ? ISTHMUS_OK : ist_peer_check(0);
-    if (status == ISTHMUS_OK && next != NULL && !is_local(boot, next->pe)) status = ist_peer_get(next->pe, &peer);
+    if (status == ISTHMUS_OK && first_peer >= 0 && !is_local(boot, first_peer))
+        status = ist_peer_get(first_peer, &peer);
     return status;
 }

@@ -10,7 +10,7 @@
 isthmus_status ist_ring_next(const ist_boot *boot, const struct ist_card **out);
 
 /* Does this PE reach the others? Told at the start and not by the first put: what can be told without a connection, of PE 0, and
- * between hosts by one connection to the next in the ring. */
-isthmus_status ist_ring_check(const ist_boot *boot, const struct ist_card *next);
+ * by the one connection that this PE begins in any case, that to `first_peer` (-1: none). Every host has one with another. */
+isthmus_status ist_ring_check(const ist_boot *boot, int first_peer);
 
 #endif
