@@ -34,7 +34,8 @@ static void send(float *dest, const float *source)
 static void receive(uint64_t blocks)
 {
     nvshmemx_signal_wait_until_on_stream(arrived, NVSHMEM_CMP_GE, blocks, stream);
-    nvshmemx_quiet_on_stream(stream); /* the host adds: it has to know that the stream is there */
+    nvshmemx_quiet_on_stream(stream);
+    (void)nvshmemx_uint64_g_on_stream(arrived, me, stream); /* the host adds: this returns when the stream is there */
 }
 
 /* After n - 1 steps each PE has the whole sum of one block, the one after its own number. */
