@@ -23,20 +23,46 @@ static bool is_gpu(ze_device_handle_t device)
     return xe_ze.zeDeviceGetProperties(device, &about) == ZE_RESULT_SUCCESS && about.type == ZE_DEVICE_TYPE_GPU;
 }
 
+struct xe_row {
+    struct xe_device *list; /* of P2P_MAX_DEVICES */
+    int n;
+};
+
+static void add_device(struct xe_row *row, ze_driver_handle_t driver, ze_device_handle_t device)
+{
+    if (row->n < P2P_MAX_DEVICES) row->list[row->n++] = (struct xe_device){driver, device};
+}
+
+/* A GPU of several tiles counts as its tiles, however the driver shows them (ZE_FLAT_DEVICE_HIERARCHY): memory of the whole lies in
+ * all of them, and no one handle shares it. */
+static ze_result_t add_gpu(struct xe_row *row, ze_driver_handle_t driver, ze_device_handle_t gpu)
+{
+    ze_device_handle_t tiles[P2P_MAX_DEVICES];
+    uint32_t n = 0;
+    ze_result_t result = xe_ze.zeDeviceGetSubDevices(gpu, &n, NULL);
+    if (result == ZE_RESULT_SUCCESS && n == 0) add_device(row, driver, gpu);
+    if (result != ZE_RESULT_SUCCESS || n == 0) return result;
+    if (n > P2P_MAX_DEVICES) n = P2P_MAX_DEVICES;
+    result = xe_ze.zeDeviceGetSubDevices(gpu, &n, tiles);
+    for (uint32_t i = 0; result == ZE_RESULT_SUCCESS && i < n; i++) add_device(row, driver, tiles[i]);
+    return result;
+}
+
 /* The GPUs of all drivers in one row: its numbers are the ordinals. */
 static ze_result_t list_devices(struct xe_device list[P2P_MAX_DEVICES], int *n)
 {
+    struct xe_row row = {list, 0};
     ze_driver_handle_t drivers[MAX_DRIVERS];
     uint32_t n_drivers = MAX_DRIVERS;
-    *n = 0;
     ze_result_t result = xe_ze.zeDriverGet(&n_drivers, drivers);
     for (uint32_t d = 0; result == ZE_RESULT_SUCCESS && d < n_drivers; d++) {
         ze_device_handle_t devices[P2P_MAX_DEVICES];
         uint32_t n_devices = P2P_MAX_DEVICES;
         result = xe_ze.zeDeviceGet(drivers[d], &n_devices, devices);
-        for (uint32_t i = 0; result == ZE_RESULT_SUCCESS && i < n_devices && *n < P2P_MAX_DEVICES; i++)
-            if (is_gpu(devices[i])) list[(*n)++] = (struct xe_device){drivers[d], devices[i]};
+        for (uint32_t i = 0; result == ZE_RESULT_SUCCESS && i < n_devices; i++)
+            if (is_gpu(devices[i])) result = add_gpu(&row, drivers[d], devices[i]);
     }
+    *n = row.n;
     return result;
 }
 

@@ -651,6 +651,27 @@ static void case_driver_in_folder(void)
           said);
 }
 
+/* ---- Level Zero only: two GPUs of two tiles each are four devices ---- */
+
+static void case_tiles(void)
+{
+    static struct pe pes[2];
+    struct pe pe;
+    setenv("GPU_DOUBLE_DEVICES", "4", 1);
+    setenv("GPU_DOUBLE_TILES", "2", 1);
+    gpu_double.reset();
+    expect_device(0, 0);
+    expect_device(1, 1);
+    open_both(pes);
+    expect_reach(pes, ISTHMUS_OK);
+    close_both(pes);
+    CHECK(use_all() == ISTHMUS_OK, "%s", said);
+    setenv(variable("DEVICE"), "3", 1);
+    expect_device(0, 3);
+    setenv(variable("DEVICE"), "4", 1);
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 3") != NULL, "%s", said);
+}
+
 /* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else works ---- */
 
 static void expect_no_growth(void)
@@ -698,6 +719,7 @@ static const struct {
     {"fabric_handles", case_fabric_handles},
     {"driver_in_folder", case_driver_in_folder},
     {"peers_unchecked", case_peers_unchecked},
+    {"tiles", case_tiles},
     {"old_hip", case_old_hip},
     {"refused_pieces", case_refused_pieces},
 };

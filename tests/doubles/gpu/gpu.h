@@ -7,6 +7,7 @@
  *
  * The environment, read when the double is first called and at gpu_double_reset():
  *   GPU_DOUBLE_DEVICES=n          devices (1; at most 8)
+ *   GPU_DOUBLE_TILES=n            of Level Zero: so many of them are tiles of one GPU (0: none are)
  *   GPU_DOUBLE_VERSION=n          of the driver, in its own numbering
  *   GPU_DOUBLE_DELAY_US=n         before each operation on a stream
  *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
@@ -28,7 +29,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 /* ---- knobs.c ---- */
 
 struct gpu_knobs {
-    int devices, version; /* version 0: as the double likes */
+    int devices, tiles, version; /* version 0: as the double likes */
     unsigned delay_us;
     bool has_peers, has_fabric, host_access;
 };

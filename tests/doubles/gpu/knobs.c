@@ -28,6 +28,7 @@ static void read_environment(void)
 {
     knobs = (struct gpu_knobs){
         .devices = number("GPU_DOUBLE_DEVICES", 1),
+        .tiles = number("GPU_DOUBLE_TILES", 0),
         .version = number("GPU_DOUBLE_VERSION", 0),
         .delay_us = (unsigned)number("GPU_DOUBLE_DELAY_US", 0),
         .has_peers = number("GPU_DOUBLE_PEERS", 1) != 0,

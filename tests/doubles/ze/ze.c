@@ -18,7 +18,7 @@ const int gpu_illegal_address = (int)ZE_RESULT_ERROR_DEVICE_LOST;
 /* Handles point here. */
 static struct {
     int unused;
-} the_driver, the_devices[GPU_DEVICES_MAX];
+} the_driver, the_devices[GPU_DEVICES_MAX], the_gpus[GPU_DEVICES_MAX]; /* whole ones, where devices are tiles */
 
 static int ordinal_of(ze_device_handle_t device)
 {
@@ -33,6 +33,17 @@ static bool list_wants(uint32_t *n, uint32_t all)
     bool is_asking = *n == 0;
     if (is_asking || *n > all) *n = all;
     return !is_asking;
+}
+
+static ze_device_handle_t device_of(int ordinal) { return (ze_device_handle_t)(void *)&the_devices[ordinal]; }
+
+/* Which whole GPU it is; -1: it is a tile, or there are none. */
+static int gpu_of(ze_device_handle_t device)
+{
+    int tiles = gpu_knobs()->tiles;
+    for (int i = 0; tiles > 0 && i < gpu_knobs()->devices / tiles; i++)
+        if ((void *)device == &the_gpus[i]) return i;
+    return -1;
 }
 
 /* ---- driver, devices, contexts ---- */
@@ -62,16 +73,27 @@ static ze_result_t device_get(ze_driver_handle_t driver, uint32_t *n, ze_device_
 {
     (void)driver;
     ENTER("zeDeviceGet", ZE_RESULT_ERROR_DEVICE_LOST);
-    if (list_wants(n, (uint32_t)gpu_knobs()->devices))
-        for (uint32_t i = 0; i < *n; i++) list[i] = (ze_device_handle_t)(void *)&the_devices[i];
+    int tiles = gpu_knobs()->tiles, all = gpu_knobs()->devices;
+    if (list_wants(n, (uint32_t)(tiles > 0 ? all / tiles : all)))
+        for (uint32_t i = 0; i < *n; i++)
+            list[i] = tiles > 0 ? (ze_device_handle_t)(void *)&the_gpus[i] : device_of((int)i);
+    return ZE_RESULT_SUCCESS;
+}
+
+static ze_result_t device_get_sub_devices(ze_device_handle_t device, uint32_t *n, ze_device_handle_t *list)
+{
+    ENTER("zeDeviceGetSubDevices", ZE_RESULT_ERROR_DEVICE_LOST);
+    int gpu = gpu_of(device), tiles = gpu_knobs()->tiles;
+    if (list_wants(n, gpu < 0 ? 0 : (uint32_t)tiles) && list != NULL)
+        for (uint32_t i = 0; i < *n; i++) list[i] = device_of(gpu * tiles + (int)i);
     return ZE_RESULT_SUCCESS;
 }
 
 static ze_result_t device_get_properties(ze_device_handle_t device, ze_device_properties_t *out)
 {
     ENTER("zeDeviceGetProperties", ZE_RESULT_ERROR_DEVICE_LOST);
-    int ordinal = ordinal_of(device);
-    if (ordinal < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    int ordinal = ordinal_of(device), gpu = gpu_of(device);
+    if (ordinal < 0 && gpu < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (out->stype != ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     out->type = ZE_DEVICE_TYPE_GPU;
     snprintf(out->name, sizeof out->name, "double of a GPU %d", ordinal);
@@ -154,6 +176,7 @@ static ze_result_t mem_alloc_device(ze_context_handle_t context, const ze_device
     (void)context, (void)alignment;
     ENTER("zeMemAllocDevice", ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
     if (desc->stype != ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC || size == 0) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
+    if (ordinal_of(device) < 0) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; /* memory in several tiles is not doubled */
     size = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     return put_at_address(gpu_memory_create(ordinal_of(device), size), out);
 }
@@ -185,8 +208,7 @@ static ze_result_t mem_get_properties(ze_context_handle_t context, const void *a
     out->type = place.kind == GPU_DEVICE ? ZE_MEMORY_TYPE_DEVICE
                 : place.kind == GPU_HOST ? ZE_MEMORY_TYPE_HOST
                                          : ZE_MEMORY_TYPE_UNKNOWN;
-    if (device != NULL)
-        *device = place.kind == GPU_DEVICE ? (ze_device_handle_t)(void *)&the_devices[place.device] : NULL;
+    if (device != NULL) *device = place.kind == GPU_DEVICE ? device_of(place.device) : NULL;
     return ZE_RESULT_SUCCESS;
 }
 
@@ -403,6 +425,7 @@ static void fill_driver(ze_driver_dditable_t *table)
 static void fill_device(ze_device_dditable_t *table)
 {
     table->pfnGet = device_get;
+    table->pfnGetSubDevices = device_get_sub_devices;
     table->pfnGetProperties = device_get_properties;
     table->pfnGetCommandQueueGroupProperties = device_get_groups;
     table->pfnGetModuleProperties = device_get_module_properties;
