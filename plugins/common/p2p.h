@@ -94,6 +94,8 @@ struct p2p_driver {
     void (*stream_close)(struct p2p_gpu *gpu, void *stream); /* idle, or the device has failed */
     isthmus_status (*stream_wait)(struct p2p_gpu *gpu, void *stream);
     isthmus_status (*copy)(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
+    /* A word of 4 or 8 bytes at a multiple of that, by value. NULL: no way that is cheaper than a copy. */
+    isthmus_status (*write)(struct p2p_gpu *gpu, void *stream, void *dest, uint64_t value, size_t length_bytes);
     isthmus_status (*amo)(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo); /* NULL: no atomics */
 
     /* -- work on streams of the program's own, for the extension stream.1, as is copy() and amo(). NULL: it is not offered.

@@ -2,7 +2,7 @@
  * So a fence has nothing to do, and completion is a place in the stream. Operations are numbered as they are submitted;
  * `borrowed` is the last one that uses the caller's memory: local_complete waits as far as there, remote_commit for all.
  *
- * A blocking put of a few bytes must not cost a round trip to the device: its source is copied into memory of the channel
+ * A word goes by value where the platform takes one. A blocking put of a few bytes must not cost a round trip to the device: its source is copied into memory of the channel
  * that the device reads later. That memory is given out from its beginning on, and is empty again when the stream is. */
 #include "plugins/common/p2p_priv.h"
 
@@ -24,14 +24,39 @@ struct isthmus_chan {
 
 /* ---- the stream ---- */
 
+static isthmus_status note_copy(isthmus_chan *chan, isthmus_status status)
+{
+    if (status != ISTHMUS_OK) return status;
+    chan->submitted++;
+    __atomic_add_fetch(&chan->tr->n_copies, 1, __ATOMIC_RELAXED);
+    return ISTHMUS_OK;
+}
+
 static isthmus_status submit_copy(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
 {
     isthmus_tr *tr = chan->tr;
-    isthmus_status status = tr->driver->copy(tr->gpu, chan->stream, dest, source, length_bytes);
-    if (status != ISTHMUS_OK) return status;
-    chan->submitted++;
-    __atomic_add_fetch(&tr->n_copies, 1, __ATOMIC_RELAXED);
-    return ISTHMUS_OK;
+    return note_copy(chan, tr->driver->copy(tr->gpu, chan->stream, dest, source, length_bytes));
+}
+
+/* Can a put of host memory go by value? */
+static bool is_word(const isthmus_tr *tr, const void *dest, size_t length_bytes)
+{
+    bool fits = length_bytes == sizeof(uint32_t) || length_bytes == sizeof(uint64_t);
+    return fits && (uintptr_t)dest % length_bytes == 0 && tr->driver->write != NULL;
+}
+
+/* The caller's memory is free again on return. */
+static isthmus_status submit_word(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    isthmus_tr *tr = chan->tr;
+    uint64_t value;
+    uint32_t half;
+    memcpy(&half, source, sizeof half);
+    if (length_bytes == sizeof value)
+        memcpy(&value, source, sizeof value);
+    else
+        value = half;
+    return note_copy(chan, tr->driver->write(tr->gpu, chan->stream, dest, value, length_bytes));
 }
 
 static void note_completed(isthmus_chan *chan, uint64_t all)
@@ -90,16 +115,25 @@ static isthmus_status copy_and_wait(isthmus_chan *chan, void *dest, const void *
     return status == ISTHMUS_OK ? wait_for(chan, chan->submitted) : status;
 }
 
+static bool is_on_host(const isthmus_lmem *mem) { return mem == NULL || mem->kind == ISTHMUS_MEM_HOST; }
+
+/* With the lock. */
+static isthmus_status put_from_host(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    if (is_word(chan->tr, dest, length_bytes)) return submit_word(chan, dest, source, length_bytes);
+    return length_bytes <= PIECE_BYTES ? put_staged(chan, dest, source, length_bytes)
+                                       : copy_and_wait(chan, dest, source, length_bytes);
+}
+
 static isthmus_status p2p_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                               uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                               size_t length_bytes)
 {
     (void)path;
-    bool is_host = source_mem == NULL || source_mem->kind == ISTHMUS_MEM_HOST;
     char *dest = remote->addr + remote_offset_bytes;
     pthread_mutex_lock(&chan->lock);
-    isthmus_status status = is_host && length_bytes <= PIECE_BYTES ? put_staged(chan, dest, source, length_bytes)
-                                                                   : copy_and_wait(chan, dest, source, length_bytes);
+    isthmus_status status = is_on_host(source_mem) ? put_from_host(chan, dest, source, length_bytes)
+                                                   : copy_and_wait(chan, dest, source, length_bytes);
     pthread_mutex_unlock(&chan->lock);
     return status;
 }
@@ -108,9 +142,12 @@ static isthmus_status p2p_put_nbi(isthmus_chan *chan, isthmus_path *path, const 
                                   uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                                   size_t length_bytes)
 {
-    (void)path, (void)source_mem;
+    (void)path;
+    char *dest = remote->addr + remote_offset_bytes;
     pthread_mutex_lock(&chan->lock);
-    isthmus_status status = copy_borrowing(chan, remote->addr + remote_offset_bytes, source, length_bytes);
+    isthmus_status status = is_on_host(source_mem) && is_word(chan->tr, dest, length_bytes)
+                                ? submit_word(chan, dest, source, length_bytes)
+                                : copy_borrowing(chan, dest, source, length_bytes);
     pthread_mutex_unlock(&chan->lock);
     return status;
 }

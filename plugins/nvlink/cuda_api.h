@@ -37,6 +37,7 @@ typedef enum {
 /* Objects */
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr, CUmemGenericAllocationHandle;
+typedef uint32_t cuuint32_t;
 typedef uint64_t cuuint64_t;
 typedef void (*CUhostFn)(void *argument);
 typedef struct CUctx_st *CUcontext;

@@ -384,6 +384,18 @@ static isthmus_status nvl_copy(struct p2p_gpu *gpu, void *stream, void *dest, co
     return check_bytes(gpu->services, result, "cuMemcpyAsync", length_bytes);
 }
 
+/* Done where the stream's commands are read: neither a copy engine nor memory that it could read is needed. */
+static isthmus_status nvl_write(struct p2p_gpu *gpu, void *stream, void *dest, uint64_t value, size_t length_bytes)
+{
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
+    result = length_bytes == sizeof(uint64_t)
+                 ? nvl_cuda.cuStreamWriteValue64_v2(stream, address_of(dest), value, 0)
+                 : nvl_cuda.cuStreamWriteValue32_v2(stream, address_of(dest), (uint32_t)value, 0);
+    leave();
+    return check_bytes(gpu->services, result, "cuStreamWriteValue", length_bytes);
+}
+
 static isthmus_status nvl_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo)
 {
     CUdeviceptr addr = address_of(amo->addr), result_at = address_of(amo->result);
@@ -481,6 +493,7 @@ const struct p2p_driver nvl_driver = {
     .stream_close = nvl_stream_close,
     .stream_wait = nvl_stream_wait,
     .copy = nvl_copy,
+    .write = nvl_write,
     .amo = nvl_amo,
     .wait_until = nvl_wait_until,
     .host_function = nvl_host_function,

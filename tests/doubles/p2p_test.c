@@ -623,6 +623,57 @@ static void case_stub_library(void)
     CHECK(strstr(said, "stub") != NULL, "it says: %s", said);
 }
 
+static int uses_of(const char *call)
+{
+    const char *name;
+    int uses = 0;
+    for (int i = 0; (name = gpu_double.call(i, &uses)) != NULL; i++)
+        if (strcmp(name, call) == 0) return uses;
+    return 0;
+}
+
+/* One put or put_nbi of so many bytes at that offset; how many copies it took. The source is gone when it returns. */
+static int copies_of_put(struct stream_scene *scene, isthmus_chan *chan, const struct isthmus_data_ops *ops,
+                         uint64_t offset, size_t bytes, bool is_nbi)
+{
+    static uint64_t back[2];
+    uint64_t source[2] = {0x1122334455667788, 9}, expected[2] = {0};
+    int before = uses_of("cuMemcpyAsync");
+    memcpy(expected, source, bytes);
+    isthmus_status status = (is_nbi ? ops->put_nbi : ops->put)(chan, scene->path, scene->remote, offset, source, NULL,
+                                                               bytes);
+    CHECK(status == ISTHMUS_OK, "%s", said);
+    int copies = uses_of("cuMemcpyAsync") - before;
+    if (is_nbi && copies > 0) CHECK(ops->local_complete(chan, NULL) == ISTHMUS_OK, "%s", said);
+    memset(source, 0, sizeof source);
+    memset(back, 0, sizeof back);
+    CHECK(ops->get(chan, scene->path, scene->remote, offset, back, NULL, bytes) == ISTHMUS_OK, "%s", said);
+    CHECK(memcmp(back, expected, sizeof back) == 0, "%zu bytes at %d: %llx", bytes, (int)offset,
+          (unsigned long long)back[0]);
+    return copies;
+}
+
+/* Words at their own alignment go by value, everything else by a copy. */
+static void case_words_by_value(void)
+{
+    static struct pe pes[2];
+    static struct stream_scene scene;
+    struct isthmus_data_ops ops = {.struct_size = sizeof ops};
+    isthmus_chan *chan = NULL;
+    stream_scene_open(&scene, pes);
+    CHECK(plugin->channel_open(pes[1].tr, ISTHMUS_THREAD_ONE, 0, &chan, &ops) == ISTHMUS_OK, "%s", said);
+    for (int is_nbi = 0; is_nbi < 2; is_nbi++) {
+        CHECK(copies_of_put(&scene, chan, &ops, 8, 8, is_nbi != 0) == 0, "8 bytes are copied");
+        CHECK(copies_of_put(&scene, chan, &ops, 20, 4, is_nbi != 0) == 0, "4 bytes are copied");
+        CHECK(copies_of_put(&scene, chan, &ops, 36, 8, is_nbi != 0) == 1, "8 bytes lie across a boundary");
+        CHECK(copies_of_put(&scene, chan, &ops, 42, 4, is_nbi != 0) == 1, "4 bytes lie across a boundary");
+        CHECK(copies_of_put(&scene, chan, &ops, 64, 2, is_nbi != 0) == 1, "2 bytes are no word");
+        CHECK(copies_of_put(&scene, chan, &ops, 80, 16, is_nbi != 0) == 1, "16 bytes are no word");
+    }
+    plugin->channel_close(chan);
+    stream_scene_close(&scene);
+}
+
 /* Memory goes by bytes in the key: no descriptor is taken from the peer. */
 static void case_fabric_handles(void)
 {
@@ -716,6 +767,7 @@ static const struct {
     {"old_driver", case_old_driver},
     {"lacking_call", case_lacking_call},
     {"stub_library", case_stub_library},
+    {"words_by_value", case_words_by_value},
     {"fabric_handles", case_fabric_handles},
     {"driver_in_folder", case_driver_in_folder},
     {"peers_unchecked", case_peers_unchecked},

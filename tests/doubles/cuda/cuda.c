@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <isthmus/amo_cpu.h>
+
 enum { CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
 
 #define CUDA(name, parameters) CUresult name parameters;
@@ -492,6 +494,34 @@ CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t va
     if (flags > CU_STREAM_WAIT_VALUE_EQ || addr % 8 != 0 || gpu_find(addr).kind == GPU_UNKNOWN)
         return CUDA_ERROR_INVALID_VALUE;
     return submit(stream, &(struct gpu_op){.run = run_wait_value, .dest = addr, .value = value, .source = flags});
+}
+
+static int run_write_value(struct gpu_op *op)
+{
+    void *word = gpu_word(op->dest, op->length_bytes);
+    if (word == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    (void)isthmus_amo_cpu(ISTHMUS_AMO_SET, word, op->value, 0, op->length_bytes);
+    return 0;
+}
+
+static CUresult write_value(CUstream stream, CUdeviceptr addr, uint64_t value, uint64_t bytes, unsigned flags)
+{
+    if (flags != 0 || addr % bytes != 0 || gpu_find(addr).kind == GPU_UNKNOWN || !gpu_is_valid(addr, bytes))
+        return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream,
+                  &(struct gpu_op){.run = run_write_value, .dest = addr, .value = value, .length_bytes = bytes});
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags)
+{
+    ENTER_CONTEXT();
+    return write_value(stream, addr, value, sizeof value, flags);
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned flags)
+{
+    ENTER_CONTEXT();
+    return write_value(stream, addr, value, sizeof value, flags);
 }
 
 static int run_host_function(struct gpu_op *op)
