@@ -14,7 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Lines of one block are built whole and written once, so that nothing comes between them. */
+enum { REASON_BYTES = 600 };
+
+static void take_reason(char why[REASON_BYTES])
+{
+    snprintf(why, REASON_BYTES, "%s", ist_fail_text());
+    ist_log_blank_controls(why, strlen(why));
+}
+
+/* Lines of one block are built whole and written once, so that nothing comes between them. What comes from cards and plugins
+ * makes no lines of its own. */
 static void print_block(int pe, const char *host, const char *why, const char *others)
 {
     char tried[600] = "";
@@ -25,6 +34,7 @@ static void print_block(int pe, const char *host, const char *why, const char *o
                                  t->ops.version != NULL ? t->ops.version : "", ist_transport_state_name(t->state),
                                  t->why[0] != '\0' ? ": " : "", t->why);
     }
+    ist_log_blank_controls(tried, strlen(tried));
     char pe_text[32] = "a PE";
     if (pe >= 0) snprintf(pe_text, sizeof pe_text, "PE %d", pe);
     dprintf(
@@ -40,8 +50,10 @@ static void print_block(int pe, const char *host, const char *why, const char *o
 void ist_start_report_alone(isthmus_status failure)
 {
     (void)failure;
+    char why[REASON_BYTES];
+    take_reason(why);
     bool is_first = ist_fatal_claim();
-    if (is_first) print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), ist_fail_text(), "");
+    if (is_first) print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), why, "");
     /* The launcher ends all when the first one ends. Where there is none, nobody says it again while the first one lives. */
     if (!is_first || ist_runtime.request.kind == IST_BOOTSTRAP_UID) ist_fatal_yield();
 }
@@ -99,8 +111,8 @@ static bool lower_pe_reports(void)
 static void report_failed_job(void)
 {
     const struct ist_boot *boot = ist_runtime.boot;
-    char why[600], others[80] = "";
-    snprintf(why, sizeof why, "%s", ist_fail_text());
+    char why[REASON_BYTES], others[80] = "";
+    take_reason(why); /* before the others' cards are looked at */
     if (lower_pe_reports() || !ist_fatal_agree()) {
         ist_fatal_yield();
         return;

@@ -103,8 +103,7 @@ static const char *level_word(uint32_t level)
     return level < sizeof words / sizeof *words ? words[level] : "trace: ";
 }
 
-/* A line stays one line: values from the environment may hold newlines and terminal escapes. */
-static void blank_control_characters(char *text, size_t length_bytes)
+void ist_log_blank_controls(char *text, size_t length_bytes)
 {
     for (size_t i = 0; i < length_bytes; i++) {
         unsigned char c = (unsigned char)text[i];
@@ -143,7 +142,7 @@ void ist_log_write_v(uint32_t level, const char *fmt, va_list args)
         used = room - 1;
         memcpy(line + start + used - 3, "...", 3);
     }
-    blank_control_characters(line + start, used);
+    ist_log_blank_controls(line + start, used);
     line[start + used] = '\n';
     write_whole(atomic_load_explicit(&log_fd, memory_order_relaxed), line, start + used + 1);
     errno = saved;

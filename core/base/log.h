@@ -33,6 +33,9 @@ isthmus_status ist_log_filter(const char *list);
 void ist_log_write(uint32_t level, const char *fmt, ...) IST_PRINTF(2, 3) IST_COLD;
 void ist_log_write_v(uint32_t level, const char *fmt, va_list args) IST_COLD;
 
+/* In place: a line stays one line, whatever a peer or the environment has put into it. */
+void ist_log_blank_controls(char *text, size_t length_bytes);
+
 /* From the configuration: the threshold, and the file (NULL or "": stderr; %h becomes the host name, %p the process
  * id). A file that cannot be opened: a warning on stderr, which then serves. */
 void ist_log_open(uint32_t threshold, const char *file);

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/statvfs.h>
 #include <time.h>
 
 enum { NAP_MS = 50 }; /* the longest sleep; events end it. Bounds what a lost event could cost */
@@ -46,6 +48,18 @@ static isthmus_status watch_worker(struct ib_worker *worker)
     return status == ISTHMUS_OK ? add_to_events(worker) : status;
 }
 
+/* UCX's own shared memory lies in /dev/shm, and it says no more than that it has no memory. */
+static isthmus_status fail_to_create(const struct isthmus_services *s, ucs_status_t why)
+{
+    struct statvfs shm;
+    char room[160] = "";
+    if (why == UCS_ERR_NO_MEMORY && statvfs("/dev/shm", &shm) == 0)
+        snprintf(room, sizeof room, "; /dev/shm, where UCX has its shared memory, has %llu KiB free of %llu KiB",
+                 (unsigned long long)shm.f_bavail * shm.f_frsize / 1024,
+                 (unsigned long long)shm.f_blocks * shm.f_frsize / 1024);
+    return s->fail(s->core, ib_ucp_code(why), "ucp_worker_create: %s%s", ib_ucp.ucs_status_string(why), room);
+}
+
 isthmus_status ib_worker_create(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -56,8 +70,7 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
     };
     ucs_status_t made = ib_ucp.ucp_worker_create(tr->ucp, &params, &worker->ucp);
-    if (made != UCS_OK)
-        return s->fail(s->core, ib_ucp_code(made), "ucp_worker_create: %s", ib_ucp.ucs_status_string(made));
+    if (made != UCS_OK) return fail_to_create(s, made);
     isthmus_status status = watch_worker(worker);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_asks_listen(worker);
     if (status != ISTHMUS_OK) {

@@ -5,7 +5,7 @@
 Each round starts the program (faulted.c) with 2 to 4 PEs, which goes through one class of operations, or through init and
 finalize, until it is told to stop, and lets something be lost at a random moment:
   killed       a PE, with signal 9
-  stopped      a PE; after a second it goes on, or the job is ended, or --timeout ends it
+  stopped      a PE; after a second it goes on, or the job is ended, or it stays so until it counts as lost
   launcher     the launcher, with signal 9
   memory       a PE gets no more address space than it has, or nearly
   descriptors  a PE gets no more file descriptors than it has, or nearly
@@ -43,9 +43,10 @@ def choose(seed, number, args):
     plan = {"number": number, "fault": pick.choice(args.fault), "class": pick.choice(args.classes),
             "launcher": pick.choice(args.launcher), "transports": pick.choice(args.transports), "pes": pick.randint(2, 4),
             "victim": pick.random(), "delay_ms": round(pick.random() * pick.choice((20, 400)), 1),
-            "early": pick.random() < 0.3, "then": pick.choice(("continue", "end", "timeout")), "spare": pick.choice((0, 0, 0, 1, 3, 10)),
+            "early": pick.random() < 0.3, "then": pick.choice(("continue", "end", "lost")), "spare": pick.choice((0, 0, 0, 1, 3, 10)),
             "spare_mib": pick.choice((0, 0, 1, 8, 64))}
-    if plan["then"] == "timeout" and plan["launcher"] != "run":
+    # Under other launchers it is those who wait in an operation that see it.
+    if plan["then"] == "lost" and plan["launcher"] != "run" and (plan["early"] or plan["class"] == "life"):
         plan["then"] = "end"
     return plan
 
@@ -111,8 +112,6 @@ class Round:
             env["ISTHMUS_TRANSPORTS"] = plan["transports"]
         if plan["launcher"] == "run":
             command = [self.args.run, "-n", str(plan["pes"])]
-            if plan["fault"] == "stopped" and plan["then"] == "timeout":
-                command += ["--timeout", "5"]
         else:
             command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(plan["pes"])]
         command += [self.args.program, plan["class"], self.stop_file]
@@ -184,8 +183,8 @@ class Round:
         open(self.stop_file, "w").close()
 
     def go_on_after_stop(self):
-        """A PE that is stopped on one host is missed by nobody, unless a network transport is in use."""
-        if self.plan["transports"] == "ib":
+        """Where a network transport is in use its signs of life may fail sooner than it goes on."""
+        if self.plan["transports"] == "ib" or self.plan["then"] == "lost":
             return
         time.sleep(1)
         if self.is_gone() and self.plan["class"] != "life":

@@ -36,6 +36,22 @@ foreach(mode whole twice left in_handler)
     EXPECT -t 20 -0 "^isthmus")
 endforeach()
 
+# What is wrong is said with its cause, in one block, and values make no lines of their own.
+if(TARGET isthmus-run AND TARGET plugin_ib AND NOT ISTHMUS_SANITIZE)
+  add_test(NAME pe.r13_exit_paths.full_shm.np2.run COMMAND ${EXPECT} -s 1 -1 "^isthmus: the job cannot start"
+    -1 "^  what .*Out of memory. /dev/shm, where UCX has its shared memory, has 0 KiB free of 64 KiB"
+    -- ${CMAKE_CURRENT_SOURCE_DIR}/full_shm.sh $<TARGET_FILE:isthmus-run> -n 2 $<TARGET_FILE:pe_r13_exit_paths> crash)
+  set_tests_properties(pe.r13_exit_paths.full_shm.np2.run PROPERTIES LABELS pe TIMEOUT 120 SKIP_RETURN_CODE 77
+    ENVIRONMENT ISTHMUS_TRANSPORTS=ib)
+endif()
+if(TARGET isthmus-run)
+  add_test(NAME pe.r13_exit_paths.escapes.np2.run COMMAND ${EXPECT} -s 1 -1 "^isthmus: the job cannot start"
+    -1 "^  what .*'lo there" -0 "^there"
+    -- $<TARGET_FILE:isthmus-run> -n 2 $<TARGET_FILE:pe_r13_exit_paths> crash)
+  set_tests_properties(pe.r13_exit_paths.escapes.np2.run PROPERTIES LABELS pe TIMEOUT 120
+    ENVIRONMENT "ISTHMUS_TRANSPORTS=lo\nthere")
+endif()
+
 # A PE without memory: who connects to it does not wait for ever. What the shortage hits first, the system decides: nothing, the
 # one that connects (1), or that PE itself, in a library that gives up.
 if(TARGET plugin_ib)
