@@ -9,8 +9,14 @@ complain() { echo "$*"; failed=1; }
 rows=$(sed -n 's/^BUG(\([a-z0-9_]*\), \([a-z0-9_]*\), \([a-z0-9_]*\), .*/\1 \2 \3/p' "$table")
 while read -r bug case slot; do
     (($# == 0)) || [[ " $* " == *" $bug "* ]] || continue
-    out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 60 "$checker" "$plugin" --case "$case" --timeout 3)
-    status=$?
+    # Only a bug that makes a PE silent may be short of time: on a busy machine the others would be taken for that one.
+    case $bug in hangs | commit_leaks) patience_s=3 ;; *) patience_s=60 ;; esac
+    # PEs have to meet within some nanoseconds to see these, which a busy machine may not let them.
+    case $bug in torn_* | commit_leaks) tries=10 ;; *) tries=1 ;; esac
+    for ((status = 0; tries > 0 && status == 0; tries--)); do
+        out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 100 "$checker" "$plugin" --case "$case" --timeout $patience_s)
+        status=$?
+    done
     [ "$status" -eq 1 ] || complain "bug $bug: case $case ends with status $status, expected 1"
     grep -qE "^ +slot +$slot\$" <<<"$out" ||
         complain "bug $bug: case $case names no slot '$slot', but: $(grep -A3 '^ *slot ' <<<"$out")"
