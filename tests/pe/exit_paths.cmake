@@ -25,7 +25,7 @@ isthmus_exit_test(r13_exit_orders handlers ARGS handlers
 isthmus_exit_test(r13_exit_orders constructor ENV TEST_MODE=constructor
   EXPECT -t 20 -1 "^init in a constructor" -0 "^isthmus")
 isthmus_exit_test(r13_exit_orders thread_exits ARGS thread_exits LABELS no_sanitizer EXPECT -t 20 -0 "^isthmus")
-isthmus_exit_test(r13_exit_orders thread_fails ARGS thread_fails LABELS no_sanitizer EXPECT -s 5 -t 20 -m "^isthmus: ")
+isthmus_exit_test(r13_exit_orders thread_fails ARGS thread_fails LABELS no_sanitizer EXPECT -s 5 -t 90 -m "^isthmus: ")
 foreach(mode fork fork_exec)
   isthmus_exit_test(r13_exit_orders ${mode} ARGS ${mode} LABELS no_sanitizer EXPECT -t 20 -0 "^isthmus")
 endforeach()
