@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* The atomics' kernel, as text; the driver compiles it for the device. */
 static const char amo_ptx[] =
@@ -96,25 +95,6 @@ static isthmus_status check_device(struct p2p_gpu *gpu)
     return ISTHMUS_OK;
 }
 
-/* Fabric handles go through the driver's own service, and so where no descriptor can go. */
-static isthmus_status choose_handle_type(struct p2p_gpu *gpu)
-{
-    const struct isthmus_services *s = gpu->services;
-    const char *wish = s->config(s->core, "CUMEM_HANDLE_TYPE");
-    int has = 0;
-    gpu->handle_type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    if (wish == NULL || *wish == '\0' || strcasecmp(wish, "FILE_DESCRIPTOR") == 0) return ISTHMUS_OK;
-    if (strcasecmp(wish, "FABRIC") != 0)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID,
-                       "the variable CUMEM_HANDLE_TYPE is '%s'; valid: FILE_DESCRIPTOR, FABRIC", wish);
-    gpu->handle_type = CU_MEM_HANDLE_TYPE_FABRIC;
-    CUresult result = nvl_cuda.cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
-                                                    gpu->device);
-    if (result == CUDA_SUCCESS && has) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                   "GPU %d shares no memory by fabric handles, as CUMEM_HANDLE_TYPE asks", gpu->device);
-}
-
 static isthmus_status load_kernel(struct p2p_gpu *gpu)
 {
     CUresult result = enter(gpu);
@@ -141,7 +121,7 @@ static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, st
     gpu->services = s;
     isthmus_status status = nvl_check(gpu, nvl_cuda.cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet");
     if (status == ISTHMUS_OK) status = check_device(gpu);
-    if (status == ISTHMUS_OK) status = choose_handle_type(gpu);
+    if (status == ISTHMUS_OK) status = nvl_choose_handle_type(gpu);
     if (status == ISTHMUS_OK)
         status = nvl_check(gpu, nvl_cuda.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
                            "cuDevicePrimaryCtxRetain");
@@ -283,18 +263,6 @@ static isthmus_status nvl_create(struct p2p_gpu *gpu, void *addr, uint64_t lengt
     else
         *out = memory;
     return status;
-}
-
-/* A descriptor, or a fabric handle. What the program has made itself goes by descriptor: adopt() has seen to that. */
-static isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out)
-{
-    _Static_assert(sizeof(CUmemFabricHandle) == P2P_HANDLE_BYTES, "a fabric handle fits");
-    bool is_fabric = gpu->handle_type == CU_MEM_HANDLE_TYPE_FABRIC && !memory->is_adopted;
-    CUmemAllocationHandleType type = is_fabric ? CU_MEM_HANDLE_TYPE_FABRIC : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
-    out->n_bytes = is_fabric ? sizeof(CUmemFabricHandle) : 0;
-    void *at = is_fabric ? (void *)out->bytes : &out->fd;
-    return nvl_check(gpu, nvl_cuda.cuMemExportToShareableHandle(at, memory->handle, type, 0),
-                     "cuMemExportToShareableHandle");
 }
 
 static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,

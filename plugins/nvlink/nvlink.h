@@ -29,7 +29,9 @@ struct p2p_gpu {
 extern const struct p2p_driver nvl_driver;
 isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char *what); /* the common end of a call */
 
-/* cuda_adopt.c: memory of the program's own, see p2p.h. */
+/* cuda_share.c: see p2p.h. The type of handle, as the variable CUMEM_HANDLE_TYPE says, goes into gpu. */
+isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu);
+isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
 isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 void nvl_release(struct p2p_gpu *gpu, struct p2p_memory *memory);
 

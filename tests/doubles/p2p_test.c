@@ -2,14 +2,11 @@
  * the double, on a real one (cases that need nothing of the double: all_calls, memory_grows, kind_of_address, stream_order).
  * What the contract suite cannot ask: which device, what a machine without one says, memory that grows, what is at an
  * address, and that no failure of the driver is a crash, a hang or a leak. Two PEs live in one process. */
-#include <isthmus/transport.h>
-
-#include "tests/doubles/gpu/gpu.h"
+#include "tests/doubles/p2p_test.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,29 +16,15 @@
 
 enum { LARGE_BYTES = 100000, SKIPPED = 77, PATIENCE_S = 20 };
 
-/* At once: streams may be about to start, and what a thread has in its first moment looks like a leak. */
-static _Noreturn void skip(void)
+_Noreturn void skip(void)
 {
     fflush(NULL);
     _exit(SKIPPED);
 }
 
-#define CHECK(condition, ...)                          \
-    do {                                               \
-        if (condition) break;                          \
-        printf("line %d: %s: ", __LINE__, #condition); \
-        printf(__VA_ARGS__);                           \
-        printf("\n");                                  \
-        exit(1);                                       \
-    } while (0)
-
-static const struct isthmus_transport *plugin;
-static struct {
-    void (*reset)(void);
-    int (*held)(char *text, size_t text_bytes);
-    const char *(*call)(int number, int *uses);
-} gpu_double;
-static char said[400]; /* the last text of a failure */
+const struct isthmus_transport *plugin;
+struct gpu_double gpu_double;
+char said[400];
 
 /* ---- services ---- */
 
@@ -58,7 +41,7 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
 }
 
 /* ISTHMUS_<NAME OF THE TRANSPORT>_<KEY> */
-static const char *variable(const char *key)
+const char *variable(const char *key)
 {
     static _Thread_local char name[80];
     snprintf(name, sizeof name, "ISTHMUS_%s_%s", plugin->name, key);
@@ -83,7 +66,7 @@ static isthmus_status service_local_pes(void *core, const struct isthmus_local_p
 
 static const struct isthmus_host_id host = {{1, 2, 3}};
 
-static struct isthmus_services services_of(int pe)
+struct isthmus_services services_of(int pe)
 {
     return (struct isthmus_services){
         .struct_size = sizeof(struct isthmus_services),
@@ -100,16 +83,6 @@ static struct isthmus_services services_of(int pe)
 
 /* ---- a PE ---- */
 
-struct pe {
-    struct isthmus_services services;
-    isthmus_tr *tr;
-    uint32_t kind;
-    char card[1024];
-    struct isthmus_peer as_peer;
-    pthread_t thread; /* serves descriptors */
-    bool is_serving, is_ending;
-};
-
 static void *serve(void *argument)
 {
     struct pe *pe = argument;
@@ -120,7 +93,7 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static isthmus_status pe_open(struct pe *pe, int number)
+isthmus_status pe_open(struct pe *pe, int number)
 {
     struct isthmus_traits traits = {.struct_size = sizeof traits};
     size_t card_bytes = sizeof pe->card;
@@ -141,7 +114,7 @@ static isthmus_status pe_open(struct pe *pe, int number)
     return ISTHMUS_OK;
 }
 
-static void pe_close(struct pe *pe)
+void pe_close(struct pe *pe)
 {
     if (pe->tr == NULL) return;
     __atomic_store_n(&pe->is_ending, true, __ATOMIC_RELEASE);
@@ -150,20 +123,20 @@ static void pe_close(struct pe *pe)
     pe->tr = NULL;
 }
 
-static void open_both(struct pe pes[2])
+void open_both(struct pe pes[2])
 {
     for (int i = 0; i < 2; i++) CHECK(pe_open(&pes[i], i) == ISTHMUS_OK, "%s", said);
 }
 
-static void close_both(struct pe pes[2])
+void close_both(struct pe pes[2])
 {
     char text[200] = "";
     for (int i = 0; i < 2; i++) pe_close(&pes[i]);
     CHECK(gpu_double.held(text, sizeof text) == 0, "left: %s", text);
 }
 
-static const struct isthmus_memory *memory_of(const struct pe *pe) { return plugin->extension(pe->tr, "memory.1"); }
-static const struct isthmus_growing *growing_of(const struct pe *pe) { return plugin->extension(pe->tr, "growing.1"); }
+const struct isthmus_memory *memory_of(const struct pe *pe) { return plugin->extension(pe->tr, "memory.1"); }
+const struct isthmus_growing *growing_of(const struct pe *pe) { return plugin->extension(pe->tr, "growing.1"); }
 
 /* ---- all that a transport is used for, once; everything is given back, whatever fails ---- */
 
@@ -256,7 +229,7 @@ static isthmus_status grow(struct pe *pe)
     return status;
 }
 
-static isthmus_status use_all(void)
+isthmus_status use_all(void)
 {
     static struct pe pes[2];
     struct isthmus_mem mem = {.struct_size = sizeof mem}, place = {.struct_size = sizeof place};
@@ -380,7 +353,7 @@ static void case_no_library(void)
     CHECK(strstr(said, "/nowhere/libgpu.so") != NULL, "it says: %s", said);
 }
 
-static void expect_device(int pe_number, int device)
+void expect_device(int pe_number, int device)
 {
     struct pe pe;
     CHECK(pe_open(&pe, pe_number) == ISTHMUS_OK, "%s", said);
@@ -411,7 +384,7 @@ static void case_device_by_name(void)
     CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 2") != NULL, "%s", said);
 }
 
-static void expect_reach(struct pe pes[2], isthmus_status expected)
+void expect_reach(struct pe pes[2], isthmus_status expected)
 {
     for (int i = 0; i < 2; i++) {
         struct isthmus_reach reach = {.struct_size = sizeof reach};
@@ -445,306 +418,6 @@ static void case_peers_reach(void)
     open_both(pes);
     expect_reach(pes, ISTHMUS_ERR_UNREACHABLE);
     close_both(pes);
-}
-
-/* ---- memory ---- */
-
-static void case_memory_grows(void)
-{
-    static struct pe pes[2];
-    open_both(pes);
-    struct pe *pe = &pes[0];
-    const struct isthmus_growing *growing = growing_of(pe);
-    if (growing == NULL) skip();
-    uint64_t granule = growing->granule(pe->tr, pe->kind, 0);
-    CHECK(granule > 0 && (granule & (granule - 1)) == 0, "%llu", (unsigned long long)granule);
-    CHECK(growing->granule(pe->tr, ISTHMUS_MEM_HOST, -1) == 0, "host memory does not grow here");
-    void *addr = NULL;
-    CHECK(growing->reserve(pe->tr, pe->kind, 0, 8 * granule, &addr) == ISTHMUS_OK, "%s", said);
-    CHECK(growing->reserve(pe->tr, pe->kind, 0, granule + 1, &addr) == ISTHMUS_ERR_INVALID, "no granule");
-    struct isthmus_mem first = {.struct_size = sizeof first}, third = {.struct_size = sizeof third}, again = third;
-    CHECK(growing->commit(pe->tr, addr, granule, &first) == ISTHMUS_OK, "%s", said);
-    CHECK(growing->commit(pe->tr, (char *)addr + 2 * granule, 2 * granule, &third) == ISTHMUS_OK, "%s", said);
-    CHECK(third.addr == (char *)addr + 2 * granule && third.length_bytes == 2 * granule, "at %p", third.addr);
-    CHECK(growing->commit(pe->tr, addr, granule, &again) != ISTHMUS_OK, "there is memory already");
-    uint64_t value = 5, got = 0;
-    char *word = (char *)third.addr + granule;
-    CHECK(memory_of(pe)->copy(pe->tr, word, &value, sizeof value) == ISTHMUS_OK, "%s", said);
-    CHECK(memory_of(pe)->copy(pe->tr, &got, word, sizeof got) == ISTHMUS_OK && got == 5, "%s", said);
-    plugin->mem_free(pe->tr, &third);
-    CHECK(growing->commit(pe->tr, third.addr, granule * 2, &third) == ISTHMUS_OK, "%s", said);
-    CHECK(memory_of(pe)->copy(pe->tr, &got, word, sizeof got) == ISTHMUS_OK && got == 0, "it is %llu, not cleared",
-          (unsigned long long)got);
-    plugin->mem_free(pe->tr, &third);
-    plugin->mem_free(pe->tr, &first);
-    growing->unreserve(pe->tr, addr, 8 * granule);
-    close_both(pes);
-}
-
-static void case_kind_of_address(void)
-{
-    static struct pe pes[2];
-    open_both(pes);
-    struct pe *pe = &pes[0];
-    int on_stack = 0;
-    struct isthmus_mem mem = {.struct_size = sizeof mem}, place = {.struct_size = sizeof place};
-    CHECK(plugin->mem_alloc(pe->tr, pe->kind, -1, 3 << 20, &mem) == ISTHMUS_OK, "%s", said);
-    CHECK(memory_of(pe)->kind_of(pe->tr, (char *)mem.addr + 100, &place) == ISTHMUS_OK, "%s", said);
-    CHECK(place.kind == pe->kind && place.device == 0 && place.addr == mem.addr && place.length_bytes >= 3 << 20,
-          "kind %u of device %d, %llu bytes at %p", place.kind, place.device, (unsigned long long)place.length_bytes,
-          place.addr);
-    CHECK(memory_of(pe)->kind_of(pe->tr, &on_stack, &place) == ISTHMUS_OK, "%s", said);
-    CHECK(place.kind == ISTHMUS_MEM_HOST && place.device == -1 && place.length_bytes == 0, "kind %u, %llu bytes",
-          place.kind, (unsigned long long)place.length_bytes);
-    plugin->mem_free(pe->tr, &mem);
-    close_both(pes);
-}
-
-/* What a stream of the program is given happens in its order, and not before the word that it waits for has come. */
-struct stream_scene {
-    struct pe *pes;
-    isthmus_path *path;
-    isthmus_rmem *remote;
-    isthmus_lmem *exposed;
-    struct isthmus_mem theirs, mine;
-    int is_done; /* by the host function, the last in the stream */
-};
-
-static void stream_scene_open(struct stream_scene *scene, struct pe pes[2])
-{
-    char key[256];
-    size_t key_bytes = sizeof key;
-    void *alias;
-    *scene = (struct stream_scene){
-        .pes = pes, .theirs.struct_size = sizeof scene->theirs, .mine.struct_size = sizeof scene->mine};
-    open_both(pes);
-    CHECK(plugin->mem_alloc(pes[0].tr, pes[0].kind, -1, 4096, &scene->theirs) == ISTHMUS_OK, "%s", said);
-    CHECK(plugin->mem_alloc(pes[1].tr, pes[1].kind, -1, 4096, &scene->mine) == ISTHMUS_OK, "%s", said);
-    CHECK(plugin->expose(pes[0].tr, &scene->theirs, key, &key_bytes, &scene->exposed) == ISTHMUS_OK, "%s", said);
-    CHECK(plugin->path_open(pes[1].tr, &pes[0].as_peer, &scene->path) == ISTHMUS_OK, "%s", said);
-    CHECK(plugin->attach(scene->path, key, key_bytes, &scene->remote, &alias) == ISTHMUS_OK, "%s", said);
-}
-
-static void stream_scene_close(struct stream_scene *scene)
-{
-    plugin->detach(scene->remote);
-    plugin->path_close(scene->path);
-    plugin->unregister_local(scene->exposed);
-    plugin->mem_free(scene->pes[1].tr, &scene->mine);
-    plugin->mem_free(scene->pes[0].tr, &scene->theirs);
-    close_both(scene->pes);
-}
-
-static void note_done(void *argument)
-{
-    struct stream_scene *scene = argument;
-    __atomic_store_n(&scene->is_done, 1, __ATOMIC_RELEASE);
-}
-
-static void case_stream_order(void)
-{
-    static struct pe pes[2];
-    static struct stream_scene scene;
-    static const uint64_t payload[4] = {11, 12, 13, 14}, go = 5;
-    static uint64_t back[4], there[5];
-    stream_scene_open(&scene, pes);
-    isthmus_tr *tr = pes[1].tr;
-    const struct isthmus_stream *stream = plugin->extension(tr, "stream.1");
-    if (stream == NULL) skip();
-    void *const queue = NULL; /* the platform's default stream */
-    const uint64_t *word = scene.mine.addr;
-    CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_NE, 1) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
-    CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_GT, 4) == ISTHMUS_OK, "%s", said);
-    CHECK(stream->put(tr, queue, scene.remote, 8, payload, sizeof payload) == ISTHMUS_OK, "%s", said);
-    CHECK(stream->get(tr, queue, scene.remote, 8, back, sizeof back) == ISTHMUS_OK, "%s", said);
-    CHECK(stream->amo(tr, queue, scene.remote, 0, ISTHMUS_AMO_ADD, 3) == ISTHMUS_OK, "%s", said);
-    CHECK(stream->amo(tr, queue, scene.remote, 0, ISTHMUS_AMO_FETCH, 3) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
-    CHECK(stream->host_function(tr, queue, note_done, &scene) == ISTHMUS_OK, "%s", said);
-    CHECK(memory_of(&pes[0])->copy(pes[0].tr, there, scene.theirs.addr, sizeof there) == ISTHMUS_OK, "%s", said);
-    CHECK(there[0] == 0 && there[1] == 0 && !scene.is_done, "the stream has not waited");
-    CHECK(memory_of(&pes[1])->copy(tr, scene.mine.addr, &go, sizeof go) == ISTHMUS_OK, "%s", said);
-    while (!__atomic_load_n(&scene.is_done, __ATOMIC_ACQUIRE)) sched_yield();
-    CHECK(memcmp(back, payload, sizeof back) == 0, "the get came before the put");
-    CHECK(memory_of(&pes[0])->copy(pes[0].tr, there, scene.theirs.addr, sizeof there) == ISTHMUS_OK, "%s", said);
-    CHECK(there[0] == 3 && memcmp(there + 1, payload, sizeof payload) == 0, "the word is %llu",
-          (unsigned long long)there[0]);
-    stream_scene_close(&scene);
-}
-
-/* A child, because it may fault. true: it has read the word. */
-static bool can_touch(const void *addr)
-{
-    int state;
-    pid_t child = fork();
-    if (child == 0) _exit(*(const volatile char *)addr == 0 ? 0 : 1);
-    CHECK(waitpid(child, &state, 0) == child, "no process");
-    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
-}
-
-static void case_host_access(void)
-{
-    for (int allowed = 0; allowed < 2; allowed++) {
-        struct pe pe;
-        struct isthmus_mem mem = {.struct_size = sizeof mem};
-        setenv("GPU_DOUBLE_HOST_ACCESS", allowed ? "1" : "0", 1);
-        gpu_double.reset();
-        CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
-        CHECK(plugin->mem_alloc(pe.tr, pe.kind, -1, 4096, &mem) == ISTHMUS_OK, "%s", said);
-        CHECK(can_touch(mem.addr) == (allowed != 0), "allowed is %d", allowed);
-        plugin->mem_free(pe.tr, &mem);
-        pe_close(&pe);
-    }
-}
-
-/* ---- CUDA only ---- */
-
-static void case_old_driver(void)
-{
-    struct isthmus_services services = services_of(0);
-    setenv("GPU_DOUBLE_VERSION", "11020", 1);
-    gpu_double.reset();
-    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
-    CHECK(strstr(said, "CUDA 11.2;") != NULL && strstr(said, "CUDA 11.7 ") != NULL, "it says: %s", said);
-}
-
-/* The library named on the command line lacks one call. */
-static void case_lacking_call(void)
-{
-    struct isthmus_services services = services_of(0);
-    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
-    CHECK(strstr(said, "lacks cuMemSetAccess") != NULL, "it says: %s", said);
-}
-
-/* It is the library that the toolkit has for linking. */
-static void case_stub_library(void)
-{
-    struct isthmus_services services = services_of(0);
-    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
-    CHECK(strstr(said, "stub") != NULL, "it says: %s", said);
-}
-
-static int uses_of(const char *call)
-{
-    const char *name;
-    int uses = 0;
-    for (int i = 0; (name = gpu_double.call(i, &uses)) != NULL; i++)
-        if (strcmp(name, call) == 0) return uses;
-    return 0;
-}
-
-/* One put or put_nbi of so many bytes at that offset; how many copies it took. The source is gone when it returns. */
-static int copies_of_put(struct stream_scene *scene, isthmus_chan *chan, const struct isthmus_data_ops *ops,
-                         uint64_t offset, size_t bytes, bool is_nbi)
-{
-    static uint64_t back[2];
-    uint64_t source[2] = {0x1122334455667788, 9}, expected[2] = {0};
-    int before = uses_of("cuMemcpyAsync");
-    memcpy(expected, source, bytes);
-    isthmus_status status = (is_nbi ? ops->put_nbi : ops->put)(chan, scene->path, scene->remote, offset, source, NULL,
-                                                               bytes);
-    CHECK(status == ISTHMUS_OK, "%s", said);
-    int copies = uses_of("cuMemcpyAsync") - before;
-    if (is_nbi && copies > 0) CHECK(ops->local_complete(chan, NULL) == ISTHMUS_OK, "%s", said);
-    memset(source, 0, sizeof source);
-    memset(back, 0, sizeof back);
-    CHECK(ops->get(chan, scene->path, scene->remote, offset, back, NULL, bytes) == ISTHMUS_OK, "%s", said);
-    CHECK(memcmp(back, expected, sizeof back) == 0, "%zu bytes at %d: %llx", bytes, (int)offset,
-          (unsigned long long)back[0]);
-    return copies;
-}
-
-/* Words at their own alignment go by value, everything else by a copy. */
-static void case_words_by_value(void)
-{
-    static struct pe pes[2];
-    static struct stream_scene scene;
-    struct isthmus_data_ops ops = {.struct_size = sizeof ops};
-    isthmus_chan *chan = NULL;
-    stream_scene_open(&scene, pes);
-    CHECK(plugin->channel_open(pes[1].tr, ISTHMUS_THREAD_ONE, 0, &chan, &ops) == ISTHMUS_OK, "%s", said);
-    for (int is_nbi = 0; is_nbi < 2; is_nbi++) {
-        CHECK(copies_of_put(&scene, chan, &ops, 8, 8, is_nbi != 0) == 0, "8 bytes are copied");
-        CHECK(copies_of_put(&scene, chan, &ops, 20, 4, is_nbi != 0) == 0, "4 bytes are copied");
-        CHECK(copies_of_put(&scene, chan, &ops, 36, 8, is_nbi != 0) == 1, "8 bytes lie across a boundary");
-        CHECK(copies_of_put(&scene, chan, &ops, 42, 4, is_nbi != 0) == 1, "4 bytes lie across a boundary");
-        CHECK(copies_of_put(&scene, chan, &ops, 64, 2, is_nbi != 0) == 1, "2 bytes are no word");
-        CHECK(copies_of_put(&scene, chan, &ops, 80, 16, is_nbi != 0) == 1, "16 bytes are no word");
-    }
-    plugin->channel_close(chan);
-    stream_scene_close(&scene);
-}
-
-/* Memory goes by bytes in the key: no descriptor is taken from the peer. */
-static void case_fabric_handles(void)
-{
-    struct pe pe;
-    setenv(variable("CUMEM_HANDLE_TYPE"), "fabric", 1);
-    CHECK(use_all() == ISTHMUS_OK, "%s", said);
-    setenv("GPU_DOUBLE_FABRIC", "0", 1);
-    gpu_double.reset();
-    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "fabric") != NULL, "%s", said);
-    setenv(variable("CUMEM_HANDLE_TYPE"), "fabrics", 1);
-    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: FILE_DESCRIPTOR, FABRIC") != NULL, "%s", said);
-}
-
-/* CUDA_PATH is a folder, which holds the double under the driver's name. */
-static void case_driver_in_folder(void)
-{
-    struct isthmus_services services = services_of(0);
-    char folder[400];
-    snprintf(folder, sizeof folder, "%s", getenv(variable("LIBRARY")));
-    *strrchr(folder, '/') = '\0';
-    setenv(variable("LIBRARY"), "", 1);
-    setenv(variable("CUDA_PATH"), folder, 1);
-    CHECK(plugin->probe(&services) == ISTHMUS_OK, "%s", said);
-    setenv(variable("CUDA_PATH"), "/nowhere", 1);
-    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "/nowhere/libcuda.so.1") != NULL, "%s",
-          said);
-}
-
-/* ---- Level Zero only: two GPUs of two tiles each are four devices ---- */
-
-static void case_tiles(void)
-{
-    static struct pe pes[2];
-    struct pe pe;
-    setenv("GPU_DOUBLE_DEVICES", "4", 1);
-    setenv("GPU_DOUBLE_TILES", "2", 1);
-    gpu_double.reset();
-    expect_device(0, 0);
-    expect_device(1, 1);
-    open_both(pes);
-    expect_reach(pes, ISTHMUS_OK);
-    close_both(pes);
-    CHECK(use_all() == ISTHMUS_OK, "%s", said);
-    setenv(variable("DEVICE"), "3", 1);
-    expect_device(0, 3);
-    setenv(variable("DEVICE"), "4", 1);
-    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 3") != NULL, "%s", said);
-}
-
-/* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else works ---- */
-
-static void expect_no_growth(void)
-{
-    struct pe pe;
-    gpu_double.reset();
-    CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
-    CHECK(growing_of(&pe) == NULL, "there is nothing that it could grow by");
-    pe_close(&pe);
-    CHECK(use_all() == ISTHMUS_OK, "%s", said);
-}
-
-static void case_old_hip(void)
-{
-    setenv("GPU_DOUBLE_VERSION", "60342131", 1);
-    expect_no_growth();
-}
-
-static void case_refused_pieces(void)
-{
-    setenv("GPU_DOUBLE_FAIL", "hipMemCreate:1+:1", 1);
-    expect_no_growth();
 }
 
 /* ---- main ---- */

@@ -1,7 +1,44 @@
-/* plugins/nvlink/cuda_adopt.c: see nvlink.h. Memory that the program has made by CUDA's virtual memory interface, for peers.
+/* plugins/nvlink/cuda_share.c: see nvlink.h. How memory goes to peers, and which of the program's own can.
  * A piece is known by its handle, which any of its addresses gives; where it begins and ends the driver does not tell (an address
  * range is that of the reservation), so that the granules beside are asked. */
 #include "plugins/nvlink/nvlink.h"
+
+#include <strings.h>
+
+/* ---- by which handle ---- */
+
+/* Fabric handles go through the driver's own service, and so where no descriptor can go. */
+isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu)
+{
+    const struct isthmus_services *s = gpu->services;
+    const char *wish = s->config(s->core, "CUMEM_HANDLE_TYPE");
+    int has = 0;
+    gpu->handle_type = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    if (wish == NULL || *wish == '\0' || strcasecmp(wish, "FILE_DESCRIPTOR") == 0) return ISTHMUS_OK;
+    if (strcasecmp(wish, "FABRIC") != 0)
+        return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                       "the variable CUMEM_HANDLE_TYPE is '%s'; valid: FILE_DESCRIPTOR, FABRIC", wish);
+    gpu->handle_type = CU_MEM_HANDLE_TYPE_FABRIC;
+    CUresult result = nvl_cuda.cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
+                                                    gpu->device);
+    if (result == CUDA_SUCCESS && has) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
+                   "GPU %d shares no memory by fabric handles, as CUMEM_HANDLE_TYPE asks", gpu->device);
+}
+
+/* A descriptor, or a fabric handle. What the program has made itself goes by descriptor: adopt() has seen to that. */
+isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out)
+{
+    _Static_assert(sizeof(CUmemFabricHandle) == P2P_HANDLE_BYTES, "a fabric handle fits");
+    bool is_fabric = gpu->handle_type == CU_MEM_HANDLE_TYPE_FABRIC && !memory->is_adopted;
+    CUmemAllocationHandleType type = is_fabric ? CU_MEM_HANDLE_TYPE_FABRIC : CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    out->n_bytes = is_fabric ? sizeof(CUmemFabricHandle) : 0;
+    void *at = is_fabric ? (void *)out->bytes : &out->fd;
+    return nvl_check(gpu, nvl_cuda.cuMemExportToShareableHandle(at, memory->handle, type, 0),
+                     "cuMemExportToShareableHandle");
+}
+
+/* ---- what the program has made by CUDA's virtual memory interface ---- */
 
 /* The handle of what is mapped at addr, to be released. */
 static CUresult retain(CUdeviceptr addr, CUmemGenericAllocationHandle *handle)

@@ -1,0 +1,146 @@
+/* tests/doubles/p2p_memory.c: see p2p_test.h. Memory that grows, what is at an address, streams of the program's own. */
+#include "tests/doubles/p2p_test.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+void case_memory_grows(void)
+{
+    static struct pe pes[2];
+    open_both(pes);
+    struct pe *pe = &pes[0];
+    const struct isthmus_growing *growing = growing_of(pe);
+    if (growing == NULL) skip();
+    uint64_t granule = growing->granule(pe->tr, pe->kind, 0);
+    CHECK(granule > 0 && (granule & (granule - 1)) == 0, "%llu", (unsigned long long)granule);
+    CHECK(growing->granule(pe->tr, ISTHMUS_MEM_HOST, -1) == 0, "host memory does not grow here");
+    void *addr = NULL;
+    CHECK(growing->reserve(pe->tr, pe->kind, 0, 8 * granule, &addr) == ISTHMUS_OK, "%s", said);
+    CHECK(growing->reserve(pe->tr, pe->kind, 0, granule + 1, &addr) == ISTHMUS_ERR_INVALID, "no granule");
+    struct isthmus_mem first = {.struct_size = sizeof first}, third = {.struct_size = sizeof third}, again = third;
+    CHECK(growing->commit(pe->tr, addr, granule, &first) == ISTHMUS_OK, "%s", said);
+    CHECK(growing->commit(pe->tr, (char *)addr + 2 * granule, 2 * granule, &third) == ISTHMUS_OK, "%s", said);
+    CHECK(third.addr == (char *)addr + 2 * granule && third.length_bytes == 2 * granule, "at %p", third.addr);
+    CHECK(growing->commit(pe->tr, addr, granule, &again) != ISTHMUS_OK, "there is memory already");
+    uint64_t value = 5, got = 0;
+    char *word = (char *)third.addr + granule;
+    CHECK(memory_of(pe)->copy(pe->tr, word, &value, sizeof value) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->copy(pe->tr, &got, word, sizeof got) == ISTHMUS_OK && got == 5, "%s", said);
+    plugin->mem_free(pe->tr, &third);
+    CHECK(growing->commit(pe->tr, third.addr, granule * 2, &third) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->copy(pe->tr, &got, word, sizeof got) == ISTHMUS_OK && got == 0, "it is %llu, not cleared",
+          (unsigned long long)got);
+    plugin->mem_free(pe->tr, &third);
+    plugin->mem_free(pe->tr, &first);
+    growing->unreserve(pe->tr, addr, 8 * granule);
+    close_both(pes);
+}
+
+void case_kind_of_address(void)
+{
+    static struct pe pes[2];
+    open_both(pes);
+    struct pe *pe = &pes[0];
+    int on_stack = 0;
+    struct isthmus_mem mem = {.struct_size = sizeof mem}, place = {.struct_size = sizeof place};
+    CHECK(plugin->mem_alloc(pe->tr, pe->kind, -1, 3 << 20, &mem) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->kind_of(pe->tr, (char *)mem.addr + 100, &place) == ISTHMUS_OK, "%s", said);
+    CHECK(place.kind == pe->kind && place.device == 0 && place.addr == mem.addr && place.length_bytes >= 3 << 20,
+          "kind %u of device %d, %llu bytes at %p", place.kind, place.device, (unsigned long long)place.length_bytes,
+          place.addr);
+    CHECK(memory_of(pe)->kind_of(pe->tr, &on_stack, &place) == ISTHMUS_OK, "%s", said);
+    CHECK(place.kind == ISTHMUS_MEM_HOST && place.device == -1 && place.length_bytes == 0, "kind %u, %llu bytes",
+          place.kind, (unsigned long long)place.length_bytes);
+    plugin->mem_free(pe->tr, &mem);
+    close_both(pes);
+}
+
+void stream_scene_open(struct stream_scene *scene, struct pe pes[2])
+{
+    char key[256];
+    size_t key_bytes = sizeof key;
+    void *alias;
+    *scene = (struct stream_scene){
+        .pes = pes, .theirs.struct_size = sizeof scene->theirs, .mine.struct_size = sizeof scene->mine};
+    open_both(pes);
+    CHECK(plugin->mem_alloc(pes[0].tr, pes[0].kind, -1, 4096, &scene->theirs) == ISTHMUS_OK, "%s", said);
+    CHECK(plugin->mem_alloc(pes[1].tr, pes[1].kind, -1, 4096, &scene->mine) == ISTHMUS_OK, "%s", said);
+    CHECK(plugin->expose(pes[0].tr, &scene->theirs, key, &key_bytes, &scene->exposed) == ISTHMUS_OK, "%s", said);
+    CHECK(plugin->path_open(pes[1].tr, &pes[0].as_peer, &scene->path) == ISTHMUS_OK, "%s", said);
+    CHECK(plugin->attach(scene->path, key, key_bytes, &scene->remote, &alias) == ISTHMUS_OK, "%s", said);
+}
+
+void stream_scene_close(struct stream_scene *scene)
+{
+    plugin->detach(scene->remote);
+    plugin->path_close(scene->path);
+    plugin->unregister_local(scene->exposed);
+    plugin->mem_free(scene->pes[1].tr, &scene->mine);
+    plugin->mem_free(scene->pes[0].tr, &scene->theirs);
+    close_both(scene->pes);
+}
+
+/* What a stream of the program is given happens in its order, and not before the word that it waits for has come. */
+static void note_done(void *argument)
+{
+    struct stream_scene *scene = argument;
+    __atomic_store_n(&scene->is_done, 1, __ATOMIC_RELEASE);
+}
+
+void case_stream_order(void)
+{
+    static struct pe pes[2];
+    static struct stream_scene scene;
+    static const uint64_t payload[4] = {11, 12, 13, 14}, go = 5;
+    static uint64_t back[4], there[5];
+    stream_scene_open(&scene, pes);
+    isthmus_tr *tr = pes[1].tr;
+    const struct isthmus_stream *stream = plugin->extension(tr, "stream.1");
+    if (stream == NULL) skip();
+    void *const queue = NULL; /* the platform's default stream */
+    const uint64_t *word = scene.mine.addr;
+    CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_NE, 1) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
+    CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_GT, 4) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->put(tr, queue, scene.remote, 8, payload, sizeof payload) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->get(tr, queue, scene.remote, 8, back, sizeof back) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->amo(tr, queue, scene.remote, 0, ISTHMUS_AMO_ADD, 3) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->amo(tr, queue, scene.remote, 0, ISTHMUS_AMO_FETCH, 3) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
+    CHECK(stream->host_function(tr, queue, note_done, &scene) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(&pes[0])->copy(pes[0].tr, there, scene.theirs.addr, sizeof there) == ISTHMUS_OK, "%s", said);
+    CHECK(there[0] == 0 && there[1] == 0 && !scene.is_done, "the stream has not waited");
+    CHECK(memory_of(&pes[1])->copy(tr, scene.mine.addr, &go, sizeof go) == ISTHMUS_OK, "%s", said);
+    while (!__atomic_load_n(&scene.is_done, __ATOMIC_ACQUIRE)) sched_yield();
+    CHECK(memcmp(back, payload, sizeof back) == 0, "the get came before the put");
+    CHECK(memory_of(&pes[0])->copy(pes[0].tr, there, scene.theirs.addr, sizeof there) == ISTHMUS_OK, "%s", said);
+    CHECK(there[0] == 3 && memcmp(there + 1, payload, sizeof payload) == 0, "the word is %llu",
+          (unsigned long long)there[0]);
+    stream_scene_close(&scene);
+}
+
+/* A child, because it may fault. true: it has read the word. */
+static bool can_touch(const void *addr)
+{
+    int state;
+    pid_t child = fork();
+    if (child == 0) _exit(*(const volatile char *)addr == 0 ? 0 : 1);
+    CHECK(waitpid(child, &state, 0) == child, "no process");
+    return WIFEXITED(state) && WEXITSTATUS(state) == 0;
+}
+
+void case_host_access(void)
+{
+    for (int allowed = 0; allowed < 2; allowed++) {
+        struct pe pe;
+        struct isthmus_mem mem = {.struct_size = sizeof mem};
+        setenv("GPU_DOUBLE_HOST_ACCESS", allowed ? "1" : "0", 1);
+        gpu_double.reset();
+        CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
+        CHECK(plugin->mem_alloc(pe.tr, pe.kind, -1, 4096, &mem) == ISTHMUS_OK, "%s", said);
+        CHECK(can_touch(mem.addr) == (allowed != 0), "allowed is %d", allowed);
+        plugin->mem_free(pe.tr, &mem);
+        pe_close(&pe);
+    }
+}

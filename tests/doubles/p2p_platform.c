@@ -1,0 +1,156 @@
+/* tests/doubles/p2p_platform.c: see p2p_test.h. What only one of the platforms has. */
+#include "tests/doubles/p2p_test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- CUDA only ---- */
+
+void case_old_driver(void)
+{
+    struct isthmus_services services = services_of(0);
+    setenv("GPU_DOUBLE_VERSION", "11020", 1);
+    gpu_double.reset();
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "CUDA 11.2;") != NULL && strstr(said, "CUDA 11.7 ") != NULL, "it says: %s", said);
+}
+
+/* The library named on the command line lacks one call. */
+void case_lacking_call(void)
+{
+    struct isthmus_services services = services_of(0);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "lacks cuMemSetAccess") != NULL, "it says: %s", said);
+}
+
+/* It is the library that the toolkit has for linking. */
+void case_stub_library(void)
+{
+    struct isthmus_services services = services_of(0);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE, "%s", said);
+    CHECK(strstr(said, "stub") != NULL, "it says: %s", said);
+}
+
+static int uses_of(const char *call)
+{
+    const char *name;
+    int uses = 0;
+    for (int i = 0; (name = gpu_double.call(i, &uses)) != NULL; i++)
+        if (strcmp(name, call) == 0) return uses;
+    return 0;
+}
+
+/* One put or put_nbi of so many bytes at that offset; how many copies it took. The source is gone when it returns. */
+static int copies_of_put(struct stream_scene *scene, isthmus_chan *chan, const struct isthmus_data_ops *ops,
+                         uint64_t offset, size_t bytes, bool is_nbi)
+{
+    static uint64_t back[2];
+    uint64_t source[2] = {0x1122334455667788, 9}, expected[2] = {0};
+    int before = uses_of("cuMemcpyAsync");
+    memcpy(expected, source, bytes);
+    isthmus_status status = (is_nbi ? ops->put_nbi : ops->put)(chan, scene->path, scene->remote, offset, source, NULL,
+                                                               bytes);
+    CHECK(status == ISTHMUS_OK, "%s", said);
+    int copies = uses_of("cuMemcpyAsync") - before;
+    if (is_nbi && copies > 0) CHECK(ops->local_complete(chan, NULL) == ISTHMUS_OK, "%s", said);
+    memset(source, 0, sizeof source);
+    memset(back, 0, sizeof back);
+    CHECK(ops->get(chan, scene->path, scene->remote, offset, back, NULL, bytes) == ISTHMUS_OK, "%s", said);
+    CHECK(memcmp(back, expected, sizeof back) == 0, "%zu bytes at %d: %llx", bytes, (int)offset,
+          (unsigned long long)back[0]);
+    return copies;
+}
+
+/* Words at their own alignment go by value, everything else by a copy. */
+void case_words_by_value(void)
+{
+    static struct pe pes[2];
+    static struct stream_scene scene;
+    struct isthmus_data_ops ops = {.struct_size = sizeof ops};
+    isthmus_chan *chan = NULL;
+    stream_scene_open(&scene, pes);
+    CHECK(plugin->channel_open(pes[1].tr, ISTHMUS_THREAD_ONE, 0, &chan, &ops) == ISTHMUS_OK, "%s", said);
+    for (int is_nbi = 0; is_nbi < 2; is_nbi++) {
+        CHECK(copies_of_put(&scene, chan, &ops, 8, 8, is_nbi != 0) == 0, "8 bytes are copied");
+        CHECK(copies_of_put(&scene, chan, &ops, 20, 4, is_nbi != 0) == 0, "4 bytes are copied");
+        CHECK(copies_of_put(&scene, chan, &ops, 36, 8, is_nbi != 0) == 1, "8 bytes lie across a boundary");
+        CHECK(copies_of_put(&scene, chan, &ops, 42, 4, is_nbi != 0) == 1, "4 bytes lie across a boundary");
+        CHECK(copies_of_put(&scene, chan, &ops, 64, 2, is_nbi != 0) == 1, "2 bytes are no word");
+        CHECK(copies_of_put(&scene, chan, &ops, 80, 16, is_nbi != 0) == 1, "16 bytes are no word");
+    }
+    plugin->channel_close(chan);
+    stream_scene_close(&scene);
+}
+
+/* Memory goes by bytes in the key: no descriptor is taken from the peer. */
+void case_fabric_handles(void)
+{
+    struct pe pe;
+    setenv(variable("CUMEM_HANDLE_TYPE"), "fabric", 1);
+    CHECK(use_all() == ISTHMUS_OK, "%s", said);
+    setenv("GPU_DOUBLE_FABRIC", "0", 1);
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "fabric") != NULL, "%s", said);
+    setenv(variable("CUMEM_HANDLE_TYPE"), "fabrics", 1);
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: FILE_DESCRIPTOR, FABRIC") != NULL, "%s", said);
+}
+
+/* CUDA_PATH is a folder, which holds the double under the driver's name. */
+void case_driver_in_folder(void)
+{
+    struct isthmus_services services = services_of(0);
+    char folder[400];
+    snprintf(folder, sizeof folder, "%s", getenv(variable("LIBRARY")));
+    *strrchr(folder, '/') = '\0';
+    setenv(variable("LIBRARY"), "", 1);
+    setenv(variable("CUDA_PATH"), folder, 1);
+    CHECK(plugin->probe(&services) == ISTHMUS_OK, "%s", said);
+    setenv(variable("CUDA_PATH"), "/nowhere", 1);
+    CHECK(plugin->probe(&services) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "/nowhere/libcuda.so.1") != NULL, "%s",
+          said);
+}
+
+/* ---- Level Zero only: two GPUs of two tiles each are four devices ---- */
+
+void case_tiles(void)
+{
+    static struct pe pes[2];
+    struct pe pe;
+    setenv("GPU_DOUBLE_DEVICES", "4", 1);
+    setenv("GPU_DOUBLE_TILES", "2", 1);
+    gpu_double.reset();
+    expect_device(0, 0);
+    expect_device(1, 1);
+    open_both(pes);
+    expect_reach(pes, ISTHMUS_OK);
+    close_both(pes);
+    CHECK(use_all() == ISTHMUS_OK, "%s", said);
+    setenv(variable("DEVICE"), "3", 1);
+    expect_device(0, 3);
+    setenv(variable("DEVICE"), "4", 1);
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 3") != NULL, "%s", said);
+}
+
+/* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else works ---- */
+
+static void expect_no_growth(void)
+{
+    struct pe pe;
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
+    CHECK(growing_of(&pe) == NULL, "there is nothing that it could grow by");
+    pe_close(&pe);
+    CHECK(use_all() == ISTHMUS_OK, "%s", said);
+}
+
+void case_old_hip(void)
+{
+    setenv("GPU_DOUBLE_VERSION", "60342131", 1);
+    expect_no_growth();
+}
+
+void case_refused_pieces(void)
+{
+    setenv("GPU_DOUBLE_FAIL", "hipMemCreate:1+:1", 1);
+    expect_no_growth();
+}
