@@ -91,6 +91,32 @@ static void check_mappings(CUstream stream)
     WORKS(cu.cuMemRelease(twice));
 }
 
+/* Any address of a piece gives its handle, also when the program has released its own; what was not wished at creation is not to be
+ * had later. */
+static void check_retained(void)
+{
+    CUmemGenericAllocationHandle first, again;
+    CUmemAllocationProp closed = prop, about;
+    CUdeviceptr addr;
+    int fd = -1;
+    closed.requestedHandleTypes = CU_MEM_HANDLE_TYPE_FABRIC;
+    WORKS(cu.cuMemAddressReserve(&addr, 4 * (size_t)PIECE, 0, 0, 0));
+    EXPECT(cu.cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)addr), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemCreate(&first, 2 * (size_t)PIECE, &closed, 0));
+    WORKS(cu.cuMemMap(addr, 2 * (size_t)PIECE, 0, first, 0));
+    WORKS(cu.cuMemRetainAllocationHandle(&again, (void *)(uintptr_t)(addr + PIECE + 8)));
+    if (again != first) exit(1);
+    WORKS(cu.cuMemRelease(first));
+    WORKS(cu.cuMemGetAllocationPropertiesFromHandle(&about, again)); /* one use is left */
+    if (about.requestedHandleTypes != CU_MEM_HANDLE_TYPE_FABRIC) exit(1);
+    EXPECT(cu.cuMemExportToShareableHandle(&fd, again, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+           CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemRelease(again));
+    EXPECT(cu.cuMemRelease(again), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemUnmap(addr, 2 * (size_t)PIECE));
+    WORKS(cu.cuMemAddressFree(addr, 4 * (size_t)PIECE));
+}
+
 /* A context is current in the thread that made it so. */
 static void *check_other_thread(void *argument)
 {
@@ -161,6 +187,7 @@ int main(int argc, char **argv)
     WORKS(cu.cuStreamCreate(&stream, 0));
     check_handles();
     check_mappings(stream);
+    check_retained();
     if (pthread_create(&thread, NULL, check_other_thread, stream) != 0 || pthread_join(thread, NULL) != 0) return 1;
     check_asynchrony(stream);
     check_host_function(stream);
