@@ -105,7 +105,17 @@ IST_INLINE void amo_as_it_can(const struct call *c, const struct ist_amo *amo, u
     if (fetched != NULL) memcpy(fetched, &old, amo->size);
 }
 
-IST_INLINE void amo_through(ist_ctx *ctx, const struct ist_target *to, const struct ist_amo *amo, uint32_t flags,
+/* The same place as the transport of atomics has it, where another one carries puts and gets. */
+static IST_COLD void go_to_atomics(struct ist_target *to, const char *routine)
+{
+    uint32_t id = (uint32_t)(to->segment - to->peer->segments);
+    uint64_t in_segment = to->extent->offset_bytes + to->offset_bytes;
+    to->extent = ist_peer_extent_of_atomics(to->peer, id, in_segment);
+    if (to->extent == NULL) ist_die(routine, ISTHMUS_ERR_UNREACHABLE);
+    to->offset_bytes = in_segment - to->extent->offset_bytes;
+}
+
+IST_INLINE void amo_through(ist_ctx *ctx, struct ist_target *to, const struct ist_amo *amo, uint32_t flags,
                             void *fetched, int pe, const char *routine)
 {
     uint32_t transport = to->segment->atomics;
@@ -114,6 +124,7 @@ IST_INLINE void amo_through(ist_ctx *ctx, const struct ist_target *to, const str
                        ist_memory_kind_name(to->segment->kind), pe);
         ist_die(routine, ISTHMUS_ERR_UNREACHABLE);
     }
+    if (IST_UNLIKELY(transport != to->segment->carrier)) go_to_atomics(to, routine);
     struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
     struct call call = {ctx, to, channel, routine};
     if ((flags & ISTHMUS_AMO_NBI) == 0) ist_note_call(IST_NOTE_TRANSPORT, routine, pe);

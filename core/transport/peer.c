@@ -128,16 +128,38 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     return t->ops.path_open(t->handle, &who, &peer->paths[index]);
 }
 
-/* Attach [offset, offset + length) of a segment, with the key of the peer's card or of an extent published later. */
-static isthmus_status attach_extent(struct ist_peer *peer, uint32_t id, const struct ist_blob *key,
-                                    uint64_t offset_bytes, uint64_t length_bytes)
+/* A segment of a peer through one transport: the carrier, or that of atomics where it is another. */
+struct way {
+    struct ist_peer *peer;
+    uint32_t id, transport;
+    struct ist_attached_extent **extents;
+};
+
+static struct way carrier_way(struct ist_peer *peer, uint32_t id)
 {
-    struct ist_attached *attached = &peer->segments[id];
-    const struct ist_transport *t = &ist_registry.list[attached->carrier];
+    return (struct way){peer, id, peer->segments[id].carrier, &peer->segments[id].extents};
+}
+
+static struct way atomics_way(struct ist_peer *peer, uint32_t id)
+{
+    return (struct way){peer, id, peer->segments[id].atomics, &peer->segments[id].of_atomics};
+}
+
+static bool has_own_way_for_atomics(const struct ist_attached *attached)
+{
+    return attached->atomics != attached->carrier && attached->atomics != IST_NO_TRANSPORT;
+}
+
+/* Attach [offset, offset + length) of a segment, with the key of the peer's card or of an extent published later. */
+static isthmus_status attach_extent(const struct way *way, const struct ist_blob *key, uint64_t offset_bytes,
+                                    uint64_t length_bytes)
+{
+    struct ist_peer *peer = way->peer;
+    const struct ist_transport *t = &ist_registry.list[way->transport];
     struct ist_attached_extent *extent = calloc(1, sizeof *extent);
     if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", peer->card.pe);
     void *alias = NULL;
-    isthmus_status status = t->ops.attach(peer->paths[attached->carrier], key->bytes, key->length_bytes, &extent->rmem,
+    isthmus_status status = t->ops.attach(peer->paths[way->transport], key->bytes, key->length_bytes, &extent->rmem,
                                           &alias);
     if (status != ISTHMUS_OK) {
         free(extent);
@@ -146,11 +168,23 @@ static isthmus_status attach_extent(struct ist_peer *peer, uint32_t id, const st
     extent->alias = table.use_alias ? alias : NULL;
     extent->offset_bytes = offset_bytes;
     extent->length_bytes = length_bytes;
-    extent->next = attached->extents;
-    ist_store_release(&attached->extents, extent); /* pairs with the acquire in find_extent */
+    extent->next = *way->extents;
+    ist_store_release(way->extents, extent); /* pairs with the acquire in find_extent */
     ist_debug("PE %d: %llu bytes of %s through %s%s", peer->card.pe, (unsigned long long)length_bytes,
-              ist_segments.list[id].name, t->name, extent->alias != NULL ? ", by load and store" : "");
+              ist_segments.list[way->id].name, t->name, extent->alias != NULL ? ", by load and store" : "");
     return ISTHMUS_OK;
+}
+
+/* The path, and what the peer's card has a key for. */
+static isthmus_status attach_first(const struct way *way, const struct ist_card_segment *theirs,
+                                   const struct ist_offer *offer)
+{
+    isthmus_status status = open_path(way->peer, way->transport, offer->card_slot);
+    if (status != ISTHMUS_OK) return status;
+    bool is_whole = theirs->kind == ISTHMUS_MEM_HOST && way->peer->card.transports[offer->card_slot].is_sparse;
+    uint64_t length_bytes = is_whole ? theirs->length_bytes : theirs->first_bytes;
+    if (length_bytes == 0) return ISTHMUS_OK; /* it has not grown so far */
+    return attach_extent(way, &theirs->keys[offer->card_slot], 0, length_bytes);
 }
 
 /* Memory of a device that nothing reaches is told when it is used: the host's may do for the program. */
@@ -167,46 +201,44 @@ static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_car
     attached->atomics = choice.atomics;
     if (choice.carrier == IST_NO_TRANSPORT) return ISTHMUS_OK;
 
-    const struct ist_offer *offer = &choice.offers[choice.carrier];
-    isthmus_status status = open_path(peer, choice.carrier, offer->card_slot);
-    if (status != ISTHMUS_OK) return status;
-    bool is_whole = is_on_host && peer->card.transports[offer->card_slot].is_sparse;
-    uint64_t length_bytes = is_whole ? theirs->length_bytes : theirs->first_bytes;
-    if (length_bytes == 0) return ISTHMUS_OK; /* it has not grown so far */
-    return attach_extent(peer, theirs->id, &theirs->keys[offer->card_slot], 0, length_bytes);
+    struct way ways[] = {carrier_way(peer, theirs->id), atomics_way(peer, theirs->id)};
+    size_t n_ways = has_own_way_for_atomics(attached) ? 2 : 1;
+    isthmus_status status = ISTHMUS_OK;
+    for (size_t i = 0; i < n_ways && status == ISTHMUS_OK; i++)
+        status = attach_first(&ways[i], theirs, &choice.offers[ways[i].transport]);
+    return status;
 }
 
 /* ---- extents that were published later ---- */
 
-static const struct ist_attached_extent *find_extent(const struct ist_attached *attached, uint64_t offset_bytes)
+static const struct ist_attached_extent *find_extent(struct ist_attached_extent *const *extents, uint64_t offset_bytes)
 {
-    const struct ist_attached_extent *extent = ist_load_acquire(&attached->extents);
+    const struct ist_attached_extent *extent = ist_load_acquire(extents);
     while (extent != NULL && offset_bytes - extent->offset_bytes >= extent->length_bytes) extent = extent->next;
     return extent;
 }
 
 /* `index`: of the extent, which this PE has itself and published under the same number. */
-static isthmus_status fetch_extent(struct ist_peer *peer, uint32_t id, uint32_t index)
+static isthmus_status fetch_extent(const struct way *way, uint32_t index)
 {
-    uint32_t number = ist_segments.list[id].extents[index]->number;
-    struct ist_attached *attached = &peer->segments[id];
+    const struct ist_peer *peer = way->peer;
+    uint32_t number = ist_segments.list[way->id].extents[index]->number;
+    const char *name = ist_registry.list[way->transport].name;
     struct ist_card card;
     char key[96];
     void *bytes;
     size_t n_bytes;
-    ist_extent_key(key, sizeof key, table.card_key, id, number);
+    ist_extent_key(key, sizeof key, table.card_key, way->id, number);
     isthmus_status status = table.boot->ops->get(table.boot, peer->card.pe, key, &bytes, &n_bytes);
     if (status == ISTHMUS_OK) status = ist_card_read(bytes, n_bytes, &card);
     if (status != ISTHMUS_OK) return status;
     uint32_t column = 0;
-    while (column < card.n_transports &&
-           strcmp(card.transports[column].name, ist_registry.list[attached->carrier].name) != 0)
-        column++;
+    while (column < card.n_transports && strcmp(card.transports[column].name, name) != 0) column++;
     if (column == card.n_transports || card.n_segments != 1)
         status = ist_fail(ISTHMUS_ERR_VERSION, "extent %u of PE %d lacks a key for transport %s", number, peer->card.pe,
-                          ist_registry.list[attached->carrier].name);
+                          name);
     else
-        status = attach_extent(peer, id, &card.segments[0].keys[column], card.segments[0].base,
+        status = attach_extent(way, &card.segments[0].keys[column], card.segments[0].base,
                                card.segments[0].length_bytes);
     ist_card_fini(&card);
     return status;
@@ -214,25 +246,36 @@ static isthmus_status fetch_extent(struct ist_peer *peer, uint32_t id, uint32_t 
 
 /* Extents follow one another without gaps, so the one wanted is found by fetching those after the last one we have. This PE
  * has as many itself: the heap grows on all PEs at once, and nobody uses what it has not allocated. */
-const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *known, uint32_t id, uint64_t offset_bytes)
+static const struct ist_attached_extent *get_extent(const struct way *way, uint64_t offset_bytes)
 {
-    const struct ist_attached *attached = &known->segments[id];
-    const struct ist_attached_extent *extent = find_extent(attached, offset_bytes);
+    const struct ist_attached_extent *extent = find_extent(way->extents, offset_bytes);
     if (extent != NULL) return extent;
     pthread_mutex_lock(&table.lock);
-    struct ist_peer *peer = table.carded[known->card.pe];
     isthmus_status status = ISTHMUS_OK;
     uint32_t n_attached = 0;
-    for (const struct ist_attached_extent *at = attached->extents; at != NULL; at = at->next) n_attached++;
-    while (status == ISTHMUS_OK && (extent = find_extent(attached, offset_bytes)) == NULL) {
-        if (n_attached >= ist_segments.list[id].n_extents)
-            status = ist_fail(ISTHMUS_ERR_INVALID, "PE %d has not exposed offset %llu of %s", peer->card.pe,
-                              (unsigned long long)offset_bytes, ist_segments.list[id].name);
+    for (const struct ist_attached_extent *at = *way->extents; at != NULL; at = at->next) n_attached++;
+    while (status == ISTHMUS_OK && (extent = find_extent(way->extents, offset_bytes)) == NULL) {
+        if (n_attached >= ist_segments.list[way->id].n_extents)
+            status = ist_fail(ISTHMUS_ERR_INVALID, "PE %d has not exposed offset %llu of %s", way->peer->card.pe,
+                              (unsigned long long)offset_bytes, ist_segments.list[way->id].name);
         else
-            status = fetch_extent(peer, id, n_attached++);
+            status = fetch_extent(way, n_attached++);
     }
     pthread_mutex_unlock(&table.lock);
     return extent;
+}
+
+const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *known, uint32_t id, uint64_t offset_bytes)
+{
+    struct way way = carrier_way(table.carded[known->card.pe], id);
+    return get_extent(&way, offset_bytes);
+}
+
+const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_peer *known, uint32_t id,
+                                                             uint64_t offset_bytes)
+{
+    struct way way = atomics_way(table.carded[known->card.pe], id);
+    return get_extent(&way, offset_bytes);
 }
 
 static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
@@ -244,15 +287,21 @@ static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
     return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
 }
 
-static void detach_segment(struct ist_peer *peer, uint32_t id)
+static void detach_way(const struct way *way)
 {
-    struct ist_attached *attached = &peer->segments[id];
-    while (attached->extents != NULL) {
-        struct ist_attached_extent *extent = attached->extents;
-        attached->extents = extent->next;
-        ist_registry.list[attached->carrier].ops.detach(extent->rmem);
+    while (*way->extents != NULL) {
+        struct ist_attached_extent *extent = *way->extents;
+        *way->extents = extent->next;
+        ist_registry.list[way->transport].ops.detach(extent->rmem);
         free(extent);
     }
+}
+
+static void detach_segment(struct ist_peer *peer, uint32_t id)
+{
+    struct way carrier = carrier_way(peer, id), atomics = atomics_way(peer, id);
+    detach_way(&carrier);
+    detach_way(&atomics);
 }
 
 static void close_peer(struct ist_peer *peer)
@@ -276,8 +325,8 @@ static void note_mixed(const struct ist_peer *peer)
         const struct ist_attached *attached = &peer->segments[s];
         if (attached->length_bytes == 0) continue;
         if (first == NULL) first = attached;
-        if (attached->carrier != first->carrier || attached->atomics != first->atomics ||
-            is_aliased(attached) != is_aliased(first))
+        if (has_own_way_for_atomics(attached) || attached->carrier != first->carrier ||
+            attached->atomics != first->atomics || is_aliased(attached) != is_aliased(first))
             table.are_mixed = true;
     }
 }

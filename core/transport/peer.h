@@ -19,9 +19,10 @@ struct ist_attached_extent {
 
 /* A segment of a peer. */
 struct ist_attached {
-    struct ist_attached_extent *extents; /* attached so far */
-    uint64_t length_bytes;               /* 0: the peer has no such segment */
-    uint32_t kind;                       /* ISTHMUS_MEM_ */
+    struct ist_attached_extent *extents;    /* attached so far */
+    struct ist_attached_extent *of_atomics; /* the same for their transport, where that is not the carrier */
+    uint64_t length_bytes;                  /* 0: the peer has no such segment */
+    uint32_t kind;                          /* ISTHMUS_MEM_ */
     uint32_t carrier; /* registry index of the transport that carries puts and gets to it; IST_NO_TRANSPORT: none can */
     uint32_t atomics; /* and atomics; IST_NO_TRANSPORT: none can */
 };
@@ -44,6 +45,10 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out);
 
 /* The extent of one of its segments that holds this offset, attached on first use. NULL with a text: it cannot be had. */
 const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *peer, uint32_t segment, uint64_t offset_bytes);
+
+/* The same for atomics: its rmem belongs to the transport that carries them. It may begin elsewhere. */
+const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_peer *peer, uint32_t segment,
+                                                             uint64_t offset_bytes);
 
 /* Let go of a late segment of all peers: it is about to be withdrawn. */
 void ist_peers_detach(uint32_t segment);

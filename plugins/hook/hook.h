@@ -36,6 +36,7 @@ struct hook_plan {
     bool is_for_me;       /* nothing is injected in other PEs */
     uint32_t delay_calls; /* an operation starts after so many later ones; 0: at once */
     bool reorders;
+    bool leaves_atomics; /* to another transport */
     uint64_t random;
     uint64_t again_every; /* every so-manieth nonblocking call; 0: none */
     uint32_t fail_call;   /* enum hook_call; HOOK_CALLS: none */

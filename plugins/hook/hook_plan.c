@@ -87,10 +87,11 @@ static isthmus_status read_loss(const struct isthmus_services *s, struct hook_pl
 
 isthmus_status hook_plan_read(const struct isthmus_services *services, struct hook_plan *out)
 {
-    uint64_t delay = 0, reorder = 0, seed = 1, pe = UINT64_MAX;
+    uint64_t delay = 0, reorder = 0, no_atomics = 0, seed = 1, pe = UINT64_MAX;
     *out = (struct hook_plan){.services = services, .fail_call = HOOK_CALLS, .lost_pe = -1};
     isthmus_status status = read_number(services, "DELAY", HOOK_MAX_HELD, &delay);
     if (status == ISTHMUS_OK) status = read_number(services, "REORDER", 1, &reorder);
+    if (status == ISTHMUS_OK) status = read_number(services, "NO_ATOMICS", 1, &no_atomics);
     if (status == ISTHMUS_OK) status = read_number(services, "SEED", UINT64_MAX, &seed);
     if (status == ISTHMUS_OK) status = read_number(services, "AGAIN", UINT64_MAX, &out->again_every);
     if (status == ISTHMUS_OK) status = read_number(services, "PE", UINT32_MAX, &pe);
@@ -99,6 +100,7 @@ isthmus_status hook_plan_read(const struct isthmus_services *services, struct ho
     out->is_for_me = pe == UINT64_MAX || pe == (uint64_t)services->my_pe;
     if (out->lost_pe == services->my_pe) out->lost_pe = -1; /* nobody is lost to itself */
     out->reorders = reorder != 0;
+    out->leaves_atomics = no_atomics != 0;
     out->delay_calls = (uint32_t)(delay == 0 && reorder != 0 ? 8 : delay);
     out->random = seed * 0x9e3779b97f4a7c15u + (uint64_t)services->my_pe + 1;
     return status;
