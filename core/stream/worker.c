@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/sync/spin.h"
 #include "core/transport/quiet_thread.h"
 
 #include <errno.h>
@@ -39,6 +40,7 @@ static struct ist_item *next_item(void)
 static void *work(void *unused)
 {
     (void)unused;
+    ist_spin_is_beside = true;
     pthread_mutex_lock(&workers.lock);
     for (struct ist_item *item; (item = next_item()) != NULL;) {
         pthread_mutex_unlock(&workers.lock);

@@ -22,6 +22,7 @@ enum {
 };
 
 uint32_t ist_spin_rounds = ALONE_ROUNDS;
+_Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
 static bool oversubscribed;
 static enum ist_spin_peers who_ends_waits;
 static void (*look_around)(void);
@@ -100,6 +101,14 @@ static void yield_on_network(struct ist_spin *spin)
     look_now_and_then(spin, now);
 }
 
+/* ---- waits that a load ends ---- */
+
+static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
+{
+    if (spin->start_ns == 0) spin->start_ns = now_ns;
+    ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
+}
+
 void ist_spin_yield(struct ist_spin *spin)
 {
     spin->rounds = ist_spin_rounds;
@@ -110,5 +119,7 @@ void ist_spin_yield(struct ist_spin *spin)
     sched_yield();
     if (++spin->yields % YIELDS_PER_PROGRESS != 0) return;
     ist_progress_poll();
-    look_now_and_then(spin, ist_clock_ns());
+    uint64_t now_ns = ist_clock_ns();
+    look_now_and_then(spin, now_ns);
+    if (ist_spin_is_beside) nap_beside(spin, now_ns);
 }

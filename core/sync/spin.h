@@ -42,6 +42,10 @@ void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus, enum ist_spin_peer
 void ist_spin_expect(enum ist_spin_peers peers); /* from now on */
 bool ist_spin_is_oversubscribed(void);
 
+/* This thread is the library's own and waits beside the program, not in its place: once a wait lasts it naps, and leaves the
+ * processor to whoever computes. What ends a nap is noticed late by an eighth of the time waited at most. */
+extern _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
+
 /* Yield; now and then make progress, and look whether waiting still makes sense (ist_spin_on_long_wait). */
 void ist_spin_yield(struct ist_spin *spin) IST_COLD;
 

@@ -1,9 +1,8 @@
 /* tests/device/cuda_program.c: see cuda_program.h. */
 #include "tests/device/cuda_program.h"
 
-#include "plugins/nvlink/cuda_api.h"
+#include "tests/doubles/cuda/load.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -30,15 +29,8 @@ static int n_pieces;
 
 static bool load(const char *file)
 {
-    static const char *const names[] = {
-#define CUDA(name, parameters) #name,
-#include "plugins/nvlink/cuda.def"
-    };
     void *driver = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
-    void **entry = (void **)(void *)&cu;
-    if (driver == NULL) return false;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if ((entry[i] = dlsym(driver, names[i])) == NULL) return false;
+    if (!cuda_load(driver, &cu)) return false;
     *(void **)(void *)&mem_alloc = dlsym(driver, "cuMemAlloc_v2");
     *(void **)(void *)&mem_free = dlsym(driver, "cuMemFree_v2");
     return mem_alloc != NULL && mem_free != NULL;

@@ -2,10 +2,9 @@
  * declarations of their own. */
 #include "tests/device/cuda_stream.h"
 
-#include "plugins/nvlink/cuda_api.h"
+#include "tests/doubles/cuda/load.h"
 #include "tests/pe/check.h"
 
-#include <dlfcn.h>
 #include <string.h>
 
 static struct cuda_api cu;
@@ -16,16 +15,11 @@ static uint64_t *gate; /* in memory of the host that the driver knows */
 
 void cuda_begin(void)
 {
-    static const char *const names[] = {
-#define CUDA(name, parameters) #name,
-#include "plugins/nvlink/cuda.def"
-    };
     const char *path = getenv("ISTHMUS_NVLINK_LIBRARY");
-    void **entry = (void **)(void *)&cu, *memory = NULL;
+    void *memory = NULL;
     CUcontext context;
     library = dlopen(path != NULL ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    CHECK(library != NULL);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) CHECK((entry[i] = dlsym(library, names[i])) != NULL);
+    CHECK(cuda_load(library, &cu));
     CU(cuInit(0));
     CU(cuDevicePrimaryCtxRetain(&context, 0));
     CU(cuCtxPushCurrent_v2(context));

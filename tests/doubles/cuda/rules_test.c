@@ -1,8 +1,7 @@
 /* tests/doubles/cuda/rules_test.c: rules_test DOUBLE.so: does the double of CUDA refuse what the driver refuses, and is it
  * asynchronous? A double that lets everything pass would prove nothing about the code above it. */
-#include "plugins/nvlink/cuda_api.h"
+#include "tests/doubles/cuda/load.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,14 +23,7 @@ static struct cuda_api cu;
 
 static void load(const char *path)
 {
-    static const char *const names[] = {
-#define CUDA(name, parameters) #name,
-#include "plugins/nvlink/cuda.def"
-    };
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    void **entry = (void **)(void *)&cu;
-    for (size_t i = 0; library != NULL && i < sizeof names / sizeof *names; i++) entry[i] = dlsym(library, names[i]);
-    if (library == NULL) exit(1);
+    if (!cuda_load(dlopen(path, RTLD_NOW | RTLD_LOCAL), &cu)) exit(1);
 }
 
 static const CUmemAllocationProp prop = {
