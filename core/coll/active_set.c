@@ -1,9 +1,14 @@
 /* core/coll/active_set.c: the deprecated sets of PEs (start, log2 of the stride, size) as teams.
  * A set's first collective makes a team with the help of pSync, which then has its first value again; later ones find the
- * team and leave pSync alone. */
+ * team and leave pSync alone. In memory of a device pSync only carries a number, by which the set meets in the lobby. */
 #include "core/base/fatal.h"
+#include "core/check/check.h"
+#include "core/coll/lobby.h"
 #include "core/coll/split.h"
+#include "core/ops/operand.h"
+#include "core/ops/rma.h"
 #include "core/ops/target.h"
+#include "core/sync/wait.h"
 
 #include <stdlib.h>
 
@@ -34,13 +39,47 @@ static struct ist_team *find(int start, int stride, int size)
     return NULL;
 }
 
+/* From the first member to the others, who give pSync its first value back. */
+static uint64_t pass_number(const int *members, int size, long *pSync, const char *routine)
+{
+    uint64_t number = 0;
+    const long first_value = 0; /* SHMEM_SYNC_VALUE */
+    ist_require_symmetric(routine, "pSync", pSync, IST_TEAM_AREA_BYTES, sizeof *pSync);
+    ist_check_enter(); /* pSync is the program's */
+    if (members[0] != ist_team_world.my_pe) {
+        number = ist_wait_behind_anywhere(pSync, IST_CMP_NE, (uint64_t)first_value, sizeof *pSync, false, -1, routine);
+        ist_copy_here(pSync, &first_value, sizeof *pSync, routine);
+    } else {
+        isthmus_status status = ist_lobby_new_id(&number);
+        if (status != ISTHMUS_OK) ist_die(routine, status);
+        for (int i = 1; i < size; i++) ist_p(&ist_ctx_default, pSync, number, sizeof *pSync, members[i], routine);
+    }
+    ist_check_leave();
+    return number;
+}
+
+static int place_of(const int *members, int size)
+{
+    int place = 0;
+    while (place < size - 1 && members[place] != ist_team_world.my_pe) place++;
+    return place;
+}
+
+static isthmus_status make_by_number(const int *members, int size, long *pSync, struct ist_team **out,
+                                     const char *routine)
+{
+    uint64_t number = pass_number(members, size, pSync, routine);
+    return ist_lobby_make_team(number, size, place_of(members, size), NULL, out, routine);
+}
+
 static struct ist_team *make(int start, int stride, int size, long *pSync, const char *routine)
 {
     struct ist_team *team;
     int *members = malloc((size_t)size * sizeof *members);
     if (members == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a set of %d PEs", size));
     for (int i = 0; i < size; i++) members[i] = start + i * stride;
-    isthmus_status status = ist_team_make(members, size, pSync, NULL, &team, routine);
+    isthmus_status status = ist_is_on_device(pSync) ? make_by_number(members, size, pSync, &team, routine)
+                                                    : ist_team_make(members, size, pSync, NULL, &team, routine);
     free(members);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     team->is_active_set = true;

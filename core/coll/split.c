@@ -11,7 +11,6 @@
 #include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/ctx/ctx.h"
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 
@@ -161,9 +160,6 @@ isthmus_status ist_team_make(const int *members, int n, void *meeting, const str
 {
     *out = NULL;
     ist_require_symmetric(routine, "pSync", meeting, IST_TEAM_AREA_BYTES, sizeof(long));
-    if (ist_is_on_device(meeting))
-        ist_misuse(routine, "pSync is %p, in memory of a device, where a processor cannot wait; valid: static data",
-                   meeting);
     struct ist_team *mine;
     isthmus_status status = ist_team_new(n, 0, 1, members, &mine);
     if (status != ISTHMUS_OK) ist_die(routine, status); /* the others cannot be told without a team */

@@ -3,7 +3,7 @@
 
 PLACE is `ib` (one host, every access to another PE through that transport), `kinds` (one host, the heap in memory that only a
 transport touches: tests/doubles/kinds; the programs may load and store their own), `cuda` (the same through nvlink, on the double
-of its driver) or HxN (H hosts with N PEs each, made by
+of its driver), `cuda-ib` (that, but to other PEs and the own one through ib, staged) or HxN (H hosts with N PEs each, made by
 tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib). What runs is read from
 ctest: every test that starts PEs, with another launcher or environment and as many PEs as the place has. left_out.table names
 those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
@@ -29,6 +29,8 @@ ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build f
     "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
     "cuda": ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1", "ISTHMUS_HEAP_KIND=cuda",
              "GPU_DOUBLE_HOST_ACCESS=1"],
+    "cuda-ib": ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1", "ISTHMUS_HEAP_KIND=cuda",
+                "GPU_DOUBLE_HOST_ACCESS=1", "ISTHMUS_TRANSPORTS=ib,nvlink,loopback"],
 }
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed")
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
@@ -175,7 +177,7 @@ def run_all(build, place, n, only, jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("places", nargs="+", metavar="PLACE", help="ib, kinds, cuda, or HxN: H hosts with N PEs each")
+    parser.add_argument("places", nargs="+", metavar="PLACE", help="ib, kinds, cuda, cuda-ib, or HxN: H hosts with N PEs each")
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
