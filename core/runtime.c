@@ -133,20 +133,10 @@ static isthmus_status make_card(void)
     return ist_segments_to_card(card, ist_runtime.card_room, room);
 }
 
-/* Is a transport open that reaches other hosts? */
-static bool have_connections(void)
-{
-    for (uint32_t i = 0; i < ist_registry.n; i++) {
-        const struct ist_transport *t = &ist_registry.list[i];
-        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) return true;
-    }
-    return false;
-}
-
 /* A store, by a peer on this host or by another thread of this PE, wakes nobody who sleeps. */
 static enum ist_spin_peers who_ends_waits(void)
 {
-    if (!have_connections()) return IST_SPIN_LOCAL;
+    if (!ist_registry_has_network()) return IST_SPIN_LOCAL;
     bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on();
     bool may_be_stores = ist_runtime.boot->n_local > 1 || has_threads;
     return may_be_stores ? IST_SPIN_MIXED : IST_SPIN_REMOTE;
@@ -158,7 +148,7 @@ static bool are_calls_at_once(void) { return ist_runtime.thread_level == IST_THR
 /* Said at start, and not at the first put that fails. */
 static isthmus_status require_reach(const ist_boot *boot)
 {
-    if (boot->n_local == boot->n_pes || have_connections()) return ISTHMUS_OK;
+    if (boot->n_local == boot->n_pes || ist_registry_has_network()) return ISTHMUS_OK;
     return ist_fail(
         ISTHMUS_ERR_UNREACHABLE,
         "%d of the %d PEs run on other hosts than PE %d, and no transport that can be used here reaches other "
@@ -186,8 +176,8 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK)
         status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot, &rt->config));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
-    if (status == ISTHMUS_OK && have_connections()) ist_exit_before_destructors();
-    if (status == ISTHMUS_OK && have_connections() && rt->boot->n_pes > 1)
+    if (status == ISTHMUS_OK && ist_registry_has_network()) ist_exit_before_destructors();
+    if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
         status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
     if (status == ISTHMUS_OK) status = ist_streams_open();
@@ -408,7 +398,7 @@ static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "shmem_finalize"); }
  * all have ended theirs. This meeting cannot go through the transports; all PEs have the same ones open. */
 static void part_from_peers(const char *routine)
 {
-    if (!have_connections() || ist_runtime.boot->n_pes == 1) return;
+    if (!ist_registry_has_network() || ist_runtime.boot->n_pes == 1) return;
     isthmus_status status = ist_runtime.boot->ops->exchange(ist_runtime.boot);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     ist_pulse_leave();

@@ -22,7 +22,9 @@ char *shmemx_nodename(void)
 int shmemx_visibility(void)
 {
     ist_require_ctx(&ist_ctx_default, "shmemx_visibility");
-    return ist_team_world.is_on_one_host && ist_peers_use_alias() ? SHMEMX_VISIBILITY_GLOBAL : SHMEMX_VISIBILITY_LOCAL;
+    /* Not by looking at this PE's routes: those between two others count too. */
+    bool is_shared = ist_team_world.is_on_one_host && ist_peers_use_alias() && !ist_registry_has_network();
+    return is_shared ? SHMEMX_VISIBILITY_GLOBAL : SHMEMX_VISIBILITY_LOCAL;
 }
 
 const char *shmemx_transport_name(int pe)

@@ -185,6 +185,15 @@ struct ist_transport *ist_registry_find(const char *name)
     return NULL;
 }
 
+bool ist_registry_has_network(void)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) return true;
+    }
+    return false;
+}
+
 const char *ist_transport_state_name(enum ist_transport_state state)
 {
     switch (state) {

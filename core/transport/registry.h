@@ -50,6 +50,9 @@ void ist_registry_close(void); /* close what is open, then unload; takes a regis
 
 struct ist_transport *ist_registry_find(const char *name); /* NULL: unknown */
 
+/* Is a transport open that reaches other hosts? The same on all PEs. */
+bool ist_registry_has_network(void);
+
 /* For isthmus-info: "found", "refused" ... */
 const char *ist_transport_state_name(enum ist_transport_state state);
 
