@@ -93,7 +93,7 @@ static struct ist_item *take(const char *routine)
     return item;
 }
 
-static void end(struct ist_item *item)
+static void put_back(struct ist_item *item)
 {
     pthread_mutex_lock(&items.lock);
     item->next = items.free;
@@ -114,13 +114,17 @@ static void tell_done(const struct ist_item *item)
 
 void ist_item_run(struct ist_item *item)
 {
-    const char *routine = item->call.routine;
     (void)item->call.run(&item->call); /* whose answer nobody waits for */
     free(item->call.copies);
     tell_done(item);
+}
+
+void ist_item_end(struct ist_item *item)
+{
+    const char *routine = item->call.routine;
     isthmus_status status = ist_streams.memory->copy(tr(), item->word, &item->turn, sizeof item->turn);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    end(item);
+    put_back(item);
 }
 
 /* ---- posting ---- */

@@ -20,7 +20,7 @@ static struct {
     pthread_cond_t called;
     struct worker *list;
     struct ist_item *first, **last; /* may run */
-    uint32_t n_ready, n_idle;       /* idle: nothing taken so far, also while they start and wake */
+    uint32_t n_ready, n_idle;       /* idle: about to take one, also while they start and wake */
     bool must_end, has_warned;
 } workers = {.lock = PTHREAD_MUTEX_INITIALIZER, .called = PTHREAD_COND_INITIALIZER, .last = &workers.first};
 
@@ -46,7 +46,10 @@ static void *work(void *unused)
         pthread_mutex_unlock(&workers.lock);
         ist_item_run(item);
         pthread_mutex_lock(&workers.lock);
-        workers.n_idle++;
+        workers.n_idle++; /* before the stream goes on: its next item finds this thread */
+        pthread_mutex_unlock(&workers.lock);
+        ist_item_end(item);
+        pthread_mutex_lock(&workers.lock);
     }
     pthread_mutex_unlock(&workers.lock);
     return NULL;

@@ -12,7 +12,9 @@ struct ist_item {
     struct ist_item *next;
 };
 
-void ist_item_run(struct ist_item *item); /* item.c; on a worker */
+/* item.c; on a worker: the call; then the stream goes on, and the item is gone. */
+void ist_item_run(struct ist_item *item);
+void ist_item_end(struct ist_item *item);
 
 /* The host function of an item: returns at once, and calls no platform. */
 void ist_worker_may_run(void *item);
