@@ -1,0 +1,168 @@
+/* tests/fuzz/ask_ib.c: what peers ask of a PE about memory of its device: messages that follow one another, some with their data, some
+ * whose data come later. Sanitizers see every access outside of the memory that is served. */
+#include "plugins/ib/ib.h"
+#include "plugins/ib/ib_ask.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { SERVED_BYTES = 4096, KIND = ISTHMUS_MEM_CUDA, MOST_PENDING = 64, ASKED_BYTES = 1 << 19 };
+
+struct ib_ucp ib_ucp;
+static char *served;
+static ucp_am_recv_callback_t ask_callback;
+
+/* ---- a UCX that loses nothing, and a core whose device is the host ---- */
+
+static struct {
+    ucp_am_recv_data_nbx_callback_t done;
+    void *user_data, *into;
+    size_t length_bytes;
+} pending[MOST_PENDING];
+static uint32_t n_pending;
+
+static ucs_status_ptr_t receive(ucp_worker_h worker, void *message, void *into, size_t n,
+                                const ucp_request_param_t *params)
+{
+    (void)worker, (void)message;
+    if (n_pending == MOST_PENDING) return UCS_STATUS_PTR(UCS_ERR_CANCELED);
+    pending[n_pending].done = params->cb.recv_am;
+    pending[n_pending].user_data = params->user_data;
+    pending[n_pending].into = into;
+    pending[n_pending++].length_bytes = n;
+    return (void *)pending;
+}
+
+static ucs_status_ptr_t send_answer(ucp_ep_h ep, unsigned id, const void *header, size_t header_bytes,
+                                    const void *payload, size_t n, const ucp_request_param_t *params)
+{
+    (void)ep, (void)id, (void)params;
+    free(fuzz_copy(header, header_bytes));
+    free(fuzz_copy(payload, n)); /* all of it is there */
+    return NULL;
+}
+
+static void free_request(void *request) { (void)request; }
+static unsigned make_progress(ucp_worker_h worker)
+{
+    (void)worker;
+    if (n_pending == 0) return 0;
+    n_pending--;
+    memset(pending[n_pending].into, 7, pending[n_pending].length_bytes);
+    pending[n_pending].done((void *)pending, UCS_OK, pending[n_pending].length_bytes, pending[n_pending].user_data);
+    return 1;
+}
+
+static isthmus_status copy(void *core, uint32_t kind, void *dest, const void *source, size_t n)
+{
+    (void)core;
+    if (kind != KIND) abort();
+    memmove(dest, source, n);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status amo(void *core, uint32_t kind, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
+                          uint64_t compare, void *fetched)
+{
+    (void)core, (void)op, (void)operand, (void)compare;
+    if (kind != KIND) abort();
+    memset(fetched, 0, sizeof(uint64_t));
+    memcpy(fetched, addr, 1u << bits);
+    memset(addr, 1, 1u << bits);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status pin(void *core, uint32_t kind, void *addr, size_t n, isthmus_lmem **out)
+{
+    (void)core, (void)kind, (void)addr, (void)n, (void)out;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+static void unpin(void *core, uint32_t kind, isthmus_lmem *lmem) { (void)core, (void)kind, (void)lmem; }
+static const char *fail_text(void *core)
+{
+    (void)core;
+    return "no";
+}
+
+isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback)
+{
+    (void)worker, (void)number;
+    ask_callback = callback;
+    return ISTHMUS_OK;
+}
+
+/* ---- */
+
+static const struct isthmus_services services = {
+    .struct_size = sizeof services,
+    .log = fuzz_log,
+    .fail = fuzz_fail,
+    .fail_text = fail_text,
+    .scopes = ISTHMUS_SCOPE_DEVICE,
+    .memory_copy = copy,
+    .memory_amo = amo,
+    .memory_pin = pin,
+    .memory_unpin = unpin,
+};
+
+static void begin(isthmus_tr *tr, isthmus_lmem *lmem)
+{
+    ib_ucp.ucp_am_recv_data_nbx = receive;
+    ib_ucp.ucp_am_send_nbx = send_answer;
+    ib_ucp.ucp_request_free = free_request;
+    ib_ucp.ucp_worker_progress = make_progress;
+    served = aligned_alloc(64, SERVED_BYTES);
+    *tr = (isthmus_tr){.services = &services, .n_workers = 1};
+    tr->workers[0].tr = tr;
+    pthread_mutex_init(&tr->workers[0].lock, NULL);
+    *lmem = (isthmus_lmem){.tr = tr, .addr = served, .length_bytes = SERVED_BYTES, .kind = KIND};
+    if (served == NULL || ib_stage_open(tr) != ISTHMUS_OK || ib_stage_listen(tr) != ISTHMUS_OK) abort();
+    if (ib_stage_add(lmem) != ISTHMUS_OK) abort();
+}
+
+/* A byte: 1 the data are here, 2 the address is one from the start of what is served, 4 first something arrives. Then the head. */
+static void ask(isthmus_tr *tr, struct fuzz_input *in)
+{
+    static char far_data[1];
+    uint8_t way = fuzz_byte(in);
+    const uint8_t *bytes;
+    struct ib_ask_head head = {0};
+    size_t n = fuzz_bytes(in, sizeof head, &bytes);
+    memcpy(&head, bytes, n);
+    if ((way & 2) != 0) head.address += (uint64_t)(uintptr_t)served;
+    if ((way & 4) != 0) (void)make_progress(NULL);
+    size_t n_data = (way & 1) != 0 ? fuzz_bytes(in, head.length_bytes, &bytes) : head.length_bytes % ASKED_BYTES;
+    void *data = (way & 1) != 0 ? fuzz_copy(bytes, n_data) : NULL;
+    const ucp_am_recv_param_t param = {
+        .recv_attr = UCP_AM_RECV_ATTR_FIELD_REPLY_EP | ((way & 1) != 0 ? 0 : UCP_AM_RECV_ATTR_FLAG_RNDV),
+    };
+    (void)ask_callback(&tr->workers[0], &head, n, data != NULL ? data : far_data, n_data, &param);
+    free(data);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static isthmus_tr tr;
+    isthmus_lmem lmem;
+    struct fuzz_input in = {data, data + size};
+    begin(&tr, &lmem);
+    while (in.at < in.end) ask(&tr, &in);
+    ib_stage_remove(&lmem);
+    ib_stage_close(&tr);
+    if (n_pending != 0) abort(); /* every message got its end */
+    free(served);
+    return 0;
+}
+
+/* A put here, a put far, a get, an atomic. */
+size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
+{
+    static const struct ib_ask_head heads[] = {
+        {.number = 1, .what = IB_ASK_PUT, .kind = KIND, .length_bytes = 16, .address = 8},
+        {.number = 2, .what = IB_ASK_PUT, .kind = KIND, .length_bytes = SERVED_BYTES},
+        {.number = 3, .what = IB_ASK_GET, .kind = KIND, .length_bytes = 100, .address = 3},
+        {.number = 4, .what = IB_ASK_AMO, .kind = KIND, .length_bytes = 8, .address = 64, .bits = ISTHMUS_BITS64},
+    };
+    if (i >= sizeof heads / sizeof *heads) return 0;
+    out[0] = i == 1 ? 2 : 3;
+    size_t used = 1 + fuzz_put(out + 1, room - 1, &heads[i], sizeof heads[i]);
+    return i == 0 ? used + fuzz_put(out + used, room - used, "0123456789abcdef", 16) : used;
+}
