@@ -11,6 +11,7 @@
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,6 +22,7 @@
 
 enum { STOPS_PER_LOOK = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
 static const uint64_t most_per_look_ns = 300000000; /* between two looks of a wait; more: this process did not run */
+static const uint64_t per_exchange_look_ns = 250000000; /* boot.h */
 
 static struct {
     pthread_mutex_t lock; /* of all that follows; who does not get it need not look */
@@ -151,6 +153,55 @@ int ist_host_pes_look(void)
     }
     pthread_mutex_unlock(&pes.lock);
     return ended;
+}
+
+/* ---- while PEs meet by the launcher: no card tells which process is which PE ---- */
+
+/* PE `pe` among the processes that one thread of the launcher has started. */
+static int32_t find_among(const char *children, int pe)
+{
+    char *end;
+    for (long pid; (pid = strtol(children, &end, 10)) > 0 && end != children; children = end)
+        if (is_process_of(pe, (int32_t)pid)) return (int32_t)pid;
+    return PID_UNKNOWN;
+}
+
+static int32_t find_sibling(int pe)
+{
+    enum { ROOM = 1 << 14 };
+    char name[64], *children = malloc(ROOM);
+    int32_t launcher = (int32_t)getppid(), pid = PID_UNKNOWN;
+    snprintf(name, sizeof name, "/proc/%d/task", (int)launcher);
+    DIR *threads = children != NULL ? opendir(name) : NULL;
+    for (const struct dirent *thread; threads != NULL && pid == PID_UNKNOWN && (thread = readdir(threads)) != NULL;) {
+        snprintf(name, sizeof name, "task/%.20s/children", thread->d_name);
+        if (thread->d_name[0] != '.' && ist_process_file(launcher, name, children, ROOM) > 0)
+            pid = find_among(children, pe);
+    }
+    if (threads != NULL) closedir(threads);
+    free(children);
+    return pid;
+}
+
+/* Each looks at the next one of its host, so that one that is stopped has one that sees it. */
+static void look_at_neighbour(void)
+{
+    int next = (pes.next + 1) % pes.n;
+    if (pes.pids[next] == PID_UNKNOWN) pes.pids[next] = find_sibling(ist_runtime.boot->local_pes[next]);
+    if (pes.pids[next] == PID_UNKNOWN || state_of(next) != 'T') return;
+    pes.stopped = next;
+}
+
+void ist_host_pes_look_in_exchange(void)
+{
+    pthread_mutex_lock(&pes.lock);
+    if (ist_runtime.config.pulse_timeout_s > 0 && has_table()) {
+        if (pes.stopped < 0)
+            look_at_neighbour();
+        else
+            count_stop(per_exchange_look_ns);
+    }
+    pthread_mutex_unlock(&pes.lock);
 }
 
 void ist_host_pes_forget(void)

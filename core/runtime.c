@@ -289,6 +289,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
         stop();
         return status;
     }
+    rt->boot->look = ist_host_pes_look_in_exchange;
     ist_log_set_pe(rt->boot->pe);
     set_fatal(tell_launcher, rt->config.abort_action);
     isthmus_status said = say_place();

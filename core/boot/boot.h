@@ -48,9 +48,10 @@ struct ist_boot_ops {
 struct ist_boot { /* first member of every bootstrap's own struct */
     const struct ist_boot_ops *ops;
     int pe, n_pes;
-    int n_local;       /* how many PEs the launcher has put on this PE's node */
-    int *local_pes;    /* their numbers, ascending; n_local entries */
-    uint32_t *node_of; /* ist_boot_nodes() */
+    int n_local;        /* how many PEs the launcher has put on this PE's node */
+    int *local_pes;     /* their numbers, ascending; n_local entries */
+    uint32_t *node_of;  /* ist_boot_nodes() */
+    void (*look)(void); /* called four times a second, about, while an exchange lasts; NULL: nobody looks */
 };
 
 /* What the program says about its job. Zeroed: nothing, the environment describes it. */

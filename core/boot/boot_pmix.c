@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct pmix_boot {
     ist_boot base;
@@ -91,12 +92,59 @@ static isthmus_status pmix_put(ist_boot *base, const char *key, const void *byte
     return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Put", rc);
 }
 
+/* One exchange, while it lasts. */
+struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool has_ended;
+    pmix_status_t rc;
+};
+
+/* On PMIx's own thread. */
+static void on_met(pmix_status_t rc, void *arg)
+{
+    struct meeting *meeting = arg;
+    pthread_mutex_lock(&meeting->lock);
+    meeting->has_ended = true;
+    meeting->rc = rc;
+    pthread_cond_signal(&meeting->ended);
+    pthread_mutex_unlock(&meeting->lock);
+}
+
+static void wait_a_moment(struct meeting *meeting)
+{
+    enum { LOOK_EVERY_NS = 250000000 };
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += LOOK_EVERY_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&meeting->ended, &meeting->lock, &until);
+}
+
+static pmix_status_t await(struct meeting *meeting, void (*look)(void))
+{
+    pthread_mutex_lock(&meeting->lock);
+    while (!meeting->has_ended) {
+        wait_a_moment(meeting);
+        if (meeting->has_ended || look == NULL) continue;
+        pthread_mutex_unlock(&meeting->lock);
+        look();
+        pthread_mutex_lock(&meeting->lock);
+    }
+    pthread_mutex_unlock(&meeting->lock);
+    return meeting->rc;
+}
+
 static isthmus_status pmix_exchange(ist_boot *base)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
     pmix_proc_t all = proc_of(boot, PMIX_RANK_WILDCARD);
-    pmix_status_t rc = PMIx_Fence(&all, 1, NULL, 0);
-    return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
+    struct meeting meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
+    pmix_status_t rc = PMIx_Fence_nb(&all, 1, NULL, 0, on_met, &meeting);
+    if (rc == PMIX_SUCCESS) rc = await(&meeting, base->look);
+    bool have_met = rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
+    return have_met ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
 }
 
 static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **out, size_t *out_bytes)

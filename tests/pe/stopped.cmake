@@ -7,8 +7,9 @@ foreach(where init put get barrier wait lock finalize)
     EXPECT -s nonzero -t 25 -0 "^isthmus: " -1 "^isthmus-run: "
       -1 "^isthmus-run: PE 1 \\(pid [0-9]+\\) ${stopped_for}\\). ISTHMUS_PULSE_TIMEOUT=0 waits for it. ending the other PE$")
 endforeach()
-foreach(where barrier wait lock finalize)
-  isthmus_pe_test(r13_stopped VARIANT ${where} ARGS ${where} NP 3 LAUNCHERS mpirun ENV ISTHMUS_PULSE_TIMEOUT=1
+foreach(where init barrier wait lock finalize)
+  isthmus_pe_test(r13_stopped VARIANT ${where} ARGS ${where} NP 3 LAUNCHERS mpirun
+    ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3
     EXPECT -s nonzero -t 25 -1 "^isthmus: " -1 "^isthmus: PE [01]: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}")
 endforeach()
 # A program that the launcher does not see itself.
