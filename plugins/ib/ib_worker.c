@@ -136,12 +136,43 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_IO, "ucp_worker_arm: %s", ib_ucp.ucs_status_string(armed));
 }
 
+/* What peers ask of this PE arrives at worker 0. Who leads another one serves that too, for the progress thread stays away
+ * meanwhile. No lock is waited for here: who has that of worker 0 serves it himself. */
+static struct ib_worker *take_first(struct ib_worker *worker)
+{
+    struct ib_worker *first = &worker->tr->workers[0];
+    if (worker == first || pthread_mutex_trylock(&first->lock) != 0) return NULL;
+    if (!first->has_leader) return first;
+    ib_worker_unlock(first);
+    return NULL;
+}
+
+static int look(struct ib_worker *worker)
+{
+    int n = ib_worker_progress(worker);
+    if (n > 0 && worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
+    struct ib_worker *first = take_first(worker);
+    if (first == NULL) return n;
+    int n_first = ib_worker_progress(first);
+    if (n_first > 0 && first->n_followers > 0) pthread_cond_broadcast(&first->changed);
+    ib_worker_unlock(first);
+    return n + n_first;
+}
+
+/* When there is work, or sleep is not possible: spin on. */
 static void nap(struct ib_worker *worker)
 {
-    if (ib_worker_arm(worker) != ISTHMUS_OK) return; /* there is work, or sleep is not possible: spin on */
-    struct pollfd fd = {.fd = worker->event_fd, .events = POLLIN};
+    struct pollfd fds[] = {{.fd = worker->event_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    isthmus_status status = ib_worker_arm(worker);
+    struct ib_worker *first = status == ISTHMUS_OK ? take_first(worker) : NULL;
+    if (first != NULL) {
+        status = ib_worker_arm(first);
+        fds[1].fd = first->event_fd;
+        ib_worker_unlock(first);
+    }
+    if (status != ISTHMUS_OK) return;
     ib_worker_unlock(worker);
-    (void)poll(&fd, 1, NAP_MS);
+    (void)poll(fds, 2, NAP_MS);
     ib_worker_lock(worker);
 }
 
@@ -170,8 +201,7 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
     struct isthmus_idle idle = {0};
     worker->has_leader = true;
     while (batch->n_pending > 0) {
-        if (ib_worker_progress(worker) > 0) {
-            if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
+        if (look(worker) > 0) {
             idle = (struct isthmus_idle){0};
             continue;
         }
