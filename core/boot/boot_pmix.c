@@ -92,26 +92,26 @@ static isthmus_status pmix_put(ist_boot *base, const char *key, const void *byte
     return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Put", rc);
 }
 
-/* One exchange, while it lasts. */
-struct meeting {
+/* The exchange that is under way: one at a time, in init or in finalize. */
+static struct {
     pthread_mutex_t lock;
     pthread_cond_t ended;
     bool has_ended;
     pmix_status_t rc;
-};
+} meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
 /* On PMIx's own thread. */
-static void on_met(pmix_status_t rc, void *arg)
+static void on_met(pmix_status_t rc, void *unused)
 {
-    struct meeting *meeting = arg;
-    pthread_mutex_lock(&meeting->lock);
-    meeting->has_ended = true;
-    meeting->rc = rc;
-    pthread_cond_signal(&meeting->ended);
-    pthread_mutex_unlock(&meeting->lock);
+    (void)unused;
+    pthread_mutex_lock(&meeting.lock);
+    meeting.has_ended = true;
+    meeting.rc = rc;
+    pthread_cond_signal(&meeting.ended);
+    pthread_mutex_unlock(&meeting.lock);
 }
 
-static void wait_a_moment(struct meeting *meeting)
+static void wait_a_moment(void)
 {
     enum { LOOK_EVERY_NS = 250000000 };
     struct timespec until;
@@ -119,30 +119,33 @@ static void wait_a_moment(struct meeting *meeting)
     until.tv_nsec += LOOK_EVERY_NS;
     until.tv_sec += until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
-    (void)pthread_cond_timedwait(&meeting->ended, &meeting->lock, &until);
+    (void)pthread_cond_timedwait(&meeting.ended, &meeting.lock, &until);
 }
 
-static pmix_status_t await(struct meeting *meeting, void (*look)(void))
+static pmix_status_t await_end(void (*look)(void))
 {
-    pthread_mutex_lock(&meeting->lock);
-    while (!meeting->has_ended) {
-        wait_a_moment(meeting);
-        if (meeting->has_ended || look == NULL) continue;
-        pthread_mutex_unlock(&meeting->lock);
+    pthread_mutex_lock(&meeting.lock);
+    while (!meeting.has_ended) {
+        wait_a_moment();
+        if (meeting.has_ended || look == NULL) continue;
+        pthread_mutex_unlock(&meeting.lock);
         look();
-        pthread_mutex_lock(&meeting->lock);
+        pthread_mutex_lock(&meeting.lock);
     }
-    pthread_mutex_unlock(&meeting->lock);
-    return meeting->rc;
+    pmix_status_t rc = meeting.rc;
+    pthread_mutex_unlock(&meeting.lock);
+    return rc;
 }
 
 static isthmus_status pmix_exchange(ist_boot *base)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
     pmix_proc_t all = proc_of(boot, PMIX_RANK_WILDCARD);
-    struct meeting meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
-    pmix_status_t rc = PMIx_Fence_nb(&all, 1, NULL, 0, on_met, &meeting);
-    if (rc == PMIX_SUCCESS) rc = await(&meeting, base->look);
+    pthread_mutex_lock(&meeting.lock);
+    meeting.has_ended = false;
+    pthread_mutex_unlock(&meeting.lock);
+    pmix_status_t rc = PMIx_Fence_nb(&all, 1, NULL, 0, on_met, NULL);
+    if (rc == PMIX_SUCCESS) rc = await_end(base->look);
     bool have_met = rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
     return have_met ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
 }
