@@ -102,12 +102,12 @@ _Noreturn void ist_end_job(int exit_code)
     _exit(exit_code);
 }
 
-/* One PE of the job speaks, as far as they hear of each other. */
+/* One PE of the job speaks, as far as they hear of each other. The claim is left to whoever does: he may be on this host. */
 static bool may_speak(void)
 {
-    if (!ist_fatal_claim()) return false;
     if (announce_to_peers != NULL) announce_to_peers();
-    return another_speaks == NULL || !another_speaks();
+    if (another_speaks != NULL && another_speaks()) return false;
+    return ist_fatal_claim();
 }
 
 bool ist_fatal_agree(void)
@@ -120,7 +120,10 @@ bool ist_fatal_agree(void)
 
 _Noreturn void ist_end_job_saying(const char *text)
 {
-    if (text != NULL && may_speak()) ist_error("%s", text);
+    if (text != NULL && may_speak())
+        ist_error("%s", text);
+    else if (text != NULL)
+        ist_fatal_yield(); /* who speaks may not have done so yet, and the launcher would end him as well */
     ist_end_job(EXIT_FAILURE);
 }
 
