@@ -211,7 +211,9 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (rt->boot->n_pes == 1) return ISTHMUS_OK; /* alone, nobody asks us for anything */
     status = ist_progress_start();
     if (status != ISTHMUS_OK) return status;
-    return ist_ring_check(rt->boot, ist_sync_rarely_towards(&ist_team_world, "init"));
+    status = ist_ring_check(rt->boot, ist_sync_rarely_towards(&ist_team_world, "init"));
+    if (status == ISTHMUS_OK) ist_sync_rarely_link(&ist_team_world, &ist_internal_area()->links, "init");
+    return status;
 }
 
 static void greet(void)

@@ -45,12 +45,28 @@ void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t
     waiting_in = NULL;
 }
 
-int ist_sync_rarely_towards(struct ist_team *team, const char *routine)
+/* The tree that this PE is in; NULL: it is no host's leader. */
+static const struct ist_team *rare_tree(struct ist_team *team, const char *routine)
 {
     const struct ist_hosts *hosts = ist_hosts_that_matter(team, routine);
-    if (hosts != NULL && !ist_hosts_leads(hosts)) return -1;
-    const struct ist_team *tree = hosts != NULL ? hosts->outer : team;
-    return tree->my_pe > 0 ? ist_team_to_world(tree, ist_sync_tree_parent(tree->my_pe)) : -1;
+    if (hosts == NULL) return team;
+    return ist_hosts_leads(hosts) ? hosts->outer : NULL;
+}
+
+int ist_sync_rarely_towards(struct ist_team *team, const char *routine)
+{
+    const struct ist_team *tree = rare_tree(team, routine);
+    if (tree == NULL || tree->my_pe == 0) return -1;
+    return ist_team_to_world(tree, ist_sync_tree_parent(tree->my_pe));
+}
+
+void ist_sync_rarely_link(struct ist_team *team, struct ist_sync_area *area, const char *routine)
+{
+    const struct ist_team *tree = rare_tree(team, routine);
+    if (team->is_on_one_host || tree == NULL) return;
+    waiting_in = routine;
+    ist_sync_tree_up(tree, area, 1, routine);
+    waiting_in = NULL;
 }
 
 const char *ist_sync_routine(void) { return waiting_in; }

@@ -38,6 +38,10 @@ void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t
 /* The one PE of the world to which this PE begins a connection there; -1: none, others begin one to it. */
 int ist_sync_rarely_towards(struct ist_team *team, const char *routine);
 
+/* Between hosts: returns when that connection is used, and those that others begin to this PE are. Who left before, because the
+ * program does nothing, would not be there for them. Once on an area. */
+void ist_sync_rarely_link(struct ist_team *team, struct ist_sync_area *area, const char *routine);
+
 /* For whoever looks around from a wait that lasts: is this thread waiting in a meeting, and in which routine? */
 const char *ist_sync_routine(void); /* NULL: it is not */
 
@@ -54,6 +58,7 @@ void ist_sync_hosts(struct ist_team *team, const struct ist_hosts *hosts, const 
                     const char *routine);
 void ist_sync_central(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 static inline int ist_sync_tree_parent(int pe) { return (pe - 1) / 2; }
+void ist_sync_tree_up(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 void ist_sync_tree(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 
 /* The two halves of a central meeting; the last one to arrive may do something for all in between. */
