@@ -18,7 +18,7 @@ struct ist_lobby {
 
 struct ist_internal_area {
     struct ist_sync_area exit;      /* the last meeting, apart from the program's own barriers */
-    struct ist_sync_area links; /* init: the links of that meeting are there */
+    struct ist_sync_area links;     /* init: the links of that meeting are there */
     uint64_t failed_allocations[2]; /* counted on PE 0: a PE that could not allocate makes all return NULL */
     uint64_t line0[6];
     uint64_t has_left; /* this PE has left without shmem_finalize */
