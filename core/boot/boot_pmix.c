@@ -5,6 +5,7 @@
 #include "core/boot/boot.h"
 
 #include <pmix.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,12 +151,25 @@ static isthmus_status pmix_exchange(ist_boot *base)
     return have_met ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
 }
 
+/* A server that is asked for what its PE is just about to put may say that it is not there (seen with Open MPI 4.1 on hosts
+ * other than the launcher's), though it is to wait. */
+static pmix_status_t get_patiently(const pmix_proc_t *proc, const char *key, pmix_value_t **value)
+{
+    enum { TRIES = 50, PAUSE_MS = 50 };
+    pmix_status_t rc = PMIx_Get(proc, key, NULL, 0, value);
+    for (int i = 1; i < TRIES && rc == PMIX_ERR_NOT_FOUND; i++) {
+        (void)poll(NULL, 0, PAUSE_MS);
+        rc = PMIx_Get(proc, key, NULL, 0, value);
+    }
+    return rc;
+}
+
 static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **out, size_t *out_bytes)
 {
     struct pmix_boot *boot = (struct pmix_boot *)base;
     pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = PMIx_Get(&proc, key, NULL, 0, &value);
+    pmix_status_t rc = get_patiently(&proc, key, &value);
     if (rc != PMIX_SUCCESS) {
         (void)fail_pmix("PMIx_Get", rc);
         char why[200];
