@@ -4,12 +4,13 @@
  * Read on in the PMIx standard, version 4, "Initialization", "Data access" and "Event notification". */
 #include "core/boot/boot.h"
 
+#include "core/base/clock.h"
+
 #include <pmix.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct pmix_boot {
     ist_boot base;
@@ -112,22 +113,13 @@ static void on_met(pmix_status_t rc, void *unused)
     pthread_mutex_unlock(&meeting.lock);
 }
 
-static void wait_a_moment(void)
-{
-    enum { LOOK_EVERY_NS = 250000000 };
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_EVERY_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    (void)pthread_cond_timedwait(&meeting.ended, &meeting.lock, &until);
-}
-
 static pmix_status_t await_end(void (*look)(void))
 {
+    enum { LOOK_EVERY_MS = 250 };
     pthread_mutex_lock(&meeting.lock);
     while (!meeting.has_ended) {
-        wait_a_moment();
+        struct timespec until = ist_clock_until_ms(LOOK_EVERY_MS);
+        (void)pthread_cond_timedwait(&meeting.ended, &meeting.lock, &until);
         if (meeting.has_ended || look == NULL) continue;
         pthread_mutex_unlock(&meeting.lock);
         look();

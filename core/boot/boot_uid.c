@@ -1,6 +1,7 @@
 /* core/boot/boot_uid.c: the bootstrap of processes that share a unique id: one connection to the server of the id, which may
  * be in any of them (uid_server.c), and a thread that listens on it: answers, and news that end this PE.
  * What is said is in uid_wire.h. */
+#include "core/base/clock.h"
 #include "core/boot/boot.h"
 #include "core/boot/uid_wire.h"
 #include "core/topo/host_id.h"
@@ -197,9 +198,7 @@ static isthmus_status uid_get(ist_boot *base, int pe, const char *key, void **ou
 /* Until nothing will come any more, or for so long. */
 static void wait_for_end(struct uid_boot *boot, int timeout_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += timeout_ms / 1000;
+    struct timespec until = ist_clock_until_ms(timeout_ms);
     pthread_mutex_lock(&boot->lock);
     while (!boot->is_over && pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0) {}
     pthread_mutex_unlock(&boot->lock);

@@ -4,6 +4,7 @@
 #include "core/boot/uid_server_priv.h"
 
 #include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "core/topo/host_id.h"
 
 #include <arpa/inet.h>
@@ -170,14 +171,7 @@ static bool reap_done(void)
 
 void ist_uid_servers_wait(int timeout_ms)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += timeout_ms / 1000;
-    until.tv_nsec += timeout_ms % 1000 * 1000000L;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
+    struct timespec until = ist_clock_until_ms(timeout_ms);
     pthread_mutex_lock(&servers.lock);
     while (!reap_done() && pthread_cond_timedwait(&servers.changed, &servers.lock, &until) == 0) {}
     pthread_mutex_unlock(&servers.lock);

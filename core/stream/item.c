@@ -2,6 +2,7 @@
 #include "core/stream/item.h"
 
 #include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/ctx/ctx.h"
@@ -11,9 +12,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
-enum { WORDS_BYTES = 64 << 10, LOOK_EVERY_NS = 100000000 };
+enum { WORDS_BYTES = 64 << 10, LOOK_EVERY_MS = 100 };
 
 struct ist_item_done {
     bool is_set;
@@ -45,11 +45,7 @@ static void require_device(const char *routine)
 /* With the lock; for something to change, or a moment. */
 static void wait_a_moment(const char *routine)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += LOOK_EVERY_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
+    struct timespec until = ist_clock_until_ms(LOOK_EVERY_MS);
     if (pthread_cond_timedwait(&items.changed, &items.lock, &until) != ETIMEDOUT) return;
     pthread_mutex_unlock(&items.lock);
     require_device(routine);

@@ -138,6 +138,13 @@ static void forget_nodes(void)
     probe.n = 0;
 }
 
+/* The system itself asks again only after longer and longer pauses. */
+static void ask_anew(struct node *node)
+{
+    end_question(node);
+    node->silent_ms = 0;
+}
+
 /* NULL: none is lost. */
 static const struct node *pass_time(uint64_t ms)
 {
@@ -147,9 +154,7 @@ static const struct node *pass_time(uint64_t ms)
         node->silent_ms += ms;
         node->pause_ms -= node->pause_ms < ms ? node->pause_ms : ms;
         if (is_lost(node)) return node;
-        if (node->silent_ms >= probe.timeout_ms)
-            end_question(node); /* the system asks again only after longer and longer pauses */
-        if (node->silent_ms >= probe.timeout_ms) node->silent_ms = 0;
+        if (node->silent_ms >= probe.timeout_ms) ask_anew(node);
         if (node->fd < 0 && node->pause_ms == 0) ask(node);
     }
     return NULL;

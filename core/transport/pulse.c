@@ -453,23 +453,13 @@ static bool all_have_seen(void)
     return true;
 }
 
-static struct timespec real_time_in_ms(long ms)
-{
-    struct timespec at;
-    clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_nsec += ms * 1000000;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
-}
-
 void ist_pulse_leave(void)
 {
     if (!pulse.is_open) return;
     pthread_mutex_lock(&pulse.lock);
     pulse.is_leaving = true;
     for (int round = 0; round < BYE_ROUNDS && say_bye() > 0; round++) {
-        struct timespec until = real_time_in_ms(BYE_ROUND_MS);
+        struct timespec until = ist_clock_until_ms(BYE_ROUND_MS);
         while (!all_have_seen() && pthread_cond_timedwait(&pulse.seen, &pulse.lock, &until) == 0) {}
     }
     pthread_mutex_unlock(&pulse.lock);
