@@ -28,12 +28,12 @@ static int run_reducescatter(const struct ist_stream_call *c)
     return ist_reducescatter(c->team, c->dest, c->source, c->nelems, c->op, c->type, c->routine);
 }
 
-int ist_entry_broadcast_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
-                                  int root, size_t size, const char *routine)
+/* What moves blocks of one size; `root` counts for some. */
+static int move(void *stream, const char *routine, int (*run)(const struct ist_stream_call *), struct ist_team *team,
+                void *dest, const void *source, size_t length_bytes, int root)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
     return ist_stream_do_on_team(stream, &(struct ist_stream_call){.routine = routine,
-                                                                   .run = run_broadcast,
+                                                                   .run = run,
                                                                    .team = team,
                                                                    .dest = dest,
                                                                    .source = source,
@@ -41,28 +41,22 @@ int ist_entry_broadcast_on_stream(void *stream, struct ist_team *team, void *des
                                                                    .pe = root});
 }
 
+int ist_entry_broadcast_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
+                                  int root, size_t size, const char *routine)
+{
+    return move(stream, routine, run_broadcast, team, dest, source, ist_bytes_of(nelems, size, routine), root);
+}
+
 int ist_entry_fcollect_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  size_t size, const char *routine)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.routine = routine,
-                                                                   .run = run_fcollect,
-                                                                   .team = team,
-                                                                   .dest = dest,
-                                                                   .source = source,
-                                                                   .length_bytes = length_bytes});
+    return move(stream, routine, run_fcollect, team, dest, source, ist_bytes_of(nelems, size, routine), 0);
 }
 
 int ist_entry_alltoall_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  size_t size, const char *routine)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.routine = routine,
-                                                                   .run = run_alltoall,
-                                                                   .team = team,
-                                                                   .dest = dest,
-                                                                   .source = source,
-                                                                   .length_bytes = length_bytes});
+    return move(stream, routine, run_alltoall, team, dest, source, ist_bytes_of(nelems, size, routine), 0);
 }
 
 int ist_entry_reduce_on_stream(void *stream, enum ist_combine_op op, struct ist_team *team, void *dest,
