@@ -125,16 +125,23 @@ static inline void pe_skip(const char *why)
     exit(PE_SKIPPED);
 }
 
+/* The part of so many rounds that ISTHMUS_TEST_PART leaves; it is set where each round takes trips over a network. */
+static inline int pe_part_of(int rounds)
+{
+    const char *part = getenv("ISTHMUS_TEST_PART");
+    if (part != NULL && atoi(part) > 1) rounds /= atoi(part);
+    return rounds > 3 ? rounds : 3;
+}
+
 /* How often to repeat what takes all PEs: `with_two` times with up to two of them, fewer when many share the cores. */
 static inline int pe_rounds(int with_two)
 {
-    int rounds = pe.n <= 2 ? with_two : pe.n <= 4 ? with_two / 4 : with_two / 40;
-    return rounds > 3 ? rounds : 3;
+    return pe_part_of(pe.n <= 2 ? with_two : pe.n <= 4 ? with_two / 4 : with_two / 40);
 }
 
 /* How often to repeat what PEs do to one word at the same time; pe_collide in the loop, with its count, makes them meet now
  * and then: else one would be through before the next one is given a processor. */
-static inline int pe_contended_rounds(void) { return pe.n <= 4 ? 200000 : 10000; }
+static inline int pe_contended_rounds(void) { return pe_part_of(pe.n <= 4 ? 200000 : 10000); }
 
 static inline void pe_collide(uint64_t count)
 {

@@ -27,9 +27,8 @@ static void add_up(uint64_t *word, int n, int home)
 int main(void)
 {
     pe_begin();
-    enum { MOST = 300000 };
-    int n = pe_contended_rounds(), home = pe.n - 1;
-    unsigned char *taken = shmem_calloc(MOST, 1);
+    int n = pe_contended_rounds(), home = pe.n - 1, most = pe_part_of(300000);
+    unsigned char *taken = shmem_calloc((size_t)most, 1);
     CHECK(taken != NULL);
     uint64_t *heap_word = shmem_calloc(1, sizeof *heap_word);
     shmem_barrier_all();
@@ -42,11 +41,11 @@ int main(void)
     }
 
     /* Each ticket is one byte of PE 0, which its holder counts up. */
-    int per_pe = MOST / pe.n;
+    int per_pe = most / pe.n;
     uint64_t last = 0;
     for (int i = 0; i < per_pe; i++) {
         uint64_t ticket = shmem_uint64_atomic_fetch_inc(&tickets, home);
-        CHECK(ticket < MOST && (i == 0 || ticket > last));
+        CHECK(ticket < (uint64_t)most && (i == 0 || ticket > last));
         last = ticket;
         shmem_uchar_p(&taken[ticket], (unsigned char)(shmem_uchar_g(&taken[ticket], 0) + 1), 0);
     }

@@ -81,7 +81,8 @@ def left_out(place):
 
 def choose(tests, place, n_wanted):
     """Of the same test with several numbers of PEs the one to run, and with how many; None: there is none."""
-    tests = sorted(tests, key=lambda t: (t.n, t.name))
+    launcher = ".run" if place in ON_ONE_HOST else ".mpirun"
+    tests = sorted(tests, key=lambda t: (t.n, t.name.endswith(launcher), t.name))
     if tests[-1].n == 1:
         return None
     if tests[0].is_of_one_size:
@@ -114,6 +115,7 @@ def command_of(test, n, place, build):
     settings = list(test.environment)
     if test.base.startswith("litmus."):
         settings.append("LITMUS_ROUNDS=200")  # each is some round trips
+    settings.append(f"ISTHMUS_TEST_PART={40 if '.checked' in test.base else 4}")  # what is checked: some more
     if place in ON_ONE_HOST:
         launch = ["isthmus-run", "-n", str(n)]
         return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
