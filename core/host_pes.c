@@ -22,7 +22,6 @@
 
 enum { STOPS_PER_LOOK = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
 static const uint64_t most_per_look_ns = 300000000; /* between two looks of a wait; more: this process did not run */
-static const uint64_t per_exchange_look_ns = 250000000; /* boot.h */
 
 static struct {
     pthread_mutex_t lock; /* of all that follows; who does not get it need not look */
@@ -30,6 +29,7 @@ static struct {
     int n, next, ended;   /* `ended`: of those the one that has; -1: none so far */
     int stopped;          /* one that is stopped; -1: none */
     uint64_t stopped_ns, looked_ns;
+    int32_t condemned; /* a stopped process that ends with the job; 0: none */
 } pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
 
 /* Is NAME=VALUE in this environment? */
@@ -58,18 +58,28 @@ static bool is_process_of(int pe, int32_t pid)
 }
 
 /* The card is let go again: 4 bytes stay of a PE that was never talked to. */
-static int32_t find_pid(int pe)
+static int32_t find_pid_on_card(int pe)
 {
     struct ist_card card;
     void *bytes;
     size_t n_bytes;
     const ist_boot *boot = ist_runtime.boot;
-    if (pe == boot->pe || boot->ops->get(ist_runtime.boot, pe, ist_peers_card_key(), &bytes, &n_bytes) != ISTHMUS_OK)
-        return PID_HIDDEN;
+    if (boot->ops->get(ist_runtime.boot, pe, ist_peers_card_key(), &bytes, &n_bytes) != ISTHMUS_OK) return PID_HIDDEN;
     if (ist_card_read(bytes, n_bytes, &card) != ISTHMUS_OK) return PID_HIDDEN;
     int32_t pid = card.pid;
     ist_card_fini(&card);
     return pid > 0 && is_process_of(pe, pid) ? pid : PID_HIDDEN;
+}
+
+static int32_t find_pid(int place)
+{
+    struct ist_process process;
+    const ist_boot *boot = ist_runtime.boot;
+    if (boot->local_pes[place] == boot->pe) return PID_HIDDEN;
+    if (boot->local_processes == NULL) return find_pid_on_card(boot->local_pes[place]);
+    struct ist_boot_process known = boot->local_processes[place];
+    bool is_here = ist_process_read(known.pid, &process) && process.started == known.started;
+    return is_here ? known.pid : PID_HIDDEN; /* it may be in another container */
 }
 
 /* 'X': it has ended; 0: nothing is known of it, or isthmus-run looks after it. */
@@ -77,7 +87,7 @@ static char state_of(int place)
 {
     struct ist_process process;
     int32_t pid = pes.pids[place];
-    if (pid == PID_UNKNOWN) pid = pes.pids[place] = find_pid(ist_runtime.boot->local_pes[place]);
+    if (pid == PID_UNKNOWN) pid = pes.pids[place] = find_pid(place);
     if (pid == PID_HIDDEN) return 0;
     if (!ist_process_read(pid, &process)) return kill(pid, 0) != 0 && errno == ESRCH ? 'X' : 0;
     bool is_child_of_launcher = ist_note_page != NULL && process.parent == ist_note_page->launcher;
@@ -105,11 +115,19 @@ static bool is_job_suspended(void)
 static _Noreturn void say_stopped(void)
 {
     char text[400];
+    bool has_launcher = ist_runtime.request.kind != IST_BOOTSTRAP_UID;
     snprintf(text, sizeof text,
-             "PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?); ISTHMUS_PULSE_TIMEOUT=0 waits for it",
+             "PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?)%s; ISTHMUS_PULSE_TIMEOUT=0 waits for it",
              ist_runtime.boot->local_pes[pes.stopped], ist_host_name(), (int)pes.pids[pes.stopped],
-             (unsigned)ist_runtime.config.pulse_timeout_s);
+             (unsigned)ist_runtime.config.pulse_timeout_s, has_launcher ? "" : " and is killed");
+    if (!has_launcher) pes.condemned = pes.pids[pes.stopped];
     ist_end_job_saying(text);
+}
+
+/* A stopped process hears of no end. After the others have: else they would take it for the first cause. */
+void ist_host_pes_end_stopped(void)
+{
+    if (pes.condemned > 0) kill((pid_t)pes.condemned, SIGKILL);
 }
 
 /* The time is that of looks, not of the clock: while this PE does not run, nobody waits for the other. */
@@ -127,9 +145,7 @@ static void count_stop(uint64_t since_ns)
 static bool has_table(void)
 {
     const ist_boot *boot = ist_runtime.boot;
-    /* A job of a unique id says of no process that it belongs to it, and the process that serves the cards may be the one that
-     * is stopped. */
-    if (ist_runtime.request.kind == IST_BOOTSTRAP_UID || boot->n_local < 2) return false;
+    if (boot->n_local < 2) return false;
     if (pes.pids == NULL) {
         pes.pids = calloc((size_t)boot->n_local, sizeof *pes.pids);
         pes.n = pes.pids != NULL ? boot->n_local : 0;
@@ -138,24 +154,29 @@ static bool has_table(void)
     return pes.n > 0;
 }
 
+static void look(void (*look_further)(void))
+{
+    uint64_t now = ist_clock_ns(), since_ns = now - pes.looked_ns;
+    pes.looked_ns = now;
+    if (pes.stopped < 0 || ist_runtime.config.pulse_timeout_s == 0)
+        look_further();
+    else
+        count_stop(since_ns);
+}
+
 int ist_host_pes_look(void)
 {
     if (pthread_mutex_trylock(&pes.lock) != 0) return -1;
     int ended = -1;
     if (has_table()) {
-        uint64_t now = ist_clock_ns(), since_ns = now - pes.looked_ns;
-        pes.looked_ns = now;
-        if (pes.stopped < 0 || ist_runtime.config.pulse_timeout_s == 0)
-            look_at_next();
-        else
-            count_stop(since_ns);
+        look(look_at_next);
         if (pes.ended >= 0) ended = ist_runtime.boot->local_pes[pes.ended];
     }
     pthread_mutex_unlock(&pes.lock);
     return ended;
 }
 
-/* ---- while PEs meet by the launcher: no card tells which process is which PE ---- */
+/* ---- while PEs meet by the launcher: no card tells which process is which PE, but some launchers do ---- */
 
 /* PE `pe` among the processes that one thread of the launcher has started. */
 static int32_t find_among(const char *children, int pe)
@@ -195,12 +216,8 @@ static void look_at_neighbour(void)
 void ist_host_pes_look_in_exchange(void)
 {
     pthread_mutex_lock(&pes.lock);
-    if (ist_runtime.config.pulse_timeout_s > 0 && has_table()) {
-        if (pes.stopped < 0)
-            look_at_neighbour();
-        else
-            count_stop(per_exchange_look_ns);
-    }
+    if (ist_runtime.config.pulse_timeout_s > 0 && has_table())
+        look(ist_runtime.boot->local_processes != NULL ? look_at_next : look_at_neighbour);
     pthread_mutex_unlock(&pes.lock);
 }
 

@@ -47,6 +47,7 @@ static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static void tell_launcher(int exit_code)
 {
     if (ist_runtime.boot != NULL) ist_runtime.boot->ops->abort(ist_runtime.boot, exit_code);
+    ist_host_pes_end_stopped();
 }
 
 /* On the bootstrap's thread: the job cannot go on, and nobody else would end this process. Who has said why stays a moment,
@@ -298,6 +299,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     failure = failure != ISTHMUS_OK ? ist_fail(failure, "%s", kept) : said;
 
     if (failure == ISTHMUS_OK) failure = start_alone();
+    ist_registry.look = ist_host_pes_look;
     status = ist_start_agree(failure); /* the one exchange; all PEs get the same answer */
     if (status == ISTHMUS_OK) {
         ist_note_phase(IST_PHASE_RUNNING);

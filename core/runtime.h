@@ -62,8 +62,8 @@ void ist_explain_after_fork(void);
 /* host_pes.c: from waits that last, now and then. A PE of this host whose process has ended, as far as it is known by now; -1:
  * none. Ends the job when one has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
 int ist_host_pes_look(void);
-void ist_host_pes_look_in_exchange(
-    void); /* likewise while the launcher brings PEs together, who need not have met before */
+void ist_host_pes_look_in_exchange(void); /* likewise in waits for the bootstrap: PEs need not have met before */
+void ist_host_pes_end_stopped(void); /* the job has been ended for one that is stopped, and no launcher ends that */
 void ist_host_pes_forget(void);
 
 /* exit_paths.c */

@@ -27,11 +27,15 @@ bool ist_process_read(int32_t pid, struct ist_process *out)
     char line[1024];
     int parent;
     unsigned flags;
+    unsigned long long started; /* the 22nd field */
     if (ist_process_file(pid, "stat", line, sizeof line) < 0) return false;
     const char *behind_name = strrchr(line, ')'); /* the name may have spaces and brackets itself */
-    if (behind_name == NULL || sscanf(behind_name, ") %c %d %*d %*d %*d %*d %u", &out->state, &parent, &flags) != 3)
+    if (behind_name == NULL ||
+        sscanf(behind_name, ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &out->state, &parent, &flags, &started) != 4)
         return false;
     out->parent = parent;
     out->is_exiting = (flags & EXITING) != 0;
+    out->started = (uint32_t)started;
     return true;
 }

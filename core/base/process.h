@@ -10,7 +10,8 @@
 struct ist_process {
     char state; /* as proc(5) has it: 'T' is a stop of job control, 't' one by a debugger */
     int32_t parent;
-    bool is_exiting; /* it is past all its own code */
+    bool is_exiting;  /* it is past all its own code */
+    uint32_t started; /* clock ticks since the system's start, cut to 32 bits: with its pid, who it is */
 };
 
 /* false: there is no such process. Takes a few microseconds. */

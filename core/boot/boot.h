@@ -45,13 +45,21 @@ struct ist_boot_ops {
     void (*close)(ist_boot *boot);
 };
 
+/* One of the launcher's processes, by its number in its own container and when it started (base/process.h). */
+struct ist_boot_process {
+    int32_t pid;
+    uint32_t started;
+};
+
 struct ist_boot { /* first member of every bootstrap's own struct */
     const struct ist_boot_ops *ops;
     int pe, n_pes;
-    int n_local;        /* how many PEs the launcher has put on this PE's node */
-    int *local_pes;     /* their numbers, ascending; n_local entries */
-    uint32_t *node_of;  /* ist_boot_nodes() */
-    void (*look)(void); /* called four times a second, about, while an exchange lasts; NULL: nobody looks */
+    int n_local;                              /* how many PEs the launcher has put on this PE's node */
+    int *local_pes;                           /* their numbers, ascending; n_local entries */
+    struct ist_boot_process *local_processes; /* of local_pes; NULL: the launcher does not say */
+    uint32_t *node_of;                        /* ist_boot_nodes() */
+    void (*look)(
+        void); /* called four times a second, about, while a wait for the bootstrap lasts; NULL: nobody looks */
 };
 
 /* What the program says about its job. Zeroed: nothing, the environment describes it. */

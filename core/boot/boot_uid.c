@@ -2,6 +2,7 @@
  * be in any of them (uid_server.c), and a thread that listens on it: answers, and news that end this PE.
  * What is said is in uid_wire.h. */
 #include "core/base/clock.h"
+#include "core/base/process.h"
 #include "core/boot/boot.h"
 #include "core/boot/uid_wire.h"
 #include "core/topo/host_id.h"
@@ -20,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 50, GRACE_MS = 5000, ABORT_MS = 2000 };
+enum { RETRY_MS = 50, GRACE_MS = 5000, ABORT_MS = 2000, LOOK_MS = 250 };
 
 struct request { /* a look-up that waits for its answer */
     struct request *next;
@@ -148,6 +149,16 @@ static isthmus_status uid_put(ist_boot *base, const char *key, const void *value
     return say(boot, &head, key, value);
 }
 
+/* The server's process may be the one that does not go on: now and then somebody looks. Under the lock. */
+static void wait_for_news(struct uid_boot *boot)
+{
+    struct timespec until = ist_clock_until_ms(LOOK_MS);
+    if (pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0 || boot->base.look == NULL) return;
+    pthread_mutex_unlock(&boot->lock);
+    boot->base.look();
+    pthread_mutex_lock(&boot->lock);
+}
+
 static isthmus_status uid_exchange(ist_boot *base)
 {
     struct uid_boot *boot = (struct uid_boot *)base;
@@ -158,7 +169,7 @@ static isthmus_status uid_exchange(ist_boot *base)
     isthmus_status status = say(boot, &head, NULL, NULL);
     if (status != ISTHMUS_OK) return status;
     pthread_mutex_lock(&boot->lock);
-    while (boot->n_meetings == before && !boot->is_over) pthread_cond_wait(&boot->changed, &boot->lock);
+    while (boot->n_meetings == before && !boot->is_over) wait_for_news(boot);
     bool has_met = boot->n_meetings != before;
     pthread_mutex_unlock(&boot->lock);
     return has_met ? ISTHMUS_OK : ist_fail(ISTHMUS_ERR_PEER_LOST, "bootstrap: the job has ended");
@@ -183,8 +194,7 @@ static isthmus_status uid_get(ist_boot *base, int pe, const char *key, void **ou
     struct ist_uid_head head = {.type = IST_UID_GET, .pe = pe, .id = request.id, .key_bytes = (uint32_t)strlen(key)};
     isthmus_status status = say(boot, &head, key, NULL);
     pthread_mutex_lock(&boot->lock);
-    while (status == ISTHMUS_OK && !request.is_answered && !boot->is_over)
-        pthread_cond_wait(&boot->changed, &boot->lock);
+    while (status == ISTHMUS_OK && !request.is_answered && !boot->is_over) wait_for_news(boot);
     remove_request(boot, &request);
     pthread_mutex_unlock(&boot->lock);
     if (status != ISTHMUS_OK) return status;
@@ -234,6 +244,7 @@ static void boot_free(struct uid_boot *boot)
     pthread_mutex_destroy(&boot->lock);
     pthread_cond_destroy(&boot->changed);
     free(boot->base.local_pes);
+    free(boot->base.local_processes);
     free(boot);
 }
 
@@ -370,14 +381,29 @@ static void name_server(struct uid_boot *boot, const struct ist_uid *uid)
         snprintf(boot->server, sizeof boot->server, "process %u at %s, which made the unique id,", ntohl(pid), place);
 }
 
+static isthmus_status take_neighbours(ist_boot *boot, const struct ist_uid_neighbour *neighbours, size_t n)
+{
+    boot->local_pes = calloc(n, sizeof *boot->local_pes);
+    boot->local_processes = calloc(n, sizeof *boot->local_processes);
+    if (boot->local_pes == NULL || boot->local_processes == NULL)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for the list of %zu PEs of this host", n);
+    for (size_t i = 0; i < n; i++) {
+        boot->local_pes[i] = neighbours[i].pe;
+        boot->local_processes[i] = (struct ist_boot_process){neighbours[i].pid, neighbours[i].started};
+    }
+    boot->n_local = (int)n;
+    return ISTHMUS_OK;
+}
+
 static isthmus_status read_welcome(struct uid_boot *boot, const struct ist_uid_head *head, void *value)
 {
     if (!ist_uid_welcome_check(value, head->value_bytes, boot->base.pe, boot->base.n_pes)) {
         free(value);
         return ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: a damaged welcome from %s", boot->server);
     }
-    boot->base.n_local = (int)(head->value_bytes / sizeof *boot->base.local_pes);
-    boot->base.local_pes = value;
+    isthmus_status status = take_neighbours(&boot->base, value, head->value_bytes / sizeof(struct ist_uid_neighbour));
+    free(value);
+    if (status != ISTHMUS_OK) return status;
     boot->server_pe = head->pe;
     if (head->pe >= 0) snprintf(boot->server, sizeof boot->server, "PE %d, which serves the job,", head->pe);
     return ISTHMUS_OK;
@@ -417,6 +443,8 @@ static isthmus_status introduce(struct uid_boot *boot, const struct ist_uid *uid
     struct ist_uid_head head = {.type = IST_UID_HELLO, .value_bytes = sizeof(struct ist_uid_hello)};
     struct ist_uid_hello hello = {
         .pe = boot->base.pe, .n_pes = boot->base.n_pes, .pid = (int32_t)getpid(), .host = *here};
+    struct ist_process self;
+    if (ist_process_read(hello.pid, &self)) hello.started = self.started;
     snprintf(hello.host_name, sizeof hello.host_name, "%s", ist_host_name());
     isthmus_status status = receive_exactly(boot, deadline_ms, IST_UID_CHALLENGE, &challenge, sizeof challenge);
     if (status != ISTHMUS_OK) return status;

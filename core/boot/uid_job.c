@@ -131,14 +131,19 @@ static int by_host(const void *a, const void *b)
 }
 
 /* To the PEs of one host: who they are. */
-static void welcome_host(struct ist_uid_server *server, const struct place *places, int n, int32_t *numbers)
+static void welcome_host(struct ist_uid_server *server, const struct place *places, int n,
+                         struct ist_uid_neighbour *neighbours)
 {
-    for (int i = 0; i < n; i++) numbers[i] = places[i].pe;
+    const struct ist_uid_member *members = server->job.members;
     struct ist_uid_head head = {.type = IST_UID_WELCOME, .pe = server->job.server_pe};
-    head.value_bytes = (uint32_t)((size_t)n * sizeof *numbers);
+    head.value_bytes = (uint32_t)((size_t)n * sizeof *neighbours);
     for (int i = 0; i < n; i++) {
-        struct ist_uid_connection *connection = server->job.members[numbers[i]].connection;
-        if (connection != NULL) reply(server, connection, head, numbers);
+        const struct ist_uid_hello *hello = &members[places[i].pe].hello;
+        neighbours[i] = (struct ist_uid_neighbour){.pe = places[i].pe, .pid = hello->pid, .started = hello->started};
+    }
+    for (int i = 0; i < n; i++) {
+        struct ist_uid_connection *connection = members[places[i].pe].connection;
+        if (connection != NULL) reply(server, connection, head, neighbours);
     }
 }
 
@@ -147,21 +152,21 @@ static void welcome_all(struct ist_uid_server *server)
 {
     struct ist_uid_job *job = &server->job;
     struct place *places = calloc((size_t)job->n_pes, sizeof *places);
-    int32_t *numbers = calloc((size_t)job->n_pes, sizeof *numbers);
+    struct ist_uid_neighbour *neighbours = calloc((size_t)job->n_pes, sizeof *neighbours);
     job->deadline_ms = -1;
     for (int pe = 0; places != NULL && pe < job->n_pes; pe++)
         places[pe] = (struct place){.host = job->members[pe].hello.host, .pe = pe};
-    if (places != NULL && numbers != NULL) {
+    if (places != NULL && neighbours != NULL) {
         qsort(places, (size_t)job->n_pes, sizeof *places, by_host);
         for (int first = 0, next = 0; first < job->n_pes; first = next) {
             while (next < job->n_pes && ist_host_id_equal(&places[first].host, &places[next].host)) next++;
-            welcome_host(server, places + first, next - first, numbers);
+            welcome_host(server, places + first, next - first, neighbours);
         }
     } else {
         fail(server, "no memory for a job of %d PEs in the process that serves its unique id", job->n_pes);
     }
     free(places);
-    free(numbers);
+    free(neighbours);
 }
 
 /* The first one says how many there are. */

@@ -90,13 +90,13 @@ bool ist_uid_welcome_check(const void *value, size_t value_bytes, int pe, int n_
 {
     bool has_me = false;
     int32_t before = -1;
-    if (value_bytes % sizeof before != 0) return false;
-    for (size_t at = 0; at < value_bytes; at += sizeof before) {
-        int32_t number;
-        memcpy(&number, (const char *)value + at, sizeof number);
-        if (number <= before || number >= n_pes) return false;
-        has_me = has_me || number == pe;
-        before = number;
+    struct ist_uid_neighbour neighbour;
+    if (value_bytes % sizeof neighbour != 0) return false;
+    for (size_t at = 0; at < value_bytes; at += sizeof neighbour) {
+        memcpy(&neighbour, (const char *)value + at, sizeof neighbour);
+        if (neighbour.pe <= before || neighbour.pe >= n_pes) return false;
+        has_me = has_me || neighbour.pe == pe;
+        before = neighbour.pe;
     }
     return has_me;
 }

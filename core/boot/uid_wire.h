@@ -11,7 +11,7 @@
 #include "core/base/mac.h"
 #include "core/boot/uid.h"
 
-enum { IST_UID_PROTOCOL = 0x49530002, IST_UID_KEY_MAX = 128, IST_UID_VALUE_MAX = 64 << 20 };
+enum { IST_UID_PROTOCOL = 0x49530003, IST_UID_KEY_MAX = 128, IST_UID_VALUE_MAX = 64 << 20 };
 
 enum ist_uid_frame_type {
     /* PE to server */
@@ -25,8 +25,8 @@ enum ist_uid_frame_type {
     IST_UID_CHALLENGE, /* value: struct ist_uid_challenge; the first frame of all */
     IST_UID_STRANGER,  /* the PE has not shown that it knows the secret; the last frame */
     IST_UID_PROOF,     /* value: a tag, by which the server shows that it does */
-    IST_UID_WELCOME,   /* pe: that of the process that serves, -1: none; value: numbers of the PEs of this PE's host */
-    IST_UID_REFUSED,   /* id, value: as in END, and the last frame */
+    IST_UID_WELCOME, /* pe: that of the process that serves, -1: none; value: the PEs of this PE's host, ist_uid_neighbour each */
+    IST_UID_REFUSED, /* id, value: as in END, and the last frame */
     IST_UID_VALUE,
     IST_UID_ALL_HERE,
     IST_UID_END, /* pe, code; value: text, empty: PE `pe` wants it so; id 1: the receiver is the one to report it */
@@ -49,9 +49,16 @@ struct ist_uid_challenge {
 struct ist_uid_hello {
     uint8_t nonce[IST_UID_NONCE_BYTES];
     int32_t pe, n_pes, pid;
+    uint32_t started; /* of base/process.h */
     struct isthmus_host_id host;
     char host_name[64];
     uint8_t tag[IST_TAG_BYTES]; /* over the challenge and all of the above */
+};
+
+/* A PE of the same host, and which process it is, in the process numbers of its own container. */
+struct ist_uid_neighbour {
+    int32_t pe, pid;
+    uint32_t started;
 };
 
 /* uid_proof.c: the two tags. */
@@ -71,7 +78,7 @@ bool ist_uid_send(int fd, const struct ist_uid_head *head, const char *key, cons
  * frame of ours (EPROTO). */
 bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist_uid_head *head, void **value);
 
-/* The value of a WELCOME: numbers of PEs, ascending, `pe` among them. false: it is damaged. */
+/* The value of a WELCOME: PEs by ascending number, `pe` among them. false: it is damaged. */
 bool ist_uid_welcome_check(const void *value, size_t value_bytes, int pe, int n_pes);
 
 #endif

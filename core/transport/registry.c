@@ -67,6 +67,12 @@ static const char *service_nearest_name(void *core, const char *name, const char
     return ist_names_nearest(name, candidates, n);
 }
 
+static void service_still_waits(void *core)
+{
+    (void)core;
+    if (ist_registry.look != NULL) (void)ist_registry.look();
+}
+
 static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)
 {
     t->services = (struct isthmus_services){
@@ -83,6 +89,7 @@ static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t s
         .nearest_name = service_nearest_name,
         .n_local_pes = n_pes > 0 ? (int32_t)ist_places_count() : 0,
         .scopes = scopes,
+        .still_waits = service_still_waits,
     };
     ist_memory_serve(&t->services);
 }

@@ -34,6 +34,8 @@ struct ist_registry {
     uint32_t n;
     struct isthmus_host_id host;
     char searched[1024]; /* the folders that were searched, for messages */
+    int (*look)(
+        void); /* at the PEs of this host, from slots that wait for one; the runtime sets it. NULL: nobody looks */
 };
 
 extern struct ist_registry ist_registry;

@@ -245,6 +245,10 @@ struct isthmus_services {
     const char *(*fail_text)(void *core);
 
     uint64_t scopes; /* ISTHMUS_SCOPE_: what this job may need; the same on all PEs but for HOST. 0: at probe */
+
+    /* To be called some four times a second in a cold slot that waits for an answer of a PE of this host. Ends the job, and does
+     * not return, when one has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. Not at probe. */
+    void (*still_waits)(void *core);
 };
 
 /* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */

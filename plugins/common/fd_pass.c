@@ -19,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { BACKLOG = 4096, EVENTS_AT_ONCE = 32 };
+enum { BACKLOG = 4096, EVENTS_AT_ONCE = 32, STEPS_PER_S = 4 };
 
 struct fd_pass_server {
     const struct isthmus_services *services;
@@ -255,6 +255,16 @@ static isthmus_status fail_lost(const struct isthmus_services *s, const struct i
     return s->fail(s->core, status, "PE %d on %s has ended: %s: %s", peer->pe, peer->host_name, what, strerror(errno));
 }
 
+/* A peer that has nobody to answer right now: for a step longer? */
+static bool waits_on(const struct isthmus_services *s, unsigned *steps_left)
+{
+    if (errno != EAGAIN || *steps_left == 0) return false;
+    --*steps_left;
+    bool has_look = s->struct_size > offsetof(struct isthmus_services, still_waits) && s->still_waits != NULL;
+    if (has_look) s->still_waits(s->core);
+    return true;
+}
+
 /* The other end of the socket has closed it: because it refuses us, or because its process is about to be gone? */
 static bool is_ending(int fd)
 {
@@ -281,7 +291,8 @@ static isthmus_status fail_reply(const struct isthmus_services *s, const struct 
 }
 
 static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
-                                     const struct fd_pass_address *address, struct fd_pass_bundle *out)
+                                     const struct fd_pass_address *address, unsigned *steps_left,
+                                     struct fd_pass_bundle *out)
 {
     struct fd_pass_reply reply;
     union {
@@ -292,6 +303,7 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
     ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+    while (got < 0 && waits_on(s, steps_left)) got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (got == 0 && is_ending(fd)) {
         errno = ECONNRESET;
         got = -1;
@@ -324,9 +336,10 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
     const struct isthmus_services *s = services;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "socket to PE %d: %s", peer->pe, strerror(errno));
-    struct timeval patience = {.tv_sec = timeout_s};
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    const struct timeval step = {.tv_usec = 1000000 / STEPS_PER_S};
+    unsigned steps_left = timeout_s * STEPS_PER_S;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &step, sizeof step);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &step, sizeof step);
 
     struct fd_pass_request request;
     struct ucred who;
@@ -334,7 +347,9 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
     struct sockaddr_un to;
     socklen_t length = address_of(address->name, &to);
     isthmus_status status;
-    if (connect(fd, (struct sockaddr *)&to, length) != 0)
+    int refused = connect(fd, (struct sockaddr *)&to, length); /* it waits while many others wait to be let in */
+    while (refused != 0 && waits_on(s, &steps_left)) refused = connect(fd, (struct sockaddr *)&to, length);
+    if (refused != 0)
         status = fail_lost(s, peer, "connecting to it");
     else if (!is_of_own_user(fd, &who)) /* before it gets to see the ticket */
         status = s->fail(s->core, ISTHMUS_ERR_PERMISSION, "process %d of user %d has taken the place of PE %d on %s",
@@ -342,7 +357,7 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
     else if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
         status = fail_lost(s, peer, "asking for descriptors");
     else
-        status = receive_bundle(s, peer, fd, address, out);
+        status = receive_bundle(s, peer, fd, address, &steps_left, out);
     close(fd);
     return status;
 }

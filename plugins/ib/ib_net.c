@@ -139,14 +139,6 @@ static ucs_status_t allow_software(ucp_config_t *config)
     return ib_ucp.ucp_config_modify(config, "UD_ETH_DGID_CHECK", "n");
 }
 
-/* UCX's shared memory is of no use where peers are on other hosts: those of this host are loaded and stored, unless the user wants
- * it otherwise. It would leave files in /dev/shm when a PE is killed. */
-static bool is_across_hosts(const struct isthmus_services *s)
-{
-    return s->struct_size > offsetof(struct isthmus_services, n_local_pes) && s->n_local_pes > 0 &&
-           s->n_local_pes < s->n_pes;
-}
-
 /* UCX cuts what goes over TCP into segments of 8 KiB, though it receives 64 KiB at once. Each segment is a call of the system on
  * either side, which costs several times what moving its bytes does. */
 static ucs_status_t enlarge_segments(ucp_config_t *config)
@@ -158,8 +150,9 @@ static ucs_status_t enlarge_segments(ucp_config_t *config)
 ucs_status_t ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct ib_net *net = tr->net;
-    bool leaves_out = is_across_hosts(tr->services) && !ib_ucp_is_set("UCX_TLS");
-    ucs_status_t status = leaves_out ? ib_ucp.ucp_config_modify(config, "TLS", "^sm") : UCS_OK;
+    /* Peers of this host are loaded and stored, unless the user wants it otherwise; and UCX's shared memory would leave its files in
+     * /dev/shm when a PE is killed at the wrong moment. */
+    ucs_status_t status = ib_ucp_is_set("UCX_TLS") ? UCS_OK : ib_ucp.ucp_config_modify(config, "TLS", "^sm");
     if (status != UCS_OK) return status;
     bool is_choice = net->n_active > (net->mine >= 0 ? 1u : 0u);
     if (is_choice && !user_decides()) status = narrow(net, config);

@@ -26,10 +26,10 @@ static void read_frames(const uint8_t *bytes, size_t n_bytes)
 static void read_welcome(const uint8_t *bytes, size_t n_bytes)
 {
     if (!ist_uid_welcome_check(bytes, n_bytes, 5, PES)) return;
-    for (size_t at = 0; at < n_bytes; at += sizeof(int32_t)) {
-        int32_t pe;
-        memcpy(&pe, bytes + at, sizeof pe);
-        if (pe < 0 || pe >= PES) abort();
+    struct ist_uid_neighbour neighbour;
+    for (size_t at = 0; at < n_bytes; at += sizeof neighbour) {
+        memcpy(&neighbour, bytes + at, sizeof neighbour);
+        if (neighbour.pe < 0 || neighbour.pe >= PES) abort();
     }
 }
 

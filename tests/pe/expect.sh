@@ -9,6 +9,7 @@
 # No process of the job may be left, no file in its TMPDIR or in /dev/shm (but those of MPI programs that other tests run),
 # nothing that isthmus made in /tmp.
 
+given=("$@")
 status_wanted=0 within_s=30 once=() at_most_once=() never=()
 while getopts 's:1:m:0:t:' option; do
     case $option in
@@ -36,7 +37,14 @@ names_in_shared_folders >"$work/before"
 begin=$EPOCHSECONDS
 env "$mark" TMPDIR="$work/tmp" timeout -k 5 "$within_s" "$@" >"$work/out" 2>&1 </dev/null
 status=$?
-[ $((EPOCHSECONDS - begin)) -le "$within_s" ] || fail "took more than $within_s s"
+if [ $((EPOCHSECONDS - begin)) -gt "$within_s" ]; then
+    # Open MPI 4.1 itself does not end when a PE dies in the middle of connecting to its PMIx server: kill_random.sh. Once more.
+    if grep -q 'PMIX ERROR: UNREACHABLE' "$work/out" && [ -z "$PE_TEST_AGAIN" ]; then
+        clean_up
+        PE_TEST_AGAIN=1 exec "$0" "${given[@]}"
+    fi
+    fail "took more than $within_s s"
+fi
 [ "$status" -ne 77 ] || { cat "$work/out"; exit 77; }
 
 case ,$status_wanted, in

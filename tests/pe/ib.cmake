@@ -1,4 +1,4 @@
-# Every access to another PE through UCX, though they run on one host: over whatever UCX takes there, and over TCP alone.
+# Every access to another PE through UCX, though they run on one host: over a network, and over the shared memory of UCX.
 if(NOT TARGET plugin_ib)
   return()
 endif()
@@ -27,5 +27,5 @@ foreach(program ${IB_ALWAYS} ${IB_THOROUGH})
   isthmus_pe_test(${program} VARIANT ib NP ${np} LAUNCHERS run TIMEOUT 300 ENV ISTHMUS_TRANSPORTS=ib LABELS ${labels})
 endforeach()
 foreach(program r22_target_computes r60_fence_and_quiet r92_one_home r95_target_without_calls)
-  isthmus_pe_test(${program} VARIANT ib_tcp NP 2 LAUNCHERS run LABELS thorough ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=tcp)
+  isthmus_pe_test(${program} VARIANT ib_sm NP 2 LAUNCHERS run LABELS thorough ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=sm,self)
 endforeach()

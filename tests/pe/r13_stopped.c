@@ -1,6 +1,7 @@
 /* R13: PE n-1 is stopped while the others run and need it, or not. stopped MODE [FILE]: where it is when it stops:
  *   init       before shmem_init, where the others are
  *   put, get   all operate on it
+ *   contact    nobody has talked to it so far
  *   barrier    the others are in one
  *   wait       the others wait for what it would write
  *   lock       it holds what the others want
@@ -65,6 +66,8 @@ static void operate(long round, int is_last)
 static void meet(int is_last, const char *file)
 {
     if (is_mode("lock") && is_last) shmem_set_lock(&lock);
+    if (is_mode("contact") && is_last) stop();
+    if (is_mode("contact")) (void)shmem_long_g(&flag, pe.n - 1);
     shmem_barrier_all();
     if (is_mode("suspended") && pe.me == 0) fputs("ready\n", stderr);
     for (long round = 0; is_mode("put") || is_mode("get"); round++) operate(round, is_last);

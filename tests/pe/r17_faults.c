@@ -24,6 +24,8 @@ static int member(struct uid_job *job, int number)
     if (failure != 0) return 10;
     if (is_fault("killed") && number == 2) raise(SIGKILL);
     if (is_fault("server_killed") && number == 0) raise(SIGKILL);
+    if (is_fault("stopped") && number == 2) raise(SIGSTOP);
+    if (is_fault("server_stopped") && number == 0) raise(SIGSTOP);
     if (is_fault("exits") && number == 2) exit(3);
     if (is_fault("global_exit") && number == 2) nvshmem_global_exit(7);
     if (is_fault("misuse") && number == 2) shmem_long_p(&never, 1, PES);

@@ -4,17 +4,17 @@
 
 #include <pthread.h>
 
-enum { THREADS = 3, MOST = 300000 };
+enum { THREADS = 3 };
 
 static uint64_t counter;
 static unsigned char *drawn; /* on PE 0: how often */
-static int n_draws;
+static int n_draws, most;
 
 static void *draw(void *unused)
 {
     for (int i = 0; i < n_draws; i++) {
         uint64_t number = shmem_uint64_atomic_fetch_inc(&counter, 0);
-        CHECK(number < MOST);
+        CHECK(number < (uint64_t)most);
         shmem_uchar_p(&drawn[number], (unsigned char)(shmem_uchar_g(&drawn[number], 0) + 1), 0);
     }
     return unused;
@@ -24,9 +24,10 @@ int main(void)
 {
     pthread_t threads[THREADS];
     pe_begin_threads();
-    drawn = shmem_calloc(MOST, 1);
+    most = pe_part_of(300000);
+    drawn = shmem_calloc((size_t)most, 1);
     CHECK(drawn != NULL);
-    n_draws = MOST / THREADS / pe.n;
+    n_draws = most / THREADS / pe.n;
     for (int t = 0; t < THREADS; t++) CHECK_EQ(pthread_create(&threads[t], NULL, draw, NULL), 0);
     size_t total = (size_t)(THREADS * n_draws * pe.n);
     if (pe.me == 0) shmem_uint64_wait_until(&counter, SHMEM_CMP_EQ, total);

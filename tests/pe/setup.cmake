@@ -35,6 +35,12 @@ isthmus_fork_test(r17_faults killed ARGS killed EXPECT -t 10 -0 "${at}0" -1 "sta
   -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
 isthmus_fork_test(r17_faults server_killed ARGS server_killed EXPECT -t 10 -0 "${at}0" -1 "status 137"
   -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without leaving the job. this PE ends too")
+foreach(stopped "stopped;2" "server_stopped;0")
+  list(GET stopped 0 fault)
+  list(GET stopped 1 who)
+  isthmus_fork_test(r17_faults ${fault} ARGS ${fault} ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 15 -0 "${at}0" -1 "status 137" -1 "^isthmus"
+    -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. ISTHMUS_PULSE_TIMEOUT=0 waits")
+endforeach()
 isthmus_fork_test(r17_faults exits ARGS exits EXPECT -t 10 -0 "${at}0" -1 "status 3"
   -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
 isthmus_fork_test(r17_faults global_exit ARGS global_exit EXPECT -t 10 -0 "^isthmus" -0 "status [^7]")

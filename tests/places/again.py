@@ -32,7 +32,7 @@ ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build f
     "cuda-ib": ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1", "ISTHMUS_HEAP_KIND=cuda",
                 "GPU_DOUBLE_HOST_ACCESS=1", "ISTHMUS_TRANSPORTS=ib,nvlink,loopback"],
 }
-NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed")
+NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|orte_session_dir failed")
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
 

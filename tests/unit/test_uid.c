@@ -322,7 +322,9 @@ static void session_takes_the_secret_of_the_job(void **state)
 static void welcome_is_checked(void **state)
 {
     (void)state;
-    const int32_t good[] = {0, 2, 3}, twice[] = {0, 2, 2}, negative[] = {-1, 2}, far[] = {2, 4}, without_me[] = {0, 3};
+    const struct ist_uid_neighbour good[] = {{0, 8, 1}, {2, 9, 1}, {3, 7, 1}},
+                                   twice[] = {{.pe = 0}, {.pe = 2}, {.pe = 2}}, negative[] = {{.pe = -1}, {.pe = 2}},
+                                   far[] = {{.pe = 2}, {.pe = 4}}, without_me[] = {{.pe = 0}, {.pe = 3}};
     assert_true(ist_uid_welcome_check(good, sizeof good, 2, 4));
     assert_false(ist_uid_welcome_check(good, sizeof good - 1, 2, 4));
     assert_false(ist_uid_welcome_check(good, 0, 2, 4));
