@@ -1,11 +1,14 @@
-/* plugins/common/fd_pass.h: file descriptors from one PE to another on the same host, over a socket.
+/* plugins/common/fd_pass.h: file descriptors from one PE to another on the same host.
  * For transports that map a peer's memory. Not a data path: one short conversation per pair of PEs, on first use.
  *
- * Each PE runs a server: a listening socket in the abstract namespace (so that nothing is left in the file system), under
- * a random name. A client shows the ticket from the server's card; the server answers only to processes of its own user
- * that know the ticket, and sends every descriptor on offer at once. The client takes them from a process of its own user that
- * shows the countersign of the same card: a name that became free may be taken by anybody. Serving never blocks and is driven by
- * progress(). */
+ * The first way is a socket. Each PE runs a server: a listening socket in the abstract namespace (so that nothing is left in
+ * the file system), under a random name. A client shows the ticket from the server's card; the server answers only to processes of
+ * its own user that know the ticket, and sends every descriptor on offer at once. The client takes them from a process of its own
+ * user that shows the countersign of the same card: a name that became free may be taken by anybody. Serving never blocks and is
+ * driven by progress().
+ *
+ * The second, where the socket is out of reach, is pidfd_getfd: the client takes the same descriptors out of the server's
+ * process, by a table that the server shows there (fd_pass_table.h). A transport's variable SHARE says which of the two is used. */
 #ifndef ISTHMUS_FD_PASS_H
 #define ISTHMUS_FD_PASS_H
 
@@ -13,12 +16,21 @@
 
 enum { FD_PASS_MAX_OFFERS = 32 };
 
+/* A PE's process, and the descriptor in it that shows the table of its offers. */
+struct fd_pass_owner {
+    int32_t pid, table_fd; /* 0: nothing is shown */
+    uint64_t started;      /* as /proc has it: with pid, which process it is */
+    uint64_t pid_namespace;
+    uint64_t table_device, table_inode;
+};
+
 /* What a client needs to know; goes into the transport's card. */
 struct fd_pass_address {
     uint8_t name[16]; /* of the socket */
     /* Known to those that have the card only: the job's members. */
     uint8_t ticket[16];      /* shown by the client */
-    uint8_t countersign[16]; /* shown by the server */
+    uint8_t countersign[16]; /* shown by the server, and in its table */
+    struct fd_pass_owner owner;
 };
 
 struct fd_pass_server;
@@ -40,8 +52,13 @@ struct fd_pass_bundle {
     int fds[FD_PASS_MAX_OFFERS];
 };
 
-/* Fetch the peer's offers. Waits for its progress thread, at most timeout_s. PEER_LOST: nobody listens under that name any
- * more, or the peer ended in the middle; PERMISSION: it refuses us, or is not the one that it should be. */
+/* Can there be descriptors from that peer? Those of one host can pass them. With SHARE=pidfd, so can those that see one another's
+ * processes across network namespaces, which count as hosts: that is tried. UNREACHABLE: no. */
+isthmus_status fd_pass_reach(const struct isthmus_services *services, const struct isthmus_peer *peer,
+                             const struct fd_pass_address *address);
+
+/* Fetch the peer's offers. By socket that waits for its progress thread, at most timeout_s. PEER_LOST: nobody listens under that
+ * name any more, or the peer ended in the middle; PERMISSION: it refuses us, or is not the one that it should be. */
 isthmus_status fd_pass_fetch(const struct isthmus_services *services, const struct isthmus_peer *peer,
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
 void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */

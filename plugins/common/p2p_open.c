@@ -7,7 +7,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { CARD_VERSION = 1, CARD_ACCESS = 1, CARD_ATOMICS = 2 };
+enum { CARD_VERSION = 2, CARD_ACCESS = 1, CARD_ATOMICS = 2 };
 
 /* Guesses that order the transports: a copy is a launch, and far from a store. */
 enum { LATENCY_SELF_NS = 3000, LATENCY_PEER_NS = 4000 };
@@ -204,15 +204,14 @@ void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *o
     memcpy(out, (const char *)peer->card + offsetof(struct card, address), sizeof *out);
 }
 
-static isthmus_status check_access(isthmus_tr *tr, const struct isthmus_peer *peer, uint32_t *flags)
+static isthmus_status check_access(isthmus_tr *tr, const struct isthmus_peer *peer, const struct card *theirs,
+                                   uint32_t *flags)
 {
     const struct isthmus_services *s = tr->services;
-    struct card mine, theirs;
+    struct card mine;
     size_t room = sizeof mine;
-    isthmus_status status = read_card(tr, peer, &theirs);
-    if (status != ISTHMUS_OK) return status;
     (void)p2p_card(tr, &mine, &room);
-    *flags = flags_of(&mine, theirs.uuid) & flags_of(&theirs, mine.uuid);
+    *flags = flags_of(&mine, theirs->uuid) & flags_of(theirs, mine.uuid);
     if ((*flags & CARD_ACCESS) == 0)
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
                        "the %ss of PE %d and PE %d do not access each other's memory, or are hidden from one another",
@@ -224,10 +223,10 @@ isthmus_status p2p_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct
 {
     const struct isthmus_services *s = tr->services;
     uint32_t flags = 0;
-    if (memcmp(peer->host->bytes, s->host->bytes, sizeof s->host->bytes) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
-                       "the peer runs on another host (%s), or in another network namespace", peer->host_name);
-    isthmus_status status = check_access(tr, peer, &flags);
+    struct card card;
+    isthmus_status status = read_card(tr, peer, &card);
+    if (status == ISTHMUS_OK) status = fd_pass_reach(s, peer, &card.address);
+    if (status == ISTHMUS_OK) status = check_access(tr, peer, &card, &flags);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == s->my_pe, has_atomics = tr->has_atomics && (flags & CARD_ATOMICS) != 0;
     const struct isthmus_reach reach = {

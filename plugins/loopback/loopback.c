@@ -68,12 +68,13 @@ static isthmus_status lb_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
 static isthmus_status lb_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
 {
     const struct isthmus_services *s = tr->services;
-    if (memcmp(peer->host->bytes, s->host->bytes, sizeof s->host->bytes) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
-                       "the peer runs on another host (%s), or in another network namespace", peer->host_name);
     if (peer->card_bytes != sizeof(struct fd_pass_address))
         return s->fail(s->core, ISTHMUS_ERR_VERSION, "the peer's card has %zu bytes instead of %zu", peer->card_bytes,
                        sizeof(struct fd_pass_address));
+    struct fd_pass_address address;
+    memcpy(&address, peer->card, sizeof address);
+    isthmus_status status = fd_pass_reach(s, peer, &address);
+    if (status != ISTHMUS_OK) return status;
     const struct isthmus_reach reach = {
         .struct_size = out->struct_size,
         .latency_ns = peer->pe == s->my_pe ? 5 : 50,

@@ -33,6 +33,7 @@ static inline isthmus_status fuzz_fail(void *core, isthmus_status code, const ch
     return code;
 }
 
+static inline const char *fuzz_config(void *core, const char *key) { return (void)core, (void)key, NULL; }
 static inline void fuzz_log(void *core, uint32_t level, const char *fmt, ...) { (void)core, (void)level, (void)fmt; }
 
 /* ---- inputs that are taken in pieces ---- */

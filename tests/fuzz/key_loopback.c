@@ -3,7 +3,8 @@
 #include "plugins/loopback/loopback.h"
 #include "tests/fuzz/fuzz.h"
 
-static const struct isthmus_services services = {.struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail};
+static const struct isthmus_services services = {
+    .struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail, .config = fuzz_config};
 static char memory[4096];
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -24,8 +24,12 @@ static isthmus_status share(struct p2p_gpu *gpu, const struct p2p_memory *memory
 static void drop(struct p2p_gpu *gpu, struct p2p_memory *memory) { (void)gpu, (void)memory; }
 
 static const struct isthmus_host_id host = {.bytes = "here"};
-static const struct isthmus_services services = {
-    .struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail, .host = &host, .my_pe = 0};
+static const struct isthmus_services services = {.struct_size = sizeof services,
+                                                 .log = fuzz_log,
+                                                 .fail = fuzz_fail,
+                                                 .config = fuzz_config,
+                                                 .host = &host,
+                                                 .my_pe = 0};
 static const struct p2p_driver driver = {
     .hardware = "GPU", .kind = ISTHMUS_MEM_CUDA, .import = import, .share = share, .drop = drop};
 
