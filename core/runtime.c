@@ -182,6 +182,7 @@ static isthmus_status start_alone(void)
         status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
     if (status == ISTHMUS_OK) status = ist_streams_open();
+    if (status == ISTHMUS_OK) status = ist_memory_expect_operands();
     if (status == ISTHMUS_OK) status = ist_heap_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();

@@ -76,13 +76,16 @@ const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, si
     }
 }
 
-uint32_t ist_registered_kind(const void *addr)
+bool ist_registered_holds(const void *addr, uint32_t *kind)
 {
     for (;;) {
         uint32_t version = ist_load_acquire(&table.version);
         const struct buffer *buffer = look_up((uintptr_t)addr, 1);
         uint32_t found = buffer != NULL ? ist_load_acquire(&buffer->kind) : ISTHMUS_MEM_HOST;
-        if ((version & 1) == 0 && ist_load_acquire(&table.version) == version) return found;
+        if ((version & 1) == 0 && ist_load_acquire(&table.version) == version) {
+            if (buffer != NULL) *kind = found;
+            return buffer != NULL;
+        }
         ist_pause();
     }
 }

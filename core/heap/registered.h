@@ -5,6 +5,7 @@
 
 #include "core/base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,8 +20,8 @@ isthmus_status ist_registered_remove(void *addr);
  * buffer, or it needed no registration. Beside changes, without a lock; valid until that buffer is removed. */
 const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, size_t length_bytes);
 
-/* ISTHMUS_MEM_ of the buffer that holds addr; host memory where there is none. As ist_registered_find(). */
-uint32_t ist_registered_kind(const void *addr);
+/* Is there a buffer that holds addr, and of which ISTHMUS_MEM_? As ist_registered_find(). */
+bool ist_registered_holds(const void *addr, uint32_t *kind);
 
 void ist_registered_remove_all(void); /* takes any state; nobody looks anything up meanwhile */
 

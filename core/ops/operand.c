@@ -6,8 +6,10 @@
 
 uint32_t ist_operand_kind_slow(const void *addr)
 {
+    uint32_t kind;
     int id = ist_segment_of(addr, 1);
-    return id >= 0 ? ist_segments.list[id].mem.kind : ist_registered_kind(addr);
+    if (id >= 0) return ist_segments.list[id].mem.kind;
+    return ist_registered_holds(addr, &kind) ? kind : ist_memory_kind_at(addr);
 }
 
 size_t ist_operand_piece(const void *addr, size_t length_bytes)

@@ -1,5 +1,5 @@
 /* core/ops/operand.h: the local side of an operation, where it lies in memory that the processor cannot touch: the own heap on a
- * device, or a registered buffer there. Not the far side (target.h).
+ * device, a registered buffer there, or what the program has from the driver. Not the far side (target.h).
  * While a PE has no such memory all of this is one test of one flag. */
 #ifndef IST_OPS_OPERAND_H
 #define IST_OPS_OPERAND_H
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* ISTHMUS_MEM_ of what is at an address of this PE; host memory unless the library knows better. */
+/* ISTHMUS_MEM_ of what is at an address of this PE; host memory unless the library or a driver knows better. */
 uint32_t ist_operand_kind_slow(const void *addr) IST_COLD;
 static inline uint32_t ist_operand_kind(const void *addr)
 {

@@ -8,6 +8,7 @@
 #include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
+#include "core/transport/memory.h"
 #include "core/transport/progress.h"
 
 #include <isthmus/copy_cpu.h>
@@ -17,13 +18,12 @@
 
 typedef enum { BLOCKING, NBI } completion;
 
-IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source, size_t length_bytes,
-                            completion mode, const char *routine)
+IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source,
+                            const isthmus_lmem *source_mem, size_t length_bytes, completion mode, const char *routine)
 {
     uint32_t carrier = to->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = to->peer->paths[carrier];
-    const isthmus_lmem *source_mem = ist_operand_registration(carrier, source, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
     if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe);
@@ -42,13 +42,12 @@ IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const voi
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
-IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest, size_t length_bytes,
-                            completion mode, const char *routine)
+IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest, const isthmus_lmem *dest_mem,
+                            size_t length_bytes, completion mode, const char *routine)
 {
     uint32_t carrier = from->segment->carrier;
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = from->peer->paths[carrier];
-    const isthmus_lmem *dest_mem = ist_operand_registration(carrier, dest, length_bytes);
     isthmus_status status;
     ist_mark_used(ctx, carrier);
     if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, from->peer->card.pe);
@@ -71,12 +70,14 @@ IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *d
 
 enum { STAGE_BYTES = 1 << 20 };
 
-/* Does the carrier move this operand from, or to, where it lies? */
-static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t length_bytes)
+/* Does the carrier move this operand from, or to, where it lies? Then `mem` is what to give it along. */
+static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t length_bytes, const isthmus_lmem **mem)
 {
+    *mem = ist_operand_registration(carrier, addr, length_bytes);
     if (IST_LIKELY(kind == ISTHMUS_MEM_HOST)) return true;
-    return (ist_registry.list[carrier].traits.kinds_local >> kind & 1) != 0 &&
-           ist_operand_registration(carrier, addr, length_bytes) != NULL;
+    if ((ist_registry.list[carrier].traits.kinds_local >> kind & 1) == 0) return false;
+    if (*mem == NULL) *mem = ist_memory_any(carrier, kind);
+    return *mem != NULL;
 }
 
 /* By way of host memory, some at a time. */
@@ -92,9 +93,9 @@ static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, 
         part.offset_bytes = far->offset_bytes + done;
         if (is_put) {
             ist_copy_here(stage, near + done, n, routine);
-            put_through(ctx, &part, stage, n, BLOCKING, routine);
+            put_through(ctx, &part, stage, NULL, n, BLOCKING, routine);
         } else {
-            get_through(ctx, &part, stage, n, BLOCKING, routine);
+            get_through(ctx, &part, stage, NULL, n, BLOCKING, routine);
             ist_copy_here(near + done, stage, n, routine);
         }
     }
@@ -118,8 +119,9 @@ static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
         ist_check_overlap(routine, to.alias, to.length_bytes, source, to.length_bytes, false);
     uint32_t kind = ist_operand_kind(source);
     size_t n = ist_operand_piece(source, to.length_bytes);
-    if (to.alias == NULL && is_taken(to.segment->carrier, kind, source, n))
-        put_through(ctx, &to, source, n, mode, routine);
+    const isthmus_lmem *mem;
+    if (to.alias == NULL && is_taken(to.segment->carrier, kind, source, n, &mem))
+        put_through(ctx, &to, source, mem, n, mode, routine);
     else if (to.alias == NULL)
         move_staged(ctx, &to, (char *)(uintptr_t)source, n, true, routine);
     else if (kind != ISTHMUS_MEM_HOST)
@@ -153,8 +155,9 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
         ist_check_overlap(routine, dest, from.length_bytes, from.alias, from.length_bytes, false);
     uint32_t kind = ist_operand_kind(dest);
     size_t n = ist_operand_piece(dest, from.length_bytes);
-    if (from.alias == NULL && is_taken(from.segment->carrier, kind, dest, n))
-        get_through(ctx, &from, dest, n, mode, routine);
+    const isthmus_lmem *mem;
+    if (from.alias == NULL && is_taken(from.segment->carrier, kind, dest, n, &mem))
+        get_through(ctx, &from, dest, mem, n, mode, routine);
     else if (from.alias == NULL)
         move_staged(ctx, &from, dest, n, false, routine);
     else if (kind != ISTHMUS_MEM_HOST)
@@ -225,7 +228,8 @@ IST_INLINE void put_slow(ist_ctx *ctx, void *dest, const void *source, size_t le
     struct ist_target to;
     bool is_usual = length_bytes > 0 && source != NULL && !ist_check_on && !ist_is_on_device(source);
     if (IST_LIKELY(is_usual && ist_target_known(ctx, dest, length_bytes, pe, &to)))
-        put_through(ctx, &to, source, length_bytes, mode, routine);
+        put_through(ctx, &to, source, ist_operand_registration(to.segment->carrier, source, length_bytes), length_bytes,
+                    mode, routine);
     else
         put_unusual(ctx, dest, source, length_bytes, pe, routine, mode);
 }
@@ -236,7 +240,8 @@ IST_INLINE void get_slow(ist_ctx *ctx, void *dest, const void *source, size_t le
     struct ist_target from;
     bool is_usual = length_bytes > 0 && dest != NULL && !ist_check_on && !ist_is_on_device(dest);
     if (IST_LIKELY(is_usual && ist_target_known(ctx, source, length_bytes, pe, &from)))
-        get_through(ctx, &from, dest, length_bytes, mode, routine);
+        get_through(ctx, &from, dest, ist_operand_registration(from.segment->carrier, dest, length_bytes), length_bytes,
+                    mode, routine);
     else
         get_unusual(ctx, dest, source, length_bytes, pe, routine, mode);
 }
@@ -271,7 +276,7 @@ void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *rou
     if (to.alias != NULL)
         ist_copy_small(to.alias, (const char *)&bits, size);
     else
-        put_through(ctx, &to, &bits, size, BLOCKING, routine);
+        put_through(ctx, &to, &bits, NULL, size, BLOCKING, routine);
 }
 
 uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routine, size_t size)
@@ -288,7 +293,7 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
     if (from.alias != NULL)
         ist_copy_small((char *)&bits, from.alias, size);
     else
-        get_through(ctx, &from, &bits, size, BLOCKING, routine);
+        get_through(ctx, &from, &bits, NULL, size, BLOCKING, routine);
     check_got();
     return bits;
 }

@@ -1,12 +1,24 @@
 /* core/transport/memory.c: see memory.h. */
 #include "core/transport/memory.h"
 
+#include "core/transport/route.h"
+
 #include <isthmus/amo_cpu.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 static struct ist_memory_keeper keepers[IST_MEM_KINDS];
+
+/* Whom to ask about an operand, and what stands for those that nobody has registered. Written at start. */
+static struct {
+    struct {
+        const struct isthmus_memory *memory;
+        isthmus_tr *handle;
+    } knowers[IST_MAX_TRANSPORTS];
+    uint32_t n_knowers;
+    isthmus_lmem *any[IST_MAX_TRANSPORTS][IST_MEM_KINDS];
+} operands;
 
 /* One that is shorter than the first version is none. */
 const struct isthmus_memory *ist_memory_extension(const struct ist_transport *t)
@@ -44,7 +56,14 @@ const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
     return keeper->memory != NULL ? keeper : NULL;
 }
 
-void ist_memory_forget(void) { memset(keepers, 0, sizeof keepers); }
+void ist_memory_forget(void)
+{
+    for (uint32_t i = 0; i < ist_registry.n; i++)
+        for (uint32_t kind = 0; kind < IST_MEM_KINDS; kind++)
+            if (operands.any[i][kind] != NULL) ist_registry.list[i].ops.unregister_local(operands.any[i][kind]);
+    memset(&operands, 0, sizeof operands);
+    memset(keepers, 0, sizeof keepers);
+}
 
 const char *ist_memory_kind_name(uint32_t kind)
 {
@@ -79,6 +98,58 @@ isthmus_status ist_memory_at(const void *addr, struct isthmus_mem *out)
     *out = (struct isthmus_mem){.struct_size = sizeof *out, .kind = ISTHMUS_MEM_HOST, .device = -1, .fd = -1};
     return ISTHMUS_OK;
 }
+
+/* ---- local operands that the program has told nobody about ---- */
+
+static bool has_kept_device(const struct ist_transport *t, const struct isthmus_memory *memory)
+{
+    for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IST_MEM_KINDS; kind++)
+        if (memory->device(t->handle, kind) >= 0 && ist_memory_ask(kind) != NULL) return true;
+    return false;
+}
+
+static void note_knower(const struct ist_transport *t)
+{
+    const struct isthmus_memory *memory = NULL;
+    if (t->state == IST_TRANSPORT_OPEN && (t->services.scopes & ISTHMUS_SCOPE_DEVICE) != 0)
+        memory = ist_memory_extension(t);
+    if (memory == NULL || !has_kept_device(t, memory)) return;
+    operands.knowers[operands.n_knowers].memory = memory;
+    operands.knowers[operands.n_knowers++].handle = t->handle;
+}
+
+static isthmus_status register_any(uint32_t transport, uint32_t kind)
+{
+    const struct ist_transport *t = &ist_registry.list[transport];
+    const struct isthmus_mem mem = {.struct_size = sizeof mem, .kind = kind, .device = -1, .fd = -1};
+    bool takes_any = t->state == IST_TRANSPORT_OPEN && (t->traits.traits & ISTHMUS_TRAIT_ANY_LOCAL) != 0;
+    if (!takes_any || (t->traits.kinds_local >> kind & 1) == 0) return ISTHMUS_OK;
+    return t->ops.register_local(t->handle, &mem, &operands.any[transport][kind]);
+}
+
+isthmus_status ist_memory_expect_operands(void)
+{
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < ist_registry.n; i++) note_knower(&ist_registry.list[i]);
+    if (operands.n_knowers == 0) return ISTHMUS_OK;
+    ist_expect_device_memory();
+    for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IST_MEM_KINDS; kind++)
+        for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK && keepers[kind].memory != NULL; i++)
+            status = register_any(i, kind);
+    return status;
+}
+
+uint32_t ist_memory_kind_at(const void *addr)
+{
+    for (uint32_t i = 0; i < operands.n_knowers; i++) {
+        struct isthmus_mem found = {.struct_size = sizeof found, .kind = ISTHMUS_MEM_HOST, .device = -1, .fd = -1};
+        isthmus_status status = operands.knowers[i].memory->kind_of(operands.knowers[i].handle, addr, &found);
+        if (status == ISTHMUS_OK && found.kind != ISTHMUS_MEM_HOST && found.kind < IST_MEM_KINDS) return found.kind;
+    }
+    return ISTHMUS_MEM_HOST;
+}
+
+const isthmus_lmem *ist_memory_any(uint32_t transport, uint32_t kind) { return operands.any[transport][kind]; }
 
 isthmus_status ist_memory_copy(uint32_t kind, void *dest, const void *source, size_t length_bytes)
 {

@@ -90,8 +90,11 @@ enum {
 
 /* traits: what is true of the transport as a whole */
 enum {
-    ISTHMUS_TRAIT_SPARSE = 1 << 0 /* expose() costs nothing per byte and takes memory that has no pages yet: the
+    ISTHMUS_TRAIT_SPARSE = 1 << 0, /* expose() costs nothing per byte and takes memory that has no pages yet: the
                                      core exposes a segment once, at its full reserved size */
+    ISTHMUS_TRAIT_ANY_LOCAL =
+        1 << 1 /* register_local() takes addr NULL and length 0, of each kind in kinds_local but the
+                  host's: for all operands of that kind that nobody registers. Since minor version 3 */
 };
 
 /* how a channel will be called */
@@ -291,7 +294,8 @@ typedef isthmus_status (*isthmus_amo_fn)(isthmus_chan *chan, isthmus_path *path,
 
 /* Hot. Filled by channel_open; the core completes it and keeps a copy by value.
  * Common to put and get: `length_bytes` is at least 1, the range lies inside the attached extent, `*_mem` is the
- * registration that holds the local buffer or NULL when that buffer is plain host memory nobody registered.
+ * registration that holds the local buffer (with ISTHMUS_TRAIT_ANY_LOCAL perhaps the one of its kind), or NULL when that buffer
+ * is plain host memory nobody registered.
  * Errors: AGAIN (only the nbi forms), PEER_LOST, IO. */
 struct isthmus_data_ops {
     uint32_t struct_size, reserved;
@@ -403,7 +407,7 @@ struct isthmus_transport {
     isthmus_status (*attach)(isthmus_path *, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
     void (*detach)(isthmus_rmem *); /* takes NULL. REQUIRED */
 
-    /* Register memory that is only ever a local operand. Absent: needs none. */
+    /* Register memory that is only ever a local operand; see ISTHMUS_TRAIT_ANY_LOCAL. Absent: needs none. */
     isthmus_status (*register_local)(isthmus_tr *, const struct isthmus_mem *, isthmus_lmem **out);
     void (*unregister_local)(isthmus_lmem *); /* takes NULL */
 

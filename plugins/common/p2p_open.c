@@ -151,6 +151,7 @@ isthmus_status p2p_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .card_max_bytes = sizeof(struct card),
         .key_max_bytes = 128,
         .shared_channels = 1,
+        .traits = ISTHMUS_TRAIT_ANY_LOCAL, /* a copy engine asks for addresses only */
     };
     p2p_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;

@@ -137,10 +137,11 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .struct_size = out->struct_size,
         .kinds_expose = tr->kinds | staged,
         .kinds_attach = tr->kinds | staged,
-        .kinds_local = tr->kinds,
+        .kinds_local = tr->kinds | staged,
         .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes + IB_NOTE_BYTES),
         .key_max_bytes = 256,
         .shared_channels = 1,
+        .traits = ISTHMUS_TRAIT_ANY_LOCAL,
     };
     ib_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;

@@ -31,6 +31,12 @@ static inline void ib_batch_count(struct ib_batch *batch, uint32_t n_pending)
     __atomic_store_n(&batch->n_pending, n_pending, __ATOMIC_RELEASE);
 }
 
+static inline void ib_batch_end(struct ib_batch *batch, ucs_status_t status) /* of one operation */
+{
+    if (status != UCS_OK && batch->failure == UCS_OK) batch->failure = status;
+    ib_batch_count(batch, batch->n_pending - 1);
+}
+
 /* Nothing to wait for and nothing to tell. Needs no lock. */
 static inline bool ib_batch_is_done(const struct ib_batch *batch)
 {
@@ -52,6 +58,7 @@ struct ib_worker {
     bool has_lost_ends;              /* some have failed and are not buried so far */
     uint64_t n_fences;               /* of its channels */
     struct ib_asks *asks;            /* NULL: nobody was asked so far */
+    struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
 };
 
 static inline void ib_worker_lock(struct ib_worker *worker)
@@ -100,6 +107,8 @@ struct isthmus_tr {
     ucp_context_h ucp;
     uint32_t kinds;         /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
     struct ib_stage *stage; /* for memory of devices; NULL: this job has none, or the core does not help */
+    uint32_t n_staged;      /* registrations of memory on devices that this UCX does not know, atomically */
+    uint32_t staged_kind;   /* of one of them, atomically; the host's: there is none */
     int events;             /* epoll descriptor: of all workers */
     unsigned timeout_s;
     uint32_t n_workers, max_workers;
@@ -114,10 +123,10 @@ struct isthmus_tr {
     struct {
         isthmus_status code;
         char text[320];
-    } refusal; /* the first that a peer has answered, under the lost_lock */
+    } refusal; /* the first that a peer has answered, or that a copy here has met; under the lost_lock */
 };
 
-/* Of ours, in a batch: a peer has answered that it could not, and why. UCX says this of no operation that we use. */
+/* Of ours, in a batch: a peer, or a device of this PE, could not, and tr->refusal says why. UCX says this of no operation that we use. */
 #define IB_REFUSED UCS_ERR_NO_MESSAGE
 
 struct isthmus_path {
@@ -133,10 +142,12 @@ struct isthmus_path {
 struct isthmus_lmem {
     isthmus_tr *tr;
     ucp_mem_h ucp;
-    void *addr; /* as UCX knows it */
+    ucp_mem_h operand; /* with which UCX takes local operands; NULL: it looks for itself */
+    void *addr;        /* as UCX knows it */
     uint64_t length_bytes;
     uint32_t kind;
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
+    bool is_staged;            /* on a device that UCX does not know */
     bool is_served;            /* peers may ask for it: in the list of the stage */
     struct isthmus_lmem *next; /* there */
 };
@@ -228,6 +239,7 @@ void ib_detach(isthmus_rmem *rmem);
 isthmus_status ib_key_get(struct ib_end *end, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out);
 
 /* ib_data.c */
+extern const struct isthmus_data_ops ib_data_slots;
 isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                struct isthmus_data_ops *ops);
 void ib_channel_close(isthmus_chan *chan);
@@ -267,9 +279,30 @@ isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthm
                              void *dest, size_t length_bytes, bool is_nbi);
 isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                              const struct ib_atomic *amo, void *fetched, uint32_t flags);
+
+/* The same for a local operand on a device, of memory that the peer stages. */
+struct ib_operand {
+    char *addr;
+    uint32_t kind;
+    size_t length_bytes;
+};
+isthmus_status ib_ask_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                          const struct ib_operand *local, bool is_nbi);
+isthmus_status ib_ask_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                          const struct ib_operand *local, bool is_nbi);
+
+/* Why an operation that counts as IB_REFUSED has failed; the first reason is kept. */
+void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text);
 isthmus_status ib_asks_listen(struct ib_worker *worker); /* for answers */
 isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback);
 void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
+
+/* ib_operand.c: local operands on a device that UCX does not know. */
+void ib_operand_slots(struct isthmus_data_ops *slots);     /* put those in that look for such */
+isthmus_status ib_operands_open(struct ib_worker *worker); /* a channel is about to use it */
+isthmus_status ib_operands_add(isthmus_lmem *lmem);        /* such memory was registered */
+void ib_operands_remove(const isthmus_lmem *lmem);
+void ib_operands_close(struct ib_worker *worker);
 
 /* ib_stage.c: what peers ask of this PE. */
 isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: is there a stage in this job? */

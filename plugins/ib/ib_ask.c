@@ -7,7 +7,7 @@
  * operations have written. */
 #include "plugins/ib/ib_ask.h"
 
-#include "plugins/ib/ib.h"
+#include "plugins/ib/ib_operand.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ struct ask {
     struct ib_batch *sending; /* counts it until the payload is taken; may be NULL */
     struct ib_batch *asking;  /* counts it until it is answered */
     void *dest;               /* for what is fetched; NULL: nothing is */
+    struct ib_move *move;     /* of a local operand on a device: what `dest`, or the payload, is a piece of */
     bool is_sent, is_answered, is_receiving;
 };
 
@@ -60,11 +61,12 @@ static struct ask *take(struct ib_worker *worker)
     return ask;
 }
 
-static void count_out(struct ib_batch *batch, ucs_status_t status)
+/* The piece is free: nobody reads or writes it any more. */
+static ucs_status_t end_move(struct ask *ask, ucs_status_t status)
 {
-    if (batch == NULL) return;
-    if (status != UCS_OK && batch->failure == UCS_OK) batch->failure = status;
-    ib_batch_count(batch, batch->n_pending - 1);
+    struct ib_move *move = ask->move;
+    ask->move = NULL;
+    return move != NULL ? ib_move_end(move, status) : status;
 }
 
 static void give_back(struct ib_asks *asks, struct ask *ask)
@@ -78,15 +80,17 @@ static void give_back(struct ib_asks *asks, struct ask *ask)
 static void note_answered(struct ib_asks *asks, struct ask *ask, ucs_status_t status)
 {
     if (ask->is_answered) return;
+    if (ask->head.what == IB_ASK_GET && !ask->is_receiving) status = end_move(ask, status);
     ask->is_answered = true;
-    count_out(ask->asking, status);
+    ib_batch_end(ask->asking, status);
     give_back(asks, ask);
 }
 
 static void note_sent(struct ib_asks *asks, struct ask *ask, ucs_status_t status)
 {
+    if (ask->head.what == IB_ASK_PUT) status = end_move(ask, status);
     ask->is_sent = true;
-    count_out(ask->sending, status);
+    if (ask->sending != NULL) ib_batch_end(ask->sending, status);
     if (status != UCS_OK) note_answered(asks, ask, status); /* nobody will answer */
     give_back(asks, ask);
 }
@@ -123,17 +127,23 @@ void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end)
 /* ---- answers ---- */
 
 /* Kept for whoever waits for one of the asks; the first is enough. */
-static void keep_refusal(const struct ask *ask, isthmus_status code, const char *text, size_t text_bytes)
+void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text)
 {
-    const isthmus_path *path = ask->end->path;
-    isthmus_tr *tr = path->tr;
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->refusal.code == ISTHMUS_OK) {
         tr->refusal.code = code;
-        snprintf(tr->refusal.text, sizeof tr->refusal.text, "PE %d on %s: %.*s", path->pe, path->host_name,
-                 (int)(text_bytes < IB_REASON_BYTES ? text_bytes : IB_REASON_BYTES), text);
+        snprintf(tr->refusal.text, sizeof tr->refusal.text, "%s", text);
     }
     pthread_mutex_unlock(&tr->lost_lock);
+}
+
+static void keep_answer(const struct ask *ask, isthmus_status code, const char *text, size_t text_bytes)
+{
+    const isthmus_path *path = ask->end->path;
+    char all[sizeof path->tr->refusal.text];
+    snprintf(all, sizeof all, "PE %d on %s: %.*s", path->pe, path->host_name,
+             (int)(text_bytes < IB_REASON_BYTES ? text_bytes : IB_REASON_BYTES), text);
+    ib_refusal_keep(path->tr, code, all);
 }
 
 static void on_received(void *request, ucs_status_t status, size_t length_bytes, void *user_data)
@@ -142,8 +152,9 @@ static void on_received(void *request, ucs_status_t status, size_t length_bytes,
     struct ib_asks *asks = ask->end->worker->asks;
     (void)length_bytes;
     ask->is_receiving = false;
+    if (ask->is_answered) (void)end_move(ask, UCS_ERR_CANCELED); /* it was lost meanwhile */
     note_answered(asks, ask, status);
-    give_back(asks, ask); /* when it was lost meanwhile */
+    give_back(asks, ask);
     if (request != NULL) ib_ucp.ucp_request_free(request);
 }
 
@@ -181,7 +192,7 @@ static ucs_status_t on_answer(void *arg, const void *header, size_t header_bytes
     bool is_get = ask->head.what == IB_ASK_GET, is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
     ucs_status_t status = UCS_OK;
     if (answer.status != ISTHMUS_OK) {
-        keep_refusal(ask, answer.status, data, is_here ? length_bytes : 0);
+        keep_answer(ask, answer.status, data, is_here ? length_bytes : 0);
         status = IB_REFUSED;
     } else if (is_get && length_bytes != ask->head.length_bytes) {
         status = UCS_ERR_IO_ERROR;
@@ -233,32 +244,52 @@ static isthmus_status end_ready(isthmus_chan *chan, isthmus_path *path, struct i
     return ib_commit(worker, *out);
 }
 
-/* Waiting for room, the end may be lost. */
-static isthmus_status ask_for(struct ib_end *end, struct ib_ask_head head, void *local, struct counting counting)
+/* Waiting for room, the end may be lost. `move`: of the payload, or of what is fetched; NULL: that is on the host. */
+static isthmus_status ask_for(struct ib_end *end, struct ib_ask_head head, void *local, struct ib_move *move,
+                              struct counting counting)
 {
     struct ask *ask = take(end->worker);
-    if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
+    if (end->failure != UCS_OK) {
+        if (move != NULL) (void)ib_move_end(move, UCS_ERR_CANCELED);
+        return ib_end_fail(end, end->failure);
+    }
     bool is_put = head.what == IB_ASK_PUT;
     head.number = ask->head.number;
     *ask = (struct ask){.head = head,
                         .end = end,
                         .sending = counting.sending,
                         .asking = counting.asking,
-                        .dest = is_put ? NULL : local};
+                        .dest = is_put ? NULL : local,
+                        .move = move};
     send_ask(ask, is_put ? local : NULL, is_put ? head.length_bytes : 0);
     return ISTHMUS_OK;
 }
 
+/* One of at most a piece. The piece, where the operand takes one, is waited for first: an ask once taken is used at once. */
+static isthmus_status ask_part(struct ib_end *end, const struct ib_ask_head *head, const struct ib_operand *local,
+                               struct counting counting)
+{
+    const struct ib_move part = {.device = local->addr,
+                                 .kind = local->kind,
+                                 .length_bytes = head->length_bytes,
+                                 .is_get = head->what == IB_ASK_GET};
+    struct ib_move *move = NULL;
+    if (local->kind == ISTHMUS_MEM_HOST) return ask_for(end, *head, local->addr, NULL, counting);
+    isthmus_status status = ib_move_begin(end->worker, &part, &move);
+    return status == ISTHMUS_OK ? ask_for(end, *head, ib_move_bytes(move), move, counting) : status;
+}
+
 /* A put or a get, in pieces. */
-static isthmus_status ask_in_pieces(struct ib_end *end, struct ib_ask_head head, void *local, size_t length_bytes,
+static isthmus_status ask_in_pieces(struct ib_end *end, struct ib_ask_head head, struct ib_operand local,
                                     struct counting counting)
 {
     isthmus_status status = ISTHMUS_OK;
-    for (size_t done = 0; done < length_bytes && status == ISTHMUS_OK; done += head.length_bytes) {
-        size_t left = length_bytes - done;
-        head.length_bytes = left < IB_PIECE_BYTES ? (uint32_t)left : IB_PIECE_BYTES;
-        status = ask_for(end, head, (char *)local + done, counting);
+    while (local.length_bytes > 0 && status == ISTHMUS_OK) {
+        head.length_bytes = local.length_bytes < IB_PIECE_BYTES ? (uint32_t)local.length_bytes : IB_PIECE_BYTES;
+        status = ask_part(end, &head, &local, counting);
         head.address += head.length_bytes;
+        local.addr += head.length_bytes;
+        local.length_bytes -= head.length_bytes;
     }
     return status;
 }
@@ -269,8 +300,8 @@ static isthmus_status wait_all(struct ib_worker *worker, const struct ib_end *en
     return batch->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, batch->failure);
 }
 
-static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib_ask_head head, void *local,
-                               size_t length_bytes, bool is_nbi)
+static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib_ask_head head,
+                               const struct ib_operand *local, bool is_nbi)
 {
     struct ib_batch batch = {0}, *waited = is_nbi ? &chan->local : &batch;
     bool is_put = head.what == IB_ASK_PUT;
@@ -279,7 +310,7 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib
     ib_worker_lock(chan->worker);
     isthmus_status status = end_ready(chan, path, &end);
     if (status == ISTHMUS_OK) {
-        status = ask_in_pieces(end, head, local, length_bytes, counting);
+        status = ask_in_pieces(end, head, *local, counting);
         isthmus_status waited_for = wait_all(chan->worker, end, &batch);
         if (status == ISTHMUS_OK) status = waited_for;
     }
@@ -294,14 +325,26 @@ static struct ib_ask_head head_of(uint32_t what, const isthmus_rmem *remote, uin
     return (struct ib_ask_head){.what = what, .kind = remote->kind, .address = remote->address + offset_bytes};
 }
 
+isthmus_status ib_ask_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                          const struct ib_operand *local, bool is_nbi)
+{
+    return transfer(chan, path, head_of(IB_ASK_PUT, remote, offset_bytes), local, is_nbi);
+}
+
+isthmus_status ib_ask_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                          const struct ib_operand *local, bool is_nbi)
+{
+    return transfer(chan, path, head_of(IB_ASK_GET, remote, offset_bytes), local, is_nbi);
+}
+
 isthmus_status ib_device_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                              const void *source, size_t length_bytes, bool is_nbi)
 {
     const struct isthmus_services *s = chan->worker->tr->services;
     if (remote->own != NULL)
         return s->memory_copy(s->core, remote->kind, remote->own + offset_bytes, source, length_bytes);
-    return transfer(chan, path, head_of(IB_ASK_PUT, remote, offset_bytes), (void *)(uintptr_t)source, length_bytes,
-                    is_nbi);
+    const struct ib_operand local = {(char *)(uintptr_t)source, ISTHMUS_MEM_HOST, length_bytes};
+    return ib_ask_put(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
 isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -310,7 +353,8 @@ isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthm
     const struct isthmus_services *s = chan->worker->tr->services;
     if (remote->own != NULL)
         return s->memory_copy(s->core, remote->kind, dest, remote->own + offset_bytes, length_bytes);
-    return transfer(chan, path, head_of(IB_ASK_GET, remote, offset_bytes), dest, length_bytes, is_nbi);
+    const struct ib_operand local = {dest, ISTHMUS_MEM_HOST, length_bytes};
+    return ib_ask_get(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
 /* What fetches nothing is counted until it is done by who waits for the commit. */
@@ -335,7 +379,7 @@ isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthm
     if ((flags & ISTHMUS_AMO_NBI) != 0) counting.asking = &chan->local;
     ib_worker_lock(chan->worker);
     isthmus_status status = end_ready(chan, path, &end);
-    if (status == ISTHMUS_OK) status = ask_for(end, head, fetched, counting);
+    if (status == ISTHMUS_OK) status = ask_for(end, head, fetched, NULL, counting);
     if (status == ISTHMUS_OK) status = wait_all(chan->worker, end, &batch);
     ib_worker_unlock(chan->worker);
     return status;

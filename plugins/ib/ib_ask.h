@@ -4,11 +4,11 @@
 #ifndef ISTHMUS_IB_ASK_H
 #define ISTHMUS_IB_ASK_H
 
-#include <stdint.h>
+#include "plugins/ib/ib_pieces.h"
 
-enum { IB_MESSAGE_ASK = 1, IB_MESSAGE_ANSWER = 2 };         /* UCX's numbers of kinds of messages */
-enum { IB_ASK_PUT = 1, IB_ASK_GET = 2, IB_ASK_AMO = 3 };    /* what is asked for */
-enum { IB_PIECE_BYTES = 256 << 10, IB_REASON_BYTES = 200 }; /* most of one ask; of the text of an answer that refuses */
+enum { IB_MESSAGE_ASK = 1, IB_MESSAGE_ANSWER = 2 };      /* UCX's numbers of kinds of messages */
+enum { IB_ASK_PUT = 1, IB_ASK_GET = 2, IB_ASK_AMO = 3 }; /* what is asked for; of data a piece at most */
+enum { IB_REASON_BYTES = 200 };                          /* most of the text of an answer that refuses */
 
 struct ib_ask_head {
     uint32_t number; /* comes back in the answer */

@@ -32,9 +32,9 @@ IB_INLINE void start(const struct ib_place *at, enum direction direction, const 
 {
     ucp_request_param_t params;
     ib_request_params(&params, batch);
-    if (local->mem != NULL && !local->mem->is_second) {
+    if (local->mem != NULL && local->mem->operand != NULL) {
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
-        params.memh = local->mem->ucp;
+        params.memh = local->mem->operand;
     }
     at->end->n_issued += direction == PUT;
     at->end->has_notices |= direction == NOTICE;
@@ -246,26 +246,35 @@ static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
 
 /* ---- channels ---- */
 
+const struct isthmus_data_ops ib_data_slots = {
+    .struct_size = sizeof ib_data_slots,
+    .put = ib_put,
+    .put_nbi = ib_put_nbi,
+    .get = ib_get,
+    .get_nbi = ib_get_nbi,
+    .amo_entry = ib_amo_entry,
+    .fence = ib_fence,
+    .local_complete = ib_local_complete,
+    .remote_commit = ib_remote_commit,
+    .notify = ib_notify,
+};
+
 isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                struct isthmus_data_ops *ops)
 {
     (void)thread_mode, (void)ctx_options; /* every worker has a lock: the progress thread needs it too */
     isthmus_chan *chan = calloc(1, sizeof *chan);
     if (chan == NULL) return tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a channel");
-    const struct isthmus_data_ops all = {
-        .struct_size = ops->struct_size,
-        .put = ib_put,
-        .put_nbi = ib_put_nbi,
-        .get = ib_get,
-        .get_nbi = ib_get_nbi,
-        .amo_entry = ib_amo_entry,
-        .fence = ib_fence,
-        .local_complete = ib_local_complete,
-        .remote_commit = ib_remote_commit,
-        .notify = ib_notify,
-    };
-    ib_write_out(ops, &all, sizeof all);
     chan->worker = ib_worker_least_used(tr);
+    isthmus_status status = ib_operands_open(chan->worker);
+    if (status != ISTHMUS_OK) {
+        free(chan);
+        return status;
+    }
+    struct isthmus_data_ops all = ib_data_slots;
+    all.struct_size = ops->struct_size;
+    if (tr->stage != NULL) ib_operand_slots(&all);
+    ib_write_out(ops, &all, sizeof all);
     chan->worker->n_channels++;
     *out = chan;
     return ISTHMUS_OK;

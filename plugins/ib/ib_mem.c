@@ -8,15 +8,13 @@
 
 /* ---- own memory ---- */
 
-static bool is_staged(const isthmus_lmem *lmem) { return lmem->ucp == NULL; }
-
 static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
 {
     return (struct ib_frame){
         .magic = IB_FRAME_KEY,
         .payload_bytes = (uint32_t)packed_bytes,
         .kind = lmem->kind,
-        .is_staged = is_staged(lmem),
+        .is_staged = lmem->is_staged,
         .address = (uint64_t)(uintptr_t)lmem->addr,
         .length_bytes = lmem->length_bytes,
     };
@@ -26,7 +24,7 @@ static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key
 {
     isthmus_tr *tr = lmem->tr;
     const struct isthmus_services *s = tr->services;
-    if (is_staged(lmem)) return ib_frame_write(s, key_frame(lmem, 0), "", key, key_bytes);
+    if (lmem->is_staged) return ib_frame_write(s, key_frame(lmem, 0), "", key, key_bytes);
     void *packed;
     size_t packed_bytes;
     ucs_status_t status = ib_ucp.ucp_rkey_pack(tr->ucp, lmem->ucp, &packed, &packed_bytes);
@@ -129,41 +127,43 @@ static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
-isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+/* For UCX to move it directly. */
+static isthmus_status map(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
-    const struct isthmus_services *s = tr->services;
+    const struct isthmus_services *s = lmem->tr->services;
     ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
-    isthmus_status status = type_of(tr, mem->kind, &type);
+    isthmus_status status = type_of(lmem->tr, mem->kind, &type);
     if (status != ISTHMUS_OK) return status;
-    isthmus_lmem *lmem = lmem_create(tr, mem);
-    if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
+    if (mem->addr == NULL) return ISTHMUS_OK; /* all of that kind: UCX looks at each operand */
     ucs_status_t mapped = map_at(lmem, mem->addr, type);
+    if (mapped == UCS_OK) lmem->operand = lmem->ucp;
     if (mapped != UCS_OK && mem->kind == ISTHMUS_MEM_HOST && mem->fd >= 0) mapped = map_second(lmem, mem);
-    if (mapped != UCS_OK) {
-        free(lmem);
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "registering %llu bytes: %s (limit: ulimit -l)",
-                       (unsigned long long)mem->length_bytes, ib_ucp.ucs_status_string(mapped));
-    }
-    *out = lmem;
-    return ISTHMUS_OK;
+    if (mapped == UCS_OK) return ISTHMUS_OK;
+    lmem->ucp = NULL;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "registering %llu bytes: %s (limit: ulimit -l)",
+                   (unsigned long long)mem->length_bytes, ib_ucp.ucs_status_string(mapped));
 }
 
-/* For UCX, or without it for the stage alone. */
-static isthmus_status register_for_peers(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+/* With UCX, or without it where it does not know the device and the core helps. */
+isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
     bool is_on_device = mem->kind == ISTHMUS_MEM_CUDA || mem->kind == ISTHMUS_MEM_ZE || mem->kind == ISTHMUS_MEM_HIP;
-    if (is_direct(tr, mem->kind) || tr->stage == NULL || !is_on_device) return ib_register(tr, mem, out);
+    bool is_staged = is_on_device && tr->stage != NULL && !is_direct(tr, mem->kind);
     isthmus_lmem *lmem = lmem_create(tr, mem);
     if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
-    *out = lmem;
-    return ISTHMUS_OK;
+    isthmus_status status = is_staged ? ib_operands_add(lmem) : map(lmem, mem);
+    if (status == ISTHMUS_OK)
+        *out = lmem;
+    else
+        ib_unregister(lmem);
+    return status;
 }
 
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out)
 {
     isthmus_lmem *lmem = NULL;
-    isthmus_status status = register_for_peers(tr, mem, &lmem);
+    isthmus_status status = ib_register(tr, mem, &lmem);
     if (status != ISTHMUS_OK) return status;
     status = write_key(lmem, key, key_bytes);
     if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
@@ -178,6 +178,7 @@ void ib_unregister(isthmus_lmem *lmem)
 {
     if (lmem == NULL) return;
     if (lmem->is_served) ib_stage_remove(lmem);
+    if (lmem->is_staged) ib_operands_remove(lmem);
     if (lmem->ucp != NULL) (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
     if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
     free(lmem);

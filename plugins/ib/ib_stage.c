@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N_PIECES = 4, PIECE_ALIGN = 4096, LAST_ROUNDS = 100000 };
+enum { LAST_ROUNDS = 100000 };
 
 /* What was asked, until the answer is sent. */
 struct job {
@@ -29,10 +29,7 @@ struct job {
 struct ib_stage {
     isthmus_tr *tr;
     isthmus_lmem *served; /* the memory that may be asked for */
-    char *pieces;
-    uint32_t free_pieces; /* bits */
-    uint32_t pinned_kind;
-    isthmus_lmem *pinned;
+    struct ib_pieces pieces;
     struct job *first, **last; /* those that wait for a piece */
     uint32_t n_jobs;           /* all that have no answer sent */
     bool is_serving;
@@ -45,7 +42,7 @@ static void serve_waiting(struct ib_stage *stage);
 static void job_end(struct job *job)
 {
     struct ib_stage *stage = job->stage;
-    if (job->piece >= 0) stage->free_pieces |= 1u << job->piece;
+    if (job->piece >= 0) ib_pieces_give(&stage->pieces, job->piece);
     stage->n_jobs--;
     free(job);
     serve_waiting(stage);
@@ -126,10 +123,7 @@ static isthmus_status copy(const struct job *job, void *dest, const void *source
 
 static void *place_of(const struct job *job) { return (void *)(uintptr_t)job->ask.address; }
 
-static char *piece_of(const struct job *job)
-{
-    return job->stage->pieces + (size_t)job->piece * (size_t)IB_PIECE_BYTES;
-}
+static char *piece_of(const struct job *job) { return ib_piece(&job->stage->pieces, job->piece); }
 
 static void do_amo(struct job *job)
 {
@@ -182,12 +176,11 @@ static void serve_waiting(struct ib_stage *stage)
 {
     if (stage->is_serving) return;
     stage->is_serving = true;
-    while (stage->first != NULL && stage->free_pieces != 0) {
+    while (stage->first != NULL) {
         struct job *job = stage->first;
+        if ((job->piece = ib_pieces_take(&stage->pieces)) < 0) break;
         stage->first = job->next;
         if (stage->first == NULL) stage->last = &stage->first;
-        job->piece = __builtin_ctz(stage->free_pieces);
-        stage->free_pieces &= stage->free_pieces - 1;
         if (job->ask.what == IB_ASK_GET)
             do_get(job);
         else
@@ -269,27 +262,11 @@ isthmus_status ib_stage_open(isthmus_tr *tr)
 
 isthmus_status ib_stage_listen(isthmus_tr *tr) { return ib_listen(&tr->workers[0], IB_MESSAGE_ASK, on_ask); }
 
-/* Pinning is for speed: what cannot be pinned is copied all the same. */
-static isthmus_status make_pieces(struct ib_stage *stage, uint32_t kind)
-{
-    const struct isthmus_services *s = stage->tr->services;
-    size_t length_bytes = (size_t)N_PIECES * (size_t)IB_PIECE_BYTES;
-    if (stage->pieces == NULL) {
-        stage->pieces = aligned_alloc(PIECE_ALIGN, length_bytes);
-        if (stage->pieces == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the stage");
-        stage->free_pieces = (1u << N_PIECES) - 1;
-    }
-    if (stage->pinned == NULL &&
-        s->memory_pin(s->core, kind, stage->pieces, length_bytes, &stage->pinned) == ISTHMUS_OK)
-        stage->pinned_kind = kind;
-    return ISTHMUS_OK;
-}
-
 isthmus_status ib_stage_add(isthmus_lmem *lmem)
 {
     isthmus_tr *tr = lmem->tr;
     ib_worker_lock(&tr->workers[0]);
-    isthmus_status status = make_pieces(tr->stage, lmem->kind);
+    isthmus_status status = ib_pieces_make(tr->services, &tr->stage->pieces, lmem->kind);
     if (status == ISTHMUS_OK) {
         lmem->next = tr->stage->served;
         lmem->is_served = true;
@@ -299,19 +276,15 @@ isthmus_status ib_stage_add(isthmus_lmem *lmem)
     return status;
 }
 
-/* With the last one goes the pinning: the transport that has done it may be closed before this one. */
+/* With the last one goes the pinning. */
 void ib_stage_remove(isthmus_lmem *lmem)
 {
     isthmus_tr *tr = lmem->tr;
-    const struct isthmus_services *s = tr->services;
     ib_worker_lock(&tr->workers[0]);
     isthmus_lmem **link = &tr->stage->served;
     while (*link != lmem) link = &(*link)->next;
     *link = lmem->next;
-    if (tr->stage->served == NULL) {
-        s->memory_unpin(s->core, tr->stage->pinned_kind, tr->stage->pinned);
-        tr->stage->pinned = NULL;
-    }
+    if (tr->stage->served == NULL) ib_pieces_unpin(tr->services, &tr->stage->pieces);
     ib_worker_unlock(&tr->workers[0]);
 }
 
@@ -321,7 +294,7 @@ void ib_stage_close(isthmus_tr *tr)
     struct ib_stage *stage = tr->stage;
     if (stage == NULL) return;
     for (int i = 0; i < LAST_ROUNDS && stage->n_jobs > 0; i++) (void)ib_ucp.ucp_worker_progress(tr->workers[0].ucp);
-    free(stage->pieces);
+    ib_pieces_free(&stage->pieces);
     free(stage);
     tr->stage = NULL;
 }

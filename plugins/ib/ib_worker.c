@@ -88,6 +88,7 @@ void ib_worker_destroy(struct ib_worker *worker)
     (void)epoll_ctl(worker->tr->events, EPOLL_CTL_DEL, worker->event_fd, NULL);
     ib_ucp.ucp_worker_destroy(worker->ucp);
     free(worker->asks);
+    ib_operands_close(worker);
     pthread_cond_destroy(&worker->changed);
     pthread_mutex_destroy(&worker->lock);
 }
@@ -106,9 +107,7 @@ struct ib_worker *ib_worker_least_used(isthmus_tr *tr)
 
 void ib_on_done(void *request, ucs_status_t status, void *user_data)
 {
-    struct ib_batch *batch = user_data;
-    if (status != UCS_OK && batch->failure == UCS_OK) batch->failure = status;
-    ib_batch_count(batch, batch->n_pending - 1);
+    ib_batch_end(user_data, status);
     ib_ucp.ucp_request_free(request);
 }
 

@@ -1,8 +1,11 @@
 /* refused put | put_large | get | add | fetch: PE 0 alone uses memory of PE 1's device, whose driver fails (GPU_DOUBLE_FAIL): the job ends
- * with one message, of the PE that has made the call, in the words of the driver there. */
+ * with one message, of the PE that has made the call, in the words of the driver there.
+ * refused own_put | own_get: the driver of PE 0 fails, on whose device the local operand lies. */
 #include "device.h"
 
 enum { LARGE = 3 << 20 };
+
+static char globals[LARGE];
 
 static void use(const char *what, char *heap, char *mine)
 {
@@ -13,6 +16,10 @@ static void use(const char *what, char *heap, char *mine)
         shmem_putmem_nbi(heap, mine, LARGE, 1);
     else if (strcmp(what, "get") == 0)
         shmem_getmem(mine, heap, LARGE, 1);
+    else if (strcmp(what, "own_put") == 0)
+        shmem_putmem(globals, heap, LARGE, 1);
+    else if (strcmp(what, "own_get") == 0)
+        shmem_getmem_nbi(heap, globals, LARGE, 1);
     else if (strcmp(what, "add") == 0)
         shmem_uint64_atomic_add(word, 1, 1);
     else

@@ -140,9 +140,12 @@ static void memory_of_devices_is_known_by_its_kind(void **state)
     assert_int_equal(last.kind, ISTHMUS_MEM_CUDA);
     assert_int_equal(last.device, 3);
     assert_true(ist_has_device_memory());
-    assert_int_equal(ist_registered_kind(on_device + 16), ISTHMUS_MEM_CUDA);
-    assert_int_equal(ist_registered_kind(on_device + 15), ISTHMUS_MEM_HOST);
-    assert_int_equal(ist_registered_kind(room), ISTHMUS_MEM_HOST);
+    uint32_t kind = ISTHMUS_MEM_HOST;
+    assert_true(ist_registered_holds(on_device + 16, &kind));
+    assert_int_equal(kind, ISTHMUS_MEM_CUDA);
+    assert_false(ist_registered_holds(on_device + 15, &kind));
+    assert_true(ist_registered_holds(room, &kind));
+    assert_int_equal(kind, ISTHMUS_MEM_HOST);
     assert_int_equal(ist_registered_remove(on_device + 16), ISTHMUS_OK);
     assert_int_equal(ist_registered_add(on_device + 200, 57), ISTHMUS_ERR_INVALID); /* its end was not allocated */
     assert_int_equal(ist_registered_add(managed, 8), ISTHMUS_ERR_INVALID);

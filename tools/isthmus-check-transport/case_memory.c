@@ -45,6 +45,19 @@ static void expect_refused(struct ct_process *p, const struct isthmus_mem *mem)
     CT_CHECK(lmem == untouched, "expose failed and handed out an object all the same");
 }
 
+/* ISTHMUS_TRAIT_ANY_LOCAL: one registration of no bytes for each kind but the host's. */
+static void register_any(struct ct_process *p)
+{
+    if ((p->traits.traits & ISTHMUS_TRAIT_ANY_LOCAL) == 0) return;
+    for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < 32; kind++) {
+        const struct isthmus_mem mem = {.struct_size = sizeof mem, .kind = kind, .device = -1, .fd = -1};
+        isthmus_lmem *lmem = NULL;
+        if ((p->traits.kinds_local >> kind & 1) == 0) continue;
+        CT_OK(p->t->register_local(p->tr, &mem, &lmem));
+        p->t->unregister_local(lmem);
+    }
+}
+
 void ct_case_unknown_kind(struct ct_process *p)
 {
     struct ct_extent extent;
@@ -64,6 +77,7 @@ void ct_case_unknown_kind(struct ct_process *p)
         mem.kind = ISTHMUS_MEM_HIP;
         CT_ERROR(p->t->register_local(p->tr, &mem, &lmem), CT_CODE(ISTHMUS_ERR_UNSUPPORTED));
     }
+    register_any(p);
     ct_extent_free(&extent);
     ct_close(p);
 }
