@@ -429,9 +429,10 @@ static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct is
     if (type == 0) return ISTHMUS_OK; /* not known to the driver: host memory */
     out->addr = (void *)(uintptr_t)start;
     out->length_bytes = length_bytes;
-    if (type == CU_MEMORYTYPE_HOST) return ISTHMUS_OK;
+    bool is_extended = type == CU_MEMORYTYPE_HOST && nvl_is_extended(addr);
+    if (type == CU_MEMORYTYPE_HOST && !is_extended) return ISTHMUS_OK;
     out->kind = ISTHMUS_MEM_CUDA;
-    out->device = device;
+    out->device = is_extended ? gpu->device : device;
     return ISTHMUS_OK;
 }
 

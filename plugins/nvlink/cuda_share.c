@@ -1,6 +1,6 @@
 /* plugins/nvlink/cuda_share.c: see nvlink.h. How memory goes to peers, and which of the program's own can.
- * A piece is known by its handle, which any of its addresses gives; where it begins and ends the driver does not tell (an address
- * range is that of the reservation), so that the granules beside are asked. */
+ * A piece is a mapping: one handle may be mapped several times, also side by side. Any of its addresses gives the handle, and
+ * cuMemGetAddressRange where it begins and ends (an attribute RANGE_ of a pointer speaks of the reservation). */
 #include "plugins/nvlink/nvlink.h"
 
 #include <strings.h>
@@ -54,14 +54,6 @@ static bool is_at(CUmemGenericAllocationHandle handle, CUdeviceptr addr)
     return other == handle;
 }
 
-/* Peers map a piece from its beginning on: the driver takes no offset. */
-static CUdeviceptr beginning_of(CUmemGenericAllocationHandle handle, CUdeviceptr addr, uint64_t granule)
-{
-    CUdeviceptr at = addr - addr % granule;
-    while (at >= granule && is_at(handle, at - granule)) at -= granule;
-    return at;
-}
-
 static isthmus_status check_properties(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, const void *addr)
 {
     const struct isthmus_services *s = gpu->services;
@@ -73,39 +65,51 @@ static isthmus_status check_properties(const struct p2p_gpu *gpu, CUmemGenericAl
                    "the memory at %p was made without a file descriptor among its requestedHandleTypes", addr);
 }
 
-static isthmus_status check_piece(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, CUdeviceptr from,
-                                  CUdeviceptr to, const void *addr)
+/* Peers map a piece from its beginning on: the driver takes no offset. Its documentation promises a range for memory of cuMemAlloc
+ * only, so that both ends are asked for their handle. */
+static isthmus_status find_piece(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, CUdeviceptr at,
+                                 uint64_t length_bytes, struct p2p_memory *out)
 {
     const struct isthmus_services *s = gpu->services;
-    isthmus_status status = check_properties(gpu, handle, addr);
-    for (; status == ISTHMUS_OK && from < to; from += gpu->granule) {
-        if (is_at(handle, from)) continue;
-        status = s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "the memory at %p ends at %p, or another piece begins there",
-                         addr, (void *)(uintptr_t)from);
-    }
-    return status;
+    CUdeviceptr base;
+    size_t piece_bytes;
+    CUresult result = nvl_cuda.cuMemGetAddressRange_v2(&base, &piece_bytes, at);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuMemGetAddressRange");
+    if (!is_at(handle, base) || !is_at(handle, base + piece_bytes - 1))
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "CUDA does not tell where the piece of memory at %p begins and ends", (void *)(uintptr_t)at);
+    if (length_bytes > base + piece_bytes - at)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "the memory at %p ends at %p, or another piece begins there",
+                       (void *)(uintptr_t)at, (void *)(uintptr_t)(base + piece_bytes));
+    *out = (struct p2p_memory){
+        .addr = (char *)(uintptr_t)base, .length_bytes = piece_bytes, .handle = handle, .is_adopted = true};
+    return ISTHMUS_OK;
 }
 
 isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
 {
     const struct isthmus_services *s = gpu->services;
-    CUdeviceptr at = (CUdeviceptr)(uintptr_t)addr, end = at + length_bytes;
+    CUdeviceptr at = (CUdeviceptr)(uintptr_t)addr;
     CUmemGenericAllocationHandle handle;
     CUresult result = retain(at, &handle);
     if (result != CUDA_SUCCESS)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
                        "the memory at %p is not of CUDA's virtual memory interface (cuMemCreate): %s", addr,
                        nvl_result_name(result));
-    CUdeviceptr base = beginning_of(handle, at, gpu->granule);
-    isthmus_status status = check_piece(gpu, handle, at - at % gpu->granule, end, addr);
-    if (status != ISTHMUS_OK) {
-        (void)nvl_cuda.cuMemRelease(handle);
-        return status;
-    }
-    uint64_t granules = (end - base + gpu->granule - 1) / gpu->granule;
-    *out = (struct p2p_memory){
-        .addr = (char *)(uintptr_t)base, .length_bytes = granules * gpu->granule, .handle = handle, .is_adopted = true};
-    return ISTHMUS_OK;
+    isthmus_status status = check_properties(gpu, handle, addr);
+    if (status == ISTHMUS_OK) status = find_piece(gpu, handle, at, length_bytes, out);
+    if (status != ISTHMUS_OK) (void)nvl_cuda.cuMemRelease(handle);
+    return status;
+}
+
+bool nvl_is_extended(const void *addr)
+{
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED};
+    CUmemGenericAllocationHandle handle;
+    if (retain((CUdeviceptr)(uintptr_t)addr, &handle) != CUDA_SUCCESS) return false;
+    CUresult result = nvl_cuda.cuMemGetAllocationPropertiesFromHandle(&prop, handle);
+    (void)nvl_cuda.cuMemRelease(handle);
+    return result == CUDA_SUCCESS && prop.location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
 }
 
 void nvl_release(struct p2p_gpu *gpu, struct p2p_memory *memory)

@@ -32,6 +32,7 @@ isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char 
 /* cuda_share.c: see p2p.h. The type of handle, as the variable CUMEM_HANDLE_TYPE says, goes into gpu. */
 isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu);
 isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
+bool nvl_is_extended(const void *addr); /* is it memory of the host that cuMemCreate has made? */
 isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 void nvl_release(struct p2p_gpu *gpu, struct p2p_memory *memory);
 

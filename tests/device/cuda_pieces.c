@@ -1,6 +1,6 @@
 /* R58, R59: memory that the program has made by CUDA's virtual memory interface becomes symmetric and private again, and what cannot
  * gives NULL on all PEs: memory made otherwise, or without a descriptor; several pieces; some of it symmetric already; lengths
- * that are no whole granules. On the double of the driver (tests/doubles/cuda), whose file is the argument. */
+ * that are no whole granules. Memory of the host that devices use as theirs is such memory too. On the double of the driver (tests/doubles/cuda), whose file is the argument. */
 #include "device.h"
 #include "tests/device/cuda_program.h"
 
@@ -31,6 +31,19 @@ static void check_use(long *piece, int round)
     CHECK_EQ(program_word(&symmetric[3]), before);
 }
 
+/* Of two mappings of a piece side by side the second is a piece as the first is, and both together are none. */
+static void check_twice(long *first)
+{
+    long *const second = first + 2 * WORDS, *const symmetric = second + WORDS;
+    CHECK(nvshmemx_buffer_register_symmetric(first + WORDS, 2 * PROGRAM_GRANULE, 0) == NULL);
+    CHECK(nvshmemx_buffer_register_symmetric(symmetric, PROGRAM_GRANULE, 0) == symmetric);
+    shmem_long_p(&symmetric[7], 70 + pe.me, pe.right);
+    shmem_barrier_all();
+    CHECK_EQ(program_word(&first[WORDS + 7]), 70 + pe.left);
+    shmem_barrier_all();
+    CHECK_EQ(nvshmemx_buffer_unregister_symmetric(symmetric, PROGRAM_GRANULE), NVSHMEMX_SUCCESS);
+}
+
 static void expect_refusal(long *addr, size_t bytes)
 {
     CHECK(nvshmemx_buffer_register_symmetric(addr, bytes, 0) == NULL);
@@ -52,11 +65,14 @@ static void check_refusals(long *first, long *second, long *closed)
 int main(int argc, char **argv)
 {
     pe_begin();
-    CHECK(argc == 2 && program_open(argv[1], 5));
-    long *first = program_map(0, 3, true), *second = program_map(3, 1, true), *closed = program_map(4, 1, false);
+    CHECK(argc == 2 && program_open(argv[1], 12));
+    long *first = program_map(0, 3, true), *second = program_map(3, 1, true), *closed = program_map(4, 1, false),
+         *on_host = program_map_on_host(5, 3), *twice = program_map_twice(8, 2);
     CHECK(first != NULL && second != NULL && closed != NULL);
     for (int round = 0; round < 2; round++) {
         check_use(first, round);
+        check_use(on_host, round);
+        check_twice(twice);
         check_refusals(first, second, closed);
     }
     shmem_barrier_all();

@@ -8,6 +8,7 @@
 
 enum { PIECES_MAX = 8 };
 
+static const CUmemLocation device = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
 static struct cuda_api cu;
 static CUresult (*mem_alloc)(CUdeviceptr *addr, size_t size);
 static CUresult (*mem_free)(CUdeviceptr addr);
@@ -59,23 +60,53 @@ void program_close(void)
     WORKS(cu.cuDevicePrimaryCtxRelease_v2(0));
 }
 
-long *program_map(int at, int granules, bool for_export)
+static CUmemGenericAllocationHandle create(CUmemLocation location, size_t bytes, bool for_export)
 {
-    const size_t bytes = (size_t)granules * PROGRAM_GRANULE;
-    const CUdeviceptr addr = reserved + (CUdeviceptr)at * PROGRAM_GRANULE;
-    const CUmemLocation here = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0};
-    const CUmemAccessDesc access = {.location = here, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = here};
+    CUmemAllocationProp prop = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = location};
     CUmemGenericAllocationHandle handle;
-    if (n_pieces == PIECES_MAX) return NULL;
     if (for_export) prop.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
     WORKS(cu.cuMemCreate(&handle, bytes, &prop, 0));
+    return handle;
+}
+
+static long *map(int at, size_t bytes, CUmemGenericAllocationHandle handle)
+{
+    const CUdeviceptr addr = reserved + (CUdeviceptr)at * PROGRAM_GRANULE;
+    const CUmemAccessDesc access = {.location = device, .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    if (n_pieces == PIECES_MAX) exit(1);
     WORKS(cu.cuMemMap(addr, bytes, 0, handle, 0));
     WORKS(cu.cuMemSetAccess(addr, bytes, &access, 1));
-    WORKS(cu.cuMemRelease(handle)); /* the mapping keeps it, as programs have it */
     pieces[n_pieces].addr = addr;
     pieces[n_pieces++].bytes = bytes;
     return (long *)(uintptr_t)addr;
+}
+
+/* The mapping keeps the memory, as programs have it. */
+static long *map_new(CUmemLocation location, int at, int granules, bool for_export)
+{
+    const size_t bytes = (size_t)granules * PROGRAM_GRANULE;
+    CUmemGenericAllocationHandle handle = create(location, bytes, for_export);
+    long *addr = map(at, bytes, handle);
+    WORKS(cu.cuMemRelease(handle));
+    return addr;
+}
+
+long *program_map(int at, int granules, bool for_export) { return map_new(device, at, granules, for_export); }
+
+long *program_map_on_host(int at, int granules)
+{
+    const CUmemLocation node = {.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0};
+    return map_new(node, at, granules, true);
+}
+
+long *program_map_twice(int at, int granules)
+{
+    const size_t bytes = (size_t)granules * PROGRAM_GRANULE;
+    CUmemGenericAllocationHandle handle = create(device, bytes, true);
+    long *addr = map(at, bytes, handle);
+    (void)map(at + granules, bytes, handle);
+    WORKS(cu.cuMemRelease(handle));
+    return addr;
 }
 
 long *program_alloc(void)

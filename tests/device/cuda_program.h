@@ -15,6 +15,12 @@ void program_close(void);
 /* A piece of so many granules, behind that many of the reserved ones; for_export: a descriptor can be had of it. */
 long *program_map(int at, int granules, bool for_export);
 
+/* The same, in memory of the host that devices use as theirs; the processor is given no access. */
+long *program_map_on_host(int at, int granules);
+
+/* One piece of so many granules, mapped twice, side by side. */
+long *program_map_twice(int at, int granules);
+
 /* A granule of the driver's older kind of memory. */
 long *program_alloc(void);
 void program_free(long *addr);

@@ -1,4 +1,4 @@
-/* R26, R54: local operands in memory that the program has from CUDA and has told nobody about, of either kind of allocation: puts, gets,
+/* R26, R54: local operands in memory that the program has from CUDA and has told nobody about, of each kind of allocation: puts, gets,
  * their nonblocking forms, strides, signals and fetched values, towards memory of devices and of the host. On the double of the
  * driver (tests/doubles/cuda), whose file is the first argument. operands FILE face: as a program of NVSHMEM has it, also
  * with the heap on the host. */
@@ -144,11 +144,12 @@ int main(int argc, char **argv)
 {
     if (argc > 2) nvshmem_init();
     pe_begin();
-    CHECK(argc >= 2 && program_open(argv[1], 1));
+    CHECK(argc >= 2 && program_open(argv[1], 2));
     char *heap = shmem_malloc(MOST), *mapped = (char *)program_map(0, 1, false), *older = (char *)program_alloc();
     CHECK(heap != NULL && mapped != NULL && older != NULL);
     all(older, heap);
     all(mapped, globals);
+    many((char *)program_map_on_host(1, 1), heap);
     shmem_free(heap);
     program_free((long *)(void *)older);
     program_close();

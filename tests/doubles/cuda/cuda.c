@@ -213,9 +213,11 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context)
 
 static CUresult check_prop(const CUmemAllocationProp *prop)
 {
-    if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED || prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+    bool is_on_host = prop->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    if (prop->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+        (!is_on_host && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE))
         return CUDA_ERROR_INVALID_VALUE;
-    if (!is_device(prop->location.id)) return CUDA_ERROR_INVALID_DEVICE;
+    if (is_on_host ? prop->location.id != 0 : !is_device(prop->location.id)) return CUDA_ERROR_INVALID_DEVICE;
     const unsigned known = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
     return (prop->requestedHandleTypes & ~known) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
@@ -255,7 +257,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
     CUresult result = check_prop(prop);
     if (result != CUDA_SUCCESS) return result;
     if (size == 0 || size % GPU_GRANULE_BYTES != 0 || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    struct gpu_memory *memory = gpu_memory_create(prop->location.id, size);
+    bool is_on_host = prop->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    struct gpu_memory *memory = gpu_memory_create(is_on_host ? -1 - prop->location.id : prop->location.id, size);
     if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     gpu_memory_set_types(memory, prop->requestedHandleTypes);
     *handle = gpu_handle_make(memory);
@@ -287,10 +290,14 @@ CUresult cuMemUnmap(CUdeviceptr addr, size_t size)
 CUresult cuMemSetAccess(CUdeviceptr addr, size_t size, const CUmemAccessDesc *desc, size_t count)
 {
     ENTER();
-    for (size_t i = 0; i < count; i++)
-        if (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(desc[i].location.id))
+    bool ok = count > 0;
+    for (size_t i = 0; i < count && ok; i++) {
+        bool is_host = desc[i].location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA; /* of memory that lies there only */
+        if (!is_host && (desc[i].location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(desc[i].location.id)))
             return CUDA_ERROR_INVALID_DEVICE;
-    bool ok = count > 0 && desc[0].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE && gpu_allow(addr, size);
+        ok = desc[i].flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE &&
+             (is_host ? gpu_allow_host(addr, size) : gpu_allow(addr, size));
+    }
     return ok ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -336,10 +343,12 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
     ENTER();
     struct gpu_memory *memory = gpu_handle_memory(handle);
     if (memory == NULL) return CUDA_ERROR_INVALID_VALUE;
+    int device = gpu_memory_device(memory);
     *prop = (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
         .requestedHandleTypes = (CUmemAllocationHandleType)gpu_memory_types(memory),
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = gpu_memory_device(memory)},
+        .location = {.type = device < 0 ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE,
+                     .id = device < 0 ? -1 - device : device},
     };
     return CUDA_SUCCESS;
 }
@@ -362,6 +371,16 @@ CUresult cuMemFree_v2(CUdeviceptr addr)
     return gpu_free(addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr addr)
+{
+    ENTER();
+    struct gpu_place place = gpu_find(addr);
+    if (place.kind != GPU_DEVICE) return CUDA_ERROR_NOT_FOUND;
+    *base = place.base;
+    *size = place.length_bytes;
+    return CUDA_SUCCESS;
+}
+
 /* Memory that the driver does not know has type 0, and the call succeeds. A range is that of the addresses, not of what is mapped. */
 CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **values, CUdeviceptr addr)
 {
@@ -370,9 +389,9 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
     for (unsigned i = 0; i < n; i++) {
         switch (attributes[i]) {
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-            *(unsigned *)values[i] = place.kind == GPU_DEVICE ? CU_MEMORYTYPE_DEVICE
-                                     : place.kind == GPU_HOST ? CU_MEMORYTYPE_HOST
-                                                              : 0;
+            *(unsigned *)values[i] = place.kind == GPU_UNKNOWN                       ? 0
+                                     : place.kind == GPU_DEVICE && place.device >= 0 ? CU_MEMORYTYPE_DEVICE
+                                                                                     : CU_MEMORYTYPE_HOST;
             break;
         case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)values[i] = 0; break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)values[i] = place.device; break;

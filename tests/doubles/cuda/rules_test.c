@@ -109,6 +109,54 @@ static void check_retained(void)
     WORKS(cu.cuMemAddressFree(addr, 4 * (size_t)PIECE));
 }
 
+/* A range is that of a mapping, also where one handle is mapped twice, side by side. */
+static void check_ranges(void)
+{
+    CUmemGenericAllocationHandle handle;
+    CUdeviceptr addr, base;
+    size_t bytes;
+    WORKS(cu.cuMemAddressReserve(&addr, 4 * (size_t)PIECE, 0, 0, 0));
+    WORKS(cu.cuMemCreate(&handle, 2 * (size_t)PIECE, &prop, 0));
+    WORKS(cu.cuMemMap(addr, 2 * (size_t)PIECE, 0, handle, 0));
+    WORKS(cu.cuMemMap(addr + 2 * (size_t)PIECE, 2 * (size_t)PIECE, 0, handle, 0));
+    WORKS(cu.cuMemRelease(handle));
+    WORKS(cu.cuMemGetAddressRange_v2(&base, &bytes, addr + 3 * (size_t)PIECE + 8));
+    if (base != addr + 2 * (size_t)PIECE || bytes != 2 * (size_t)PIECE) exit(1);
+    WORKS(cu.cuMemUnmap(addr, 4 * (size_t)PIECE));
+    EXPECT(cu.cuMemGetAddressRange_v2(&base, &bytes, addr), CUDA_ERROR_NOT_FOUND);
+    WORKS(cu.cuMemAddressFree(addr, 4 * (size_t)PIECE));
+}
+
+/* Memory of the host made for devices: the processor touches it once it is let, as it is not of a device's memory. */
+static void check_host_memory(void)
+{
+    const CUmemAccessDesc for_host = {.location = {.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0},
+                                      .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAllocationProp on_host = prop, about;
+    CUmemGenericAllocationHandle handle, of_device;
+    CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    unsigned type = 0;
+    void *value = &type;
+    CUdeviceptr addr;
+    on_host.location.type = CU_MEM_LOCATION_TYPE_HOST_NUMA;
+    WORKS(cu.cuMemAddressReserve(&addr, 2 * (size_t)PIECE, 0, 0, 0));
+    WORKS(cu.cuMemCreate(&handle, PIECE, &on_host, 0));
+    WORKS(cu.cuMemCreate(&of_device, PIECE, &prop, 0));
+    WORKS(cu.cuMemGetAllocationPropertiesFromHandle(&about, handle));
+    if (about.location.type != CU_MEM_LOCATION_TYPE_HOST_NUMA || about.location.id != 0) exit(1);
+    WORKS(cu.cuMemMap(addr, PIECE, 0, handle, 0));
+    WORKS(cu.cuMemMap(addr + PIECE, PIECE, 0, of_device, 0));
+    WORKS(cu.cuPointerGetAttributes(1, &asked, &value, addr));
+    if (type != CU_MEMORYTYPE_HOST) exit(1);
+    EXPECT(cu.cuMemSetAccess(addr + PIECE, PIECE, &for_host, 1), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuMemSetAccess(addr, PIECE, &for_host, 1));
+    *(volatile char *)(uintptr_t)addr = 1;
+    WORKS(cu.cuMemRelease(handle));
+    WORKS(cu.cuMemRelease(of_device));
+    WORKS(cu.cuMemUnmap(addr, 2 * (size_t)PIECE));
+    WORKS(cu.cuMemAddressFree(addr, 2 * (size_t)PIECE));
+}
+
 /* A context is current in the thread that made it so. */
 static void *check_other_thread(void *argument)
 {
@@ -180,6 +228,8 @@ int main(int argc, char **argv)
     check_handles();
     check_mappings(stream);
     check_retained();
+    check_ranges();
+    check_host_memory();
     if (pthread_create(&thread, NULL, check_other_thread, stream) != 0 || pthread_join(thread, NULL) != 0) return 1;
     check_asynchrony(stream);
     check_host_function(stream);

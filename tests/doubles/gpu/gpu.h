@@ -65,6 +65,7 @@ void gpu_count(enum gpu_thing thing, int change);
 
 struct gpu_memory; /* a piece of device memory, counted: by its handles and its mappings */
 
+/* `device` below 0: memory of the host, which devices reach as their own; of its NUMA node -1 - device. */
 struct gpu_memory *gpu_memory_create(int device, uint64_t length_bytes); /* NULL: none left */
 struct gpu_memory *gpu_memory_import(int fd); /* NULL: no memory of a device that is here; fd stays the caller's */
 struct gpu_memory *gpu_memory_retain(struct gpu_memory *memory);
@@ -93,8 +94,9 @@ bool gpu_handle_release(uint64_t handle);
 void *gpu_reserve(uint64_t length_bytes, uint64_t alignment);
 bool gpu_unreserve(uint64_t addr, uint64_t length_bytes); /* as reserved, with nothing mapped */
 bool gpu_map(uint64_t addr, uint64_t length_bytes, struct gpu_memory *memory);
-bool gpu_allow(uint64_t addr, uint64_t length_bytes); /* accesses by the devices, of whole mappings */
-bool gpu_unmap(uint64_t addr, uint64_t length_bytes); /* of whole mappings */
+bool gpu_allow(uint64_t addr, uint64_t length_bytes);      /* accesses by the devices, of whole mappings */
+bool gpu_allow_host(uint64_t addr, uint64_t length_bytes); /* by the CPU, likewise, to memory of the host */
+bool gpu_unmap(uint64_t addr, uint64_t length_bytes);      /* of whole mappings */
 
 /* All of that at once, for drivers whose allocations are addresses. gpu_free: addr as it was handed out. */
 void *gpu_alloc(struct gpu_memory *memory);

@@ -2,6 +2,7 @@
 #include "gpu.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct range *reserved, *mapped, *pinned;
 
 static const char file_name[] = "gpu-double-device-";
+enum { NO_DEVICE = INT_MIN };
 
 /* ---- lists ---- */
 
@@ -96,23 +98,23 @@ struct gpu_memory *gpu_memory_create(int device, uint64_t length_bytes)
     return memory_of(fd, device, length_bytes);
 }
 
-/* Which device a descriptor belongs to, by the name of its file; -1: none. */
+/* Which device, or node of the host, a descriptor belongs to, by the name of its file. */
 static int device_of(int fd)
 {
     char link[64], name[80] = "";
-    int device = -1;
+    int device = NO_DEVICE;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (readlink(link, name, sizeof name - 1) <= 0) return -1;
+    if (readlink(link, name, sizeof name - 1) <= 0) return NO_DEVICE;
     const char *at = strstr(name, file_name);
     if (at != NULL) device = atoi(at + sizeof file_name - 1);
-    return device < gpu_knobs()->devices ? device : -1;
+    return device < gpu_knobs()->devices ? device : NO_DEVICE;
 }
 
 struct gpu_memory *gpu_memory_import(int fd)
 {
     struct stat about;
     int device = device_of(fd);
-    if (device < 0 || fstat(fd, &about) != 0) return NULL;
+    if (device == NO_DEVICE || fstat(fd, &about) != 0) return NULL;
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     return own < 0 ? NULL : memory_of(own, device, (uint64_t)about.st_size);
 }
@@ -241,12 +243,16 @@ static bool over_mappings(uint64_t addr, uint64_t length_bytes, void (*step)(str
     return true;
 }
 
+static void open_to_host(struct range *range)
+{
+    (void)mmap((void *)(uintptr_t)range->addr, range->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+               range->memory->fd, 0);
+}
+
 static void allow(struct range *range)
 {
     range->is_allowed = true;
-    if (gpu_knobs()->host_access)
-        (void)mmap((void *)(uintptr_t)range->addr, range->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                   range->memory->fd, 0);
+    if (gpu_knobs()->host_access) open_to_host(range);
 }
 
 static void unmap(struct range *range)
@@ -261,6 +267,15 @@ bool gpu_allow(uint64_t addr, uint64_t length_bytes)
 {
     pthread_mutex_lock(&lock);
     bool ok = over_mappings(addr, length_bytes, allow);
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+bool gpu_allow_host(uint64_t addr, uint64_t length_bytes)
+{
+    pthread_mutex_lock(&lock);
+    const struct range *range = find(mapped, addr);
+    bool ok = range != NULL && range->memory->device < 0 && over_mappings(addr, length_bytes, open_to_host);
     pthread_mutex_unlock(&lock);
     return ok;
 }
