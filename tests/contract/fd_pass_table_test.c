@@ -83,8 +83,8 @@ static pid_t start_server(uid_t user, struct fd_pass_address *address)
     CHECK(pipe(ready) == 0, "pipe: %s", strerror(errno));
     pid_t child = fork();
     if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
         CHECK(user == geteuid() || (setgid(user) == 0 && setuid(user) == 0), "setuid: %s", strerror(errno));
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* which another user takes away */
         struct fd_pass_server *server = open_server_that_shares("pidfd");
         (void)offer(server, 7);
         (void)!write(ready[1], fd_pass_server_address(server), sizeof *address);
@@ -336,6 +336,17 @@ static void refusal_is_final(void)
     fd_pass_server_close(server);
 }
 
+/* Nor is one that is there and has too much to do. */
+static void busy_peer_is_waited_for(void)
+{
+    enum { NAME_BYTES = sizeof(sa_family_t) + 1 + sizeof "isthmus-" - 1 + 32 };
+    struct fd_pass_server *server = open_server_that_shares("auto");
+    (void)offer(server, 5);
+    filter_call(SYS_connect, 2, NAME_BYTES, fails_with(EAGAIN));
+    expect(fd_pass_server_address(server), ISTHMUS_ERR_UNREACHABLE, "does not answer");
+    fd_pass_server_close(server);
+}
+
 static void stands_in_for_the_socket(void)
 {
     struct fd_pass_server *server = open_server_that_shares("auto");
@@ -446,6 +457,7 @@ static const struct fd_pass_case cases[] = {
     {"untraceable_process_refuses", untraceable_process_refuses},
     {"socket_comes_first", socket_comes_first},
     {"refusal_is_final", refusal_is_final},
+    {"busy_peer_is_waited_for", busy_peer_is_waited_for},
     {"stands_in_for_the_socket", stands_in_for_the_socket},
     {"needs_no_sockets", needs_no_sockets},
     {"no_system_call_is_named", no_system_call_is_named},
