@@ -50,8 +50,7 @@ static ucs_status_t init_ucx(isthmus_tr *tr)
     ucp_config_t *config;
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
-        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP |
-                    (tr->stage != NULL ? UCP_FEATURE_AM : 0u),
+        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP | UCP_FEATURE_AM,
         .mt_workers_shared = 1,
         .estimated_num_eps = (size_t)tr->services->n_pes,
     };

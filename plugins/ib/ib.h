@@ -59,6 +59,9 @@ struct ib_worker {
     uint64_t n_fences;               /* of its channels */
     struct ib_asks *asks;            /* NULL: nobody was asked so far */
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
+    struct ib_shorts *shorts;        /* ib_short.c */
+    struct ib_end **numbered;        /* ends by number; NULL: closed */
+    uint32_t n_numbers;
 };
 
 static inline void ib_worker_lock(struct ib_worker *worker)
@@ -81,9 +84,12 @@ struct ib_end {
     bool has_notices;                           /* sent, and in no flush so far */
     uint64_t n_fences;                          /* of the worker's, when a message was sent last */
     struct ib_batch opening, flush;
-    bool has_answered;    /* to an operation: a flush may be over before the peer's UCX has heard of this end */
-    char sample;          /* what that operation has read */
-    ucs_status_t failure; /* the peer is lost */
+    uint32_t number, turn; /* of this end, among the worker's; of its calls, the last one */
+    bool is_line;          /* UCX sends all its messages one after the other through one connection: ib_short.c */
+    bool is_calling;       /* the flush is a call */
+    bool has_answered;     /* to an operation: a flush may be over before the peer's UCX has heard of this end */
+    char sample;           /* what that operation has read */
+    ucs_status_t failure;  /* the peer is lost */
 };
 
 /* The adapters of this host, and the one that this PE goes through. */
@@ -106,6 +112,7 @@ struct isthmus_tr {
     struct ib_net *net;
     ucp_context_h ucp;
     uint32_t kinds;         /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
+    isthmus_lmem *exposed;  /* host memory that peers may write, under the lock of worker 0 */
     struct ib_stage *stage; /* for memory of devices; NULL: this job has none, or the core does not help */
     uint32_t n_staged;      /* registrations of memory on devices that this UCX does not know, atomically */
     uint32_t staged_kind;   /* of one of them, atomically; the host's: there is none */
@@ -149,6 +156,7 @@ struct isthmus_lmem {
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
     bool is_staged;            /* on a device that UCX does not know */
     bool is_served;            /* peers may ask for it: in the list of the stage */
+    bool is_exposed;           /* peers may write it: in the list of the transport */
     struct isthmus_lmem *next; /* there */
 };
 
@@ -252,6 +260,7 @@ struct ib_place {
     struct ib_end *end;
     ucp_rkey_h key;
     uint64_t address;
+    bool takes_short; /* by ib_short_put() */
 };
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   struct ib_place *out); /* the end and the key only */
@@ -263,7 +272,11 @@ static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *pat
     out->address = remote->address + offset_bytes;
     out->end = path->ends[worker];
     out->key = remote->keys[worker];
-    if (out->end != NULL && out->key != NULL && out->end->failure == UCS_OK) return ISTHMUS_OK;
+    if (out->end != NULL && out->key != NULL && out->end->failure == UCS_OK) {
+        out->takes_short = out->end->is_line && remote->kind == ISTHMUS_MEM_HOST;
+        return ISTHMUS_OK;
+    }
+    out->takes_short = false; /* its first operation is not worth it */
     return ib_place_find_slow(chan, path, remote, out);
 }
 
@@ -303,6 +316,28 @@ isthmus_status ib_operands_open(struct ib_worker *worker); /* a channel is about
 isthmus_status ib_operands_add(isthmus_lmem *lmem);        /* such memory was registered */
 void ib_operands_remove(const isthmus_lmem *lmem);
 void ib_operands_close(struct ib_worker *worker);
+/* ib_short.c: short puts and commits of ends that are a line. Under the worker's lock, but for those of memory. */
+enum { IB_SHORT_BYTES = 1024 };
+isthmus_status ib_shorts_open(struct ib_worker *worker);
+void ib_shorts_close(struct ib_worker *worker); /* after UCX's worker */
+isthmus_status ib_short_number(struct ib_end *end);
+bool ib_short_fits(const struct ib_end *end); /* is it a line? Once it has answered */
+
+struct ib_short {
+    const void *bytes;
+    size_t length_bytes;
+    bool calls, is_notice; /* a commit is likely to follow; no commit of all ends waits for it */
+};
+
+/* false: too many are on their way to the network; UCX's own put or flush does it. The data is the caller's again. A failure goes
+ * into the batch. */
+bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *data, struct ib_batch *batch);
+bool ib_short_call(struct ib_end *end); /* counts in end->flush until all that was sent before is done */
+void ib_short_call_ended(struct ib_end *end,
+                         ucs_status_t status); /* also of one that is lost; takes one without a call */
+
+void ib_short_expose(isthmus_lmem *lmem);
+void ib_short_hide(isthmus_lmem *lmem); /* takes one that is not exposed */
 
 /* ib_stage.c: what peers ask of this PE. */
 isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: is there a stage in this job? */

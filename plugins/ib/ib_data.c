@@ -28,9 +28,14 @@ struct operand {
 };
 
 IB_INLINE void start(const struct ib_place *at, enum direction direction, const struct operand *local,
-                     struct ib_batch *batch)
+                     struct ib_batch *batch, bool is_nbi)
 {
     ucp_request_param_t params;
+    if (direction != GET && at->takes_short && local->length_bytes <= IB_SHORT_BYTES) {
+        const struct ib_short data = {local->addr, local->length_bytes, direction == PUT && !is_nbi,
+                                      direction == NOTICE};
+        if (ib_short_put(at->end, at->address, &data, batch)) return;
+    }
     ib_request_params(&params, batch);
     if (local->mem != NULL && local->mem->operand != NULL) {
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
@@ -67,7 +72,7 @@ IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const 
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK && direction == NOTICE) status = fence(chan);
     if (status == ISTHMUS_OK) {
-        start(&at, direction, local, &batch);
+        start(&at, direction, local, &batch, false);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
         if (batch.failure != UCS_OK) status = ib_end_fail(at.end, batch.failure);
     }
@@ -84,7 +89,7 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     if (chan->local.n_pending >= MAX_PENDING && !worker->has_leader) (void)ib_worker_progress(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (chan->local.n_pending < MAX_PENDING) status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK) start(&at, direction, local, &chan->local);
+    if (status == ISTHMUS_OK) start(&at, direction, local, &chan->local, true);
     ib_worker_unlock(worker);
     return status;
 }
@@ -210,6 +215,7 @@ IB_INLINE void flush_start(struct ib_end *end)
     ucp_request_param_t params;
     if (!is_dirty(end) || end->flush.n_pending > 0 || end->failure != UCS_OK) return;
     end->n_flushing = end->n_issued;
+    if (end->is_line && ib_short_call(end)) return;
     ib_request_params(&params, &end->flush);
     ib_post(ib_ucp.ucp_ep_flush_nbx(end->ep, &params), &end->flush);
 }

@@ -167,6 +167,7 @@ isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
     if (status != ISTHMUS_OK) return status;
     status = write_key(lmem, key, key_bytes);
     if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
+    if (status == ISTHMUS_OK && mem->kind == ISTHMUS_MEM_HOST) ib_short_expose(lmem);
     if (status != ISTHMUS_OK)
         ib_unregister(lmem);
     else
@@ -179,6 +180,7 @@ void ib_unregister(isthmus_lmem *lmem)
     if (lmem == NULL) return;
     if (lmem->is_served) ib_stage_remove(lmem);
     if (lmem->is_staged) ib_operands_remove(lmem);
+    ib_short_hide(lmem);
     if (lmem->ucp != NULL) (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
     if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
     free(lmem);

@@ -92,8 +92,14 @@ static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, s
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
         .err_handler = {.cb = on_error, .arg = end},
     };
+    isthmus_status status = ib_short_number(end);
+    if (status != ISTHMUS_OK) {
+        free(end);
+        return status;
+    }
     ucs_status_t made = ib_ucp.ucp_ep_create(worker->ucp, &params, &end->ep);
     if (made != UCS_OK) {
+        worker->numbered[end->number] = NULL;
         free(end);
         return fail_to_connect(path, made == UCS_ERR_NO_MEMORY ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_UNREACHABLE, made);
     }
@@ -137,11 +143,14 @@ static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
 isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address)
 {
     if (end->has_answered || end->opening.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread is at it */
+    const struct isthmus_services *s = end->worker->tr->services;
     ucp_request_param_t params;
     ib_request_params(&params, &end->opening);
     isthmus_status status = end_opens(
         end, ib_ucp.ucp_get_nbx(end->ep, &end->sample, sizeof end->sample, address, key, &params));
     end->has_answered = status == ISTHMUS_OK;
+    end->is_line = end->has_answered && ib_short_fits(end);
+    if (end->is_line) s->log(s->core, ISTHMUS_LOG_DEBUG, "short puts to PE %d are messages", end->path->pe);
     return status;
 }
 
@@ -160,6 +169,7 @@ void ib_ends_bury(struct ib_worker *worker)
         if (end->failure == UCS_OK || end->ep == NULL) continue;
         end_close(end);
         ib_asks_fail(worker, end);
+        ib_short_call_ended(end, end->failure);
     }
 }
 
@@ -172,6 +182,7 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
         ib_ucp.ucp_request_free(end->closing);
     }
     ib_asks_fail(worker, end);
+    worker->numbered[end->number] = NULL;
     struct ib_end **link = &worker->ends;
     while (*link != end) link = &(*link)->next;
     *link = end->next;

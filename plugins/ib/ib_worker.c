@@ -73,8 +73,10 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
     if (made != UCS_OK) return fail_to_create(s, made);
     isthmus_status status = watch_worker(worker);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_asks_listen(worker);
+    if (status == ISTHMUS_OK) status = ib_shorts_open(worker);
     if (status != ISTHMUS_OK) {
         ib_ucp.ucp_worker_destroy(worker->ucp);
+        ib_shorts_close(worker);
         return status;
     }
     pthread_mutex_init(&worker->lock, NULL);
@@ -87,6 +89,7 @@ void ib_worker_destroy(struct ib_worker *worker)
 {
     (void)epoll_ctl(worker->tr->events, EPOLL_CTL_DEL, worker->event_fd, NULL);
     ib_ucp.ucp_worker_destroy(worker->ucp);
+    ib_shorts_close(worker);
     free(worker->asks);
     ib_operands_close(worker);
     pthread_cond_destroy(&worker->changed);

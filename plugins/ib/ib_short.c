@@ -1,0 +1,321 @@
+/* plugins/ib/ib_short.c: short puts, and commits, as messages of our own, where UCX makes messages of them anyway (over TCP).
+ *
+ * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit calls the peer, which
+ * answers when it comes to that, and puts are answered by nobody; but a put that its caller waits for carries a call with it
+ * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing overtakes anything: all that an end sends, UCX's own
+ * messages too, goes one after the other through one connection (ib_end.is_line), and is done by the peer as it arrives.
+ * Not about ends on which an adapter executes operations, nor about memory of devices. */
+#include "plugins/ib/ib.h"
+
+#include <isthmus/copy_cpu.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* UCX's numbers of kinds of messages; ib_ask.h has others. */
+enum { MESSAGE_PUT = 3, MESSAGE_CALL = 4, MESSAGE_PUT_AND_CALL = 5, MESSAGE_HERE = 6 };
+enum { MAX_MESSAGES = 64 }; /* of a worker, on their way to UCX */
+
+/* What stands in a call, and comes back. */
+struct call {
+    uint32_t number, turn; /* of the end there, and of its calls */
+};
+
+struct message {
+    struct message *next;
+    bool is_extra; /* beyond MAX_MESSAGES */
+    _Alignas(8) struct call call;
+    uint64_t address; /* of a put; what is sent begins or ends between the two */
+    char data[IB_SHORT_BYTES];
+};
+
+_Static_assert(offsetof(struct message, address) == offsetof(struct message, call) + sizeof(struct call) &&
+                   offsetof(struct message, data) == offsetof(struct message, address) + sizeof(uint64_t),
+               "sent in one piece");
+
+struct ib_shorts {
+    struct message *free;
+    struct message list[MAX_MESSAGES];
+};
+
+/* ---- messages: UCX may need one for longer than the call that sends it. Under the worker's lock ---- */
+
+static struct message *message_get(struct ib_worker *worker)
+{
+    struct ib_shorts *shorts = worker->shorts;
+    struct message *message = shorts->free;
+    if (message != NULL) shorts->free = message->next;
+    return message;
+}
+
+static void message_give_back(struct ib_worker *worker, struct message *message)
+{
+    if (message->is_extra) {
+        free(message);
+        return;
+    }
+    message->next = worker->shorts->free;
+    worker->shorts->free = message;
+}
+
+/* Whether it has failed is seen at its end. */
+static void on_sent(void *request, ucs_status_t status, void *user_data)
+{
+    (void)status;
+    struct message *message = user_data;
+    struct ib_worker *worker = (struct ib_worker *)message->next;
+    message_give_back(worker, message);
+    ib_ucp.ucp_request_free(request);
+}
+
+static ucs_status_t send_message(struct ib_worker *worker, ucp_ep_h ep, unsigned number, struct message *message,
+                                 size_t data_bytes)
+{
+    const char *begin = number == MESSAGE_PUT ? (const char *)&message->address : (const char *)&message->call;
+    const char *end = number == MESSAGE_CALL || number == MESSAGE_HERE ? (const char *)&message->address
+                                                                       : message->data;
+    bool has_call = number == MESSAGE_CALL || number == MESSAGE_PUT_AND_CALL;
+    ucp_request_param_t params = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
+                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .flags = UCP_AM_SEND_FLAG_EAGER | (has_call ? UCP_AM_SEND_FLAG_REPLY : 0u),
+        .memory_type = UCS_MEMORY_TYPE_HOST,
+        .cb.send = on_sent,
+        .user_data = message,
+    };
+    message->next = (struct message *)worker; /* for on_sent() */
+    ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ep, number, NULL, 0, begin, (size_t)(end - begin) + data_bytes,
+                                                      &params);
+    if (UCS_PTR_IS_PTR(request)) return UCS_OK;
+    message_give_back(worker, message);
+    return UCS_PTR_STATUS(request);
+}
+
+/* ---- what this PE sends ---- */
+
+/* One call at a time: it says for all that were before whether they are done. */
+static void call(struct ib_end *end, struct message *message)
+{
+    message->call = (struct call){.number = end->number, .turn = ++end->turn};
+    end->n_flushing = end->n_issued;
+    end->is_calling = true;
+    ib_batch_count(&end->flush, end->flush.n_pending + 1);
+}
+
+bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *data, struct ib_batch *batch)
+{
+    struct message *message = message_get(end->worker);
+    if (message == NULL) return false;
+    bool calls = data->calls && end->flush.n_pending == 0;
+    end->n_issued += !data->is_notice;
+    end->has_notices |= data->is_notice;
+    if (calls) call(end, message);
+    message->address = address;
+    memcpy(message->data, data->bytes, data->length_bytes);
+    ucs_status_t sent = send_message(end->worker, end->ep, calls ? MESSAGE_PUT_AND_CALL : MESSAGE_PUT, message,
+                                     data->length_bytes);
+    if (sent == UCS_OK) return true;
+    if (batch->failure == UCS_OK) batch->failure = sent;
+    ib_short_call_ended(end, sent);
+    return true;
+}
+
+bool ib_short_call(struct ib_end *end)
+{
+    struct message *message = message_get(end->worker);
+    if (message == NULL) return false;
+    call(end, message);
+    ucs_status_t sent = send_message(end->worker, end->ep, MESSAGE_CALL, message, 0);
+    if (sent != UCS_OK) ib_short_call_ended(end, sent);
+    return true;
+}
+
+void ib_short_call_ended(struct ib_end *end, ucs_status_t status)
+{
+    if (!end->is_calling) return;
+    end->is_calling = false;
+    if (status != UCS_OK && end->flush.failure == UCS_OK) end->flush.failure = status;
+    if (status == UCS_OK) end->n_committed = end->n_flushing;
+    ib_batch_count(&end->flush, end->flush.n_pending - 1);
+}
+
+/* ---- what comes from peers: they know each byte, and nothing of it is trusted ---- */
+
+/* Memory that peers were given a key of. Most puts go where the last one went. */
+static bool is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
+{
+    for (const isthmus_lmem *lmem = tr->exposed; lmem != NULL; lmem = lmem->next) {
+        uint64_t offset = address - (uint64_t)(uintptr_t)lmem->addr;
+        if (offset > lmem->length_bytes || length_bytes > lmem->length_bytes - offset) continue;
+        return true;
+    }
+    return false;
+}
+
+/* A word is written at once, whoever reads it meanwhile. */
+static void write_data(uint64_t address, const void *data, size_t length_bytes)
+{
+    void *dest = (void *)(uintptr_t)address;
+    uint64_t word;
+    if (length_bytes != sizeof word || address % sizeof word != 0) {
+        isthmus_copy_cpu(dest, data, length_bytes);
+        return;
+    }
+    memcpy(&word, data, sizeof word);
+    __atomic_store_n((uint64_t *)dest, word, __ATOMIC_RELEASE);
+}
+
+/* An address, and what goes there. */
+static void put(const struct ib_worker *worker, const char *message, size_t message_bytes)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    uint64_t address = 0;
+    size_t data_bytes = message_bytes - sizeof address;
+    if (message_bytes >= sizeof address) memcpy(&address, message, sizeof address);
+    if (address != 0 && data_bytes <= IB_SHORT_BYTES && is_exposed(worker->tr, address, data_bytes))
+        write_data(address, message + sizeof address, data_bytes);
+    else
+        s->log(s->core, ISTHMUS_LOG_WARN, "a put of %zu bytes to 0x%llx, where peers may not write, is dropped",
+               data_bytes, (unsigned long long)address);
+}
+
+/* All that came before is done. Were there no memory for the answer, the peer would wait in vain. */
+static void answer(struct ib_worker *worker, const struct call *call, const ucp_am_recv_param_t *param)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    struct message *message = message_get(worker);
+    if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return;
+    if (message == NULL) {
+        message = malloc(sizeof *message);
+        if (message == NULL) {
+            s->log(s->core, ISTHMUS_LOG_ERROR, "no memory to answer a peer: it will wait in vain");
+            return;
+        }
+        message->is_extra = true;
+    }
+    message->call = *call;
+    (void)send_message(worker, param->reply_ep, MESSAGE_HERE, message, 0); /* else the peer is lost */
+}
+
+static bool is_here(const ucp_am_recv_param_t *param, size_t header_bytes)
+{
+    return header_bytes == 0 && (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
+}
+
+static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                           const ucp_am_recv_param_t *param)
+{
+    (void)header;
+    if (is_here(param, header_bytes)) put(arg, data, length_bytes);
+    return UCS_OK;
+}
+
+static ucs_status_t on_call(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                            const ucp_am_recv_param_t *param)
+{
+    struct call call;
+    (void)header;
+    if (!is_here(param, header_bytes) || length_bytes < sizeof call) return UCS_OK;
+    memcpy(&call, data, sizeof call);
+    if (length_bytes > sizeof call) put(arg, (const char *)data + sizeof call, length_bytes - sizeof call);
+    answer(arg, &call, param);
+    return UCS_OK;
+}
+
+static ucs_status_t on_here(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                            const ucp_am_recv_param_t *param)
+{
+    const struct ib_worker *worker = arg;
+    struct call call;
+    (void)header;
+    if (!is_here(param, header_bytes) || length_bytes != sizeof call) return UCS_OK;
+    memcpy(&call, data, sizeof call);
+    struct ib_end *end = call.number < worker->n_numbers ? worker->numbered[call.number] : NULL;
+    if (end != NULL && end->turn == call.turn) ib_short_call_ended(end, UCS_OK);
+    return UCS_OK;
+}
+
+/* ---- life ---- */
+
+isthmus_status ib_shorts_open(struct ib_worker *worker)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    struct ib_shorts *shorts = calloc(1, sizeof *shorts);
+    if (shorts == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for messages");
+    for (size_t i = 0; i < MAX_MESSAGES; i++) {
+        shorts->list[i].next = shorts->free;
+        shorts->free = &shorts->list[i];
+    }
+    worker->shorts = shorts;
+    isthmus_status status = ib_listen(worker, MESSAGE_HERE, on_here);
+    if (worker->index > 0) return status; /* peers know the address of the first one */
+    if (status == ISTHMUS_OK) status = ib_listen(worker, MESSAGE_PUT, on_put);
+    if (status == ISTHMUS_OK) status = ib_listen(worker, MESSAGE_CALL, on_call);
+    return status == ISTHMUS_OK ? ib_listen(worker, MESSAGE_PUT_AND_CALL, on_call) : status;
+}
+
+void ib_shorts_close(struct ib_worker *worker)
+{
+    free(worker->shorts);
+    free(worker->numbered);
+}
+
+isthmus_status ib_short_number(struct ib_end *end)
+{
+    struct ib_worker *worker = end->worker;
+    const struct isthmus_services *s = worker->tr->services;
+    if ((worker->n_numbers & (worker->n_numbers - 1)) == 0) { /* as long as the next power of two */
+        size_t room = worker->n_numbers > 0 ? 2 * (size_t)worker->n_numbers : 1;
+        struct ib_end **more = realloc(worker->numbered, room * sizeof(struct ib_end *));
+        if (more == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for one more peer");
+        worker->numbered = more;
+    }
+    end->number = worker->n_numbers;
+    worker->numbered[worker->n_numbers++] = end;
+    return ISTHMUS_OK;
+}
+
+/* UCX tells this in print only. Where it uses remote memory access of the network, a lane is for "rma"; "rma_bw" serves large
+ * messages. Not one lane, or not understood: no line. */
+static bool is_line(const char *info)
+{
+    const char *lane = strstr(info, "lane[0]");
+    return lane != NULL && strstr(lane, "lane[1]") == NULL && strstr(lane, " am") != NULL &&
+           strstr(lane, " rma#") == NULL && strstr(lane, " amo#") == NULL;
+}
+
+bool ib_short_fits(const struct ib_end *end)
+{
+    char *info = NULL;
+    size_t info_bytes;
+    const isthmus_tr *tr = end->worker->tr;
+    bool may_be_of_device = tr->stage != NULL && tr->kinds != 1u << ISTHMUS_MEM_HOST; /* UCX sees that of an address */
+    FILE *stream = may_be_of_device ? NULL : open_memstream(&info, &info_bytes);
+    if (stream == NULL) return false;
+    ib_ucp.ucp_ep_print_info(end->ep, stream);
+    bool fits = fclose(stream) == 0 && is_line(info);
+    free(info);
+    return fits;
+}
+
+void ib_short_expose(isthmus_lmem *lmem)
+{
+    isthmus_tr *tr = lmem->tr;
+    ib_worker_lock(&tr->workers[0]);
+    lmem->next = tr->exposed;
+    tr->exposed = lmem;
+    lmem->is_exposed = true;
+    ib_worker_unlock(&tr->workers[0]);
+}
+
+void ib_short_hide(isthmus_lmem *lmem)
+{
+    isthmus_tr *tr = lmem->tr;
+    if (!lmem->is_exposed) return;
+    ib_worker_lock(&tr->workers[0]);
+    isthmus_lmem **link = &tr->exposed;
+    while (*link != lmem) link = &(*link)->next;
+    *link = lmem->next;
+    ib_worker_unlock(&tr->workers[0]);
+}

@@ -1,0 +1,101 @@
+/* tests/fuzz/short_ib.c: short puts, calls and answers that arrive from peers, in any order and of any length. Sanitizers see every
+ * access outside of the memory that is exposed; what arrives well is done, and nothing else. */
+#include "plugins/ib/ib.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { EXPOSED_BYTES = 4096, MOST_NUMBERS = 16, N_ENDS = 2 };
+
+struct ib_ucp ib_ucp;
+static ucp_am_recv_callback_t callbacks[MOST_NUMBERS];
+static uint64_t n_answers, n_calls;
+
+static ucs_status_ptr_t send_message(ucp_ep_h ep, unsigned id, const void *header, size_t header_bytes,
+                                     const void *payload, size_t n, const ucp_request_param_t *params)
+{
+    (void)ep, (void)id, (void)header, (void)params;
+    if (header_bytes != 0) abort();
+    free(fuzz_copy(payload, n)); /* all of it is there */
+    n_answers++;
+    return NULL;
+}
+
+isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback)
+{
+    (void)worker;
+    callbacks[number] = callback;
+    return ISTHMUS_OK;
+}
+
+static const struct isthmus_services services = {.struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail};
+
+static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
+{
+    struct ib_worker *worker = &tr->workers[0];
+    ib_ucp.ucp_am_send_nbx = send_message;
+    *tr = (isthmus_tr){.services = &services, .n_workers = 1};
+    worker->tr = tr;
+    pthread_mutex_init(&worker->lock, NULL);
+    if (ib_shorts_open(worker) != ISTHMUS_OK) abort();
+    for (int i = 0; i < N_ENDS; i++) {
+        ends[i] = (struct ib_end){.worker = worker};
+        if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
+    }
+    worker->numbered[N_ENDS - 1] = NULL; /* a peer that is lost */
+    *lmem = (isthmus_lmem){.tr = tr, .addr = aligned_alloc(64, EXPOSED_BYTES), .length_bytes = EXPOSED_BYTES};
+    if (lmem->addr == NULL) abort();
+    ib_short_expose(lmem);
+    n_answers = n_calls = 0;
+}
+
+/* A byte: the low four bits are the number of the kind; 16: the address in it is one from the start of what is exposed, 32: it stands
+ * behind a call, 64: nobody can be answered, 128: the data is still at the sender. A byte of length, then the message. */
+static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
+{
+    uint8_t way = fuzz_byte(in);
+    const uint8_t *bytes;
+    size_t n = fuzz_bytes(in, (size_t)fuzz_byte(in) * 5, &bytes), at = (way & 32) != 0 ? sizeof(uint64_t) : 0;
+    char *message = fuzz_copy(bytes, n);
+    uint64_t address;
+    if ((way & 16) != 0 && n >= at + sizeof address) {
+        memcpy(&address, message + at, sizeof address);
+        address += (uint64_t)(uintptr_t)lmem->addr;
+        memcpy(message + at, &address, sizeof address);
+    }
+    ucp_am_recv_callback_t callback = callbacks[way % MOST_NUMBERS];
+    const ucp_am_recv_param_t param = {
+        .recv_attr = ((way & 64) == 0 ? UCP_AM_RECV_ATTR_FIELD_REPLY_EP : 0) |
+                     ((way & 128) != 0 ? UCP_AM_RECV_ATTR_FLAG_RNDV : 0),
+    };
+    n_calls++;
+    if (callback != NULL && callback(worker, NULL, 0, message, n, &param) != UCS_OK) abort();
+    free(message);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static isthmus_tr tr;
+    struct ib_end ends[N_ENDS];
+    isthmus_lmem lmem;
+    struct fuzz_input in = {data, data + size};
+    begin(&tr, ends, &lmem);
+    while (in.at < in.end) arrive(&tr.workers[0], &lmem, &in);
+    if (n_answers > n_calls || ends[0].flush.n_pending > 1 || ends[N_ENDS - 1].flush.n_pending != 1) abort();
+    ib_short_hide(&lmem);
+    ib_shorts_close(&tr.workers[0]);
+    free(lmem.addr);
+    return 0;
+}
+
+/* A put, a call, a put with a call, the answer to the first call here. */
+size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
+{
+    static const uint8_t put[] = {3 + 16, 4, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4};
+    static const uint8_t call[] = {4, 2, 1, 0, 0, 0, 7, 0, 0, 0};
+    static const uint8_t both[] = {5 + 16 + 32, 5, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0};
+    static const uint8_t here[] = {6, 2, 0, 0, 0, 0, 1, 0, 0, 0};
+    static const struct {
+        const uint8_t *bytes;
+        size_t n;
+    } seeds[] = {{put, sizeof put}, {call, sizeof call}, {both, sizeof both}, {here, sizeof here}};
+    return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n) : 0;
+}
