@@ -80,7 +80,7 @@ static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t l
     return *mem != NULL;
 }
 
-/* By way of host memory, some at a time. */
+/* By way of host memory, some at a time: for carriers that do not know the kind and do nothing about it themselves. */
 static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, size_t length_bytes, bool is_put,
                         const char *routine)
 {

@@ -12,6 +12,7 @@ static const CUmemLocation device = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 
 static struct cuda_api cu;
 static CUresult (*mem_alloc)(CUdeviceptr *addr, size_t size);
 static CUresult (*mem_free)(CUdeviceptr addr);
+static CUcontext context;
 static CUdeviceptr reserved;
 static size_t reserved_bytes;
 static struct {
@@ -39,7 +40,6 @@ static bool load(const char *file)
 
 bool program_open(const char *driver_file, int granules)
 {
-    CUcontext context;
     if (!load(driver_file)) return false;
     reserved_bytes = (size_t)granules * PROGRAM_GRANULE;
     WORKS(cu.cuDevicePrimaryCtxRetain(&context, 0));
@@ -50,15 +50,17 @@ bool program_open(const char *driver_file, int granules)
 
 void program_close(void)
 {
-    CUcontext context;
+    CUcontext ours;
     while (n_pieces > 0) {
         n_pieces--;
         WORKS(cu.cuMemUnmap(pieces[n_pieces].addr, pieces[n_pieces].bytes));
     }
     WORKS(cu.cuMemAddressFree(reserved, reserved_bytes));
-    WORKS(cu.cuCtxPopCurrent_v2(&context));
+    WORKS(cu.cuCtxPopCurrent_v2(&ours));
     WORKS(cu.cuDevicePrimaryCtxRelease_v2(0));
 }
+
+void program_enter(void) { WORKS(cu.cuCtxPushCurrent_v2(context)); }
 
 static CUmemGenericAllocationHandle create(CUmemLocation location, size_t bytes, bool for_export)
 {

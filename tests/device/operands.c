@@ -1,19 +1,17 @@
 /* R26, R54: local operands in memory that the program has from CUDA and has told nobody about, of each kind of allocation: puts, gets,
  * their nonblocking forms, strides, signals and fetched values, towards memory of devices and of the host. On the double of the
- * driver (tests/doubles/cuda), whose file is the first argument. operands FILE face: as a program of NVSHMEM has it, also
- * with the heap on the host. */
+ * driver (tests/doubles/cuda), whose file is the first argument.
+ * operands FILE face: as a program of NVSHMEM has it, also with the heap on the host. operands FILE threads: several at once. */
 #include "device.h"
 #include "tests/device/cuda_program.h"
 
 #include <nvshmem.h>
+#include <pthread.h>
 
 enum { MOST = PROGRAM_GRANULE }; /* twice of what may be under way at a time */
 
 static char globals[MOST], wanted[MOST], seen[MOST];
 static const size_t sizes[] = {1, 8, 257, 100001, (256 << 10) + 1, MOST - 3};
-
-/* What is symmetric, wherever it lies. */
-static void set_symmetric(char *at, const void *source, size_t n) { to_heap(at, source, n); }
 
 static void expect_private(const char *buffer, size_t n)
 {
@@ -45,7 +43,7 @@ static void gets_to(char *buffer, char *source, size_t n, size_t at)
     void (*const get[])(void *, const void *, size_t, int) = {shmem_getmem, shmem_getmem_nbi};
     for (int way = 0; way < 2; way++) {
         make_pattern(wanted, n, 10 * pe.me + way + 5);
-        set_symmetric(source + at, wanted, n);
+        to_heap(source + at, wanted, n);
         shmem_barrier_all();
         get[way](buffer + at, source + at, n, pe.right);
         if (way == 1) shmem_quiet();
@@ -99,7 +97,7 @@ static void signals(char *buffer, char *far, uint64_t *signal)
 {
     const uint64_t zero = 0;
     for (int way = 0; way < 2; way++) {
-        set_symmetric((char *)signal, &zero, sizeof zero);
+        to_heap(signal, &zero, sizeof zero);
         make_pattern(wanted, MOST, 30 * pe.me + way);
         program_copy(buffer, wanted, MOST);
         shmem_barrier_all();
@@ -116,7 +114,7 @@ static void fetched(char *buffer, uint64_t *word)
 {
     const uint64_t before = 100 + (uint64_t)pe.me;
     uint64_t got[2];
-    set_symmetric((char *)word, &before, sizeof before);
+    to_heap(word, &before, sizeof before);
     shmem_barrier_all();
     shmem_uint64_atomic_fetch_add_nbi((uint64_t *)(void *)buffer, word, 1, pe.right);
     shmem_quiet();
@@ -140,20 +138,72 @@ static void all(char *buffer, char *far)
     shmem_free(word);
 }
 
+/* ---- threads: more pieces are wanted than there are, by contexts that share a worker and by such that do not ---- */
+
+enum { N_THREADS = 4, SHARE = MOST / N_THREADS, ROUNDS = 6 };
+
+static struct share {
+    char *buffer, *far;
+    int number;
+} shares[N_THREADS];
+
+static void *use_share(void *argument)
+{
+    const struct share *share = argument;
+    char *pattern = malloc(SHARE), *got = malloc(SHARE);
+    shmem_ctx_t ctx = SHMEM_CTX_DEFAULT;
+    CHECK(pattern != NULL && got != NULL);
+    program_enter();
+    if (share->number % 2 != 0) CHECK_EQ(shmem_ctx_create(0, &ctx), 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        make_pattern(pattern, SHARE, 100 * share->number + round);
+        program_copy(share->buffer, pattern, SHARE);
+        (round % 2 == 0 ? shmem_ctx_putmem : shmem_ctx_putmem_nbi)(ctx, share->far, share->buffer, SHARE, pe.right);
+        shmem_ctx_quiet(ctx);
+        memset(got, 0, SHARE);
+        program_copy(share->buffer, got, SHARE);
+        (round % 3 == 0 ? shmem_ctx_getmem_nbi : shmem_ctx_getmem)(ctx, share->buffer, share->far, SHARE, pe.right);
+        shmem_ctx_quiet(ctx);
+        program_copy(got, share->buffer, SHARE);
+        CHECK_BYTES(got, pattern, SHARE);
+    }
+    if (share->number % 2 != 0) shmem_ctx_destroy(ctx);
+    free(got);
+    free(pattern);
+    return NULL;
+}
+
+static void threads(char *buffer, char *far)
+{
+    pthread_t ids[N_THREADS];
+    for (int i = 0; i < N_THREADS; i++) {
+        shares[i] = (struct share){buffer + i * SHARE, far + i * SHARE, i};
+        CHECK_EQ(pthread_create(&ids[i], NULL, use_share, &shares[i]), 0);
+    }
+    for (int i = 0; i < N_THREADS; i++) CHECK_EQ(pthread_join(ids[i], NULL), 0);
+    shmem_barrier_all();
+}
+
 int main(int argc, char **argv)
 {
-    if (argc > 2) nvshmem_init();
-    pe_begin();
+    bool has_face = argc > 2 && strcmp(argv[2], "face") == 0, has_threads = argc > 2 && !has_face;
+    if (has_face) nvshmem_init();
+    (has_threads ? pe_begin_threads : pe_begin)();
     CHECK(argc >= 2 && program_open(argv[1], 2));
     char *heap = shmem_malloc(MOST), *mapped = (char *)program_map(0, 1, false), *older = (char *)program_alloc();
     CHECK(heap != NULL && mapped != NULL && older != NULL);
-    all(older, heap);
-    all(mapped, globals);
-    many((char *)program_map_on_host(1, 1), heap);
+    if (has_threads) {
+        threads(older, heap);
+        threads(mapped, globals);
+    } else {
+        all(older, heap);
+        all(mapped, globals);
+        many((char *)program_map_on_host(1, 1), heap);
+    }
     shmem_free(heap);
     program_free((long *)(void *)older);
     program_close();
     shmem_finalize();
-    if (argc > 2) nvshmem_finalize();
+    if (has_face) nvshmem_finalize();
     return 0;
 }
