@@ -1,5 +1,5 @@
 /* plugins/common/fd_pass_wire.h: the two packets of fd_pass, and what is demanded of them before anything in them is believed.
- * Functions of bytes only; the sockets are fd_pass.c. */
+ * Functions of bytes only; the sockets are fd_pass.c and fd_pass_client.c. */
 #ifndef ISTHMUS_FD_PASS_WIRE_H
 #define ISTHMUS_FD_PASS_WIRE_H
 
