@@ -177,7 +177,8 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK)
         status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot, &rt->config));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
-    if (status == ISTHMUS_OK && ist_registry_has_network()) ist_exit_before_destructors();
+    if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
+        ist_exit_before_destructors();
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
         status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();

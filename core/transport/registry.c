@@ -192,11 +192,11 @@ struct ist_transport *ist_registry_find(const char *name)
     return NULL;
 }
 
-bool ist_registry_has_network(void)
+bool ist_registry_has_open(uint64_t scopes)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++) {
         const struct ist_transport *t = &ist_registry.list[i];
-        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) return true;
+        if (t->state == IST_TRANSPORT_OPEN && (t->ops.scopes & scopes) != 0) return true;
     }
     return false;
 }

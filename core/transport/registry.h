@@ -52,8 +52,11 @@ void ist_registry_close(void); /* close what is open, then unload; takes a regis
 
 struct ist_transport *ist_registry_find(const char *name); /* NULL: unknown */
 
-/* Is a transport open that reaches other hosts? The same on all PEs. */
-bool ist_registry_has_network(void);
+/* Is a transport open that is of use for any of these (ISTHMUS_SCOPE_ bits)? */
+bool ist_registry_has_open(uint64_t scopes);
+
+/* Does one reach other hosts? The same on all PEs. */
+static inline bool ist_registry_has_network(void) { return ist_registry_has_open(ISTHMUS_SCOPE_NETWORK); }
 
 /* For isthmus-info: "found", "refused" ... */
 const char *ist_transport_state_name(enum ist_transport_state state);

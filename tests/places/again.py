@@ -2,11 +2,11 @@
 """again.py PLACE...: the jobs of the test suite once more, in other places than the one that they were written for.
 
 PLACE is `ib` (one host, every access to another PE through that transport), `kinds` (one host, the heap in memory that only a
-transport touches: tests/doubles/kinds; the programs may load and store their own), `cuda` (the same through nvlink, on the double
-of its driver), `cuda-ib` (that, but to other PEs and the own one through ib, staged) or HxN (H hosts with N PEs each, made by
-tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others through ib). What runs is read from
-ctest: every test that starts PEs, with another launcher or environment and as many PEs as the place has. left_out.table names
-those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
+transport touches: tests/doubles/kinds; the programs may load and store their own), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
+xgmi, on the doubles of their drivers), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged)
+or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others
+through ib). What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as
+the place has. left_out.table names those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
 """
 
 import argparse
@@ -24,14 +24,19 @@ HERE = Path(__file__).resolve().parent
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
+GPUS = {  # the double of a driver, for each kind of a device's memory: how its transport finds it, and that transport's name
+    "cuda": ("nvlink", ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1"]),
+    "ze": ("xelink", ["ISTHMUS_XELINK_LIBRARY=libze_loader.so.1", "ZE_ENABLE_PARAMETER_VALIDATION=1",
+                      "ZE_ENABLE_ALT_DRIVERS={build}/tests/doubles/ze/libze_double.so.1"]),
+    "hip": ("xgmi", ["ISTHMUS_XGMI_LIBRARY={build}/tests/doubles/hip/libamdhip64_double.so.1"]),
+}
 ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build folder
     "ib": ["ISTHMUS_TRANSPORTS=ib"],
     "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
-    "cuda": ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1", "ISTHMUS_HEAP_KIND=cuda",
-             "GPU_DOUBLE_HOST_ACCESS=1"],
-    "cuda-ib": ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1", "ISTHMUS_HEAP_KIND=cuda",
-                "GPU_DOUBLE_HOST_ACCESS=1", "ISTHMUS_TRANSPORTS=ib,nvlink,loopback"],
 }
+for kind, (transport, library) in GPUS.items():
+    ON_ONE_HOST[kind] = [*library, f"ISTHMUS_HEAP_KIND={kind}", "GPU_DOUBLE_HOST_ACCESS=1"]
+    ON_ONE_HOST[f"{kind}-ib"] = [*ON_ONE_HOST[kind], f"ISTHMUS_TRANSPORTS=ib,{transport},loopback"]
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|orte_session_dir failed")
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
@@ -179,7 +184,7 @@ def run_all(build, place, n, only, jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("places", nargs="+", metavar="PLACE", help="ib, kinds, cuda, cuda-ib, or HxN: H hosts with N PEs each")
+    parser.add_argument("places", nargs="+", metavar="PLACE", help=f"{', '.join(ON_ONE_HOST)}, or HxN: H hosts with N PEs each")
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")

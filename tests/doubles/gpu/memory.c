@@ -434,6 +434,13 @@ bool gpu_copy(uint64_t dest, uint64_t source, uint64_t length_bytes)
     return ok;
 }
 
+/* Zeros of whole pages of a file in memory take none: a heap of its full size from the start is as large as what is used of it. */
+static void fill(char *to, uint8_t value, uint64_t n)
+{
+    bool is_whole = ((uintptr_t)to | n) % (uint64_t)sysconf(_SC_PAGESIZE) == 0;
+    if (value != 0 || !is_whole || madvise(to, n, MADV_REMOVE) != 0) memset(to, value, n);
+}
+
 bool gpu_fill(uint64_t dest, uint8_t value, uint64_t length_bytes)
 {
     bool ok = true;
@@ -442,7 +449,7 @@ bool gpu_fill(uint64_t dest, uint8_t value, uint64_t length_bytes)
         n = length_bytes;
         char *to = translate(dest, &n);
         ok = to != NULL;
-        if (ok) memset(to, value, n);
+        if (ok) fill(to, value, n);
     }
     pthread_mutex_unlock(&lock);
     return ok;
