@@ -187,10 +187,14 @@ isthmus_status fd_pass_reach(const struct isthmus_services *services, const stru
     if (memcmp(peer->host->bytes, s->host->bytes, sizeof s->host->bytes) == 0) return ISTHMUS_OK;
     isthmus_status status = fd_pass_share_read(s, &share);
     if (status != ISTHMUS_OK) return status;
-    if (share == FD_PASS_PIDFD && fd_pass_table_try(address, why) == ISTHMUS_OK) return ISTHMUS_OK;
+    bool is_seen = share != FD_PASS_SOCKET && fd_pass_table_try(address, why) == ISTHMUS_OK;
+    if (is_seen && share == FD_PASS_PIDFD) return ISTHMUS_OK;
+    const char *hint = is_seen                  ? "; it would be reached with the variable SHARE set to pidfd"
+                       : share == FD_PASS_PIDFD ? "; by pidfd_getfd: "
+                                                : "";
     return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
-                   "the peer runs on another host (%s), or in another network namespace%s%s", peer->host_name,
-                   *why != '\0' ? "; by pidfd_getfd: " : "", why);
+                   "the peer runs on another host (%s), or in another network namespace%s%s", peer->host_name, hint,
+                   share == FD_PASS_PIDFD ? why : "");
 }
 
 void fd_pass_bundle_close(struct fd_pass_bundle *bundle)

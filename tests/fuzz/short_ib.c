@@ -91,7 +91,8 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 4, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4};
     static const uint8_t call[] = {4, 2, 1, 0, 0, 0, 7, 0, 0, 0};
-    static const uint8_t both[] = {5 + 16 + 32, 5, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 0};
+    static const uint8_t both[] = {5 + 16 + 32, 5, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0, 0,
+                                   0,           0, 0, 0, 1, 2, 3, 4, 5, 6, 7,  8, 0};
     static const uint8_t here[] = {6, 2, 0, 0, 0, 0, 1, 0, 0, 0};
     static const struct {
         const uint8_t *bytes;

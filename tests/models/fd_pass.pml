@@ -1,6 +1,7 @@
 /* tests/models/fd_pass.pml: plugins/common/fd_pass.c, fd_pass_client.c: PEs fetch one another's descriptors by
- * socket. A program's thread asks and waits for the answer, holding the lock of the cold slots; the peer's progress thread answers, also while its program waits for somebody else. A PE
- * may close its server at any time when it needs nothing more: who asks then is told so, and does not wait.
+ * socket. A program's thread asks and waits for the answer, holding the lock of the cold slots; the peer's progress thread
+ * answers, also while its program waits for somebody else. A PE may close its server at any time when it needs
+ * nothing more: who asks then is told so, and does not wait.
  * Shown: every question is answered or refused, whoever asks whom at once; descriptors come only to who has shown the ticket.
  * PLANTED: the progress thread needs the lock that the waiting program holds. */
 #define PES 2
