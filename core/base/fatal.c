@@ -13,25 +13,40 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 3, AGREE_MS = 500 };
+enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 3, AGREE_MS = 500, RESERVE_BYTES = 1 << 20 };
 
 static void (*tell_launcher)(int exit_code);
 static int abort_action = IST_ABORT_EXIT;
 static char job_name[80];
+static void *reserve;
 static void (*announce_to_peers)(void);
 static bool (*another_speaks)(void);
 
 int ist_fatal_frames = 32;
+
+/* Address space for the end, where there may be none left: the launcher's client takes memory without looking whether it got any.
+ * A job without a launcher needs none. */
+static void keep_reserve(bool is_wanted)
+{
+    if (is_wanted == (reserve != NULL)) return;
+    if (reserve != NULL) (void)munmap(reserve, RESERVE_BYTES);
+    reserve = NULL;
+    if (!is_wanted) return;
+    void *space = mmap(NULL, RESERVE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space != MAP_FAILED) reserve = space;
+}
 
 void ist_fatal_setup(const char *job, void (*tell)(int exit_code), int action)
 {
     snprintf(job_name, sizeof job_name, "%s", job != NULL ? job : "");
     tell_launcher = tell;
     abort_action = action;
+    keep_reserve(tell != NULL);
 }
 
 void ist_fatal_with_peers(void (*announce)(void), bool (*other)(void))
@@ -87,6 +102,7 @@ _Noreturn void ist_end_job(int exit_code)
     static int entered; /* by a second thread, or again from a handler: the first one carries on */
     if (__atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL) != 0)
         for (;;) pause();
+    keep_reserve(false);
     if (abort_action == IST_ABORT_BACKTRACE) {
         void *frames[MAX_FRAMES];
         int most = ist_fatal_frames < MAX_FRAMES ? ist_fatal_frames : MAX_FRAMES;

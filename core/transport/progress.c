@@ -8,6 +8,7 @@
 
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
+#include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/transport/quiet_thread.h"
 #include "core/transport/registry.h"
@@ -53,7 +54,11 @@ static struct {
 /* A lost peer ends the job where somebody waits for it; a PE that leaves in good order is not waited for. */
 static void note_failure(const struct ist_transport *t, isthmus_status status)
 {
-    if (status != ISTHMUS_ERR_PEER_LOST) {
+    if (status == ISTHMUS_ERR_NO_MEMORY) {
+        char text[512];
+        snprintf(text, sizeof text, "%s (%s)", ist_fail_text(), ist_status_name(status));
+        ist_end_job_saying(text);
+    } else if (status != ISTHMUS_ERR_PEER_LOST) {
         ist_warn("transport %s: progress failed: %s", t->name, ist_fail_text());
     } else if (!progress.has_loss) {
         ist_info("%s", ist_fail_text());

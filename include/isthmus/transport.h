@@ -425,7 +425,8 @@ struct isthmus_transport {
 
     /* Do what a CPU has to do for operations under way, those that target this PE too. Never blocks. Returns how many
      * events were handled, or a negative code. PEER_LOST: said once, of a peer that is gone without a call of this PE
-     * having told so. Absent: nothing to do. */
+     * having told so. NO_MEMORY: a peer waits in vain for something that this PE had no memory for; the job ends. Others are
+     * warned of. Absent: nothing to do. */
     int32_t (*progress)(isthmus_tr *);
 
     /* Hand out the descriptor on which the core's progress thread may sleep: it polls readable when progress() has work.

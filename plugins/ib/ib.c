@@ -219,6 +219,15 @@ static isthmus_status report_loss(isthmus_tr *tr)
     return status;
 }
 
+/* Likewise: peers wait for what this PE has no memory to do. */
+static isthmus_status report_starving(const isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    char why[IB_STARVED_BYTES];
+    if (!ib_ucp_starved(why)) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to serve a peer, which waits: %s", why);
+}
+
 /* Whoever holds a worker's lock, or leads it, makes its progress. */
 static int32_t ib_progress(isthmus_tr *tr)
 {
@@ -231,6 +240,7 @@ static int32_t ib_progress(isthmus_tr *tr)
         pthread_mutex_unlock(&worker->lock);
     }
     isthmus_status status = report_loss(tr);
+    if (status == ISTHMUS_OK) status = report_starving(tr);
     return status == ISTHMUS_OK ? n : status;
 }
 

@@ -180,22 +180,22 @@ static void put(const struct ib_worker *worker, const char *message, size_t mess
                data_bytes, (unsigned long long)address);
 }
 
-/* All that came before is done. Were there no memory for the answer, the peer would wait in vain. */
+/* All that came before is done. */
 static void answer(struct ib_worker *worker, const struct call *call, const ucp_am_recv_param_t *param)
 {
-    const struct isthmus_services *s = worker->tr->services;
-    struct message *message = message_get(worker);
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return;
+    struct message *message = message_get(worker);
     if (message == NULL) {
         message = malloc(sizeof *message);
         if (message == NULL) {
-            s->log(s->core, ISTHMUS_LOG_ERROR, "no memory to answer a peer: it will wait in vain");
+            ib_ucp_starves("an answer");
             return;
         }
         message->is_extra = true;
     }
     message->call = *call;
-    (void)send_message(worker, param->reply_ep, MESSAGE_HERE, message, 0); /* else the peer is lost */
+    ucs_status_t sent = send_message(worker, param->reply_ep, MESSAGE_HERE, message, 0);
+    if (sent == UCS_ERR_NO_MEMORY) ib_ucp_starves("sending an answer"); /* any other: the peer is lost */
 }
 
 static bool is_here(const ucp_am_recv_param_t *param, size_t header_bytes)

@@ -199,10 +199,9 @@ static void enqueue(struct job *job)
 
 static struct job *job_create(struct ib_stage *stage, const void *header, ucp_ep_h reply_ep)
 {
-    const struct isthmus_services *s = stage->tr->services;
     struct job *job = calloc(1, sizeof *job);
     if (job == NULL) {
-        s->log(s->core, ISTHMUS_LOG_ERROR, "no memory for what a peer asks: it will wait in vain");
+        ib_ucp_starves("an operation on memory of a device");
         return NULL;
     }
     job->stage = stage;

@@ -66,12 +66,44 @@ isthmus_status ib_ucp_load(const struct isthmus_services *services)
     return ISTHMUS_OK;
 }
 
+/* ---- no memory ---- */
+
+bool ib_ucp_progresses;
+static char starved_why[IB_STARVED_BYTES];
+static int starved; /* 1: being written, 2: to be told, 3: told */
+
+void ib_ucp_starves(const char *why)
+{
+    int none = 0;
+    if (!__atomic_compare_exchange_n(&starved, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+    snprintf(starved_why, sizeof starved_why, "%.*s", IB_STARVED_BYTES - 1, why);
+    __atomic_store_n(&starved, 2, __ATOMIC_RELEASE);
+}
+
+bool ib_ucp_starved(char why[IB_STARVED_BYTES])
+{
+    int told = 2;
+    if (__atomic_load_n(&starved, __ATOMIC_RELAXED) != told) return false;
+    if (!__atomic_compare_exchange_n(&starved, &told, 3, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return false;
+    memcpy(why, starved_why, sizeof starved_why);
+    return true;
+}
+
+static bool is_about_memory(const char *text)
+{
+    return strstr(text, "failed to allocate") != NULL || strstr(text, "Out of memory") != NULL;
+}
+
+/* ---- what UCX says ---- */
+
 static ucs_log_func_rc_t take_message(const char *file, unsigned line, const char *function, ucs_log_level_t level,
                                       const ucs_log_component_config_t *component, const char *message, va_list args)
 {
     (void)file, (void)line, (void)component;
     char text[400];
     vsnprintf(text, sizeof text, message, args);
+    bool progresses = __atomic_load_n(&ib_ucp_progresses, __ATOMIC_RELAXED);
+    if (level <= UCS_LOG_LEVEL_ERROR && progresses && is_about_memory(text)) ib_ucp_starves(text);
     log_services->log(log_services->core, level <= UCS_LOG_LEVEL_WARN ? ISTHMUS_LOG_INFO : ISTHMUS_LOG_TRACE,
                       "UCX: %s: %s", function, text);
     return UCS_LOG_FUNC_RC_STOP;

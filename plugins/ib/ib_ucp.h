@@ -31,6 +31,13 @@ bool ib_ucp_is_set(const char *variable);
 enum { IB_NOTE_BYTES = 160 };
 size_t ib_ucp_note(char out[IB_NOTE_BYTES]);
 
+/* Progress had no memory for what a peer wants, who waits and is told nothing: `why` is kept, of the first. UCX says such a thing in
+ * its log only, which is looked at while ib_ucp_progresses is set. */
+enum { IB_STARVED_BYTES = 200 };
+extern bool ib_ucp_progresses; /* written without order: that of another thread is as good a reason to look */
+void ib_ucp_starves(const char *why);
+bool ib_ucp_starved(char why[IB_STARVED_BYTES]); /* true once */
+
 /* What a status of UCX is called here. */
 isthmus_status ib_ucp_code(ucs_status_t status);
 

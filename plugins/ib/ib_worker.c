@@ -118,7 +118,9 @@ void ib_on_done(void *request, ucs_status_t status, void *user_data)
 
 int ib_worker_progress(struct ib_worker *worker)
 {
+    __atomic_store_n(&ib_ucp_progresses, true, __ATOMIC_RELAXED);
     int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
+    __atomic_store_n(&ib_ucp_progresses, false, __ATOMIC_RELAXED);
     if (!worker->has_lost_ends) return n;
     ib_ends_bury(worker);
     return n + 1;
