@@ -68,7 +68,7 @@ IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *d
 
 /* ---- local operands that the processor, or the carrier, cannot touch ---- */
 
-enum { STAGE_BYTES = 1 << 20 };
+enum { STAGE_BYTES = 1 << 20, STAGE_PART_BYTES = 256 << 10 };
 
 /* Does the carrier move this operand from, or to, where it lies? Then `mem` is what to give it along. */
 static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t length_bytes, const isthmus_lmem **mem)
@@ -80,6 +80,23 @@ static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t l
     return *mem != NULL;
 }
 
+/* While the carrier moves one part, the device's driver copies the next. */
+static void start_staged(ist_ctx *ctx, const struct ist_target *far, const char *near, char *stage, size_t length_bytes,
+                         bool is_put, const char *routine)
+{
+    struct ist_target part = *far;
+    for (size_t done = 0; done < length_bytes; done += STAGE_PART_BYTES) {
+        size_t left = length_bytes - done, n = left < STAGE_PART_BYTES ? left : STAGE_PART_BYTES;
+        part.offset_bytes = far->offset_bytes + done;
+        if (is_put) {
+            ist_copy_here(stage + done, near + done, n, routine);
+            put_through(ctx, &part, stage + done, NULL, n, NBI, routine);
+        } else {
+            get_through(ctx, &part, stage + done, NULL, n, NBI, routine);
+        }
+    }
+}
+
 /* By way of host memory, some at a time: for carriers that do not know the kind and do nothing about it themselves. */
 static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, size_t length_bytes, bool is_put,
                         const char *routine)
@@ -88,17 +105,15 @@ static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, 
     char *stage = malloc(at_once);
     struct ist_target part = *far;
     if (stage == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a copy of %zu bytes", at_once));
+    ist_check_enter(); /* the completions in here are none of the program's */
     for (size_t done = 0; done < length_bytes; done += at_once) {
         size_t n = length_bytes - done < at_once ? length_bytes - done : at_once;
         part.offset_bytes = far->offset_bytes + done;
-        if (is_put) {
-            ist_copy_here(stage, near + done, n, routine);
-            put_through(ctx, &part, stage, NULL, n, BLOCKING, routine);
-        } else {
-            get_through(ctx, &part, stage, NULL, n, BLOCKING, routine);
-            ist_copy_here(near + done, stage, n, routine);
-        }
+        start_staged(ctx, &part, near + done, stage, n, is_put, routine);
+        ist_local_complete_transports(ctx, routine);
+        if (!is_put) ist_copy_here(near + done, stage, n, routine);
     }
+    ist_check_leave();
     free(stage);
 }
 

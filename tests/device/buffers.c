@@ -1,5 +1,6 @@
 /* R54, R55, R58: the program's own memory of a device as local operand and as symmetric memory; the program gets it from the
- * double (tests/doubles/kinds), whose file is the argument. The heap lies on the host. */
+ * double (tests/doubles/kinds), whose file is the first argument. The heap lies on the host. buffers FILE face: as a program of
+ * NVSHMEM has it, whose operands the library looks at also where it was told nothing. */
 #include "device.h"
 
 #include <dlfcn.h>
@@ -52,10 +53,11 @@ static void local_operand(char *buffer, char *heap)
     shmem_barrier_all();
 }
 
-static void registrations(char *heap)
+static void registrations(char *heap, bool has_face)
 {
     char *buffer = device.malloc(BYTES, 0), *managed = device.malloc(4096, 1);
     CHECK(buffer != NULL && managed != NULL);
+    if (has_face) local_operand(buffer, heap);
     CHECK_EQ(nvshmemx_buffer_register(managed, 4096), NVSHMEMX_ERROR_INVALID_VALUE);
     CHECK_EQ(nvshmemx_buffer_register(buffer, BYTES + 1), NVSHMEMX_ERROR_INVALID_VALUE);
     CHECK_EQ(nvshmemx_buffer_register(buffer, BYTES), NVSHMEMX_SUCCESS);
@@ -91,12 +93,16 @@ static void symmetric(void)
 
 int main(int argc, char **argv)
 {
+    bool has_face = argc > 2;
+    if (has_face) nvshmem_init();
     pe_begin();
-    CHECK(argc == 2);
+    CHECK(argc >= 2);
     find(argv[1]);
     char *heap = shmem_malloc(BYTES);
-    registrations(heap);
+    registrations(heap, has_face);
     symmetric();
+    shmem_free(heap);
     shmem_finalize();
+    if (has_face) nvshmem_finalize();
     return 0;
 }
