@@ -83,6 +83,33 @@ void stream_scene_close(struct stream_scene *scene)
     close_both(scene->pes);
 }
 
+static void note_call(void *argument) { __atomic_store_n((int *)argument, 1, __ATOMIC_RELEASE); }
+
+/* All calls in the order of a stream, where there are any. The stream has passed before its memory goes, whatever fails. */
+isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
+{
+    static uint64_t from = 9, to;
+    static int is_called;
+    const struct isthmus_stream *stream = plugin->extension(pe->tr, "stream.1");
+    struct isthmus_mem mem = {.struct_size = sizeof mem};
+    if (stream == NULL) return ISTHMUS_OK;
+    isthmus_status status = plugin->mem_alloc(pe->tr, pe->kind, -1, 4096, &mem);
+    if (status != ISTHMUS_OK) return status;
+    is_called = 0;
+    status = stream->wait_until(pe->tr, NULL, mem.addr, ISTHMUS_COMPARE_EQ, 0);
+    if (status == ISTHMUS_OK) status = stream->put(pe->tr, NULL, remote, 8, &from, sizeof from);
+    if (status == ISTHMUS_OK) status = stream->get(pe->tr, NULL, remote, 8, &to, sizeof to);
+    if (status == ISTHMUS_OK) status = stream->amo(pe->tr, NULL, remote, 0, ISTHMUS_AMO_ADD, 1);
+    if (status == ISTHMUS_OK) status = stream->host_function(pe->tr, NULL, note_call, &is_called);
+    isthmus_status end = stream->complete(pe->tr);
+    if (end != ISTHMUS_OK) (void)stream->complete(pe->tr); /* if that was what failed, nobody has waited */
+    if (status == ISTHMUS_OK) status = end;
+    if (status == ISTHMUS_OK && (to != from || !__atomic_load_n(&is_called, __ATOMIC_ACQUIRE)))
+        status = pe->services.fail(NULL, ISTHMUS_ERR_IO, "wrong data by a stream");
+    plugin->mem_free(pe->tr, &mem);
+    return status;
+}
+
 /* What a stream of the program is given happens in its order, and not before the word that it waits for has come. */
 static void note_done(void *argument)
 {

@@ -149,6 +149,20 @@ void case_old_hip(void)
     expect_no_growth();
 }
 
+/* Other calls of the drivers fail then: those that ask for a link, or change devices. */
+void case_faults_between_two(void)
+{
+    setenv("GPU_DOUBLE_DEVICES", "2", 1);
+    case_faults();
+}
+
+/* Memory that goes by handles of bytes. */
+void case_faults_of_old_hip(void)
+{
+    setenv("GPU_DOUBLE_VERSION", "60342131", 1);
+    case_faults();
+}
+
 void case_refused_pieces(void)
 {
     setenv("GPU_DOUBLE_FAIL", "hipMemCreate:1+:1", 1);

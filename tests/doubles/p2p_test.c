@@ -187,6 +187,7 @@ static isthmus_status attach_and_use(struct pe *pe, struct pe *owner, const void
     if (status == ISTHMUS_OK) {
         CHECK(alias == NULL, "a CPU cannot touch it");
         status = use_channel(pe, path, remote);
+        if (status == ISTHMUS_OK) status = use_stream(pe, remote);
     }
     plugin->detach(remote);
     plugin->path_close(path);
@@ -304,7 +305,7 @@ static void print_calls(int to)
     _exit(status == ISTHMUS_OK && gpu_double.held(NULL, 0) == 0 ? 0 : 1);
 }
 
-static void case_faults(void)
+void case_faults(void)
 {
     char name[80];
     int ends[2], uses, wrong = 0, tried = 0, state;
@@ -428,6 +429,8 @@ static const struct {
 } cases[] = {
     {"all_calls", case_all_calls},
     {"faults", case_faults},
+    {"faults_between_two", case_faults_between_two},
+    {"faults_of_old_hip", case_faults_of_old_hip},
     {"no_device", case_no_device},
     {"no_library", case_no_library},
     {"devices_in_turn", case_devices_in_turn},

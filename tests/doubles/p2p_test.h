@@ -52,6 +52,7 @@ const struct isthmus_memory *memory_of(const struct pe *pe);
 const struct isthmus_growing *growing_of(const struct pe *pe);
 
 isthmus_status use_all(void); /* all that a transport is used for, once; everything is given back, whatever fails */
+isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote); /* a part of it */
 void expect_device(int pe_number, int device);
 void expect_reach(struct pe pes[2], isthmus_status expected);
 
@@ -68,8 +69,12 @@ struct stream_scene {
 void stream_scene_open(struct stream_scene *scene, struct pe pes[2]);
 void stream_scene_close(struct stream_scene *scene);
 
+void case_faults(void);
+
 /* ---- cases of the other files ---- */
 
+void case_faults_between_two(void);
+void case_faults_of_old_hip(void);
 void case_memory_grows(void);
 void case_kind_of_address(void);
 void case_stream_order(void);
