@@ -392,7 +392,10 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
         if (thread_level > ist_runtime.thread_level) {
             ist_runtime.thread_level = thread_level;
             ist_spin_expect(who_ends_waits());
-            if (thread_level == IST_THREAD_MULTIPLE) ist_ctx_default.thread_mode = ISTHMUS_THREAD_SHARED;
+            if (thread_level == IST_THREAD_MULTIPLE) {
+                ist_quiet(&ist_ctx_default, routine);
+                ist_ctx_share_default();
+            }
         }
     }
     pthread_mutex_unlock(&init_lock);

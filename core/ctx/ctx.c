@@ -16,7 +16,6 @@ static pthread_mutex_t created_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool fast_paths_on;
 
 /* Transports open and close channels for one caller at a time; contexts of different threads meet here. */
-static pthread_mutex_t channels_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
 static struct ist_reachable reach_of_team(const struct ist_team *team)
@@ -46,11 +45,19 @@ void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths)
 
 static void close_channels(ist_ctx *ctx)
 {
-    pthread_mutex_lock(&channels_lock);
-    for (uint32_t i = 0; i < ist_registry.n; i++)
-        if (ctx->channels[i].chan != NULL) ist_registry.list[i].ops.channel_close(ctx->channels[i].chan);
-    pthread_mutex_unlock(&channels_lock);
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        if (ctx->channels[i].chan == NULL) continue;
+        ist_cold_begin(&ist_registry.list[i]);
+        ist_registry.list[i].ops.channel_close(ctx->channels[i].chan);
+        ist_cold_end(&ist_registry.list[i]);
+    }
     memset(ctx->channels, 0, sizeof ctx->channels);
+}
+
+void ist_ctx_share_default(void)
+{
+    close_channels(&ist_ctx_default);
+    ist_ctx_default.thread_mode = ISTHMUS_THREAD_SHARED;
 }
 
 isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint64_t options, ist_ctx **out)
@@ -103,14 +110,14 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
     struct ist_channel *channel = &ctx->channels[transport];
     if (ist_load_acquire(&channel->chan) != NULL) return channel; /* acquire: pairs with the release below */
 
-    const struct ist_transport *t = &ist_registry.list[transport];
+    struct ist_transport *t = &ist_registry.list[transport];
     struct ist_channel opened;
     pthread_mutex_lock(&ctx->lock);
     if (channel->chan == NULL) {
         uint32_t mode = t->traits.shared_channels ? ctx->thread_mode : ISTHMUS_THREAD_ONE;
-        pthread_mutex_lock(&channels_lock);
+        ist_cold_begin(t);
         isthmus_status status = ist_abi_channel_open(&t->ops, t->handle, mode, ctx->options, &opened);
-        pthread_mutex_unlock(&channels_lock);
+        ist_cold_end(t);
         if (status != ISTHMUS_OK) {
             pthread_mutex_unlock(&ctx->lock);
             ist_die(routine, status);

@@ -31,6 +31,10 @@ extern ist_ctx ist_ctx_default, ist_ctx_invalid;
 /* The default context, of the world team. Without fast paths every operation is looked at (ISTHMUS_CHECK). */
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
 
+/* From now on several threads call: what it has open was opened for one. By the one thread that called so far, after
+ * a quiet. */
+void ist_ctx_share_default(void);
+
 /* Close what is left and make the default context unusable; takes any state. */
 void ist_ctxs_fini(void);
 

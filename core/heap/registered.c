@@ -109,7 +109,7 @@ static void unregister(struct buffer *buffer)
     for (uint32_t i = 0; i < ist_registry.n; i++) {
         isthmus_lmem *lmem = buffer->lmem[i];
         ist_store_release(&buffer->lmem[i], NULL);
-        if (lmem != NULL) ist_registry.list[i].ops.unregister_local(lmem);
+        if (lmem != NULL) ist_cold_unregister(&ist_registry.list[i], lmem);
     }
 }
 
@@ -118,7 +118,7 @@ static isthmus_status register_with(uint32_t transport, const struct isthmus_mem
     struct ist_transport *t = &ist_registry.list[transport];
     isthmus_lmem *lmem = NULL;
     if (t->state != IST_TRANSPORT_OPEN || (t->traits.kinds_local >> mem->kind & 1) == 0) return ISTHMUS_OK;
-    isthmus_status status = t->ops.register_local(t->handle, mem, &lmem);
+    isthmus_status status = ist_cold_register(t, mem, &lmem);
     if (status == ISTHMUS_OK) ist_store_release(&buffer->lmem[transport], lmem);
     return status;
 }

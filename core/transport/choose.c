@@ -14,7 +14,7 @@ static void set_reason(struct ist_offer *offer, const char *name, const char *te
     snprintf(offer->why_not, sizeof offer->why_not, "%s", text);
 }
 
-static void ask(const struct ist_transport *t, const struct ist_card *card, uint32_t kind, struct ist_offer *offer)
+static void ask(struct ist_transport *t, const struct ist_card *card, uint32_t kind, struct ist_offer *offer)
 {
     memset(offer, 0, sizeof *offer);
     if (t->state != IST_TRANSPORT_OPEN) {
@@ -42,7 +42,9 @@ static void ask(const struct ist_transport *t, const struct ist_card *card, uint
         .card_bytes = card->transports[slot].card.length_bytes,
         .kind = kind,
     };
+    ist_cold_begin(t);
     offer->is_possible = t->ops.reach(t->handle, &peer, &offer->reach) == ISTHMUS_OK;
+    ist_cold_end(t);
     if (!offer->is_possible) set_reason(offer, t->name, ist_fail_text());
 }
 

@@ -49,7 +49,7 @@ const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
 {
     struct ist_memory_keeper *keeper = &keepers[kind];
     for (uint32_t i = 0; keeper->memory == NULL && i < ist_registry.n; i++) {
-        const struct ist_transport *t = &ist_registry.list[i];
+        struct ist_transport *t = &ist_registry.list[i];
         if (why_no_keeper(t, kind) == NULL)
             *keeper = (struct ist_memory_keeper){t, ist_memory_extension(t), growing_of(t)};
     }
@@ -60,7 +60,7 @@ void ist_memory_forget(void)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++)
         for (uint32_t kind = 0; kind < IST_MEM_KINDS; kind++)
-            if (operands.any[i][kind] != NULL) ist_registry.list[i].ops.unregister_local(operands.any[i][kind]);
+            if (operands.any[i][kind] != NULL) ist_cold_unregister(&ist_registry.list[i], operands.any[i][kind]);
     memset(&operands, 0, sizeof operands);
     memset(keepers, 0, sizeof keepers);
 }
@@ -120,11 +120,11 @@ static void note_knower(const struct ist_transport *t)
 
 static isthmus_status register_any(uint32_t transport, uint32_t kind)
 {
-    const struct ist_transport *t = &ist_registry.list[transport];
+    struct ist_transport *t = &ist_registry.list[transport];
     const struct isthmus_mem mem = {.struct_size = sizeof mem, .kind = kind, .device = -1, .fd = -1};
     bool takes_any = t->state == IST_TRANSPORT_OPEN && (t->traits.traits & ISTHMUS_TRAIT_ANY_LOCAL) != 0;
     if (!takes_any || (t->traits.kinds_local >> kind & 1) == 0) return ISTHMUS_OK;
-    return t->ops.register_local(t->handle, &mem, &operands.any[transport][kind]);
+    return ist_cold_register(t, &mem, &operands.any[transport][kind]);
 }
 
 isthmus_status ist_memory_expect_operands(void)
@@ -207,17 +207,17 @@ static isthmus_status service_amo(void *core, uint32_t kind, void *addr, uint32_
 static isthmus_status service_pin(void *core, uint32_t kind, void *addr, uint64_t length_bytes, isthmus_lmem **out)
 {
     (void)core;
-    const struct ist_transport *t = kind < IST_MEM_KINDS ? keepers[kind].transport : NULL;
+    struct ist_transport *t = kind < IST_MEM_KINDS ? keepers[kind].transport : NULL;
     if (t == NULL) return fail_unknown(kind, "keeps");
     const struct isthmus_mem mem = {
         .struct_size = sizeof mem, .device = -1, .fd = -1, .addr = addr, .length_bytes = length_bytes};
-    return t->ops.register_local(t->handle, &mem, out);
+    return ist_cold_register(t, &mem, out);
 }
 
 static void service_unpin(void *core, uint32_t kind, isthmus_lmem *pinned)
 {
     (void)core;
-    if (pinned != NULL) keepers[kind].transport->ops.unregister_local(pinned);
+    if (pinned != NULL) ist_cold_unregister(keepers[kind].transport, pinned);
 }
 
 static const char *service_fail_text(void *core)

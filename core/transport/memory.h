@@ -9,7 +9,7 @@ enum { IST_MEM_KINDS = ISTHMUS_MEM_HIP + 1 };
 
 /* Who allocates and copies memory of one kind. */
 struct ist_memory_keeper {
-    const struct ist_transport *transport; /* NULL: nobody */
+    struct ist_transport *transport; /* NULL: nobody */
     const struct isthmus_memory *memory;
     const struct isthmus_growing *growing; /* NULL: it allocates once */
 };

@@ -125,7 +125,10 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     };
     /* Before: a peer that is lost just now may never answer. */
     if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) ist_pulse_watch(&peer->card);
-    return t->ops.path_open(t->handle, &who, &peer->paths[index]);
+    ist_cold_begin(t);
+    isthmus_status status = t->ops.path_open(t->handle, &who, &peer->paths[index]);
+    ist_cold_end(t);
+    return status;
 }
 
 /* A segment of a peer through one transport: the carrier, or that of atomics where it is another. */
@@ -155,12 +158,14 @@ static isthmus_status attach_extent(const struct way *way, const struct ist_blob
                                     uint64_t length_bytes)
 {
     struct ist_peer *peer = way->peer;
-    const struct ist_transport *t = &ist_registry.list[way->transport];
+    struct ist_transport *t = &ist_registry.list[way->transport];
     struct ist_attached_extent *extent = calloc(1, sizeof *extent);
     if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", peer->card.pe);
     void *alias = NULL;
+    ist_cold_begin(t);
     isthmus_status status = t->ops.attach(peer->paths[way->transport], key->bytes, key->length_bytes, &extent->rmem,
                                           &alias);
+    ist_cold_end(t);
     if (status != ISTHMUS_OK) {
         free(extent);
         return status;
@@ -289,10 +294,13 @@ static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
 
 static void detach_way(const struct way *way)
 {
+    struct ist_transport *t = &ist_registry.list[way->transport];
     while (*way->extents != NULL) {
         struct ist_attached_extent *extent = *way->extents;
         *way->extents = extent->next;
-        ist_registry.list[way->transport].ops.detach(extent->rmem);
+        ist_cold_begin(t);
+        t->ops.detach(extent->rmem);
+        ist_cold_end(t);
         free(extent);
     }
 }
@@ -308,7 +316,10 @@ static void close_peer(struct ist_peer *peer)
 {
     for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) detach_segment(peer, s);
     for (uint32_t i = 0; i < ist_registry.n; i++) {
-        if (peer->paths[i] != NULL) ist_registry.list[i].ops.path_close(peer->paths[i]);
+        if (peer->paths[i] == NULL) continue;
+        ist_cold_begin(&ist_registry.list[i]);
+        ist_registry.list[i].ops.path_close(peer->paths[i]);
+        ist_cold_end(&ist_registry.list[i]);
         peer->paths[i] = NULL;
     }
 }

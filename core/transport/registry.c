@@ -129,9 +129,34 @@ isthmus_status ist_registry_load(const struct ist_config *config)
     return ISTHMUS_OK;
 }
 
+static void init_cold(struct ist_transport *t)
+{
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&t->cold, &attributes);
+    pthread_mutexattr_destroy(&attributes);
+}
+
+isthmus_status ist_cold_register(struct ist_transport *t, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    ist_cold_begin(t);
+    isthmus_status status = t->ops.register_local(t->handle, mem, out);
+    ist_cold_end(t);
+    return status;
+}
+
+void ist_cold_unregister(struct ist_transport *t, isthmus_lmem *lmem)
+{
+    ist_cold_begin(t);
+    t->ops.unregister_local(lmem);
+    ist_cold_end(t);
+}
+
 static isthmus_status open_one(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)
 {
     make_services(t, pe, n_pes, scopes);
+    init_cold(t);
     isthmus_status status = t->ops.open(&t->services, &t->handle);
     if (status != ISTHMUS_OK) return status;
     t->traits.struct_size = sizeof t->traits;

@@ -6,6 +6,8 @@
 
 #include "core/base/config.h"
 
+#include <pthread.h>
+
 enum { IST_MAX_TRANSPORTS = 16 };
 
 enum ist_transport_state {
@@ -26,8 +28,15 @@ struct ist_transport {
     void *library; /* of dlopen */
     enum ist_transport_state state;
     char why[400]; /* why it is not open; empty when it is */
-    uint32_t rank; /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
+    uint32_t rank;        /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
+    pthread_mutex_t cold; /* recursive: a slot may ask the core for something that needs another */
 };
+
+/* Around each call of a slot that transport.h calls cold: one at a time per transport, whatever the core's own locks are of. */
+static inline void ist_cold_begin(struct ist_transport *t) { pthread_mutex_lock(&t->cold); }
+static inline void ist_cold_end(struct ist_transport *t) { pthread_mutex_unlock(&t->cold); }
+isthmus_status ist_cold_register(struct ist_transport *t, const struct isthmus_mem *mem, isthmus_lmem **out);
+void ist_cold_unregister(struct ist_transport *t, isthmus_lmem *lmem);
 
 struct ist_registry {
     struct ist_transport list[IST_MAX_TRANSPORTS];

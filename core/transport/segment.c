@@ -23,14 +23,16 @@ static bool is_sparse(const struct ist_transport *t) { return (t->traits.traits 
 static void withdraw_extent(struct ist_extent *extent)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++)
-        if (extent->exposed[i].key_bytes > 0) ist_registry.list[i].ops.unregister_local(extent->exposed[i].lmem);
+        if (extent->exposed[i].key_bytes > 0) ist_cold_unregister(&ist_registry.list[i], extent->exposed[i].lmem);
     free(extent);
 }
 
 static isthmus_status expose_through(struct ist_transport *t, const struct isthmus_mem *mem, struct ist_exposure *out)
 {
     size_t key_bytes = IST_KEY_ROOM;
+    ist_cold_begin(t);
     isthmus_status status = t->ops.expose(t->handle, mem, out->key, &key_bytes, &out->lmem);
+    ist_cold_end(t);
     if (status == ISTHMUS_OK) out->key_bytes = (uint32_t)key_bytes;
     return status;
 }

@@ -18,7 +18,7 @@ PLACES = {
     "loopback, no alias": {"ISTHMUS_ALIAS": "0"},
     "loopback, checked": {"ISTHMUS_CHECK": "1"},
     "ib": {"ISTHMUS_TRANSPORTS": "ib"},
-    "ib over shared memory": {"ISTHMUS_TRANSPORTS": "ib", "UCX_TLS": "sm,self"},
+    "ib over shared memory": {"ISTHMUS_TRANSPORTS": "ib", "UCX_TLS": "sm,tcp,self"},
     "two hosts pretended": {"ISTHMUS_PRETEND_HOSTS": "01"},
 }
 EPOCHS = {"loopback": 500, "loopback, no alias": 300, "loopback, checked": 200}

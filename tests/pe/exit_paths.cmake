@@ -42,7 +42,7 @@ if(TARGET isthmus-run AND TARGET plugin_ib AND NOT ISTHMUS_SANITIZE)
     -1 "^  what .*Out of memory. /dev/shm, where UCX has its shared memory, has 0 KiB free of 64 KiB"
     -- ${CMAKE_CURRENT_SOURCE_DIR}/full_shm.sh $<TARGET_FILE:isthmus-run> -n 2 $<TARGET_FILE:pe_r13_exit_paths> crash)
   set_tests_properties(pe.r13_exit_paths.full_shm.np2.run PROPERTIES LABELS pe TIMEOUT 120 SKIP_RETURN_CODE 77
-    ENVIRONMENT "ISTHMUS_TRANSPORTS=ib;UCX_TLS=sm,self")
+    ENVIRONMENT "ISTHMUS_TRANSPORTS=ib;UCX_TLS=sm,tcp,self")
 endif()
 if(TARGET isthmus-run)
   add_test(NAME pe.r13_exit_paths.escapes.np2.run COMMAND ${EXPECT} -s 1 -1 "^isthmus: the job cannot start"
