@@ -27,7 +27,7 @@ struct ist_transport {
     char *file;    /* path of the plugin */
     void *library; /* of dlopen */
     enum ist_transport_state state;
-    char why[400]; /* why it is not open; empty when it is */
+    char why[400];        /* why it is not open; empty when it is */
     uint32_t rank;        /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
     pthread_mutex_t cold; /* recursive: a slot may ask the core for something that needs another */
 };
