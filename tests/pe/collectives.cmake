@@ -69,6 +69,6 @@ set(MISTAKES
 while(MISTAKES)
   list(POP_FRONT MISTAKES name line)
   isthmus_pe_test(r52_checks VARIANT ${name} ARGS ${name} NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1
-    EXPECT -s nonzero -t 20 -1 "^isthmus: PE [0-2]: .*${line}" -1 "^isthmus: ")
+    EXPECT -s nonzero -t 20 -1 "^isthmus: PE [0-9]+: .*${line}" -1 "^isthmus: ")
 endwhile()
 isthmus_pe_test(r52_checks VARIANT none ARGS none NP 1 2 3 16 LAUNCHERS run NO_ALIAS ENV ISTHMUS_CHECK=1)

@@ -15,7 +15,7 @@ endforeach()
 # A program that the launcher does not see itself.
 isthmus_pe_test(r13_stopped VARIANT of_script ARGS barrier NP 3 LAUNCHERS run PREFIX sh -c "\"$0\" \"$@\" || exit"
   ENV ISTHMUS_PULSE_TIMEOUT=1
-  EXPECT -s nonzero -t 25 -1 "^isthmus: " -1 "^isthmus: PE [01]: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}")
+  EXPECT -s nonzero -t 25 -1 "^isthmus: " -1 "^isthmus: PE [0-9]+: PE [0-9]+ on .* \\(pid [0-9]+\\) ${stopped_for}")
 isthmus_pe_test(r13_stopped VARIANT debugger ARGS debugger NP 2 ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 60 -0 "^isthmus")
 
 foreach(launcher run mpirun)
