@@ -29,6 +29,7 @@ enum {
     NAP_SHARE =
         8, /* of the time that callers have been at it: so much later, at most, is served what comes after them */
     EVENTS_AT_ONCE = 64,  /* before callers get a turn */
+    OTHERS_EVERY = 8,     /* looks of a wait at the transports that had nothing to do last */
     ATTENDED_NS = 100000, /* a wait that attends comes round within this, unless others have the processor */
     BUSY_ROUNDS = 2       /* of nothing done and no sleep allowed, after which it is clear that a caller is at it */
 };
@@ -41,7 +42,8 @@ static struct {
     struct pollfd fds[IST_MAX_TRANSPORTS + 1]; /* the first one is call_fd */
     struct ist_transport *sources[IST_MAX_TRANSPORTS];
     pthread_mutex_t lock; /* one caller of the progress slots at a time */
-    bool has_loss;        /* loss is written once, before this is set */
+    uint32_t busy_source, n_polls;
+    bool has_loss; /* loss is written once, before this is set */
     char loss[400];
     uint64_t attended_ns; /* when a wait has last made progress */
     uint64_t n_events;
@@ -81,17 +83,30 @@ static void count_events(uint32_t n)
     pthread_mutex_unlock(&progress.sleep_lock);
 }
 
+static uint32_t progress_one(uint32_t i)
+{
+    struct ist_transport *t = progress.sources[i];
+    int32_t n = t->ops.progress(t->handle);
+    if (n < 0) note_failure(t, n);
+    if (n <= 0) return 0;
+    progress.busy_source = i;
+    return (uint32_t)n;
+}
+
 static uint32_t progress_locked(void)
 {
     uint32_t n_events = 0;
-    for (uint32_t i = 0; i < progress.n_sources; i++) {
-        struct ist_transport *t = progress.sources[i];
-        int32_t n = t->ops.progress(t->handle);
-        if (n < 0)
-            note_failure(t, n);
-        else
-            n_events += (uint32_t)n;
-    }
+    for (uint32_t i = 0; i < progress.n_sources; i++) n_events += progress_one(i);
+    count_events(n_events);
+    return n_events;
+}
+
+/* For a wait that comes again and again: to look at a transport is often a call of the system, during which others wait. The one that
+ * had something to do last is looked at each time, the others now and then. */
+static uint32_t progress_busy_locked(void)
+{
+    if (progress.n_polls++ % OTHERS_EVERY == 0) return progress_locked();
+    uint32_t n_events = progress_one(progress.busy_source);
     count_events(n_events);
     return n_events;
 }
@@ -99,7 +114,7 @@ static uint32_t progress_locked(void)
 uint32_t ist_progress_poll(void)
 {
     if (progress.n_sources == 0 || pthread_mutex_trylock(&progress.lock) != 0) return 0;
-    uint32_t n_events = progress_locked();
+    uint32_t n_events = progress_busy_locked();
     pthread_mutex_unlock(&progress.lock);
     return n_events;
 }
@@ -227,7 +242,7 @@ void ist_progress_sleep(uint64_t n_events, uint64_t most_ns)
 /* Those that ever have anything to do. */
 static void collect_sources(void)
 {
-    progress.n_sources = 0;
+    progress.n_sources = progress.busy_source = progress.n_polls = 0;
     for (uint32_t i = 0; i < ist_registry.n; i++) {
         struct ist_transport *t = &ist_registry.list[i];
         int32_t fd = -1;
