@@ -61,6 +61,8 @@ isthmus_status fd_pass_reach(const struct isthmus_services *services, const stru
  * name any more, or the peer ended in the middle; PERMISSION: it refuses us, or is not the one that it should be. */
 isthmus_status fd_pass_fetch(const struct isthmus_services *services, const struct isthmus_peer *peer,
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
+/* Take the descriptor of this id out of it: the caller's now. -1: there is none. */
+int fd_pass_bundle_take(struct fd_pass_bundle *bundle, uint32_t id);
 void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */
 
 /* One peer's descriptors by number: they come all at once with the open, and again when one is wanted that is newer. */

@@ -216,8 +216,7 @@ isthmus_status fd_pass_client_open(const struct isthmus_services *services, cons
 
 void fd_pass_client_close(struct fd_pass_client *client) { fd_pass_bundle_close(&client->bundle); }
 
-/* Take the descriptor with this number out of the bundle; -1: it is not there. */
-static int take_out(struct fd_pass_bundle *bundle, uint32_t id)
+int fd_pass_bundle_take(struct fd_pass_bundle *bundle, uint32_t id)
 {
     for (uint32_t i = 0; i < bundle->n; i++) {
         if (bundle->ids[i] != id) continue;
@@ -241,11 +240,11 @@ static isthmus_status fetch_again(struct fd_pass_client *client)
 isthmus_status fd_pass_client_take(struct fd_pass_client *client, uint32_t id, int *fd)
 {
     const struct isthmus_services *s = client->services;
-    int got = take_out(&client->bundle, id);
+    int got = fd_pass_bundle_take(&client->bundle, id);
     if (got < 0) {
         isthmus_status status = fetch_again(client);
         if (status != ISTHMUS_OK) return status;
-        got = take_out(&client->bundle, id);
+        got = fd_pass_bundle_take(&client->bundle, id);
     }
     if (got < 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d offers no memory under number %u", client->pe, id);
     *fd = got;

@@ -2,8 +2,9 @@
  *
  * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit calls the peer, which
  * answers when it comes to that, and puts are answered by nobody; but a put that its caller waits for carries a call with it
- * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing overtakes anything: all that an end sends, UCX's own
- * messages too, goes one after the other through one connection (ib_end.is_line), and is done by the peer as it arrives.
+ * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing overtakes
+ * anything: all that an end sends, UCX's own messages too, goes one after the other through one connection (ib_end.is_line), and
+ * is done by the peer as it arrives.
  * Not about ends on which an adapter executes operations, nor about memory of devices. */
 #include "plugins/ib/ib.h"
 
@@ -24,7 +25,8 @@ struct call {
 
 struct message {
     struct message *next;
-    bool is_extra; /* beyond MAX_MESSAGES */
+    struct ib_worker *worker; /* while it is sent */
+    bool is_extra;            /* beyond MAX_MESSAGES */
     _Alignas(8) struct call call;
     uint64_t address; /* of a put; what is sent begins or ends between the two */
     char data[IB_SHORT_BYTES];
@@ -64,8 +66,7 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 {
     (void)status;
     struct message *message = user_data;
-    struct ib_worker *worker = (struct ib_worker *)message->next;
-    message_give_back(worker, message);
+    message_give_back(message->worker, message);
     ib_ucp.ucp_request_free(request);
 }
 
@@ -84,7 +85,7 @@ static ucs_status_t send_message(struct ib_worker *worker, ucp_ep_h ep, unsigned
         .cb.send = on_sent,
         .user_data = message,
     };
-    message->next = (struct message *)worker; /* for on_sent() */
+    message->worker = worker;
     ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ep, number, NULL, 0, begin, (size_t)(end - begin) + data_bytes,
                                                       &params);
     if (UCS_PTR_IS_PTR(request)) return UCS_OK;
@@ -117,7 +118,7 @@ bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *d
                                      data->length_bytes);
     if (sent == UCS_OK) return true;
     if (batch->failure == UCS_OK) batch->failure = sent;
-    ib_short_call_ended(end, sent);
+    if (calls) ib_short_call_ended(end, sent);
     return true;
 }
 
@@ -142,12 +143,16 @@ void ib_short_call_ended(struct ib_end *end, ucs_status_t status)
 
 /* ---- what comes from peers: they know each byte, and nothing of it is trusted ---- */
 
-/* Memory that peers were given a key of. Most puts go where the last one went. */
+/* Memory that peers were given a key of. Most puts go where the last one went, so that comes to the front. */
 static bool is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
 {
-    for (const isthmus_lmem *lmem = tr->exposed; lmem != NULL; lmem = lmem->next) {
+    for (isthmus_lmem **link = &tr->exposed; *link != NULL; link = &(*link)->next) {
+        isthmus_lmem *lmem = *link;
         uint64_t offset = address - (uint64_t)(uintptr_t)lmem->addr;
         if (offset > lmem->length_bytes || length_bytes > lmem->length_bytes - offset) continue;
+        *link = lmem->next;
+        lmem->next = tr->exposed;
+        tr->exposed = lmem;
         return true;
     }
     return false;

@@ -36,29 +36,16 @@ void kinds_path_close(isthmus_path *path)
     free(path);
 }
 
-static int take_fd(struct fd_pass_bundle *bundle, uint64_t id)
-{
-    for (uint32_t i = 0; i < bundle->n; i++) {
-        if (bundle->ids[i] != id) continue;
-        int fd = bundle->fds[i];
-        bundle->n--;
-        bundle->ids[i] = bundle->ids[bundle->n];
-        bundle->fds[i] = bundle->fds[bundle->n];
-        return fd;
-    }
-    return -1;
-}
-
 static isthmus_status map_peer(isthmus_path *path, const struct kinds_key *key, isthmus_rmem *rmem)
 {
     const struct isthmus_services *s = path->tr->services;
     struct isthmus_peer peer = {.struct_size = sizeof peer, .pe = path->pe, .host_name = path->host_name};
-    int fd = take_fd(&path->bundle, key->id);
+    int fd = fd_pass_bundle_take(&path->bundle, (uint32_t)key->id);
     if (fd < 0) {
         fd_pass_bundle_close(&path->bundle);
         isthmus_status status = fd_pass_fetch(s, &peer, &path->address, TIMEOUT_S, &path->bundle);
         if (status != ISTHMUS_OK) return status;
-        fd = take_fd(&path->bundle, key->id);
+        fd = fd_pass_bundle_take(&path->bundle, (uint32_t)key->id);
     }
     if (fd < 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d does not offer that", path->pe);
     void *addr = mmap(NULL, key->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
