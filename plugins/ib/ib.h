@@ -60,6 +60,7 @@ struct ib_worker {
     struct ib_asks *asks;            /* NULL: nobody was asked so far */
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
     struct ib_shorts *shorts;        /* ib_short.c */
+    struct ib_waits *waits;          /* ib_short_amo.c */
     struct ib_end **numbered;        /* ends by number; NULL: closed */
     uint32_t n_numbers;
 };
@@ -111,12 +112,13 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
-    uint32_t kinds;         /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
-    isthmus_lmem *exposed;  /* host memory that peers may write, under the lock of worker 0 */
-    struct ib_stage *stage; /* for memory of devices; NULL: this job has none, or the core does not help */
-    uint32_t n_staged;      /* registrations of memory on devices that this UCX does not know, atomically */
-    uint32_t staged_kind;   /* of one of them, atomically; the host's: there is none */
-    int events;             /* epoll descriptor: of all workers */
+    uint32_t kinds;              /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
+    ucp_datatype_t message_type; /* of our own short messages, for all workers */
+    isthmus_lmem *exposed;       /* host memory that peers may write, under the lock of worker 0 */
+    struct ib_stage *stage;      /* for memory of devices; NULL: this job has none, or the core does not help */
+    uint32_t n_staged;           /* registrations of memory on devices that this UCX does not know, atomically */
+    uint32_t staged_kind;        /* of one of them, atomically; the host's: there is none */
+    int events;                  /* epoll descriptor: of all workers */
     unsigned timeout_s;
     uint32_t n_workers, max_workers;
     struct ib_worker workers[IB_MAX_WORKERS];
@@ -260,7 +262,7 @@ struct ib_place {
     struct ib_end *end;
     ucp_rkey_h key;
     uint64_t address;
-    bool takes_short; /* by ib_short_put() */
+    bool takes_short; /* by messages of our own: ib_short_put() */
 };
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   struct ib_place *out); /* the end and the key only */
@@ -316,6 +318,7 @@ isthmus_status ib_operands_open(struct ib_worker *worker); /* a channel is about
 isthmus_status ib_operands_add(isthmus_lmem *lmem);        /* such memory was registered */
 void ib_operands_remove(const isthmus_lmem *lmem);
 void ib_operands_close(struct ib_worker *worker);
+
 /* ib_short.c: short puts and commits of ends that are a line. Under the worker's lock, but for those of memory. */
 enum { IB_SHORT_BYTES = 1024 };
 isthmus_status ib_shorts_open(struct ib_worker *worker);
@@ -335,6 +338,14 @@ bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *d
 bool ib_short_call(struct ib_end *end); /* counts in end->flush until all that was sent before is done */
 void ib_short_call_ended(struct ib_end *end,
                          ucs_status_t status); /* also of one that is lost; takes one without a call */
+
+/* ib_short_amo.c: atomics on such ends; false as above. A fetch counts in the batch until it is answered; a post is done with the
+ * next commit. */
+bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
+                    struct ib_batch *batch);
+bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, struct ib_batch *batch);
+bool ib_short_has_room(const struct ib_worker *worker);                         /* for a fetch */
+void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost */
 
 void ib_short_expose(isthmus_lmem *lmem);
 void ib_short_hide(isthmus_lmem *lmem); /* takes one that is not exposed */

@@ -1,5 +1,6 @@
 /* plugins/ib/ib_amo.c: atomics on a peer's memory. They execute on the peer's processor (UCX_ATOMIC_MODE=cpu), which is
  * the home of host memory: so they and those of PEs that load and store exclude one another.
+ * Where an end is a line they are messages of our own (ib_short_amo.c), else UCX's.
  * UCX has 32 and 64 bits, and there not every operation is to be trusted: in UCX 1.13 fetching and, or and xor return the
  * right value and store a wrong one over its shared-memory and self transports. Those, and narrow words, which are a part of
  * a 32-bit one, go by compare and swap. */
@@ -31,8 +32,8 @@ IB_INLINE ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, 
 
 /* One that UCX executes and that fetches. UCX takes the operand before it returns; of a compare and swap, `reply` holds the
  * new value until the old one arrives there. */
-IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
-                              void *reply, struct ib_batch *batch)
+IB_INLINE void start_by_ucx(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
+                            void *reply, struct ib_batch *batch)
 {
     uint64_t zero = 0;
     ucs_status_ptr_t request;
@@ -46,6 +47,15 @@ IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uin
     default: request = start(at, UCP_ATOMIC_OP_SWAP, &operand, reply, o.size_bytes, batch); break; /* SET, SWAP */
     }
     ib_post(request, batch);
+}
+
+/* Of what UCX does not execute, only where there is room for a message of our own. */
+IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
+                              void *reply, struct ib_batch *batch)
+{
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    if (!at->takes_short || !ib_short_fetch(at->end, at->address, &amo, reply, batch))
+        start_by_ucx(at, o, operand, compare, reply, batch);
 }
 
 IB_INLINE ucs_status_t fetch_and_wait(struct ib_worker *worker, const struct ib_place *at, struct operation o,
@@ -121,8 +131,9 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK) {
-        ucs_status_t done = has_native_fetch(o) ? fetch_and_wait(chan->worker, &at, o, operand, compare, &old)
-                                                : compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
+        bool is_one = has_native_fetch(o) || (at.takes_short && ib_short_has_room(chan->worker));
+        ucs_status_t done = is_one ? fetch_and_wait(chan->worker, &at, o, operand, compare, &old)
+                                   : compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
         if (done != UCS_OK) status = ib_end_fail(at.end, done);
     }
     ib_worker_unlock(chan->worker);
@@ -147,9 +158,8 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
     return status;
 }
 
-/* Fetches nothing: the source side is done at once. A set is a swap whose old value nobody wants; the commit waits for it. */
-static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             struct operation o, uint64_t operand)
+/* For UCX, a set is a swap whose old value nobody wants; the commit waits for it. */
+IB_INLINE void start_posted(isthmus_chan *chan, const struct ib_place *at, struct operation o, uint64_t operand)
 {
     static const ucp_atomic_op_t ops[ISTHMUS_AMO_COUNT] = {
         [ISTHMUS_AMO_ADD] = UCP_ATOMIC_OP_ADD,
@@ -157,6 +167,20 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
         [ISTHMUS_AMO_OR] = UCP_ATOMIC_OP_OR,
         [ISTHMUS_AMO_XOR] = UCP_ATOMIC_OP_XOR,
     };
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
+    if (at->takes_short && ib_short_post(at->end, at->address, &amo, &chan->remote)) return;
+    if (o.op == ISTHMUS_AMO_SET) {
+        start_by_ucx(at, o, operand, 0, &chan->junk, &chan->remote);
+        return;
+    }
+    at->end->n_issued++;
+    ib_post(start(at, ops[o.op], &operand, NULL, o.size_bytes, &chan->remote), &chan->remote);
+}
+
+/* Fetches nothing: the source side is done at once. */
+static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                             struct operation o, uint64_t operand)
+{
     struct ib_place at;
     if (remote->kind != ISTHMUS_MEM_HOST) {
         const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
@@ -165,12 +189,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
     if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK && o.op == ISTHMUS_AMO_SET) {
-        start_fetching(&at, o, operand, 0, &chan->junk, &chan->remote);
-    } else if (status == ISTHMUS_OK) {
-        at.end->n_issued++;
-        ib_post(start(&at, ops[o.op], &operand, NULL, o.size_bytes, &chan->remote), &chan->remote);
-    }
+    if (status == ISTHMUS_OK) start_posted(chan, &at, o, operand);
     ib_worker_unlock(chan->worker);
     return status;
 }

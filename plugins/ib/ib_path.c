@@ -150,7 +150,8 @@ isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address
         end, ib_ucp.ucp_get_nbx(end->ep, &end->sample, sizeof end->sample, address, key, &params));
     end->has_answered = status == ISTHMUS_OK;
     end->is_line = end->has_answered && ib_short_fits(end);
-    if (end->is_line) s->log(s->core, ISTHMUS_LOG_DEBUG, "short puts to PE %d are messages", end->path->pe);
+    if (end->is_line)
+        s->log(s->core, ISTHMUS_LOG_DEBUG, "short puts to PE %d, and atomics, are messages", end->path->pe);
     return status;
 }
 
@@ -170,6 +171,7 @@ void ib_ends_bury(struct ib_worker *worker)
         end_close(end);
         ib_asks_fail(worker, end);
         ib_short_call_ended(end, end->failure);
+        ib_short_fetches_fail(worker, end);
     }
 }
 
@@ -182,6 +184,7 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
         ib_ucp.ucp_request_free(end->closing);
     }
     ib_asks_fail(worker, end);
+    ib_short_fetches_fail(worker, end);
     worker->numbered[end->number] = NULL;
     struct ib_end **link = &worker->ends;
     while (*link != end) link = &(*link)->next;

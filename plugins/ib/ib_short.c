@@ -6,7 +6,7 @@
  * anything: all that an end sends, UCX's own messages too, goes one after the other through one connection (ib_end.is_line), and
  * is done by the peer as it arrives.
  * Not about ends on which an adapter executes operations, nor about memory of devices. */
-#include "plugins/ib/ib.h"
+#include "plugins/ib/ib_short.h"
 
 #include <isthmus/copy_cpu.h>
 #include <stddef.h>
@@ -14,44 +14,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* UCX's numbers of kinds of messages; ib_ask.h has others. */
-enum { MESSAGE_PUT = 3, MESSAGE_CALL = 4, MESSAGE_PUT_AND_CALL = 5, MESSAGE_HERE = 6 };
 enum { MAX_MESSAGES = 64 }; /* of a worker, on their way to UCX */
 
-/* What stands in a call, and comes back. */
-struct call {
-    uint32_t number, turn; /* of the end there, and of its calls */
-};
-
-struct message {
-    struct message *next;
-    struct ib_worker *worker; /* while it is sent */
-    bool is_extra;            /* beyond MAX_MESSAGES */
-    _Alignas(8) struct call call;
-    uint64_t address; /* of a put; what is sent begins or ends between the two */
-    char data[IB_SHORT_BYTES];
-};
-
-_Static_assert(offsetof(struct message, address) == offsetof(struct message, call) + sizeof(struct call) &&
-                   offsetof(struct message, data) == offsetof(struct message, address) + sizeof(uint64_t),
+_Static_assert(offsetof(struct ib_message, address) == offsetof(struct ib_message, ticket) + sizeof(struct ib_ticket) &&
+                   offsetof(struct ib_message, data) == offsetof(struct ib_message, address) + sizeof(uint64_t),
                "sent in one piece");
 
 struct ib_shorts {
-    struct message *free;
-    struct message list[MAX_MESSAGES];
+    struct ib_message *free;
+    struct ib_message list[MAX_MESSAGES];
 };
 
 /* ---- messages: UCX may need one for longer than the call that sends it. Under the worker's lock ---- */
 
-static struct message *message_get(struct ib_worker *worker)
+bool ib_message_is_free(const struct ib_worker *worker) { return worker->shorts->free != NULL; }
+
+struct ib_message *ib_message_get(struct ib_worker *worker)
 {
     struct ib_shorts *shorts = worker->shorts;
-    struct message *message = shorts->free;
+    struct ib_message *message = shorts->free;
     if (message != NULL) shorts->free = message->next;
     return message;
 }
 
-static void message_give_back(struct ib_worker *worker, struct message *message)
+/* Answers are sent whatever is under way. */
+struct ib_message *ib_message_get_extra(struct ib_worker *worker)
+{
+    struct ib_message *message = ib_message_get(worker);
+    if (message != NULL) return message;
+    message = malloc(sizeof *message);
+    if (message == NULL)
+        ib_ucp_starves("an answer");
+    else
+        message->is_extra = true;
+    return message;
+}
+
+static void message_give_back(struct ib_worker *worker, struct ib_message *message)
 {
     if (message->is_extra) {
         free(message);
@@ -61,44 +60,86 @@ static void message_give_back(struct ib_worker *worker, struct message *message)
     worker->shorts->free = message;
 }
 
+/* ---- sending. UCX would hand a short message to the system in two pieces, which costs more than a copy: of a type of our own it
+ * asks for one ---- */
+
+static void *start_pack(void *context, const void *message, size_t count)
+{
+    (void)context, (void)count;
+    return (void *)(uintptr_t)message;
+}
+
+static size_t packed_size(void *state) { return ((const struct ib_message *)state)->length_bytes; }
+
+static size_t pack(void *state, size_t offset_bytes, void *dest, size_t room_bytes)
+{
+    const struct ib_message *message = state;
+    size_t rest_bytes = message->length_bytes - offset_bytes, n = rest_bytes < room_bytes ? rest_bytes : room_bytes;
+    memcpy(dest, message->begin + offset_bytes, n);
+    return n;
+}
+
+static void finish_pack(void *state) { (void)state; }
+
+static isthmus_status message_type_create(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    static const ucp_generic_dt_ops_t ops = {
+        .start_pack = start_pack, .packed_size = packed_size, .pack = pack, .finish = finish_pack};
+    ucs_status_t made = ib_ucp.ucp_dt_create_generic(&ops, NULL, &tr->message_type);
+    if (made == UCS_OK) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "ucp_dt_create_generic: %s", ib_ucp.ucs_status_string(made));
+}
+
 /* Whether it has failed is seen at its end. */
 static void on_sent(void *request, ucs_status_t status, void *user_data)
 {
     (void)status;
-    struct message *message = user_data;
+    struct ib_message *message = user_data;
     message_give_back(message->worker, message);
     ib_ucp.ucp_request_free(request);
 }
 
-static ucs_status_t send_message(struct ib_worker *worker, ucp_ep_h ep, unsigned number, struct message *message,
-                                 size_t data_bytes)
+enum { ANSWERED = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_PUT_AND_CALL | 1 << IB_MESSAGE_FETCHING };
+enum { WITHOUT_TICKET = 1 << IB_MESSAGE_PUT | 1 << IB_MESSAGE_ATOMIC };
+enum { TICKET_ONLY = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_HERE | 1 << IB_MESSAGE_REFUSED };
+
+ucs_status_t ib_message_send(struct ib_worker *worker, ucp_ep_h ep, enum ib_message_kind kind,
+                             struct ib_message *message, size_t data_bytes)
 {
-    const char *begin = number == MESSAGE_PUT ? (const char *)&message->address : (const char *)&message->call;
-    const char *end = number == MESSAGE_CALL || number == MESSAGE_HERE ? (const char *)&message->address
-                                                                       : message->data;
-    bool has_call = number == MESSAGE_CALL || number == MESSAGE_PUT_AND_CALL;
+    unsigned bit = 1u << kind;
+    const char *end = (bit & TICKET_ONLY) != 0 ? (const char *)&message->address : message->data + data_bytes;
     ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS |
-                        UCP_OP_ATTR_FIELD_MEMORY_TYPE,
-        .flags = UCP_AM_SEND_FLAG_EAGER | (has_call ? UCP_AM_SEND_FLAG_REPLY : 0u),
+                        UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_MEMORY_TYPE,
+        .flags = UCP_AM_SEND_FLAG_EAGER | ((bit & ANSWERED) != 0 ? UCP_AM_SEND_FLAG_REPLY : 0u),
+        .datatype = worker->tr->message_type,
         .memory_type = UCS_MEMORY_TYPE_HOST,
         .cb.send = on_sent,
         .user_data = message,
     };
     message->worker = worker;
-    ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ep, number, NULL, 0, begin, (size_t)(end - begin) + data_bytes,
-                                                      &params);
+    message->begin = (bit & WITHOUT_TICKET) != 0 ? (const char *)&message->address : (const char *)&message->ticket;
+    message->length_bytes = (size_t)(end - message->begin);
+    ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ep, kind, NULL, 0, message, 1, &params);
     if (UCS_PTR_IS_PTR(request)) return UCS_OK;
     message_give_back(worker, message);
     return UCS_PTR_STATUS(request);
 }
 
+void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_message_kind kind,
+                       struct ib_message *message)
+{
+    ucs_status_t sent = ib_message_send(worker, reply_ep, kind, message, 0);
+    if (sent == UCS_ERR_NO_MEMORY) ib_ucp_starves("sending an answer"); /* any other: the peer is lost */
+}
+
 /* ---- what this PE sends ---- */
 
 /* One call at a time: it says for all that were before whether they are done. */
-static void call(struct ib_end *end, struct message *message)
+static void call(struct ib_end *end, struct ib_message *message)
 {
-    message->call = (struct call){.number = end->number, .turn = ++end->turn};
+    message->ticket = (struct ib_ticket){.number = end->number, .turn = ++end->turn};
     end->n_flushing = end->n_issued;
     end->is_calling = true;
     ib_batch_count(&end->flush, end->flush.n_pending + 1);
@@ -106,7 +147,7 @@ static void call(struct ib_end *end, struct message *message)
 
 bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *data, struct ib_batch *batch)
 {
-    struct message *message = message_get(end->worker);
+    struct ib_message *message = ib_message_get(end->worker);
     if (message == NULL) return false;
     bool calls = data->calls && end->flush.n_pending == 0;
     end->n_issued += !data->is_notice;
@@ -114,8 +155,8 @@ bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *d
     if (calls) call(end, message);
     message->address = address;
     memcpy(message->data, data->bytes, data->length_bytes);
-    ucs_status_t sent = send_message(end->worker, end->ep, calls ? MESSAGE_PUT_AND_CALL : MESSAGE_PUT, message,
-                                     data->length_bytes);
+    ucs_status_t sent = ib_message_send(end->worker, end->ep, calls ? IB_MESSAGE_PUT_AND_CALL : IB_MESSAGE_PUT, message,
+                                        data->length_bytes);
     if (sent == UCS_OK) return true;
     if (batch->failure == UCS_OK) batch->failure = sent;
     if (calls) ib_short_call_ended(end, sent);
@@ -124,10 +165,10 @@ bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *d
 
 bool ib_short_call(struct ib_end *end)
 {
-    struct message *message = message_get(end->worker);
+    struct ib_message *message = ib_message_get(end->worker);
     if (message == NULL) return false;
     call(end, message);
-    ucs_status_t sent = send_message(end->worker, end->ep, MESSAGE_CALL, message, 0);
+    ucs_status_t sent = ib_message_send(end->worker, end->ep, IB_MESSAGE_CALL, message, 0);
     if (sent != UCS_OK) ib_short_call_ended(end, sent);
     return true;
 }
@@ -144,7 +185,7 @@ void ib_short_call_ended(struct ib_end *end, ucs_status_t status)
 /* ---- what comes from peers: they know each byte, and nothing of it is trusted ---- */
 
 /* Memory that peers were given a key of. Most puts go where the last one went, so that comes to the front. */
-static bool is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
+bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
 {
     for (isthmus_lmem **link = &tr->exposed; *link != NULL; link = &(*link)->next) {
         isthmus_lmem *lmem = *link;
@@ -178,7 +219,7 @@ static void put(const struct ib_worker *worker, const char *message, size_t mess
     uint64_t address = 0;
     size_t data_bytes = message_bytes - sizeof address;
     if (message_bytes >= sizeof address) memcpy(&address, message, sizeof address);
-    if (address != 0 && data_bytes <= IB_SHORT_BYTES && is_exposed(worker->tr, address, data_bytes))
+    if (address != 0 && data_bytes <= IB_SHORT_BYTES && ib_short_is_exposed(worker->tr, address, data_bytes))
         write_data(address, message + sizeof address, data_bytes);
     else
         s->log(s->core, ISTHMUS_LOG_WARN, "a put of %zu bytes to 0x%llx, where peers may not write, is dropped",
@@ -186,24 +227,16 @@ static void put(const struct ib_worker *worker, const char *message, size_t mess
 }
 
 /* All that came before is done. */
-static void answer(struct ib_worker *worker, const struct call *call, const ucp_am_recv_param_t *param)
+static void answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param)
 {
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return;
-    struct message *message = message_get(worker);
-    if (message == NULL) {
-        message = malloc(sizeof *message);
-        if (message == NULL) {
-            ib_ucp_starves("an answer");
-            return;
-        }
-        message->is_extra = true;
-    }
-    message->call = *call;
-    ucs_status_t sent = send_message(worker, param->reply_ep, MESSAGE_HERE, message, 0);
-    if (sent == UCS_ERR_NO_MEMORY) ib_ucp_starves("sending an answer"); /* any other: the peer is lost */
+    struct ib_message *message = ib_message_get_extra(worker);
+    if (message == NULL) return;
+    message->ticket = *ticket;
+    ib_message_answer(worker, param->reply_ep, IB_MESSAGE_HERE, message);
 }
 
-static bool is_here(const ucp_am_recv_param_t *param, size_t header_bytes)
+bool ib_message_is_here(const ucp_am_recv_param_t *param, size_t header_bytes)
 {
     return header_bytes == 0 && (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
 }
@@ -212,19 +245,19 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes, v
                            const ucp_am_recv_param_t *param)
 {
     (void)header;
-    if (is_here(param, header_bytes)) put(arg, data, length_bytes);
+    if (ib_message_is_here(param, header_bytes)) put(arg, data, length_bytes);
     return UCS_OK;
 }
 
 static ucs_status_t on_call(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
                             const ucp_am_recv_param_t *param)
 {
-    struct call call;
+    struct ib_ticket ticket;
     (void)header;
-    if (!is_here(param, header_bytes) || length_bytes < sizeof call) return UCS_OK;
-    memcpy(&call, data, sizeof call);
-    if (length_bytes > sizeof call) put(arg, (const char *)data + sizeof call, length_bytes - sizeof call);
-    answer(arg, &call, param);
+    if (!ib_message_is_here(param, header_bytes) || length_bytes < sizeof ticket) return UCS_OK;
+    memcpy(&ticket, data, sizeof ticket);
+    if (length_bytes > sizeof ticket) put(arg, (const char *)data + sizeof ticket, length_bytes - sizeof ticket);
+    answer(arg, &ticket, param);
     return UCS_OK;
 }
 
@@ -232,12 +265,12 @@ static ucs_status_t on_here(void *arg, const void *header, size_t header_bytes, 
                             const ucp_am_recv_param_t *param)
 {
     const struct ib_worker *worker = arg;
-    struct call call;
+    struct ib_ticket ticket;
     (void)header;
-    if (!is_here(param, header_bytes) || length_bytes != sizeof call) return UCS_OK;
-    memcpy(&call, data, sizeof call);
-    struct ib_end *end = call.number < worker->n_numbers ? worker->numbered[call.number] : NULL;
-    if (end != NULL && end->turn == call.turn) ib_short_call_ended(end, UCS_OK);
+    if (!ib_message_is_here(param, header_bytes) || length_bytes != sizeof ticket) return UCS_OK;
+    memcpy(&ticket, data, sizeof ticket);
+    struct ib_end *end = ticket.number < worker->n_numbers ? worker->numbered[ticket.number] : NULL;
+    if (end != NULL && end->turn == ticket.turn) ib_short_call_ended(end, UCS_OK);
     return UCS_OK;
 }
 
@@ -253,16 +286,20 @@ isthmus_status ib_shorts_open(struct ib_worker *worker)
         shorts->free = &shorts->list[i];
     }
     worker->shorts = shorts;
-    isthmus_status status = ib_listen(worker, MESSAGE_HERE, on_here);
+    isthmus_status status = worker->index == 0 ? message_type_create(worker->tr) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = ib_short_amos_open(worker);
+    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_HERE, on_here);
     if (worker->index > 0) return status; /* peers know the address of the first one */
-    if (status == ISTHMUS_OK) status = ib_listen(worker, MESSAGE_PUT, on_put);
-    if (status == ISTHMUS_OK) status = ib_listen(worker, MESSAGE_CALL, on_call);
-    return status == ISTHMUS_OK ? ib_listen(worker, MESSAGE_PUT_AND_CALL, on_call) : status;
+    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_PUT, on_put);
+    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_CALL, on_call);
+    return status == ISTHMUS_OK ? ib_listen(worker, IB_MESSAGE_PUT_AND_CALL, on_call) : status;
 }
 
 void ib_shorts_close(struct ib_worker *worker)
 {
+    if (worker->index == 0 && worker->tr->message_type != 0) ib_ucp.ucp_dt_destroy(worker->tr->message_type);
     free(worker->shorts);
+    free(worker->waits);
     free(worker->numbered);
 }
 

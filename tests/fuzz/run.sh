@@ -18,7 +18,7 @@ done
 if ((${#targets[@]} == 0)); then
   for program in "$programs"/fuzz_*; do targets+=("${program##*/fuzz_}"); done
 fi
-export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1
 
 # field NAME LOG: the last value that libFuzzer printed under this name
 field() { grep -oE "$1:? *[0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 0; }

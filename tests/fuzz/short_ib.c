@@ -1,4 +1,4 @@
-/* tests/fuzz/short_ib.c: short puts, calls and answers that arrive from peers, in any order and of any length. Sanitizers see every
+/* tests/fuzz/short_ib.c: short puts, atomics, calls and answers that arrive from peers, in any order and of any length. Sanitizers see every
  * access outside of the memory that is exposed; what arrives well is done, and nothing else. */
 #include "plugins/ib/ib.h"
 #include "tests/fuzz/fuzz.h"
@@ -7,15 +7,35 @@ enum { EXPOSED_BYTES = 4096, MOST_NUMBERS = 16, N_ENDS = 2 };
 
 struct ib_ucp ib_ucp;
 void ib_ucp_starves(const char *why) { (void)why; }
+void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text) { (void)tr, (void)code, (void)text; }
 static ucp_am_recv_callback_t callbacks[MOST_NUMBERS];
-static uint64_t n_answers, n_calls;
+static uint64_t n_answers, n_calls, fetched[N_ENDS];
+static struct ib_batch fetching;
+
+static const ucp_generic_dt_ops_t *type;
+
+static ucs_status_t create_type(const ucp_generic_dt_ops_t *ops, void *context, ucp_datatype_t *out)
+{
+    (void)context;
+    type = ops;
+    *out = UCP_DATATYPE_GENERIC;
+    return UCS_OK;
+}
+
+static void destroy_type(ucp_datatype_t datatype) { (void)datatype; }
 
 static ucs_status_ptr_t send_message(ucp_ep_h ep, unsigned id, const void *header, size_t header_bytes,
                                      const void *payload, size_t n, const ucp_request_param_t *params)
 {
     (void)ep, (void)id, (void)header, (void)params;
     if (header_bytes != 0) abort();
-    free(fuzz_copy(payload, n)); /* all of it is there */
+    void *state = type->start_pack(NULL, payload, n);
+    size_t length_bytes = type->packed_size(state);
+    char *packed = malloc(length_bytes + 1);
+    if (packed == NULL || type->pack(state, 0, packed, length_bytes + 1) != length_bytes) abort();
+    free(fuzz_copy(packed, length_bytes)); /* all of it is there */
+    free(packed);
+    type->finish(state);
     n_answers++;
     return NULL;
 }
@@ -33,13 +53,18 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
 {
     struct ib_worker *worker = &tr->workers[0];
     ib_ucp.ucp_am_send_nbx = send_message;
+    ib_ucp.ucp_dt_create_generic = create_type;
+    ib_ucp.ucp_dt_destroy = destroy_type;
     *tr = (isthmus_tr){.services = &services, .n_workers = 1};
     worker->tr = tr;
+    fetching = (struct ib_batch){0};
     pthread_mutex_init(&worker->lock, NULL);
     if (ib_shorts_open(worker) != ISTHMUS_OK) abort();
     for (int i = 0; i < N_ENDS; i++) {
         ends[i] = (struct ib_end){.worker = worker};
         if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
+        const struct ib_atomic add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
+        if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching)) abort();
     }
     worker->numbered[N_ENDS - 1] = NULL; /* a peer that is lost */
     *lmem = (isthmus_lmem){.tr = tr, .addr = aligned_alloc(64, EXPOSED_BYTES), .length_bytes = EXPOSED_BYTES};
@@ -49,12 +74,15 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
 }
 
 /* A byte: the low four bits are the number of the kind; 16: the address in it is one from the start of what is exposed, 32: it stands
- * behind a call, 64: nobody can be answered, 128: the data is still at the sender. A byte of length, then the message. */
+ * behind a call, 64: nobody can be answered, 128: the data is still at the sender. A byte of length, in
+ * tens from 128 on, then the message. */
 static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
 {
     uint8_t way = fuzz_byte(in);
+    uint8_t length = fuzz_byte(in);
     const uint8_t *bytes;
-    size_t n = fuzz_bytes(in, (size_t)fuzz_byte(in) * 5, &bytes), at = (way & 32) != 0 ? sizeof(uint64_t) : 0;
+    size_t n = fuzz_bytes(in, length < 128 ? length : (length - 127u) * 10, &bytes),
+           at = (way & 32) != 0 ? sizeof(uint64_t) : 0;
     char *message = fuzz_copy(bytes, n);
     uint64_t address;
     if ((way & 16) != 0 && n >= at + sizeof address) {
@@ -81,23 +109,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     begin(&tr, ends, &lmem);
     while (in.at < in.end) arrive(&tr.workers[0], &lmem, &in);
     if (n_answers > n_calls || ends[0].flush.n_pending > 1 || ends[N_ENDS - 1].flush.n_pending != 1) abort();
+    for (int i = 0; i < N_ENDS; i++) ib_short_fetches_fail(&tr.workers[0], &ends[i]);
+    if (fetching.n_pending != 0) abort();
     ib_short_hide(&lmem);
     ib_shorts_close(&tr.workers[0]);
     free(lmem.addr);
     return 0;
 }
 
-/* A put, a call, a put with a call, the answer to the first call here. */
+/* A put, a call, a put with a call, the answer to the first call here; an atomic, one that fetches, an answer to each fetch here. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
-    static const uint8_t put[] = {3 + 16, 4, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4};
-    static const uint8_t call[] = {4, 2, 1, 0, 0, 0, 7, 0, 0, 0};
-    static const uint8_t both[] = {5 + 16 + 32, 5, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0, 0,
-                                   0,           0, 0, 0, 1, 2, 3, 4, 5, 6, 7,  8, 0};
-    static const uint8_t here[] = {6, 2, 0, 0, 0, 0, 1, 0, 0, 0};
+    static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+    static const uint8_t call[] = {4, 8, 1, 0, 0, 0, 7, 0, 0, 0};
+    static const uint8_t both[] = {5 + 16 + 32, 24, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0,
+                                   0,           0,  0, 0, 0, 1, 2, 3, 4, 5, 6,  7, 8};
+    static const uint8_t here[] = {6, 8, 0, 0, 0, 0, 1, 0, 0, 0};
+    static const uint8_t atomic[] = {7 + 16, 32, 8, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0,
+                                     0,      1,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t fetch[] = {8 + 16 + 32, 40, 1, 0, 0, 0, 7, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
+                                    0,           2,  0, 0, 0, 1, 0, 0, 0, 0, 0,  0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t value[] = {9, 16, 63, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t refused[] = {10, 8, 62, 0, 0, 0, 0, 0, 0, 0};
     static const struct {
         const uint8_t *bytes;
         size_t n;
-    } seeds[] = {{put, sizeof put}, {call, sizeof call}, {both, sizeof both}, {here, sizeof here}};
+    } seeds[] = {{put, sizeof put},       {call, sizeof call},   {both, sizeof both},   {here, sizeof here},
+                 {atomic, sizeof atomic}, {fetch, sizeof fetch}, {value, sizeof value}, {refused, sizeof refused}};
     return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n) : 0;
 }

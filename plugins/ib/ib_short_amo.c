@@ -1,0 +1,193 @@
+/* plugins/ib/ib_short_amo.c: atomics as messages of our own, on ends that are a line (ib_short.c). Whatever the operation and the
+ * width, one message goes and at most one comes back: UCX answers those too that fetch nothing, and of it and, or, xor and
+ * narrow words are two round trips (ib_amo.c).
+ * The peer executes them on its processor, as it does UCX's own and those of PEs that load and store: all exclude one another. */
+#include "plugins/ib/ib_short.h"
+
+#include <isthmus/amo_cpu.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_WAITING = 64 }; /* of a worker; more go by UCX */
+
+/* One that fetches, until its answer is there. */
+struct waiting {
+    struct waiting *next; /* free */
+    struct ib_end *end;   /* NULL: free */
+    struct ib_batch *batch;
+    void *fetched;
+    uint32_t size_bytes;
+    struct ib_ticket ticket; /* the turn changes with each use: a late answer to an old one finds nobody */
+};
+
+struct ib_waits {
+    struct waiting *free;
+    struct waiting list[MAX_WAITING];
+};
+
+/* ---- what this PE sends ---- */
+
+static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_status_t status)
+{
+    struct ib_batch *batch = waiting->batch;
+    waiting->end = NULL;
+    waiting->ticket.turn++;
+    waiting->next = worker->waits->free;
+    worker->waits->free = waiting;
+    ib_batch_end(batch, status);
+}
+
+bool ib_short_has_room(const struct ib_worker *worker)
+{
+    return worker->waits->free != NULL && ib_message_is_free(worker);
+}
+
+static void fill(struct ib_message *message, uint64_t address, const struct ib_atomic *amo)
+{
+    message->address = address;
+    memcpy(message->data, amo, sizeof *amo);
+}
+
+bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
+                    struct ib_batch *batch)
+{
+    struct ib_worker *worker = end->worker;
+    struct waiting *waiting = worker->waits->free;
+    struct ib_message *message = waiting != NULL ? ib_message_get(worker) : NULL;
+    if (message == NULL) return false;
+    worker->waits->free = waiting->next;
+    waiting->end = end;
+    waiting->batch = batch;
+    waiting->fetched = fetched;
+    waiting->size_bytes = amo->size_bytes;
+    message->ticket = waiting->ticket;
+    fill(message, address, amo);
+    ib_batch_count(batch, batch->n_pending + 1);
+    ucs_status_t sent = ib_message_send(worker, end->ep, IB_MESSAGE_FETCHING, message, sizeof *amo);
+    if (sent != UCS_OK) waiting_end(worker, waiting, sent);
+    return true;
+}
+
+bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, struct ib_batch *batch)
+{
+    struct ib_message *message = ib_message_get(end->worker);
+    if (message == NULL) return false;
+    end->n_issued++;
+    fill(message, address, amo);
+    ucs_status_t sent = ib_message_send(end->worker, end->ep, IB_MESSAGE_ATOMIC, message, sizeof *amo);
+    if (sent != UCS_OK && batch->failure == UCS_OK) batch->failure = sent;
+    return true;
+}
+
+void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end)
+{
+    for (uint32_t i = 0; i < MAX_WAITING; i++)
+        if (worker->waits->list[i].end == end) waiting_end(worker, &worker->waits->list[i], end->failure);
+}
+
+/* ---- what comes from peers: nothing of it is trusted ---- */
+
+/* false: refused, and said so here. */
+static bool execute(const struct ib_worker *worker, const char *message, uint64_t *old)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    uint64_t address;
+    struct ib_atomic amo;
+    memcpy(&address, message, sizeof address);
+    memcpy(&amo, message + sizeof address, sizeof amo);
+    bool has_width = amo.size_bytes == 1 || amo.size_bytes == 2 || amo.size_bytes == 4 || amo.size_bytes == 8;
+    if (has_width && amo.op < ISTHMUS_AMO_COUNT && address != 0 && address % amo.size_bytes == 0 &&
+        ib_short_is_exposed(worker->tr, address, amo.size_bytes)) {
+        *old = isthmus_amo_cpu(amo.op, (void *)(uintptr_t)address, amo.operand, amo.compare, amo.size_bytes);
+        return true;
+    }
+    s->log(s->core, ISTHMUS_LOG_WARN, "an atomic (%u) on %u bytes at 0x%llx, where peers may do none, is dropped",
+           amo.op, amo.size_bytes, (unsigned long long)address);
+    return false;
+}
+
+enum { REQUEST_BYTES = sizeof(uint64_t) + sizeof(struct ib_atomic) };
+
+static ucs_status_t on_atomic(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    uint64_t old;
+    (void)header;
+    if (ib_message_is_here(param, header_bytes) && length_bytes == REQUEST_BYTES) (void)execute(arg, data, &old);
+    return UCS_OK;
+}
+
+/* Nobody may wait for ever: what is refused is answered too. */
+static ucs_status_t on_fetching(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                                const ucp_am_recv_param_t *param)
+{
+    struct ib_worker *worker = arg;
+    struct ib_ticket ticket;
+    (void)header;
+    if (!ib_message_is_here(param, header_bytes) || length_bytes != sizeof ticket + REQUEST_BYTES ||
+        (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0)
+        return UCS_OK;
+    struct ib_message *message = ib_message_get_extra(worker);
+    if (message == NULL) return UCS_OK;
+    memcpy(&message->ticket, data, sizeof ticket);
+    bool is_done = execute(worker, (const char *)data + sizeof ticket, &message->address);
+    ib_message_answer(worker, param->reply_ep, is_done ? IB_MESSAGE_FETCHED : IB_MESSAGE_REFUSED, message);
+    return UCS_OK;
+}
+
+/* NULL: nobody waits for it. */
+static struct waiting *waiting_of(const struct ib_worker *worker, const char *message)
+{
+    struct ib_ticket ticket;
+    memcpy(&ticket, message, sizeof ticket);
+    if (ticket.number >= MAX_WAITING) return NULL;
+    struct waiting *waiting = &worker->waits->list[ticket.number];
+    return waiting->end != NULL && waiting->ticket.turn == ticket.turn ? waiting : NULL;
+}
+
+static ucs_status_t on_fetched(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                               const ucp_am_recv_param_t *param)
+{
+    struct ib_worker *worker = arg;
+    (void)header;
+    if (!ib_message_is_here(param, header_bytes) || length_bytes != sizeof(struct ib_ticket) + sizeof(uint64_t))
+        return UCS_OK;
+    struct waiting *waiting = waiting_of(worker, data);
+    if (waiting == NULL) return UCS_OK;
+    memcpy(waiting->fetched, (const char *)data + sizeof(struct ib_ticket), waiting->size_bytes);
+    waiting_end(worker, waiting, UCS_OK);
+    return UCS_OK;
+}
+
+static ucs_status_t on_refused(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                               const ucp_am_recv_param_t *param)
+{
+    struct ib_worker *worker = arg;
+    (void)header;
+    if (!ib_message_is_here(param, header_bytes) || length_bytes != sizeof(struct ib_ticket)) return UCS_OK;
+    struct waiting *waiting = waiting_of(worker, data);
+    if (waiting == NULL) return UCS_OK;
+    ib_refusal_keep(worker->tr, ISTHMUS_ERR_INVALID, "a peer refused an atomic on memory that it has not exposed");
+    waiting_end(worker, waiting, IB_REFUSED);
+    return UCS_OK;
+}
+
+/* ---- life ---- */
+
+isthmus_status ib_short_amos_open(struct ib_worker *worker)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    struct ib_waits *waits = calloc(1, sizeof *waits);
+    if (waits == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for atomics");
+    for (uint32_t i = 0; i < MAX_WAITING; i++) {
+        waits->list[i].ticket.number = i;
+        waits->list[i].next = waits->free;
+        waits->free = &waits->list[i];
+    }
+    worker->waits = waits;
+    isthmus_status status = ib_listen(worker, IB_MESSAGE_FETCHED, on_fetched);
+    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_REFUSED, on_refused);
+    if (worker->index > 0) return status; /* peers know the address of the first one */
+    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_ATOMIC, on_atomic);
+    return status == ISTHMUS_OK ? ib_listen(worker, IB_MESSAGE_FETCHING, on_fetching) : status;
+}
