@@ -3,7 +3,8 @@
  *
  * Looking must be cheap, for half of what a look costs is added to every message: most looks read no clock. And others may
  * need the processor, whom we wait for among them: a yield that took no time gave it to nobody, so the next ones would not
- * either; a long one says that sleeping gets it back sooner than yielding does.
+ * either; a long one says that sleeping gets it back sooner than yielding does, and the more often it is found so, the longer
+ * that is believed: asleep, each message takes many times as long.
  *
  *     struct isthmus_idle idle = {0};
  *     while (!done) {
@@ -25,7 +26,8 @@
 /* What earlier waits have learnt. Of one thread, or under a lock. */
 struct isthmus_idle_habit {
     uint32_t looks_left; /* before the clock is read again */
-    uint64_t crowded_until_ns;
+    uint64_t crowded_until_ns,
+        crowded_ns; /* others want the processor; the latter: for how long this was believed last */
 };
 
 /* One wait, since something was there to do. Begins as zeros. */
@@ -68,11 +70,16 @@ static inline void isthmus_idle_yielded(struct isthmus_idle_habit *habit, uint64
     enum {
         LOOKS = 32,             /* nobody else has run: so many before the next yield */
         SHORT_YIELD_NS = 1000,  /* nobody else has run */
-        LONG_YIELD_NS = 200000, /* others want the processor */
-        CROWDED_NS = 20000000   /* for so long this is believed */
+        LONG_YIELD_NS = 200000, /* others want the processor, or something has come between just once */
+        CROWDED_LEAST_NS = 500000,
+        CROWDED_MOST_NS = 20000000
     };
     if (after_ns - before_ns < SHORT_YIELD_NS) habit->looks_left = LOOKS;
-    if (after_ns - before_ns >= LONG_YIELD_NS) habit->crowded_until_ns = after_ns + CROWDED_NS;
+    if (after_ns - before_ns < LONG_YIELD_NS) return;
+    int is_again = before_ns - habit->crowded_until_ns < 2 * habit->crowded_ns;
+    uint64_t longer_ns = 2 * habit->crowded_ns < CROWDED_MOST_NS ? 2 * habit->crowded_ns : CROWDED_MOST_NS;
+    habit->crowded_ns = is_again ? longer_ns : CROWDED_LEAST_NS;
+    habit->crowded_until_ns = after_ns + habit->crowded_ns;
 }
 
 #endif

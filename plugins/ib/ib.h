@@ -344,7 +344,6 @@ void ib_short_call_ended(struct ib_end *end,
 bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
                     struct ib_batch *batch);
 bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, struct ib_batch *batch);
-bool ib_short_has_room(const struct ib_worker *worker);                         /* for a fetch */
 void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost */
 
 void ib_short_expose(isthmus_lmem *lmem);

@@ -1,9 +1,9 @@
 /* plugins/ib/ib_amo.c: atomics on a peer's memory. They execute on the peer's processor (UCX_ATOMIC_MODE=cpu), which is
  * the home of host memory: so they and those of PEs that load and store exclude one another.
- * Where an end is a line they are messages of our own (ib_short_amo.c), else UCX's.
  * UCX has 32 and 64 bits, and there not every operation is to be trusted: in UCX 1.13 fetching and, or and xor return the
  * right value and store a wrong one over its shared-memory and self transports. Those, and narrow words, which are a part of
- * a 32-bit one, go by compare and swap. */
+ * a 32-bit one, go by compare and swap, or where an end is a line by messages of our own (ib_short_amo.c), as does what fetches
+ * nothing. */
 #include "plugins/ib/ib.h"
 
 #include <isthmus/amo_cpu.h>
@@ -32,8 +32,8 @@ IB_INLINE ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, 
 
 /* One that UCX executes and that fetches. UCX takes the operand before it returns; of a compare and swap, `reply` holds the
  * new value until the old one arrives there. */
-IB_INLINE void start_by_ucx(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
-                            void *reply, struct ib_batch *batch)
+IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
+                              void *reply, struct ib_batch *batch)
 {
     uint64_t zero = 0;
     ucs_status_ptr_t request;
@@ -47,15 +47,6 @@ IB_INLINE void start_by_ucx(const struct ib_place *at, struct operation o, uint6
     default: request = start(at, UCP_ATOMIC_OP_SWAP, &operand, reply, o.size_bytes, batch); break; /* SET, SWAP */
     }
     ib_post(request, batch);
-}
-
-/* Of what UCX does not execute, only where there is room for a message of our own. */
-IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
-                              void *reply, struct ib_batch *batch)
-{
-    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
-    if (!at->takes_short || !ib_short_fetch(at->end, at->address, &amo, reply, batch))
-        start_by_ucx(at, o, operand, compare, reply, batch);
 }
 
 IB_INLINE ucs_status_t fetch_and_wait(struct ib_worker *worker, const struct ib_place *at, struct operation o,
@@ -106,6 +97,18 @@ static ucs_status_t compare_and_swap_loop(struct ib_worker *worker, const struct
     return status;
 }
 
+/* One round trip instead of two. false: there is no room for that message. */
+static bool fetch_by_message(struct ib_worker *worker, const struct ib_place *at, struct operation o, uint64_t operand,
+                             uint64_t compare, uint64_t *old, ucs_status_t *status)
+{
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    struct ib_batch batch = {0};
+    if (!at->takes_short || !ib_short_fetch(at->end, at->address, &amo, old, &batch)) return false;
+    (void)ib_worker_wait(worker, &batch, IB_FOR_EVER);
+    *status = batch.failure;
+    return true;
+}
+
 static bool has_native_fetch(struct operation o)
 {
     return o.size_bytes >= 4 && o.op != ISTHMUS_AMO_AND && o.op != ISTHMUS_AMO_OR && o.op != ISTHMUS_AMO_XOR;
@@ -131,9 +134,11 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
     if (status == ISTHMUS_OK) {
-        bool is_one = has_native_fetch(o) || (at.takes_short && ib_short_has_room(chan->worker));
-        ucs_status_t done = is_one ? fetch_and_wait(chan->worker, &at, o, operand, compare, &old)
-                                   : compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
+        ucs_status_t done;
+        if (has_native_fetch(o))
+            done = fetch_and_wait(chan->worker, &at, o, operand, compare, &old);
+        else if (!fetch_by_message(chan->worker, &at, o, operand, compare, &old, &done))
+            done = compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
         if (done != UCS_OK) status = ib_end_fail(at.end, done);
     }
     ib_worker_unlock(chan->worker);
@@ -170,7 +175,7 @@ IB_INLINE void start_posted(isthmus_chan *chan, const struct ib_place *at, struc
     const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
     if (at->takes_short && ib_short_post(at->end, at->address, &amo, &chan->remote)) return;
     if (o.op == ISTHMUS_AMO_SET) {
-        start_by_ucx(at, o, operand, 0, &chan->junk, &chan->remote);
+        start_fetching(at, o, operand, 0, &chan->junk, &chan->remote);
         return;
     }
     at->end->n_issued++;

@@ -27,8 +27,6 @@ struct ib_shorts {
 
 /* ---- messages: UCX may need one for longer than the call that sends it. Under the worker's lock ---- */
 
-bool ib_message_is_free(const struct ib_worker *worker) { return worker->shorts->free != NULL; }
-
 struct ib_message *ib_message_get(struct ib_worker *worker)
 {
     struct ib_shorts *shorts = worker->shorts;

@@ -33,7 +33,6 @@ struct ib_message {
     char data[IB_SHORT_BYTES];
 };
 
-bool ib_message_is_free(const struct ib_worker *worker);
 struct ib_message *ib_message_get(struct ib_worker *worker);       /* NULL: too many are on their way */
 struct ib_message *ib_message_get_extra(struct ib_worker *worker); /* takes memory then; NULL: there is none */
 ucs_status_t ib_message_send(struct ib_worker *worker, ucp_ep_h ep, enum ib_message_kind kind,

@@ -1,6 +1,6 @@
 /* plugins/ib/ib_short_amo.c: atomics as messages of our own, on ends that are a line (ib_short.c). Whatever the operation and the
- * width, one message goes and at most one comes back: UCX answers those too that fetch nothing, and of it and, or, xor and
- * narrow words are two round trips (ib_amo.c).
+ * width, one message goes, and one comes back of those that fetch: UCX answers the others too, and and, or, xor and narrow words
+ * are two round trips of UCX's (ib_amo.c). What UCX itself fetches in one round trip is left to it: it is as fast.
  * The peer executes them on its processor, as it does UCX's own and those of PEs that load and store: all exclude one another. */
 #include "plugins/ib/ib_short.h"
 
@@ -35,11 +35,6 @@ static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_s
     waiting->next = worker->waits->free;
     worker->waits->free = waiting;
     ib_batch_end(batch, status);
-}
-
-bool ib_short_has_room(const struct ib_worker *worker)
-{
-    return worker->waits->free != NULL && ib_message_is_free(worker);
 }
 
 static void fill(struct ib_message *message, uint64_t address, const struct ib_atomic *amo)
