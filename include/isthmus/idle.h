@@ -77,7 +77,8 @@ static inline void isthmus_idle_yielded(struct isthmus_idle_habit *habit, uint64
     if (after_ns - before_ns < SHORT_YIELD_NS) habit->looks_left = LOOKS;
     if (after_ns - before_ns < LONG_YIELD_NS) return;
     int is_again = before_ns - habit->crowded_until_ns < 2 * habit->crowded_ns;
-    habit->crowded_ns = is_again ? 2 * habit->crowded_ns : CROWDED_LEAST_NS;
+    if (!is_again) habit->crowded_ns = CROWDED_LEAST_NS / 2;
+    habit->crowded_ns *= 2;
     if (habit->crowded_ns > CROWDED_MOST_NS) habit->crowded_ns = CROWDED_MOST_NS;
     habit->crowded_until_ns = after_ns + habit->crowded_ns;
 }
