@@ -8,10 +8,10 @@
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/base/process.h"
+#include "core/siblings.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,31 +32,6 @@ static struct {
     int32_t condemned; /* a stopped process that ends with the job; 0: none */
 } pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
 
-/* Is NAME=VALUE in this environment? */
-static bool has_variable(const char *environment, int length, const char *name, const char *value)
-{
-    char wanted[300];
-    int n = snprintf(wanted, sizeof wanted, "%s=%s", name, value);
-    for (const char *at = environment; at < environment + length; at += strlen(at) + 1)
-        if (n < (int)sizeof wanted && strcmp(at, wanted) == 0) return true;
-    return false;
-}
-
-/* A number on a card is that of the PE's own container, in which this process may not be: is it that PE here as well? */
-static bool is_process_of(int pe, int32_t pid)
-{
-    enum { ROOM = 1 << 18 };
-    char rank[16];
-    const char *job = ist_config_plugin_value("PMIX_NAMESPACE");
-    char *environment = job != NULL ? malloc(ROOM) : NULL;
-    if (environment == NULL) return false;
-    int n = ist_process_file(pid, "environ", environment, ROOM);
-    snprintf(rank, sizeof rank, "%d", pe);
-    bool is_so = has_variable(environment, n, "PMIX_NAMESPACE", job) && has_variable(environment, n, "PMIX_RANK", rank);
-    free(environment);
-    return is_so;
-}
-
 /* The card is let go again: 4 bytes stay of a PE that was never talked to. */
 static int32_t find_pid_on_card(int pe)
 {
@@ -68,7 +43,7 @@ static int32_t find_pid_on_card(int pe)
     if (ist_card_read(bytes, n_bytes, &card) != ISTHMUS_OK) return PID_HIDDEN;
     int32_t pid = card.pid;
     ist_card_fini(&card);
-    return pid > 0 && is_process_of(pe, pid) ? pid : PID_HIDDEN;
+    return pid > 0 && ist_sibling_is(pe, pid) ? pid : PID_HIDDEN;
 }
 
 static int32_t find_pid(int place)
@@ -105,13 +80,6 @@ static void look_at_next(void)
     }
 }
 
-/* Ctrl-Z at the launcher stops it before the PEs, or only some of these for a moment. */
-static bool is_job_suspended(void)
-{
-    struct ist_process launcher;
-    return ist_process_read(getppid(), &launcher) && launcher.state == 'T';
-}
-
 static _Noreturn void say_stopped(void)
 {
     char text[400];
@@ -138,7 +106,7 @@ static void count_stop(uint64_t since_ns)
         pes.stopped_ns = 0;
         return;
     }
-    if (!is_job_suspended()) pes.stopped_ns += since_ns < most_per_look_ns ? since_ns : most_per_look_ns;
+    if (!ist_siblings_are_suspended()) pes.stopped_ns += since_ns < most_per_look_ns ? since_ns : most_per_look_ns;
     if (pes.stopped_ns >= ist_runtime.config.pulse_timeout_s * 1000000000u) say_stopped();
 }
 
@@ -178,37 +146,11 @@ int ist_host_pes_look(void)
 
 /* ---- while PEs meet by the launcher: no card tells which process is which PE, but some launchers do ---- */
 
-/* PE `pe` among the processes that one thread of the launcher has started. */
-static int32_t find_among(const char *children, int pe)
-{
-    char *end;
-    for (long pid; (pid = strtol(children, &end, 10)) > 0 && end != children; children = end)
-        if (is_process_of(pe, (int32_t)pid)) return (int32_t)pid;
-    return PID_UNKNOWN;
-}
-
-static int32_t find_sibling(int pe)
-{
-    enum { ROOM = 1 << 14 };
-    char name[64], *children = malloc(ROOM);
-    int32_t launcher = (int32_t)getppid(), pid = PID_UNKNOWN;
-    snprintf(name, sizeof name, "/proc/%d/task", (int)launcher);
-    DIR *threads = children != NULL ? opendir(name) : NULL;
-    for (const struct dirent *thread; threads != NULL && pid == PID_UNKNOWN && (thread = readdir(threads)) != NULL;) {
-        snprintf(name, sizeof name, "task/%.20s/children", thread->d_name);
-        if (thread->d_name[0] != '.' && ist_process_file(launcher, name, children, ROOM) > 0)
-            pid = find_among(children, pe);
-    }
-    if (threads != NULL) closedir(threads);
-    free(children);
-    return pid;
-}
-
 /* Each looks at the next one of its host, so that one that is stopped has one that sees it. */
 static void look_at_neighbour(void)
 {
     int next = (pes.next + 1) % pes.n;
-    if (pes.pids[next] == PID_UNKNOWN) pes.pids[next] = find_sibling(ist_runtime.boot->local_pes[next]);
+    if (pes.pids[next] == PID_UNKNOWN) pes.pids[next] = ist_sibling_find(ist_runtime.boot->local_pes[next]);
     if (pes.pids[next] == PID_UNKNOWN || state_of(next) != 'T') return;
     pes.stopped = next;
 }

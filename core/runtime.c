@@ -288,7 +288,9 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");
 
     set_fatal(NULL, rt->config.abort_action);
+    if (rt->generation == 0) ist_launch_watch_begin(); /* the server is asked once */
     isthmus_status status = ist_boot_open(&rt->config, request, job_lost, &rt->boot);
+    ist_launch_watch_end();
     if (status != ISTHMUS_OK) {
         if (status != ISTHMUS_ERR_PEER_LOST) ist_start_report_alone(status); /* else another PE does */
         stop();

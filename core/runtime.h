@@ -66,6 +66,10 @@ void ist_host_pes_look_in_exchange(void); /* likewise in waits for the bootstrap
 void ist_host_pes_end_stopped(void); /* the job has been ended for one that is stopped, and no launcher ends that */
 void ist_host_pes_forget(void);
 
+/* launch_watch.c: around the calls that wait for the launcher's server. */
+void ist_launch_watch_begin(void);
+void ist_launch_watch_end(void);
+
 /* exit_paths.c */
 void ist_exit_watch_leavers(void);
 

@@ -1,7 +1,7 @@
 # PEs that are stopped while others run: the job ends and names them, unless a debugger has them, or nobody runs.
 isthmus_pe_program(r13_stopped)
 set(stopped_for "has been stopped for 1 s \\(SIGSTOP")
-foreach(where init contact put get barrier wait lock finalize)
+foreach(where init greeted contact put get barrier wait lock finalize)
   isthmus_pe_test(r13_stopped VARIANT ${where} ARGS ${where} NP 2 LAUNCHERS run
     ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=2
     EXPECT -s nonzero -t 25 -0 "^isthmus: " -1 "^isthmus-run: "
@@ -12,6 +12,11 @@ foreach(where init contact barrier wait lock finalize)
     ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3
     EXPECT -s nonzero -t 15 -1 "^isthmus: " -1 "^isthmus: PE [01]: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}")
 endforeach()
+# Nobody is served by the launcher's server then, nor is that told of an end.
+isthmus_pe_test(r13_stopped VARIANT greeted ARGS greeted NP 3 LAUNCHERS mpirun
+  ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3
+  EXPECT -s nonzero -t 15 -1 "^isthmus: "
+    -1 "^isthmus: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}.\\) while the job started, and is killed")
 # A program that the launcher does not see itself.
 isthmus_pe_test(r13_stopped VARIANT of_script ARGS barrier NP 3 LAUNCHERS run PREFIX sh -c "\"$0\" \"$@\" || exit"
   ENV ISTHMUS_PULSE_TIMEOUT=1
