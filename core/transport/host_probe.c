@@ -19,9 +19,6 @@ enum {
     NODES_MOST =
         8, /* asked by the first PE of a node; each other one asks one, to notice when its own node is cut off */
     PAUSE_MS = 500, /* between two questions */
-    NEARER_MS =
-        1000, /* a node that is the next one of others gets so much longer: who speaks first ends the job for all */
-    NEARER_MOST_MS = 2000,
     ROUND_MS = 250, /* a round counts as no longer than ROUND_MOST_MS: who was stopped meanwhile has not listened */
     ROUND_MOST_MS = 1000
 };
@@ -32,7 +29,7 @@ struct node {
     struct ist_boot_node who;
     struct addrinfo *at; /* NULL: its name has no address here */
     int fd;              /* the question that is under way; -1: none */
-    uint64_t silent_ms, pause_ms, limit_ms;
+    uint64_t silent_ms, pause_ms;
     bool has_answered;
     int error; /* why there was no answer last; 0: nobody has said */
 };
@@ -99,7 +96,7 @@ static void look_at(struct node *node, short revents)
 static bool is_lost(const struct node *node)
 {
     bool has_no_route = node->error == EHOSTUNREACH || node->error == ENETUNREACH || node->error == EHOSTDOWN;
-    return node->silent_ms >= node->limit_ms && (node->has_answered || has_no_route);
+    return node->silent_ms >= probe.timeout_ms && (node->has_answered || has_no_route);
 }
 
 static void say_lost(const struct node *node)
@@ -123,8 +120,7 @@ static void find_nodes(void)
     probe.n = probe.boot->ops->next_nodes(probe.boot, found, most);
     for (uint32_t i = 0; i < probe.n; i++) {
         struct node *node = &probe.nodes[i];
-        uint64_t later_ms = i * NEARER_MS < NEARER_MOST_MS ? i * NEARER_MS : NEARER_MOST_MS;
-        *node = (struct node){.who = found[i], .fd = -1, .limit_ms = probe.timeout_ms + later_ms};
+        *node = (struct node){.who = found[i], .fd = -1};
         int failed = getaddrinfo(node->who.name, CLOSED_PORT, &kind, &node->at);
         if (failed == 0) continue;
         node->at = NULL;
@@ -158,7 +154,7 @@ static const struct node *pass_time(uint64_t ms)
         node->silent_ms += ms;
         node->pause_ms -= node->pause_ms < ms ? node->pause_ms : ms;
         if (is_lost(node)) return node;
-        if (node->silent_ms >= node->limit_ms) ask_anew(node);
+        if (node->silent_ms >= probe.timeout_ms) ask_anew(node);
         if (node->fd < 0 && node->pause_ms == 0) ask(node);
     }
     return NULL;
