@@ -5,6 +5,7 @@
 #include "plugins/ib/ib_short.h"
 
 #include <isthmus/amo_cpu.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +163,11 @@ static ucs_status_t on_refused(void *arg, const void *header, size_t header_byte
     if (!ib_message_is_here(param, header_bytes) || length_bytes != sizeof(struct ib_ticket)) return UCS_OK;
     struct waiting *waiting = waiting_of(worker, data);
     if (waiting == NULL) return UCS_OK;
-    ib_refusal_keep(worker->tr, ISTHMUS_ERR_INVALID, "a peer refused an atomic on memory that it has not exposed");
+    const isthmus_path *path = waiting->end->path;
+    char text[160];
+    snprintf(text, sizeof text, "PE %d on %s refuses an atomic on memory that it has not exposed", path->pe,
+             path->host_name);
+    ib_refusal_keep(worker->tr, ISTHMUS_ERR_INVALID, text);
     waiting_end(worker, waiting, IB_REFUSED);
     return UCS_OK;
 }

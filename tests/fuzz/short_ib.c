@@ -11,6 +11,7 @@ void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text) { (v
 static ucp_am_recv_callback_t callbacks[MOST_NUMBERS];
 static uint64_t n_answers, n_calls, fetched[N_ENDS];
 static struct ib_batch fetching;
+static isthmus_path path = {.host_name = "host"};
 
 static const ucp_generic_dt_ops_t *type;
 
@@ -61,7 +62,7 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
     pthread_mutex_init(&worker->lock, NULL);
     if (ib_shorts_open(worker) != ISTHMUS_OK) abort();
     for (int i = 0; i < N_ENDS; i++) {
-        ends[i] = (struct ib_end){.worker = worker};
+        ends[i] = (struct ib_end){.worker = worker, .path = &path};
         if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
         const struct ib_atomic add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
         if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching)) abort();
