@@ -18,7 +18,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 3, AGREE_MS = 500, RESERVE_BYTES = 1 << 20 };
+enum { MAX_FRAMES = 64, PATIENCE_MS = 2000, STUCK_S = 2, AGREE_MS = 500, RESERVE_BYTES = 1 << 20 };
 
 static void (*tell_launcher)(int exit_code);
 static int abort_action = IST_ABORT_EXIT;
@@ -113,6 +113,7 @@ _Noreturn void ist_end_job(int exit_code)
     fflush(NULL);
     if (tell_launcher != NULL) {
         tell_launcher(exit_code);
+        alarm(0);          /* it has answered */
         ist_fatal_yield(); /* until it ends us: as long as this process lives, no other PE reports what follows from this */
     }
     _exit(exit_code);

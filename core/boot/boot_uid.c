@@ -21,7 +21,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 50, GRACE_MS = 5000, ABORT_MS = 2000, LOOK_MS = 250 };
+enum { RETRY_MS = 50, GRACE_MS = 5000, ABORT_MS = 1500 /* less than who ends a job waits for */, LOOK_MS = 250 };
 
 struct request { /* a look-up that waits for its answer */
     struct request *next;

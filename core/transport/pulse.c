@@ -25,10 +25,10 @@ enum {
     NEIGHBOURS_PER_TICK = 1000, /* with more of them each is asked less often */
     BYE_ROUNDS = 6,
     BYE_ROUND_MS = 50,
-    AGREE_MS = 500,      /* finders of one loss hear of each other; who finds most takes that long to say so */
-    FOLLOW_MS = 1000,    /* who follows another PE's word leaves time for it to be said */
-    START_STEP_MS = 800, /* between PEs that find that the start takes too long */
-    HOST_STEP_MS = 400,  /* or that a host is lost */
+    AGREE_MS = 500,       /* finders of one loss hear of each other; who finds most takes that long to say so */
+    FOLLOW_MS = 1000,     /* who follows another PE's word leaves time for it to be said */
+    START_STEP_MS = 1200, /* between PEs that find that the start takes too long */
+    HOST_STEP_MS = 600,   /* or that a host is lost */
     STEPS_MAX = 3,
     PROBE_AFTER_MS = 300, /* most starts take less */
 };
