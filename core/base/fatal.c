@@ -97,7 +97,8 @@ static void end_in_any_case(void)
     alarm(STUCK_S);
 }
 
-_Noreturn void ist_end_job(int exit_code)
+/* `holds`: until the launcher ends this process: as long as it lives, no other PE reports what follows from this. */
+static _Noreturn void leave(int exit_code, bool holds)
 {
     static int entered; /* by a second thread, or again from a handler: the first one carries on */
     if (__atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL) != 0)
@@ -113,11 +114,13 @@ _Noreturn void ist_end_job(int exit_code)
     fflush(NULL);
     if (tell_launcher != NULL) {
         tell_launcher(exit_code);
-        alarm(0);          /* it has answered */
-        ist_fatal_yield(); /* until it ends us: as long as this process lives, no other PE reports what follows from this */
+        alarm(0); /* it has answered */
+        if (holds) ist_fatal_yield();
     }
     _exit(exit_code);
 }
+
+_Noreturn void ist_end_job(int exit_code) { leave(exit_code, true); }
 
 /* One PE of the job speaks, as far as they hear of each other. The claim is left to whoever does: he may be on this host. */
 static bool may_speak(void)
@@ -137,11 +140,12 @@ bool ist_fatal_agree(void)
 
 _Noreturn void ist_end_job_saying(const char *text)
 {
-    if (text != NULL && may_speak())
+    bool speaks = text != NULL && may_speak();
+    if (speaks)
         ist_error("%s", text);
     else if (text != NULL)
         ist_fatal_yield(); /* who speaks may not have done so yet, and the launcher would end him as well */
-    ist_end_job(EXIT_FAILURE);
+    leave(EXIT_FAILURE, speaks || text == NULL);
 }
 
 _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
