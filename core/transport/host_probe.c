@@ -99,21 +99,9 @@ static bool is_lost(const struct node *node)
     return node->silent_ms >= probe.timeout_ms && (node->has_answered || has_no_route);
 }
 
-/* Nodes are in the order of their PEs: the one before the lost one finds it too, as its next, and speaks if it is there. PEs that
- * have not met hear nothing of one another, and a launcher that misses a host may end nobody. */
-static bool is_for_another(const struct node *node)
-{
-    const struct node *before = node - 1;
-    return node > probe.nodes && before->has_answered && before->silent_ms < probe.timeout_ms;
-}
-
 static void say_lost(const struct node *node)
 {
     char what[200];
-    if (is_for_another(node)) {
-        probe.lost(NULL);
-        return;
-    }
     snprintf(what, sizeof what,
              "PE %d on %s is lost: its host has not answered for %u s (ISTHMUS_PULSE_TIMEOUT), while PEs wait for one "
              "another in init: %s",

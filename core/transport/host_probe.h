@@ -9,8 +9,7 @@
 #include "core/boot/boot.h"
 
 /* Start a thread that asks the nodes behind this PE's in the order of PEs, as long as `is_needed`. `lost` is called from it, once at
- * most: `what` names PE and node; NULL: a PE of another host names them. `boot` stays the caller's until stop. Without a thread or
- * names nothing is asked. */
+ * most: `what` names PE and node. `boot` stays the caller's until stop. Without a thread or names nothing is asked. */
 void ist_host_probe_start(ist_boot *boot, uint64_t timeout_s, bool (*is_needed)(void), void (*lost)(const char *what));
 void ist_host_probe_stop(void); /* takes any state; the thread is gone then */
 void ist_host_probe_forget(void);

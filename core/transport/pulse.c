@@ -30,7 +30,6 @@ enum {
     START_STEP_MS = 1200, /* between PEs that find that the start takes too long */
     HOST_STEP_MS = 600,   /* or that a host is lost */
     STEPS_MAX = 3,
-    SILENT_MS = 2000,     /* who leaves it to another host to name a lost one */
     PROBE_AFTER_MS = 300, /* most starts take less */
 };
 
@@ -204,9 +203,9 @@ static void judge_host(const char *what)
 {
     pthread_mutex_lock(&pulse.lock);
     if (!pulse.have_met && !pulse.is_leaving && pulse.verdict_due_ns == UINT64_MAX) {
-        snprintf(pulse.verdict, sizeof pulse.verdict, "%s", what != NULL ? what : "");
-        if (what != NULL) (void)set_speaker(pulse.pe);
-        pulse.verdict_due_ns = in_ms(what != NULL ? in_turn_ms(HOST_STEP_MS) : SILENT_MS);
+        snprintf(pulse.verdict, sizeof pulse.verdict, "%s", what);
+        (void)set_speaker(pulse.pe);
+        pulse.verdict_due_ns = in_ms(in_turn_ms(HOST_STEP_MS));
     }
     pthread_mutex_unlock(&pulse.lock);
 }
