@@ -51,7 +51,9 @@ static void look(void)
         return;
     }
     if (!ist_siblings_are_suspended()) watch.stopped_ms += LOOK_EVERY_MS;
-    if (watch.stopped_ms >= ist_runtime.config.pulse_timeout_s * 1000) end_with(watch.pe, watch.pid);
+    if (watch.stopped_ms < ist_runtime.config.pulse_timeout_s * 1000) return;
+    if (ist_sibling_is(watch.pe, watch.pid)) end_with(watch.pe, watch.pid);
+    watch.pid = 0; /* it has ended, and somebody else has its number */
 }
 
 static void *run(void *unused)
