@@ -137,11 +137,6 @@ def split_points(rows):
     return points
 
 
-def markdown(lines):
-    head, *body = ["| " + " | ".join(line) + " |" for line in lines]
-    return "\n".join([head, "|" + "---|" * len(lines[0]), *body])
-
-
 PAGE = """# Between hosts
 
 Made by `./dev bench --hosts --out docs/bench`, {date}:
@@ -180,8 +175,8 @@ life and in the tree of meetings, of which there are few however many hosts ther
 
 def write_page(folder, rows, costs, heading):
     lines = [table.HEAD] + [table.cells(row) for row in rows]
-    text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=heading, table=markdown(lines),
-                       startup=markdown(startup_lines(costs)))
+    text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=heading, table=table.markdown(lines),
+                       startup=table.markdown(startup_lines(costs)))
     pathlib.Path(folder, "hosts.md").write_text(text, encoding="utf-8")
 
 

@@ -3,7 +3,7 @@
 
 With --reference the same sources, built with Debian's oshcc, run in turn with ours, and the table has a column for
 Open MPI. Not a judge of correctness; exits with 1 when a program failed, and with --check when one is over its budget.
-With --hosts the programs of hosts.py run instead, on several hosts made of namespaces.
+With --hosts the programs of hosts.py run instead, on several hosts made of namespaces; with --gpu those of gpu.py.
 Read on: bench.h (what a program measures and prints), table.py, startup.py (start-up), hosts.py, plot.py (the picture).
 """
 import argparse
@@ -14,11 +14,12 @@ import tempfile
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
+import gpu
 import hosts
 import plot
 import reference
 import startup
-from table import Runs, conclude, machine, make_rows, print_all, progress, quantity, write_results
+from table import Runs, conclude, machine, make_rows, print_all, progress, quantity, read_results, write_results
 
 # Program, PEs, arguments ("B": the number of batches). In the order of the table.
 PROGRAMS = [("bench_p_g", 2, "B"), ("bench_putmem_small", 2, "B"), ("bench_amo", 2, "B"), ("bench_p_quiet", 2, "B"),
@@ -66,6 +67,8 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="1 round, 21 batches: a look, not a measurement")
     parser.add_argument("--reference", action="store_true", help="in turn with the same sources on Open MPI")
     parser.add_argument("--hosts", action="store_true", help="between hosts, which are namespaces here; needs root")
+    parser.add_argument("--gpu", action="store_true", help="memory of an NVIDIA GPU, beside the CUDA driver's own calls")
+    parser.add_argument("--draw", metavar="FILE.tsv", help="measure nothing: the picture of these results, beside them")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a call is over its budget")
     args = parser.parse_args()
     if args.hosts or args.reference:
@@ -77,6 +80,11 @@ def parse_arguments():
 
 def main():
     args = parse_arguments()
+    if args.draw:
+        plot.draw(os.path.splitext(args.draw)[0] + ".png", read_results(args.draw), quantity)
+        return 0
+    if args.gpu:
+        return gpu.run(args)
     if args.hosts:
         return hosts.run(args)
     with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as reference_folder:

@@ -27,6 +27,7 @@ class Runs:
         self.launch, self.folder, self.environment = launch, folder, environment
         self.seen = {}
         self.problems = []
+        self.device = "unknown GPU"
 
     def run(self, program, n_pes, argument):
         command = self.launch(n_pes, os.path.join(self.folder, program), argument)
@@ -40,6 +41,8 @@ class Runs:
         for line in lines:
             if line[0] == "row":
                 self.add(line[1], *line[2:4], *line[5:7])
+            elif line[0] == "device":
+                self.device = line[1]
         if done.returncode != 0:
             reasons = [line[1] for line in lines if line[0] == "skipped"] or done.stderr.strip().splitlines()[:1]
             self.problems.append(f"{program} with {n_pes} PEs: status {done.returncode}: {' '.join(reasons)}")
@@ -122,6 +125,12 @@ def print_aligned(lines):
             print("  ".join("-" * width for width in widths))
 
 
+def markdown(lines):
+    """Lines of cells, the first one the head, as a table of a page."""
+    head, *body = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([head, "|" + "---|" * len(lines[0]), *body])
+
+
 def print_all(rows, heading, with_reference):
     lines = [HEAD] + [cells(row) for row in rows]
     print(heading, end="\n\n")
@@ -145,6 +154,17 @@ def write_results(path, rows, heading):
         for row in rows:
             texts = ["-" if field is None else f"{field:.4g}" if isinstance(field, float) else field for field in row]
             print("\t".join(texts), file=file)
+
+
+def read_results(path):
+    """The rows that write_results() has written."""
+    rows = []
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines()[2:]:
+        call, *numbers, unit, verdict, reference, reference_ratio = line.split("\t")
+        value, bare, ratio, budget, reference, reference_ratio = [
+            None if text == "-" else float(text) for text in (*numbers, reference, reference_ratio)]
+        rows.append(Row(call, value, bare, ratio, budget, unit, verdict, reference, reference_ratio))
+    return rows
 
 
 def conclude(rows, ours, theirs, check):

@@ -20,6 +20,7 @@
 #include "core/ops/order.h"
 #include "core/ops/symmetric_buffers.h"
 #include "core/ops/target.h"
+#include "core/stream/meeting.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"
 #include "core/topo/host_id.h"
@@ -182,9 +183,10 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
         status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
-    if (status == ISTHMUS_OK) status = ist_streams_open();
+    if (status == ISTHMUS_OK) status = ist_streams_open(&rt->config);
     if (status == ISTHMUS_OK) status = ist_memory_expect_operands();
     if (status == ISTHMUS_OK) status = ist_heap_expose();
+    if (status == ISTHMUS_OK) status = ist_meetings_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();
     return status;
@@ -211,11 +213,15 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE, !rt->config.check);
     status = ist_check_init(rt->config.check);
     if (status != ISTHMUS_OK) return status;
-    if (rt->boot->n_pes == 1) return ISTHMUS_OK; /* alone, nobody asks us for anything */
+    if (rt->boot->n_pes == 1) { /* alone, nobody asks us for anything */
+        ist_meeting_agree(&ist_team_world, "init");
+        return ISTHMUS_OK;
+    }
     status = ist_progress_start();
     if (status != ISTHMUS_OK) return status;
     status = ist_ring_check(rt->boot, ist_sync_rarely_towards(&ist_team_world, "init"));
     if (status == ISTHMUS_OK) ist_sync_rarely_link(&ist_team_world, &ist_internal_area()->links, "init");
+    if (status == ISTHMUS_OK) ist_meeting_agree(&ist_team_world, "init");
     return status;
 }
 
@@ -332,6 +338,7 @@ static void stop(void)
     ist_rows_fini();
     ist_registered_remove_all();
     ist_segments_withdraw();
+    ist_streams_free();
     ist_heap_fini();
     ist_memory_forget();
     ist_registry_close();

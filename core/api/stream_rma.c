@@ -81,12 +81,6 @@ static int run_signal_op(const struct ist_stream_call *c)
     return 0;
 }
 
-static int run_quiet(const struct ist_stream_call *c)
-{
-    ist_quiet(&ist_ctx_default, c->routine);
-    return 0;
-}
-
 /* ---- transfers ---- */
 
 typedef int (*run_fn)(const struct ist_stream_call *c);
@@ -217,6 +211,6 @@ void ist_entry_signal_op_on_stream(void *stream, uint64_t *sig_addr, uint64_t si
 
 void ist_quiet_on_stream(void *stream, const char *routine)
 {
-    (void)ist_stream_do(stream,
-                        &(struct ist_stream_call){.routine = routine, .run = run_quiet, .enqueue = ist_direct_quiet});
+    (void)ist_stream_do(
+        stream, &(struct ist_stream_call){.routine = routine, .run = ist_run_quiet, .enqueue = ist_direct_quiet});
 }

@@ -5,6 +5,7 @@
 #include "core/base/fatal.h"
 #include "core/ops/operand.h"
 #include "core/stream/direct.h"
+#include "core/stream/meeting.h"
 
 #include <stdlib.h>
 
@@ -133,22 +134,29 @@ static int run_barrier(const struct ist_stream_call *c) { return ist_entry_barri
 
 void ist_barrier_all_on_stream(void *stream, const char *routine)
 {
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine, .run = run_barrier_all});
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine,
+                                                          .run = run_barrier_all,
+                                                          .enqueue = ist_meeting_barrier,
+                                                          .team = &ist_team_world});
 }
 
 void ist_entry_sync_all_on_stream(void *stream, const char *routine)
 {
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine, .run = run_sync_all});
+    (void)ist_stream_do(
+        stream, &(struct ist_stream_call){
+                    .routine = routine, .run = run_sync_all, .enqueue = ist_meeting_sync, .team = &ist_team_world});
 }
 
 int ist_entry_team_sync_on_stream(void *stream, struct ist_team *team, const char *routine)
 {
-    return ist_stream_do_on_team(stream,
-                                 &(struct ist_stream_call){.routine = routine, .run = run_team_sync, .team = team});
+    return ist_stream_do_on_team(
+        stream,
+        &(struct ist_stream_call){.routine = routine, .run = run_team_sync, .enqueue = ist_meeting_sync, .team = team});
 }
 
 int ist_entry_barrier_on_stream(void *stream, struct ist_team *team, const char *routine)
 {
-    return ist_stream_do_on_team(stream,
-                                 &(struct ist_stream_call){.routine = routine, .run = run_barrier, .team = team});
+    return ist_stream_do_on_team(
+        stream, &(struct ist_stream_call){
+                    .routine = routine, .run = run_barrier, .enqueue = ist_meeting_barrier, .team = team});
 }

@@ -13,6 +13,7 @@
 #include "core/ctx/ctx.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
+#include "core/stream/meeting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +48,12 @@ static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine,
     bool all_well = ist_doubling_max(meeting, status != ISTHMUS_OK, routine) == 0;
     if (mine != NULL && all_well) {
         ist_team_clear_place(mine, index);
+        ist_meeting_clear(index, routine);
         ist_team_register(mine, index);
         if (ist_check_on) mine->made_by = ist_caller();
     }
     ist_sync(meeting, routine); /* no member uses the flags before all have cleared them */
+    if (mine != NULL && all_well) ist_meeting_agree(mine, routine);
     ist_check_leave();
     if (all_well) return ISTHMUS_OK;
     if (mine != NULL && index >= 0) ist_team_unreserve(index);

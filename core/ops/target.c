@@ -55,7 +55,8 @@ static void list_segments(char *out, size_t room)
     size_t used = 0;
     list_segment(&ist_segments.list[ist_heap.segment], out, room, &used);
     for (uint32_t s = 0; s < ist_segments.n; s++)
-        if (s != IST_SEGMENT_HEAP && s != ist_heap.segment) list_segment(&ist_segments.list[s], out, room, &used);
+        if (s != IST_SEGMENT_HEAP && s != IST_SEGMENT_STREAMS && s != ist_heap.segment)
+            list_segment(&ist_segments.list[s], out, room, &used);
 }
 
 static _Noreturn void refuse_addr(const char *routine, const char *argument, const void *addr, size_t length_bytes)

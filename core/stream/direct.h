@@ -20,5 +20,6 @@ bool ist_direct_wait(void *stream, struct ist_stream_call *call);
 
 /* What a stream was given is complete when the stream gets there; only what the host does may not be. */
 bool ist_direct_quiet(void *stream, struct ist_stream_call *call);
+int ist_run_quiet(const struct ist_stream_call *call); /* its other half, on the host */
 
 #endif

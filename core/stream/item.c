@@ -13,7 +13,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { WORDS_BYTES = 64 << 10, LOOK_EVERY_MS = 100 };
+enum { LOOK_EVERY_MS = 100 };
 
 struct ist_item_done {
     bool is_set;
@@ -22,7 +22,6 @@ struct ist_item_done {
 static struct {
     pthread_mutex_t lock; /* of all that follows */
     pthread_cond_t changed;
-    struct isthmus_mem words; /* of the items, one each; on the device */
     struct ist_item *free;
     uint64_t n_made, n_pending;
     pthread_mutex_t
@@ -38,7 +37,7 @@ static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 static void require_device(const char *routine)
 {
     uint64_t word;
-    isthmus_status status = ist_streams.memory->copy(tr(), &word, items.words.addr, sizeof word);
+    isthmus_status status = ist_streams.memory->copy(tr(), &word, ist_streams.mem.addr, sizeof word);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
@@ -70,7 +69,7 @@ static struct ist_item *make(const char *routine)
 {
     struct ist_item *item = calloc(1, sizeof *item);
     if (item == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an operation on a stream"));
-    item->word = (uint64_t *)items.words.addr + items.n_made++;
+    item->word = (uint64_t *)ist_streams.mem.addr + items.n_made++;
     return item;
 }
 
@@ -78,7 +77,7 @@ static struct ist_item *make(const char *routine)
 static struct ist_item *take(const char *routine)
 {
     pthread_mutex_lock(&items.lock);
-    while (items.free == NULL && items.n_made == items.words.length_bytes / sizeof(uint64_t)) wait_a_moment(routine);
+    while (items.free == NULL && items.n_made == IST_ITEM_WORDS) wait_a_moment(routine);
     struct ist_item *item = items.free;
     if (item != NULL)
         items.free = item->next;
@@ -159,27 +158,14 @@ void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call)
 /* ---- life ---- */
 
 /* A word that holds already: does the platform let a stream wait on such memory? */
-static isthmus_status try_wait(void)
-{
-    return ist_streams.ops->wait_until(tr(), NULL, items.words.addr, ISTHMUS_COMPARE_GE, 0);
-}
-
 isthmus_status ist_items_open(void)
 {
-    const struct ist_transport *t = ist_streams.transport;
-    struct isthmus_mem words = {.struct_size = sizeof words, .fd = -1};
-    int32_t device = ist_streams.memory->device(t->handle, ist_streams.kind);
-    isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, WORDS_BYTES, &words);
-    if (status != ISTHMUS_OK) return status;
-    items.words = words;
-    return try_wait();
+    return ist_streams.ops->wait_until(tr(), NULL, ist_streams.mem.addr, ISTHMUS_COMPARE_GE, 0);
 }
 
 void ist_items_close(void)
 {
     ist_workers_end();
     for (struct ist_item *item; (item = items.free) != NULL; free(item)) items.free = item->next;
-    if (items.words.length_bytes > 0) ist_streams.transport->ops.mem_free(tr(), &items.words);
-    items.words = (struct isthmus_mem){.length_bytes = 0};
     items.n_made = 0;
 }

@@ -8,7 +8,7 @@
 
 #include "core/stream/stream.h"
 
-/* ist_streams is filled. UNSUPPORTED: the platform's streams do not wait for memory of its devices; to be closed. */
+/* ist_streams is filled. UNSUPPORTED: the platform's streams do not wait for memory of its devices. */
 isthmus_status ist_items_open(void);
 void ist_items_close(void); /* none is pending; takes any state */
 

@@ -5,6 +5,7 @@
 #include "core/heap/device_heap.h"
 #include "core/stream/direct.h"
 #include "core/stream/item.h"
+#include "core/stream/meeting.h"
 #include "core/stream/stream_priv.h"
 #include "core/transport/memory.h"
 
@@ -12,13 +13,31 @@
 
 struct ist_streams ist_streams;
 
+static struct allocated {
+    const struct ist_transport *transport; /* NULL: nothing */
+    struct isthmus_mem mem;
+} allocated;
+
 static const struct isthmus_stream *extension_of(const struct ist_transport *t)
 {
     const struct isthmus_stream *ops = t->ops.extension(t->handle, "stream.1");
     return ops != NULL && ops->struct_size >= offsetof(struct isthmus_stream, complete) ? ops : NULL;
 }
 
-isthmus_status ist_streams_open(void)
+static isthmus_status allocate(const struct ist_config *config)
+{
+    const struct ist_transport *t = ist_streams.transport;
+    struct isthmus_mem mem = {.struct_size = sizeof mem, .fd = -1};
+    uint64_t length_bytes = IST_ITEM_WORDS * sizeof(uint64_t) + ist_meetings_bytes(config);
+    int32_t device = ist_streams.memory->device(t->handle, ist_streams.kind);
+    isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, length_bytes, &mem);
+    if (status != ISTHMUS_OK) return status;
+    ist_streams.mem = mem;
+    allocated = (struct allocated){t, mem};
+    return ist_items_open();
+}
+
+isthmus_status ist_streams_open(const struct ist_config *config)
 {
     uint32_t kind = ist_device_heap.kind;
     const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
@@ -29,10 +48,12 @@ isthmus_status ist_streams_open(void)
                                        .memory = keeper->memory,
                                        .kind = kind,
                                        .number = (uint32_t)(keeper->transport - ist_registry.list)};
-    isthmus_status status = ist_items_open();
+    isthmus_status status = allocate(config);
+    if (status == ISTHMUS_OK) ist_meetings_open(config);
     if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
     ist_info("what is put into streams runs inside the call: %s", ist_fail_text());
     ist_streams_close();
+    ist_streams_free();
     return ISTHMUS_OK;
 }
 
@@ -40,6 +61,12 @@ void ist_streams_close(void)
 {
     ist_items_close();
     ist_streams_forget();
+}
+
+void ist_streams_free(void)
+{
+    if (allocated.transport != NULL) allocated.transport->ops.mem_free(allocated.transport->handle, &allocated.mem);
+    allocated = (struct allocated){.transport = NULL};
 }
 
 void ist_streams_forget(void) { ist_streams = (struct ist_streams){.transport = NULL}; }
@@ -51,7 +78,7 @@ void ist_streams_wait(const char *routine)
     const struct isthmus_stream *ops = ist_streams.ops;
     if (!ist_streams_are_on()) return;
     ist_items_wait(routine);
-    bool has_complete = ops->struct_size >= sizeof *ops && ops->complete != NULL;
+    bool has_complete = ops->struct_size >= offsetof(struct isthmus_stream, words) && ops->complete != NULL;
     isthmus_status status = has_complete ? ops->complete(ist_streams.transport->handle) : ISTHMUS_OK;
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }

@@ -9,6 +9,7 @@
 #ifndef IST_STREAM_STREAM_H
 #define IST_STREAM_STREAM_H
 
+#include "core/base/config.h"
 #include "core/coll/combine.h"
 #include "core/ops/signal.h"
 #include "core/team/team.h"
@@ -54,12 +55,13 @@ void ist_stream_do_now(void *stream, const struct ist_stream_call *call);
 bool ist_streams_are_on(void);
 
 /* Once the heap is there: are streams more than names? */
-isthmus_status ist_streams_open(void);
+isthmus_status ist_streams_open(const struct ist_config *config);
 
 /* Until all that streams have is done. Ends the job when the device has failed, and streams with it. */
 void ist_streams_wait(const char *routine);
 
 void ist_streams_close(void);  /* after that; takes any state */
+void ist_streams_free(void);   /* and no peer is attached to their memory any more, which is not exposed either */
 void ist_streams_forget(void); /* in a child after fork: there are no threads here, and no device */
 
 #endif

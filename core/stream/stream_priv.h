@@ -5,6 +5,8 @@
 #include "core/stream/stream.h"
 #include "core/transport/registry.h"
 
+enum { IST_ITEM_WORDS = 8192 };
+
 /* The transport that keeps the heap; written at start only. */
 extern struct ist_streams {
     const struct ist_transport *transport; /* NULL: streams are names */
@@ -12,6 +14,8 @@ extern struct ist_streams {
     const struct isthmus_memory *memory;
     uint32_t kind;   /* of its memory */
     uint32_t number; /* in the registry */
+    struct isthmus_mem
+        mem; /* on the device: the words of items (item.c), and behind them the flags of meetings (meeting.c) */
 } ist_streams;
 
 #endif

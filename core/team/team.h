@@ -74,7 +74,9 @@ struct ist_team {
     uint64_t pairwise_sequence;
     uint64_t check_sequence;
     uint64_t hosts_sequence;
-    uint64_t n_collectives; /* begun so far, those inside allocations included: the same on all members */
+    uint64_t stream_sequence; /* of meetings in streams */
+    bool meets_in_streams;    /* core/stream/meeting.h */
+    uint64_t n_collectives;   /* begun so far, those inside allocations included: the same on all members */
     bool is_on_one_host;
     bool is_active_set;
     bool is_aliased; /* every member reaches the others' symmetric memory of the host by load and store */

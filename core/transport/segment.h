@@ -1,7 +1,7 @@
 /* core/transport/segment.h: the ranges of this PE's memory that are symmetric, as transports see them.
  * Not how the memory was made (core/heap), not where the peers' counterparts lie (peer.h).
  * Segment ids mean the same on every PE: 0 is the host's part of the heap, 1 the executable's static data, 2 the heap in memory
- * of a device, then come the named shared objects, then buffers that the program makes symmetric later (late segments), whose
+ * of a device, 3 flags of streams there, then come the named shared objects, then buffers that the program makes symmetric later (late segments), whose
  * cards peers fetch one by one.
  *
  * A transport that takes memory without pages (ISTHMUS_TRAIT_SPARSE) gets a segment once and whole. One that has to
@@ -20,7 +20,8 @@ enum {
     IST_SEGMENT_HEAP = 0,
     IST_SEGMENT_STATIC = 1,
     IST_SEGMENT_DEVICE = 2,
-    IST_SEGMENT_OBJECTS = 3, /* the first one */
+    IST_SEGMENT_STREAMS = 3, /* of the library: core/stream/meeting.h */
+    IST_SEGMENT_OBJECTS = 4, /* the first one */
     IST_MAX_SEGMENTS = 64,   /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come buffers */
     IST_MAX_EXTENTS = 48,    /* each doubles the segment */
     IST_KEY_ROOM = 256

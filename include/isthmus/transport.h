@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define ISTHMUS_ABI_MAJOR 1
-#define ISTHMUS_ABI_MINOR 3
+#define ISTHMUS_ABI_MINOR 4
 
 /* ---------------------------------------------------------------------------------------------- status -- */
 
@@ -512,6 +512,14 @@ struct isthmus_memory {
                           void *fetched);
 };
 
+/* A word of 64 bits that a stream writes, or waits for; see isthmus_stream.words. */
+struct isthmus_stream_word {
+    const isthmus_rmem *remote; /* where it is written; NULL: it is waited for */
+    uint64_t offset_bytes;      /* there */
+    const uint64_t *word;       /* that is waited for, in this PE's device memory */
+    uint64_t value;
+};
+
 /* Extension "stream.1": operations in the order of a queue of the program's own, on the device that this PE uses. `stream` is
  * the platform's handle (a cudaStream_t; NULL is its default stream). A call puts something into the queue and returns; it
  * happens after what was put there before, and before what is put there afterwards. Errors of calls: UNSUPPORTED, where the
@@ -539,6 +547,15 @@ struct isthmus_stream {
     /* Wait until the device has done all that was put into any queue of this process before. Blocks for as long as the
      * program's queues do. Absent: nobody waits, and the program has to, before its memory is freed. */
     isthmus_status (*complete)(isthmus_tr *);
+
+    /* Since minor version 4: look at struct_size. Both may be NULL. */
+
+    /* Write words and wait for words, in the order of the list and as few launches as the platform can: a word is written behind
+     * all that the stream has done before, and waited for until word - value, as a signed number, is not negative. */
+    isthmus_status (*words)(isthmus_tr *, void *stream, const struct isthmus_stream_word *list, uint32_t n);
+
+    /* Is all done that was given to this channel before the call, as far as is known without asking the device? */
+    uint32_t (*is_idle)(isthmus_tr *, isthmus_chan *);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { P2P_MAX_DEVICES = 16, P2P_UUID_BYTES = 16, P2P_HANDLE_BYTES = 64 };
+enum { P2P_MAX_DEVICES = 16, P2P_UUID_BYTES = 16, P2P_HANDLE_BYTES = 64, P2P_WORDS = 64 };
 
 /* A device of this host, as seen from the one that this PE uses. */
 struct p2p_device {
@@ -43,6 +43,13 @@ struct p2p_amo {
     uint64_t operand, compare;
     uint64_t *result; /* host memory of the driver's for the old value, or NULL */
     uint32_t op, bytes;
+};
+
+/* A word of device memory that a stream writes, or holds for until it is at least `value`, by the sign of the distance. */
+struct p2p_word {
+    void *addr;
+    uint64_t value;
+    bool is_awaited;
 };
 
 /* Parts of a driver that a library or a device may lack although the table has them. */
@@ -102,6 +109,8 @@ struct p2p_driver {
      * UNSUPPORTED: not this comparison -- */
     isthmus_status (*wait_until)(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare,
                                  uint64_t value);
+    isthmus_status (*words)(struct p2p_gpu *gpu, void *stream, const struct p2p_word *list,
+                            uint32_t n); /* P2P_WORDS at most, in one go. NULL: write() and wait_until() do it */
     isthmus_status (*host_function)(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
     isthmus_status (*complete)(struct p2p_gpu *gpu); /* all that any stream has */
 

@@ -6,8 +6,11 @@
  * that the device reads later. That memory is given out from its beginning on, and is empty again when the stream is. */
 #include "plugins/common/p2p_priv.h"
 
+#include <isthmus/idle.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* Up to PIECE a put goes through the channel's memory; above, a wait costs less than it takes of the copy. */
 enum { STAGE_BYTES = 256 << 10, PIECE_BYTES = 16 << 10, STAGE_ALIGN = 64 };
@@ -20,7 +23,11 @@ struct isthmus_chan {
     char *stage;
     size_t stage_used;
     uint64_t *result; /* of a fetching atomic; where the stage begins */
+    uint64_t *mark;   /* behind it: the stream writes there how far it has come, when it is asked to */
+    uint64_t marked;  /* up to which it has been */
 };
+
+enum { STAGE_FIRST = 2 * sizeof(uint64_t) }; /* behind those two */
 
 /* ---- the stream ---- */
 
@@ -62,7 +69,41 @@ static isthmus_status submit_word(isthmus_chan *chan, void *dest, const void *so
 static void note_completed(isthmus_chan *chan, uint64_t all)
 {
     if (all > chan->completed) chan->completed = all;
-    if (chan->completed == chan->submitted) chan->stage_used = sizeof *chan->result;
+    if (chan->completed == chan->submitted) chan->stage_used = STAGE_FIRST;
+}
+
+/* Has the stream write its mark when it has done this operation, unless it does so anyway. With the lock. */
+static isthmus_status ask_for_mark(isthmus_chan *chan, uint64_t number)
+{
+    isthmus_tr *tr = chan->tr;
+    if (tr->driver->write == NULL || chan->marked >= number) return ISTHMUS_OK;
+    isthmus_status status = tr->driver->write(tr->gpu, chan->stream, chan->mark, chan->submitted, sizeof *chan->mark);
+    if (status == ISTHMUS_OK) chan->marked = chan->submitted;
+    return status;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* To look at the mark is cheaper than to ask the driver. Who waits for longer asks it all the same: it also tells failures. */
+static bool is_marked_soon(const isthmus_chan *chan, uint64_t number)
+{
+    struct isthmus_idle idle = {0};
+    struct isthmus_idle_habit habit = {0};
+    if (chan->tr->driver->write == NULL) return false;
+    while (__atomic_load_n(chan->mark, __ATOMIC_ACQUIRE) < number) {
+        if (isthmus_idle_look_again(&idle, &habit)) continue;
+        switch (isthmus_idle_next(&idle, &habit, now_ns())) {
+        case ISTHMUS_IDLE_LOOK: break;
+        case ISTHMUS_IDLE_YIELD: sched_yield(); break;
+        case ISTHMUS_IDLE_SLEEP: return false;
+        }
+    }
+    return true;
 }
 
 /* Waits until the operation with this number is done. With the lock, which others may have meanwhile. */
@@ -70,8 +111,13 @@ static isthmus_status wait_for(isthmus_chan *chan, uint64_t number)
 {
     if (chan->completed >= number) return ISTHMUS_OK;
     uint64_t all = chan->submitted;
+    isthmus_status status = ask_for_mark(chan, number);
+    if (status != ISTHMUS_OK) return status;
     pthread_mutex_unlock(&chan->lock);
-    isthmus_status status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
+    if (is_marked_soon(chan, number))
+        all = number;
+    else
+        status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
     pthread_mutex_lock(&chan->lock);
     if (status == ISTHMUS_OK) note_completed(chan, all);
     return status;
@@ -187,8 +233,9 @@ static isthmus_status run_amo(isthmus_chan *chan, struct p2p_amo *amo, void *fet
         chan->submitted++;
         __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
     }
+    if (status == ISTHMUS_OK && fetched != NULL) status = ask_for_mark(chan, chan->submitted);
     if (status == ISTHMUS_OK && fetched != NULL) {
-        status = tr->driver->stream_wait(tr->gpu, chan->stream);
+        if (!is_marked_soon(chan, chan->submitted)) status = tr->driver->stream_wait(tr->gpu, chan->stream);
         if (status == ISTHMUS_OK) {
             note_completed(chan, chan->submitted);
             memcpy(fetched, chan->result, amo->bytes);
@@ -260,6 +307,15 @@ static isthmus_status p2p_remote_commit(isthmus_chan *chan, isthmus_path *path)
     return status;
 }
 
+uint32_t p2p_is_idle(isthmus_tr *tr, isthmus_chan *chan)
+{
+    (void)tr;
+    pthread_mutex_lock(&chan->lock);
+    bool is_idle = chan->completed == chan->submitted;
+    pthread_mutex_unlock(&chan->lock);
+    return is_idle;
+}
+
 /* ---- open and close ---- */
 
 isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
@@ -286,7 +342,9 @@ isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
     isthmus_status status = tr->driver->host_alloc(tr->gpu, STAGE_BYTES, &stage);
     chan->stage = stage;
     chan->result = stage;
-    chan->stage_used = sizeof *chan->result;
+    chan->mark = chan->result + 1;
+    if (status == ISTHMUS_OK) *chan->mark = 0;
+    chan->stage_used = STAGE_FIRST;
     if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &chan->stream);
     if (status != ISTHMUS_OK) {
         p2p_channel_close(chan);

@@ -144,6 +144,37 @@ static isthmus_status stream_wait_until(isthmus_tr *tr, void *stream, const uint
     return tr->driver->wait_until(tr->gpu, stream, word, compare, value);
 }
 
+static isthmus_status one_by_one(isthmus_tr *tr, void *stream, const struct p2p_word *list, uint32_t n)
+{
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < n && status == ISTHMUS_OK; i++)
+        status = list[i].is_awaited
+                     ? tr->driver->wait_until(tr->gpu, stream, list[i].addr, ISTHMUS_COMPARE_GE, list[i].value)
+                     : tr->driver->write(tr->gpu, stream, list[i].addr, list[i].value, sizeof list[i].value);
+    return status;
+}
+
+static isthmus_status stream_words(isthmus_tr *tr, void *stream, const struct isthmus_stream_word *list, uint32_t n)
+{
+    const struct isthmus_services *s = tr->services;
+    isthmus_status status = ISTHMUS_OK;
+    if (tr->driver->words == NULL && tr->driver->write == NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "streams of this platform write no words");
+    for (uint32_t done = 0, now; done < n && status == ISTHMUS_OK; done += now) {
+        struct p2p_word words[P2P_WORDS];
+        now = n - done < P2P_WORDS ? n - done : P2P_WORDS;
+        for (uint32_t i = 0; i < now; i++) {
+            const struct isthmus_stream_word *from = &list[done + i];
+            bool is_awaited = from->remote == NULL;
+            void *addr = is_awaited ? (void *)(uintptr_t)from->word : from->remote->addr + from->offset_bytes;
+            words[i] = (struct p2p_word){addr, from->value, is_awaited};
+        }
+        status = tr->driver->words != NULL ? tr->driver->words(tr->gpu, stream, words, now)
+                                           : one_by_one(tr, stream, words, now);
+    }
+    return status;
+}
+
 static isthmus_status stream_host_function(isthmus_tr *tr, void *stream, void (*function)(void *argument),
                                            void *argument)
 {
@@ -160,6 +191,8 @@ static const struct isthmus_stream streams = {
     .wait_until = stream_wait_until,
     .host_function = stream_host_function,
     .complete = stream_complete,
+    .words = stream_words,
+    .is_idle = p2p_is_idle,
 };
 
 /* ---- devices.1 ---- */

@@ -67,6 +67,9 @@ void p2p_write_out(void *out, const void *value, size_t value_bytes);
 /* p2p_open.c: where a peer serves descriptors; reach() has taken its card. */
 void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out);
 
+/* p2p_data.c: of stream.1 */
+uint32_t p2p_is_idle(isthmus_tr *tr, isthmus_chan *chan);
+
 /* p2p_mem.c */
 isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t device, uint64_t length_bytes,
                             struct isthmus_mem *out);

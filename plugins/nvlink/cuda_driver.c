@@ -393,6 +393,29 @@ static isthmus_status nvl_wait_until(struct p2p_gpu *gpu, void *stream, const ui
     return nvl_check(gpu, result, "cuStreamWaitValue64");
 }
 
+static isthmus_status nvl_words(struct p2p_gpu *gpu, void *stream, const struct p2p_word *list, uint32_t n)
+{
+    CUstreamBatchMemOpParams ops[P2P_WORDS] = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        CUstreamBatchMemOpParams *op = &ops[i];
+        if (list[i].is_awaited) {
+            op->waitValue.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64;
+            op->waitValue.address = address_of(list[i].addr);
+            op->waitValue.value64 = list[i].value;
+            op->waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+        } else {
+            op->writeValue.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+            op->writeValue.address = address_of(list[i].addr);
+            op->writeValue.value64 = list[i].value;
+        }
+    }
+    CUresult result = enter(gpu);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
+    result = nvl_cuda.cuStreamBatchMemOp_v2(stream, n, ops, 0);
+    leave();
+    return nvl_check(gpu, result, "cuStreamBatchMemOp");
+}
+
 static isthmus_status nvl_host_function(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument)
 {
     CUresult result = enter(gpu);
@@ -465,6 +488,7 @@ const struct p2p_driver nvl_driver = {
     .write = nvl_write,
     .amo = nvl_amo,
     .wait_until = nvl_wait_until,
+    .words = nvl_words,
     .host_function = nvl_host_function,
     .complete = nvl_complete,
     .place = nvl_place,

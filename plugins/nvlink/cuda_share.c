@@ -1,6 +1,7 @@
 /* plugins/nvlink/cuda_share.c: see nvlink.h. How memory goes to peers, and which of the program's own can.
- * A piece is a mapping: one handle may be mapped several times, also side by side. Any of its addresses gives the handle, and
- * cuMemGetAddressRange where it begins and ends (an attribute RANGE_ of a pointer speaks of the reservation). */
+ * A piece is a mapping: one handle may be mapped several times, also side by side. Any of its addresses gives the handle, and the
+ * attributes MAPPING_ where it begins and ends. (Those named RANGE_ speak of the reservation, and cuMemGetAddressRange tells no
+ * beginning of memory on a NUMA node of the host.) */
 #include "plugins/nvlink/nvlink.h"
 
 #include <strings.h>
@@ -46,14 +47,6 @@ static CUresult retain(CUdeviceptr addr, CUmemGenericAllocationHandle *handle)
     return nvl_cuda.cuMemRetainAllocationHandle(handle, (void *)(uintptr_t)addr);
 }
 
-static bool is_at(CUmemGenericAllocationHandle handle, CUdeviceptr addr)
-{
-    CUmemGenericAllocationHandle other;
-    if (retain(addr, &other) != CUDA_SUCCESS) return false;
-    (void)nvl_cuda.cuMemRelease(other);
-    return other == handle;
-}
-
 static isthmus_status check_properties(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, const void *addr)
 {
     const struct isthmus_services *s = gpu->services;
@@ -65,17 +58,18 @@ static isthmus_status check_properties(const struct p2p_gpu *gpu, CUmemGenericAl
                    "the memory at %p was made without a file descriptor among its requestedHandleTypes", addr);
 }
 
-/* Peers map a piece from its beginning on: the driver takes no offset. Its documentation promises a range for memory of cuMemAlloc
- * only, so that both ends are asked for their handle. */
+/* Peers map a piece from its beginning on: the driver takes no offset. */
 static isthmus_status find_piece(const struct p2p_gpu *gpu, CUmemGenericAllocationHandle handle, CUdeviceptr at,
                                  uint64_t length_bytes, struct p2p_memory *out)
 {
     const struct isthmus_services *s = gpu->services;
-    CUdeviceptr base;
-    size_t piece_bytes;
-    CUresult result = nvl_cuda.cuMemGetAddressRange_v2(&base, &piece_bytes, at);
-    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuMemGetAddressRange");
-    if (!is_at(handle, base) || !is_at(handle, base + piece_bytes - 1))
+    CUdeviceptr base = 0;
+    size_t piece_bytes = 0;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR, CU_POINTER_ATTRIBUTE_MAPPING_SIZE};
+    void *values[] = {&base, &piece_bytes};
+    CUresult result = nvl_cuda.cuPointerGetAttributes(sizeof asked / sizeof *asked, asked, values, at);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuPointerGetAttributes");
+    if (at - base >= piece_bytes)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
                        "CUDA does not tell where the piece of memory at %p begins and ends", (void *)(uintptr_t)at);
     if (length_bytes > base + piece_bytes - at)

@@ -55,8 +55,9 @@ uint64_t gate_turn(void) { return __atomic_load_n(gate, __ATOMIC_RELAXED); }
 
 int cuda_launches(void)
 {
-    static const char *const calls[] = {"cuMemcpyAsync", "cuMemsetD8Async", "cuStreamWaitValue64_v2",
-                                        "cuLaunchHostFunc", "cuLaunchKernel"};
+    static const char *const calls[] = {"cuMemcpyAsync",           "cuMemsetD8Async",       "cuStreamWaitValue64_v2",
+                                        "cuStreamWriteValue64_v2", "cuStreamBatchMemOp_v2", "cuLaunchHostFunc",
+                                        "cuLaunchKernel"};
     const char *(*call_of)(int number, int *uses);
     const char *name;
     int n = 0, uses;

@@ -85,6 +85,15 @@ void stream_scene_close(struct stream_scene *scene)
 
 static void note_call(void *argument) { __atomic_store_n((int *)argument, 1, __ATOMIC_RELEASE); }
 
+/* One that is written, one that holds already; not every platform writes words. */
+static isthmus_status use_words(struct pe *pe, const struct isthmus_stream *stream, const isthmus_rmem *remote,
+                                const uint64_t *word)
+{
+    const struct isthmus_stream_word list[] = {{remote, 24, NULL, 5}, {.word = word, .value = 0}};
+    isthmus_status status = stream->words(pe->tr, NULL, list, 2);
+    return status == ISTHMUS_ERR_UNSUPPORTED ? ISTHMUS_OK : status;
+}
+
 /* All calls in the order of a stream, where there are any. The stream has passed before its memory goes, whatever fails. */
 isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
 {
@@ -100,6 +109,7 @@ isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
     if (status == ISTHMUS_OK) status = stream->put(pe->tr, NULL, remote, 8, &from, sizeof from);
     if (status == ISTHMUS_OK) status = stream->get(pe->tr, NULL, remote, 8, &to, sizeof to);
     if (status == ISTHMUS_OK) status = stream->amo(pe->tr, NULL, remote, 0, ISTHMUS_AMO_ADD, 1);
+    if (status == ISTHMUS_OK) status = use_words(pe, stream, remote, mem.addr);
     if (status == ISTHMUS_OK) status = stream->host_function(pe->tr, NULL, note_call, &is_called);
     isthmus_status end = stream->complete(pe->tr);
     if (end != ISTHMUS_OK) (void)stream->complete(pe->tr); /* if that was what failed, nobody has waited */
@@ -117,31 +127,59 @@ static void note_done(void *argument)
     __atomic_store_n(&scene->is_done, 1, __ATOMIC_RELEASE);
 }
 
+/* A word of theirs is written only once one of mine holds, which one of the host's writes. */
+static void check_words(const struct stream_scene *scene, const struct isthmus_stream *stream, uint64_t *word)
+{
+    static const uint64_t go = 9;
+    isthmus_tr *tr = scene->pes[1].tr;
+    uint64_t there = 0;
+    const struct isthmus_stream_word list[] = {{.word = word, .value = go}, {scene->remote, 48, NULL, 77}};
+    isthmus_status status = stream->words(tr, NULL, list, 2);
+    if (status == ISTHMUS_ERR_UNSUPPORTED) return;
+    CHECK(status == ISTHMUS_OK, "%s", said);
+    const char *theirs = (const char *)scene->theirs.addr + 48;
+    const struct isthmus_memory *memory = memory_of(&scene->pes[0]);
+    CHECK(memory->copy(scene->pes[0].tr, &there, theirs, sizeof there) == ISTHMUS_OK, "%s", said);
+    CHECK(there == 0, "the word was written before the stream was let go");
+    CHECK(memory_of(&scene->pes[1])->copy(tr, word, &go, sizeof go) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->complete(tr) == ISTHMUS_OK, "%s", said);
+    CHECK(memory->copy(scene->pes[0].tr, &there, theirs, sizeof there) == ISTHMUS_OK, "%s", said);
+    CHECK(there == 77, "the word is %llu", (unsigned long long)there);
+}
+
 void case_stream_order(void)
 {
     static struct pe pes[2];
     static struct stream_scene scene;
-    static const uint64_t payload[4] = {11, 12, 13, 14}, go = 5;
-    static uint64_t back[4], there[5];
+    enum {
+        PAYLOAD = 8,
+        BACK = 16,
+        WORDS = 4
+    }; /* words of mine: what a stream is given is memory that the device reaches */
+    static const uint64_t payload[WORDS] = {11, 12, 13, 14}, go = 5;
+    static uint64_t back[WORDS], there[WORDS + 1];
     stream_scene_open(&scene, pes);
     isthmus_tr *tr = pes[1].tr;
     const struct isthmus_stream *stream = plugin->extension(tr, "stream.1");
     if (stream == NULL) skip();
     void *const queue = NULL; /* the platform's default stream */
-    const uint64_t *word = scene.mine.addr;
+    uint64_t *const word = scene.mine.addr;
+    CHECK(memory_of(&pes[1])->copy(tr, word + PAYLOAD, payload, sizeof payload) == ISTHMUS_OK, "%s", said);
     CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_NE, 1) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
     CHECK(stream->wait_until(tr, queue, word, ISTHMUS_COMPARE_GT, 4) == ISTHMUS_OK, "%s", said);
-    CHECK(stream->put(tr, queue, scene.remote, 8, payload, sizeof payload) == ISTHMUS_OK, "%s", said);
-    CHECK(stream->get(tr, queue, scene.remote, 8, back, sizeof back) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->put(tr, queue, scene.remote, 8, word + PAYLOAD, sizeof payload) == ISTHMUS_OK, "%s", said);
+    CHECK(stream->get(tr, queue, scene.remote, 8, word + BACK, sizeof back) == ISTHMUS_OK, "%s", said);
     CHECK(stream->amo(tr, queue, scene.remote, 0, ISTHMUS_AMO_ADD, 3) == ISTHMUS_OK, "%s", said);
     CHECK(stream->amo(tr, queue, scene.remote, 0, ISTHMUS_AMO_FETCH, 3) == ISTHMUS_ERR_UNSUPPORTED, "%s", said);
     CHECK(stream->host_function(tr, queue, note_done, &scene) == ISTHMUS_OK, "%s", said);
     CHECK(memory_of(&pes[0])->copy(pes[0].tr, there, scene.theirs.addr, sizeof there) == ISTHMUS_OK, "%s", said);
     CHECK(there[0] == 0 && there[1] == 0 && !scene.is_done, "the stream has not waited");
-    CHECK(memory_of(&pes[1])->copy(tr, scene.mine.addr, &go, sizeof go) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(&pes[1])->copy(tr, word, &go, sizeof go) == ISTHMUS_OK, "%s", said);
     while (!__atomic_load_n(&scene.is_done, __ATOMIC_ACQUIRE)) sched_yield();
+    CHECK(memory_of(&pes[1])->copy(tr, back, word + BACK, sizeof back) == ISTHMUS_OK, "%s", said);
     CHECK(memcmp(back, payload, sizeof back) == 0, "the get came before the put");
     CHECK(memory_of(&pes[0])->copy(pes[0].tr, there, scene.theirs.addr, sizeof there) == ISTHMUS_OK, "%s", said);
+    check_words(&scene, stream, word);
     CHECK(there[0] == 3 && memcmp(there + 1, payload, sizeof payload) == 0, "the word is %llu",
           (unsigned long long)there[0]);
     stream_scene_close(&scene);

@@ -371,17 +371,7 @@ CUresult cuMemFree_v2(CUdeviceptr addr)
     return gpu_free(addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *size, CUdeviceptr addr)
-{
-    ENTER();
-    struct gpu_place place = gpu_find(addr);
-    if (place.kind != GPU_DEVICE) return CUDA_ERROR_NOT_FOUND;
-    *base = place.base;
-    *size = place.length_bytes;
-    return CUDA_SUCCESS;
-}
-
-/* Memory that the driver does not know has type 0, and the call succeeds. A range is that of the addresses, not of what is mapped. */
+/* Memory that the driver does not know has type 0, and the call succeeds. A range is that of the addresses, a mapping what lies there. */
 CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **values, CUdeviceptr addr)
 {
     ENTER();
@@ -400,6 +390,12 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
             break;
         case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
             *(size_t *)values[i] = place.kind == GPU_DEVICE ? place.reserved_bytes : place.length_bytes;
+            break;
+        case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+            *(CUdeviceptr *)values[i] = place.kind == GPU_DEVICE ? place.base : 0;
+            break;
+        case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+            *(size_t *)values[i] = place.kind == GPU_DEVICE ? place.length_bytes : 0;
             break;
         default: return CUDA_ERROR_INVALID_VALUE;
         }
@@ -480,12 +476,23 @@ CUresult cuCtxSynchronize(void)
     return (CUresult)gpu_device_error();
 }
 
+/* Memory of the host that the driver does not know is copied by way of its own: all that goes there, and much that comes from
+ * there, is done when the call returns, and so is what the stream had before. */
+static bool must_wait(CUdeviceptr dest, CUdeviceptr source, size_t size)
+{
+    enum { IN_THE_COMMAND = 64 << 10 };
+    return gpu_find(dest).kind == GPU_UNKNOWN || (gpu_find(source).kind == GPU_UNKNOWN && size > IN_THE_COMMAND);
+}
+
 CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t size, CUstream stream)
 {
     ENTER_CONTEXT();
     if (!gpu_is_valid(dest, size) || !gpu_is_valid(source, size)) return CUDA_ERROR_INVALID_VALUE;
     if (size == 0) return CUDA_SUCCESS;
-    return submit(stream, &(struct gpu_op){.run = gpu_run_copy, .dest = dest, .source = source, .length_bytes = size});
+    CUresult result = submit(
+        stream, &(struct gpu_op){.run = gpu_run_copy, .dest = dest, .source = source, .length_bytes = size});
+    if (result == CUDA_SUCCESS && must_wait(dest, source, size)) gpu_stream_wait(stream_of(stream));
+    return result;
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr dest, unsigned char value, size_t size, CUstream stream)
@@ -507,12 +514,17 @@ static int run_wait_value(struct gpu_op *op)
     }
 }
 
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned flags)
+static CUresult wait_value(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned flags)
 {
-    ENTER_CONTEXT();
     if (flags > CU_STREAM_WAIT_VALUE_EQ || addr % 8 != 0 || gpu_find(addr).kind == GPU_UNKNOWN)
         return CUDA_ERROR_INVALID_VALUE;
     return submit(stream, &(struct gpu_op){.run = run_wait_value, .dest = addr, .value = value, .source = flags});
+}
+
+CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned flags)
+{
+    ENTER_CONTEXT();
+    return wait_value(stream, addr, value, flags);
 }
 
 static int run_write_value(struct gpu_op *op)
@@ -541,6 +553,24 @@ CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t v
 {
     ENTER_CONTEXT();
     return write_value(stream, addr, value, sizeof value, flags);
+}
+
+CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags)
+{
+    enum { MOST = 256 };
+    ENTER_CONTEXT();
+    CUresult result = n > 0 && n <= MOST && flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    for (unsigned i = 0; i < n && result == CUDA_SUCCESS; i++) {
+        const CUstreamBatchMemOpParams *op = &list[i];
+        if (op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64)
+            result = wait_value(stream, op->waitValue.address, op->waitValue.value64, op->waitValue.flags);
+        else if (op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64)
+            result = write_value(stream, op->writeValue.address, op->writeValue.value64, sizeof(uint64_t),
+                                 op->writeValue.flags);
+        else
+            result = CUDA_ERROR_INVALID_VALUE;
+    }
+    return result;
 }
 
 static int run_host_function(struct gpu_op *op)

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""gpu_test.py [TRANSPORT...]: what tests a transport between GPUs on the double of its driver, on the real driver of this machine.
+
+For each of nvlink, xelink, xgmi: the programs of tests/doubles that need nothing of the double, the contract suite, and the jobs
+of tests/device, without what only a double can do: fail, delay, have other devices than the machine. All PEs of a job share the
+GPUs that are there, several on one where there are fewer. A transport without a GPU is skipped, with its own reason.
+What runs is read from ctest, or from the listing that pack.py has put into a build that was carried to this machine.
+Logs of what fails lie in BUILD/log/gpu.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = {"nvlink": "libcuda.so.1", "xelink": "libze_loader.so.1", "xgmi": "libamdhip64.so.5"}
+PROGRAMS = ["all_calls", "memory_grows", "kind_of_address", "stream_order"]  # of p2p_test
+JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
+ONLY_A_DOUBLE = re.compile(r"GPU_DOUBLE_|stream_faults|hosts\.sh")
+SKIPPED, TIMEOUT_S = 77, 300
+
+
+def listing(build):
+    """ctest's tests, with the paths of this machine."""
+    carried = build / "listing.json"
+    if carried.exists():
+        text = carried.read_text(encoding="utf-8")
+        made = json.loads(text)
+        text = text.replace(made["build"], str(build)).replace(made["source"], str(ROOT))
+    else:
+        text = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True,
+                              text=True).stdout
+    return json.loads(text)["tests"]
+
+
+def jobs_of(transport, tests):
+    """(name, command, environment) of the jobs whose environment names the double of the transport's driver."""
+    variable = f"ISTHMUS_{transport.upper()}_LIBRARY="
+    for test in tests:
+        values = {p["name"]: p["value"] for p in test["properties"]}
+        environment = [e for e in values.get("ENVIRONMENT", []) if e]
+        library = next((e[len(variable):] for e in environment if e.startswith(variable)), None)
+        command = test.get("command", [])
+        if values.get("DISABLED") or not JOBS.match(test["name"]) or "/doubles/" not in (library or ""):
+            continue
+        if ONLY_A_DOUBLE.search(" ".join(environment + command)):
+            continue
+        real = [LIBRARIES[transport] if word == library else word for word in command]
+        yield test["name"], real, [e for e in environment if not e.startswith((variable, "ZE_ENABLE_"))]
+
+
+def run(command, environment, log):
+    """Its exit status, or None after TIMEOUT_S; the output is in the log."""
+    with open(log, "wb") as output:
+        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                               env=dict(os.environ, **dict(e.split("=", 1) for e in environment)), start_new_session=True)
+        try:
+            return job.wait(timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(job.pid, signal.SIGKILL)
+            job.wait()
+            return None
+
+
+class Counts:
+    """What came out, and the lines about it."""
+
+    def __init__(self, transport, logs):
+        self.transport, self.logs, self.values = transport, logs, [0, 0, 0]
+
+    def add(self, name, command, status, took_s):
+        """passed, failed, skipped: one more of them; a failure is told with the end of what it said."""
+        index = 0 if status == 0 else 2 if status == SKIPPED else 1
+        self.values[index] += 1
+        print(f"{self.transport}: {name} {('ok', 'FAILED', 'skipped')[index]} ({took_s:.1f} s)", flush=True)
+        if index == 1:
+            with open(self.logs / f"{name}.log", "a", encoding="utf-8") as log:
+                print(f"\n{' '.join(command)}\nstatus {status}", file=log)
+
+    def one(self, name, command, environment=()):
+        start = time.monotonic()
+        status = run(command, environment, self.logs / f"{name}.log")
+        self.add(name, command, status, time.monotonic() - start)
+
+
+def test(transport, build, logs, tests, n_jobs):
+    """The counts, or None when there is no GPU for the transport."""
+    plugin = build / "lib" / "isthmus" / f"{transport}.so"
+    if not plugin.exists():
+        print(f"{transport}: was not built: its headers were not there", flush=True)
+        return None
+    counts = Counts(transport, logs)
+    program = [str(build / "tests" / "doubles" / "p2p_test"), str(plugin), "-"]
+    if run([*program, PROGRAMS[0]], [], logs / f"{transport}.log") == SKIPPED:
+        print((logs / f"{transport}.log").read_text(errors="replace").strip(), flush=True)
+        return None
+    for case in PROGRAMS:
+        counts.one(f"{transport}.{case}", [*program, case])
+    with concurrent.futures.ThreadPoolExecutor(n_jobs) as pool:
+        for done in [pool.submit(counts.one, *job) for job in jobs_of(transport, tests)]:
+            done.result()
+    return counts.values
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("transports", nargs="*", default=list(LIBRARIES), metavar="TRANSPORT", help="nvlink, xelink, xgmi")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--jobs", type=int, default=2, help="how many at once")
+    given = parser.parse_args()
+    unknown = [t for t in given.transports if t not in LIBRARIES]
+    if unknown:
+        parser.error(f"TRANSPORT is {unknown[0]}; valid: {', '.join(LIBRARIES)}")
+    build = given.build.resolve()
+    logs = build / "log" / "gpu"
+    logs.mkdir(parents=True, exist_ok=True)
+    os.environ["PATH"] = f"{build}/bin:{os.environ['PATH']}"
+    tests = listing(build)
+    found = [values for values in (test(t, build, logs, tests, given.jobs) for t in given.transports) if values]
+    if not found:
+        print("no GPU of this machine can be used: nothing was tested")
+        return SKIPPED
+    passed, failed, skipped = map(sum, zip(*found))
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""pack.py BUILD FILE.tar.gz: the tests and benchmarks of GPUs, and all that they need of this machine, in one file.
+
+On a machine with a GPU, of the same processor family and with a C library at least as new:
+    tar xf FILE.tar.gz && isthmus-gpu-test/gpu-test [ARGUMENTS of gpu_test.py]
+    isthmus-gpu-test/gpu-bench [ARGUMENTS of bench/run.py]
+Nothing is installed or built there; Python 3 and the GPU's driver are all that it must have. Carried are the programs, the
+library, the transports, and the libraries and modules that these load here, without the C library's own and the drivers'.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+from gpu_test import JOBS
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "isthmus-gpu-test"
+PARTS = ["bin/isthmus-run", "bin/isthmus-info", "bin/isthmus-check-transport", "lib/libisthmus.so.0", "lib/isthmus",
+         "tests/device", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu"]
+SOURCES = ["tests/gpu/gpu_test.py", "tests/pe/expect.sh", "tests/pe/job.sh",
+           *(f"bench/{name}.py" for name in ("run", "gpu", "hosts", "table", "plot", "reference", "startup"))]
+LOADED = ["libucp.so.0", "libibverbs.so.1"]  # by dlopen
+C_LIBRARY = re.compile(r"^(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|anl|nss_.*)\.so)")
+START = """#!/bin/sh
+# What comes from the machine that this was made on is found in lib/.
+here=$(cd "$(dirname "$0")" && pwd)
+LD_LIBRARY_PATH=$here/lib:$here/build/lib${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}
+PMIX_MCA_mca_base_component_show_load_errors=0 # of another PMIx of that machine
+export LD_LIBRARY_PATH PMIX_MCA_mca_base_component_show_load_errors
+exec python3 "$here/{script}" --build "$here/build" "$@"
+"""
+
+
+def known_to_the_linker():
+    text = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True).stdout
+    return dict(reversed(re.findall(r"^\s*(\S+) .*x86-64.* => (\S+)$", text, re.MULTILINE)))
+
+
+def needs_of(file):
+    """{name: path} of the libraries that a program or a library needs, but for the C library's."""
+    text = subprocess.run(["ldd", str(file)], check=False, capture_output=True, text=True).stdout
+    found = dict(re.findall(r"^\s*(\S+) => (/\S+)", text, re.MULTILINE))
+    return {name: path for name, path in found.items() if not C_LIBRARY.match(name) and not path.startswith(str(ROOT))}
+
+
+def copy(source, dest):
+    dest.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, dest, symlinks=False, ignore=shutil.ignore_patterns("CMakeFiles", "*.cmake"))
+    else:
+        shutil.copy2(source, dest)
+
+
+def modules():
+    """(file, its place under lib/) of what a library finds beside itself: the modules of UCX. PMIx can do without its own."""
+    ucx = Path(known_to_the_linker()["libucp.so.0"]).parent / "ucx"
+    return [(file, f"ucx/{file.name}") for file in ucx.glob("*.so*")]
+
+
+def fill(root, build):
+    libraries, linker = {}, known_to_the_linker()
+    for part in PARTS:
+        copy(build / part, root / "build" / part)
+    for source in SOURCES:
+        copy(ROOT / source, root / source)
+    for name in LOADED:
+        if name in linker:
+            libraries[name] = linker[name]
+    carried = modules()
+    for file in [*(p for p in (root / "build").rglob("*") if p.is_file()), *libraries.values(), *(m for m, _ in carried)]:
+        libraries.update(needs_of(file))
+    for name, path in libraries.items():
+        copy(Path(path), root / "lib" / name)
+    for file, place in carried:
+        copy(file, root / "lib" / place)
+    tests = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True, text=True)
+    only = [t for t in json.loads(tests.stdout)["tests"] if JOBS.match(t["name"])]
+    text = json.dumps({"source": str(ROOT), "build": str(build), "tests": only})
+    (root / "build" / "listing.json").write_text(text, encoding="utf-8")
+    for name, script in (("gpu-test", "tests/gpu/gpu_test.py"), ("gpu-bench", "bench/run.py")):
+        (root / name).write_text(START.format(script=script), encoding="utf-8")
+        (root / name).chmod(0o755)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(f"usage: {__doc__.splitlines()[0]}")
+    build, file = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+    with tempfile.TemporaryDirectory(prefix="isthmus-pack-") as folder:
+        root = Path(folder) / NAME
+        fill(root, build)
+        with tarfile.open(file, "w:gz") as archive:
+            archive.add(root, NAME)
+    print(f"{file}: {file.stat().st_size >> 20} MiB; unpacked, it is run by {NAME}/gpu-test and {NAME}/gpu-bench")
+
+
+if __name__ == "__main__":
+    main()
