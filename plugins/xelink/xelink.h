@@ -29,6 +29,17 @@ bool xe_amo_is_built(void);
 ze_result_t xe_amo_append(struct p2p_gpu *gpu, ze_command_list_handle_t list, const struct p2p_amo *amo);
 void xe_amo_unload(struct p2p_gpu *gpu); /* also of one that was not loaded */
 
+/* ze_vmm.c: memory that grows. `granule` of a device says, once it was tried, whether its driver has that. */
+void xe_vmm_try(struct p2p_gpu *gpu);
+isthmus_status xe_reserve(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
+void xe_unreserve(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
+isthmus_status xe_vmm_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
+void xe_vmm_destroy(struct p2p_gpu *gpu, const struct p2p_memory *memory);
+
+/* ze_driver.c: results that are errors, and results of what is given back, which are for the log only. */
+isthmus_status xe_check(const struct isthmus_services *s, ze_result_t result, const char *what);
+void xe_note(const struct isthmus_services *s, ze_result_t result, const char *what);
+
 /* ze_driver.c: the GPUs of all drivers are one row, and an ordinal is a place in it. */
 struct xe_device {
     ze_driver_handle_t driver;
@@ -43,6 +54,7 @@ struct p2p_gpu {
     ze_context_handle_t context;
     uint32_t copy_group;    /* of command queues, for copies */
     uint32_t compute_group; /* for kernels and copies */
+    uint64_t granule;       /* of memory that grows; 0: none does */
     bool has_atomics;
     pthread_mutex_t lock; /* of the kernel, which is loaded when it is first needed */
     ze_module_handle_t module;

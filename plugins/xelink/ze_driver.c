@@ -9,10 +9,16 @@
 
 enum { MAX_DRIVERS = 8, GRANULE_BYTES = 64 << 10, MAX_GROUPS = 16 };
 
-static isthmus_status check(const struct isthmus_services *s, ze_result_t result, const char *what)
+isthmus_status xe_check(const struct isthmus_services *s, ze_result_t result, const char *what)
 {
     if (result == ZE_RESULT_SUCCESS) return ISTHMUS_OK;
     return s->fail(s->core, xe_status(result), "%s: Level Zero's error %#x", what, (unsigned)result);
+}
+
+void xe_note(const struct isthmus_services *s, ze_result_t result, const char *what)
+{
+    if (result != ZE_RESULT_SUCCESS)
+        s->log(s->core, ISTHMUS_LOG_DEBUG, "%s: Level Zero's error %#x", what, (unsigned)result);
 }
 
 /* ---- devices ---- */
@@ -132,7 +138,7 @@ static isthmus_status xe_open(const struct isthmus_services *s, int ordinal, str
     gpu->services = s;
     gpu->ordinal = ordinal;
     pthread_mutex_init(&gpu->lock, NULL);
-    isthmus_status status = check(s, list_devices(gpu->list, &gpu->n_devices), "the list of GPUs");
+    isthmus_status status = xe_check(s, list_devices(gpu->list, &gpu->n_devices), "the list of GPUs");
     if (status == ISTHMUS_OK && ordinal >= gpu->n_devices)
         status = s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d of Level Zero is gone", ordinal);
     if (status == ISTHMUS_OK) {
@@ -140,13 +146,15 @@ static isthmus_status xe_open(const struct isthmus_services *s, int ordinal, str
         gpu->device = gpu->list[ordinal].device;
         choose_groups(gpu);
         gpu->has_atomics = find_atomics(gpu);
-        status = check(s, xe_ze.zeContextCreate(gpu->driver, &desc, &gpu->context), "zeContextCreate");
+        status = xe_check(s, xe_ze.zeContextCreate(gpu->driver, &desc, &gpu->context), "zeContextCreate");
     }
-    if (status != ISTHMUS_OK)
+    if (status != ISTHMUS_OK) {
         xe_close(gpu);
-    else
-        *out = gpu;
-    return status;
+        return status;
+    }
+    xe_vmm_try(gpu);
+    *out = gpu;
+    return ISTHMUS_OK;
 }
 
 /* What cannot be found out counts as no. */
@@ -185,32 +193,37 @@ static int xe_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
 
 /* ---- memory ---- */
 
-static uint64_t xe_granule(struct p2p_gpu *gpu)
-{
-    (void)gpu;
-    return GRANULE_BYTES;
-}
+static uint64_t xe_granule(struct p2p_gpu *gpu) { return gpu->granule > 0 ? gpu->granule : GRANULE_BYTES; }
+static uint32_t xe_offers(struct p2p_gpu *gpu) { return gpu->granule > 0 ? P2P_GROWING : 0; }
 
 static void xe_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory)
 {
-    ze_result_t result = xe_ze.zeMemFree(gpu->context, memory->addr);
-    if (result != ZE_RESULT_SUCCESS)
-        gpu->services->log(gpu->services->core, ISTHMUS_LOG_DEBUG, "zeMemFree: Level Zero's error %#x",
-                           (unsigned)result);
+    if (memory->handle != 0)
+        xe_vmm_destroy(gpu, memory);
+    else
+        xe_note(gpu->services, xe_ze.zeMemFree(gpu->context, memory->addr), "zeMemFree");
 }
 
-static isthmus_status xe_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
+static isthmus_status allocate(struct p2p_gpu *gpu, uint64_t length_bytes, struct p2p_memory *out)
 {
     const struct isthmus_services *s = gpu->services;
     const ze_device_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC};
     void *got = NULL;
-    (void)addr; /* there is no reserve() here */
     ze_result_t result = xe_ze.zeMemAllocDevice(gpu->context, &desc, length_bytes, GRANULE_BYTES, gpu->device, &got);
     if (result != ZE_RESULT_SUCCESS)
         return s->fail(s->core, xe_status(result), "zeMemAllocDevice of %llu bytes: Level Zero's error %#x",
                        (unsigned long long)length_bytes, (unsigned)result);
-    struct p2p_memory memory = {.addr = got, .length_bytes = length_bytes};
-    isthmus_status status = xe_clear(gpu, got, length_bytes);
+    *out = (struct p2p_memory){.addr = got, .length_bytes = length_bytes};
+    return ISTHMUS_OK;
+}
+
+static isthmus_status xe_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
+{
+    struct p2p_memory memory;
+    isthmus_status status = addr != NULL ? xe_vmm_create(gpu, addr, length_bytes, &memory)
+                                         : allocate(gpu, length_bytes, &memory);
+    if (status != ISTHMUS_OK) return status;
+    status = xe_clear(gpu, memory.addr, length_bytes);
     if (status != ISTHMUS_OK)
         xe_destroy(gpu, &memory);
     else
@@ -222,8 +235,8 @@ static isthmus_status xe_share(struct p2p_gpu *gpu, const struct p2p_memory *mem
 {
     ze_ipc_mem_handle_t handle;
     _Static_assert(sizeof handle.data == P2P_HANDLE_BYTES, "a handle of Level Zero fits");
-    isthmus_status status = check(gpu->services, xe_ze.zeMemGetIpcHandle(gpu->context, memory->addr, &handle),
-                                  "zeMemGetIpcHandle");
+    isthmus_status status = xe_check(gpu->services, xe_ze.zeMemGetIpcHandle(gpu->context, memory->addr, &handle),
+                                     "zeMemGetIpcHandle");
     if (status != ISTHMUS_OK) return status;
     memcpy(&out->fd, handle.data, sizeof out->fd);
     out->is_lent = true; /* the driver closes it with the memory */
@@ -239,24 +252,21 @@ static isthmus_status xe_import(struct p2p_gpu *gpu, const struct p2p_share *sha
     void *addr = NULL;
     memcpy(handle.data, share->bytes, sizeof handle.data);
     memcpy(handle.data, &share->fd, sizeof share->fd);
-    isthmus_status status = check(gpu->services, xe_ze.zeMemOpenIpcHandle(gpu->context, gpu->device, handle, 0, &addr),
-                                  "zeMemOpenIpcHandle");
+    isthmus_status status = xe_check(
+        gpu->services, xe_ze.zeMemOpenIpcHandle(gpu->context, gpu->device, handle, 0, &addr), "zeMemOpenIpcHandle");
     if (status == ISTHMUS_OK) *out = (struct p2p_memory){.addr = addr, .length_bytes = length_bytes};
     return status;
 }
 
 static void xe_drop(struct p2p_gpu *gpu, struct p2p_memory *memory)
 {
-    ze_result_t result = xe_ze.zeMemCloseIpcHandle(gpu->context, memory->addr);
-    if (result != ZE_RESULT_SUCCESS)
-        gpu->services->log(gpu->services->core, ISTHMUS_LOG_DEBUG, "zeMemCloseIpcHandle: Level Zero's error %#x",
-                           (unsigned)result);
+    xe_note(gpu->services, xe_ze.zeMemCloseIpcHandle(gpu->context, memory->addr), "zeMemCloseIpcHandle");
 }
 
 static isthmus_status xe_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
 {
     const ze_host_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    return check(gpu->services, xe_ze.zeMemAllocHost(gpu->context, &desc, length_bytes, 0, addr), "zeMemAllocHost");
+    return xe_check(gpu->services, xe_ze.zeMemAllocHost(gpu->context, &desc, length_bytes, 0, addr), "zeMemAllocHost");
 }
 
 static void xe_host_free(struct p2p_gpu *gpu, void *addr) { (void)xe_ze.zeMemFree(gpu->context, addr); }
@@ -277,13 +287,13 @@ static isthmus_status xe_place(struct p2p_gpu *gpu, const void *addr, struct ist
     ze_device_handle_t device = NULL;
     void *base = NULL;
     size_t length_bytes = 0;
-    isthmus_status status = check(s, xe_ze.zeMemGetAllocProperties(gpu->context, addr, &about, &device),
-                                  "zeMemGetAllocProperties");
+    isthmus_status status = xe_check(s, xe_ze.zeMemGetAllocProperties(gpu->context, addr, &about, &device),
+                                     "zeMemGetAllocProperties");
     if (status != ISTHMUS_OK || about.type == ZE_MEMORY_TYPE_UNKNOWN) return status;
     if (about.type == ZE_MEMORY_TYPE_SHARED)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is shared memory of Level Zero, which has no one place",
                        addr);
-    status = check(s, xe_ze.zeMemGetAddressRange(gpu->context, addr, &base, &length_bytes), "zeMemGetAddressRange");
+    status = xe_check(s, xe_ze.zeMemGetAddressRange(gpu->context, addr, &base, &length_bytes), "zeMemGetAddressRange");
     if (status != ISTHMUS_OK) return status;
     out->addr = base;
     out->length_bytes = length_bytes;
@@ -301,12 +311,15 @@ const struct p2p_driver xe_driver = {
     .open = xe_open,
     .close = xe_close,
     .survey = xe_survey,
+    .offers = xe_offers,
     .granule = xe_granule,
     .create = xe_create,
     .destroy = xe_destroy,
     .share = xe_share,
     .import = xe_import,
     .drop = xe_drop,
+    .reserve = xe_reserve,
+    .unreserve = xe_unreserve,
     .host_alloc = xe_host_alloc,
     .host_free = xe_host_free,
     .stream_open = xe_stream_open,

@@ -185,6 +185,32 @@ static void barrier_of_a_held_stream(void)
     nvshmem_barrier_all();
 }
 
+/* A team of all but the first PE meets, again and again, and so do the teams that come after it and may be given the same flags. Each
+ * member tells the last one by a put how often it has come; no stream gets further than that. */
+static void teams(void)
+{
+    enum { ROUNDS = 3 };
+    int last = pe.n - 1;
+    begin_case();
+    for (int made = 0; made < 3; made++) {
+        nvshmem_team_t team = NVSHMEM_TEAM_INVALID;
+        (void)nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 1, 1, pe.n - 1, NULL, 0, &team);
+        CHECK((team != NVSHMEM_TEAM_INVALID) == (pe.me > 0));
+        for (uint64_t round = 1; pe.me > 0 && round <= ROUNDS; round++) {
+            if (pe.me == 1) stream_hold(streams[0], ++turn - 1);
+            nvshmemx_uint64_p_on_stream(words + pe.me, round, last, streams[0]);
+            CHECK_EQ(nvshmemx_barrier_on_stream(team, streams[0]), 0);
+            nvshmemx_uint64_get_on_stream(words + 32, words, (size_t)pe.n, last, streams[0]);
+            CHECK_EQ(nvshmemx_team_sync_on_stream(team, streams[0]), 0);
+            if (pe.me == 1) gate_open();
+            stream_end(streams[0]);
+            for (int member = 1; member < pe.n; member++) CHECK_EQ(word_of(words + 32 + member, pe.me), round);
+        }
+        if (team != NVSHMEM_TEAM_INVALID) nvshmem_team_destroy(team);
+    }
+    nvshmem_barrier_all();
+}
+
 /* One after another, each on what the one before has left. */
 static void collectives(void)
 {
@@ -212,12 +238,13 @@ static void collectives(void)
 
 static void count_launches(void)
 {
+    bool by_host = is_far || getenv("ISTHMUS_CHECK") != NULL; /* which looks at what the host does */
     begin_case();
     stream_hold(streams[0], turn);
     int before = cuda_launches();
     nvshmemx_barrier_all_on_stream(streams[0]);
-    if (before >= 0) CHECK_EQ(cuda_launches() - before, is_far || getenv("ISTHMUS_CHECK") != NULL ? 2 : 1);
-    if (is_far || getenv("ISTHMUS_CHECK") != NULL) before = -1; /* which looks at what the host does */
+    if (before >= 0) CHECK_EQ(cuda_launches() - before, by_host ? 2 : pe.n > 1);
+    if (by_host) before = -1;
     if (before >= 0) before = cuda_launches();
     nvshmemx_uint64_put_on_stream(dest, source, 10, pe.right, streams[0]);
     if (before >= 0) CHECK_EQ(cuda_launches() - before, 1);
@@ -270,6 +297,7 @@ int main(int argc, char **argv)
         arrays();
         apart();
         barrier_of_a_held_stream();
+        if (pe.n > 1) teams();
         collectives();
         count_launches();
     }

@@ -168,3 +168,10 @@ void case_refused_pieces(void)
     setenv("GPU_DOUBLE_FAIL", "hipMemCreate:1+:1", 1);
     expect_no_growth();
 }
+
+/* It is tried when the device is opened. */
+void case_unshared_pieces(void)
+{
+    setenv("GPU_DOUBLE_FAIL", "zeMemGetIpcHandle:1", 1);
+    expect_no_growth();
+}

@@ -450,6 +450,7 @@ static const struct {
     {"tiles", case_tiles},
     {"old_hip", case_old_hip},
     {"refused_pieces", case_refused_pieces},
+    {"unshared_pieces", case_unshared_pieces},
 };
 
 /* A real driver tells nobody what is held. */

@@ -88,5 +88,6 @@ void case_driver_in_folder(void);
 void case_tiles(void);
 void case_old_hip(void);
 void case_refused_pieces(void);
+void case_unshared_pieces(void);
 
 #endif

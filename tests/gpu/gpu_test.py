@@ -48,7 +48,7 @@ def jobs_of(transport, tests):
         environment = [e for e in values.get("ENVIRONMENT", []) if e]
         library = next((e[len(variable):] for e in environment if e.startswith(variable)), None)
         command = test.get("command", [])
-        if values.get("DISABLED") or not JOBS.match(test["name"]) or "/doubles/" not in (library or ""):
+        if values.get("DISABLED") or not JOBS.match(test["name"]) or library is None or "/doubles/" not in str(environment):
             continue
         if ONLY_A_DOUBLE.search(" ".join(environment + command)):
             continue

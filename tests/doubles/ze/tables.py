@@ -10,7 +10,8 @@ from pathlib import Path
 FILLED = {"zeGetGlobalProcAddrTable": "global", "zeGetDriverProcAddrTable": "driver", "zeGetDeviceProcAddrTable": "device",
           "zeGetContextProcAddrTable": "context", "zeGetCommandListProcAddrTable": "command_list",
           "zeGetEventPoolProcAddrTable": "event_pool", "zeGetEventProcAddrTable": "event", "zeGetMemProcAddrTable": "mem",
-          "zeGetModuleProcAddrTable": "module", "zeGetKernelProcAddrTable": "kernel"}
+          "zeGetModuleProcAddrTable": "module", "zeGetKernelProcAddrTable": "kernel",
+          "zeGetVirtualMemProcAddrTable": "virtual_mem", "zeGetPhysicalMemProcAddrTable": "physical_mem"}
 
 
 def main():

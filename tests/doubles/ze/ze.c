@@ -20,7 +20,7 @@ static struct {
     int unused;
 } the_driver, the_devices[GPU_DEVICES_MAX], the_gpus[GPU_DEVICES_MAX]; /* whole ones, where devices are tiles */
 
-static int ordinal_of(ze_device_handle_t device)
+int double_ordinal(ze_device_handle_t device)
 {
     for (int i = 0; i < gpu_knobs()->devices; i++)
         if ((void *)device == &the_devices[i]) return i;
@@ -92,7 +92,7 @@ static ze_result_t device_get_sub_devices(ze_device_handle_t device, uint32_t *n
 static ze_result_t device_get_properties(ze_device_handle_t device, ze_device_properties_t *out)
 {
     ENTER("zeDeviceGetProperties", ZE_RESULT_ERROR_DEVICE_LOST);
-    int ordinal = ordinal_of(device), gpu = gpu_of(device);
+    int ordinal = double_ordinal(device), gpu = gpu_of(device);
     if (ordinal < 0 && gpu < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (out->stype != ZE_STRUCTURE_TYPE_DEVICE_PROPERTIES) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     out->type = ZE_DEVICE_TYPE_GPU;
@@ -120,7 +120,7 @@ static ze_result_t device_get_groups(ze_device_handle_t device, uint32_t *n, ze_
 static ze_result_t device_get_module_properties(ze_device_handle_t device, ze_device_module_properties_t *out)
 {
     ENTER("zeDeviceGetModuleProperties", ZE_RESULT_ERROR_DEVICE_LOST);
-    if (ordinal_of(device) < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    if (double_ordinal(device) < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
     if (out->stype != ZE_STRUCTURE_TYPE_DEVICE_MODULE_PROPERTIES) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     out->flags = ZE_DEVICE_MODULE_FLAG_INT64_ATOMICS;
     return ZE_RESULT_SUCCESS;
@@ -176,9 +176,10 @@ static ze_result_t mem_alloc_device(ze_context_handle_t context, const ze_device
     (void)context, (void)alignment;
     ENTER("zeMemAllocDevice", ZE_RESULT_ERROR_OUT_OF_DEVICE_MEMORY);
     if (desc->stype != ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC || size == 0) return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-    if (ordinal_of(device) < 0) return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; /* memory in several tiles is not doubled */
+    if (double_ordinal(device) < 0)
+        return ZE_RESULT_ERROR_UNSUPPORTED_FEATURE; /* memory in several tiles is not doubled */
     size = (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-    return put_at_address(gpu_memory_create(ordinal_of(device), size), out);
+    return put_at_address(gpu_memory_create(double_ordinal(device), size), out);
 }
 
 static ze_result_t mem_alloc_host(ze_context_handle_t context, const ze_host_mem_alloc_desc_t *desc, size_t size,
