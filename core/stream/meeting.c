@@ -54,7 +54,7 @@ void ist_meeting_clear(int index, const char *routine)
 
 static bool is_reached(int world_pe, const char *routine)
 {
-    static _Thread_local struct ist_choice choice;
+    struct ist_choice choice;
     const struct ist_card *card;
     isthmus_status status = ist_peer_card(world_pe, &card);
     if (status != ISTHMUS_OK) ist_die(routine, status);

@@ -52,10 +52,23 @@ static bool is_word(const isthmus_tr *tr, const void *dest, size_t length_bytes)
     return fits && (uintptr_t)dest % length_bytes == 0 && tr->driver->write != NULL;
 }
 
+/* On a stream that has nothing else to do the mark goes along: whoever waits next for this word need not ask for it. */
+static isthmus_status write_word(isthmus_chan *chan, void *dest, uint64_t value, size_t length_bytes)
+{
+    isthmus_tr *tr = chan->tr;
+    uint64_t number = chan->submitted + 1;
+    bool is_idle = chan->completed == chan->submitted;
+    if (!is_idle || length_bytes != sizeof value || tr->driver->words == NULL)
+        return tr->driver->write(tr->gpu, chan->stream, dest, value, length_bytes);
+    const struct p2p_word both[] = {{dest, value, false}, {chan->mark, number, false}};
+    isthmus_status status = tr->driver->words(tr->gpu, chan->stream, both, 2);
+    if (status == ISTHMUS_OK) chan->marked = number;
+    return status;
+}
+
 /* The caller's memory is free again on return. */
 static isthmus_status submit_word(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
 {
-    isthmus_tr *tr = chan->tr;
     uint64_t value;
     uint32_t half;
     memcpy(&half, source, sizeof half);
@@ -63,7 +76,7 @@ static isthmus_status submit_word(isthmus_chan *chan, void *dest, const void *so
         memcpy(&value, source, sizeof value);
     else
         value = half;
-    return note_copy(chan, tr->driver->write(tr->gpu, chan->stream, dest, value, length_bytes));
+    return note_copy(chan, write_word(chan, dest, value, length_bytes));
 }
 
 static void note_completed(isthmus_chan *chan, uint64_t all)
@@ -123,6 +136,27 @@ static isthmus_status wait_for(isthmus_chan *chan, uint64_t number)
     return status;
 }
 
+/* Waits for all that was submitted, by asking the driver: where a copy into or from memory of the host has waited itself as a rule. */
+static isthmus_status wait_for_driver(isthmus_chan *chan)
+{
+    uint64_t all = chan->submitted;
+    pthread_mutex_unlock(&chan->lock);
+    isthmus_status status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
+    pthread_mutex_lock(&chan->lock);
+    if (status == ISTHMUS_OK) note_completed(chan, all);
+    return status;
+}
+
+/* The same, and nobody else has the lock meanwhile: what is in the channel's memory stays there. */
+static isthmus_status finish_locked(isthmus_chan *chan)
+{
+    isthmus_status status = ask_for_mark(chan, chan->submitted);
+    if (status == ISTHMUS_OK && !is_marked_soon(chan, chan->submitted))
+        status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
+    if (status == ISTHMUS_OK) note_completed(chan, chan->submitted);
+    return status;
+}
+
 /* ---- put and get ---- */
 
 /* Room in the channel's memory. With the lock, and it is the caller's until the lock is given up. */
@@ -155,10 +189,23 @@ static isthmus_status copy_borrowing(isthmus_chan *chan, void *dest, const void 
     return status;
 }
 
-static isthmus_status copy_and_wait(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+static isthmus_status copy_and_wait(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes,
+                                    bool is_on_host)
 {
     isthmus_status status = copy_borrowing(chan, dest, source, length_bytes);
-    return status == ISTHMUS_OK ? wait_for(chan, chan->submitted) : status;
+    if (status != ISTHMUS_OK) return status;
+    return is_on_host ? wait_for_driver(chan) : wait_for(chan, chan->submitted);
+}
+
+/* A few bytes of a device by way of the channel's memory, which costs less than the driver's own way to any memory. */
+static isthmus_status get_staged(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+{
+    char *piece;
+    isthmus_status status = stage_take(chan, length_bytes, &piece);
+    if (status == ISTHMUS_OK) status = submit_copy(chan, piece, source, length_bytes);
+    if (status == ISTHMUS_OK) status = finish_locked(chan);
+    if (status == ISTHMUS_OK) memcpy(dest, piece, length_bytes);
+    return status;
 }
 
 static bool is_on_host(const isthmus_lmem *mem) { return mem == NULL || mem->kind == ISTHMUS_MEM_HOST; }
@@ -168,7 +215,7 @@ static isthmus_status put_from_host(isthmus_chan *chan, void *dest, const void *
 {
     if (is_word(chan->tr, dest, length_bytes)) return submit_word(chan, dest, source, length_bytes);
     return length_bytes <= PIECE_BYTES ? put_staged(chan, dest, source, length_bytes)
-                                       : copy_and_wait(chan, dest, source, length_bytes);
+                                       : copy_and_wait(chan, dest, source, length_bytes, true);
 }
 
 static isthmus_status p2p_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -179,7 +226,7 @@ static isthmus_status p2p_put(isthmus_chan *chan, isthmus_path *path, const isth
     char *dest = remote->addr + remote_offset_bytes;
     pthread_mutex_lock(&chan->lock);
     isthmus_status status = is_on_host(source_mem) ? put_from_host(chan, dest, source, length_bytes)
-                                                   : copy_and_wait(chan, dest, source, length_bytes);
+                                                   : copy_and_wait(chan, dest, source, length_bytes, false);
     pthread_mutex_unlock(&chan->lock);
     return status;
 }
@@ -202,9 +249,13 @@ static isthmus_status p2p_get(isthmus_chan *chan, isthmus_path *path, const isth
                               uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
                               size_t length_bytes)
 {
-    (void)path, (void)dest_mem;
+    (void)path;
+    const char *source = remote->addr + remote_offset_bytes;
+    bool is_to_host = is_on_host(dest_mem);
     pthread_mutex_lock(&chan->lock);
-    isthmus_status status = copy_and_wait(chan, dest, remote->addr + remote_offset_bytes, length_bytes);
+    isthmus_status status = is_to_host && length_bytes <= PIECE_BYTES
+                                ? get_staged(chan, dest, source, length_bytes)
+                                : copy_and_wait(chan, dest, source, length_bytes, is_to_host);
     pthread_mutex_unlock(&chan->lock);
     return status;
 }
@@ -233,13 +284,9 @@ static isthmus_status run_amo(isthmus_chan *chan, struct p2p_amo *amo, void *fet
         chan->submitted++;
         __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
     }
-    if (status == ISTHMUS_OK && fetched != NULL) status = ask_for_mark(chan, chan->submitted);
     if (status == ISTHMUS_OK && fetched != NULL) {
-        if (!is_marked_soon(chan, chan->submitted)) status = tr->driver->stream_wait(tr->gpu, chan->stream);
-        if (status == ISTHMUS_OK) {
-            note_completed(chan, chan->submitted);
-            memcpy(fetched, chan->result, amo->bytes);
-        }
+        status = finish_locked(chan);
+        if (status == ISTHMUS_OK) memcpy(fetched, chan->result, amo->bytes);
     }
     pthread_mutex_unlock(&chan->lock);
     return status;
