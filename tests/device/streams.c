@@ -185,6 +185,18 @@ static void barrier_of_a_held_stream(void)
     nvshmem_barrier_all();
 }
 
+/* What the host has put before, and not waited for, is there behind a barrier of streams. */
+static void host_puts(void)
+{
+    begin_case();
+    for (int i = 0; i < 20; i++) nvshmem_putmem_nbi(dest + 100 * i, source, 100 * sizeof *source, pe.right);
+    nvshmemx_barrier_all_on_stream(streams[0]);
+    nvshmemx_uint64_get_on_stream(words, dest + 1999, 1, pe.me, streams[0]);
+    stream_end(streams[0]);
+    CHECK_EQ(word_of(words, pe.me), 1000u * (uint64_t)(pe.left + 1) + 99);
+    nvshmem_barrier_all();
+}
+
 /* A team of all but the first PE meets, again and again, and so do the teams that come after it and may be given the same flags. Each
  * member tells the last one by a put how often it has come; no stream gets further than that. */
 static void teams(void)
@@ -297,6 +309,7 @@ int main(int argc, char **argv)
         arrays();
         apart();
         barrier_of_a_held_stream();
+        host_puts();
         if (pe.n > 1) teams();
         collectives();
         count_launches();
