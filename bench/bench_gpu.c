@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { LARGE_BYTES = 64 << 20, SMALL_BYTES = 4096, FLAGS = 64 };
+enum { LARGE_BYTES = 64 << 20, MEDIUM_BYTES = 1 << 20, SMALL_BYTES = 4096, FLAGS = 64 };
 
 static char *from;             /* symmetric memory of this PE, as dest is */
 static uint64_t value, round_; /* what is written, and how often all have met */
@@ -44,6 +44,11 @@ static void bare_put_large(const struct bench_target *target, long reps)
 }
 static void call_get_large(const struct bench_target *target, long reps) { get(target, reps, LARGE_BYTES); }
 static void bare_get_large(const struct bench_target *target, long reps) { bare_copy(target, reps, LARGE_BYTES, true); }
+static void call_put_medium(const struct bench_target *target, long reps) { put(target, reps, MEDIUM_BYTES); }
+static void bare_put_medium(const struct bench_target *target, long reps)
+{
+    bare_copy(target, reps, MEDIUM_BYTES, false);
+}
 static void call_put_small(const struct bench_target *target, long reps) { put(target, reps, SMALL_BYTES); }
 static void bare_put_small(const struct bench_target *target, long reps)
 {
@@ -150,13 +155,14 @@ static const struct bench_row alone[] = {
     {"put of 64 MiB + quiet", call_put_large, bare_put_large, 5, 1 / 0.95, "x"},
     {"get of 64 MiB", call_get_large, bare_get_large, 5, 1 / 0.95, "x"},
     {"put_on_stream of 64 MiB", call_put_on_stream, bare_put_large, 5, 1 / 0.95, "x"},
+    {"put of 1 MiB + quiet", call_put_medium, bare_put_medium, 50, 0, "x"},
     {"put of 4 KiB of device memory + quiet", call_put_small, bare_put_small, 100, 0, "x"},
     {"get of 4 KiB into device memory", call_get_small, bare_get_small, 100, 0, "x"},
-    {"p of 8 B + quiet (bare: cuStreamWriteValue64)", call_p, bare_write_word, 200, 1.2, "x"},
-    {"p of 8 B + quiet (bare: cuMemcpyHtoD)", call_p, bare_to_device_word, 200, 1.2, "x"},
-    {"p of 8 B + quiet (bare: cuMemcpyAsync, pinned)", call_p, bare_from_pinned_word, 200, 1.2, "x"},
-    {"p of 8 B + quiet (bare: a kernel)", call_p, bare_store_word, 200, 1.2, "x"},
-    {"p of 8 B, each of 1000 (bare: cuStreamWriteValue64)", call_p_rate, bare_write_rate, 1000, 1.2, "x"},
+    {"p + quiet, against cuStreamWriteValue64", call_p, bare_write_word, 200, 1.2, "x"},
+    {"p + quiet, against cuMemcpyHtoD", call_p, bare_to_device_word, 200, 1.2, "x"},
+    {"p + quiet, against cuMemcpyAsync", call_p, bare_from_pinned_word, 200, 1.2, "x"},
+    {"p + quiet, against a kernel", call_p, bare_store_word, 200, 1.2, "x"},
+    {"p, each of 1000 (bare: cuStreamWriteValue64)", call_p_rate, bare_write_rate, 1000, 1.2, "x"},
     {"g of 8 B (bare: cuMemcpyDtoH)", call_g, bare_g, 200, 0, "x"},
     {"fetch_add (bare: a kernel that stores)", call_fetch_add, bare_store_word, 200, 0, "x"},
 };
