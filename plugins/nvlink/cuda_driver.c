@@ -114,6 +114,21 @@ static void nvl_close(struct p2p_gpu *gpu)
     free(gpu);
 }
 
+/* A device may have such handles, and the process not be let use them. */
+static isthmus_status try_fabric(const struct p2p_gpu *gpu, const CUmemAllocationProp *prop)
+{
+    const struct isthmus_services *s = gpu->services;
+    CUmemGenericAllocationHandle handle;
+    CUresult result = nvl_cuda.cuMemCreate(&handle, gpu->granule, prop, 0);
+    if (result != CUDA_SUCCESS)
+        return s->fail(
+            s->core, ISTHMUS_ERR_NO_DEVICE,
+            "cuMemCreate of memory with a fabric handle, as CUMEM_HANDLE_TYPE asks: %s. It takes NVIDIA's IMEX service, "
+            "and a channel of it in /dev/nvidia-caps-imex-channels; FILE_DESCRIPTOR takes neither",
+            nvl_result_name(result));
+    return nvl_check(gpu, nvl_cuda.cuMemRelease(handle), "cuMemRelease");
+}
+
 static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, struct p2p_gpu **out)
 {
     struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
@@ -130,6 +145,7 @@ static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, st
         status = nvl_check(
             gpu, nvl_cuda.cuMemGetAllocationGranularity(&gpu->granule, &prop, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
             "cuMemGetAllocationGranularity");
+    if (status == ISTHMUS_OK && gpu->handle_type == CU_MEM_HANDLE_TYPE_FABRIC) status = try_fabric(gpu, &prop);
     if (status == ISTHMUS_OK) status = load_kernel(gpu);
     if (status != ISTHMUS_OK) {
         nvl_close(gpu);

@@ -88,6 +88,11 @@ void case_fabric_handles(void)
     struct pe pe;
     setenv(variable("CUMEM_HANDLE_TYPE"), "fabric", 1);
     CHECK(use_all() == ISTHMUS_OK, "%s", said);
+    setenv("GPU_DOUBLE_FAIL", "cuMemCreate:1:800", 1);
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "800") != NULL && strstr(said, "IMEX") != NULL, "%s",
+          said);
+    unsetenv("GPU_DOUBLE_FAIL");
     setenv("GPU_DOUBLE_FABRIC", "0", 1);
     gpu_double.reset();
     CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "fabric") != NULL, "%s", said);
