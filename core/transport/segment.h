@@ -1,8 +1,8 @@
 /* core/transport/segment.h: the ranges of this PE's memory that are symmetric, as transports see them.
  * Not how the memory was made (core/heap), not where the peers' counterparts lie (peer.h).
  * Segment ids mean the same on every PE: 0 is the host's part of the heap, 1 the executable's static data, 2 the heap in memory
- * of a device, 3 flags of streams there, then come the named shared objects, then buffers that the program makes symmetric later (late segments), whose
- * cards peers fetch one by one.
+ * of a device, 3 flags of streams there, then come the named shared objects, then buffers that the program makes symmetric later
+ * (late segments), whose cards peers fetch one by one.
  *
  * A transport that takes memory without pages (ISTHMUS_TRAIT_SPARSE) gets a segment once and whole. One that has to
  * register memory gets it in extents: the first at start, others as the segment grows. Their keys are published under names
