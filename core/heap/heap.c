@@ -245,13 +245,22 @@ isthmus_status ist_heap_grow(uint64_t managed_bytes) { return ist_alloc_grow(ist
 
 /* ---- blocks ---- */
 
+/* On a device the size is no limit, where the heap grows: the addresses are, or the memory that there is. */
+static const char *what_to_do(uint64_t size_bytes)
+{
+    if (ist_heap.segment != IST_SEGMENT_DEVICE || !ist_heap_grows()) return "raise ISTHMUS_HEAP_SIZE";
+    return size_bytes > ist_heap.limit_bytes ? "raise ISTHMUS_HEAP_RESERVE"
+                                             : "this device, or that of another PE, has no more memory";
+}
+
 void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t align_bytes)
 {
     struct ist_alloc_stats stats;
     ist_alloc_stats(ist_heap.alloc, &stats);
     ist_info("%s: the symmetric heap has no room for %" PRIu64 " bytes aligned to %" PRIu64 ": %" PRIu64 " of %" PRIu64
-             " bytes are used, the largest free piece has %" PRIu64 " bytes; raise ISTHMUS_HEAP_SIZE",
-             routine, size_bytes, align_bytes, stats.used_bytes, ist_heap.limit_bytes, stats.largest_free_bytes);
+             " bytes are used, the largest free piece has %" PRIu64 " bytes; %s",
+             routine, size_bytes, align_bytes, stats.used_bytes, ist_heap.limit_bytes, stats.largest_free_bytes,
+             what_to_do(size_bytes));
 }
 
 void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes)
