@@ -131,8 +131,11 @@ static void prepare(const char *routine)
     (void)ist_ctx_channel(&ist_ctx_default, ist_streams.number, routine);
 }
 
-void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done)
+/* `list` NULL: nothing goes with its wait. */
+static void post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done,
+                 struct isthmus_stream_word *list, uint32_t n)
 {
+    const struct isthmus_stream *ops = ist_streams.ops;
     prepare(call->routine);
     struct ist_item *item = take(call->routine);
     item->call = *call;
@@ -140,10 +143,24 @@ void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_
     uint64_t turn = ++item->turn; /* once the first entry is there, the item is no longer ours */
     const uint64_t *word = item->word;
     pthread_mutex_lock(&items.post_lock);
-    isthmus_status status = ist_streams.ops->host_function(tr(), stream, ist_worker_may_run, item);
-    if (status == ISTHMUS_OK) status = ist_streams.ops->wait_until(tr(), stream, word, ISTHMUS_COMPARE_GE, turn);
+    isthmus_status status = ops->host_function(tr(), stream, ist_worker_may_run, item);
+    if (list != NULL) list[0] = (struct isthmus_stream_word){.word = word, .value = turn};
+    if (status == ISTHMUS_OK)
+        status = list != NULL ? ops->words(tr(), stream, list, n)
+                              : ops->wait_until(tr(), stream, word, ISTHMUS_COMPARE_GE, turn);
     pthread_mutex_unlock(&items.post_lock);
     if (status != ISTHMUS_OK) ist_die(call->routine, status);
+}
+
+void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done)
+{
+    post(stream, call, done, NULL, 0);
+}
+
+void ist_item_post_before(void *stream, const struct ist_stream_call *call, struct isthmus_stream_word *list,
+                          uint32_t n)
+{
+    post(stream, call, NULL, list, n);
 }
 
 void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call)

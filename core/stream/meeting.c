@@ -2,6 +2,7 @@
 #include "core/stream/meeting.h"
 
 #include "core/base/fatal.h"
+#include "core/base/log.h"
 #include "core/coll/doubling.h"
 #include "core/coll/wire.h"
 #include "core/heap/heap.h"
@@ -31,8 +32,12 @@ void ist_meetings_open(const struct ist_config *config)
 {
     const struct isthmus_stream *ops = ist_streams.ops;
     const struct isthmus_stream_word holds = {.word = ist_streams.mem.addr, .value = 0};
-    has_flags = !config->check && ops->struct_size > offsetof(struct isthmus_stream, words) && ops->words != NULL &&
-                ops->words(tr(), NULL, &holds, 1) == ISTHMUS_OK;
+    bool has_words = ops->struct_size > offsetof(struct isthmus_stream, words) && ops->words != NULL;
+    isthmus_status status = has_words
+                                ? ops->words(tr(), NULL, &holds, 1)
+                                : ist_fail(ISTHMUS_ERR_UNSUPPORTED, "%s writes no words", ist_streams.transport->name);
+    has_flags = !config->check && status == ISTHMUS_OK;
+    if (status != ISTHMUS_OK) ist_info("PEs meet in streams by their processors: %s", ist_fail_text());
 }
 
 isthmus_status ist_meetings_expose(void)
@@ -77,30 +82,49 @@ void ist_meeting_agree(struct ist_team *team, const char *routine)
 
 /* ---- meeting ---- */
 
-bool ist_meeting_sync(void *stream, struct ist_stream_call *call)
+/* list[0] is kept for who needs a word before those of the meeting; returns the length with it. */
+enum { LIST_MOST = 1 + 2 * IST_TEAM_ROUNDS };
+
+static uint32_t list_words(struct ist_team *team, const char *routine, struct isthmus_stream_word list[LIST_MOST])
 {
-    struct ist_team *team = call->team;
-    struct isthmus_stream_word list[2 * IST_TEAM_ROUNDS];
-    uint32_t n = 0;
-    if (!team->meets_in_streams) return false;
+    uint32_t n = 1;
     uint64_t *flag = flags_of(team->index), sequence = ++team->stream_sequence;
     for (int distance = 1; distance < team->n_pes; distance *= 2, flag++) {
         int world_pe = ist_team_to_world(team, ist_wire_further(team, distance));
-        struct ist_access access = {call->routine, "flag", flag, sizeof *flag, sizeof *flag, world_pe};
+        struct ist_access access = {routine, "flag", flag, sizeof *flag, sizeof *flag, world_pe};
         struct ist_target target;
         ist_target_find(&ist_ctx_default, &access, &target);
         list[n++] = (struct isthmus_stream_word){target.extent->rmem, target.offset_bytes, NULL, sequence};
         list[n++] = (struct isthmus_stream_word){.word = flag, .value = sequence};
     }
+    return n;
+}
+
+static void put_words(void *stream, const struct isthmus_stream_word *list, uint32_t n, const char *routine)
+{
     isthmus_status status = n > 0 ? ist_streams.ops->words(tr(), stream, list, n) : ISTHMUS_OK;
-    if (status != ISTHMUS_OK) ist_die(call->routine, status);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+}
+
+bool ist_meeting_sync(void *stream, struct ist_stream_call *call)
+{
+    struct isthmus_stream_word list[LIST_MOST];
+    if (!call->team->meets_in_streams) return false;
+    uint32_t n = list_words(call->team, call->routine, list);
+    put_words(stream, list + 1, n - 1, call->routine);
     return true;
 }
 
+/* Where quiet takes the host, its end and the meeting are one launch, behind the host function. */
 bool ist_meeting_barrier(void *stream, struct ist_stream_call *call)
 {
     struct ist_stream_call quiet = {.routine = call->routine, .run = ist_run_quiet};
+    struct isthmus_stream_word list[LIST_MOST];
     if (!call->team->meets_in_streams) return false;
-    if (!ist_direct_quiet(stream, &quiet)) ist_item_post(stream, &quiet, NULL);
-    return ist_meeting_sync(stream, call);
+    uint32_t n = list_words(call->team, call->routine, list);
+    if (ist_direct_quiet(stream, &quiet))
+        put_words(stream, list + 1, n - 1, call->routine);
+    else
+        ist_item_post_before(stream, &quiet, list, n);
+    return true;
 }

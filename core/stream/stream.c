@@ -13,11 +13,6 @@
 
 struct ist_streams ist_streams;
 
-static struct allocated {
-    const struct ist_transport *transport; /* NULL: nothing */
-    struct isthmus_mem mem;
-} allocated;
-
 static const struct isthmus_stream *extension_of(const struct ist_transport *t)
 {
     const struct isthmus_stream *ops = t->ops.extension(t->handle, "stream.1");
@@ -33,7 +28,6 @@ static isthmus_status allocate(const struct ist_config *config)
     isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, length_bytes, &mem);
     if (status != ISTHMUS_OK) return status;
     ist_streams.mem = mem;
-    allocated = (struct allocated){t, mem};
     return ist_items_open();
 }
 
@@ -57,16 +51,13 @@ isthmus_status ist_streams_open(const struct ist_config *config)
     return ISTHMUS_OK;
 }
 
-void ist_streams_close(void)
-{
-    ist_items_close();
-    ist_streams_forget();
-}
+void ist_streams_close(void) { ist_items_close(); }
 
 void ist_streams_free(void)
 {
-    if (allocated.transport != NULL) allocated.transport->ops.mem_free(allocated.transport->handle, &allocated.mem);
-    allocated = (struct allocated){.transport = NULL};
+    const struct ist_transport *t = ist_streams.transport;
+    if (ist_streams.mem.length_bytes > 0) t->ops.mem_free(t->handle, &ist_streams.mem);
+    ist_streams_forget();
 }
 
 void ist_streams_forget(void) { ist_streams = (struct ist_streams){.transport = NULL}; }

@@ -2,8 +2,9 @@
  * So a fence has nothing to do, and completion is a place in the stream. Operations are numbered as they are submitted;
  * `borrowed` is the last one that uses the caller's memory: local_complete waits as far as there, remote_commit for all.
  *
- * A word goes by value where the platform takes one. A blocking put of a few bytes must not cost a round trip to the device: its source is copied into memory of the channel
- * that the device reads later. That memory is given out from its beginning on, and is empty again when the stream is. */
+ * A word goes by value where the platform takes one. A blocking put of a few bytes must not cost a round trip to the device: its
+ * source is copied into memory of the channel that the device reads later; a short get comes by way of it, too. That memory is
+ * given out from its beginning on, and is empty again when the stream is, and whoever reads there has read. */
 #include "plugins/common/p2p_priv.h"
 
 #include <isthmus/idle.h>
@@ -25,6 +26,7 @@ struct isthmus_chan {
     uint64_t *result; /* of a fetching atomic; where the stage begins */
     uint64_t *mark;   /* behind it: the stream writes there how far it has come, when it is asked to */
     uint64_t marked;  /* up to which it has been */
+    uint32_t n_gets;  /* whose bytes are in the stage, or come there */
 };
 
 enum { STAGE_FIRST = 2 * sizeof(uint64_t) }; /* behind those two */
@@ -82,7 +84,7 @@ static isthmus_status submit_word(isthmus_chan *chan, void *dest, const void *so
 static void note_completed(isthmus_chan *chan, uint64_t all)
 {
     if (all > chan->completed) chan->completed = all;
-    if (chan->completed == chan->submitted) chan->stage_used = STAGE_FIRST;
+    if (chan->completed == chan->submitted && chan->n_gets == 0) chan->stage_used = STAGE_FIRST;
 }
 
 /* Has the stream write its mark when it has done this operation, unless it does so anyway. With the lock. */
@@ -147,17 +149,15 @@ static isthmus_status wait_for_driver(isthmus_chan *chan)
     return status;
 }
 
-/* The same, and nobody else has the lock meanwhile: what is in the channel's memory stays there. */
-static isthmus_status finish_locked(isthmus_chan *chan)
-{
-    isthmus_status status = ask_for_mark(chan, chan->submitted);
-    if (status == ISTHMUS_OK && !is_marked_soon(chan, chan->submitted))
-        status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
-    if (status == ISTHMUS_OK) note_completed(chan, chan->submitted);
-    return status;
-}
-
 /* ---- put and get ---- */
+
+/* Gets of other threads that have arrived take the lock to be over. */
+static void let_others(isthmus_chan *chan)
+{
+    pthread_mutex_unlock(&chan->lock);
+    sched_yield();
+    pthread_mutex_lock(&chan->lock);
+}
 
 /* Room in the channel's memory. With the lock, and it is the caller's until the lock is given up. */
 static isthmus_status stage_take(isthmus_chan *chan, size_t length_bytes, char **out)
@@ -166,6 +166,7 @@ static isthmus_status stage_take(isthmus_chan *chan, size_t length_bytes, char *
     while (chan->stage_used + take > STAGE_BYTES) {
         isthmus_status status = wait_for(chan, chan->submitted);
         if (status != ISTHMUS_OK) return status;
+        if (chan->n_gets > 0) let_others(chan);
     }
     *out = chan->stage + chan->stage_used;
     chan->stage_used += take;
@@ -203,8 +204,12 @@ static isthmus_status get_staged(isthmus_chan *chan, void *dest, const void *sou
     char *piece;
     isthmus_status status = stage_take(chan, length_bytes, &piece);
     if (status == ISTHMUS_OK) status = submit_copy(chan, piece, source, length_bytes);
-    if (status == ISTHMUS_OK) status = finish_locked(chan);
+    if (status != ISTHMUS_OK) return status;
+    chan->n_gets++;
+    status = wait_for(chan, chan->submitted);
     if (status == ISTHMUS_OK) memcpy(dest, piece, length_bytes);
+    chan->n_gets--;
+    note_completed(chan, chan->completed);
     return status;
 }
 
@@ -285,7 +290,10 @@ static isthmus_status run_amo(isthmus_chan *chan, struct p2p_amo *amo, void *fet
         __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
     }
     if (status == ISTHMUS_OK && fetched != NULL) {
-        status = finish_locked(chan);
+        status = ask_for_mark(chan, chan->submitted);
+        if (status == ISTHMUS_OK && !is_marked_soon(chan, chan->submitted))
+            status = tr->driver->stream_wait(tr->gpu, chan->stream);
+        if (status == ISTHMUS_OK) note_completed(chan, chan->submitted);
         if (status == ISTHMUS_OK) memcpy(fetched, chan->result, amo->bytes);
     }
     pthread_mutex_unlock(&chan->lock);

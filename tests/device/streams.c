@@ -256,6 +256,11 @@ static void count_launches(void)
     int before = cuda_launches();
     nvshmemx_barrier_all_on_stream(streams[0]);
     if (before >= 0) CHECK_EQ(cuda_launches() - before, by_host ? 2 : pe.n > 1);
+    stream_hold(streams[1], turn);
+    nvshmemx_uint64_iput_on_stream(dest, source, 1, 2, 10, pe.right, streams[1]); /* by the host: quiet is, too */
+    int with_item = cuda_launches();
+    nvshmemx_barrier_all_on_stream(streams[0]);
+    if (before >= 0) CHECK_EQ(cuda_launches() - with_item, 2);
     if (by_host) before = -1;
     if (before >= 0) before = cuda_launches();
     nvshmemx_uint64_put_on_stream(dest, source, 10, pe.right, streams[0]);
@@ -263,6 +268,7 @@ static void count_launches(void)
     nvshmemx_uint64_put_signal_on_stream(dest, source, 10, words, 1, NVSHMEM_SIGNAL_SET, pe.right, streams[0]);
     if (before >= 0) CHECK_EQ(cuda_launches() - before, 3);
     release(streams[0]);
+    stream_end(streams[1]);
     nvshmem_barrier_all();
 }
 

@@ -33,7 +33,9 @@ def listing(build):
     if carried.exists():
         text = carried.read_text(encoding="utf-8")
         made = json.loads(text)
-        text = text.replace(made["build"], str(build)).replace(made["source"], str(ROOT))
+        here = {made["build"]: str(build), made["source"]: str(ROOT)}
+        there = "|".join(re.escape(path) for path in here) # the build first: it lies in the source as a rule
+        text = re.sub(rf'({there})(?=[/":])', lambda found: here[found[1]], text)
     else:
         text = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True,
                               text=True).stdout

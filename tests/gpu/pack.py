@@ -37,9 +37,10 @@ exec python3 "$here/{script}" --build "$here/build" "$@"
 """
 
 
-def known_to_the_linker():
-    text = subprocess.run(["ldconfig", "-p"], check=True, capture_output=True, text=True).stdout
-    return dict(reversed(re.findall(r"^\s*(\S+) .*x86-64.* => (\S+)$", text, re.MULTILINE)))
+def found_by_the_linker(name):
+    """The path of a library, or None."""
+    path = subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+    return path if "/" in path else None
 
 
 def needs_of(file):
@@ -59,19 +60,17 @@ def copy(source, dest):
 
 def modules():
     """(file, its place under lib/) of what a library finds beside itself: the modules of UCX. PMIx can do without its own."""
-    ucx = Path(known_to_the_linker()["libucp.so.0"]).parent / "ucx"
-    return [(file, f"ucx/{file.name}") for file in ucx.glob("*.so*")]
+    ucp = found_by_the_linker("libucp.so.0")
+    return [(file, f"ucx/{file.name}") for file in (Path(ucp).resolve().parent / "ucx").glob("*.so*")] if ucp else []
 
 
 def fill(root, build):
-    libraries, linker = {}, known_to_the_linker()
+    libraries = {}
     for part in PARTS:
         copy(build / part, root / "build" / part)
     for source in SOURCES:
         copy(ROOT / source, root / source)
-    for name in LOADED:
-        if name in linker:
-            libraries[name] = linker[name]
+    libraries.update({name: path for name in LOADED if (path := found_by_the_linker(name))})
     carried = modules()
     for file in [*(p for p in (root / "build").rglob("*") if p.is_file()), *libraries.values(), *(m for m, _ in carried)]:
         libraries.update(needs_of(file))
