@@ -2,8 +2,7 @@
  * It keeps the driver's rules as its documentation states them, so that host code which breaks one fails here: pieces of
  * 2 MiB, no access before cuMemSetAccess, whole mappings only, a current context per thread, handles that end, errors that
  * stay. Knobs: gpu.h. Where a rule was guessed, docs/transports/nvlink.md lists it for a comparison on hardware. */
-#include "plugins/nvlink/cuda_api.h"
-#include "tests/doubles/gpu/gpu.h"
+#include "tests/doubles/cuda/cuda_double.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -11,54 +10,27 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <isthmus/amo_cpu.h>
-
 enum { CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
 
-#define CUDA(name, parameters) CUresult name parameters;
-#include "plugins/nvlink/cuda.def"
 CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size);
 CUresult cuMemFree_v2(CUdeviceptr addr);
 
 struct CUctx_st {
     int device, retained;
 };
-struct CUmod_st {
-    uint32_t magic;
-};
-enum { MODULE_MAGIC = 0x6d6f6431 };
-
 const int gpu_illegal_address = CUDA_ERROR_ILLEGAL_ADDRESS;
 
-static bool is_initialized;
+bool double_is_initialized;
 static struct CUctx_st contexts[GPU_DEVICES_MAX];
 static _Thread_local struct {
     CUcontext stack[CONTEXT_DEPTH];
     int n;
 } current;
 
-static _Thread_local bool is_in_host_function; /* of a stream: it must not call the driver */
+_Thread_local bool double_is_in_host_function;
 
 static CUcontext current_context(void) { return current.n > 0 ? current.stack[current.n - 1] : NULL; }
-
-/* What every call begins with. */
-#define ENTER_CODE(code)                                          \
-    do {                                                          \
-        int failed_ = gpu_enter(__func__, code);                  \
-        if (failed_ != 0) return (CUresult)failed_;               \
-        if (is_in_host_function) return CUDA_ERROR_NOT_PERMITTED; \
-    } while (0)
-#define ENTER()                                                           \
-    do {                                                                  \
-        ENTER_CODE(CUDA_ERROR_OUT_OF_MEMORY);                             \
-        if (!is_initialized) return CUDA_ERROR_NOT_INITIALIZED;           \
-        if (gpu_device_error() != 0) return (CUresult)gpu_device_error(); \
-    } while (0)
-#define ENTER_CONTEXT()                                                   \
-    do {                                                                  \
-        ENTER();                                                          \
-        if (current_context() == NULL) return CUDA_ERROR_INVALID_CONTEXT; \
-    } while (0)
+bool double_has_context(void) { return current_context() != NULL; }
 
 static bool is_device(int device) { return device >= 0 && device < gpu_knobs()->devices; }
 
@@ -70,7 +42,7 @@ CUresult cuInit(unsigned flags)
     if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
     if (gpu_knobs()->devices == 0) return CUDA_ERROR_NO_DEVICE;
     for (int i = 0; i < GPU_DEVICES_MAX; i++) contexts[i].device = i;
-    is_initialized = true;
+    double_is_initialized = true;
     return CUDA_SUCCESS;
 }
 
@@ -431,227 +403,4 @@ CUresult cuMemHostUnregister(void *addr)
 {
     ENTER();
     return gpu_unpin(addr) ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
-}
-
-/* ---- streams ---- */
-
-static struct gpu_stream *stream_of(CUstream stream)
-{
-    return stream != NULL ? (struct gpu_stream *)(void *)stream : gpu_stream_default();
-}
-
-static CUresult submit(CUstream stream, const struct gpu_op *op)
-{
-    return gpu_stream_submit(stream_of(stream), op) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-CUresult cuStreamCreate(CUstream *stream, unsigned flags)
-{
-    ENTER_CONTEXT();
-    if ((flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
-    *stream = (CUstream)(void *)gpu_stream_create();
-    return *stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
-}
-
-/* Also on a device that has failed: what a program holds can always be given back. */
-CUresult cuStreamDestroy_v2(CUstream stream)
-{
-    ENTER_CODE(CUDA_ERROR_INVALID_HANDLE);
-    if (stream == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    gpu_stream_destroy(stream_of(stream));
-    return CUDA_SUCCESS;
-}
-
-CUresult cuStreamSynchronize(CUstream stream)
-{
-    ENTER_CONTEXT();
-    gpu_stream_wait(stream_of(stream));
-    return (CUresult)gpu_device_error();
-}
-
-CUresult cuCtxSynchronize(void)
-{
-    ENTER_CONTEXT();
-    gpu_device_wait();
-    return (CUresult)gpu_device_error();
-}
-
-/* Memory of the host that the driver does not know is copied by way of its own: all that goes there, and much that comes from
- * there, is done when the call returns, and so is what the stream had before. */
-static bool must_wait(CUdeviceptr dest, CUdeviceptr source, size_t size)
-{
-    enum { IN_THE_COMMAND = 64 << 10 };
-    return gpu_find(dest).kind == GPU_UNKNOWN || (gpu_find(source).kind == GPU_UNKNOWN && size > IN_THE_COMMAND);
-}
-
-CUresult cuMemcpyAsync(CUdeviceptr dest, CUdeviceptr source, size_t size, CUstream stream)
-{
-    ENTER_CONTEXT();
-    if (!gpu_is_valid(dest, size) || !gpu_is_valid(source, size)) return CUDA_ERROR_INVALID_VALUE;
-    if (size == 0) return CUDA_SUCCESS;
-    CUresult result = submit(
-        stream, &(struct gpu_op){.run = gpu_run_copy, .dest = dest, .source = source, .length_bytes = size});
-    if (result == CUDA_SUCCESS && must_wait(dest, source, size)) gpu_stream_wait(stream_of(stream));
-    return result;
-}
-
-CUresult cuMemsetD8Async(CUdeviceptr dest, unsigned char value, size_t size, CUstream stream)
-{
-    ENTER_CONTEXT();
-    if (gpu_find(dest).kind != GPU_DEVICE || !gpu_is_valid(dest, size)) return CUDA_ERROR_INVALID_VALUE;
-    return submit(stream, &(struct gpu_op){.run = gpu_run_fill, .dest = dest, .value = value, .length_bytes = size});
-}
-
-static int run_wait_value(struct gpu_op *op)
-{
-    const uint64_t *word = gpu_word(op->dest, sizeof *word);
-    if (word == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    for (;;) {
-        uint64_t now = __atomic_load_n(word, __ATOMIC_ACQUIRE);
-        bool is_equal = op->source == CU_STREAM_WAIT_VALUE_EQ;
-        if (is_equal ? now == op->value : (int64_t)(now - op->value) >= 0) return 0;
-        usleep(20); /* a device polls; this one leaves the processor to others */
-    }
-}
-
-static CUresult wait_value(CUstream stream, CUdeviceptr addr, uint64_t value, unsigned flags)
-{
-    if (flags > CU_STREAM_WAIT_VALUE_EQ || addr % 8 != 0 || gpu_find(addr).kind == GPU_UNKNOWN)
-        return CUDA_ERROR_INVALID_VALUE;
-    return submit(stream, &(struct gpu_op){.run = run_wait_value, .dest = addr, .value = value, .source = flags});
-}
-
-CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned flags)
-{
-    ENTER_CONTEXT();
-    return wait_value(stream, addr, value, flags);
-}
-
-static int run_write_value(struct gpu_op *op)
-{
-    void *word = gpu_word(op->dest, op->length_bytes);
-    if (word == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    (void)isthmus_amo_cpu(ISTHMUS_AMO_SET, word, op->value, 0, op->length_bytes);
-    return 0;
-}
-
-static CUresult write_value(CUstream stream, CUdeviceptr addr, uint64_t value, uint64_t bytes, unsigned flags)
-{
-    if (flags != 0 || addr % bytes != 0 || gpu_find(addr).kind == GPU_UNKNOWN || !gpu_is_valid(addr, bytes))
-        return CUDA_ERROR_INVALID_VALUE;
-    return submit(stream,
-                  &(struct gpu_op){.run = run_write_value, .dest = addr, .value = value, .length_bytes = bytes});
-}
-
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned flags)
-{
-    ENTER_CONTEXT();
-    return write_value(stream, addr, value, sizeof value, flags);
-}
-
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned flags)
-{
-    ENTER_CONTEXT();
-    return write_value(stream, addr, value, sizeof value, flags);
-}
-
-CUresult cuStreamBatchMemOp_v2(CUstream stream, unsigned n, CUstreamBatchMemOpParams *list, unsigned flags)
-{
-    enum { MOST = 256 };
-    ENTER_CONTEXT();
-    CUresult result = n > 0 && n <= MOST && flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    for (unsigned i = 0; i < n && result == CUDA_SUCCESS; i++) {
-        const CUstreamBatchMemOpParams *op = &list[i];
-        if (op->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64)
-            result = wait_value(stream, op->waitValue.address, op->waitValue.value64, op->waitValue.flags);
-        else if (op->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64)
-            result = write_value(stream, op->writeValue.address, op->writeValue.value64, sizeof(uint64_t),
-                                 op->writeValue.flags);
-        else
-            result = CUDA_ERROR_INVALID_VALUE;
-    }
-    return result;
-}
-
-static int run_host_function(struct gpu_op *op)
-{
-    is_in_host_function = true;
-    int result = gpu_run_function(op);
-    is_in_host_function = false;
-    return result;
-}
-
-CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
-{
-    ENTER_CONTEXT();
-    if (function == NULL) return CUDA_ERROR_INVALID_VALUE;
-    return submit(stream, &(struct gpu_op){.run = run_host_function, .function = function, .argument = argument});
-}
-
-/* ---- kernels: those of our plugin, each in C under the name of its entry in the image ---- */
-
-static const struct kernel {
-    const char *name;
-    int n;
-    const uint8_t *bytes; /* of each parameter */
-    int (*run)(struct gpu_op *op);
-} kernels[] = {
-    {"isthmus_amo", GPU_AMO_PARAMETERS, gpu_amo_parameter_bytes, gpu_run_isthmus_amo},
-};
-
-CUresult cuModuleLoadData(CUmodule *module, const void *image)
-{
-    ENTER_CONTEXT();
-    if (strncmp(image, ".version ", 9) != 0) return CUDA_ERROR_INVALID_IMAGE;
-    CUmodule own = malloc(sizeof *own);
-    if (own == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        char entry[80];
-        snprintf(entry, sizeof entry, ".visible .entry %s(", kernels[i].name);
-        if (strstr(image, entry) == NULL) {
-            free(own);
-            return CUDA_ERROR_INVALID_PTX;
-        }
-    }
-    own->magic = MODULE_MAGIC;
-    gpu_count(GPU_MODULE, 1);
-    *module = own;
-    return CUDA_SUCCESS;
-}
-
-CUresult cuModuleUnload(CUmodule module)
-{
-    ENTER();
-    if (module == NULL || module->magic != MODULE_MAGIC) return CUDA_ERROR_INVALID_HANDLE;
-    free(module);
-    gpu_count(GPU_MODULE, -1);
-    return CUDA_SUCCESS;
-}
-
-CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
-{
-    ENTER();
-    if (module == NULL || module->magic != MODULE_MAGIC) return CUDA_ERROR_INVALID_HANDLE;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (strcmp(kernels[i].name, name) != 0) continue;
-        *function = (CUfunction)(uintptr_t)&kernels[i];
-        return CUDA_SUCCESS;
-    }
-    return CUDA_ERROR_NOT_FOUND;
-}
-
-/* Parameters are taken here, as the driver does. */
-CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
-                        void **extra)
-{
-    ENTER_CONTEXT();
-    (void)shared_bytes;
-    const struct kernel *kernel = (const struct kernel *)(const void *)function;
-    if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    if (grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1 || extra != NULL || parameters == NULL)
-        return CUDA_ERROR_INVALID_VALUE; /* the double runs one thread */
-    struct gpu_op op = {.run = kernel->run};
-    for (int i = 0; i < kernel->n; i++) memcpy(&op.parameters[i], parameters[i], kernel->bytes[i]);
-    return submit(stream, &op);
 }
