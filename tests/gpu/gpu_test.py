@@ -13,13 +13,16 @@ import concurrent.futures
 import json
 import os
 import re
-import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+import jobs as shared
+
 LIBRARIES = {"nvlink": "libcuda.so.1", "xelink": "libze_loader.so.1", "xgmi": "libamdhip64.so.5"}
 PROGRAMS = ["all_calls", "memory_grows", "kind_of_address", "stream_order"]  # of p2p_test
 JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
@@ -28,26 +31,22 @@ SKIPPED, TIMEOUT_S = 77, 300
 
 
 def listing(build):
-    """ctest's tests, with the paths of this machine."""
+    """What ctest says of the tests, with the paths of this machine."""
     carried = build / "listing.json"
-    if carried.exists():
-        text = carried.read_text(encoding="utf-8")
-        made = json.loads(text)
-        here = {made["build"]: str(build), made["source"]: str(ROOT)}
-        there = "|".join(re.escape(path) for path in here) # the build first: it lies in the source as a rule
-        text = re.sub(rf'({there})(?=[/":])', lambda found: here[found[1]], text)
-    else:
-        text = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True,
-                              text=True).stdout
-    return json.loads(text)["tests"]
+    if not carried.exists():
+        return shared.listed(build)
+    text = carried.read_text(encoding="utf-8")
+    made = json.loads(text)
+    here = {made["build"]: str(build), made["source"]: str(ROOT)}
+    there = "|".join(re.escape(path) for path in here)  # the build first: it lies in the source as a rule
+    return re.sub(rf'({there})(?=[/":])', lambda found: here[found[1]], text)
 
 
 def jobs_of(transport, tests):
     """(name, command, environment) of the jobs whose environment names the double of the transport's driver."""
     variable = f"ISTHMUS_{transport.upper()}_LIBRARY="
-    for test in tests:
-        values = {p["name"]: p["value"] for p in test["properties"]}
-        environment = [e for e in values.get("ENVIRONMENT", []) if e]
+    for test, values in tests:
+        environment = shared.settings_of(values)
         library = next((e[len(variable):] for e in environment if e.startswith(variable)), None)
         command = test.get("command", [])
         if values.get("DISABLED") or not JOBS.match(test["name"]) or library is None or "/doubles/" not in str(environment):
@@ -56,19 +55,6 @@ def jobs_of(transport, tests):
             continue
         real = [LIBRARIES[transport] if word == library else word for word in command]
         yield test["name"], real, [e for e in environment if not e.startswith((variable, "ZE_ENABLE_"))]
-
-
-def run(command, environment, log):
-    """Its exit status, or None after TIMEOUT_S; the output is in the log."""
-    with open(log, "wb") as output:
-        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                               env=dict(os.environ, **dict(e.split("=", 1) for e in environment)), start_new_session=True)
-        try:
-            return job.wait(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
-            return None
 
 
 class Counts:
@@ -88,7 +74,7 @@ class Counts:
 
     def one(self, name, command, environment=()):
         start = time.monotonic()
-        status = run(command, environment, self.logs / f"{name}.log")
+        status = shared.run(command, environment, self.logs / f"{name}.log", TIMEOUT_S)
         self.add(name, command, status, time.monotonic() - start)
 
 
@@ -100,7 +86,7 @@ def test(transport, build, logs, tests, n_jobs):
         return None
     counts = Counts(transport, logs)
     program = [str(build / "tests" / "doubles" / "p2p_test"), str(plugin), "-"]
-    if run([*program, PROGRAMS[0]], [], logs / f"{transport}.log") == SKIPPED:
+    if shared.run([*program, PROGRAMS[0]], [], logs / f"{transport}.log", TIMEOUT_S) == SKIPPED:
         print((logs / f"{transport}.log").read_text(errors="replace").strip(), flush=True)
         return None
     for case in PROGRAMS:
@@ -124,7 +110,7 @@ def main():
     logs = build / "log" / "gpu"
     logs.mkdir(parents=True, exist_ok=True)
     os.environ["PATH"] = f"{build}/bin:{os.environ['PATH']}"
-    tests = listing(build)
+    tests = shared.tests_of(listing(build))
     found = [values for values in (test(t, build, logs, tests, given.jobs) for t in given.transports) if values]
     if not found:
         print("no GPU of this machine can be used: nothing was tested")

@@ -17,13 +17,13 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from gpu_test import JOBS
+from gpu_test import JOBS, shared
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "isthmus-gpu-test"
 PARTS = ["bin/isthmus-run", "bin/isthmus-info", "bin/isthmus-check-transport", "lib/libisthmus.so.0", "lib/isthmus",
          "tests/device", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu"]
-SOURCES = ["tests/gpu/gpu_test.py", "tests/pe/expect.sh", "tests/pe/job.sh",
+SOURCES = ["tests/gpu/gpu_test.py", "tests/jobs.py", "tests/pe/expect.sh", "tests/pe/job.sh",
            *(f"bench/{name}.py" for name in ("run", "gpu", "hosts", "table", "plot", "reference", "startup"))]
 LOADED = ["libucp.so.0", "libibverbs.so.1"]  # by dlopen
 C_LIBRARY = re.compile(r"^(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|anl|nss_.*)\.so)")
@@ -78,8 +78,7 @@ def fill(root, build):
         copy(Path(path), root / "lib" / name)
     for file, place in carried:
         copy(file, root / "lib" / place)
-    tests = subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], check=True, capture_output=True, text=True)
-    only = [t for t in json.loads(tests.stdout)["tests"] if JOBS.match(t["name"])]
+    only = [test for test, _ in shared.tests_of(shared.listed(build)) if JOBS.match(test["name"])]
     text = json.dumps({"source": str(ROOT), "build": str(build), "tests": only})
     (root / "build" / "listing.json").write_text(text, encoding="utf-8")
     for name, script in (("gpu-test", "tests/gpu/gpu_test.py"), ("gpu-bench", "bench/run.py")):

@@ -11,16 +11,19 @@ the place has. left_out.table names those that make no sense there, and why. Log
 
 import argparse
 import concurrent.futures
-import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+import jobs as shared
+
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
@@ -45,7 +48,7 @@ LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
 class Test:
     """One of ctest's, taken apart: what comes before the launcher, the number of PEs, what it starts."""
 
-    def __init__(self, entry):
+    def __init__(self, entry, values):
         command = entry.get("command", [])
         self.name = entry["name"]
         self.base = COUNT.sub("", self.name)
@@ -56,8 +59,7 @@ class Test:
                 end = command.index(option, at) + 1
                 self.before, self.n, self.program = command[:at], int(command[end]), command[end + 1 :]
                 break
-        values = {p["name"]: p["value"] for p in entry["properties"]}
-        self.environment = [e for e in values.get("ENVIRONMENT", []) if e]
+        self.environment = shared.settings_of(values)
         self.timeout_s = values.get("TIMEOUT", 120)
         self.folder = values["WORKING_DIRECTORY"]
 
@@ -69,8 +71,7 @@ class Test:
 
 
 def all_tests(build):
-    listing = subprocess.run(["ctest", "--test-dir", build, "--show-only=json-v1"], check=True, capture_output=True)
-    tests = [Test(e) for e in json.loads(listing.stdout)["tests"] if SUBJECTS.match(e["name"])]
+    tests = [Test(e, values) for e, values in shared.tests_of(shared.listed(build)) if SUBJECTS.match(e["name"])]
     return [t for t in tests if t.before is not None]
 
 
@@ -141,18 +142,11 @@ def run(test, n, place, build, logs):
 
 def run_once(test, n, place, build, logs):
     command, settings = command_of(test, n, place, build)
-    environment = dict(os.environ, **dict(s.split("=", 1) for s in settings))
     log = logs / f"{test.base}.log"
     start = time.monotonic()
-    with open(log, "wb") as output:
-        job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                               env=environment, cwd=test.folder, start_new_session=True)
-        try:
-            status = job.wait(timeout=test.timeout_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
-            status = f"none: it was ended after {test.timeout_s:.0f} s"
+    status = shared.run(command, settings, log, test.timeout_s, test.folder)
+    if status is None:
+        status = f"none: it was ended after {test.timeout_s:.0f} s"
     took_s = time.monotonic() - start
     if status in (0, SKIPPED):
         log.unlink()
