@@ -4,6 +4,9 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
+
+SESSION_FOLDERS = ("TMPDIR", "OMPI_MCA_orte_tmpdir_base", "PRTE_MCA_prte_tmpdir_base")
 
 
 def listed(build):
@@ -23,8 +26,15 @@ def settings_of(properties):
 
 
 def run(command, settings, log, timeout_s, folder=None):
-    """Its exit status, or None when it was ended, with all its children, after the time; the output is in the log."""
-    environment = dict(os.environ, **dict(setting.split("=", 1) for setting in settings))
+    """Its exit status, or None when it was ended, with all its children, after the time; the output is in the log. It has a
+    folder of its own for temporary files, as by own_folder.sh."""
+    with tempfile.TemporaryDirectory(prefix="job.", ignore_cleanup_errors=True) as own:
+        environment = dict(os.environ, **dict.fromkeys(SESSION_FOLDERS, own))
+        environment.update(setting.split("=", 1) for setting in settings)
+        return run_there(command, environment, log, timeout_s, folder)
+
+
+def run_there(command, environment, log, timeout_s, folder):
     with open(log, "wb") as output:
         job = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                env=environment, cwd=folder, start_new_session=True)
