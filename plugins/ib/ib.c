@@ -1,6 +1,7 @@
 /* plugins/ib/ib.c: the transport between hosts: InfiniBand, RoCE and TCP through UCX.
  * The exported table; reads as a table of contents. docs/transports/ib.md says what it needs and promises. */
 #include "plugins/ib/ib.h"
+#include "plugins/ib/ib_config.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -24,62 +25,76 @@ void ib_write_out(void *out, const void *value, size_t value_bytes)
 
 /* The names that NVSHMEM has for them; UCX's own go before. */
 static const struct {
-    const char *key, *ours, *variable;
+    const char *ours;
+    struct ib_key key;
 } passed_on[] = {
-    {"IB_GID_INDEX", "GID_INDEX", "UCX_IB_GID_INDEX"},
-    {"IB_SL", "SL", "UCX_IB_SL"},
-    {"IB_TRAFFIC_CLASS", "TRAFFIC_CLASS", "UCX_IB_TRAFFIC_CLASS"},
+    {"GID_INDEX", {"IB_GID_INDEX", .why = "ISTHMUS_IB_GID_INDEX is set", .variables = {"UCX_IB_GID_INDEX"}}},
+    {"SL", {"IB_SL", .why = "ISTHMUS_IB_SL is set", .variables = {"UCX_IB_SL"}}},
+    {"TRAFFIC_CLASS",
+     {"IB_TRAFFIC_CLASS", .why = "ISTHMUS_IB_TRAFFIC_CLASS is set", .variables = {"UCX_IB_TRAFFIC_CLASS"}}},
 };
 
 /* As UCX's variables say, but for the agent that executes atomics: that is settled by the core (one home). */
-static ucs_status_t configure(const isthmus_tr *tr, ucp_config_t *config)
+static isthmus_status configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
-    ucs_status_t status = ib_net_configure(tr, config);
-    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on && status == UCS_OK; i++) {
-        const char *value = s->config(s->core, passed_on[i].ours);
-        if (value == NULL || ib_ucp_is_set(passed_on[i].variable)) continue;
-        status = ib_ucp.ucp_config_modify(config, passed_on[i].key, value);
+    isthmus_status status = ib_config_set_all(s, config);
+    if (status == ISTHMUS_OK) status = ib_net_configure(tr, config);
+    for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on && status == ISTHMUS_OK; i++) {
+        struct ib_key key = passed_on[i].key;
+        key.value = s->config(s->core, passed_on[i].ours);
+        status = ib_config_set(s, config, &key);
     }
-    if (status != UCS_OK) return status;
-    return ib_ucp.ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+    return status;
 }
 
-static ucs_status_t init_ucx(isthmus_tr *tr)
+/* A call of UCX that is to make this PE ready has failed. */
+static isthmus_status fail_call(const isthmus_tr *tr, const char *call, ucs_status_t why)
+{
+    const struct isthmus_services *s = tr->services;
+    char reason[IB_REASON_TEXT_BYTES];
+    ib_ucp_reason(reason);
+    bool is_search = why == UCS_ERR_NO_DEVICE || why == UCS_ERR_NO_ELEM;
+    return s->fail(s->core, is_search ? ISTHMUS_ERR_NO_DEVICE : ib_ucp_code(why), "%s of UCX %s: %s%s%s", call,
+                   ib_ucp_version(), ib_ucp.ucs_status_string(why), reason,
+                   is_search ? "; see UCX_TLS, UCX_NET_DEVICES" : "");
+}
+
+static isthmus_status init_ucx(isthmus_tr *tr)
 {
     ucp_config_t *config;
-    ucp_params_t params = {
+    const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
         .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP | UCP_FEATURE_AM,
         .mt_workers_shared = 1,
         .estimated_num_eps = (size_t)tr->services->n_pes,
     };
-    ucs_status_t status = ib_ucp.ucp_config_read(NULL, NULL, &config);
-    if (status != UCS_OK) return status;
-    status = configure(tr, config);
-    if (status == UCS_OK) status = ib_ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &tr->ucp);
+    ib_ucp_reason_begin();
+    ucs_status_t ready = ib_ucp.ucp_config_read(NULL, NULL, &config);
+    if (ready != UCS_OK) return fail_call(tr, "ucp_config_read", ready);
+    isthmus_status status = configure(tr, config);
+    if (status == ISTHMUS_OK) {
+        ib_ucp_reason_begin();
+        ready = ib_ucp.ucp_init_version(UCP_API_MAJOR, UCP_API_MINOR, &params, config, &tr->ucp);
+        if (ready != UCS_OK) status = fail_call(tr, "ucp_init", ready);
+    }
     ib_ucp.ucp_config_release(config);
     return status;
 }
 
 static isthmus_status open_ucx(isthmus_tr *tr)
 {
-    const struct isthmus_services *s = tr->services;
     isthmus_status status = ib_net_open(tr);
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
-    ucs_status_t ready = init_ucx(tr);
-    if (ready != UCS_OK)
-        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                       "UCX finds nothing to work with: %s (see UCX_TLS, UCX_NET_DEVICES)",
-                       ib_ucp.ucs_status_string(ready));
-    status = ib_kinds_query(tr);
+    status = init_ucx(tr);
+    if (status == ISTHMUS_OK) status = ib_kinds_query(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
     if (status != ISTHMUS_OK) return status;
-    ready = ib_ucp.ucp_worker_get_address(tr->workers[0].ucp, &tr->address, &tr->address_bytes);
-    if (ready == UCS_OK) return ISTHMUS_OK;
-    return s->fail(s->core, ib_ucp_code(ready), "ucp_worker_get_address: %s", ib_ucp.ucs_status_string(ready));
+    ib_ucp_reason_begin();
+    ucs_status_t ready = ib_ucp.ucp_worker_get_address(tr->workers[0].ucp, &tr->address, &tr->address_bytes);
+    return ready == UCS_OK ? ISTHMUS_OK : fail_call(tr, "ucp_worker_get_address", ready);
 }
 
 /* Takes a half-built one. */

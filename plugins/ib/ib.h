@@ -186,7 +186,7 @@ void ib_write_out(void *out, const void *value, size_t value_bytes);
 /* ib_net.c. `configure` tells UCX, before it starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
 void ib_net_close(struct ib_net *net); /* takes NULL */
-ucs_status_t ib_net_configure(const isthmus_tr *tr, ucp_config_t *config);
+isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config);
 extern const struct isthmus_devices ib_devices; /* the extension devices.1 */
 
 /* ib_worker.c. `create` appends to tr->workers. */

@@ -2,6 +2,7 @@
  * The adapters are ib_verbs.c, the rules ib_select.c. UCX keeps every interface that is no adapter: peers without one are reached
  * by TCP, and UCX prefers an adapter where both ends have one. */
 #include "plugins/ib/ib.h"
+#include "plugins/ib/ib_config.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -114,14 +115,21 @@ static void add_interfaces(struct text *out)
     freeifaddrs(all);
 }
 
-static ucs_status_t narrow(const struct ib_net *net, ucp_config_t *config)
+static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config)
 {
+    const struct isthmus_services *s = tr->services;
+    const struct ib_net *net = tr->net;
     char names[2048];
     struct text out = {.start = names, .room = sizeof names};
     add(&out, "%s", net->mine >= 0 ? net->ports.list[net->mine].name : "");
     add_interfaces(&out);
-    if (out.length >= out.room) return UCS_ERR_BUFFER_TOO_SMALL;
-    return ib_ucp.ucp_config_modify(config, "NET_DEVICES", names);
+    if (out.length >= out.room)
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT,
+                       "the names of this host's interfaces take %zu bytes, there is room for %zu; set UCX_NET_DEVICES",
+                       out.length, out.room);
+    const struct ib_key key = {
+        .name = "NET_DEVICES", .value = names, .why = "PEs share the adapters of a host", .is_needed = true};
+    return ib_config_set(s, config, &key);
 }
 
 static bool goes_through_software(const struct ib_net *net)
@@ -131,37 +139,30 @@ static bool goes_through_software(const struct ib_net *net)
     return false;
 }
 
-/* UCX 1.13 connects over datagrams, and takes their kind from a field that only some adapters fill: on Soft-RoCE it drops all of
- * them, unless it does not compare their addresses. The device itself has compared them. */
-static ucs_status_t allow_software(ucp_config_t *config)
+isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
 {
-    if (ib_ucp_is_set("UCX_UD_VERBS_ETH_DGID_CHECK") || ib_ucp_is_set("UCX_UD_ETH_DGID_CHECK")) return UCS_OK;
-    return ib_ucp.ucp_config_modify(config, "UD_ETH_DGID_CHECK", "n");
-}
-
-/* UCX cuts what goes over TCP into segments of 8 KiB, though it receives 64 KiB at once. Each segment is a call of the system on
- * either side, which costs several times what moving its bytes does. */
-static ucs_status_t enlarge_segments(ucp_config_t *config)
-{
-    if (ib_ucp_is_set("UCX_TCP_TX_SEG_SIZE") || ib_ucp_is_set("UCX_TCP_RX_SEG_SIZE")) return UCS_OK;
-    return ib_ucp.ucp_config_modify(config, "TX_SEG_SIZE", "64k");
-}
-
-ucs_status_t ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
-{
+    const struct isthmus_services *s = tr->services;
     const struct ib_net *net = tr->net;
-    /* Peers of this host are loaded and stored, unless the user wants it otherwise; and UCX's shared memory would leave its files in
-     * /dev/shm when a PE is killed at the wrong moment. */
-    ucs_status_t status = ib_ucp_is_set("UCX_TLS") ? UCS_OK : ib_ucp.ucp_config_modify(config, "TLS", "^sm");
-    if (status != UCS_OK) return status;
     bool is_choice = net->n_active > (net->mine >= 0 ? 1u : 0u);
-    if (is_choice && !user_decides()) status = narrow(net, config);
-    if (status == UCS_OK && goes_through_software(net)) status = allow_software(config);
-    if (status == UCS_OK) status = enlarge_segments(config);
-    if (status != UCS_OK || net->gid_index < 0 || ib_ucp_is_set("UCX_IB_GID_INDEX")) return status;
     char index[12];
     snprintf(index, sizeof index, "%d", net->gid_index);
-    return ib_ucp.ucp_config_modify(config, "IB_GID_INDEX", index);
+    const struct ib_key software = {
+        .name = "UD_ETH_DGID_CHECK",
+        .value = goes_through_software(net) ? "n" : NULL,
+        .why =
+            "UCX 1.13 takes the kind of a datagram from a field that Soft-RoCE does not fill, and drops all of them; "
+            "the device itself has compared their addresses",
+        .variables = {"UCX_UD_VERBS_ETH_DGID_CHECK", "UCX_UD_ETH_DGID_CHECK"},
+    };
+    const struct ib_key gid = {
+        .name = "IB_GID_INDEX",
+        .value = net->gid_index >= 0 ? index : NULL,
+        .why = "a GID was chosen by its address",
+        .variables = {"UCX_IB_GID_INDEX"},
+    };
+    isthmus_status status = is_choice && !user_decides() ? narrow(tr, config) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = ib_config_set(s, config, &software);
+    return status == ISTHMUS_OK ? ib_config_set(s, config, &gid) : status;
 }
 
 /* ---- what people are told ---- */

@@ -12,6 +12,7 @@ enum { N_SIGNALS = 65 };
 struct ib_ucp ib_ucp;
 
 static const struct isthmus_services *log_services;
+static bool is_ucx_to_write; /* its log, as the user wants it */
 
 bool ib_ucp_is_set(const char *variable) { return getenv(variable) != NULL; }
 
@@ -44,6 +45,23 @@ static void *load_without_signals(void)
     return library;
 }
 
+static char version_text[32];
+static unsigned version_major, version_minor;
+
+static void note_version(void)
+{
+    unsigned release;
+    ib_ucp.ucp_get_version(&version_major, &version_minor, &release);
+    snprintf(version_text, sizeof version_text, "%u.%u.%u", version_major, version_minor, release);
+}
+
+const char *ib_ucp_version(void) { return version_text; }
+
+bool ib_ucp_is_at_least(unsigned major, unsigned minor)
+{
+    return version_major > major || (version_major == major && version_minor >= minor);
+}
+
 static const char *const names[] = {
 #define UCP(name) #name,
 #include "plugins/ib/ib_ucp.def"
@@ -63,6 +81,7 @@ isthmus_status ib_ucp_load(const struct isthmus_services *services)
             return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this UCX lacks %s; 1.13 and newer have it", names[i]);
     }
     ib_ucp = table;
+    note_version();
     return ISTHMUS_OK;
 }
 
@@ -96,6 +115,16 @@ static bool is_about_memory(const char *text)
 
 /* ---- what UCX says ---- */
 
+static _Thread_local char reason[IB_REASON_TEXT_BYTES - 4]; /* the first error since ib_ucp_reason_begin() */
+
+void ib_ucp_reason_begin(void) { reason[0] = '\0'; }
+
+void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES])
+{
+    out[0] = '\0';
+    if (reason[0] != '\0') snprintf(out, IB_REASON_TEXT_BYTES, " (%s)", reason);
+}
+
 static ucs_log_func_rc_t take_message(const char *file, unsigned line, const char *function, ucs_log_level_t level,
                                       const ucs_log_component_config_t *component, const char *message, va_list args)
 {
@@ -104,6 +133,9 @@ static ucs_log_func_rc_t take_message(const char *file, unsigned line, const cha
     vsnprintf(text, sizeof text, message, args);
     bool progresses = __atomic_load_n(&ib_ucp_progresses, __ATOMIC_RELAXED);
     if (level <= UCS_LOG_LEVEL_ERROR && progresses && is_about_memory(text)) ib_ucp_starves(text);
+    if (level <= UCS_LOG_LEVEL_ERROR && reason[0] == '\0')
+        snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, text);
+    if (is_ucx_to_write) return UCS_LOG_FUNC_RC_CONTINUE;
     log_services->log(log_services->core, level <= UCS_LOG_LEVEL_WARN ? ISTHMUS_LOG_INFO : ISTHMUS_LOG_TRACE,
                       "UCX: %s: %s", function, text);
     return UCS_LOG_FUNC_RC_STOP;
@@ -111,7 +143,7 @@ static ucs_log_func_rc_t take_message(const char *file, unsigned line, const cha
 
 void ib_ucp_log_to(const struct isthmus_services *services)
 {
-    if (ib_ucp_is_set("UCX_LOG_LEVEL")) return;
+    is_ucx_to_write = ib_ucp_is_set("UCX_LOG_LEVEL");
     log_services = services;
     ib_ucp.ucs_log_push_handler(take_message);
 }

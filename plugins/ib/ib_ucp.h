@@ -18,10 +18,20 @@ extern struct ib_ucp {
 /* Load UCX once in a process; it stays. NO_DEVICE: it is not here, or it is too old; the text says which. */
 isthmus_status ib_ucp_load(const struct isthmus_services *services);
 
+/* The version of the UCX that is loaded, "1.13.1"; and whether it is one or newer. After ib_ucp_load(). */
+const char *ib_ucp_version(void);
+bool ib_ucp_is_at_least(unsigned major, unsigned minor);
+
 /* While a transport is open, what UCX has to say goes to the log at level info: the transport itself reports failures once,
  * in its own words. With UCX_LOG_LEVEL set, UCX writes as it always does. */
 void ib_ucp_log_to(const struct isthmus_services *services);
 void ib_ucp_log_end(void);
+
+/* UCX returns a status, and writes the cause into its log. ib_ucp_reason() fills in " (cause)" with the first error that this thread
+ * has logged since ib_ucp_reason_begin(); "" if there was none. */
+enum { IB_REASON_TEXT_BYTES = 240 };
+void ib_ucp_reason_begin(void);
+void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]);
 
 /* Has the user set this variable of UCX's own? */
 bool ib_ucp_is_set(const char *variable);
