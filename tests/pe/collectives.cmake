@@ -1,9 +1,11 @@
 # tests/pe/collectives.cmake: collectives with each algorithm, and what ISTHMUS_CHECK finds.
 
 isthmus_pe_test(r122_algorithms NP 1 2 3 4 7 16 NO_ALIAS)
-set(R122_NP 2 3 5)
+set(R122_NP 5)
+set(R122_MORE_NP 2 3) # label thorough
 if(ISTHMUS_SANITIZE)
   set(R122_NP 3)
+  set(R122_MORE_NP "")
 endif()
 foreach(choice BARRIER=central BARRIER=dissemination BROADCAST=tree BROADCAST=pull FCOLLECT=direct
     FCOLLECT=dissemination FCOLLECT=ring COLLECT=direct COLLECT=tree
@@ -11,6 +13,9 @@ foreach(choice BARRIER=central BARRIER=dissemination BROADCAST=tree BROADCAST=pu
   string(REPLACE "=" "_" variant ${choice})
   string(TOLOWER ${variant} variant)
   isthmus_pe_test(r122_algorithms VARIANT ${variant} NP ${R122_NP} LAUNCHERS run NO_ALIAS ENV ISTHMUS_COLL_${choice})
+  foreach(n ${R122_MORE_NP})
+    isthmus_pe_test(r122_algorithms VARIANT ${variant} NP ${n} LAUNCHERS run LABELS thorough ENV ISTHMUS_COLL_${choice})
+  endforeach()
 endforeach()
 # With many PEs one is ahead of another now and then.
 isthmus_pe_test(r122_algorithms VARIANT alltoall_pairwise_many NP 16 LAUNCHERS run ENV ISTHMUS_COLL_ALLTOALL=pairwise)
