@@ -384,6 +384,9 @@ isthmus_status ist_init_thread(const char *routine, enum ist_face face, int requ
     return status;
 }
 
+static void quiet_in_init(ist_ctx *ctx) { ist_quiet(ctx, "shmem_init_thread"); }
+static void quiet_in_finalize(ist_ctx *ctx) { ist_quiet(ctx, "shmem_finalize"); }
+
 isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_level,
                             const struct ist_boot_request *request)
 {
@@ -402,16 +405,14 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
             ist_runtime.thread_level = thread_level;
             ist_spin_expect(who_ends_waits());
             if (thread_level == IST_THREAD_MULTIPLE) {
-                ist_quiet(&ist_ctx_default, routine);
-                ist_ctx_share_default();
+                ist_ctx_each(quiet_in_init);
+                ist_ctxs_share();
             }
         }
     }
     pthread_mutex_unlock(&init_lock);
     return status;
 }
-
-static void quiet_one(ist_ctx *ctx) { ist_quiet(ctx, "shmem_finalize"); }
 
 /* A PE that has left the last meeting may still serve another's quiet: where connections carry it, nobody closes his before
  * all have ended theirs. This meeting cannot go through the transports; all PEs have the same ones open. */
@@ -433,7 +434,7 @@ void ist_finalize(const char *routine)
         ist_runtime.nesting--;
     } else {
         ist_streams_wait(routine);
-        ist_ctx_each(quiet_one);
+        ist_ctx_each(quiet_in_finalize);
         ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);
         ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where quiet waits for them; others have
                                                * come before all PEs part */

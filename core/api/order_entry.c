@@ -4,6 +4,7 @@
 #include "core/base/fatal.h"
 #include "core/coll/sync.h"
 #include "core/ops/target.h"
+#include "core/runtime.h"
 
 void ist_entry_pe_quiet(ist_ctx *ctx, const int *target_pes, size_t npes, const char *routine)
 {
@@ -14,7 +15,12 @@ void ist_entry_pe_quiet(ist_ctx *ctx, const int *target_pes, size_t npes, const 
     ist_quiet(ctx, routine);
 }
 
-static void commit_one(ist_ctx *ctx) { ist_remote_commit(ctx, "shmem_team_remote_commit"); }
+/* A channel of a private or serialized context has no lock: only the thread that uses the context may commit it. */
+static void commit_one(ist_ctx *ctx)
+{
+    bool is_free = ist_runtime.thread_level != IST_THREAD_MULTIPLE || ist_ctx_is_free_to_use(ctx);
+    if (is_free) ist_remote_commit(ctx, "shmem_team_remote_commit");
+}
 
 void ist_entry_team_remote_commit(struct ist_team *team, const char *routine)
 {

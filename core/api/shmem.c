@@ -111,9 +111,10 @@ static int create_ctx(struct ist_team *team, long options, shmem_ctx_t *out)
     *out = SHMEM_CTX_INVALID;
     if (team == NULL || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)) != 0)
         return ISTHMUS_ERR_INVALID;
-    bool one_thread = (options & (SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE)) != 0 ||
-                      ist_runtime.thread_level != IST_THREAD_MULTIPLE;
-    isthmus_status status = ist_ctx_create(team, one_thread ? ISTHMUS_THREAD_ONE : ISTHMUS_THREAD_SHARED,
+    enum ist_ctx_users users = (options & SHMEM_CTX_PRIVATE) != 0      ? IST_CTX_PRIVATE
+                               : (options & SHMEM_CTX_SERIALIZED) != 0 ? IST_CTX_SERIALIZED
+                                                                       : IST_CTX_SHARED;
+    isthmus_status status = ist_ctx_create(team, users,
                                            (options & SHMEM_CTX_NOSTORE) != 0 ? ISTHMUS_CHANNEL_NOSTORE : 0, &ctx);
     if (status != ISTHMUS_OK) return status;
     *out = (shmem_ctx_t)(void *)ctx;

@@ -26,7 +26,7 @@ isthmus_status ist_check_init(bool is_on)
     if (!is_on) return ISTHMUS_OK;
     ist_blocks_init();
     ist_check_synchronised_ns = ist_clock_ns();
-    return ist_ctx_create(&ist_team_world, ISTHMUS_THREAD_ONE, 0, &ist_check_ctx);
+    return ist_ctx_create(&ist_team_world, IST_CTX_SERIALIZED, 0, &ist_check_ctx);
 }
 
 /* The context itself ends with the others. */

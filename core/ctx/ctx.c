@@ -12,7 +12,9 @@ ist_ctx ist_ctx_default = {.lock = PTHREAD_MUTEX_INITIALIZER};
 ist_ctx ist_ctx_invalid = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static ist_ctx *created; /* the default context is not in this list */
-static pthread_mutex_t created_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t created_lock =
+    PTHREAD_MUTEX_INITIALIZER; /* of the list; never held while a transport is called */
+static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
 static bool fast_paths_on;
 
 /* Transports open and close channels for one caller at a time; contexts of different threads meet here. */
@@ -54,20 +56,31 @@ static void close_channels(ist_ctx *ctx)
     memset(ctx->channels, 0, sizeof ctx->channels);
 }
 
-void ist_ctx_share_default(void)
+/* Every context is opened for one thread until several may call (ist_ctxs_share). */
+static uint32_t thread_mode_for(enum ist_ctx_users users)
 {
-    close_channels(&ist_ctx_default);
-    ist_ctx_default.thread_mode = ISTHMUS_THREAD_SHARED;
+    return users == IST_CTX_SHARED ? ist_ctx_default.thread_mode : ISTHMUS_THREAD_ONE;
 }
 
-isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint64_t options, ist_ctx **out)
+static void share(ist_ctx *ctx)
+{
+    if (ctx->users != IST_CTX_SHARED) return;
+    close_channels(ctx);
+    ctx->thread_mode = ISTHMUS_THREAD_SHARED;
+}
+
+void ist_ctxs_share(void) { ist_ctx_each(share); }
+
+isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, uint64_t options, ist_ctx **out)
 {
     ist_ctx *ctx = aligned_alloc(64, (sizeof *ctx + 63) / 64 * 64);
     if (ctx == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a context");
     memset(ctx, 0, sizeof *ctx);
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->team = team;
-    ctx->thread_mode = thread_mode;
+    ctx->users = users;
+    ctx->creator = pthread_self();
+    ctx->thread_mode = thread_mode_for(users);
     ctx->options = options;
     ctx->is_valid = 1;
     ctx->reach = reach_of_team(team);
@@ -87,6 +100,7 @@ isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint6
 void ist_ctx_destroy(ist_ctx *ctx)
 {
     pthread_mutex_lock(&created_lock);
+    while (ctx->n_visitors > 0) pthread_cond_wait(&visitor_left, &created_lock);
     *ctx->link = ctx->next;
     if (ctx->next != NULL) ctx->next->link = ctx->link;
     pthread_mutex_unlock(&created_lock);
@@ -139,10 +153,23 @@ ist_ctx *ist_ctx_of_team(const struct ist_team *team)
     return ctx;
 }
 
+/* The list changes only where no visitor is: the context that fn works on keeps its place, and its successor is read after. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx))
 {
     fn(&ist_ctx_default);
     pthread_mutex_lock(&created_lock);
-    for (ist_ctx *ctx = created; ctx != NULL; ctx = ctx->next) fn(ctx);
+    for (ist_ctx *ctx = created; ctx != NULL; ctx = ctx->next) {
+        ctx->n_visitors++;
+        pthread_mutex_unlock(&created_lock);
+        fn(ctx);
+        pthread_mutex_lock(&created_lock);
+        if (--ctx->n_visitors == 0) pthread_cond_broadcast(&visitor_left);
+    }
     pthread_mutex_unlock(&created_lock);
+}
+
+bool ist_ctx_is_free_to_use(const ist_ctx *ctx)
+{
+    if (ctx->users == IST_CTX_PRIVATE) return pthread_equal(ctx->creator, pthread_self()) != 0;
+    return ctx->users == IST_CTX_SHARED;
 }

@@ -13,6 +13,9 @@
 
 typedef struct ist_ctx ist_ctx;
 
+/* Which threads may use a context: any of them at once, any one at a time, or the one that created it. */
+enum ist_ctx_users { IST_CTX_SHARED, IST_CTX_SERIALIZED, IST_CTX_PRIVATE };
+
 struct ist_ctx {
     struct ist_reachable reach; /* hot */
     uint32_t used;              /* bit i: transport i has had operations since the last quiet; set with atomic or */
@@ -22,8 +25,11 @@ struct ist_ctx {
     uint32_t thread_mode; /* ISTHMUS_THREAD_ */
     pthread_mutex_t lock; /* opening channels; and calls, where a transport cannot share one */
     struct ist_channel channels[IST_MAX_TRANSPORTS];
+    enum ist_ctx_users users;
+    pthread_t creator;
     const void *made_by;   /* the call, with ISTHMUS_CHECK; else NULL */
     ist_ctx *next, **link; /* all live contexts, for finalize and team_remote_commit */
+    uint32_t n_visitors;   /* threads whose walk over all contexts is at this one: it stays until they have left it */
 };
 
 extern ist_ctx ist_ctx_default, ist_ctx_invalid;
@@ -31,14 +37,14 @@ extern ist_ctx ist_ctx_default, ist_ctx_invalid;
 /* The default context, of the world team. Without fast paths every operation is looked at (ISTHMUS_CHECK). */
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
 
-/* From now on several threads call: what it has open was opened for one. By the one thread that called so far, after
- * a quiet. */
-void ist_ctx_share_default(void);
+/* From now on several threads call: reopen, for many threads, the channels of the default context and of every context that
+ * threads may share. Called by the only thread that has called so far, after a quiet of all contexts. */
+void ist_ctxs_share(void);
 
 /* Close what is left and make the default context unusable; takes any state. */
 void ist_ctxs_fini(void);
 
-isthmus_status ist_ctx_create(struct ist_team *team, uint32_t thread_mode, uint64_t options, ist_ctx **out);
+isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, uint64_t options, ist_ctx **out);
 void ist_ctx_destroy(ist_ctx *ctx); /* after a quiet */
 
 /* The channel of a transport, opened on first use. Dies when that fails: `routine` is for the message. */
@@ -46,8 +52,13 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
 
 ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created on it; NULL: none is left */
 
-/* Call fn for every live context, the default one first. */
+/* Call fn for every live context, the default one first. No lock is held during fn, which may wait for the network: other
+ * threads may create contexts meanwhile, and destroy all but the one that fn works on. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx));
+
+/* Where several threads call at once: true if the calling thread may use the context whatever the others are doing. False for
+ * a context that another thread may be using without a lock. */
+bool ist_ctx_is_free_to_use(const ist_ctx *ctx);
 
 /* What to add to an address to reach it on `pe`. The comparison folds where the context is known, as it is in every routine
  * without a context argument. */
