@@ -16,9 +16,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PUNCH_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20, ZEROES_BYTES = 64 << 10 };
+enum { LOOK_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20, ZEROES_BYTES = 64 << 10 };
 
 struct ist_heap ist_heap = {.fd = -1};
 
@@ -292,28 +293,40 @@ static isthmus_status zero_on_device(char *block, uint64_t size_bytes)
     return status;
 }
 
-/* Whole pages of a large block are given back to the system, which hands out zeroes on the next touch; the ends are
- * cleared by hand. */
+/* Clears the pages that exist and leaves the others to the system, which fills them with zeroes on the first touch: a large
+ * block that was never written costs nothing. No page is given back: an adapter may have registered it, for this library
+ * or for MPI, and would keep the old page while the processor gets a new one. */
+static void zero_existing_pages(char *block, uint64_t size_bytes)
+{
+    off_t at = block - ist_heap.base, end = at + (off_t)size_bytes;
+    while (at < end) {
+        off_t data = lseek(ist_heap.fd, at, SEEK_DATA);
+        if (data < 0 && errno == ENXIO) return; /* no page exists from here to the end of the heap */
+        off_t hole = data >= 0 ? lseek(ist_heap.fd, data, SEEK_HOLE) : -1;
+        if (hole < 0) { /* the system cannot look: clear everything */
+            data = at;
+            hole = end;
+        }
+        if (hole > end) hole = end;
+        if (data < hole) memset(ist_heap.base + data, 0, (size_t)(hole - data));
+        at = hole;
+    }
+}
+
 isthmus_status ist_heap_zero(void *block, uint64_t size_bytes)
 {
     if (ist_heap.segment == IST_SEGMENT_DEVICE) return zero_on_device(block, size_bytes);
-    uint64_t page_bytes = ist_heap.page_bytes;
-    char *start = block, *end = start + size_bytes;
-    char *first = (char *)(uintptr_t)round_up((uint64_t)(uintptr_t)start, page_bytes);
-    char *last = (char *)((uintptr_t)end / page_bytes * page_bytes);
-    if (size_bytes >= PUNCH_FROM_BYTES && fallocate(ist_heap.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                                    (off_t)(first - ist_heap.base), (off_t)(last - first)) == 0) {
-        memset(start, 0, (size_t)(first - start));
-        memset(last, 0, (size_t)(end - last));
-        return ISTHMUS_OK;
-    }
-    memset(block, 0, size_bytes);
+    if (size_bytes < LOOK_FROM_BYTES)
+        memset(block, 0, size_bytes);
+    else
+        zero_existing_pages(block, size_bytes);
     return ISTHMUS_OK;
 }
 
 void ist_heap_make_private(void)
 {
     if (ist_heap.base == NULL) return;
-    (void)mmap(ist_heap.base, ist_heap.mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
-               ist_heap.fd, 0);
+    /* The system call: hooks of MPI and UCX on mmap() take locks that another thread of the parent may have held. */
+    (void)syscall(SYS_mmap, ist_heap.base, ist_heap.mapped_bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, ist_heap.fd, 0L);
 }

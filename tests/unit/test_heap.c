@@ -1,4 +1,4 @@
-/* tests/unit/test_heap.c: peers that have the heap's descriptor can write its pages, and nothing else: whoever made it shorter would
+/* tests/unit/test_heap.c: no page of the heap is replaced while a block is cleared, and peers that have the heap's descriptor can write its pages, and nothing else: whoever made it shorter would
  * kill all that have it mapped. What is allocated in it: test_alloc.c. */
 #include "core/heap/heap.h"
 
@@ -7,7 +7,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -30,8 +32,76 @@ static void length_of_the_heap_is_sealed(void **state)
     ist_heap_fini();
 }
 
+/* ---- clearing a block ---- */
+
+enum { BLOCK_BYTES = 4 << 20 };
+
+static char *open_block(void)
+{
+    struct ist_config config = {.heap_size_bytes = 16 << 20};
+    if (ist_heap_init(&config, 1, ISTHMUS_MEM_HOST) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
+    return ist_heap.user_base + (1 << 20);
+}
+
+/* A page in a pipe stands for one that an adapter has registered: its holder keeps that page, whatever is mapped later. */
+static void cleared_pages_stay_registered(void **state)
+{
+    (void)state;
+    char *block = open_block(), *page = block + BLOCK_BYTES / 2, seen = '?';
+    int pipe_fds[2];
+    struct iovec registered = {.iov_base = page, .iov_len = 1};
+    memset(block, 'O', BLOCK_BYTES);
+    assert_int_equal(pipe(pipe_fds), 0);
+    assert_int_equal(vmsplice(pipe_fds[1], &registered, 1, 0), 1);
+    assert_int_equal(ist_heap_zero(block, BLOCK_BYTES), ISTHMUS_OK);
+    for (size_t i = 0; i < BLOCK_BYTES; i++) assert_int_equal(block[i], 0);
+    *page = 'N';
+    assert_int_equal(read(pipe_fds[0], &seen, 1), 1);
+    assert_int_equal(seen, 'N');
+    close(pipe_fds[0]);
+    close(pipe_fds[1]);
+    ist_heap_fini();
+}
+
+static int64_t used_blocks(void)
+{
+    struct stat heap;
+    assert_int_equal(fstat(ist_heap.fd, &heap), 0);
+    return (int64_t)heap.st_blocks;
+}
+
+static void pages_never_written_are_not_taken(void **state)
+{
+    (void)state;
+    char *block = open_block();
+    memset(block + BLOCK_BYTES / 2 - 1, 'O', 2); /* two pages */
+    int64_t before = used_blocks();
+    assert_true(before > 0);
+    assert_int_equal(ist_heap_zero(block + 1, BLOCK_BYTES - 1), ISTHMUS_OK);
+    assert_int_equal(used_blocks(), before);
+    for (size_t i = 0; i < BLOCK_BYTES; i++) assert_int_equal(block[i], 0);
+    ist_heap_fini();
+}
+
+static void only_the_block_is_cleared(void **state)
+{
+    (void)state;
+    char *block = open_block();
+    memset(block - 1, 'O', BLOCK_BYTES + 2);
+    assert_int_equal(ist_heap_zero(block, BLOCK_BYTES), ISTHMUS_OK);
+    for (size_t i = 0; i < BLOCK_BYTES; i++) assert_int_equal(block[i], 0);
+    assert_int_equal(block[-1], 'O');
+    assert_int_equal(block[BLOCK_BYTES], 'O');
+    ist_heap_fini();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(length_of_the_heap_is_sealed)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(length_of_the_heap_is_sealed),
+        cmocka_unit_test(cleared_pages_stay_registered),
+        cmocka_unit_test(pages_never_written_are_not_taken),
+        cmocka_unit_test(only_the_block_is_cleared),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
