@@ -120,6 +120,7 @@ static isthmus_status make_card(void)
 {
     struct ist_card *card = &ist_runtime.card;
     write_agreement();
+    ist_card_use_room(card, &ist_runtime.card_lists);
     card->pe = ist_runtime.boot->pe;
     card->pid = (int32_t)getpid();
     card->numa_node = ist_topo_numa_node();

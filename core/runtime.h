@@ -14,6 +14,7 @@ struct ist_runtime {
     struct ist_boot_request request; /* what the program said about its job */
     ist_boot *boot;
     struct ist_card card; /* this PE's own; its blobs point into card_room */
+    struct ist_card_room card_lists;
     uint8_t *card_room;
     char agreement[1024]; /* what must be equal on all PEs */
     int nesting;          /* inits that have no finalize so far */

@@ -22,8 +22,8 @@ static struct place place_of(const void *addr, int world_pe, const char *routine
     isthmus_status status = ist_peer_get(world_pe, &peer);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
-    if (offset >= peer->segments[id].length_bytes) return place;
-    place.segment = &peer->segments[id];
+    if (offset >= ist_peer_segment(peer, (uint32_t)id)->length_bytes) return place;
+    place.segment = ist_peer_segment(peer, (uint32_t)id);
     if (place.segment->carrier == IST_NO_TRANSPORT) return place;
     place.extent = ist_peer_extent(peer, (uint32_t)id, offset);
     if (place.extent != NULL) place.in_extent = offset - place.extent->offset_bytes;

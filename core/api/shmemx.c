@@ -35,7 +35,7 @@ const char *shmemx_transport_name(int pe)
     if (pe < 0 || pe >= ist_team_world.n_pes) return NULL;
     isthmus_status status = ist_peer_get(pe, &peer);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    return ist_registry.list[peer->segments[ist_heap.segment].carrier].name;
+    return ist_registry.list[ist_peer_segment(peer, ist_heap.segment)->carrier].name;
 }
 
 void shmemx_register_gettid(uint64_t (*gettid_fn)(void)) { (void)gettid_fn; } /* threads are told apart without it */

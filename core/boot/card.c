@@ -10,6 +10,14 @@
 enum { CARD_VERSION = 2 };
 static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
 
+void ist_card_use_room(struct ist_card *card, struct ist_card_room *room)
+{
+    memset(room, 0, sizeof *room);
+    card->transports = room->transports;
+    card->segments = room->segments;
+    for (uint32_t s = 0; s < IST_CARD_MAX_SEGMENTS; s++) room->segments[s].keys = room->keys[s];
+}
+
 /* ---- writing: into a buffer that grows ---- */
 
 struct writer {
@@ -158,15 +166,15 @@ static void take_name(struct reader *r, char *out, size_t room)
 }
 
 /* `seen`: the numbers of those before it, as bits; each comes once. */
-static void read_segment(struct reader *r, uint32_t n_transports, uint32_t *seen, struct ist_card_segment *out)
+static void read_segment(struct reader *r, uint32_t n_transports, uint64_t *seen, struct ist_card_segment *out)
 {
-    out->id = take_count(r, IST_CARD_MAX_SEGMENTS);
+    out->id = take_count(r, IST_CARD_SEGMENT_IDS - 1);
     out->kind = take_count(r, 31);
     out->base = take_u64(r);
     out->length_bytes = take_u64(r);
     out->first_bytes = take_u64(r);
     if ((*seen >> out->id & 1) != 0) r->bad = true;
-    *seen |= 1u << out->id;
+    *seen |= (uint64_t)1 << out->id;
     for (uint32_t t = 0; t < n_transports; t++) out->keys[t] = take_blob(r);
 }
 
@@ -189,8 +197,31 @@ static void read_body(struct reader *r, struct ist_card *card)
         card->transports[i].card = take_blob(r);
     }
     card->n_segments = take_count(r, IST_CARD_MAX_SEGMENTS);
-    for (uint32_t i = 0, seen = 0; i < card->n_segments; i++)
-        read_segment(r, card->n_transports, &seen, &card->segments[i]);
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < card->n_segments; i++) read_segment(r, card->n_transports, &seen, &card->segments[i]);
+}
+
+/* From room for the largest card to lists of the right length. */
+static isthmus_status fit_lists(struct ist_card *card)
+{
+    const size_t n_transports = card->n_transports, n_segments = card->n_segments;
+    const size_t transports_bytes = n_transports * sizeof *card->transports;
+    const size_t segments_bytes = n_segments * sizeof *card->segments;
+    const size_t keys_bytes = n_transports * sizeof *card->segments->keys; /* of a segment */
+    char *lists = malloc(transports_bytes + segments_bytes + n_segments * keys_bytes + 1);
+    if (lists == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "card of PE %d: no memory for its lists", card->pe);
+    struct ist_card_segment *segments = (struct ist_card_segment *)(void *)(lists + transports_bytes);
+    memcpy(lists, card->transports, transports_bytes);
+    memcpy(segments, card->segments, segments_bytes);
+    char *keys = lists + transports_bytes + segments_bytes;
+    for (size_t s = 0; s < n_segments; s++, keys += keys_bytes) {
+        segments[s].keys = (struct ist_blob *)(void *)keys;
+        memcpy(keys, card->segments[s].keys, keys_bytes);
+    }
+    card->lists = lists;
+    card->transports = (struct ist_card_transport *)(void *)lists;
+    card->segments = segments;
+    return ISTHMUS_OK;
 }
 
 isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out)
@@ -215,15 +246,51 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
         memset(out, 0, sizeof *out);
         return status;
     }
+    struct ist_card_room room;
+    ist_card_use_room(out, &room);
     read_body(&r, out);
-    if (r.bad || r.left != 0) {
+    isthmus_status status = r.bad || r.left != 0
+                                ? ist_fail(ISTHMUS_ERR_VERSION,
+                                           "a peer's card is damaged: %zu of its %zu bytes cannot be read", r.left,
+                                           buffer_bytes)
+                                : fit_lists(out);
+    if (status != ISTHMUS_OK) {
         free(buffer);
         memset(out, 0, sizeof *out);
-        return ist_fail(ISTHMUS_ERR_VERSION, "a peer's card is damaged: %zu of its %zu bytes cannot be read", r.left,
-                        buffer_bytes);
+        return status;
     }
     out->buffer = buffer;
     return ISTHMUS_OK;
+}
+
+/* ---- after the peer's segments are attached ---- */
+
+static void move_blob(struct ist_blob *blob, char **to)
+{
+    if (blob->length_bytes > 0) memcpy(*to, blob->bytes, blob->length_bytes);
+    blob->bytes = *to;
+    *to += blob->length_bytes;
+}
+
+void ist_card_trim(struct ist_card *card)
+{
+    const size_t list_bytes = card->n_transports * sizeof *card->transports;
+    size_t blob_bytes = card->pulse.length_bytes;
+    for (uint32_t t = 0; t < card->n_transports; t++) blob_bytes += card->transports[t].card.length_bytes;
+    char *kept = malloc(list_bytes + blob_bytes + 1);
+    if (kept == NULL) return; /* it stays as large as it is */
+    char *blobs = kept + list_bytes;
+    memcpy(kept, card->transports, list_bytes);
+    card->transports = (struct ist_card_transport *)(void *)kept;
+    for (uint32_t t = 0; t < card->n_transports; t++) move_blob(&card->transports[t].card, &blobs);
+    move_blob(&card->pulse, &blobs);
+    card->agreement = card->failure_text = "";
+    card->segments = NULL;
+    card->n_segments = 0;
+    free(card->buffer);
+    free(card->lists);
+    card->buffer = NULL;
+    card->lists = kept;
 }
 
 bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room)
@@ -244,5 +311,6 @@ bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, 
 void ist_card_fini(struct ist_card *card)
 {
     free(card->buffer);
+    free(card->lists);
     memset(card, 0, sizeof *card);
 }

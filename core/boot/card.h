@@ -11,7 +11,8 @@
 
 enum {
     IST_CARD_MAX_TRANSPORTS = 16,
-    IST_CARD_MAX_SEGMENTS = 16,
+    IST_CARD_MAX_SEGMENTS = 16, /* in one card */
+    IST_CARD_SEGMENT_IDS = 64,  /* ids are below that: of segments that come later, which have a card each, too */
     IST_CARD_NAME_BYTES = 16,
     IST_CARD_HOST_NAME_BYTES = 64
 };
@@ -32,8 +33,8 @@ struct ist_card_segment {
     uint32_t id;   /* the same number means the same segment on every PE */
     uint32_t kind; /* ISTHMUS_MEM_ */
     uint64_t base, length_bytes;
-    uint64_t first_bytes;                          /* length of the first extent */
-    struct ist_blob keys[IST_CARD_MAX_TRANSPORTS]; /* by the card's transports; empty: not exposed through it */
+    uint64_t first_bytes;  /* length of the first extent */
+    struct ist_blob *keys; /* by the card's transports; empty: not exposed through it */
 };
 
 struct ist_card {
@@ -47,10 +48,19 @@ struct ist_card {
     uint64_t heap_limit_bytes; /* how far the heap may grow */
     const char *agreement;     /* what must be equal on all PEs, as text: "version=0.1.0;alias=1;..." */
     uint32_t n_transports, n_segments;
+    struct ist_card_transport *transports;
+    struct ist_card_segment *segments;
+    void *buffer; /* of a card that was read: what texts and blobs point into */
+    void *lists;  /* of a card that was read: what holds the lists */
+};
+
+/* Lists that hold the largest card, for one that is about to be written: a card that was read has lists of its length. */
+struct ist_card_room {
     struct ist_card_transport transports[IST_CARD_MAX_TRANSPORTS];
     struct ist_card_segment segments[IST_CARD_MAX_SEGMENTS];
-    void *buffer; /* of a card that was read: what texts and blobs point into */
+    struct ist_blob keys[IST_CARD_MAX_SEGMENTS][IST_CARD_MAX_TRANSPORTS];
 };
+void ist_card_use_room(struct ist_card *card, struct ist_card_room *room); /* which it clears; borrowed */
 
 /* To bytes; *out is malloc'ed for the caller. */
 isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *out_bytes);
@@ -58,6 +68,9 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
 /* From bytes: takes `buffer` (malloc'ed) over, also on failure. VERSION: not a card that we can read. */
 isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out);
 void ist_card_fini(struct ist_card *card); /* takes a zeroed one */
+
+/* Frees what is not needed once the segments are attached: the segments with their keys, and the texts. */
+void ist_card_trim(struct ist_card *card);
 
 /* The first piece of two agreements that differs; both copied out, cut to fit. */
 bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room);

@@ -108,7 +108,7 @@ IST_INLINE void amo_as_it_can(const struct call *c, const struct ist_amo *amo, u
 /* The same place as the transport of atomics has it, where another one carries puts and gets. */
 static IST_COLD void go_to_atomics(struct ist_target *to, const char *routine)
 {
-    uint32_t id = (uint32_t)(to->segment - to->peer->segments);
+    uint32_t id = ist_peer_segment_id(to->peer, to->segment);
     uint64_t in_segment = to->extent->offset_bytes + to->offset_bytes;
     to->extent = ist_peer_extent_of_atomics(to->peer, id, in_segment);
     if (to->extent == NULL) ist_die(routine, ISTHMUS_ERR_UNREACHABLE);

@@ -105,7 +105,7 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
     if (is_first_use) ist_note_over();
     if (status != ISTHMUS_OK) ist_die(access->routine, status);
 
-    out->segment = &out->peer->segments[id];
+    out->segment = ist_peer_segment(out->peer, (uint32_t)id);
     uint64_t offset_bytes = (uint64_t)((uintptr_t)access->addr - (uintptr_t)ist_segments.list[id].mem.addr);
     if (out->peer->card.failure != ISTHMUS_OK) { /* which it has said, or is about to */
         (void)ist_fail(ISTHMUS_ERR_PEER_LOST, "PE %d on %s could not start", world_pe, out->peer->card.host_name);

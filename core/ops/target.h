@@ -39,7 +39,7 @@ static inline bool ist_target_known(const ist_ctx *ctx, const void *addr, size_t
     out->peer = ist_peer_known(ist_team_to_world(ctx->team, pe));
     int id = ist_segment_of(addr, length_bytes);
     if (out->peer == NULL || id < 0 || (uint32_t)id >= ist_segments.n_at_start) return false;
-    out->segment = &out->peer->segments[id];
+    out->segment = ist_peer_segment(out->peer, (uint32_t)id);
     out->extent = ist_load_acquire(&out->segment->extents);
     out->offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
     out->length_bytes = length_bytes;

@@ -23,6 +23,8 @@ static struct {
     pthread_mutex_t lock;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
+struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK];
+
 isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias)
 {
     table.by_pe = calloc((size_t)boot->n_pes, sizeof *table.by_pe);
@@ -37,6 +39,14 @@ isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_ali
     table.are_mixed = false;
     snprintf(table.card_key, sizeof table.card_key, "%s", card_key);
     return ISTHMUS_OK;
+}
+
+static void peer_free(struct ist_peer *peer)
+{
+    for (uint32_t b = 0; b < IST_SEGMENT_BLOCKS; b++)
+        if (peer->blocks[b] != ist_no_segments) free(peer->blocks[b]);
+    ist_card_fini(&peer->card);
+    free(peer);
 }
 
 /* ---- cards ---- */
@@ -56,12 +66,12 @@ static isthmus_status fetch_card(int pe, struct ist_peer **out)
         free(bytes);
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for PE %d", pe);
     }
+    for (uint32_t b = 0; b < IST_SEGMENT_BLOCKS; b++) peer->blocks[b] = ist_no_segments;
     status = ist_card_read(bytes, n_bytes, &peer->card);
     if (status == ISTHMUS_OK && peer->card.pe != pe)
         status = ist_fail(ISTHMUS_ERR_VERSION, "the card of PE %d says that it is of PE %d", pe, peer->card.pe);
     if (status != ISTHMUS_OK) {
-        ist_card_fini(&peer->card);
-        free(peer);
+        peer_free(peer);
         return status;
     }
     table.carded[pe] = peer;
@@ -96,8 +106,9 @@ static isthmus_status fail_unreachable(const struct ist_card *card, uint32_t kin
 isthmus_status ist_peer_why_unreachable(const struct ist_peer *peer, uint32_t segment)
 {
     struct ist_choice choice;
-    ist_choose(&peer->card, peer->segments[segment].kind, &choice);
-    return fail_unreachable(&peer->card, peer->segments[segment].kind, &choice);
+    uint32_t kind = ist_peer_segment(peer, segment)->kind;
+    ist_choose(&peer->card, kind, &choice);
+    return fail_unreachable(&peer->card, kind, &choice);
 }
 
 isthmus_status ist_peer_check(int pe)
@@ -140,12 +151,14 @@ struct way {
 
 static struct way carrier_way(struct ist_peer *peer, uint32_t id)
 {
-    return (struct way){peer, id, peer->segments[id].carrier, &peer->segments[id].extents};
+    struct ist_attached *attached = ist_peer_segment(peer, id);
+    return (struct way){peer, id, attached->carrier, &attached->extents};
 }
 
 static struct way atomics_way(struct ist_peer *peer, uint32_t id)
 {
-    return (struct way){peer, id, peer->segments[id].atomics, &peer->segments[id].of_atomics};
+    struct ist_attached *attached = ist_peer_segment(peer, id);
+    return (struct way){peer, id, attached->atomics, &attached->of_atomics};
 }
 
 static bool has_own_way_for_atomics(const struct ist_attached *attached)
@@ -180,6 +193,13 @@ static isthmus_status attach_extent(const struct way *way, const struct ist_blob
     return ISTHMUS_OK;
 }
 
+uint32_t ist_peer_segment_id(const struct ist_peer *peer, const struct ist_attached *segment)
+{
+    uint32_t id = 0;
+    while (id < IST_MAX_SEGMENTS - 1 && ist_peer_segment(peer, id) != segment) id++;
+    return id;
+}
+
 /* The path, and what the peer's card has a key for. */
 static isthmus_status attach_first(const struct way *way, const struct ist_card_segment *theirs,
                                    const struct ist_offer *offer)
@@ -192,11 +212,24 @@ static isthmus_status attach_first(const struct way *way, const struct ist_card_
     return attach_extent(way, &theirs->keys[offer->card_slot], 0, length_bytes);
 }
 
+/* Where the peer's segments of this block lie, from now on. */
+static isthmus_status need_block(struct ist_peer *peer, uint32_t id)
+{
+    struct ist_attached **block = &peer->blocks[id / IST_SEGMENTS_IN_BLOCK];
+    if (*block != ist_no_segments) return ISTHMUS_OK;
+    struct ist_attached *made = calloc(IST_SEGMENTS_IN_BLOCK, sizeof *made);
+    if (made == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for segments of PE %d", peer->card.pe);
+    *block = made; /* the release of what publishes the peer, or its late segments, covers it */
+    return ISTHMUS_OK;
+}
+
 /* Memory of a device that nothing reaches is told when it is used: the host's may do for the program. */
 static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_card_segment *theirs)
 {
     struct ist_choice choice;
-    struct ist_attached *attached = &peer->segments[theirs->id];
+    isthmus_status status = need_block(peer, theirs->id);
+    if (status != ISTHMUS_OK) return status;
+    struct ist_attached *attached = ist_peer_segment(peer, theirs->id);
     bool is_on_host = theirs->kind == ISTHMUS_MEM_HOST;
     ist_choose(&peer->card, theirs->kind, &choice);
     if (choice.carrier == IST_NO_TRANSPORT && is_on_host) return fail_unreachable(&peer->card, theirs->kind, &choice);
@@ -208,7 +241,6 @@ static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_car
 
     struct way ways[] = {carrier_way(peer, theirs->id), atomics_way(peer, theirs->id)};
     size_t n_ways = has_own_way_for_atomics(attached) ? 2 : 1;
-    isthmus_status status = ISTHMUS_OK;
     for (size_t i = 0; i < n_ways && status == ISTHMUS_OK; i++)
         status = attach_first(&ways[i], theirs, &choice.offers[ways[i].transport]);
     return status;
@@ -285,9 +317,10 @@ const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_pe
 
 static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
 {
-    const struct ist_attached_extent *extent = peer->segments[id].extents;
+    const struct ist_attached *attached = ist_peer_segment(peer, id);
+    const struct ist_attached_extent *extent = attached->extents;
     const struct isthmus_mem *mine = &ist_segments.list[id].mem;
-    bool is_whole = extent != NULL && extent->length_bytes == peer->segments[id].length_bytes;
+    bool is_whole = extent != NULL && extent->length_bytes == attached->length_bytes;
     if (!is_whole || extent->alias == NULL || mine->length_bytes == 0) return IST_NO_ALIAS;
     return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
 }
@@ -333,7 +366,7 @@ static void note_mixed(const struct ist_peer *peer)
 {
     const struct ist_attached *first = NULL;
     for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) {
-        const struct ist_attached *attached = &peer->segments[s];
+        const struct ist_attached *attached = ist_peer_segment(peer, s);
         if (attached->length_bytes == 0) continue;
         if (first == NULL) first = attached;
         if (has_own_way_for_atomics(attached) || attached->carrier != first->carrier ||
@@ -346,7 +379,7 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
 {
     for (uint32_t s = 0; s < peer->card.n_segments; s++) {
         const struct ist_card_segment *theirs = &peer->card.segments[s];
-        if (theirs->length_bytes == 0 || theirs->id >= IST_MAX_SEGMENTS) continue;
+        if (theirs->length_bytes == 0) continue;
         isthmus_status status = attach_segment(peer, theirs);
         if (status != ISTHMUS_OK) {
             close_peer(peer);
@@ -354,6 +387,7 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
         }
     }
     note_mixed(peer);
+    ist_card_trim(&peer->card);
     /* Release: pairs with the acquire in isthmus_delta_; a thread that reads the delta uses what it points to. */
     ist_store_release(&ist_rows[pe].delta[1], delta_of(peer, IST_SEGMENT_HEAP));
     ist_store_release(&ist_rows[pe].delta[2], delta_of(peer, IST_SEGMENT_STATIC));
@@ -385,7 +419,7 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
 static isthmus_status catch_up(struct ist_peer *peer)
 {
     for (uint32_t id = ist_segments.n_at_start; id < ist_segments.n; id++) {
-        if (ist_segments.list[id].late_number == 0 || peer->segments[id].length_bytes != 0) continue;
+        if (ist_segments.list[id].late_number == 0 || ist_peer_segment(peer, id)->length_bytes != 0) continue;
         isthmus_status status = attach_late(peer, id);
         if (status != ISTHMUS_OK) return status;
     }
@@ -398,9 +432,10 @@ void ist_peers_detach(uint32_t segment)
 {
     pthread_mutex_lock(&table.lock);
     for (int pe = 0; pe < table.n_pes; pe++) {
-        if (table.by_pe[pe] == NULL) continue;
-        detach_segment(table.by_pe[pe], segment);
-        table.by_pe[pe]->segments[segment].length_bytes = 0;
+        struct ist_peer *peer = table.by_pe[pe];
+        if (peer == NULL || ist_peer_segment(peer, segment)->length_bytes == 0) continue;
+        detach_segment(peer, segment);
+        ist_peer_segment(peer, segment)->length_bytes = 0;
     }
     pthread_mutex_unlock(&table.lock);
 }
@@ -440,8 +475,7 @@ void ist_peers_fini(void)
         struct ist_peer *peer = table.carded[pe];
         if (peer == NULL) continue;
         close_peer(peer);
-        ist_card_fini(&peer->card);
-        free(peer);
+        peer_free(peer);
     }
     free(table.by_pe);
     free(table.carded);

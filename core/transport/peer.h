@@ -27,12 +27,26 @@ struct ist_attached {
     uint32_t atomics; /* and atomics; IST_NO_TRANSPORT: none can */
 };
 
+/* Segments by blocks: most peers have those of the start and no more. */
+enum { IST_SEGMENTS_IN_BLOCK = 4, IST_SEGMENT_BLOCKS = IST_MAX_SEGMENTS / IST_SEGMENTS_IN_BLOCK };
+
 struct ist_peer {
-    struct ist_card card;
-    isthmus_path *paths[IST_MAX_TRANSPORTS]; /* by registry index; NULL: not needed so far */
-    uint32_t late_changes;                   /* of ist_segments, up to which late segments are attached */
-    struct ist_attached segments[IST_MAX_SEGMENTS];
+    struct ist_card card;                            /* once the peer is resolved, without its segments and texts */
+    isthmus_path *paths[IST_MAX_TRANSPORTS];         /* by registry index; NULL: not needed so far */
+    uint32_t late_changes;                           /* of ist_segments, up to which late segments are attached */
+    struct ist_attached *blocks[IST_SEGMENT_BLOCKS]; /* ist_no_segments: the peer has none of these */
 };
+
+extern struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK]; /* all zero, never written */
+
+/* By id. */
+static inline struct ist_attached *ist_peer_segment(const struct ist_peer *peer, uint32_t id)
+{
+    return &peer->blocks[id / IST_SEGMENTS_IN_BLOCK][id % IST_SEGMENTS_IN_BLOCK];
+}
+
+/* The id of a segment of this peer, from what ist_peer_segment() returned. */
+uint32_t ist_peer_segment_id(const struct ist_peer *peer, const struct ist_attached *segment);
 
 /* The table of peers. `use_alias` false: attach, but never load and store directly. The boot is borrowed. */
 isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias);

@@ -22,19 +22,29 @@ static bool is_sparse(const struct ist_transport *t) { return (t->traits.traits 
 
 static void withdraw_extent(struct ist_extent *extent)
 {
-    for (uint32_t i = 0; i < ist_registry.n; i++)
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
         if (extent->exposed[i].key_bytes > 0) ist_cold_unregister(&ist_registry.list[i], extent->exposed[i].lmem);
+        free(extent->exposed[i].key);
+    }
     free(extent);
 }
 
 static isthmus_status expose_through(struct ist_transport *t, const struct isthmus_mem *mem, struct ist_exposure *out)
 {
-    size_t key_bytes = IST_KEY_ROOM;
+    uint8_t key[IST_KEY_ROOM];
+    size_t key_bytes = sizeof key;
     ist_cold_begin(t);
-    isthmus_status status = t->ops.expose(t->handle, mem, out->key, &key_bytes, &out->lmem);
+    isthmus_status status = t->ops.expose(t->handle, mem, key, &key_bytes, &out->lmem);
     ist_cold_end(t);
-    if (status == ISTHMUS_OK) out->key_bytes = (uint32_t)key_bytes;
-    return status;
+    if (status != ISTHMUS_OK || key_bytes == 0) return status;
+    out->key = malloc(key_bytes);
+    if (out->key == NULL) {
+        ist_cold_unregister(t, out->lmem);
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a key of %zu bytes", key_bytes);
+    }
+    memcpy(out->key, key, key_bytes);
+    out->key_bytes = (uint32_t)key_bytes;
+    return ISTHMUS_OK;
 }
 
 /* Does this transport get the segment once and whole? Memory of a device comes in pieces that are there. */
@@ -141,8 +151,10 @@ static isthmus_status publish_extent(ist_boot *boot, const char *key, uint32_t i
 {
     const struct ist_segment *segment = &ist_segments.list[id];
     struct ist_card card = {.pe = boot->pe, .n_segments = 1};
+    struct ist_card_room room;
     void *bytes;
     size_t n_bytes;
+    ist_card_use_room(&card, &room);
     keys_to_card(&card, 0, segment, number);
     card.segments[0].id = id;
     card.segments[0].base = segment->extents[number]->offset_bytes;

@@ -22,8 +22,10 @@ enum {
     IST_SEGMENT_DEVICE = 2,
     IST_SEGMENT_STREAMS = 3, /* of the library: core/stream/meeting.h */
     IST_SEGMENT_OBJECTS = 4, /* the first one */
-    IST_MAX_SEGMENTS = 64,   /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come buffers */
-    IST_MAX_EXTENTS = 48,    /* each doubles the segment */
+    IST_MAX_SEGMENTS =
+        IST_CARD_SEGMENT_IDS, /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come
+                                 buffers */
+    IST_MAX_EXTENTS = 48,     /* each doubles the segment */
     IST_KEY_ROOM = 256
 };
 
@@ -31,7 +33,7 @@ enum {
 struct ist_exposure {
     isthmus_lmem *lmem;
     uint32_t key_bytes; /* 0: not exposed through this transport */
-    uint8_t key[IST_KEY_ROOM];
+    uint8_t *key;
 };
 
 struct ist_extent {

@@ -49,6 +49,8 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
         card.failure = ISTHMUS_ERR_IO;
         card.failure_text = "no heap";
     }
+    static struct ist_card_room lists;
+    ist_card_use_room(&card, &lists);
     card.n_transports = i;
     card.n_segments = 2 * i;
     for (uint32_t t = 0; t < i; t++) {
@@ -56,7 +58,9 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
         card.transports[t].card = (struct ist_blob){"card", 5};
     }
     for (uint32_t s = 0; s < card.n_segments; s++) {
-        card.segments[s] = (struct ist_card_segment){.id = s, .base = 0x7f0000000000u, .length_bytes = 4096};
+        card.segments[s].id = s;
+        card.segments[s].base = 0x7f0000000000u;
+        card.segments[s].length_bytes = 4096;
         for (uint32_t t = 0; t < i; t++) card.segments[s].keys[t] = (struct ist_blob){"key", 4};
     }
     if (ist_card_write(&card, &bytes, &n_bytes) != ISTHMUS_OK) abort();

@@ -63,6 +63,8 @@ endif()
 isthmus_pe_test(r54_buffer_register NO_ALIAS)
 isthmus_pe_test(r58_symmetric_buffer NO_ALIAS)
 isthmus_pe_test(r58_symmetric_buffer VARIANT extents ENV ISTHMUS_LOOPBACK_SPARSE=0 NP 1 3 LAUNCHERS run)
+isthmus_pe_test(r58_many_buffers NO_ALIAS NP 1 2 3)
+isthmus_pe_test(r58_many_buffers VARIANT extents ENV ISTHMUS_LOOPBACK_SPARSE=0 NP 3 LAUNCHERS run)
 
 isthmus_pe_test(r119_team_init NP 1 2 3 4 7 16 NO_ALIAS)
 

@@ -17,6 +17,8 @@ static const char long_key[] =
     "a key that is as long as a key may be, give or take, with bytes of every kind: \x01\xff\x80";
 
 /* A card with something in every field. */
+static struct ist_card_room room; /* of what full_card() makes */
+
 static struct ist_card full_card(void)
 {
     struct ist_card card = {
@@ -28,6 +30,7 @@ static struct ist_card full_card(void)
         .n_transports = 2,
         .n_segments = 3,
     };
+    ist_card_use_room(&card, &room);
     memcpy(card.host.bytes, "0123456789abcdef01234567", sizeof card.host.bytes);
     memcpy(card.host_name, "node17", 7);
     memcpy(card.transports[0].name, "loopback", 9);
@@ -35,7 +38,7 @@ static struct ist_card full_card(void)
     memcpy(card.transports[1].name, "abcdefghijklmno", 16); /* the longest */
     card.transports[1].card = (struct ist_blob){NULL, 0};
     for (uint32_t s = 0; s < card.n_segments; s++) {
-        card.segments[s].id = s == 2 ? 15 : s;
+        card.segments[s].id = s == 2 ? IST_CARD_SEGMENT_IDS - 1 : s;
         card.segments[s].kind = s;
         card.segments[s].base = 0x7f0000000000u + s;
         card.segments[s].length_bytes = UINT64_MAX - s;
@@ -126,6 +129,26 @@ static void a_full_house_comes_back(void **state)
     assert_int_equal(read.n_transports, IST_CARD_MAX_TRANSPORTS);
     assert_string_equal(read.transports[15].name, "t15");
     assert_int_equal(read.segments[15].id, 15);
+    ist_card_fini(&read);
+}
+
+static void a_trimmed_card_keeps_what_paths_need(void **state)
+{
+    (void)state;
+    struct ist_card card = full_card(), read;
+    size_t n_bytes;
+    card.pulse = (struct ist_blob){"where", 6};
+    void *bytes = write_card(&card, &n_bytes);
+    assert_int_equal(ist_card_read(bytes, n_bytes, &read), ISTHMUS_OK);
+    ist_card_trim(&read);
+    assert_string_equal(read.host_name, "node17");
+    assert_int_equal(read.n_transports, 2);
+    assert_string_equal(read.transports[0].name, "loopback");
+    for (uint32_t t = 0; t < 2; t++) assert_blob_equal(&read.transports[t].card, &card.transports[t].card);
+    assert_blob_equal(&read.pulse, &card.pulse);
+    assert_string_equal(read.agreement, "");
+    assert_int_equal(read.n_segments, 0);
+    ist_card_trim(&read);
     ist_card_fini(&read);
 }
 
@@ -288,17 +311,12 @@ static void agreements_differ_where_they_do(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_comes_back),
-        cmocka_unit_test(a_card_of_failure_comes_back),
-        cmocka_unit_test(a_full_house_comes_back),
-        cmocka_unit_test(fini_takes_a_zeroed_card),
-        cmocka_unit_test(a_card_cut_anywhere_is_refused),
-        cmocka_unit_test(bytes_after_the_end_are_refused),
-        cmocka_unit_test(another_version_is_named),
-        cmocka_unit_test(flipped_bits_do_no_harm),
-        cmocka_unit_test(noise_does_no_harm),
-        cmocka_unit_test(each_segment_comes_once),
-        cmocka_unit_test(agreements_differ_where_they_do),
+        cmocka_unit_test(every_field_comes_back),          cmocka_unit_test(a_card_of_failure_comes_back),
+        cmocka_unit_test(a_full_house_comes_back),         cmocka_unit_test(a_trimmed_card_keeps_what_paths_need),
+        cmocka_unit_test(fini_takes_a_zeroed_card),        cmocka_unit_test(a_card_cut_anywhere_is_refused),
+        cmocka_unit_test(bytes_after_the_end_are_refused), cmocka_unit_test(another_version_is_named),
+        cmocka_unit_test(flipped_bits_do_no_harm),         cmocka_unit_test(noise_does_no_harm),
+        cmocka_unit_test(each_segment_comes_once),         cmocka_unit_test(agreements_differ_where_they_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
