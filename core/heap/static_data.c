@@ -19,7 +19,7 @@ struct move {
     struct move *next;
     struct ist_static_image image;
     int fd;
-    char *snapshots[IST_STATIC_PARTS_MAX]; /* during a fork; NULL: none */
+    struct ist_static_snapshot snapshots[IST_STATIC_PARTS_MAX]; /* during a fork; pages NULL: none */
     bool is_snapshot_missing;
 };
 
@@ -57,16 +57,25 @@ static bool overlaps_a_move(const struct ist_static_image *image)
  * values are the same, and the caller need not know. */
 static void part_make_private(const struct move *move, const struct ist_static_part *part)
 {
-    char *snapshot = ist_static_snapshot(part, move->fd, offset_of(move, part));
-    if (snapshot && ist_static_snapshot_place(part, snapshot)) return;
-    if (snapshot) ist_static_snapshot_drop(part, snapshot);
-    mmap(part->start, part->length_bytes, part->prot, MAP_PRIVATE | MAP_FIXED, move->fd, (off_t)offset_of(move, part));
+    const uint64_t offset = offset_of(move, part);
+    const struct ist_static_snapshot none = {.pages = NULL};
+    struct ist_static_snapshot snapshot = ist_static_snapshot(part, move->fd, offset, NULL);
+    if (snapshot.pages && ist_static_snapshot_place(part, move->fd, offset, &snapshot)) return;
+    ist_static_snapshot_drop(&snapshot);
+    (void)ist_static_snapshot_place(part, move->fd, offset, &none);
 }
 
 static void parts_make_private(const struct move *move, uint32_t n_parts)
 {
     for (uint32_t i = 0; i < n_parts; i++) {
         if (move->image.parts[i].is_moved) part_make_private(move, &move->image.parts[i]);
+    }
+}
+
+static void parts_announce(const struct ist_static_image *image)
+{
+    for (uint32_t i = 0; i < image->n_parts; i++) {
+        if (image->parts[i].is_moved) ist_static_announce(&image->parts[i]);
     }
 }
 
@@ -94,12 +103,15 @@ static isthmus_status move_locked(struct move *move)
     if (status) return status;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &mask);
+    ist_static_guard_begin(&move->image);
     status = parts_move(move);
+    ist_static_guard_end(&move->image);
     if (status == ISTHMUS_OK) {
         move->next = moves;
         moves = move;
     }
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
+    parts_announce(&move->image);
     if (status) close(move->fd);
     return status;
 }
@@ -184,8 +196,11 @@ void ist_static_data_fini(struct ist_static_data *data)
         if (move) { /* in a child of fork() there is none: its data is private already */
             sigfillset(&all);
             pthread_sigmask(SIG_SETMASK, &all, &mask);
+            ist_static_guard_begin(&move->image);
             parts_make_private(move, move->image.n_parts);
+            ist_static_guard_end(&move->image);
             pthread_sigmask(SIG_SETMASK, &mask, NULL);
+            parts_announce(&move->image);
             close(move->fd);
             move_destroy(move);
         }
@@ -196,29 +211,39 @@ void ist_static_data_fini(struct ist_static_data *data)
 
 /* --- fork: a child shares shared mappings with its parent, but may share no variable --- */
 
-static bool part_is_missing(struct move *move, uint32_t i)
+static bool part_is_missing(struct move *move, uint32_t i, uint64_t *budget_bytes)
 {
     const struct ist_static_part *part = &move->image.parts[i];
-    move->snapshots[i] = part->is_moved ? ist_static_snapshot(part, move->fd, offset_of(move, part)) : NULL;
-    return part->is_moved && !move->snapshots[i];
+    move->snapshots[i] = (struct ist_static_snapshot){.pages = NULL};
+    if (!part->is_moved) return false;
+    move->snapshots[i] = ist_static_snapshot(part, move->fd, offset_of(move, part), budget_bytes);
+    return !move->snapshots[i].pages;
+}
+
+/* The oldest first: the executable's data rather than a buffer's. */
+static void take_snapshots(struct move *move, uint64_t *budget_bytes)
+{
+    if (!move) return;
+    take_snapshots(move->next, budget_bytes);
+    move->is_snapshot_missing = false;
+    for (uint32_t i = 0; i < move->image.n_parts; i++)
+        move->is_snapshot_missing |= part_is_missing(move, i, budget_bytes);
 }
 
 void ist_static_fork_prepare(void)
 {
+    uint64_t budget_bytes = IST_STATIC_FORK_COPY_BYTES;
     pthread_mutex_lock(&moves_lock);
     moves_at_fork = moves;
-    for (struct move *move = moves; move; move = move->next) {
-        move->is_snapshot_missing = false;
-        for (uint32_t i = 0; i < move->image.n_parts; i++) move->is_snapshot_missing |= part_is_missing(move, i);
-    }
+    take_snapshots(moves, &budget_bytes);
 }
 
 void ist_static_fork_parent(void)
 {
     for (struct move *move = moves_at_fork; move; move = move->next) {
         for (uint32_t i = 0; i < move->image.n_parts; i++) {
-            if (move->snapshots[i]) ist_static_snapshot_drop(&move->image.parts[i], move->snapshots[i]);
-            move->snapshots[i] = NULL;
+            ist_static_snapshot_drop(&move->snapshots[i]);
+            move->snapshots[i] = (struct ist_static_snapshot){.pages = NULL};
         }
     }
     pthread_mutex_unlock(&moves_lock);
@@ -239,7 +264,9 @@ static void move_make_private_in_child(struct move *move)
 {
     if (move->is_snapshot_missing) end_child();
     for (uint32_t i = 0; i < move->image.n_parts; i++) {
-        if (move->snapshots[i] && !ist_static_snapshot_place(&move->image.parts[i], move->snapshots[i])) end_child();
+        const struct ist_static_part *part = &move->image.parts[i];
+        if (!move->snapshots[i].pages) continue;
+        if (!ist_static_snapshot_place(part, move->fd, offset_of(move, part), &move->snapshots[i])) end_child();
     }
     close(move->fd);
 }

@@ -43,12 +43,30 @@ isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, u
 /* Map the descriptor over the part, at the same address, in one step: nobody ever sees another content. */
 isthmus_status ist_static_map_shared(const struct ist_static_part *part, int fd, uint64_t fd_offset);
 
-/* Private memory elsewhere with the descriptor's content for that part; NULL: no memory, errno says why. */
-char *ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset);
-void ist_static_snapshot_drop(const struct ist_static_part *part, char *snapshot);
+/* Private memory elsewhere with the descriptor's content for that part; pages NULL: no memory, errno says why. `budget_bytes`
+ * NULL: for all of the part; else for as much of its beginning as can be had by copying so many bytes, which are taken off. */
+struct ist_static_snapshot {
+    char *pages;
+    uint64_t length_bytes;
+};
+struct ist_static_snapshot ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                                               uint64_t *budget_bytes);
+void ist_static_snapshot_drop(const struct ist_static_snapshot *snapshot);
 
-/* Move a snapshot over the part, in one step. false: not possible, errno says why. */
-bool ist_static_snapshot_place(const struct ist_static_part *part, char *snapshot);
+/* Move a snapshot over the part, in one step. What it lacks of the part becomes private pages of the descriptor: the values
+ * are the same, until somebody writes to the descriptor. false: not possible, errno says why. */
+bool ist_static_snapshot_place(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                               const struct ist_static_snapshot *snapshot);
+
+/* Lets MPI, UCX and libfabric know that other pages lie there now: what they have registered of the part is outdated. */
+void ist_static_announce(const struct ist_static_part *part);
+
+/* --- static_guard.c: while pages are copied, other threads that write to them wait. --- */
+
+/* From here to the end each write to a moved part waits, in every thread but this one, which may not write. Nothing where there is
+ * no other thread, or one that blocks SIGSEGV: it would be killed. Any number of calls of end. */
+void ist_static_guard_begin(const struct ist_static_image *image);
+void ist_static_guard_end(const struct ist_static_image *image);
 
 /* --- static_data.c: what core/heap/fork.c calls, in this order, around a fork --- */
 

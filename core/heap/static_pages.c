@@ -1,5 +1,7 @@
-/* core/heap/static_pages.c: moves pages of static data between private memory and a memfd. System calls only: see
- * static_data_priv.h. Which pages, and when, is static_data.c's business. */
+/* core/heap/static_pages.c: moves pages of static data between private memory and a memfd. System calls only, see
+ * static_data_priv.h: libc's mmap() runs hooks of MPI, UCX and sanitizers, which write to static data between copy and move,
+ * clear the sanitizer's guards, and take locks in a child of fork(). UCX 1.13 moreover passes no fifth argument of mremap() on.
+ * The hooks are told afterwards, by ist_static_announce(). Which pages, and when, is static_data.c's business. */
 #include "core/heap/static_data_priv.h"
 
 #include <errno.h>
@@ -21,6 +23,8 @@ enum { WINDOW_PAGES = 2048 }; /* entries read at a time: 16 KiB of stack */
 
 _Static_assert(sizeof(void *) == 8, "system calls below pass 64-bit offsets in one register");
 
+static size_t system_page_bytes; /* set before pages are copied: in between, nothing may be called that is bound late */
+
 /* --- the descriptor --- */
 
 static isthmus_status size_and_seal(int fd, uint64_t length_bytes)
@@ -36,6 +40,7 @@ static isthmus_status size_and_seal(int fd, uint64_t length_bytes)
 
 isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out)
 {
+    system_page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     struct rlimit limit; /* past it the kernel does not fail, it sends SIGXFSZ */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < length_bytes)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY,
@@ -119,14 +124,14 @@ static isthmus_status write_populated(const struct copy *copy, int pagemap_fd, c
 
 isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, uint64_t fd_offset)
 {
-    const struct copy copy = {part->start - fd_offset, fd, (size_t)sysconf(_SC_PAGESIZE)};
+    const struct copy copy = {part->start - fd_offset, fd, system_page_bytes};
     const char *const file_end = part->start + part->file_bytes, *const end = part->start + part->length_bytes;
     isthmus_status status = write_nonzero(&copy, part->start, file_end);
     if (status || file_end == end) return status;
-    const int pagemap_fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    const int pagemap_fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     if (pagemap_fd < 0) return write_nonzero(&copy, file_end, end); /* no /proc: slower, the same result */
     status = write_populated(&copy, pagemap_fd, file_end, end);
-    close(pagemap_fd);
+    syscall(SYS_close, pagemap_fd);
     return status;
 }
 
@@ -140,6 +145,11 @@ isthmus_status ist_static_map_shared(const struct ist_static_part *part, int fd,
 }
 
 /* --- descriptor to private memory --- */
+
+static void unmap(char *start, uint64_t length_bytes)
+{
+    if (length_bytes > 0) syscall(SYS_munmap, start, length_bytes);
+}
 
 /* [start, end) of the descriptor, which holds the part's content. */
 static bool read_range(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset, long start,
@@ -156,41 +166,69 @@ static bool read_range(const struct ist_static_part *part, char *snapshot, int f
     return true;
 }
 
-/* Pages that the descriptor has; for the others private memory is as empty as they are. */
-static bool read_populated(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset)
+static long min_of(long a, uint64_t b) { return (uint64_t)a < b ? a : (long)b; }
+
+/* Pages that the descriptor has; for the others private memory is as empty as they are. Returns where it ended: at the part's end,
+ * or where the budget did; -1: it could not. */
+static long read_populated(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset,
+                           uint64_t *budget_bytes)
 {
     const long part_end = (long)(fd_offset + part->length_bytes);
     long end = (long)fd_offset;
     while (end < part_end) {
         const long start = syscall(SYS_lseek, fd, end, SEEK_DATA);
-        if (start < 0) return errno == ENXIO; /* none after it */
-        if (start >= part_end) return true;
+        if (start < 0) return errno == ENXIO ? part_end : -1; /* none after it */
+        if (start >= part_end) return part_end;
         end = syscall(SYS_lseek, fd, start, SEEK_HOLE);
-        if (end < 0 || !read_range(part, snapshot, fd, fd_offset, start, end)) return false;
+        if (end < 0) return -1;
+        end = min_of(end, (uint64_t)part_end);
+        const long n = min_of(end - start, *budget_bytes);
+        if (!read_range(part, snapshot, fd, fd_offset, start, start + n)) return -1;
+        *budget_bytes -= (uint64_t)n;
+        if (start + n < end) return start + n;
     }
-    return true;
+    return part_end;
 }
 
-char *ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset)
+struct ist_static_snapshot ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                                               uint64_t *budget_bytes)
 {
+    const struct ist_static_snapshot none = {.pages = NULL};
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    uint64_t endless = UINT64_MAX;
     const long at = syscall(SYS_mmap, NULL, part->length_bytes, part->prot, flags, -1, 0);
-    if (at == -1) return NULL;
-    if (read_populated(part, (char *)at, fd, fd_offset)) return (char *)at;
+    if (at == -1) return none;
+    const long end = read_populated(part, (char *)at, fd, fd_offset, budget_bytes ? budget_bytes : &endless);
     const int read_errno = errno;
-    ist_static_snapshot_drop(part, (char *)at);
+    const uint64_t length_bytes = end < 0 ? 0 : (uint64_t)end - fd_offset;
+    unmap((char *)at + length_bytes, part->length_bytes - length_bytes);
     errno = read_errno;
-    return NULL;
+    return end < 0 ? none : (struct ist_static_snapshot){(char *)at, length_bytes};
 }
 
-void ist_static_snapshot_drop(const struct ist_static_part *part, char *snapshot)
+void ist_static_snapshot_drop(const struct ist_static_snapshot *snapshot)
 {
-    syscall(SYS_munmap, snapshot, part->length_bytes);
+    if (snapshot->pages) unmap(snapshot->pages, snapshot->length_bytes);
 }
 
-bool ist_static_snapshot_place(const struct ist_static_part *part, char *snapshot)
+bool ist_static_snapshot_place(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                               const struct ist_static_snapshot *snapshot)
 {
-    const long at = syscall(SYS_mremap, snapshot, part->length_bytes, part->length_bytes, MREMAP_MAYMOVE | MREMAP_FIXED,
-                            part->start);
-    return at == (long)part->start;
+    const uint64_t here = snapshot->length_bytes, rest = part->length_bytes - here;
+    if (rest > 0 && syscall(SYS_mmap, part->start + here, rest, part->prot, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, fd,
+                            fd_offset + here) == -1)
+        return false;
+    return here == 0 || syscall(SYS_mremap, snapshot->pages, here, here, MREMAP_MAYMOVE | MREMAP_FIXED, part->start) ==
+                            (long)part->start;
+}
+
+/* --- the hooks of others --- */
+
+/* A madvise() that would drop pages counts as unmapping them for every hook there is. This one drops none: the system refuses
+ * addresses that are not aligned. Libraries that watch for themselves (userfaultfd) have seen the move. */
+void ist_static_announce(const struct ist_static_part *part)
+{
+    const int before = errno;
+    (void)madvise(part->start + 1, part->length_bytes - 1, MADV_REMOVE);
+    errno = before;
 }

@@ -17,8 +17,10 @@ isthmus_status __real_ist_static_copy_out(const struct ist_static_part *part, in
 isthmus_status __wrap_ist_static_copy_out(const struct ist_static_part *part, int fd, uint64_t fd_offset);
 isthmus_status __real_ist_static_map_shared(const struct ist_static_part *part, int fd, uint64_t fd_offset);
 isthmus_status __wrap_ist_static_map_shared(const struct ist_static_part *part, int fd, uint64_t fd_offset);
-char *__real_ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset);
-char *__wrap_ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset);
+struct ist_static_snapshot __real_ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                                                      uint64_t *budget_bytes);
+struct ist_static_snapshot __wrap_ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                                                      uint64_t *budget_bytes);
 
 enum { NEVER = 1000, BSS_LONGS = 64 * 512 };
 static struct {
@@ -60,9 +62,11 @@ isthmus_status __wrap_ist_static_map_shared(const struct ist_static_part *part, 
     return __real_ist_static_map_shared(part, fd, fd_offset);
 }
 
-char *__wrap_ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset)
+struct ist_static_snapshot __wrap_ist_static_snapshot(const struct ist_static_part *part, int fd, uint64_t fd_offset,
+                                                      uint64_t *budget_bytes)
 {
-    return allowed.snapshots_left-- > 0 ? __real_ist_static_snapshot(part, fd, fd_offset) : NULL;
+    const struct ist_static_snapshot none = {.pages = NULL};
+    return allowed.snapshots_left-- > 0 ? __real_ist_static_snapshot(part, fd, fd_offset, budget_bytes) : none;
 }
 
 static void assert_private_and_intact(void)

@@ -1,0 +1,169 @@
+/* core/heap/static_guard.c: lets other threads wait that write to static data while it is copied and moved. See
+ * static_data_priv.h.
+ * The pages are made read-only, so that such a write faults; the handler of SIGSEGV waits until the shared pages are in place, and
+ * returns to it. The handler stays when the move is over: a thread may have faulted and not arrived in it. It passes all other
+ * faults on to the handler before it, and is taken back when the library is unloaded. */
+#include "core/base/log.h"
+#include "core/heap/static_data_priv.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BLOCKED_TRIES = 20, BLOCKED_PAUSE_MS = 1 };
+
+/* In a program that links this code statically these lie in pages that are moved: written before they are read-only. */
+static struct {
+    uintptr_t start, end; /* of the image that is, or was last, moved */
+    uint32_t is_on;       /* a futex */
+    bool is_installed;
+    struct sigaction before;
+} guard;
+
+/* The last write that faulted although no move was under way: it is tried once more, and then is a fault of the program. */
+static _Thread_local uintptr_t last_fault;
+
+/* ---- the handler ---- */
+
+/* Waits for a move that the write has to wait for. false: the fault has another reason. */
+static bool has_waited(const siginfo_t *info)
+{
+    const uintptr_t at = (uintptr_t)info->si_addr;
+    const uint32_t on = 1;
+    if (info->si_code != SEGV_ACCERR || at < __atomic_load_n(&guard.start, __ATOMIC_RELAXED) ||
+        at >= __atomic_load_n(&guard.end, __ATOMIC_RELAXED))
+        return false;
+    if (__atomic_load_n(&guard.is_on, __ATOMIC_ACQUIRE) == on) { /* acquire: pairs with ist_static_guard_end() */
+        syscall(SYS_futex, &guard.is_on, FUTEX_WAIT_PRIVATE, on, NULL);
+        return true;
+    }
+    const bool is_new = last_fault != at;
+    last_fault = is_new ? at : 0;
+    return is_new;
+}
+
+static void pass_on(int number, siginfo_t *info, void *context)
+{
+    const struct sigaction *before = &guard.before;
+    if ((before->sa_flags & SA_SIGINFO) != 0) {
+        before->sa_sigaction(number, info, context);
+    } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
+        before->sa_handler(number);
+    } else if (before->sa_handler == SIG_DFL ||
+               info->si_code > 0) { /* a fault comes again; what was sent is sent again */
+        (void)sigaction(number, before, NULL);
+        if (info->si_code <= 0) (void)raise(number);
+    }
+}
+
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    const int error = errno;
+    if (!has_waited(info)) pass_on(number, info, context);
+    errno = error;
+}
+
+static bool install(void)
+{
+    struct sigaction now;
+    if (sigaction(SIGSEGV, NULL, &now) != 0) return false;
+    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) return true;
+    guard.before = now;
+    guard.is_installed = true;
+    now.sa_flags = SA_SIGINFO | SA_ONSTACK | (now.sa_flags & (SA_NODEFER | SA_RESTART));
+    now.sa_sigaction = on_fault;
+    return sigaction(SIGSEGV, &now, NULL) == 0;
+}
+
+__attribute__((destructor)) static void uninstall(void)
+{
+    struct sigaction now;
+    if (!guard.is_installed || sigaction(SIGSEGV, NULL, &now) != 0) return;
+    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) (void)sigaction(SIGSEGV, &guard.before, NULL);
+}
+
+/* ---- the threads ---- */
+
+static bool is_alone(void)
+{
+    struct stat tasks;
+    return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink <= 3; /* ".", ".." and this thread */
+}
+
+static bool blocks_faults(const char *thread)
+{
+    char path[64], line[128];
+    uint64_t blocked = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%.16s/status", thread);
+    FILE *file = fopen(path, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1) break;
+    if (file != NULL) fclose(file);
+    return (blocked >> (SIGSEGV - 1) & 1) != 0;
+}
+
+static bool can_all_wait_now(void)
+{
+    const long own = syscall(SYS_gettid);
+    bool can = true;
+    DIR *tasks = opendir("/proc/self/task");
+    if (tasks == NULL) return false;
+    for (const struct dirent *task; can && (task = readdir(tasks)) != NULL;)
+        if (task->d_name[0] != '.' && strtol(task->d_name, NULL, 10) != own) can = !blocks_faults(task->d_name);
+    closedir(tasks);
+    return can;
+}
+
+/* The kernel kills a thread whose fault it cannot deliver. One that begins, ends or forks blocks all signals for a moment. */
+static bool can_all_wait(void)
+{
+    bool can = can_all_wait_now();
+    for (int tries = 0; !can && tries < BLOCKED_TRIES; tries++) {
+        (void)poll(NULL, 0, BLOCKED_PAUSE_MS);
+        can = can_all_wait_now();
+    }
+    return can;
+}
+
+/* ---- a move ---- */
+
+static void protect(const struct ist_static_image *image, int without)
+{
+    for (uint32_t i = 0; i < image->n_parts; i++) {
+        const struct ist_static_part *part = &image->parts[i];
+        if (part->is_moved) syscall(SYS_mprotect, part->start, part->length_bytes, part->prot & ~without);
+    }
+}
+
+void ist_static_guard_begin(const struct ist_static_image *image)
+{
+    if (is_alone()) return;
+    if (!can_all_wait()) {
+        ist_info("a thread blocks SIGSEGV: what threads write to global variables during this call may be lost");
+        return;
+    }
+    if (!install()) return;
+    __atomic_store_n(&guard.start, (uintptr_t)image->base, __ATOMIC_RELAXED);
+    __atomic_store_n(&guard.end, (uintptr_t)image->base + image->length_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&guard.is_on, 1, __ATOMIC_RELEASE);
+    protect(image, PROT_WRITE);
+}
+
+void ist_static_guard_end(const struct ist_static_image *image)
+{
+    protect(image, 0); /* what was not moved */
+    if (!guard.is_on) return;
+    __atomic_store_n(&guard.is_on, 0, __ATOMIC_RELEASE); /* pairs with the handler, which then retries a write once */
+    syscall(SYS_futex, &guard.is_on, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
