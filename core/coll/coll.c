@@ -164,6 +164,21 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
     return leave();
 }
 
+/* Bytes from the first to past the last of all elements, `stride` elements apart; ends the job if there are more than there
+ * can be addresses. */
+static size_t require_span(const struct call *c, const char *argument, ptrdiff_t stride, size_t nelems,
+                           size_t size_bytes)
+{
+    size_t all, last, bytes;
+    if (__builtin_mul_overflow(nelems, (size_t)c->team->n_pes, &all) ||
+        __builtin_mul_overflow(all - 1, (size_t)stride, &last) ||
+        __builtin_mul_overflow(last + 1, size_bytes, &bytes) || last > SIZE_MAX / 2 || bytes > SIZE_MAX / 2)
+        ist_misuse(c->routine,
+                   "%s is %td and nelems is %zu, for each of %d PEs, which is more than there are addresses", argument,
+                   stride, nelems, c->team->n_pes);
+    return bytes;
+}
+
 isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                              size_t size_bytes, size_t nelems, const char *routine)
 {
@@ -174,6 +189,10 @@ isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *sour
                         1,       1,    .name = "dst", .value = dst, .next_name = "sst", .next_value = sst};
     isthmus_status status = enter(&call);
     if (status != ISTHMUS_OK) return status;
+    if (nelems > 0) {
+        ist_require_symmetric(routine, "dest", dest, require_span(&call, "dst", dst, nelems, size_bytes), 1);
+        ist_require_symmetric(routine, "source", source, require_span(&call, "sst", sst, nelems, size_bytes), 1);
+    }
     ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, forced.alltoall, routine);
     return leave();
 }

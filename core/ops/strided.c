@@ -4,9 +4,12 @@
 #include "core/ops/strided.h"
 
 #include "core/base/fatal.h"
+#include "core/heap/symmetric_data.h"
+#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"
+#include "core/transport/segment.h"
 
 /* Bytes from the first to past the last block, or the end of the job. */
 static size_t span_bytes(const char *routine, const char *argument, ptrdiff_t stride, const struct ist_stride *s)
@@ -100,6 +103,20 @@ void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct 
         each_block(ctx, dest, source, s, pe, routine, ist_put_nbi_slow);
 }
 
+/* Constants of the executable lie in no segment, and are the same on every PE. */
+static bool is_constant(const void *source, size_t length_bytes)
+{
+    return ist_segment_of(source, 1) < 0 && ist_symmetric_data_is_constant(source, length_bytes);
+}
+
+static void copy_constants(char *dest, const char *source, const struct ist_stride *s, const char *routine)
+{
+    ptrdiff_t size = (ptrdiff_t)s->size;
+    for (size_t i = 0; i < s->n_blocks; i++)
+        ist_copy_here(dest + (ptrdiff_t)i * s->dest * size, source + (ptrdiff_t)i * s->source * size,
+                      s->block_nelems * s->size, routine);
+}
+
 void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
                      const char *routine)
 {
@@ -108,6 +125,11 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
     struct ist_target from;
     struct ist_access access = {routine, "source", source, span_bytes(routine, "sst", s->source, s), 1, pe};
     (void)span_bytes(routine, "dst", s->dest, s);
+    if (is_constant(source, access.length_bytes)) {
+        ist_require_buffer(routine, "dest", dest);
+        copy_constants(dest, source, s, routine);
+        return;
+    }
     ist_target_find(ctx, &access, &from);
     ist_require_buffer(routine, "dest", dest);
     ptrdiff_t size = (ptrdiff_t)s->size;

@@ -59,6 +59,8 @@ static void operations(const char *mistake, long *block)
     CASE(bytes_negative) shmem_getmem(local, words, (size_t)-8, 0);
     CASE(stride_zero) shmem_long_iput(words, local, 0, 1, 2, 0);
     CASE(stride_negative) shmem_long_iget(local, words, 1, -1, 2, 0);
+    CASE(alltoalls_stride_huge)(void) shmem_long_alltoalls(SHMEM_TEAM_WORLD, words, words, PTRDIFF_MAX / 2 + 1, 1, 2);
+    CASE(alltoalls_past_heap)(void) shmem_long_alltoalls(SHMEM_TEAM_WORLD, words, words, 1, 10000000, 2);
     CASE(stride_less_than_block) shmem_long_ibput(words, local, 2, 1, 2, 2, 0);
     CASE(context_invalid) shmem_ctx_long_p(SHMEM_CTX_INVALID, &word, 1, 0);
     CASE(context_invalid_atomic)(void) shmem_ctx_long_atomic_fetch(SHMEM_CTX_INVALID, &word, 0);
