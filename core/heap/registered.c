@@ -213,6 +213,15 @@ static isthmus_status check_device_memory(uintptr_t start, uintptr_t end, const 
     return ISTHMUS_OK;
 }
 
+bool ist_registered_overlaps(const void *addr, size_t length_bytes)
+{
+    pthread_mutex_lock(&table.lock);
+    size_t at = table.n > 0 ? find(table.list, table.n, (uintptr_t)addr) : 0;
+    bool overlaps = at < table.n && table.list->at[at]->start < (uintptr_t)addr + length_bytes;
+    pthread_mutex_unlock(&table.lock);
+    return overlaps;
+}
+
 static isthmus_status add_locked(uintptr_t start, uintptr_t end, const struct isthmus_mem *mem)
 {
     size_t at = table.n > 0 ? find(table.list, table.n, start) : 0;

@@ -23,6 +23,9 @@ const isthmus_lmem *ist_registered_find(uint32_t transport, const void *addr, si
 /* Is there a buffer that holds addr, and of which ISTHMUS_MEM_? As ist_registered_find(). */
 bool ist_registered_holds(const void *addr, uint32_t *kind);
 
+/* Does one of them hold a byte of [addr, addr + length_bytes)? Its pages may not be replaced then. */
+bool ist_registered_overlaps(const void *addr, size_t length_bytes);
+
 void ist_registered_remove_all(void); /* takes any state; nobody looks anything up meanwhile */
 
 #endif

@@ -4,6 +4,7 @@
 #include "core/base/log.h"
 #include "core/coll/doubling.h"
 #include "core/coll/sync.h"
+#include "core/heap/registered.h"
 #include "core/heap/static_data.h"
 #include "core/ops/malloc.h"
 #include "core/ops/target.h"
@@ -81,6 +82,11 @@ static isthmus_status check_memory(const void *addr, size_t length_bytes)
         __builtin_add_overflow(start, length_bytes, &end))
         return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pages of %zu bytes", length_bytes, addr,
                         (size_t)page_bytes);
+    if (ist_registered_overlaps(addr, length_bytes)) /* a transport would keep the pages that are replaced */
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "some of %zu bytes at %p is a registered buffer; unregister that before the memory becomes symmetric",
+            length_bytes, addr);
     if (is_plain_memory(start, end)) return ISTHMUS_OK;
     return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not private anonymous memory, as mmap makes it",
                     length_bytes, addr);

@@ -42,7 +42,12 @@ static void check_refusals(long *buffer)
     CHECK(nvshmemx_buffer_register_symmetric(odd, 0, 0) == NULL);
     CHECK(nvshmemx_buffer_register_symmetric(buffer, BYTES, 0) == NULL); /* it is already */
     CHECK(nvshmemx_buffer_register_symmetric(odd, pe.me == 0 ? BYTES + 1 : BYTES, 0) ==
-          NULL); /* wrong on one PE only */
+          NULL);                                                   /* wrong on one PE only */
+    CHECK_EQ(nvshmemx_buffer_register(odd + BYTES / 8, BYTES), 0); /* an adapter would keep the pages that move away */
+    CHECK(nvshmemx_buffer_register_symmetric(odd, 2 * BYTES, 0) == NULL);
+    CHECK_EQ(nvshmemx_buffer_unregister(odd + BYTES / 8), 0);
+    CHECK(nvshmemx_buffer_register_symmetric(odd, 2 * BYTES, 0) != NULL);
+    CHECK_EQ(nvshmemx_buffer_unregister_symmetric(odd, 2 * BYTES), 0);
     char *block = malloc(BYTES + 8);
     CHECK(nvshmemx_buffer_register_symmetric(block + ((uintptr_t)block % 16 == 0 ? 16 : 0), BYTES - 16, 0) == NULL);
     free(block);
