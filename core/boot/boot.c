@@ -100,6 +100,12 @@ const uint32_t *ist_boot_nodes(ist_boot *boot)
     return NULL;
 }
 
+void ist_boot_forget_nodes(ist_boot *boot)
+{
+    free(boot->node_of);
+    boot->node_of = NULL;
+}
+
 int ist_boot_most_on_a_node(ist_boot *boot)
 {
     if (boot->n_local == boot->n_pes) return boot->n_local;

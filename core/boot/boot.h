@@ -82,6 +82,7 @@ void ist_boot_close(ist_boot *boot); /* takes NULL */
 /* The node of each PE, by ops->nodes, which is asked once; until close. NULL: the launcher does not say. By one caller at a
  * time. */
 const uint32_t *ist_boot_nodes(ist_boot *boot);
+void ist_boot_forget_nodes(ist_boot *boot); /* when the answer is not needed any more: it would be asked for again */
 
 /* How many PEs are on the node that has most of them: the same answer on every PE. The own node's, where the launcher does
  * not say it of others. */

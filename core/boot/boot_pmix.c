@@ -78,6 +78,8 @@ static isthmus_status read_local_pes(struct pmix_boot *boot)
     }
     free(text);
     if (boot->base.n_local == 0) boot->base.local_pes[boot->base.n_local++] = boot->base.pe;
+    int *fitting = realloc(boot->base.local_pes, (size_t)boot->base.n_local * sizeof *fitting);
+    if (fitting != NULL) boot->base.local_pes = fitting;
     return ISTHMUS_OK;
 }
 

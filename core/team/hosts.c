@@ -62,6 +62,7 @@ static isthmus_status find_world(void)
         number_hosts(node_of, n_pes, first_of, host_of);
         world.host_of = host_of;
         host_of = NULL;
+        ist_boot_forget_nodes(world.boot); /* these numbers say as much */
     }
     free(first_of);
     free(host_of);
@@ -142,6 +143,9 @@ isthmus_status ist_hosts_new(const int *host_of, int n, int n_numbers, int my_pe
     }
     renumber(hosts, host_of, n, number_of);
     free(number_of);
+    int *first = realloc(hosts->first,
+                         ((size_t)hosts->n_hosts + 1) * sizeof *first); /* most jobs have fewer hosts than PEs */
+    if (first != NULL) hosts->first = first;
     list_members(hosts, n);
     describe(hosts, n, my_pe);
     *out = hosts;

@@ -18,8 +18,7 @@ static struct {
     int n_pes;
     char card_key[64];
     bool use_alias, are_mixed;
-    struct ist_peer **by_pe;  /* resolved peers */
-    struct ist_peer **carded; /* peers whose card is here; the same objects, resolved or not */
+    struct ist_peer **by_pe; /* peers whose card is here, resolved or not */
     pthread_mutex_t lock;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -28,8 +27,7 @@ struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK];
 isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias)
 {
     table.by_pe = calloc((size_t)boot->n_pes, sizeof *table.by_pe);
-    table.carded = calloc((size_t)boot->n_pes, sizeof *table.carded);
-    if (table.by_pe == NULL || table.carded == NULL) {
+    if (table.by_pe == NULL) {
         ist_peers_fini();
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the table of %d PEs", boot->n_pes);
     }
@@ -53,8 +51,8 @@ static void peer_free(struct ist_peer *peer)
 
 static isthmus_status fetch_card(int pe, struct ist_peer **out)
 {
-    if (table.carded[pe] != NULL) {
-        *out = table.carded[pe];
+    if (table.by_pe[pe] != NULL) {
+        *out = table.by_pe[pe];
         return ISTHMUS_OK;
     }
     void *bytes;
@@ -74,7 +72,7 @@ static isthmus_status fetch_card(int pe, struct ist_peer **out)
         peer_free(peer);
         return status;
     }
-    table.carded[pe] = peer;
+    ist_store_release(&table.by_pe[pe], peer); /* pairs with the acquire in ist_peer_known() */
     *out = peer;
     return ISTHMUS_OK;
 }
@@ -304,14 +302,14 @@ static const struct ist_attached_extent *get_extent(const struct way *way, uint6
 
 const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *known, uint32_t id, uint64_t offset_bytes)
 {
-    struct way way = carrier_way(table.carded[known->card.pe], id);
+    struct way way = carrier_way(table.by_pe[known->card.pe], id);
     return get_extent(&way, offset_bytes);
 }
 
 const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_peer *known, uint32_t id,
                                                              uint64_t offset_bytes)
 {
-    struct way way = atomics_way(table.carded[known->card.pe], id);
+    struct way way = atomics_way(table.by_pe[known->card.pe], id);
     return get_extent(&way, offset_bytes);
 }
 
@@ -391,7 +389,7 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
     /* Release: pairs with the acquire in isthmus_delta_; a thread that reads the delta uses what it points to. */
     ist_store_release(&ist_rows[pe].delta[1], delta_of(peer, IST_SEGMENT_HEAP));
     ist_store_release(&ist_rows[pe].delta[2], delta_of(peer, IST_SEGMENT_STATIC));
-    ist_store_release(&table.by_pe[pe], peer);
+    ist_store_release(&peer->is_resolved, true); /* pairs with the acquire in ist_peer_known() */
     return ISTHMUS_OK;
 }
 
@@ -433,7 +431,7 @@ void ist_peers_detach(uint32_t segment)
     pthread_mutex_lock(&table.lock);
     for (int pe = 0; pe < table.n_pes; pe++) {
         struct ist_peer *peer = table.by_pe[pe];
-        if (peer == NULL || ist_peer_segment(peer, segment)->length_bytes == 0) continue;
+        if (peer == NULL || !peer->is_resolved || ist_peer_segment(peer, segment)->length_bytes == 0) continue;
         detach_segment(peer, segment);
         ist_peer_segment(peer, segment)->length_bytes = 0;
     }
@@ -449,7 +447,7 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
         struct ist_peer *peer = NULL;
         pthread_mutex_lock(&table.lock);
         status = fetch_card(pe, &peer);
-        if (status == ISTHMUS_OK && table.by_pe[pe] == NULL) status = resolve(pe, peer);
+        if (status == ISTHMUS_OK && !peer->is_resolved) status = resolve(pe, peer);
         if (status == ISTHMUS_OK) status = catch_up(peer);
         if (status == ISTHMUS_OK) known = peer;
         pthread_mutex_unlock(&table.lock);
@@ -460,7 +458,8 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
 
 const struct ist_peer *ist_peer_known(int pe)
 {
-    return ist_load_acquire(&table.by_pe[pe]); /* acquire: pairs with the release in resolve() */
+    const struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]); /* pairs with the release in fetch_card() */
+    return peer != NULL && ist_load_acquire(&peer->is_resolved) ? peer : NULL; /* and this one with that in resolve() */
 }
 
 const char *ist_peers_card_key(void) { return table.card_key; }
@@ -472,15 +471,13 @@ bool ist_peers_use_alias(void) { return table.use_alias; }
 void ist_peers_fini(void)
 {
     for (int pe = 0; pe < table.n_pes; pe++) {
-        struct ist_peer *peer = table.carded[pe];
+        struct ist_peer *peer = table.by_pe[pe];
         if (peer == NULL) continue;
         close_peer(peer);
         peer_free(peer);
     }
     free(table.by_pe);
-    free(table.carded);
     table.by_pe = NULL;
-    table.carded = NULL;
     table.boot = NULL;
     table.n_pes = 0;
 }

@@ -1,4 +1,5 @@
 /* tests/unit/test_object_sizes.c: what must stay small: what a put reads, and what a PE costs that was never talked to, or was. */
+#include "core/team/hosts.h"
 #include "core/transport/peer.h"
 
 #include <malloc.h>
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { MANY_PES = 100000, BYTES_PER_PE = 64, TALKED_TO = 1000, BYTES_PER_PEER = 2048 };
+enum { MANY_PES = 100000, PES_PER_HOST = 128, BYTES_PER_PE = 64, TALKED_TO = 1000, BYTES_PER_PEER = 2048 };
 
 static void a_row_is_half_a_cache_line(void **state)
 {
@@ -47,20 +48,35 @@ static bool allocator_tells(void)
     return after - before >= (size_t)1 << 20;
 }
 
-/* Rows and tables of peers, as the allocator sees them. */
+static bool nodes(ist_boot *boot, uint32_t *node_of)
+{
+    for (int pe = 0; pe < boot->n_pes; pe++) node_of[pe] = (uint32_t)pe / PES_PER_HOST;
+    return true;
+}
+
+/* Rows, tables of peers and of hosts, as the allocator sees them, and the pointer of core/transport/pulse.c. */
 static void a_pe_never_talked_to_costs_at_most_64_bytes(void **state)
 {
     (void)state;
     if (!allocator_tells()) skip();
-    ist_boot boot = {.pe = 0, .n_pes = MANY_PES};
+    static const struct ist_boot_ops boot_ops = {.name = "fake", .nodes = nodes};
+    ist_boot boot = {.ops = &boot_ops, .pe = 0, .n_pes = MANY_PES};
+    const int *host_of = NULL;
+    struct ist_hosts *hosts = NULL;
     size_t before = allocated_bytes();
+    ist_hosts_init(&boot, "");
+    assert_int_equal(ist_hosts_of_world(&host_of), ISTHMUS_OK);
+    assert_int_equal(ist_hosts_new(host_of, MANY_PES, MANY_PES, 0, &hosts), ISTHMUS_OK);
     assert_int_equal(ist_rows_init(MANY_PES), ISTHMUS_OK);
     assert_int_equal(ist_peers_init(&boot, "card", true), ISTHMUS_OK);
     size_t used = allocated_bytes() - before;
+    print_message("%zu bytes for each PE\n", used / MANY_PES + sizeof(void *));
     assert_true(used >= MANY_PES * sizeof(struct isthmus_row));
-    assert_in_range(used / MANY_PES, sizeof(struct isthmus_row), BYTES_PER_PE);
+    assert_in_range(used / MANY_PES + sizeof(void *), sizeof(struct isthmus_row), BYTES_PER_PE);
     ist_peers_fini();
     ist_rows_fini();
+    ist_hosts_free(hosts);
+    ist_hosts_fini();
 }
 
 /* ---- peers that were talked to: two transports, of which the second reaches all peers, and cards as ib publishes them ---- */
