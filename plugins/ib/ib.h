@@ -61,6 +61,7 @@ struct ib_worker {
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
     struct ib_shorts *shorts;        /* ib_short.c */
     struct ib_waits *waits;          /* ib_short_amo.c */
+    struct ib_batch room;            /* pending: an atomic waits for a message, or for a place in waits */
     struct ib_end **numbered;        /* ends by number; NULL: closed */
     uint32_t n_numbers;
 };
@@ -116,6 +117,7 @@ struct isthmus_tr {
     ucp_datatype_t message_type; /* of our own short messages, for all workers */
     isthmus_lmem *exposed;       /* host memory that peers may write, under the lock of worker 0 */
     struct ib_stage *stage;      /* for memory of devices; NULL: this job has none, or the core does not help */
+    bool has_adapter_atomics;    /* adapters are the home of atomics on host memory; otherwise processors are */
     uint32_t n_staged;           /* registrations of memory on devices that this UCX does not know, atomically */
     uint32_t staged_kind;        /* of one of them, atomically; the host's: there is none */
     int events;                  /* epoll descriptor: of all workers */
@@ -176,7 +178,7 @@ struct isthmus_rmem {
 struct isthmus_chan {
     struct ib_worker *worker;
     struct ib_batch local;  /* what local_complete waits for */
-    struct ib_batch remote; /* what remote_commit waits for besides the flush */
+    struct ib_batch remote; /* what remote_commit waits for besides the flush, and a fence too */
     uint64_t junk;          /* where unwanted old values go */
 };
 
@@ -339,10 +341,11 @@ bool ib_short_call(struct ib_end *end); /* counts in end->flush until all that w
 void ib_short_call_ended(struct ib_end *end,
                          ucs_status_t status); /* also of one that is lost; takes one without a call */
 
-/* ib_short_amo.c: atomics on such ends; false as above. A fetch counts in the batch until it is answered; a post is done with the
- * next commit. */
+/* ib_short_amo.c: atomics as messages. Returns false if there is no room: wait until worker->room is not pending. A fetch goes on any
+ * end, and counts until it is answered: in `batch`, which gets its failure, and, unless NULL, in `also`. `fetched` may be NULL. A post
+ * takes an end that is a line, and is done with the next commit. */
 bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
-                    struct ib_batch *batch);
+                    struct ib_batch *batch, struct ib_batch *also);
 bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, struct ib_batch *batch);
 void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost */
 

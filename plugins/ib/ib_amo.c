@@ -1,9 +1,7 @@
-/* plugins/ib/ib_amo.c: atomics on a peer's memory. They execute on the peer's processor (UCX_ATOMIC_MODE=cpu), which is
- * the home of host memory: so they and those of PEs that load and store exclude one another.
- * UCX has 32 and 64 bits, and there not every operation is to be trusted: in UCX 1.13 fetching and, or and xor return the
- * right value and store a wrong one over its shared-memory and self transports. Those, and narrow words, which are a part of
- * a 32-bit one, go by compare and swap, or where an end is a line by messages of our own (ib_short_amo.c), as does what fetches
- * nothing. */
+/* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of our own
+ * (ib_short_amo.c): so they and those of PEs that load and store exclude one another.
+ * Where adapters are the home, UCX has them executed. It has 32 and 64 bits, and of these add, swap, and compare and swap everywhere:
+ * the others, and narrow words, which are a part of a 32-bit one, go by compare and swap. */
 #include "plugins/ib/ib.h"
 
 #include <isthmus/amo_cpu.h>
@@ -97,21 +95,55 @@ static ucs_status_t compare_and_swap_loop(struct ib_worker *worker, const struct
     return status;
 }
 
-/* One round trip instead of two. false: there is no room for that message. */
-static bool fetch_by_message(struct ib_worker *worker, const struct ib_place *at, struct operation o, uint64_t operand,
-                             uint64_t compare, uint64_t *old, ucs_status_t *status)
-{
-    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
-    struct ib_batch batch = {0};
-    if (!at->takes_short || !ib_short_fetch(at->end, at->address, &amo, old, &batch)) return false;
-    (void)ib_worker_wait(worker, &batch, IB_FOR_EVER);
-    *status = batch.failure;
-    return true;
-}
-
 static bool has_native_fetch(struct operation o)
 {
     return o.size_bytes >= 4 && o.op != ISTHMUS_AMO_AND && o.op != ISTHMUS_AMO_OR && o.op != ISTHMUS_AMO_XOR;
+}
+
+static ucs_status_t adapter_fetches(struct ib_worker *worker, const struct ib_place *at, struct operation o,
+                                    uint64_t operand, uint64_t compare, uint64_t *old)
+{
+    if (has_native_fetch(o)) return fetch_and_wait(worker, at, o, operand, compare, old);
+    return compare_and_swap_loop(worker, at, o, operand, compare, old);
+}
+
+/* ---- by messages ---- */
+
+/* Messages go out, and answers come in; meanwhile the end may be lost. */
+static isthmus_status wait_for_room(struct ib_end *end)
+{
+    struct ib_worker *worker = end->worker;
+    ib_batch_count(&worker->room, 1);
+    (void)ib_worker_wait(worker, &worker->room, IB_FOR_EVER);
+    return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
+}
+
+static isthmus_status send_fetching(const struct ib_place *at, const struct ib_atomic *amo, void *fetched,
+                                    struct ib_batch *batch, struct ib_batch *also)
+{
+    isthmus_status status = ISTHMUS_OK;
+    while (status == ISTHMUS_OK && !ib_short_fetch(at->end, at->address, amo, fetched, batch, also))
+        status = wait_for_room(at->end);
+    return status;
+}
+
+/* Messages of a line are done in order, and a commit covers them; otherwise a fence and a commit wait for the answer. */
+static isthmus_status send_posted(isthmus_chan *chan, const struct ib_place *at, const struct ib_atomic *amo)
+{
+    isthmus_status status = ISTHMUS_OK;
+    if (!at->takes_short) return send_fetching(at, amo, NULL, &chan->remote, NULL);
+    while (status == ISTHMUS_OK && !ib_short_post(at->end, at->address, amo, &chan->remote))
+        status = wait_for_room(at->end);
+    return status;
+}
+
+static isthmus_status peer_fetches(const struct ib_place *at, const struct ib_atomic *amo, uint64_t *old)
+{
+    struct ib_batch batch = {0};
+    isthmus_status status = send_fetching(at, amo, old, &batch, NULL);
+    if (status != ISTHMUS_OK) return status;
+    (void)ib_worker_wait(at->end->worker, &batch, IB_FOR_EVER);
+    return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
 }
 
 /* ---- what the core calls ---- */
@@ -133,13 +165,11 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
     }
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK) {
-        ucs_status_t done;
-        if (has_native_fetch(o))
-            done = fetch_and_wait(chan->worker, &at, o, operand, compare, &old);
-        else if (!fetch_by_message(chan->worker, &at, o, operand, compare, &old, &done))
-            done = compare_and_swap_loop(chan->worker, &at, o, operand, compare, &old);
+    if (status == ISTHMUS_OK && chan->worker->tr->has_adapter_atomics) {
+        ucs_status_t done = adapter_fetches(chan->worker, &at, o, operand, compare, &old);
         if (done != UCS_OK) status = ib_end_fail(at.end, done);
+    } else if (status == ISTHMUS_OK) {
+        status = peer_fetches(&at, &(struct ib_atomic){o.op, o.size_bytes, operand, compare}, &old);
     }
     ib_worker_unlock(chan->worker);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
@@ -155,10 +185,16 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
         const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
         return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
     }
-    if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
+    bool by_adapter = chan->worker->tr->has_adapter_atomics;
+    if (remote->own != NULL || (by_adapter && !has_native_fetch(o)))
+        return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK) start_fetching(&at, o, operand, compare, fetched, &chan->local);
+    if (status == ISTHMUS_OK && by_adapter)
+        start_fetching(&at, o, operand, compare, fetched, &chan->local);
+    else if (status == ISTHMUS_OK)
+        status = send_fetching(&at, &(struct ib_atomic){o.op, o.size_bytes, operand, compare}, fetched, &chan->local,
+                               at.takes_short ? NULL : &chan->remote);
     ib_worker_unlock(chan->worker);
     return status;
 }
@@ -172,8 +208,6 @@ IB_INLINE void start_posted(isthmus_chan *chan, const struct ib_place *at, struc
         [ISTHMUS_AMO_OR] = UCP_ATOMIC_OP_OR,
         [ISTHMUS_AMO_XOR] = UCP_ATOMIC_OP_XOR,
     };
-    const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
-    if (at->takes_short && ib_short_post(at->end, at->address, &amo, &chan->remote)) return;
     if (o.op == ISTHMUS_AMO_SET) {
         start_fetching(at, o, operand, 0, &chan->junk, &chan->remote);
         return;
@@ -187,14 +221,17 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
                              struct operation o, uint64_t operand)
 {
     struct ib_place at;
-    if (remote->kind != ISTHMUS_MEM_HOST) {
-        const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
-        return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
-    }
-    if (remote->own != NULL) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
+    bool by_adapter = chan->worker->tr->has_adapter_atomics;
+    if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
+    if (remote->own != NULL || (by_adapter && o.size_bytes < 4))
+        return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK) start_posted(chan, &at, o, operand);
+    if (status == ISTHMUS_OK && by_adapter)
+        start_posted(chan, &at, o, operand);
+    else if (status == ISTHMUS_OK)
+        status = send_posted(chan, &at, &amo);
     ib_worker_unlock(chan->worker);
     return status;
 }
@@ -232,30 +269,34 @@ IB_FETCHES(AND)
 IB_FETCHES(OR)
 IB_FETCHES(XOR)
 
-#define IB_NBIS(op) IB_NBI(op, 32) IB_NBI(op, 64)
+#define IB_NBIS(op) IB_NBI(op, 8) IB_NBI(op, 16) IB_NBI(op, 32) IB_NBI(op, 64)
 IB_NBIS(FETCH)
 IB_NBIS(SWAP)
 IB_NBIS(COMPARE_SWAP)
 IB_NBIS(ADD)
+IB_NBIS(AND)
+IB_NBIS(OR)
+IB_NBIS(XOR)
 
-#define IB_POSTS(op) IB_POST(op, 32) IB_POST(op, 64)
+#define IB_POSTS(op) IB_POST(op, 8) IB_POST(op, 16) IB_POST(op, 32) IB_POST(op, 64)
 IB_POSTS(SET)
 IB_POSTS(ADD)
 IB_POSTS(AND)
 IB_POSTS(OR)
 IB_POSTS(XOR)
 
-#define IB_FETCH_ROW(op) [ISTHMUS_AMO_##op] = {fetch_##op##_8, fetch_##op##_16, fetch_##op##_32, fetch_##op##_64}
-#define IB_NBI_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, nbi_##op##_32, nbi_##op##_64}
-#define IB_POST_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, post_##op##_32, post_##op##_64}
+#define IB_ROW(kind, op) [ISTHMUS_AMO_##op] = {kind##_##op##_8, kind##_##op##_16, kind##_##op##_32, kind##_##op##_64}
 static const isthmus_amo_fn fetch_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
-    IB_FETCH_ROW(FETCH), IB_FETCH_ROW(SET), IB_FETCH_ROW(SWAP), IB_FETCH_ROW(COMPARE_SWAP),
-    IB_FETCH_ROW(ADD),   IB_FETCH_ROW(AND), IB_FETCH_ROW(OR),   IB_FETCH_ROW(XOR),
+    IB_ROW(fetch, FETCH), IB_ROW(fetch, SET), IB_ROW(fetch, SWAP), IB_ROW(fetch, COMPARE_SWAP),
+    IB_ROW(fetch, ADD),   IB_ROW(fetch, AND), IB_ROW(fetch, OR),   IB_ROW(fetch, XOR),
 };
 static const isthmus_amo_fn nbi_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
-    IB_NBI_ROW(FETCH), IB_NBI_ROW(SWAP), IB_NBI_ROW(COMPARE_SWAP), IB_NBI_ROW(ADD)};
+    IB_ROW(nbi, FETCH), IB_ROW(nbi, SWAP), IB_ROW(nbi, COMPARE_SWAP), IB_ROW(nbi, ADD),
+    IB_ROW(nbi, AND),   IB_ROW(nbi, OR),   IB_ROW(nbi, XOR),
+};
 static const isthmus_amo_fn post_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
-    IB_POST_ROW(SET), IB_POST_ROW(ADD), IB_POST_ROW(AND), IB_POST_ROW(OR), IB_POST_ROW(XOR)};
+    IB_ROW(post, SET), IB_ROW(post, ADD), IB_ROW(post, AND), IB_ROW(post, OR), IB_ROW(post, XOR),
+};
 
 isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {

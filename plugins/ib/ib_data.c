@@ -56,7 +56,7 @@ static isthmus_status fence(isthmus_chan *chan)
     struct ib_worker *worker = chan->worker;
     const struct isthmus_services *s = worker->tr->services;
     worker->n_fences++;
-    if (worker->asks != NULL) (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
+    (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
     if (fenced == UCS_OK) return ISTHMUS_OK;
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));

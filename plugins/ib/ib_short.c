@@ -50,6 +50,7 @@ struct ib_message *ib_message_get_extra(struct ib_worker *worker)
 
 static void message_give_back(struct ib_worker *worker, struct ib_message *message)
 {
+    ib_batch_count(&worker->room, 0);
     if (message->is_extra) {
         free(message);
         return;

@@ -1,7 +1,9 @@
-/* plugins/ib/ib_short_amo.c: atomics as messages of our own, on ends that are a line (ib_short.c). Whatever the operation and the
- * width, one message goes, and one comes back of those that fetch: UCX answers the others too, and and, or, xor and narrow words
- * are two round trips of UCX's (ib_amo.c). What UCX itself fetches in one round trip is left to it: it is as fast.
- * The peer executes them on its processor, as it does UCX's own and those of PEs that load and store: all exclude one another. */
+/* plugins/ib/ib_short_amo.c: atomics as messages of our own. The peer executes them on its processor, which is the home of atomics
+ * on host memory, as do PEs that load and store: all exclude one another.
+ * UCX would send messages too, and have all of them answered. It is not asked: from 1.16 on it finds no protocol for atomics on an
+ * endpoint that reports the loss of its peer ("cannot find remote protocol for amo_post"), 1.13 stores wrong results of fetching
+ * and, or, xor over its shared memory, and none has 8 and 16 bits.
+ * One message goes, and one comes back, but of what fetches nothing on an end that is a line (ib_short.c): a commit covers that. */
 #include "plugins/ib/ib_short.h"
 
 #include <isthmus/amo_cpu.h>
@@ -9,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_WAITING = 64 }; /* of a worker; more go by UCX */
+enum { MAX_WAITING = 64 }; /* of a worker */
 
 /* One that fetches, until its answer is there. */
 struct waiting {
     struct waiting *next; /* free */
     struct ib_end *end;   /* NULL: free */
-    struct ib_batch *batch;
-    void *fetched;
+    struct ib_batch *batch, *also;
+    void *fetched; /* NULL: the old value is not wanted */
     uint32_t size_bytes;
     struct ib_ticket ticket; /* the turn changes with each use: a late answer to an old one finds nobody */
 };
@@ -30,11 +32,13 @@ struct ib_waits {
 
 static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_status_t status)
 {
-    struct ib_batch *batch = waiting->batch;
+    struct ib_batch *batch = waiting->batch, *also = waiting->also;
     waiting->end = NULL;
     waiting->ticket.turn++;
     waiting->next = worker->waits->free;
     worker->waits->free = waiting;
+    ib_batch_count(&worker->room, 0);
+    if (also != NULL) ib_batch_count(also, also->n_pending - 1);
     ib_batch_end(batch, status);
 }
 
@@ -45,7 +49,7 @@ static void fill(struct ib_message *message, uint64_t address, const struct ib_a
 }
 
 bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
-                    struct ib_batch *batch)
+                    struct ib_batch *batch, struct ib_batch *also)
 {
     struct ib_worker *worker = end->worker;
     struct waiting *waiting = worker->waits->free;
@@ -54,11 +58,13 @@ bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic
     worker->waits->free = waiting->next;
     waiting->end = end;
     waiting->batch = batch;
+    waiting->also = also;
     waiting->fetched = fetched;
     waiting->size_bytes = amo->size_bytes;
     message->ticket = waiting->ticket;
     fill(message, address, amo);
     ib_batch_count(batch, batch->n_pending + 1);
+    if (also != NULL) ib_batch_count(also, also->n_pending + 1);
     ucs_status_t sent = ib_message_send(worker, end->ep, IB_MESSAGE_FETCHING, message, sizeof *amo);
     if (sent != UCS_OK) waiting_end(worker, waiting, sent);
     return true;
@@ -150,7 +156,8 @@ static ucs_status_t on_fetched(void *arg, const void *header, size_t header_byte
         return UCS_OK;
     struct waiting *waiting = waiting_of(worker, data);
     if (waiting == NULL) return UCS_OK;
-    memcpy(waiting->fetched, (const char *)data + sizeof(struct ib_ticket), waiting->size_bytes);
+    if (waiting->fetched != NULL)
+        memcpy(waiting->fetched, (const char *)data + sizeof(struct ib_ticket), waiting->size_bytes);
     waiting_end(worker, waiting, UCS_OK);
     return UCS_OK;
 }

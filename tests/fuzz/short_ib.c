@@ -65,7 +65,7 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
         ends[i] = (struct ib_end){.worker = worker, .path = &path};
         if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
         const struct ib_atomic add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
-        if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching)) abort();
+        if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching, NULL)) abort();
     }
     worker->numbered[N_ENDS - 1] = NULL; /* a peer that is lost */
     *lmem = (isthmus_lmem){.tr = tr, .addr = aligned_alloc(64, EXPOSED_BYTES), .length_bytes = EXPOSED_BYTES};
