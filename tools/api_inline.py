@@ -12,7 +12,7 @@ INLINE_BODIES = {
     "g": """    {T} value;
     const {T} *at = (const {T} *)isthmus_element_(source, {size}, pe);
     if (__builtin_expect(at == NULL, 0)) return {real};
-    __atomic_load(at, &value, __ATOMIC_RELAXED);
+    __atomic_load(at, &value, __ATOMIC_ACQUIRE);
     return value;""",
     "put": """    void *at = NULL;
     if (__builtin_constant_p(nelems) && nelems > 0 && nelems <= ISTHMUS_SMALL_BYTES / {size}) at = isthmus_small_(dest, pe);
@@ -22,10 +22,12 @@ INLINE_BODIES = {
         __builtin_memcpy(at, source, nelems * {size});""",
     "get": """    const void *at = NULL;
     if (__builtin_constant_p(nelems) && nelems > 0 && nelems <= ISTHMUS_SMALL_BYTES / {size}) at = isthmus_small_(source, pe);
-    if (__builtin_expect(at == NULL || dest == NULL, 0))
+    if (__builtin_expect(at == NULL || dest == NULL, 0)) {{
         {real};
-    else
-        __builtin_memcpy(dest, at, nelems * {size});""",
+        return;
+    }}
+    __builtin_memcpy(dest, at, nelems * {size});
+    isthmus_order_loads_();""",
     "load": """    {T} value;
     const {T} *at = (const {T} *)isthmus_element_(source, {size}, pe);
     if (__builtin_expect(at == NULL, 0)) return {real};

@@ -17,14 +17,8 @@ static inline void ist_order_stores(void) { isthmus_order_stores_(); }
 
 static inline void ist_publish_stores(void) { isthmus_publish_stores_(); }
 
-/* Earlier loads are done before later ones; x86-64 keeps their order, so only the compiler is held back. */
-static inline void ist_order_loads(void)
-{
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-#if !defined(__x86_64__)
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-#endif
-}
+/* Earlier loads are done before whatever comes later: what a blocking get needs after it. */
+static inline void ist_order_loads(void) { isthmus_order_loads_(); }
 
 /* In a loop that waits: tells the core that nothing is lost by going slower. */
 static inline void ist_pause(void)

@@ -170,6 +170,7 @@ uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint3
         old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
     else
         amo_through(ctx, &to, amo, flags, &old, pe, routine);
+    ist_order_loads(); /* as behind a locked instruction, whoever wrote the reply */
     if ((flags & ISTHMUS_AMO_FETCHING) != 0 && ist_check_applies()) ist_check_synchronised();
     return old;
 }

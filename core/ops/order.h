@@ -1,6 +1,11 @@
 /* core/ops/order.h: fence, quiet and its two halves, for one context.
- * quiet = local_complete + remote_commit, literally. With only aliases in use no call leaves the core: a fence holds back
- * the compiler, a quiet is one locked instruction. */
+ * quiet = local_complete + remote_commit, literally. With only aliases in use no call leaves the core. What is left then:
+ *                    x86-64                ARM64
+ *     fence          the compiler          dmb ish
+ *     local_complete the compiler          dmb ishld
+ *     remote_commit  a locked instruction  dmb ish
+ *     quiet          a locked instruction  dmb ish
+ * tests/codegen counts them. */
 #ifndef IST_OPS_ORDER_H
 #define IST_OPS_ORDER_H
 
@@ -59,8 +64,8 @@ IST_INLINE void ist_fence(ist_ctx *ctx, const char *routine)
 
 IST_INLINE void ist_local_complete(ist_ctx *ctx, const char *routine)
 {
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (!ist_order_is_simple(ctx)) ist_local_complete_transports(ctx, routine);
+    ist_order_loads(); /* what nonblocking gets and fetches have read comes before later loads */
 }
 
 IST_INLINE void ist_remote_commit(ist_ctx *ctx, const char *routine)

@@ -269,6 +269,7 @@ void ist_put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_by
 void ist_get_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
     get_slow(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
+    ist_order_loads();
 }
 
 void ist_put_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
@@ -309,6 +310,7 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
         ist_copy_small((char *)&bits, from.alias, size);
     else
         get_through(ctx, &from, &bits, NULL, size, BLOCKING, routine);
+    ist_order_loads();
     check_got();
     return bits;
 }
@@ -341,10 +343,12 @@ void ist_put_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_by
 void ist_get_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
     const char *alias = alias_of_range(ctx, (uintptr_t)source, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && dest != NULL && !ist_has_device_memory()))
-        isthmus_copy_cpu(dest, alias, length_bytes);
-    else
+    if (IST_UNLIKELY(alias == NULL || dest == NULL || ist_has_device_memory())) {
         ist_get_slow(ctx, dest, source, length_bytes, pe, routine);
+        return;
+    }
+    isthmus_copy_cpu(dest, alias, length_bytes);
+    ist_order_loads();
 }
 
 void ist_put_nbi_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)

@@ -1,7 +1,12 @@
 /* core/ops/rma.h: put and get: the inline fast paths, and what they fall back to.
  * Not strided forms (strided.h) nor the typed entry points (api/).
  * Fast: one aligned element, or up to IST_SMALL_BYTES, to a peer with an alias: two dependent loads (row, then data), no
- * call. Everything else, mistakes included, repeats the work from the start in a function of its own. */
+ * call. Everything else, mistakes included, repeats the work from the start in a function of its own.
+ *
+ * A blocking read is done when it returns (R62): what the PE does next, reads by g, get, a load or a wait included, comes
+ * after it. Hence acquire loads in g, and ist_order_loads() after the copy of a get; both pair with what the writer has
+ * between its accesses: a fence, a quiet, or an atomic. On x86-64 they hold back the compiler only. p and put are relaxed:
+ * puts are in no order without a fence (R61). */
 #ifndef IST_OPS_RMA_H
 #define IST_OPS_RMA_H
 
@@ -79,10 +84,10 @@ IST_INLINE uint64_t ist_g(ist_ctx *ctx, const void *source, size_t size, int pe,
     if (IST_UNLIKELY(!ist_is_aliased(delta))) return ist_g_slow(ctx, source, pe, routine, size);
     const char *at = (const char *)source + delta;
     switch (size) {
-    case 1: return ist_load_relaxed((const uint8_t *)at);
-    case 2: return ist_load_relaxed((const uint16_t *)(const void *)at);
-    case 4: return ist_load_relaxed((const uint32_t *)(const void *)at);
-    default: return ist_load_relaxed((const uint64_t *)(const void *)at);
+    case 1: return ist_load_acquire((const uint8_t *)at);
+    case 2: return ist_load_acquire((const uint16_t *)(const void *)at);
+    case 4: return ist_load_acquire((const uint32_t *)(const void *)at);
+    default: return ist_load_acquire((const uint64_t *)(const void *)at);
     }
 }
 
@@ -112,9 +117,11 @@ IST_INLINE void ist_get(ist_ctx *ctx, void *dest, const void *source, size_t len
         return;
     }
     ist_copy_small(dest, (const char *)source + delta, length_bytes);
+    ist_order_loads();
 }
 
-/* Copies to aliased memory complete at once, so that nbi differs only where a transport has to be called. */
+/* Copies to and from aliased memory are made at once, so that nbi differs only where a transport has to be called; what a
+ * get_nbi has read comes before later loads once quiet or local_complete has ordered it. */
 IST_INLINE void ist_put_nbi(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe,
                             const char *routine)
 {

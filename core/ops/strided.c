@@ -140,4 +140,5 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
         copy_elements(dest, from.alias, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
     else
         each_block(ctx, dest, source, s, pe, routine, ist_get_nbi_slow);
+    ist_order_loads(); /* as after a get */
 }

@@ -106,9 +106,10 @@ struct ist_team *ist_team_late(long index) IST_COLD;
 
 static inline struct ist_team *ist_team_at(long index)
 {
-    if (IST_LIKELY((unsigned long)index < ist_team_limit && ist_team_table[index] != NULL))
-        return ist_team_table[index];
-    return ist_team_late(index);
+    struct ist_team *team = NULL;
+    /* Acquire: pairs with the release that enters a team that another thread has made. */
+    if (IST_LIKELY((unsigned long)index < ist_team_limit)) team = ist_load_acquire(&ist_team_table[index]);
+    return IST_LIKELY(team != NULL) ? team : ist_team_late(index);
 }
 
 static inline int ist_team_to_world(const struct ist_team *team, int pe)

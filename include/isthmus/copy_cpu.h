@@ -53,7 +53,8 @@ static inline void isthmus_copy_cpu(void *dest, const void *source, size_t lengt
         isthmus_copy_past_cache_((char *)dest, (const char *)source, length_bytes);
     else
         memmove(dest, source, length_bytes);
-    /* Such stores are weakly ordered; a flag that is written next must not overtake them. */
+    /* Such stores are weakly ordered; a flag that is written next must not overtake them. Elsewhere (below) no store of memmove
+     * is ordered less than any other, those past the cache (stnp on ARM64) included: the fence orders all of them. */
     if (length_bytes >= ISTHMUS_COPY_NEEDS_FENCE_BYTES) _mm_sfence();
 #else
     memmove(dest, source, length_bytes);

@@ -53,6 +53,10 @@ ISTHMUS_FAST_ const struct isthmus_fast *isthmus_fast_(void)
     const struct isthmus_fast *fast;
     __asm__("movq isthmus_fast_v1@GOTPCREL(%%rip), %0" : "=r"(fast));
     return fast;
+#elif defined(__aarch64__) && !defined(ISTHMUS_LIBRARY)
+    const struct isthmus_fast *fast;
+    __asm__("adrp %0, :got:isthmus_fast_v1\n\tldr %0, [%0, :got_lo12:isthmus_fast_v1]" : "=r"(fast));
+    return fast;
 #else
     return &isthmus_fast_v1;
 #endif
@@ -117,7 +121,8 @@ ISTHMUS_FAST_ void isthmus_publish_stores_(void)
 #endif
 }
 
-/* Earlier stores reach every PE before later ones; x86-64 keeps their order, so only the compiler is held back. */
+/* Earlier stores reach every PE before later ones, and earlier loads are done before later stores: a flag that says "read"
+ * must not overtake the reads. x86-64 keeps both orders, so only the compiler is held back. */
 ISTHMUS_FAST_ void isthmus_order_stores_(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -125,6 +130,9 @@ ISTHMUS_FAST_ void isthmus_order_stores_(void)
     __atomic_thread_fence(__ATOMIC_ACQ_REL);
 #endif
 }
+
+/* Earlier loads are done before whatever comes later; on x86-64 no instruction. */
+ISTHMUS_FAST_ void isthmus_order_loads_(void) { __atomic_thread_fence(__ATOMIC_ACQUIRE); }
 
 #ifdef __cplusplus
 }

@@ -9,6 +9,7 @@
 #include "plugins/ib/ib_short.h"
 
 #include <isthmus/copy_cpu.h>
+#include <isthmus/inline.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,12 +199,14 @@ bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
     return false;
 }
 
-/* A word is written at once, whoever reads it meanwhile. */
+/* A word is written at once, whoever reads it meanwhile, and all data after what came before: a fence is nothing but the
+ * order of messages. */
 static void write_data(uint64_t address, const void *data, size_t length_bytes)
 {
     void *dest = (void *)(uintptr_t)address;
     uint64_t word;
     if (length_bytes != sizeof word || address % sizeof word != 0) {
+        isthmus_order_stores_();
         isthmus_copy_cpu(dest, data, length_bytes);
         return;
     }

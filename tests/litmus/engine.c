@@ -364,7 +364,7 @@ static bool prepare(void)
 {
     here.me = shmem_my_pe();
     here.n_pes = shmem_n_pes();
-    here.words = shmem_align(4096, sizeof statics.words);
+    here.words = shmem_align(4096, sizeof statics.words + LIT_BLOCK_WORDS * sizeof *here.words);
     here.payload[0] = shmem_malloc(sizeof statics.payload[0]);
     here.payload[1] = shmem_malloc(sizeof statics.payload[1]);
     here.source = malloc(sizeof statics.payload[0]);

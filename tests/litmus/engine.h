@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LIT_MAX_PES = 16, LIT_REGISTERS = 2, LIT_SKIPPED = 77 };
+enum { LIT_MAX_PES = 16, LIT_REGISTERS = 2, LIT_SKIPPED = 77, LIT_BLOCK_WORDS = 64 };
 
 /* What stands between two steps. */
 enum lit_order { NONE, FENCE, QUIET, LOCAL_COMPLETE, REMOTE_COMMIT, LC_THEN_RC, RC_THEN_LC };
@@ -33,10 +33,12 @@ struct lit_shape {
     void (*after)(struct lit_round *round); /* on PE 0, when all is quiet; its registers are then set. NULL: none */
     enum lit_order order;
     enum lit_targets targets;
-    int reader;       /* who waits for the flag */
-    bool is_nbi;      /* the payload is written without waiting for it */
-    bool has_payload; /* the size of d and e varies */
-    bool needs_alias; /* it stores through shmem_ptr */
+    int reader; /* who waits for the flag */
+    uint64_t (*read)(const struct lit_round *round,
+                     const uint64_t *word); /* how a shape without atomics reads from T */
+    bool is_nbi;                            /* the payload is written without waiting for it */
+    bool has_payload;                       /* the size of d and e varies */
+    bool needs_alias;                       /* it stores through shmem_ptr */
 };
 
 /* One round, as one PE has it. All but `seen` is the same on all PEs. */

@@ -16,6 +16,10 @@ bool lit_stale(uint64_t (*seen)[LIT_REGISTERS]);
 
 /* words.c: words that are raced for. */
 void lit_mp_fetch(struct lit_round *r, int me);
+void lit_mp_read(struct lit_round *r, int me);
+uint64_t lit_read_g(const struct lit_round *r, const uint64_t *word);
+uint64_t lit_read_get(const struct lit_round *r, const uint64_t *word);
+uint64_t lit_read_nbi(const struct lit_round *r, const uint64_t *word);
 void lit_corr(struct lit_round *r, int me);
 bool lit_one_then_zero(uint64_t (*seen)[LIT_REGISTERS]);
 void lit_fadd(struct lit_round *r, int me);

@@ -16,6 +16,49 @@ void lit_mp_fetch(struct lit_round *r, int me)
     }
 }
 
+/* P0: p x=1@T; quiet; p y=1@T. P1: i=read y@T; j=read x@T, both by g, or by the forms of get. */
+void lit_mp_read(struct lit_round *r, int me)
+{
+    if (me == 0) {
+        shmem_ctx_uint64_p(r->ctx, r->x, 1, r->t);
+        lit_order(r, QUIET);
+        shmem_ctx_uint64_p(r->ctx, r->y, 1, r->t);
+    } else if (me == 1) {
+        lit_delay();
+        r->seen[0] = r->shape->read(r, r->y);
+        r->seen[1] = r->shape->read(r, r->x);
+    }
+}
+
+uint64_t lit_read_g(const struct lit_round *r, const uint64_t *word)
+{
+    return r->ctx == SHMEM_CTX_DEFAULT ? shmem_uint64_g(word, r->t) : shmem_ctx_uint64_g(r->ctx, word, r->t);
+}
+
+/* One word, or a block that it begins, for what is longer goes another way. */
+uint64_t lit_read_get(const struct lit_round *r, const uint64_t *word)
+{
+    uint64_t got[LIT_BLOCK_WORDS] = {0};
+    switch (r->dice >> 24 & 3) {
+    case 0: shmem_getmem(got, word, sizeof *got, r->t); break;
+    case 1: shmem_ctx_uint64_get(r->ctx, got, word, 1, r->t); break;
+    case 2: shmem_ctx_uint64_iget(r->ctx, got, word, 1, 1, 1, r->t); break;
+    default: shmem_ctx_uint64_get(r->ctx, got, word, LIT_BLOCK_WORDS, r->t); break;
+    }
+    return *got;
+}
+
+uint64_t lit_read_nbi(const struct lit_round *r, const uint64_t *word)
+{
+    uint64_t got = 0;
+    shmem_ctx_uint64_get_nbi(r->ctx, &got, word, 1, r->t);
+    if (r->dice >> 24 & 1)
+        shmem_ctx_local_complete(r->ctx);
+    else
+        shmem_ctx_quiet(r->ctx);
+    return got;
+}
+
 /* P0: set x=1@T. P1: i=fetch x@T; order; j=fetch x@T. */
 void lit_corr(struct lit_round *r, int me)
 {
