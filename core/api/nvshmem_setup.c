@@ -70,27 +70,14 @@ int nvshmemx_init_status(void)
 
 /* ---- attributes ---- */
 
-/* 0 becomes the newest; the older ones differ only in what they leave unused. */
-static isthmus_status complete_version(const char *what, int *version, int newest, size_t size_bytes)
+/* What a version field held before says nothing: NVSHMEM's own nvshmemx_init_attr is an inline function that writes it, so
+ * programs pass structs of which they have set only the fields that their flags name. The versions that there are have one
+ * size, and differ only in a field that is not read. */
+static void write_versions(nvshmemx_init_attr_t *attr)
 {
-    int number = *version >> 16, size = *version & 0xffff;
-    if (*version == 0) {
-        *version = newest << 16 | (int)size_bytes;
-        return ISTHMUS_OK;
-    }
-    if (number >= 1 && number <= newest && size == (int)size_bytes) return ISTHMUS_OK;
-    return ist_fail(ISTHMUS_ERR_INVALID, "%s.version is 0x%x; valid: 0, or version 1 to %d with %zu bytes", what,
-                    (unsigned)*version, newest, size_bytes);
-}
-
-static isthmus_status complete_versions(nvshmemx_init_attr_t *attr)
-{
-    nvshmemx_uniqueid_args_t *uid_args = &attr->args.uid_args;
-    isthmus_status status = complete_version("attributes", &attr->version, 2, sizeof *attr);
-    if (status == ISTHMUS_OK) status = complete_version("attributes.args", &attr->args.version, 2, sizeof attr->args);
-    if (status == ISTHMUS_OK)
-        status = complete_version("attributes.args.uid_args", &uid_args->version, 1, sizeof *uid_args);
-    return status;
+    attr->version = NVSHMEMX_VERSION_OF_(2, nvshmemx_init_attr_v2);
+    attr->args.version = NVSHMEMX_VERSION_OF_(2, nvshmemx_init_args_v2);
+    attr->args.uid_args.version = NVSHMEMX_VERSION_OF_(1, nvshmemx_uniqueid_args_v1);
 }
 
 static isthmus_status request_uid(const nvshmemx_uniqueid_args_t *args, struct ist_boot_request *out)
@@ -115,8 +102,7 @@ static isthmus_status make_request(unsigned flags, nvshmemx_init_attr_t *attr, s
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "flags has NVSHMEMX_INIT_THREAD_PES; PEs are processes here");
     if (attr == NULL && (source & ~(unsigned)NVSHMEMX_INIT_WITH_SHMEM) != 0)
         return ist_fail(ISTHMUS_ERR_INVALID, "attributes is NULL; valid with these flags: attributes");
-    isthmus_status status = attr != NULL ? complete_versions(attr) : ISTHMUS_OK;
-    if (status != ISTHMUS_OK) return status;
+    if (attr != NULL) write_versions(attr);
     if (source == NVSHMEMX_INIT_WITH_UNIQUEID) return request_uid(&attr->args.uid_args, out);
     if (source != NVSHMEMX_INIT_WITH_MPI_COMM) return ISTHMUS_OK; /* a running job of shmem_init is joined by nesting */
     if (attr->mpi_comm == NULL)
