@@ -8,6 +8,7 @@
 #include "core/base/note.h"
 #include "core/base/privileged.h"
 #include "core/check/check.h"
+#include "core/coll/choose.h"
 #include "core/coll/coll.h"
 #include "core/coll/lobby.h"
 #include "core/coll/sync.h"
@@ -104,9 +105,10 @@ static void write_agreement(void)
         "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
         "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
-        "ISTHMUS_STATIC_DATA %d;a heap in %s memory that grows by %llu bytes, %llu at a time;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
+        "ISTHMUS_STATIC_DATA %d;ISTHMUS_TEAM_SHARED_ONLY_SELF %d;memory of the host that %s;a heap in %s memory that grows by %llu bytes, %llu at a time;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
         (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
         c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
+        c->team_shared_only_self, ist_segments_have_extents() ? "grows by extents" : "is mapped whole",
         ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.step_bytes,
         (unsigned long long)ist_device_heap.granule_bytes, c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
@@ -124,6 +126,7 @@ static isthmus_status make_card(void)
     card->pe = ist_runtime.boot->pe;
     card->pid = (int32_t)getpid();
     card->numa_node = ist_topo_numa_node();
+    card->n_cpus = ist_topo_cpus();
     card->host = ist_registry.host;
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
     card->first_on_host = ist_runtime.boot->local_pes[0];
@@ -193,6 +196,13 @@ static isthmus_status start_alone(void)
     return status;
 }
 
+/* As this host's first PE counts them: PEs in different containers may see different numbers, and all have to choose the same
+ * algorithms. `next` is that PE's card, on every PE but itself. */
+static int cpus_of_host(const ist_boot *boot, const struct ist_card *next)
+{
+    return boot->pe == boot->local_pes[0] ? ist_runtime.card.n_cpus : next->n_cpus;
+}
+
 /* Everything that takes the others: their cards can be had now, and PE 0's settings are known. */
 isthmus_status ist_start_together(uint64_t heap_limit_bytes)
 {
@@ -204,7 +214,8 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (status == ISTHMUS_OK) status = ist_ring_next(rt->boot, &next);
     if (status != ISTHMUS_OK) return status;
     ist_pulse_join(next);
-    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, ist_topo_cpus(), who_ends_waits());
+    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, rt->card.n_cpus, who_ends_waits());
+    ist_choose_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_VERSION = 2 };
+enum { CARD_VERSION = 3 };
 static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
 
 void ist_card_use_room(struct ist_card *card, struct ist_card_room *room)
@@ -70,6 +70,7 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     put_text(&w, card->host_name);
     put_u64(&w, (uint64_t)card->pid);
     put_u64(&w, (uint64_t)card->numa_node);
+    put_u64(&w, (uint64_t)card->n_cpus);
     put_u64(&w, (uint64_t)(int64_t)card->failure);
     put_text(&w, card->failure_text);
     put_bytes(&w, card->host.bytes, sizeof card->host.bytes);
@@ -182,6 +183,7 @@ static void read_body(struct reader *r, struct ist_card *card)
 {
     card->pid = (int32_t)take_u64(r);
     card->numa_node = (int32_t)take_u64(r);
+    card->n_cpus = (int32_t)take_u64(r);
     card->failure = (isthmus_status)(int64_t)take_u64(r);
     card->failure_text = take_text(r);
     const void *host = take_bytes(r, sizeof card->host.bytes);

@@ -39,6 +39,7 @@ struct ist_card_segment {
 
 struct ist_card {
     int32_t pe, pid, numa_node;
+    int32_t n_cpus;         /* that this PE sees; all PEs of a host go by the number on its first PE's card */
     isthmus_status failure; /* not OK: this PE could not start; failure_text says why, the rest is empty */
     const char *failure_text;
     struct isthmus_host_id host;

@@ -2,7 +2,12 @@
 #include "core/coll/choose.h"
 
 #include "core/base/fatal.h"
-#include "core/sync/spin.h"
+
+static bool host_is_crowded;
+
+void ist_choose_init(bool is_crowded) { host_is_crowded = is_crowded; }
+
+bool ist_is_crowded(const struct ist_team *team) { return team->is_on_one_host && host_is_crowded; }
 
 const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const char *routine)
 {
@@ -20,7 +25,7 @@ int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, st
         .length_bytes = work->length_bytes,
         .is_aliased = team->is_aliased && !ist_is_work_on_device(work),
         .rounds = ist_rounds_of(team->n_pes),
-        .is_crowded = team->is_on_one_host && ist_spin_is_oversubscribed(),
+        .is_crowded = ist_is_crowded(team),
         .hosts = ist_hosts_that_matter(team, routine),
     };
     if (forced > 0 && list[forced - 1].cost_ns(&shape) != IST_NEVER) return forced - 1;

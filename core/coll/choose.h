@@ -8,6 +8,12 @@
 #include "core/ops/operand.h"
 #include "core/team/hosts.h"
 
+/* Does this host have more PEs than processors? The same on all PEs of the host, whatever each of them sees of it. */
+void ist_choose_init(bool is_crowded);
+
+/* Is the team on one host, and that host crowded? */
+bool ist_is_crowded(const struct ist_team *team);
+
 /* What an algorithm is judged by. */
 struct ist_shape {
     const struct ist_team *team;

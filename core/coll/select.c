@@ -5,7 +5,6 @@
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/sync/spin.h"
 
 static int barrier_choice;
 static _Thread_local const char *waiting_in
@@ -16,7 +15,7 @@ void ist_sync_init(const struct ist_config *config) { barrier_choice = config->b
 static bool use_central(const struct ist_team *team)
 {
     if (barrier_choice == IST_BARRIER_DISSEMINATION || !team->is_aliased) return false;
-    return barrier_choice == IST_BARRIER_CENTRAL || (team->n_pes > 2 && ist_spin_is_oversubscribed());
+    return barrier_choice == IST_BARRIER_CENTRAL || (team->n_pes > 2 && ist_is_crowded(team));
 }
 
 static void sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)

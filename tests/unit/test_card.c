@@ -25,6 +25,7 @@ static struct ist_card full_card(void)
         .pe = 3,
         .pid = 4711,
         .numa_node = -1,
+        .n_cpus = 96,
         .heap_limit_bytes = (uint64_t)1 << 40,
         .agreement = "version=1;alias=1",
         .n_transports = 2,
@@ -80,6 +81,7 @@ static void every_field_comes_back(void **state)
     assert_int_equal(read.pe, card.pe);
     assert_int_equal(read.pid, card.pid);
     assert_int_equal(read.numa_node, -1);
+    assert_int_equal(read.n_cpus, 96);
     assert_int_equal(read.failure, ISTHMUS_OK);
     assert_memory_equal(read.host.bytes, card.host.bytes, sizeof card.host.bytes);
     assert_string_equal(read.host_name, "node17");
