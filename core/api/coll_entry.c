@@ -10,6 +10,8 @@ void ist_entry_to_all(enum ist_combine_op op, void *dest, const void *source, in
 {
     (void)pWrk;
     if (nreduce < 0) ist_misuse(routine, "nreduce is %d; valid: 0 and more", nreduce);
-    struct ist_team *team = ist_team_of_active_set(start, log2_stride, n, pSync, routine);
-    (void)ist_reduce(team, dest, source, (size_t)nreduce, op, type, routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_reduce(set.team, dest, source, (size_t)nreduce, op, type, routine);
+    ist_active_set_end(&set, routine);
 }

@@ -68,38 +68,48 @@ static inline int ist_entry_scan(bool is_inclusive, struct ist_team *team, void 
 static inline void ist_entry_broadcast_set(void *dest, const void *source, size_t nelems, int root, int start,
                                            int log2_stride, int n, long *pSync, size_t size, const char *routine)
 {
-    struct ist_team *team = ist_team_of_active_set(start, log2_stride, n, pSync, routine);
-    (void)ist_broadcast(team, dest, source, ist_bytes_of(nelems, size, routine), root, IST_BROADCAST_NOT_TO_ROOT,
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_broadcast(set.team, dest, source, ist_bytes_of(nelems, size, routine), root, IST_BROADCAST_NOT_TO_ROOT,
                         routine);
+    ist_active_set_end(&set, routine);
 }
 
 static inline void ist_entry_collect_set(void *dest, const void *source, size_t nelems, int start, int log2_stride,
                                          int n, long *pSync, size_t size, const char *routine)
 {
-    struct ist_team *team = ist_team_of_active_set(start, log2_stride, n, pSync, routine);
-    (void)ist_collect(team, dest, source, ist_bytes_of(nelems, size, routine), routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_collect(set.team, dest, source, ist_bytes_of(nelems, size, routine), routine);
+    ist_active_set_end(&set, routine);
 }
 
 static inline void ist_entry_fcollect_set(void *dest, const void *source, size_t nelems, int start, int log2_stride,
                                           int n, long *pSync, size_t size, const char *routine)
 {
-    struct ist_team *team = ist_team_of_active_set(start, log2_stride, n, pSync, routine);
-    (void)ist_fcollect(team, dest, source, ist_bytes_of(nelems, size, routine), routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_fcollect(set.team, dest, source, ist_bytes_of(nelems, size, routine), routine);
+    ist_active_set_end(&set, routine);
 }
 
 static inline void ist_entry_alltoall_set(void *dest, const void *source, size_t nelems, int start, int log2_stride,
                                           int n, long *pSync, size_t size, const char *routine)
 {
-    struct ist_team *team = ist_team_of_active_set(start, log2_stride, n, pSync, routine);
-    (void)ist_alltoall(team, dest, source, ist_bytes_of(nelems, size, routine), routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_alltoall(set.team, dest, source, ist_bytes_of(nelems, size, routine), routine);
+    ist_active_set_end(&set, routine);
 }
 
 static inline void ist_entry_alltoalls_set(void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                                            int start, int log2_stride, int n, long *pSync, size_t size,
                                            const char *routine)
 {
-    struct ist_team *team = ist_team_of_active_set(start, log2_stride, n, pSync, routine);
-    (void)ist_alltoalls(team, dest, source, dst, sst, size, nelems, routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_alltoalls(set.team, dest, source, dst, sst, size, nelems, routine);
+    ist_active_set_end(&set, routine);
 }
 
 /* coll_entry.c: counts are int here, and the work array is not needed. */
@@ -116,12 +126,18 @@ static inline int ist_entry_barrier(struct ist_team *team, const char *routine) 
 
 static inline void ist_entry_sync_set(int start, int log2_stride, int n, long *pSync, const char *routine)
 {
-    (void)ist_meet(ist_team_of_active_set(start, log2_stride, n, pSync, routine), routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_meet(set.team, routine);
+    ist_active_set_end(&set, routine);
 }
 
 static inline void ist_entry_barrier_set(int start, int log2_stride, int n, long *pSync, const char *routine)
 {
-    (void)ist_entry_barrier(ist_team_of_active_set(start, log2_stride, n, pSync, routine), routine);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_entry_barrier(set.team, routine);
+    ist_active_set_end(&set, routine);
 }
 
 #endif

@@ -1,92 +1,128 @@
 /* core/coll/active_set.c: the deprecated sets of PEs (start, log2 of the stride, size) as teams.
  * A set's first collective makes a team with the help of pSync, which then has its first value again; later ones find the
- * team and leave pSync alone. In memory of a device pSync only carries a number, by which the set meets in the lobby. */
+ * team and leave pSync alone. Its members agree on an index of the table of teams, of which all sets together take half at
+ * most; a set that comes when a member has none left runs each collective on the flags in pSync, however many such sets there
+ * are. No set is ever given up for another: no member knows whether all others have done with it.
+ * In memory of a device pSync only carries a number, by which the set meets in the lobby. */
 #include "core/base/fatal.h"
 #include "core/check/check.h"
 #include "core/coll/lobby.h"
 #include "core/coll/split.h"
+#include "core/coll/sync.h"
 #include "core/ops/operand.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"
 #include "core/sync/wait.h"
 
-#include <stdlib.h>
+#include <string.h>
 
-/* The sets used last; checked against the table of teams, so that finalize need not clear it. */
-enum { N_RECENT = 8 };
-static _Thread_local struct {
-    int index[N_RECENT];
-    unsigned next;
-} recent __attribute__((tls_model("initial-exec")));
+struct set {
+    int start, stride, size; /* a set of one PE has stride 1 */
+};
 
-static bool is_set(const struct ist_team *team, int start, int stride, int size)
+/* The sets that have a team, by what they are: indices of the table of teams, 0 for none. Only added to. */
+enum { SLOTS = 1024, SETS_MOST = SLOTS / 2 };
+static uint32_t slots[SLOTS], n_sets;
+
+void ist_active_sets_init(void)
 {
-    return team != NULL && team->is_active_set && team->start == start && team->n_pes == size &&
-           (size == 1 || team->stride == stride);
+    memset(slots, 0, sizeof slots);
+    n_sets = 0;
 }
 
-static struct ist_team *find(int start, int stride, int size)
+static uint32_t hash_of(const struct set *set)
 {
-    for (int i = 0; i < N_RECENT; i++) {
-        uint32_t index = (uint32_t)recent.index[i];
-        if (index < ist_team_limit && is_set(ist_team_table[index], start, stride, size)) return ist_team_table[index];
-    }
-    for (uint32_t i = IST_TEAMS_PREDEFINED; i < ist_team_limit; i++) {
-        if (!is_set(ist_team_table[i], start, stride, size)) continue;
-        recent.index[recent.next++ % N_RECENT] = (int)i;
-        return ist_team_table[i];
+    uint32_t mixed = (uint32_t)set->start * 0x9e3779b1u ^ (uint32_t)set->size * 0x85ebca77u ^ (uint32_t)set->stride;
+    return mixed ^ mixed >> 15;
+}
+
+static bool is_team_of(const struct ist_team *team, const struct set *set)
+{
+    return team->start == set->start && team->n_pes == set->size && team->stride == set->stride;
+}
+
+static struct ist_team *find(const struct set *set)
+{
+    uint32_t at = hash_of(set);
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        uint32_t index = ist_load_acquire(&slots[(at + i) % SLOTS]); /* acquire: pairs with the release in remember() */
+        if (index == 0) return NULL;
+        if (is_team_of(ist_team_table[index], set)) return ist_team_table[index];
     }
     return NULL;
 }
 
+static void remember(const struct set *set, struct ist_team *team)
+{
+    uint32_t at = hash_of(set), none = 0;
+    __atomic_fetch_add(&n_sets, 1, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < SLOTS; i++, none = 0) { /* release: the team is complete for other threads */
+        uint32_t *slot = &slots[(at + i) % SLOTS];
+        if (__atomic_compare_exchange_n(slot, &none, (uint32_t)team->index, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            return;
+    }
+}
+
+/* May one more set take an index? Half of them stay for the teams that the program makes. */
+static bool has_room(void)
+{
+    uint32_t half = (ist_team_limit - IST_TEAMS_PREDEFINED) / 2;
+    return ist_load_relaxed(&n_sets) < (half < SETS_MOST ? half : SETS_MOST);
+}
+
+/* ---- pSync in memory of a device ---- */
+
 /* From the first member to the others, who give pSync its first value back. */
-static uint64_t pass_number(const int *members, int size, long *pSync, const char *routine)
+static uint64_t pass_number(const struct set *set, long *pSync, const char *routine)
 {
     uint64_t number = 0;
     const long first_value = 0; /* SHMEM_SYNC_VALUE */
     ist_require_symmetric(routine, "pSync", pSync, IST_TEAM_AREA_BYTES, sizeof *pSync);
     ist_check_enter(); /* pSync is the program's */
-    if (members[0] != ist_team_world.my_pe) {
+    if (set->start != ist_team_world.my_pe) {
         number = ist_wait_behind_anywhere(pSync, IST_CMP_NE, (uint64_t)first_value, sizeof *pSync, false, -1, routine);
         ist_copy_here(pSync, &first_value, sizeof *pSync, routine);
     } else {
         isthmus_status status = ist_lobby_new_id(&number);
         if (status != ISTHMUS_OK) ist_die(routine, status);
-        for (int i = 1; i < size; i++) ist_p(&ist_ctx_default, pSync, number, sizeof *pSync, members[i], routine);
+        for (int i = 1; i < set->size; i++)
+            ist_p(&ist_ctx_default, pSync, number, sizeof *pSync, set->start + i * set->stride, routine);
     }
     ist_check_leave();
     return number;
 }
 
-static int place_of(const int *members, int size)
+static isthmus_status make_by_number(const struct set *set, long *pSync, struct ist_team **out, const char *routine)
 {
-    int place = 0;
-    while (place < size - 1 && members[place] != ist_team_world.my_pe) place++;
-    return place;
+    uint64_t number = pass_number(set, pSync, routine);
+    int place = (ist_team_world.my_pe - set->start) / set->stride;
+    isthmus_status status = ist_lobby_make_team(number, set->size, place, NULL, out, routine);
+    if (status == ISTHMUS_OK) (*out)->is_active_set = true;
+    return status;
 }
 
-static isthmus_status make_by_number(const int *members, int size, long *pSync, struct ist_team **out,
-                                     const char *routine)
-{
-    uint64_t number = pass_number(members, size, pSync, routine);
-    return ist_lobby_make_team(number, size, place_of(members, size), NULL, out, routine);
-}
+/* ---- a collective on a set ---- */
 
-static struct ist_team *make(int start, int stride, int size, long *pSync, const char *routine)
+/* Out: the set's team, or provisional where a member has no index for it. */
+static struct ist_team *make(const struct set *set, long *pSync, struct ist_team *provisional, const char *routine)
 {
     struct ist_team *team;
-    int *members = malloc((size_t)size * sizeof *members);
-    if (members == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a set of %d PEs", size));
-    for (int i = 0; i < size; i++) members[i] = start + i * stride;
-    isthmus_status status = ist_is_on_device(pSync) ? make_by_number(members, size, pSync, &team, routine)
-                                                    : ist_team_make(members, size, pSync, NULL, &team, routine);
-    free(members);
+    isthmus_status status;
+    if (ist_is_on_device(pSync)) {
+        status = make_by_number(set, pSync, &team, routine);
+    } else {
+        status = ist_team_new(set->size, set->start, set->stride, NULL, &team);
+        if (status == ISTHMUS_OK) {
+            team->is_active_set = true;
+            status = ist_team_settle_set(&team, has_room(), pSync, provisional, routine);
+        }
+    }
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    team->is_active_set = true;
+    if (team != provisional) remember(set, team);
     return team;
 }
 
-struct ist_team *ist_team_of_active_set(int start, int log2_stride, int size, long *pSync, const char *routine)
+static void require_set(int start, int log2_stride, int size, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     int n = ist_team_world.n_pes, me = ist_team_world.my_pe;
@@ -99,6 +135,20 @@ struct ist_team *ist_team_of_active_set(int start, int log2_stride, int size, lo
     if (me < start || (me - start) % stride != 0 || (me - start) / stride >= size)
         ist_misuse(routine, "PE %d is not in the active set of %d PEs from %d in steps of %d; only its PEs call", me,
                    size, start, stride);
-    struct ist_team *team = find(start, stride, size);
-    return team != NULL ? team : make(start, stride, size, pSync, routine);
+}
+
+void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], long *pSync, const char *routine)
+{
+    require_set(triplet[0], triplet[1], triplet[2], routine);
+    struct set set = {triplet[0], triplet[2] > 1 ? 1 << triplet[1] : 1, triplet[2]};
+    call->team = find(&set);
+    if (call->team == NULL) call->team = make(&set, pSync, &call->in_psync, routine);
+    if (call->team == &call->in_psync) ist_check_enter(); /* pSync is the program's */
+}
+
+void ist_active_set_end(struct ist_active_set *call, const char *routine)
+{
+    if (IST_LIKELY(call->team != &call->in_psync)) return;
+    ist_sync_and_clear(call->team, routine);
+    ist_check_leave();
 }

@@ -4,6 +4,7 @@
 #include "core/base/fatal.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/check.h"
+#include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/ops/operand.h"
 #include "core/ops/target.h"
@@ -16,6 +17,7 @@ static struct {
 
 void ist_coll_init(const struct ist_config *config)
 {
+    ist_active_sets_init();
     forced.broadcast = config->broadcast;
     forced.collect = config->collect;
     forced.fcollect = config->fcollect;

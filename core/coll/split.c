@@ -18,14 +18,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a PE brings into the search for an index. */
+enum part { NO_MEMBER, MEMBER, MEMBER_WITHOUT_ROOM };
+
 /* An index that is free on all PEs of `meeting` that will be members, and reserved there; those that will not be go along.
  * -1: there is none. */
-static int agree_on_index(struct ist_team *meeting, bool is_member, const char *routine)
+static int agree_on_index(struct ist_team *meeting, enum part part, const char *routine)
 {
     enum { NONE = 1 << 30 };
     int from = IST_TEAMS_PREDEFINED;
+    bool is_member = part != NO_MEMBER;
     for (;;) {
-        int lowest = is_member ? ist_team_free_index(from) : from;
+        int lowest = part == MEMBER ? ist_team_free_index(from) : part == NO_MEMBER ? from : -1;
         int index = (int)ist_doubling_max(meeting, lowest >= 0 ? (uint64_t)lowest : NONE, routine);
         if (index == NONE) return -1;
         bool is_mine = !is_member || ist_team_reserve(index);
@@ -35,12 +39,10 @@ static int agree_on_index(struct ist_team *meeting, bool is_member, const char *
     }
 }
 
-/* All of `meeting` take part; `mine` is the team that this PE will be in, NULL if in none. All come to one result. */
-static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine, isthmus_status status,
-                                const char *routine)
+/* All of `meeting` take part, after they have agreed on an index; -1: there is none. */
+static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, int index, isthmus_status status,
+                             const char *routine)
 {
-    ist_check_enter(); /* the flags of `meeting` may lie in memory of the program */
-    int index = agree_on_index(meeting, mine != NULL, routine);
     if (index < 0 && status == ISTHMUS_OK)
         status = ist_fail(ISTHMUS_ERR_LIMIT,
                           "%s: this PE or another one of the team has ISTHMUS_TEAMS_MAX (%u) live teams", routine,
@@ -54,12 +56,22 @@ static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine,
     }
     ist_sync(meeting, routine); /* no member uses the flags before all have cleared them */
     if (mine != NULL && all_well) ist_meeting_agree(mine, routine);
-    ist_check_leave();
     if (all_well) return ISTHMUS_OK;
     if (mine != NULL && index >= 0) ist_team_unreserve(index);
     if (mine != NULL) ist_team_delete(mine);
     return status != ISTHMUS_OK ? status
                                 : ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: another PE has no room for a team", routine);
+}
+
+/* All of `meeting` take part; `mine` is the team that this PE will be in, NULL if in none. All come to one result. */
+static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine, isthmus_status status,
+                                const char *routine)
+{
+    ist_check_enter(); /* the flags of `meeting` may lie in memory of the program */
+    int index = agree_on_index(meeting, mine != NULL ? MEMBER : NO_MEMBER, routine);
+    status = settle(meeting, mine, index, status, routine);
+    ist_check_leave();
+    return status;
 }
 
 static struct ist_team_options options_of(const struct ist_team_options *options)
@@ -158,6 +170,16 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
     return ISTHMUS_OK;
 }
 
+/* The same members, for as long as their flags lie in `meeting`. */
+static struct ist_team provisional_of(const struct ist_team *team, void *meeting)
+{
+    struct ist_team provisional = *team;
+    provisional.area = meeting;
+    provisional.index = -1;
+    provisional.is_aliased = false; /* every PE waits on memory of its own only */
+    return provisional;
+}
+
 isthmus_status ist_team_make(const int *members, int n, void *meeting, const struct ist_team_options *options,
                              struct ist_team **out, const char *routine)
 {
@@ -166,9 +188,7 @@ isthmus_status ist_team_make(const int *members, int n, void *meeting, const str
     struct ist_team *mine;
     isthmus_status status = ist_team_new(n, 0, 1, members, &mine);
     if (status != ISTHMUS_OK) ist_die(routine, status); /* the others cannot be told without a team */
-    struct ist_team provisional = *mine;
-    provisional.area = meeting;
-    provisional.is_aliased = false; /* every PE waits on memory of its own only */
+    struct ist_team provisional = provisional_of(mine, meeting);
     status = establish(&provisional, mine, ISTHMUS_OK, routine);
     /* All that others write here has been waited for, by the meeting at the end of establish(), and nobody reads it. */
     memset(meeting, 0, IST_TEAM_AREA_BYTES);
@@ -176,6 +196,25 @@ isthmus_status ist_team_make(const int *members, int n, void *meeting, const str
     mine->options = options_of(options);
     *out = mine;
     return ISTHMUS_OK;
+}
+
+isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
+                                   const char *routine)
+{
+    isthmus_status status = ISTHMUS_OK;
+    ist_require_symmetric(routine, "pSync", pSync, IST_TEAM_AREA_BYTES, sizeof(long));
+    *provisional = provisional_of(*team, pSync);
+    ist_check_enter(); /* pSync is the program's */
+    int index = agree_on_index(provisional, has_room ? MEMBER : MEMBER_WITHOUT_ROOM, routine);
+    if (index >= 0) {
+        status = settle(provisional, *team, index, status, routine);
+        memset(pSync, 0, IST_TEAM_AREA_BYTES); /* as in ist_team_make */
+    } else {
+        ist_team_delete(*team);
+        *team = provisional;
+    }
+    ist_check_leave();
+    return status;
 }
 
 /* ---- the end ---- */

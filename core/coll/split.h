@@ -25,8 +25,20 @@ isthmus_status ist_team_make(const int *members, int n, void *meeting, const str
 /* Collective over the team. NULL is ignored; a predefined team ends the job with a message. */
 void ist_team_destroy(struct ist_team *team, const char *routine);
 
-/* The team of an active set of the world (deprecated forms), made on first use with the help of pSync and kept until
- * finalize. Ends the job when the set is wrong or this PE is not in it. */
-struct ist_team *ist_team_of_active_set(int start, int log2_stride, int size, long *pSync, const char *routine);
+/* A collective on an active set of the world (deprecated forms) lies between begin and end, and works on `team`: the set's
+ * team, made on first use with the help of pSync and kept until finalize, or one for this call only, whose flags lie in pSync.
+ * begin ends the job when the set (PE_start, logPE_stride, PE_size) is wrong or this PE is not in it. */
+struct ist_active_set {
+    struct ist_team *team, in_psync;
+};
+void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], long *pSync, const char *routine);
+void ist_active_set_end(struct ist_active_set *call, const char *routine);
+void ist_active_sets_init(void); /* at init: there are no teams yet */
+
+/* For active sets, collective over the members of *team: registers it at an index that is free on all of them, with the help of
+ * pSync as in ist_team_make. Where a member has none or does not have room, *team is deleted and becomes *provisional, which
+ * has its flags in pSync, until ist_sync_and_clear. */
+isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
+                                   const char *routine);
 
 #endif

@@ -61,6 +61,10 @@ static inline int ist_sync_tree_parent(int pe) { return (pe - 1) / 2; }
 void ist_sync_tree_up(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 void ist_sync_tree(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine);
 
+/* Of a team that is not aliased, as the last thing on its area: all members meet, and leave the area full of zeroes, so that the
+ * same memory may serve them again at once, with sequences from the start. */
+void ist_sync_and_clear(const struct ist_team *team, const char *routine);
+
 /* The two halves of a central meeting; the last one to arrive may do something for all in between. */
 struct ist_central {
     uint64_t *release, sequence;

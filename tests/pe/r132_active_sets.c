@@ -42,7 +42,6 @@ static void prepare(void)
 {
     for (size_t i = 0; i < PES_MAX * NELEMS; i++) source[i] = (uint32_t)(pe.me * 1000) + (uint32_t)i, dest[i] = 7777777;
     shmem_barrier(set.start, set.log_stride, set.size, barrier_sync);
-    RESTORED(barrier_sync);
 }
 
 static void expect_block(int number, uint32_t first, size_t from)
@@ -58,7 +57,6 @@ static void meet(void)
         shmem_barrier(set.start, set.log_stride, set.size, barrier_sync);
         CHECK_EQ(arrived, round * 100 + left);
         shmem_sync(set.start, set.log_stride, set.size, barrier_sync);
-        RESTORED(barrier_sync);
     }
 }
 
@@ -132,6 +130,8 @@ static void use_all_sets(void)
         for (int start = 0; start < pe.n; start++)
             for (int size = 1; start + (size - 1) * (1 << log_stride) < pe.n; size++) {
                 use_set(start, log_stride, size);
+                shmem_sync_all(); /* before it, another member may be in the next call on the same pSync */
+                RESTORED(barrier_sync);
                 shmem_sync_all(); /* the next set has other members and the same pSync */
             }
 }
