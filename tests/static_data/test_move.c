@@ -120,17 +120,28 @@ __attribute__((no_sanitize("address", "thread"))) static bool is_equal(const cha
     return true;
 }
 
+/* Page by page: a linker may leave a hole between two segments, which msync() refuses with ENOMEM. */
+static bool peer_sees_the_same(void)
+{
+    const uint64_t page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    for (uint64_t at = 0; at < moved.length_bytes; at += page_bytes) {
+        if (msync(moved.base + at, page_bytes, MS_ASYNC) != 0) continue;
+        if (!is_equal(moved.base + at, peer_view + at, page_bytes)) return false;
+    }
+    return true;
+}
+
 static void peer_sees_all_of_it(void **state)
 {
     (void)state;
-    assert_true(is_equal(moved.base, peer_view, moved.length_bytes));
+    assert_true(peer_sees_the_same());
     initialised[2] = 333;
     zero[50 * PAGE_LONGS] = 55;
     *function_static() = 444;
     assert_int_equal(*long_at_peer(&initialised[2]), 333);
     assert_int_equal(*long_at_peer(&zero[50 * PAGE_LONGS]), 55);
     assert_int_equal(*long_at_peer(function_static()), 444);
-    assert_true(is_equal(moved.base, peer_view, moved.length_bytes));
+    assert_true(peer_sees_the_same());
     initialised[2] = 33;
     zero[50 * PAGE_LONGS] = 0;
 }
