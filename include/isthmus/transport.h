@@ -464,6 +464,20 @@ struct isthmus_devices {
     void (*describe)(isthmus_tr *, uint32_t index, struct isthmus_device *out); /* index below count */
 };
 
+/* The library of somebody else's that a transport works through; the texts are borrowed until close. */
+struct isthmus_library_info {
+    uint32_t struct_size, reserved;
+    const char *name;    /* "UCX" */
+    const char *version; /* "1.13.1", as the library reports it at run time */
+    const char *file;    /* that it was loaded from */
+};
+
+/* Extension "library.1": what isthmus-info shows. A cold slot, callable while the transport is open. */
+struct isthmus_library {
+    uint32_t struct_size, reserved;
+    void (*describe)(isthmus_tr *, struct isthmus_library_info *out);
+};
+
 /* Extension "growing.1": memory of a device whose addresses are taken once, at the size that it may reach, and which gets
  * its pages piece by piece. Cold slots. Absent: the core calls mem_alloc once, for all of it. */
 struct isthmus_growing {

@@ -273,9 +273,27 @@ static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
     return status;
 }
 
+static void describe_library(isthmus_tr *tr, struct isthmus_library_info *out)
+{
+    (void)tr;
+    const struct isthmus_library_info info = {
+        .struct_size = out->struct_size,
+        .name = "UCX",
+        .version = ib_ucp_version(),
+        .file = ib_ucp_file(),
+    };
+    ib_write_out(out, &info, sizeof info);
+}
+
+static const struct isthmus_library ib_library = {
+    .struct_size = sizeof(struct isthmus_library),
+    .describe = describe_library,
+};
+
 static const void *ib_extension(isthmus_tr *tr, const char *name)
 {
     (void)tr;
+    if (strcmp(name, "library.1") == 0) return &ib_library;
     return strcmp(name, "devices.1") == 0 ? &ib_devices : NULL;
 }
 

@@ -1,13 +1,12 @@
 /* plugins/ib/ib_ucp.c: see ib_ucp.h. */
 #include "plugins/ib/ib_ucp.h"
 
+#include "plugins/ib/ib_load.h"
+
 #include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { N_SIGNALS = 65 };
 
 struct ib_ucp ib_ucp;
 
@@ -30,22 +29,7 @@ size_t ib_ucp_note(char out[IB_NOTE_BYTES])
     return strlen(out) + 1;
 }
 
-/* UCX's constructor takes the signals of faults for itself, unless UCX_HANDLE_ERRORS says something else. They are the
- * program's. */
-static void *load_without_signals(void)
-{
-    struct sigaction before[N_SIGNALS];
-    for (int s = 1; s < N_SIGNALS; s++) sigaction(s, NULL, &before[s]);
-    void *library = dlopen("libucp.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (ib_ucp_is_set("UCX_HANDLE_ERRORS")) return library;
-    for (int s = 1; s < N_SIGNALS; s++) {
-        struct sigaction now;
-        if (sigaction(s, NULL, &now) == 0 && now.sa_handler != before[s].sa_handler) sigaction(s, &before[s], NULL);
-    }
-    return library;
-}
-
-static char version_text[32];
+static char version_text[32], file[PATH_MAX];
 static unsigned version_major, version_minor;
 
 static void note_version(void)
@@ -56,6 +40,8 @@ static void note_version(void)
 }
 
 const char *ib_ucp_version(void) { return version_text; }
+
+const char *ib_ucp_file(void) { return file; }
 
 bool ib_ucp_is_at_least(unsigned major, unsigned minor)
 {
@@ -70,18 +56,20 @@ static const char *const names[] = {
 isthmus_status ib_ucp_load(const struct isthmus_services *services)
 {
     const struct isthmus_services *s = services;
+    void *library;
     if (ib_ucp.ucp_init_version != NULL) return ISTHMUS_OK;
-    void *library = load_without_signals();
-    if (library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "UCX cannot be loaded: %s", dlerror());
+    isthmus_status status = ib_load(s, &library, file);
+    if (status != ISTHMUS_OK) return status;
     struct ib_ucp table;
     void **entry = (void **)(void *)&table; /* POSIX: dlsym's objects and functions have one kind of address */
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         entry[i] = dlsym(library, names[i]);
         if (entry[i] == NULL)
-            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this UCX lacks %s; 1.13 and newer have it", names[i]);
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "%s lacks %s; UCX 1.13 and newer have it", file, names[i]);
     }
     ib_ucp = table;
     note_version();
+    s->log(s->core, ISTHMUS_LOG_DEBUG, "UCX %s, %s", version_text, file);
     return ISTHMUS_OK;
 }
 

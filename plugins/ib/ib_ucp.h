@@ -15,11 +15,13 @@ extern struct ib_ucp {
 #include "plugins/ib/ib_ucp.def"
 } ib_ucp;
 
-/* Load UCX once in a process; it stays. NO_DEVICE: it is not here, or it is too old; the text says which. */
+/* Load UCX once in a process; it stays: ib_load.h says which. Returns NO_DEVICE if it is not here, or is too old. */
 isthmus_status ib_ucp_load(const struct isthmus_services *services);
 
-/* The version of the UCX that is loaded, "1.13.1"; and whether it is one or newer. After ib_ucp_load(). */
+/* The version of the UCX that is loaded, "1.13.1", the file that libucp is in, and whether it is one or newer. After
+ * ib_ucp_load(). */
 const char *ib_ucp_version(void);
+const char *ib_ucp_file(void);
 bool ib_ucp_is_at_least(unsigned major, unsigned minor);
 
 /* While a transport is open, what UCX has to say goes to the log at level info: the transport itself reports failures once,

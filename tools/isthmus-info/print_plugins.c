@@ -6,6 +6,7 @@
 #include "core/transport/registry.h"
 #include "tools/isthmus-info/words.h"
 
+#include <limits.h>
 #include <string.h>
 
 enum {
@@ -107,6 +108,37 @@ static void json_devices(struct ist_json *json, const struct ist_transport *t)
     ist_json_end_array(json);
 }
 
+/* false: the transport names none. */
+static bool library_of(const struct ist_transport *t, struct isthmus_library_info *out)
+{
+    if (t->state != IST_TRANSPORT_OPEN) return false;
+    const struct isthmus_library *library = t->ops.extension(t->handle, "library.1");
+    if (library == NULL) return false;
+    *out = (struct isthmus_library_info){.struct_size = sizeof *out};
+    library->describe(t->handle, out);
+    return true;
+}
+
+static void print_library(const struct ist_transport *t)
+{
+    struct isthmus_library_info library;
+    char line[WORDS_BYTES + PATH_MAX];
+    if (!library_of(t, &library)) return;
+    snprintf(line, sizeof line, "%s %s, %s", library.name, library.version, library.file);
+    print_field("library", line);
+}
+
+static void json_library(struct ist_json *json, const struct ist_transport *t)
+{
+    struct isthmus_library_info library;
+    if (!library_of(t, &library)) return;
+    ist_json_begin_object(json, "library");
+    ist_json_string(json, "name", library.name);
+    ist_json_string(json, "version", library.version);
+    ist_json_string(json, "file", library.file);
+    ist_json_end_object(json);
+}
+
 static void print_abilities(const struct ist_transport *t)
 {
     char words[WORDS_BYTES];
@@ -117,6 +149,7 @@ static void print_abilities(const struct ist_transport *t)
     kinds_text(t->traits.kinds_attach, words);
     print_field("memory", words);
     if (reach_self(t, &reach)) print_reach(&reach);
+    print_library(t);
     print_devices(t);
 }
 
@@ -157,6 +190,7 @@ static void json_transport(struct ist_json *json, const struct ist_transport *t)
         kinds_json(json, "memory_local", t->traits.kinds_local);
         ist_json_bool(json, "shared_channels", t->traits.shared_channels != 0);
         ist_json_bool(json, "sparse", (t->traits.traits & ISTHMUS_TRAIT_SPARSE) != 0);
+        json_library(json, t);
         json_devices(json, t);
     }
     if (reach_self(t, &reach)) {
