@@ -8,6 +8,8 @@
 
 /* ---- failures ---- */
 
+enum { LOSS_ROUNDS = 100 }; /* of progress in which UCX reports an endpoint whose requests it has failed */
+
 static isthmus_status fail_refused(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -17,16 +19,45 @@ static isthmus_status fail_refused(isthmus_tr *tr)
     return status;
 }
 
+/* UCX fails the requests of an endpoint that it gives up before it reports that: look whether it is about to. */
+static void await_report(const struct ib_worker *worker, const ucs_status_t *failure)
+{
+    for (int i = 0; i < LOSS_ROUNDS && __atomic_load_n(failure, __ATOMIC_RELAXED) == UCS_OK; i++)
+        (void)ib_ucp.ucp_worker_progress(worker->ucp);
+}
+
+/* The peer is lost when UCX says so of its endpoint, or gives a reason that no living peer has. A request that ends otherwise is one
+ * that UCX cannot execute there. */
+static bool is_loss(ucs_status_t why)
+{
+    return ib_ucp_code(why) == ISTHMUS_ERR_PEER_LOST && why != UCS_ERR_CANCELED && why != UCS_ERR_NOT_CONNECTED;
+}
+
+/* `whom`: "PE 3 on node7: ", or "" where it is not known. */
+static isthmus_status fail_operation(const struct isthmus_services *s, const char *whom, ucs_status_t why)
+{
+    char reason[IB_REASON_TEXT_BYTES];
+    isthmus_status code = ib_ucp_code(why);
+    if (code == ISTHMUS_ERR_PEER_LOST || code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_UNSUPPORTED;
+    ib_ucp_latest(reason);
+    return s->fail(s->core, code, "%sUCX %s cannot execute an operation: %s%s", whom, ib_ucp_version(),
+                   ib_ucp.ucs_status_string(why), reason);
+}
+
 isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why)
 {
     const isthmus_path *path = end->path;
     const struct isthmus_services *s = path->tr->services;
+    char whom[IB_HOST_NAME_BYTES + 24];
     if (why == IB_REFUSED) return fail_refused(path->tr);
+    if (!is_loss(why)) await_report(end->worker, &end->failure);
     if (end->failure != UCS_OK) why = end->failure; /* the cause, of which `why` may be a consequence */
-    isthmus_status code = ib_ucp_code(why);
-    if (code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_PEER_LOST; /* it was reached before */
-    return s->fail(s->core, code, code == ISTHMUS_ERR_PEER_LOST ? "PE %d on %s is lost: %s" : "PE %d on %s: %s",
-                   path->pe, path->host_name, ib_ucp.ucs_status_string(why));
+    bool is_lost = end->failure != UCS_OK ? end->failure != UCS_ERR_NO_MEMORY : is_loss(why);
+    if (is_lost)
+        return s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: %s", path->pe, path->host_name,
+                       ib_ucp.ucs_status_string(why));
+    snprintf(whom, sizeof whom, "PE %d on %s: ", path->pe, path->host_name);
+    return fail_operation(s, whom, why);
 }
 
 isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *batch)
@@ -37,13 +68,14 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
     if (why == UCS_OK) return ISTHMUS_OK;
     batch->failure = UCS_OK; /* said once; the next operation on the lost peer fails by itself */
     if (why == IB_REFUSED) return fail_refused(tr);
+    await_report(worker, &tr->lost_why);
     pthread_mutex_lock(&tr->lost_lock);
     isthmus_status status;
     if (tr->lost_pe >= 0)
         status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: %s", tr->lost_pe, tr->lost_host,
                          ib_ucp.ucs_status_string(tr->lost_why));
     else
-        status = s->fail(s->core, ISTHMUS_ERR_IO, "an operation failed: %s", ib_ucp.ucs_status_string(why));
+        status = fail_operation(s, "", why);
     pthread_mutex_unlock(&tr->lost_lock);
     return status;
 }
@@ -51,10 +83,11 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
 static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status code, ucs_status_t why)
 {
     const struct isthmus_services *s = path->tr->services;
-    char note[IB_NOTE_BYTES];
+    char note[IB_NOTE_BYTES], reason[IB_REASON_TEXT_BYTES];
     (void)ib_ucp_note(note);
-    return s->fail(s->core, code, "no connection to PE %d on %s: %s; UCX works with %s here, with %s there", path->pe,
-                   path->host_name, ib_ucp.ucs_status_string(why), note, path->note);
+    ib_ucp_latest(reason);
+    return s->fail(s->core, code, "no connection to PE %d on %s: %s%s; UCX works with %s here, with %s there", path->pe,
+                   path->host_name, ib_ucp.ucs_status_string(why), reason, note, path->note);
 }
 
 /* From UCX, inside progress and so under the worker's lock. */

@@ -4,6 +4,7 @@
 #include "plugins/ib/ib_load.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,26 @@ void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES])
     if (reason[0] != '\0') snprintf(out, IB_REASON_TEXT_BYTES, " (%s)", reason);
 }
 
+static pthread_mutex_t latest_lock = PTHREAD_MUTEX_INITIALIZER;
+static char latest[IB_REASON_TEXT_BYTES - 4];
+
+void ib_ucp_latest(char out[IB_REASON_TEXT_BYTES])
+{
+    out[0] = '\0';
+    pthread_mutex_lock(&latest_lock);
+    if (latest[0] != '\0') snprintf(out, IB_REASON_TEXT_BYTES, " (%s)", latest);
+    latest[0] = '\0';
+    pthread_mutex_unlock(&latest_lock);
+}
+
+static void keep_reason(const char *text)
+{
+    if (reason[0] == '\0') snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, text);
+    pthread_mutex_lock(&latest_lock);
+    snprintf(latest, sizeof latest, "%.*s", (int)sizeof latest - 1, text);
+    pthread_mutex_unlock(&latest_lock);
+}
+
 static ucs_log_func_rc_t take_message(const char *file, unsigned line, const char *function, ucs_log_level_t level,
                                       const ucs_log_component_config_t *component, const char *message, va_list args)
 {
@@ -121,8 +142,7 @@ static ucs_log_func_rc_t take_message(const char *file, unsigned line, const cha
     vsnprintf(text, sizeof text, message, args);
     bool progresses = __atomic_load_n(&ib_ucp_progresses, __ATOMIC_RELAXED);
     if (level <= UCS_LOG_LEVEL_ERROR && progresses && is_about_memory(text)) ib_ucp_starves(text);
-    if (level <= UCS_LOG_LEVEL_ERROR && reason[0] == '\0')
-        snprintf(reason, sizeof reason, "%.*s", (int)sizeof reason - 1, text);
+    if (level <= UCS_LOG_LEVEL_ERROR) keep_reason(text);
     if (is_ucx_to_write) return UCS_LOG_FUNC_RC_CONTINUE;
     log_services->log(log_services->core, level <= UCS_LOG_LEVEL_WARN ? ISTHMUS_LOG_INFO : ISTHMUS_LOG_TRACE,
                       "UCX: %s: %s", function, text);

@@ -34,6 +34,8 @@ void ib_ucp_log_end(void);
 enum { IB_REASON_TEXT_BYTES = 240 };
 void ib_ucp_reason_begin(void);
 void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]);
+void ib_ucp_latest(
+    char out[IB_REASON_TEXT_BYTES]); /* likewise the latest one, of any thread, which is then forgotten */
 
 /* Has the user set this variable of UCX's own? */
 bool ib_ucp_is_set(const char *variable);
