@@ -31,6 +31,9 @@ struct ist_boot_ops {
     /* What `pe` put under `key`; *out is malloc'ed for the caller. May wait for that PE to put it. */
     isthmus_status (*get)(ist_boot *boot, int pe, const char *key, void **out, size_t *out_bytes);
 
+    /* Drop what this PE put under `key`: the memory for it is free where the launcher can do that. NULL: it cannot. */
+    isthmus_status (*remove)(ist_boot *boot, const char *key);
+
     /* On which node each PE is, n_pes numbers of the launcher's; asks nobody on another node. Two PEs on one node have the
      * same number, whoever asks. false, or NULL: the launcher does not say. */
     bool (*nodes)(ist_boot *boot, uint32_t *node_of);

@@ -66,6 +66,17 @@ static isthmus_status alone_get(ist_boot *boot, int pe, const char *key, void **
     return ist_fail(ISTHMUS_ERR_UNREACHABLE, "bootstrap: PE %d has published nothing under %s", pe, key);
 }
 
+static isthmus_status alone_remove(ist_boot *boot, const char *key)
+{
+    struct kept **at = &((struct alone *)boot)->kept;
+    while (*at != NULL && strcmp((*at)->key, key) != 0) at = &(*at)->next;
+    if (*at == NULL) return ISTHMUS_OK;
+    struct kept *found = *at;
+    *at = found->next;
+    kept_free(found);
+    return ISTHMUS_OK;
+}
+
 static void alone_abort(ist_boot *boot, int exit_code)
 {
     (void)boot;
@@ -88,6 +99,7 @@ static const struct ist_boot_ops alone_ops = {
     .put = alone_put,
     .exchange = alone_exchange,
     .get = alone_get,
+    .remove = alone_remove,
     .abort = alone_abort,
     .close = alone_close,
 };

@@ -236,9 +236,9 @@ isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t ma
     return status;
 }
 
-void ist_heap_shrink(void)
+void ist_heap_shrink(ist_boot *boot, const char *card_key)
 {
-    ist_segment_shrink(ist_heap.segment);
+    ist_segment_shrink(boot, card_key, ist_heap.segment);
     if (ist_heap.segment == IST_SEGMENT_DEVICE) ist_device_heap_unfill();
 }
 

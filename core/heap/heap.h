@@ -48,7 +48,7 @@ uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with
 
 /* Expose what there is more then, under a number as ist_segment_grow() takes it; take that back; let blocks lie there. */
 isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes, uint32_t number);
-void ist_heap_shrink(void);
+void ist_heap_shrink(ist_boot *boot, const char *card_key);
 isthmus_status ist_heap_grow(uint64_t managed_bytes);
 
 void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes);                                /* NULL: does not fit */

@@ -77,7 +77,7 @@ static bool grow(uint64_t managed_bytes, const char *routine)
     isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes, ++grower.n_attempts);
     if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
     if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
-        if (status == ISTHMUS_OK) ist_heap_shrink();
+        if (status == ISTHMUS_OK) ist_heap_shrink(grower.boot, grower.card_key);
         return false;
     }
     pthread_mutex_lock(&heap_lock);

@@ -156,7 +156,7 @@ static isthmus_status make(void *addr, size_t length_bytes, struct buffer *out)
 
 static void unmake(struct buffer *buffer)
 {
-    ist_segment_withdraw_late(buffer->segment);
+    ist_segment_withdraw_late(buffers.boot, buffers.card_key, buffer->segment);
     if (buffer->mem.kind == ISTHMUS_MEM_HOST) ist_static_data_fini(&buffer->data);
 }
 

@@ -189,10 +189,23 @@ isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t i
     return ist_segment_append(boot, card_key, id, &rest, number);
 }
 
-void ist_segment_shrink(uint32_t id)
+/* No PE will look it up any more. Where the launcher cannot drop it, it stays until the job ends. */
+static void unpublish(ist_boot *boot, const char *key)
+{
+    if (boot->ops->remove != NULL && boot->ops->remove(boot, key) != ISTHMUS_OK)
+        ist_debug("%s stays published: %s", key, ist_fail_text());
+}
+
+void ist_segment_shrink(ist_boot *boot, const char *card_key, uint32_t id)
 {
     struct ist_segment *segment = &ist_segments.list[id];
-    withdraw_extent(segment->extents[--segment->n_extents]);
+    struct ist_extent *last = segment->extents[--segment->n_extents];
+    char key[96];
+    if (last->number != 0) {
+        ist_extent_key(key, sizeof key, card_key, id, last->number);
+        unpublish(boot, key);
+    }
+    withdraw_extent(last);
 }
 
 /* ---- late segments ---- */
@@ -221,11 +234,13 @@ isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uin
     isthmus_status status = ist_segment_expose(free, name, mem, mem->length_bytes);
     ist_late_key(key, sizeof key, card_key, number);
     if (status == ISTHMUS_OK) status = publish_extent(boot, key, free, 0);
-    if (status != ISTHMUS_OK)
-        ist_segment_withdraw_late(free);
-    else
-        *id = free;
-    return status;
+    if (status != ISTHMUS_OK) {
+        ist_segment_withdraw_late(boot, card_key, free);
+        return status;
+    }
+    ist_segments.list[free].card_number = number;
+    *id = free;
+    return ISTHMUS_OK;
 }
 
 void ist_segment_show_late(uint32_t id, uint32_t number)
@@ -234,10 +249,15 @@ void ist_segment_show_late(uint32_t id, uint32_t number)
     ist_segments.late_changes++;
 }
 
-void ist_segment_withdraw_late(uint32_t id)
+void ist_segment_withdraw_late(ist_boot *boot, const char *card_key, uint32_t id)
 {
     struct ist_segment *segment = &ist_segments.list[id];
-    while (segment->n_extents > 0) ist_segment_shrink(id);
+    char key[96];
+    if (segment->card_number != 0) {
+        ist_late_key(key, sizeof key, card_key, segment->card_number);
+        unpublish(boot, key);
+    }
+    while (segment->n_extents > 0) ist_segment_shrink(boot, card_key, id);
     memset(segment, 0, sizeof *segment);
 }
 

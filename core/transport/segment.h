@@ -46,6 +46,8 @@ struct ist_segment {
     const char *name; /* for messages: "the symmetric heap" */
     struct isthmus_mem mem;
     uint32_t late_number; /* of a late segment that is shown, counted from 1 and never used again; else 0 */
+    uint32_t
+        card_number; /* of a late segment whose card is published: the same number, from before it is shown; else 0 */
     uint32_t n_extents;
     struct ist_extent *extents[IST_MAX_EXTENTS];
 };
@@ -74,7 +76,8 @@ isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t i
 isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t id, const struct isthmus_mem *piece,
                                   uint32_t number);
 
-void ist_segment_shrink(uint32_t id); /* take the last extent back: another PE could not grow */
+/* Take the last extent back, and what was published of it: another PE could not grow. */
+void ist_segment_shrink(ist_boot *boot, const char *card_key, uint32_t id);
 
 /* The name under which a PE publishes an extent. */
 void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t number);
@@ -84,8 +87,8 @@ void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, u
  * LIMIT: there are too many. */
 isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uint32_t number, const char *name,
                                        const struct isthmus_mem *mem, uint32_t *id);
-void ist_segment_show_late(uint32_t id, uint32_t number); /* number 0: hide it */
-void ist_segment_withdraw_late(uint32_t id);
+void ist_segment_show_late(uint32_t id, uint32_t number);                          /* number 0: hide it */
+void ist_segment_withdraw_late(ist_boot *boot, const char *card_key, uint32_t id); /* with its card */
 void ist_late_key(char *out, size_t room, const char *card_key, uint32_t number);
 
 void ist_segments_withdraw(void); /* all of them; takes any state */

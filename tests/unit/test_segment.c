@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,13 +26,42 @@ static isthmus_status fake_expose(isthmus_tr *tr, const struct isthmus_mem *mem,
 
 static void fake_unregister(isthmus_lmem *lmem) { (void)lmem; }
 
+static char published[8][96]; /* keys; empty: room for one */
+
+static char *find_key(const char *key)
+{
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++)
+        if (strcmp(published[i], key) == 0) return published[i];
+    return NULL;
+}
+
 static isthmus_status fake_put(ist_boot *boot, const char *key, const void *value, size_t value_bytes)
 {
-    (void)boot, (void)key, (void)value, (void)value_bytes;
+    (void)boot, (void)value, (void)value_bytes;
+    assert_null(find_key(key)); /* one that was looked up before may be answered from a cache */
+    char *room = find_key("");
+    assert_non_null(room); /* else keys pile up */
+    snprintf(room, sizeof *published, "%s", key);
     return ISTHMUS_OK;
 }
 
-static const struct ist_boot_ops boot_ops = {.name = "fake", .put = fake_put};
+static isthmus_status fake_remove(ist_boot *boot, const char *key)
+{
+    (void)boot;
+    char *found = find_key(key);
+    assert_non_null(found);
+    found[0] = '\0';
+    return ISTHMUS_OK;
+}
+
+static int count_keys(void)
+{
+    int n = 0;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) n += published[i][0] != '\0';
+    return n;
+}
+
+static const struct ist_boot_ops boot_ops = {.name = "fake", .put = fake_put, .remove = fake_remove};
 static ist_boot boot = {.ops = &boot_ops, .n_pes = 1};
 
 static int set_up(void **state)
@@ -91,12 +121,35 @@ static void others_have_none(void **state)
     assert_null(found(WHOLE, other, 1));
 }
 
+static void keys_of_what_is_gone_are_removed(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 1000 };
+    struct isthmus_mem mem = {
+        .struct_size = sizeof mem, .device = -1, .fd = -1, .addr = other, .length_bytes = sizeof other};
+    memset(published, 0, sizeof published);
+    ist_segments.n_at_start = ist_segments.n;
+    for (uint32_t number = 1; number <= ROUNDS; number++) {
+        uint32_t id;
+        assert_int_equal(ist_segment_expose_late(&boot, "card", number, "a buffer", &mem, &id), ISTHMUS_OK);
+        ist_segment_show_late(id, number);
+        assert_int_equal(count_keys(), 1);
+        ist_segment_show_late(id, 0);
+        ist_segment_withdraw_late(&boot, "card", id);
+        assert_int_equal(ist_segment_grow(&boot, "card", IST_SEGMENT_HEAP, 2 * FIRST, number), ISTHMUS_OK);
+        assert_int_equal(count_keys(), 1);
+        ist_segment_shrink(&boot, "card", IST_SEGMENT_HEAP);
+        assert_int_equal(count_keys(), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(extents_have_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_whole_one_is_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_have_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(keys_of_what_is_gone_are_removed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
