@@ -58,9 +58,11 @@ static isthmus_status open_any(const struct ist_config *config, const struct ist
 static void keep_pretended(ist_boot *boot, const char *pattern)
 {
     int n = 0;
-    for (int i = 0; i < boot->n_local; i++)
-        if (ist_pretended_host(pattern, boot->local_pes[i]) == ist_pretended_host(pattern, boot->pe))
-            boot->local_pes[n++] = boot->local_pes[i];
+    for (int i = 0; i < boot->n_local; i++) {
+        if (ist_pretended_host(pattern, boot->local_pes[i]) != ist_pretended_host(pattern, boot->pe)) continue;
+        if (boot->local_processes != NULL) boot->local_processes[n] = boot->local_processes[i];
+        boot->local_pes[n++] = boot->local_pes[i];
+    }
     boot->n_local = n;
 }
 

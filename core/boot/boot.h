@@ -13,6 +13,9 @@
 
 typedef struct ist_boot ist_boot;
 
+/* Teams have as many rounds of a doubling (IST_TEAM_ROUNDS of core/team/team.h); no bootstrap opens a larger job. */
+enum { IST_BOOT_MOST_PES = 1 << 20 };
+
 /* A node of the launcher's, and one of the PEs there. */
 struct ist_boot_node {
     char *name; /* malloc'ed */
@@ -22,7 +25,8 @@ struct ist_boot_node {
 struct ist_boot_ops {
     const char *name;
 
-    /* Publish `value` under `key` for other PEs, on their first use. */
+    /* Publish `value` under `key` for other PEs, on their first use. With a unique id a value under the same key is replaced:
+     * a PE that looks it up before the next exchange may get either; PMIx keeps the first one where it has been looked up. */
     isthmus_status (*put)(ist_boot *boot, const char *key, const void *value, size_t value_bytes);
 
     /* All PEs have arrived, and what each of them put before can be got by every other. */

@@ -1,7 +1,8 @@
 /* core/boot/uid.h: unique ids: 124 bytes that name a job about to start, and where its PEs find each other.
  * Not the bootstrap that uses one (boot_uid.c), not what is said over the wire (uid_wire.h).
- * The process that makes an id serves it from a thread of its own until every PE has taken leave: a switchboard to which each
- * PE keeps one connection. It answers look-ups, counts arrivals, and tells all when one of them is lost. */
+ * The process that makes an id serves it from a thread of its own until every PE has taken leave: it is the root of a tree of
+ * servers, to which the PEs of its host and one PE of every other host, the leader there, keep a connection each. A leader's
+ * thread serves the other PEs of its host. Servers answer look-ups; the root counts arrivals, and all hear of a PE that is lost. */
 #ifndef IST_BOOT_UID_H
 #define IST_BOOT_UID_H
 
@@ -38,6 +39,10 @@ isthmus_status ist_uid_create(const struct ist_config *config, struct ist_uid *o
 enum { IST_UID_NAME_BYTES = 24 };
 void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES]);
 
+/* The name of the socket of a host's leader: nobody guesses it before it is there. */
+enum { IST_UID_GATE_BYTES = 48 };
+void ist_uid_gate_name(const struct ist_uid *uid, const struct isthmus_host_id *host, char out[IST_UID_GATE_BYTES]);
+
 /* ---- parts ---- */
 
 /* uid_address.c: where this host can be reached (an id's addresses), and where an id leads to. */
@@ -53,6 +58,19 @@ bool ist_uid_check(const struct ist_uid *uid);
 
 /* uid_server.c: begin to serve. Port 0: any, and the one taken goes into *uid. */
 isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s);
+
+/* A PE's place in a job. */
+struct ist_uid_seat {
+    struct ist_uid uid;
+    struct isthmus_host_id here;
+    int pe, n_pes;
+    uint64_t timeout_s;
+    char root_name[160]; /* the process that serves, for messages */
+};
+
+/* uid_server.c: begin to serve the PEs of this host, with a socket on which they come and a connection to the root. Both
+ * belong to the server then, or, after a failure, to the caller. */
+isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listener, int root);
 
 /* Wait until all PEs of the servers of this process have taken leave, timeout_ms at most, and free what is done. */
 void ist_uid_servers_wait(int timeout_ms);

@@ -15,7 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { READ_BYTES = 64 << 10, MOST_STRANGERS = 4096 };
+enum { READ_BYTES = 64 << 10, MOST_STRANGERS = 4096, SWEEP_MS = 250 };
 
 /* ---- out ---- */
 
@@ -51,24 +51,30 @@ static void flush_out(struct ist_uid_server *server, struct ist_uid_connection *
     if (connection->is_last && connection->out_used == 0) shutdown(connection->fd, SHUT_WR);
 }
 
-void ist_uid_queue(struct ist_uid_server *server, struct ist_uid_connection *connection,
-                   const struct ist_uid_head *head, const void *value)
+static void append(struct ist_uid_connection *connection, const void *bytes, size_t n_bytes)
 {
-    size_t needed = connection->out_used + sizeof *head + head->value_bytes;
+    if (n_bytes > 0) memcpy(connection->out + connection->out_used, bytes, n_bytes);
+    connection->out_used += n_bytes;
+}
+
+void ist_uid_queue(struct ist_uid_server *server, struct ist_uid_connection *connection,
+                   const struct ist_uid_head *head, const char *key, const void *value)
+{
+    size_t needed = connection->out_used + sizeof *head + head->key_bytes + head->value_bytes;
     if (!reserve(&connection->out, &connection->out_room, needed)) {
         shutdown(connection->fd, SHUT_RDWR); /* seen as lost */
         return;
     }
-    memcpy(connection->out + connection->out_used, head, sizeof *head);
-    if (head->value_bytes > 0) memcpy(connection->out + connection->out_used + sizeof *head, value, head->value_bytes);
-    connection->out_used = needed;
+    append(connection, head, sizeof *head);
+    append(connection, key, head->key_bytes);
+    append(connection, value, head->value_bytes);
     flush_out(server, connection);
 }
 
 bool ist_uid_has_output(const struct ist_uid_server *server)
 {
     for (const struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
-        if (at->pe >= 0 && at->out_used > 0) return true;
+        if (at->link != IST_UID_FROM_STRANGER && at->out_used > 0) return true;
     return false;
 }
 
@@ -77,7 +83,7 @@ bool ist_uid_has_output(const struct ist_uid_server *server)
 /* Who has not proved to be of the job says hello, and nothing else. */
 static bool is_acceptable(const struct ist_uid_connection *connection, const struct ist_uid_head *head)
 {
-    if (connection->pe < 0)
+    if (connection->link == IST_UID_FROM_STRANGER)
         return head->type == IST_UID_HELLO && head->key_bytes == 0 && head->value_bytes == sizeof(struct ist_uid_hello);
     return head->key_bytes <= IST_UID_KEY_MAX && head->value_bytes <= IST_UID_VALUE_MAX;
 }
@@ -98,7 +104,12 @@ static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection
         char key[IST_UID_KEY_MAX + 1];
         memcpy(key, connection->in + at + sizeof head, head.key_bytes);
         key[head.key_bytes] = '\0';
-        ist_uid_job_frame(server, connection, &head, key, connection->in + at + sizeof head + head.key_bytes);
+        const char *value = connection->in + at + sizeof head + head.key_bytes;
+        server->n_frames++;
+        if (server->is_leader)
+            ist_uid_leader_frame(server, connection, &head, key, value);
+        else
+            ist_uid_job_frame(server, connection, &head, key, value);
         at += frame_bytes;
     }
     if (connection->is_last) at = connection->in_used; /* it has been told so: nobody listens any more */
@@ -120,14 +131,21 @@ bool ist_uid_take(struct ist_uid_server *server, struct ist_uid_connection *conn
 static void close_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
     if (connection->is_closed) return;
-    ist_uid_job_lost(server, connection);
     connection->is_closed = true;
+    ist_uid_stop_waiting(server, connection);
+    if (server->is_leader)
+        ist_uid_leader_lost(server, connection);
+    else
+        ist_uid_job_lost(server, connection);
+    connection->next_closed = server->closed;
+    server->closed = connection;
 }
 
 static void read_from(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
     char bytes[READ_BYTES];
-    size_t room = connection->pe < 0 ? sizeof(struct ist_uid_head) + sizeof(struct ist_uid_hello) : sizeof bytes;
+    bool is_stranger = connection->link == IST_UID_FROM_STRANGER;
+    size_t room = is_stranger ? sizeof(struct ist_uid_head) + sizeof(struct ist_uid_hello) : sizeof bytes;
     ssize_t n = recv(connection->fd, bytes, room, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (n <= 0 || !ist_uid_take(server, connection, bytes, (size_t)n)) close_connection(server, connection);
@@ -142,12 +160,34 @@ void ist_uid_serve(struct ist_uid_server *server, struct ist_uid_connection *con
 
 /* ---- coming and going ---- */
 
+bool ist_uid_prove(struct ist_uid_server *server, struct ist_uid_connection *connection, struct ist_uid_hello *hello)
+{
+    uint8_t tag[IST_TAG_BYTES];
+    struct ist_uid_head head = {.type = IST_UID_PROOF, .pe = -1, .value_bytes = sizeof tag};
+    ist_uid_tag_hello(&server->uid, &connection->challenge, hello, tag);
+    if (!ist_same_bytes(tag, hello->tag, sizeof tag)) {
+        connection->is_last = true;
+        ist_uid_queue(server, connection, &(struct ist_uid_head){.type = IST_UID_STRANGER}, NULL, NULL);
+        return false;
+    }
+    ist_uid_tag_server(&server->uid, &connection->challenge, hello, tag);
+    if (server->is_leader) head.pe = server->job.server_pe;
+    hello->host_name[sizeof hello->host_name - 1] = '\0';
+    connection->link = IST_UID_FROM_APPLICANT;
+    connection->pe = hello->pe;
+    connection->host = hello->host;
+    server->n_strangers--;
+    server->n_connections++;
+    ist_uid_queue(server, connection, &head, NULL, tag);
+    return true;
+}
+
 static void send_challenge(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
     struct ist_uid_head head = {.type = IST_UID_CHALLENGE, .value_bytes = sizeof connection->challenge};
     connection->challenge.protocol = IST_UID_PROTOCOL;
     if (ist_random_bytes(connection->challenge.nonce, sizeof connection->challenge.nonce) == ISTHMUS_OK)
-        ist_uid_queue(server, connection, &head, &connection->challenge);
+        ist_uid_queue(server, connection, &head, NULL, &connection->challenge);
     else
         close_connection(server, connection);
 }
@@ -156,7 +196,7 @@ static void close_oldest_stranger(struct ist_uid_server *server)
 {
     struct ist_uid_connection *oldest = NULL;
     for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
-        if (at->pe < 0 && !at->is_closed) oldest = at; /* new ones are in front */
+        if (at->link == IST_UID_FROM_STRANGER && !at->is_closed) oldest = at; /* new ones are in front */
     if (oldest != NULL) close_connection(server, oldest);
 }
 
@@ -176,14 +216,37 @@ struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd
     connection->pe = -1;
     connection->since_ms = ist_uid_now_ms();
     connection->next = server->connections;
+    if (connection->next != NULL) connection->next->before = connection;
     ist_store_release(&server->connections, connection); /* whole at any time: a fork may happen now */
     if (++server->n_strangers > MOST_STRANGERS) close_oldest_stranger(server);
     return connection;
 }
 
+static void keep_alive(int fd)
+{
+    int one = 1, idle_s = 10;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* a host that is gone says nothing */
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
+}
+
+struct ist_uid_connection *ist_uid_connect_root(struct ist_uid_server *server, int fd)
+{
+    struct ist_uid_connection *connection = ist_uid_connect(server, fd);
+    struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
+    if (connection == NULL) return NULL;
+    server->n_strangers--;
+    connection->link = IST_UID_FROM_ROOT;
+    server->root = connection;
+    if (server->events >= 0 && epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) return NULL;
+    keep_alive(fd);
+    return connection;
+}
+
 void ist_uid_accept(struct ist_uid_server *server)
 {
-    int one = 1, idle_s = 10, fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
         close_oldest_stranger(server);
         listen_again(server, false);
@@ -199,16 +262,13 @@ void ist_uid_accept(struct ist_uid_server *server)
         close_connection(server, connection);
         return;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* a host that is gone says nothing */
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
+    if (!server->is_leader) keep_alive(fd); /* else it is of this host */
     send_challenge(server, connection);
 }
 
 static void connection_free(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
-    server->n_strangers -= connection->pe < 0;
+    server->n_strangers -= connection->link == IST_UID_FROM_STRANGER;
     epoll_ctl(server->events, EPOLL_CTL_DEL, connection->fd, NULL);
     close(connection->fd);
     free(connection->in);
@@ -218,17 +278,29 @@ static void connection_free(struct ist_uid_server *server, struct ist_uid_connec
 
 bool ist_uid_needs_sweep(const struct ist_uid_server *server) { return server->n_strangers > 0 || server->is_deaf; }
 
+static void unlink_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    struct ist_uid_connection **at = connection->before != NULL ? &connection->before->next : &server->connections;
+    ist_store_release(at, connection->next); /* whole at any time, as above */
+    if (connection->next != NULL) connection->next->before = connection->before;
+}
+
+static void close_late_strangers(struct ist_uid_server *server)
+{
+    int64_t now_ms = ist_uid_now_ms(), oldest_ms = now_ms - (int64_t)server->timeout_s * 1000;
+    if (server->n_strangers == 0 || now_ms < server->next_sweep_ms) return;
+    server->next_sweep_ms = now_ms + SWEEP_MS;
+    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
+        if (at->link == IST_UID_FROM_STRANGER && at->since_ms <= oldest_ms) close_connection(server, at);
+}
+
 void ist_uid_sweep(struct ist_uid_server *server)
 {
-    int64_t oldest_ms = ist_uid_now_ms() - (int64_t)server->timeout_s * 1000;
-    for (struct ist_uid_connection **at = &server->connections; *at != NULL;) {
-        struct ist_uid_connection *connection = *at;
-        if (connection->pe < 0 && connection->since_ms <= oldest_ms) close_connection(server, connection);
-        if (!connection->is_closed) {
-            at = &connection->next;
-            continue;
-        }
-        ist_store_release(at, connection->next);
+    close_late_strangers(server);
+    while (server->closed != NULL) {
+        struct ist_uid_connection *connection = server->closed;
+        server->closed = connection->next_closed;
+        unlink_connection(server, connection);
         connection_free(server, connection);
     }
     if (server->is_deaf) listen_again(server, true);
@@ -236,6 +308,7 @@ void ist_uid_sweep(struct ist_uid_server *server)
 
 void ist_uid_connections_fini(struct ist_uid_server *server)
 {
+    server->closed = NULL;
     while (server->connections != NULL) {
         struct ist_uid_connection *connection = server->connections;
         server->connections = connection->next;

@@ -1,41 +1,27 @@
-/* core/boot/uid_job.c: what the server of a unique id does with the frames that PEs send: they join, put, look up, meet, leave
- * or are lost. See uid_wire.h for the frames, uid_server.c for the connections.
+/* core/boot/uid_job.c: what the root of a unique id's servers does with the frames that PEs and leaders send: PEs join, put, look up,
+ * meet, leave or are lost. See uid_wire.h for the frames, uid_leader.c for the leaders, uid_server.c for the connections.
  * A job that cannot be whole any more fails once: everybody gets the same text, late comers too. */
 #include "core/boot/uid_server_priv.h"
 
+#include "core/boot/boot.h"
 #include "core/topo/host_id.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-enum { MOST_PES = 1 << 20, LINGER_MS = 5000 };
+enum { LINGER_MS = 5000 };
 
 static void reply(struct ist_uid_server *server, struct ist_uid_connection *connection, struct ist_uid_head head,
                   const void *value)
 {
-    ist_uid_queue(server, connection, &head, value);
+    ist_uid_queue(server, connection, &head, NULL, value);
 }
 
 /* ---- failure ---- */
-
-/* One line for the job is enough: the first one to hear of it reports it. */
-static void queue_end(struct ist_uid_server *server, struct ist_uid_connection *connection, uint32_t type, int pe)
-{
-    struct ist_uid_job *job = &server->job;
-    struct ist_uid_head head = {.type = type, .id = !job->has_reporter, .pe = pe, .code = job->code};
-    head.value_bytes = (uint32_t)strlen(job->why);
-    job->has_reporter = true;
-    reply(server, connection, head, job->why);
-}
-
-static void tell_end(struct ist_uid_server *server, int to, int pe)
-{
-    struct ist_uid_connection *connection = server->job.members[to].connection;
-    if (connection != NULL) queue_end(server, connection, IST_UID_END, pe);
-}
 
 static void end_all(struct ist_uid_server *server, int pe, int code, const char *why)
 {
@@ -45,11 +31,7 @@ static void end_all(struct ist_uid_server *server, int pe, int code, const char 
     job->code = code;
     snprintf(job->why, sizeof job->why, "%s", why);
     job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for late comers */
-    for (int i = 0; i < job->n_pes; i++)
-        if (i != pe && i != job->server_pe) tell_end(server, i, pe);
-    /* Who wanted it so, and then the PE with this thread, end when they hear this: all others have been told. */
-    if (pe >= 0) tell_end(server, pe, pe);
-    if (job->server_pe >= 0 && job->server_pe != pe) tell_end(server, job->server_pe, pe);
+    ist_uid_spread_end(server, pe, true);
 }
 
 static void fail(struct ist_uid_server *server, const char *fmt, ...) IST_PRINTF(2, 3);
@@ -61,6 +43,15 @@ static void fail(struct ist_uid_server *server, const char *fmt, ...)
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
     end_all(server, -1, EXIT_FAILURE, why);
+}
+
+/* A leader that cannot go on ends its connections: the root and its PEs take it for lost. */
+void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes)
+{
+    if (!server->is_leader)
+        fail(server, "no memory for %zu bytes in the process that serves the unique id", n_bytes);
+    else if (server->root != NULL)
+        (void)shutdown(server->root->fd, SHUT_RDWR);
 }
 
 /* "PE 2, PE 5 and 3 more": those for which `has` has not come true. */
@@ -85,7 +76,7 @@ void ist_uid_job_late(struct ist_uid_server *server)
     struct ist_uid_job *job = &server->job;
     char missing[160];
     job->deadline_ms = -1;
-    if (job->has_failed) return;
+    if (job->has_failed || server->is_leader) return;
     bool is_gathering = job->n_joined < job->n_pes;
     list_missing(job, is_gathering ? has_joined : has_arrived, missing, sizeof missing);
     fail(server, "%d of %d PEs have %s within %llu s (ISTHMUS_PEER_TIMEOUT); missing: %s",
@@ -93,27 +84,41 @@ void ist_uid_job_late(struct ist_uid_server *server)
          is_gathering ? "joined the job" : "come to the start", (unsigned long long)server->timeout_s, missing);
 }
 
-void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *connection)
+static void set_connection(struct ist_uid_member *member, struct ist_uid_connection *connection)
+{
+    if (member->connection != NULL) member->connection->n_behind--;
+    if (connection != NULL) connection->n_behind++;
+    member->connection = connection;
+}
+
+static void lose(struct ist_uid_server *server, int pe)
 {
     struct ist_uid_job *job = &server->job;
-    for (struct ist_uid_waiter **at = &job->waiters; *at != NULL;) {
-        struct ist_uid_waiter *waiter = *at;
-        if (waiter->connection != connection) {
-            at = &waiter->next;
-            continue;
-        }
-        *at = waiter->next;
-        free(waiter);
-    }
-    if (connection->pe < 0) return;
-    struct ist_uid_member *member = &job->members[connection->pe];
-    if (member->connection != connection) return;
-    member->connection = NULL;
+    struct ist_uid_member *member = &job->members[pe];
+    set_connection(member, NULL);
     if (member->has_left) return;
     member->has_left = true;
     job->n_left++;
-    fail(server, "PE %d (process %d on %s) has ended without leaving the job", connection->pe, (int)member->hello.pid,
+    fail(server, "PE %d (process %d on %s) has ended without leaving the job", pe, (int)member->hello.pid,
          member->hello.host_name);
+}
+
+/* A leader serves until all PEs behind it have left, so its own process has ended. */
+static void lose_leader(struct ist_uid_server *server, const struct ist_uid_connection *leader)
+{
+    struct ist_uid_job *job = &server->job;
+    bool is_his = leader->n_behind > 0 && leader->pe >= 0 && leader->pe < job->n_pes &&
+                  job->members[leader->pe].connection == leader;
+    if (is_his) lose(server, leader->pe);
+    for (int pe = 0; pe < job->n_pes && leader->n_behind > 0; pe++)
+        if (job->members[pe].connection == leader) lose(server, pe); /* after the first one, silently */
+}
+
+void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *connection)
+{
+    if (connection->link == IST_UID_FROM_LEADER) lose_leader(server, connection);
+    if (connection->link == IST_UID_FROM_PE && server->job.members[connection->pe].connection == connection)
+        lose(server, connection->pe);
 }
 
 /* ---- joining ---- */
@@ -130,43 +135,86 @@ static int by_host(const void *a, const void *b)
     return order != 0 ? order : (one->pe > other->pe) - (one->pe < other->pe);
 }
 
-/* To the PEs of one host: who they are. */
-static void welcome_host(struct ist_uid_server *server, const struct place *places, int n,
-                         struct ist_uid_neighbour *neighbours)
+static struct ist_uid_welcome *new_welcome(int n_runs, int n_neighbours, uint32_t *value_bytes)
 {
-    const struct ist_uid_member *members = server->job.members;
+    size_t n_bytes = sizeof(struct ist_uid_welcome) + (size_t)n_runs * sizeof(struct ist_uid_run) +
+                     (size_t)n_neighbours * sizeof(struct ist_uid_neighbour);
+    struct ist_uid_welcome *welcome = n_bytes <= IST_UID_VALUE_MAX ? calloc(1, n_bytes) : NULL;
+    if (welcome != NULL) *welcome = (struct ist_uid_welcome){.n_runs = n_runs, .n_neighbours = n_neighbours};
+    *value_bytes = (uint32_t)n_bytes;
+    return welcome;
+}
+
+/* To the PEs of one host, or their leader: where all are, and which ones are here. false: no memory. */
+static bool welcome_host(struct ist_uid_server *server, const struct place *places, int n,
+                         const struct ist_uid_run *runs, int n_runs)
+{
+    struct ist_uid_member *members = server->job.members;
     struct ist_uid_head head = {.type = IST_UID_WELCOME, .pe = server->job.server_pe};
-    head.value_bytes = (uint32_t)((size_t)n * sizeof *neighbours);
+    struct ist_uid_welcome *welcome = new_welcome(n_runs, n, &head.value_bytes);
+    if (welcome == NULL) return false;
+    memcpy((void *)(uintptr_t)ist_uid_welcome_runs(welcome), runs, (size_t)n_runs * sizeof *runs);
+    struct ist_uid_neighbour *neighbours = (void *)(uintptr_t)ist_uid_welcome_neighbours(welcome);
     for (int i = 0; i < n; i++) {
         const struct ist_uid_hello *hello = &members[places[i].pe].hello;
         neighbours[i] = (struct ist_uid_neighbour){.pe = places[i].pe, .pid = hello->pid, .started = hello->started};
     }
-    for (int i = 0; i < n; i++) {
-        struct ist_uid_connection *connection = members[places[i].pe].connection;
-        if (connection != NULL) reply(server, connection, head, neighbours);
+    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next) {
+        bool is_of_job = at->link == IST_UID_FROM_PE || at->link == IST_UID_FROM_LEADER;
+        if (is_of_job && !at->is_closed && ist_host_id_equal(&at->host, &places[0].host))
+            reply(server, at, head, welcome);
     }
+    free(welcome);
+    return true;
+}
+
+/* places: of all PEs, host by host. runs: room for as many. Hosts are numbered by their first PEs. */
+static int find_runs(const struct place *places, int n_pes, struct ist_uid_run *runs, int *host_of)
+{
+    int n_runs = 0, n_hosts = 0;
+    for (int first = 0, next = 0; first < n_pes; first = next)
+        for (; next < n_pes && ist_host_id_equal(&places[first].host, &places[next].host); next++)
+            host_of[places[next].pe] = places[first].pe; /* for now: the host's first PE */
+    for (int pe = 0; pe < n_pes; pe++) {
+        int first = host_of[pe];
+        host_of[pe] = first == pe ? n_hosts++ : host_of[first];
+        if (n_runs > 0 && runs[n_runs - 1].host == host_of[pe])
+            runs[n_runs - 1].n_pes++;
+        else
+            runs[n_runs++] = (struct ist_uid_run){.host = host_of[pe], .n_pes = 1};
+    }
+    return n_runs;
+}
+
+static bool welcome_hosts(struct ist_uid_server *server, struct place *places, struct ist_uid_run *runs, int *host_of)
+{
+    int n_pes = server->job.n_pes;
+    bool has_memory = true;
+    for (int pe = 0; pe < n_pes; pe++)
+        places[pe] = (struct place){.host = server->job.members[pe].hello.host, .pe = pe};
+    qsort(places, (size_t)n_pes, sizeof *places, by_host);
+    int n_runs = find_runs(places, n_pes, runs, host_of);
+    for (int first = 0, next = 0; first < n_pes && has_memory; first = next) {
+        while (next < n_pes && ist_host_id_equal(&places[first].host, &places[next].host)) next++;
+        has_memory = welcome_host(server, places + first, next - first, runs, n_runs);
+    }
+    return has_memory;
 }
 
 /* Everybody is here. */
 static void welcome_all(struct ist_uid_server *server)
 {
     struct ist_uid_job *job = &server->job;
-    struct place *places = calloc((size_t)job->n_pes, sizeof *places);
-    struct ist_uid_neighbour *neighbours = calloc((size_t)job->n_pes, sizeof *neighbours);
+    size_t n_pes = (size_t)job->n_pes;
+    struct place *places = calloc(n_pes, sizeof *places);
+    struct ist_uid_run *runs = calloc(n_pes, sizeof *runs);
+    int *host_of = calloc(n_pes, sizeof *host_of);
     job->deadline_ms = -1;
-    for (int pe = 0; places != NULL && pe < job->n_pes; pe++)
-        places[pe] = (struct place){.host = job->members[pe].hello.host, .pe = pe};
-    if (places != NULL && neighbours != NULL) {
-        qsort(places, (size_t)job->n_pes, sizeof *places, by_host);
-        for (int first = 0, next = 0; first < job->n_pes; first = next) {
-            while (next < job->n_pes && ist_host_id_equal(&places[first].host, &places[next].host)) next++;
-            welcome_host(server, places + first, next - first, neighbours);
-        }
-    } else {
+    if (places == NULL || runs == NULL || host_of == NULL || !welcome_hosts(server, places, runs, host_of))
         fail(server, "no memory for a job of %d PEs in the process that serves its unique id", job->n_pes);
-    }
     free(places);
-    free(neighbours);
+    free(runs);
+    free(host_of);
 }
 
 /* The first one says how many there are. */
@@ -174,7 +222,7 @@ static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello 
 {
     struct ist_uid_job *job = &server->job;
     if (job->n_pes > 0) return true;
-    if (hello->n_pes < 1 || hello->n_pes > MOST_PES) return false;
+    if (hello->n_pes < 1 || hello->n_pes > IST_BOOT_MOST_PES) return false;
     job->members = calloc((size_t)hello->n_pes, sizeof *job->members);
     if (job->members == NULL) return false;
     job->n_pes = hello->n_pes;
@@ -202,199 +250,176 @@ static void check_newcomer(struct ist_uid_server *server, const struct ist_uid_h
     }
 }
 
-/* Does it know the secret? Then it is shown that this server does too. */
-static bool prove(struct ist_uid_server *server, struct ist_uid_connection *connection,
-                  const struct ist_uid_hello *hello)
+/* With a fallback of its own a PE may come twice: through a leader, which was too slow, and by itself, which counts. */
+static bool is_same_process(const struct ist_uid_job *job, const struct ist_uid_hello *hello)
 {
-    uint8_t tag[IST_TAG_BYTES];
-    ist_uid_tag_hello(&server->uid, &connection->challenge, hello, tag);
-    if (!ist_same_bytes(tag, hello->tag, sizeof tag)) {
-        connection->is_last = true;
-        reply(server, connection, (struct ist_uid_head){.type = IST_UID_STRANGER}, NULL);
-        return false;
-    }
-    ist_uid_tag_server(&server->uid, &connection->challenge, hello, tag);
-    reply(server, connection, (struct ist_uid_head){.type = IST_UID_PROOF, .value_bytes = sizeof tag}, tag);
-    return true;
+    if (hello->pe < 0 || hello->pe >= job->n_pes || !job->members[hello->pe].has_joined) return false;
+    const struct ist_uid_hello *first = &job->members[hello->pe].hello;
+    return first->pid == hello->pid && first->started == hello->started &&
+           ist_host_id_equal(&first->host, &hello->host);
 }
 
-static void join(struct ist_uid_server *server, struct ist_uid_connection *connection, struct ist_uid_hello *hello)
+/* connection: the PE's own, or that of its leader. */
+static void join(struct ist_uid_server *server, struct ist_uid_connection *connection,
+                 const struct ist_uid_hello *hello)
 {
     struct ist_uid_job *job = &server->job;
-    if (!prove(server, connection, hello)) return;
-    hello->host_name[sizeof hello->host_name - 1] = '\0';
+    bool is_own = connection->link == IST_UID_FROM_APPLICANT;
     if (!job->has_failed && !begin_job(server, hello)) fail(server, "a job of %d PEs cannot be", (int)hello->n_pes);
+    if (!job->has_failed && is_same_process(job, hello) && job->n_joined < job->n_pes) {
+        if (is_own) connection->link = IST_UID_FROM_PE;
+        if (is_own) set_connection(&job->members[hello->pe], connection);
+        return;
+    }
+    bool had_failed = job->has_failed; /* else it hears with the others */
     if (!job->has_failed) check_newcomer(server, hello);
     if (job->has_failed) {
-        connection->is_last = true;
-        queue_end(server, connection, IST_UID_REFUSED, -1);
+        if (had_failed) ist_uid_refuse(server, connection, hello->pe);
         return;
     }
     struct ist_uid_member *member = &job->members[hello->pe];
     member->hello = *hello;
-    member->connection = connection;
+    set_connection(member, connection);
     member->has_joined = true;
-    connection->pe = hello->pe;
-    server->n_strangers--;
+    if (is_own) connection->link = IST_UID_FROM_PE;
     if (hello->pid == (int32_t)getpid() && ist_host_id_equal(&hello->host, &server->uid.host))
         job->server_pe = hello->pe;
     if (++job->n_joined == job->n_pes) welcome_all(server);
 }
 
-/* ---- put and look up ---- */
-
-static const struct ist_uid_kept *find_kept(const struct ist_uid_job *job, int pe, const char *key)
+/* Its leader may be lost without this server having seen that so far. */
+static void answer_orphan(struct ist_uid_server *server, struct ist_uid_connection *connection,
+                          const struct ist_uid_hello *hello)
 {
-    const struct ist_uid_kept *kept = job->members[pe].kept;
-    while (kept != NULL && strcmp(kept->key, key) != 0) kept = kept->next;
-    return kept;
+    struct ist_uid_job *job = &server->job;
+    if (!job->has_failed && hello->pe >= 0 && hello->pe < job->n_pes) {
+        const struct ist_uid_connection *leader = job->members[hello->pe].connection;
+        if (leader != NULL && leader->link == IST_UID_FROM_LEADER) lose_leader(server, leader);
+    }
+    ist_uid_refuse(server, connection, hello->pe);
 }
 
-static void answer(struct ist_uid_server *server, struct ist_uid_connection *connection, uint32_t id,
-                   const struct ist_uid_kept *kept)
+static void greet(struct ist_uid_server *server, struct ist_uid_connection *connection, struct ist_uid_hello *hello)
 {
-    struct ist_uid_head head = {.type = IST_UID_VALUE, .id = id, .value_bytes = kept->value_bytes};
-    reply(server, connection, head, kept->value);
-}
-
-static void answer_waiters(struct ist_uid_server *server, int pe, const struct ist_uid_kept *kept)
-{
-    for (struct ist_uid_waiter **at = &server->job.waiters; *at != NULL;) {
-        struct ist_uid_waiter *waiter = *at;
-        if (waiter->pe != pe || strcmp(waiter->key, kept->key) != 0) {
-            at = &waiter->next;
-            continue;
-        }
-        answer(server, waiter->connection, waiter->id, kept);
-        *at = waiter->next;
-        free(waiter);
+    if (!ist_uid_prove(server, connection, hello)) return;
+    switch (hello->role) {
+    case IST_UID_PE: join(server, connection, hello); break;
+    case IST_UID_LEADER: /* its PEs join; it has its own number, so that its end is reported as that PE's */
+        connection->link = IST_UID_FROM_LEADER;
+        if (server->job.has_failed) ist_uid_refuse(server, connection, hello->pe);
+        break;
+    case IST_UID_ORPHAN: answer_orphan(server, connection, hello); break;
+    default: ist_uid_refuse(server, connection, hello->pe); break;
     }
 }
 
-static void kept_free(struct ist_uid_kept *kept)
-{
-    free(kept->key);
-    free(kept->value);
-    free(kept);
-}
-
-static void put(struct ist_uid_server *server, int pe, const char *key, const void *value, uint32_t value_bytes)
-{
-    struct ist_uid_kept *kept = calloc(1, sizeof *kept);
-    if (kept != NULL) {
-        *kept = (struct ist_uid_kept){
-            .value_bytes = value_bytes, .key = strdup(key), .value = malloc(value_bytes + 1u)};
-        if (kept->key == NULL || kept->value == NULL) {
-            kept_free(kept);
-            kept = NULL;
-        }
-    }
-    if (kept == NULL) {
-        fail(server, "no memory for %u bytes in the process that serves the unique id", value_bytes);
-        return;
-    }
-    memcpy(kept->value, value, value_bytes);
-    kept->next = server->job.members[pe].kept; /* the newest of a key is found first */
-    server->job.members[pe].kept = kept;
-    answer_waiters(server, pe, kept);
-}
+/* ---- look-ups, meeting and leaving ---- */
 
 static void get(struct ist_uid_server *server, struct ist_uid_connection *connection, const struct ist_uid_head *head,
                 const char *key)
 {
     struct ist_uid_job *job = &server->job;
     if (head->pe < 0 || head->pe >= job->n_pes) return; /* the client checks */
-    const struct ist_uid_kept *kept = find_kept(job, head->pe, key);
-    if (kept != NULL) {
-        answer(server, connection, head->id, kept);
-        return;
-    }
-    struct ist_uid_waiter *waiter = calloc(1, sizeof *waiter);
-    if (waiter == NULL) {
-        fail(server, "no memory for a look-up in the process that serves the unique id");
-        return;
-    }
-    *waiter = (struct ist_uid_waiter){.connection = connection, .id = head->id, .pe = head->pe, .next = job->waiters};
-    snprintf(waiter->key, sizeof waiter->key, "%s", key);
-    job->waiters = waiter;
+    struct ist_uid_connection *there = job->members[head->pe].connection;
+    bool is_behind_leader = there != NULL && there->link == IST_UID_FROM_LEADER;
+    ist_uid_get(server, connection, head, key, is_behind_leader ? there : NULL);
 }
-
-/* ---- meeting and leaving ---- */
 
 static void arrive(struct ist_uid_server *server, int pe)
 {
     struct ist_uid_job *job = &server->job;
-    if (job->members[pe].has_arrived) return;
+    if (job->members[pe].has_arrived || job->has_failed) return;
     job->members[pe].has_arrived = true;
     if (job->n_arrived++ == 0) job->deadline_ms = ist_uid_now_ms() + (int64_t)server->timeout_s * 1000;
     if (job->n_arrived < job->n_pes) return;
     job->deadline_ms = -1;
     job->n_arrived = 0; /* for the next one */
-    for (int i = 0; i < job->n_pes; i++) {
-        job->members[i].has_arrived = false;
-        if (job->members[i].connection != NULL)
-            reply(server, job->members[i].connection, (struct ist_uid_head){.type = IST_UID_ALL_HERE}, NULL);
+    for (int i = 0; i < job->n_pes; i++) job->members[i].has_arrived = false;
+    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
+        if ((at->link == IST_UID_FROM_PE || at->link == IST_UID_FROM_LEADER) && !at->is_closed)
+            reply(server, at, (struct ist_uid_head){.type = IST_UID_ALL_HERE}, NULL);
+}
+
+static void leave(struct ist_uid_server *server, struct ist_uid_connection *connection, int pe)
+{
+    struct ist_uid_member *member = &server->job.members[pe];
+    if (!member->has_left) server->job.n_left++;
+    member->has_left = true;
+    set_connection(member, NULL);
+    connection->is_last = connection->link == IST_UID_FROM_PE;
+    reply(server, connection, (struct ist_uid_head){.type = IST_UID_BYE, .pe = pe}, NULL);
+}
+
+/* Of the PE, or passed on for it. */
+static void pe_frame(struct ist_uid_server *server, struct ist_uid_connection *connection, int pe,
+                     const struct ist_uid_head *head)
+{
+    switch (head->type) {
+    case IST_UID_ARRIVE: arrive(server, pe); break;
+    case IST_UID_ABORT: end_all(server, pe, head->code, ""); break;
+    case IST_UID_LEAVE: leave(server, connection, pe); break;
+    default: break; /* of a later version */
     }
 }
 
-static void leave(struct ist_uid_server *server, struct ist_uid_connection *connection)
+static void leader_frame(struct ist_uid_server *server, struct ist_uid_connection *leader,
+                         const struct ist_uid_head *head, const char *key, const void *value)
 {
-    struct ist_uid_member *member = &server->job.members[connection->pe];
-    if (!member->has_left) server->job.n_left++;
-    member->has_left = true;
-    member->connection = NULL;
-    connection->is_last = true;
-    reply(server, connection, (struct ist_uid_head){.type = IST_UID_BYE}, NULL);
+    struct ist_uid_hello hello;
+    if (head->type == IST_UID_JOIN && head->value_bytes == sizeof hello) {
+        memcpy(&hello, value, sizeof hello);
+        hello.host_name[sizeof hello.host_name - 1] = '\0';
+        hello.host = leader->host; /* it serves no others */
+        join(server, leader, &hello);
+        return;
+    }
+    if (head->type == IST_UID_GET) {
+        get(server, leader, head, key);
+        return;
+    }
+    if (head->pe < 0 || head->pe >= server->job.n_pes || server->job.members[head->pe].connection != leader) return;
+    switch (head->type) {
+    case IST_UID_PUT: ist_uid_put(server, head->pe, key, value, head->value_bytes, true); break;
+    case IST_UID_FORGET: ist_uid_remove(server, head->pe, key, leader); break;
+    case IST_UID_LOST: lose(server, head->pe); break;
+    default: pe_frame(server, leader, head->pe, head); break;
+    }
 }
 
 void ist_uid_job_frame(struct ist_uid_server *server, struct ist_uid_connection *connection,
                        const struct ist_uid_head *head, const char *key, const void *value)
 {
-    if (connection->pe < 0) {
+    if (connection->link == IST_UID_FROM_STRANGER) {
         struct ist_uid_hello hello;
         memcpy(&hello, value, sizeof hello);
-        join(server, connection, &hello);
-        return;
-    }
-    switch (head->type) {
-    case IST_UID_PUT: put(server, connection->pe, key, value, head->value_bytes); break;
-    case IST_UID_GET: get(server, connection, head, key); break;
-    case IST_UID_ARRIVE: arrive(server, connection->pe); break;
-    case IST_UID_ABORT: end_all(server, connection->pe, head->code, ""); break;
-    case IST_UID_LEAVE: leave(server, connection); break;
-    default: break; /* of a later version */
+        greet(server, connection, &hello);
+    } else if (connection->link == IST_UID_FROM_LEADER) {
+        leader_frame(server, connection, head, key, value);
+    } else if (connection->link == IST_UID_FROM_PE) {
+        switch (head->type) {
+        case IST_UID_PUT: ist_uid_put(server, connection->pe, key, value, head->value_bytes, false); break;
+        case IST_UID_GET: get(server, connection, head, key); break;
+        case IST_UID_FORGET: ist_uid_remove(server, connection->pe, key, NULL); break;
+        default: pe_frame(server, connection, connection->pe, head); break;
+        }
     }
 }
 
 static bool has_members_connected(const struct ist_uid_server *server)
 {
     for (const struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
-        if (at->pe >= 0) return true;
+        if (at->link == IST_UID_FROM_PE || at->link == IST_UID_FROM_LEADER) return true;
     return false;
 }
 
-/* Over when everybody has come and gone, good-byes read; a failed one stays a moment for late comers. */
+/* Over when everybody has come and gone, good-byes read; a failed one stays a moment for late comers, and for PEs whose leader has
+ * ended. */
 bool ist_uid_job_is_over(const struct ist_uid_server *server)
 {
     const struct ist_uid_job *job = &server->job;
     bool all_came = job->n_pes > 0 && job->n_joined == job->n_pes;
-    if (job->has_failed && job->deadline_ms < 0) return true;
+    if (job->has_failed) return job->deadline_ms < 0;
     return all_came && job->n_left == job->n_pes && !has_members_connected(server);
 }
 
-void ist_uid_job_fini(struct ist_uid_job *job)
-{
-    for (int pe = 0; job->members != NULL && pe < job->n_pes; pe++) {
-        while (job->members[pe].kept != NULL) {
-            struct ist_uid_kept *kept = job->members[pe].kept;
-            job->members[pe].kept = kept->next;
-            kept_free(kept);
-        }
-    }
-    free(job->members);
-    while (job->waiters != NULL) {
-        struct ist_uid_waiter *waiter = job->waiters;
-        job->waiters = waiter->next;
-        free(waiter);
-    }
-}
+void ist_uid_job_fini(struct ist_uid_job *job) { free(job->members); }

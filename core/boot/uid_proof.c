@@ -43,3 +43,16 @@ void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES])
     ist_mac_text(uid->secret, word, sizeof word, tag);
     snprintf(out, IST_UID_NAME_BYTES, "uid-%.16s", tag);
 }
+
+void ist_uid_gate_name(const struct ist_uid *uid, const struct isthmus_host_id *host, char out[IST_UID_GATE_BYTES])
+{
+    struct {
+        char word[16];
+        struct isthmus_host_id host;
+        uint8_t port[2];
+    } spoken = {.word = "gate", .host = *host};
+    char tag[IST_TAG_TEXT_BYTES];
+    memcpy(spoken.port, uid->port, sizeof spoken.port); /* two session ids may have one secret */
+    ist_mac_text(uid->secret, &spoken, sizeof spoken, tag);
+    snprintf(out, IST_UID_GATE_BYTES, "isthmus-%.32s", tag);
+}

@@ -1,16 +1,20 @@
-/* core/boot/uid_server.c: the thread that serves a unique id. Its connections: uid_connection.c; what is said on them: uid_job.c.
+/* core/boot/uid_server.c: the thread that serves a unique id, as the root or as a leader. Its connections: uid_connection.c; what is
+ * said on them: uid_job.c, uid_leader.c.
  * Nothing here blocks but the wait for events, so that a PE that is stopped holds up nobody. The thread uses memory of its own
  * only, and no static variable but the list below: static data may be on the move (core/heap/static_data.c). */
 #include "core/boot/uid_server_priv.h"
 
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
+#include "core/base/log.h"
 #include "core/topo/host_id.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -49,10 +53,15 @@ static int idle_ms(const struct ist_uid_server *server)
     return ist_uid_needs_sweep(server) && left_ms > SWEEP_MS ? SWEEP_MS : (int)left_ms;
 }
 
+static bool is_over(const struct ist_uid_server *server)
+{
+    return server->is_leader ? ist_uid_leader_is_over(server) : ist_uid_job_is_over(server);
+}
+
 static void *serve(void *argument)
 {
     struct ist_uid_server *server = argument;
-    while (!ist_uid_job_is_over(server)) {
+    while (!is_over(server)) {
         struct epoll_event events[EVENTS_AT_ONCE];
         int n = epoll_wait(server->events, events, EVENTS_AT_ONCE, idle_ms(server));
         for (int i = 0; i < n; i++) {
@@ -66,6 +75,7 @@ static void *serve(void *argument)
         if (server->job.deadline_ms >= 0 && ist_uid_now_ms() >= server->job.deadline_ms) ist_uid_job_late(server);
         tell_state(server, false);
     }
+    if (server->root != NULL) shutdown(server->root->fd, SHUT_RDWR);
     close(server->listener); /* late comers are refused by the system */
     server->listener = -1;
     tell_state(server, true);
@@ -122,20 +132,39 @@ static isthmus_status start_thread(struct ist_uid_server *server)
 static void server_destroy(struct ist_uid_server *server)
 {
     ist_uid_connections_fini(server);
+    ist_uid_store_fini(&server->store);
     ist_uid_job_fini(&server->job);
     if (server->listener >= 0) close(server->listener);
     if (server->events >= 0) close(server->events);
     free(server);
 }
 
-isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s)
+static struct ist_uid_server *server_new(const struct ist_uid *uid, uint64_t timeout_s)
 {
     struct ist_uid_server *server = calloc(1, sizeof *server);
-    if (server == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "unique id: no memory for the server");
+    if (server == NULL) {
+        (void)ist_fail(ISTHMUS_ERR_NO_MEMORY, "unique id: no memory for the server");
+        return NULL;
+    }
     server->uid = *uid;
     server->timeout_s = timeout_s;
     server->listener = server->events = -1;
     server->job.deadline_ms = server->job.server_pe = -1;
+    return server;
+}
+
+static void keep(struct ist_uid_server *server)
+{
+    pthread_mutex_lock(&servers.lock);
+    server->next = servers.first;
+    ist_store_release(&servers.first, server);
+    pthread_mutex_unlock(&servers.lock);
+}
+
+isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s)
+{
+    struct ist_uid_server *server = server_new(uid, timeout_s);
+    if (server == NULL) return ISTHMUS_ERR_NO_MEMORY;
     isthmus_status status = open_listener(server);
     if (status == ISTHMUS_OK) status = open_events(server);
     if (status == ISTHMUS_OK) *uid = server->uid; /* with the port */
@@ -144,11 +173,42 @@ isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s)
         server_destroy(server);
         return status;
     }
-    pthread_mutex_lock(&servers.lock);
-    server->next = servers.first;
-    ist_store_release(&servers.first, server);
-    pthread_mutex_unlock(&servers.lock);
+    keep(server);
     return ISTHMUS_OK;
+}
+
+isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listener, int root)
+{
+    struct ist_uid_server *server = server_new(&seat->uid, seat->timeout_s);
+    if (server == NULL) return ISTHMUS_ERR_NO_MEMORY;
+    server->is_leader = true;
+    server->job.server_pe = seat->pe;
+    server->job.n_pes = seat->n_pes;
+    server->job.members = calloc((size_t)seat->n_pes, sizeof *server->job.members);
+    server->listener = listener;
+    snprintf(server->root_name, sizeof server->root_name, "%s", seat->root_name);
+    isthmus_status status = open_events(server);
+    bool is_ready = status == ISTHMUS_OK && server->job.members != NULL && fcntl(root, F_SETFL, O_NONBLOCK) == 0 &&
+                    ist_uid_connect_root(server, root) != NULL;
+    if (status == ISTHMUS_OK && !is_ready)
+        status = ist_fail(ISTHMUS_ERR_NO_MEMORY, "unique id: no memory for the server of this host");
+    if (status == ISTHMUS_OK) status = start_thread(server);
+    if (status != ISTHMUS_OK) {
+        server->listener = -1; /* the caller's, like the connection to the root */
+        if (server->root != NULL) server->root->fd = -1;
+        server_destroy(server);
+        return status;
+    }
+    keep(server);
+    return ISTHMUS_OK;
+}
+
+/* What the job has cost here: tests count it. */
+static void report(const struct ist_uid_server *server)
+{
+    ist_info("unique id: the %s of %d PEs has received %llu messages on %llu connections",
+             server->is_leader ? "leader" : "root", server->job.n_joined, (unsigned long long)server->n_frames,
+             (unsigned long long)server->n_connections);
 }
 
 /* Under the lock. The thread of a server that is done takes no lock any more. */
@@ -164,6 +224,7 @@ static bool reap_done(void)
         }
         *at = server->next;
         pthread_join(server->thread, NULL);
+        report(server);
         server_destroy(server);
     }
     return !any_busy;

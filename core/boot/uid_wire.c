@@ -86,17 +86,56 @@ bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist
     return true;
 }
 
-bool ist_uid_welcome_check(const void *value, size_t value_bytes, int pe, int n_pes)
+/* ---- welcomes: they are as malloc'ed, or copied to where they are aligned ---- */
+
+const struct ist_uid_run *ist_uid_welcome_runs(const void *value)
 {
+    return (const struct ist_uid_run *)((const struct ist_uid_welcome *)value + 1);
+}
+
+const struct ist_uid_neighbour *ist_uid_welcome_neighbours(const void *value)
+{
+    const struct ist_uid_welcome *welcome = value;
+    return (const struct ist_uid_neighbour *)(ist_uid_welcome_runs(value) + welcome->n_runs);
+}
+
+/* The host of a PE; -1: the runs are not those of n_pes PEs, or do not number hosts in the order of their first PEs. */
+static int host_in_runs(const struct ist_uid_run *runs, int n_runs, int pe, int n_pes)
+{
+    int32_t first = 0, n_hosts = 0, host = -1;
+    for (int i = 0; i < n_runs; i++) {
+        if (runs[i].n_pes < 1 || runs[i].n_pes > n_pes - first || runs[i].host < 0 || runs[i].host > n_hosts) return -1;
+        n_hosts += runs[i].host == n_hosts;
+        if (pe >= first && pe < first + runs[i].n_pes) host = runs[i].host;
+        first += runs[i].n_pes;
+    }
+    return first == n_pes ? host : -1;
+}
+
+static bool are_neighbours(const struct ist_uid_welcome *welcome, int pe, int n_pes, int n_there)
+{
+    const struct ist_uid_neighbour *neighbours = ist_uid_welcome_neighbours(welcome);
     bool has_me = false;
     int32_t before = -1;
-    struct ist_uid_neighbour neighbour;
-    if (value_bytes % sizeof neighbour != 0) return false;
-    for (size_t at = 0; at < value_bytes; at += sizeof neighbour) {
-        memcpy(&neighbour, (const char *)value + at, sizeof neighbour);
-        if (neighbour.pe <= before || neighbour.pe >= n_pes) return false;
-        has_me = has_me || neighbour.pe == pe;
-        before = neighbour.pe;
+    for (int i = 0; i < welcome->n_neighbours; i++) {
+        if (neighbours[i].pe <= before || neighbours[i].pe >= n_pes) return false;
+        has_me = has_me || neighbours[i].pe == pe;
+        before = neighbours[i].pe;
     }
-    return has_me;
+    return has_me && welcome->n_neighbours == n_there;
+}
+
+bool ist_uid_welcome_check(const void *value, size_t value_bytes, int pe, int n_pes)
+{
+    const struct ist_uid_welcome *welcome = value;
+    if (value_bytes < sizeof *welcome || welcome->n_runs < 1 || welcome->n_runs > n_pes || welcome->n_neighbours < 1 ||
+        welcome->n_neighbours > n_pes)
+        return false;
+    if (value_bytes != sizeof *welcome + (size_t)welcome->n_runs * sizeof(struct ist_uid_run) +
+                           (size_t)welcome->n_neighbours * sizeof(struct ist_uid_neighbour))
+        return false;
+    const struct ist_uid_run *runs = ist_uid_welcome_runs(value);
+    int host = host_in_runs(runs, welcome->n_runs, pe, n_pes), n_there = 0;
+    for (int i = 0; i < welcome->n_runs && host >= 0; i++) n_there += runs[i].host == host ? runs[i].n_pes : 0;
+    return host >= 0 && are_neighbours(welcome, pe, n_pes, n_there);
 }

@@ -26,11 +26,13 @@ static void read_frames(const uint8_t *bytes, size_t n_bytes)
 static void read_welcome(const uint8_t *bytes, size_t n_bytes)
 {
     if (!ist_uid_welcome_check(bytes, n_bytes, 5, PES)) return;
-    struct ist_uid_neighbour neighbour;
-    for (size_t at = 0; at < n_bytes; at += sizeof neighbour) {
-        memcpy(&neighbour, bytes + at, sizeof neighbour);
-        if (neighbour.pe < 0 || neighbour.pe >= PES) abort();
-    }
+    const struct ist_uid_welcome *welcome = (const void *)bytes;
+    const struct ist_uid_neighbour *neighbours = ist_uid_welcome_neighbours(bytes);
+    int n_pes = 0;
+    for (int i = 0; i < welcome->n_runs; i++) n_pes += ist_uid_welcome_runs(bytes)[i].n_pes;
+    if (n_pes != PES) abort();
+    for (int i = 0; i < welcome->n_neighbours; i++)
+        if (neighbours[i].pe < 0 || neighbours[i].pe >= PES) abort();
 }
 
 static void read_id(const uint8_t *bytes, size_t n_bytes)
@@ -61,13 +63,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
-    const int32_t numbers[] = {0, 5, 99};
+    const struct {
+        struct ist_uid_welcome head;
+        struct ist_uid_run runs[3];
+        struct ist_uid_neighbour neighbours[2];
+    } welcome = {{3, 2}, {{0, 5}, {1, 2}, {0, 93}}, {{5, 17, 1}, {6, 18, 2}}};
     const struct ist_uid_head frames[] = {{.type = IST_UID_ALL_HERE}, {.type = IST_UID_BYE}};
     struct ist_uid uid = {.format = IST_UID_FORMAT, .n_addresses = 2, .addresses = {{.family = 4}, {.family = 6}}};
     out[0] = (uint8_t)i;
     switch (i) {
     case FRAMES: return 1 + fuzz_put(out + 1, room - 1, frames, sizeof frames);
-    case WELCOME: return 1 + fuzz_put(out + 1, room - 1, numbers, sizeof numbers);
+    case WELCOME: return 1 + fuzz_put(out + 1, room - 1, &welcome, sizeof welcome);
     case ID: return 1 + fuzz_put(out + 1, room - 1, &uid, sizeof uid);
     default: return 0;
     }

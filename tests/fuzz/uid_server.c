@@ -1,11 +1,12 @@
-/* tests/fuzz/uid_server.c: the server of a unique id, by what comes on its connections. An input is a row of steps: somebody connects,
- * sends bytes, shows the secret as a real PE does, or goes; and the deadline passes. No socket is behind the connections. */
+/* tests/fuzz/uid_server.c: a server of a unique id, by what comes on its connections. The first byte says whether it is the root or a
+ * leader, with a connection to the root. Then an input is a row of steps: a stranger connects, sends bytes, shows the secret as a
+ * PE, a leader or an orphan does, or goes; and the deadline passes. No socket is behind the connections. */
 #include "core/boot/uid_server_priv.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <sys/epoll.h>
 
-enum { MOST_STEPS = 200, MOST_CONNECTIONS = 6, LONGEST_PIECE = 255, STEPS = 6 };
+enum { MOST_STEPS = 200, MOST_CONNECTIONS = 6, LONGEST_PIECE = 255, STEPS = 6, MOST_PES = 6 };
 enum step { CONNECT, SEND, SEND_FRAME, PROVE, GO, LATE };
 
 /* Counted from the newest; NULL: there is none. */
@@ -33,7 +34,8 @@ static void send_bytes(struct ist_uid_server *server, struct ist_uid_connection 
 /* A frame as the real client makes it, of any type and with any numbers. */
 static void send_frame(struct ist_uid_server *server, struct ist_uid_connection *connection, struct fuzz_input *in)
 {
-    struct ist_uid_head head = {.type = fuzz_byte(in) % 16u, .id = fuzz_byte(in), .pe = (int8_t)fuzz_byte(in)};
+    struct ist_uid_head head = {
+        .type = fuzz_byte(in) % (IST_UID_FRAME_TYPES + 1u), .id = fuzz_byte(in), .pe = (int8_t)fuzz_byte(in)};
     const uint8_t *key, *value;
     size_t key_bytes = fuzz_bytes(in, fuzz_byte(in) % 32, &key), value_bytes = fuzz_bytes(in, fuzz_byte(in), &value);
     head.code = fuzz_byte(in);
@@ -49,6 +51,7 @@ static void prove(struct ist_uid_server *server, struct ist_uid_connection *conn
     struct ist_uid_head head = {.type = IST_UID_HELLO, .value_bytes = sizeof(struct ist_uid_hello)};
     struct ist_uid_hello hello = {.pe = (int8_t)fuzz_byte(in), .n_pes = (int8_t)fuzz_byte(in), .pid = fuzz_byte(in)};
     hello.host.bytes[0] = fuzz_byte(in);
+    hello.role = hello.host.bytes[0] / 64;
     memset(hello.host_name, 'x', sizeof hello.host_name); /* without an end */
     ist_uid_tag_hello(&server->uid, &connection->challenge, &hello, hello.tag);
     send_bytes(server, connection, &head, sizeof head);
@@ -73,17 +76,34 @@ static void do_step(struct ist_uid_server *server, struct fuzz_input *in)
     if (step == GO) ist_uid_serve(server, connection, EPOLLIN);
 }
 
+/* As ist_uid_leader_start() does. */
+static void make_leader(struct ist_uid_server *server)
+{
+    server->is_leader = true;
+    server->job.n_pes = MOST_PES;
+    server->job.server_pe = 1;
+    server->job.members = calloc(MOST_PES, sizeof *server->job.members);
+    if (server->job.members == NULL || ist_uid_connect_root(server, -1) == NULL) abort();
+}
+
+static bool is_over(const struct ist_uid_server *server)
+{
+    return server->is_leader ? ist_uid_leader_is_over(server) : ist_uid_job_is_over(server);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ist_uid_server server = {
         .uid = {.secret = "known to all PE"}, .timeout_s = 3600, .listener = -1, .events = -1};
     struct fuzz_input in = {data, data + size};
     server.job.deadline_ms = server.job.server_pe = -1;
-    for (int i = 0; i < MOST_STEPS && in.at < in.end && !ist_uid_job_is_over(&server); i++) {
+    if (fuzz_byte(&in) % 2 == 1) make_leader(&server);
+    for (int i = 0; i < MOST_STEPS && in.at < in.end && !is_over(&server); i++) {
         do_step(&server, &in);
         ist_uid_sweep(&server);
     }
     ist_uid_connections_fini(&server);
+    ist_uid_store_fini(&server.store);
     ist_uid_job_fini(&server.job);
     return 0;
 }
@@ -92,7 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
-    static const uint8_t one_pe[] = {CONNECT,
+    static const uint8_t one_pe[] = {0,
+                                     CONNECT,
                                      PROVE,
                                      0,
                                      0,
@@ -137,7 +158,8 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
                                      0,
                                      GO,
                                      0};
-    static const uint8_t two_pes[] = {CONNECT,
+    static const uint8_t two_pes[] = {0,
+                                      CONNECT,
                                       PROVE,
                                       0,
                                       0,
@@ -186,12 +208,29 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
                                       0,
                                       0,
                                       3};
-    static const uint8_t troubles[] = {CONNECT, PROVE, 0,       0,    3,       7,     1, CONNECT, PROVE, 0, 0,
-                                       3,       8,     1,       LATE, CONNECT, PROVE, 0, 2,       4,     9, 2,
-                                       GO,      1,     CONNECT, SEND, 0,       3,     1, 2,       3};
+    static const uint8_t troubles[] = {0, CONNECT, PROVE, 0,       0,    3,       7,     1, CONNECT, PROVE, 0,
+                                       0, 3,       8,     1,       LATE, CONNECT, PROVE, 0, 2,       4,     9,
+                                       2, GO,      1,     CONNECT, SEND, 0,       3,     1, 2,       3};
+    /* A leader: two PEs join, one looks up what the other one has not put, the root asks for that, then answers for another. */
+    static const uint8_t leader[] = {
+        1,           CONNECT,     PROVE, 0,        1,   MOST_PES, 7,          1,          CONNECT,
+        PROVE,       0,           2,     MOST_PES, 8,   1,        SEND_FRAME, 0,          IST_UID_GET,
+        1,           1,           1,     'k',      0,   0,        SEND_FRAME, 2,          IST_UID_GET,
+        0,           1,           1,     'k',      0,   0,        SEND_FRAME, 1,          IST_UID_PUT,
+        0,           0,           1,     'k',      1,   'v',      0,          SEND_FRAME, 1,
+        IST_UID_GET, 1,           4,     1,        'k', 0,        0,          SEND_FRAME, 2,
+        IST_UID_PUT, 0,           4,     1,        'k', 1,        'v',        0,          SEND_FRAME,
+        2,           IST_UID_END, 1,     4,        0,   1,        'x',        0};
+    static const uint8_t leaders[] = {0, CONNECT,      PROVE, 0, 1, 3,   7, 64, SEND_FRAME,
+                                      0, IST_UID_GET,  1,     1, 1, 'k', 0, 0,  SEND_FRAME,
+                                      0, IST_UID_LOST, 0,     1, 0, 0,   0};
     static const struct {
         const uint8_t *bytes;
         size_t n_bytes;
-    } seeds[] = {{one_pe, sizeof one_pe}, {two_pes, sizeof two_pes}, {troubles, sizeof troubles}};
+    } seeds[] = {{one_pe, sizeof one_pe},
+                 {two_pes, sizeof two_pes},
+                 {troubles, sizeof troubles},
+                 {leader, sizeof leader},
+                 {leaders, sizeof leaders}};
     return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n_bytes) : 0;
 }

@@ -1,9 +1,11 @@
 /* R17: a unique-id job that cannot be, or that loses a PE, ends with a message that names what is wrong, and in time. The
- * argument says what is wrong; the lines on stderr are looked at by expect.sh. */
+ * argument says what is wrong; the lines on stderr are looked at by expect.sh. "far" behind it: all PEs but that with the root believe
+ * that the root is on another host, and have a leader. */
 #include "uid_job.h"
 
-enum { PES = 4 };
+enum { PES = 4, HOST_AT = 24 /* of core/boot/uid.h: where an id names the host */ };
 static const char *fault;
+static int is_far;
 static long never;
 
 static int is_fault(const char *name) { return strcmp(fault, name) == 0; }
@@ -17,6 +19,7 @@ static int member(struct uid_job *job, int number)
     nvshmemx_uniqueid_t id;
     if (number == 0) uid_job_serve(job);
     uid_job_receive(job, &id);
+    if (is_far && number > 0) id.internal[HOST_AT] = (char)(id.internal[HOST_AT] + 1);
     if (is_fault("bad_bytes") && number == 2) memset(id.internal, 0x5a, sizeof id.internal);
     if (is_fault("bad_secret") && number == 2) id.internal[10] = (char)(id.internal[10] + 1);
     if (is_fault("never_comes") && number == 2) return 9;
@@ -38,6 +41,7 @@ int main(int argc, char **argv)
 {
     struct uid_job job;
     fault = argc > 1 ? argv[1] : "killed";
+    is_far = argc > 2;
     uid_job_init(&job);
     for (int i = 0; i < PES; i++) uid_job_fork(&job, member, i);
     for (int i = 0; i < PES; i++) printf("process %d: status %d\n", i, uid_job_wait_one(&job, i));

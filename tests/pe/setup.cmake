@@ -16,36 +16,45 @@ if(NOT ISTHMUS_SANITIZE) # sanitizers look for the server's thread in the childr
   isthmus_fork_test(r17_unique_id parent_serves ARGS 4 -1 EXPECT -0 .)
   isthmus_fork_test(r17_unique_id sixty_four ARGS 64 5 EXPECT -t 60 -0 .)
 endif()
+if(TARGET plugin_ib)
+  isthmus_fork_test(r17_start_cost hosts ENV ISTHMUS_PRETEND_HOSTS=abcd EXPECT -t 60 -1 "^8 PEs: " -1 "^32 PEs: ")
+endif()
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
 isthmus_fork_test(r17_session session EXPECT -0 .)
 isthmus_fork_test(r17_session again ARGS again EXPECT -1 "nobody serves this unique id any more")
 
 set(at "^process [0-9]: status ")
-isthmus_fork_test(r17_faults wrong_n ARGS wrong_n EXPECT -t 20 -0 "${at}0"
-  -1 "process [0-9]+ on .* was told that the job has [45] PEs, and PE [0-9] on .* that it has [45]")
-isthmus_fork_test(r17_faults duplicate ARGS duplicate EXPECT -t 20 -0 "${at}0"
-  -1 "two processes call themselves PE 1: process [0-9]+ on .* and process [0-9]+ on ")
-isthmus_fork_test(r17_faults bad_bytes ARGS bad_bytes ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
-  -1 "these bytes are no unique id" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-isthmus_fork_test(r17_faults bad_secret ARGS bad_secret ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
-  -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-isthmus_fork_test(r17_faults never_comes ARGS never_comes ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
-  -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-isthmus_fork_test(r17_faults killed ARGS killed EXPECT -t 10 -0 "${at}0" -1 "status 137"
-  -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
-isthmus_fork_test(r17_faults server_killed ARGS server_killed EXPECT -t 10 -0 "${at}0" -1 "status 137"
-  -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without leaving the job. this PE ends too")
-foreach(stopped "stopped;2" "server_stopped;0")
-  list(GET stopped 0 fault)
-  list(GET stopped 1 who)
-  isthmus_fork_test(r17_faults ${fault} ARGS ${fault} ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 15 -0 "${at}0" -1 "status 137" -1 "^isthmus"
-    -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. ISTHMUS_PULSE_TIMEOUT=0 waits")
+foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
+  set(way "")
+  if(far)
+    set(way far_)
+  endif()
+  isthmus_fork_test(r17_faults ${way}wrong_n ARGS wrong_n ${far} EXPECT -t 20 -0 "${at}0"
+    -1 "process [0-9]+ on .* was told that the job has [45] PEs, and PE [0-9] on .* that it has [45]")
+  isthmus_fork_test(r17_faults ${way}duplicate ARGS duplicate ${far} EXPECT -t 20 -0 "${at}0"
+    -1 "two processes call themselves PE 1: process [0-9]+ on .* and process [0-9]+ on ")
+  isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+    -1 "these bytes are no unique id" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+    -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+    -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+  isthmus_fork_test(r17_faults ${way}killed ARGS killed ${far} EXPECT -t 10 -0 "${at}0" -1 "status 137"
+    -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
+  isthmus_fork_test(r17_faults ${way}server_killed ARGS server_killed ${far} EXPECT -t 10 -0 "${at}0" -1 "status 137"
+    -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without leaving the job. this PE ends too")
+  foreach(stopped "stopped;2" "server_stopped;0")
+    list(GET stopped 0 fault)
+    list(GET stopped 1 who)
+    isthmus_fork_test(r17_faults ${way}${fault} ARGS ${fault} ${far} ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 15 -0 "${at}0" -1 "status 137" -1 "^isthmus"
+      -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. ISTHMUS_PULSE_TIMEOUT=0 waits")
+  endforeach()
+  isthmus_fork_test(r17_faults ${way}exits ARGS exits ${far} EXPECT -t 10 -0 "${at}0" -1 "status 3"
+    -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
+  isthmus_fork_test(r17_faults ${way}global_exit ARGS global_exit ${far} EXPECT -t 10 -0 "^isthmus" -0 "status [^7]")
+  isthmus_fork_test(r17_faults ${way}misuse ARGS misuse ${far} EXPECT -t 10 -0 "status [^1]"
+    -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
 endforeach()
-isthmus_fork_test(r17_faults exits ARGS exits EXPECT -t 10 -0 "${at}0" -1 "status 3"
-  -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
-isthmus_fork_test(r17_faults global_exit ARGS global_exit EXPECT -t 10 -0 "^isthmus" -0 "status [^7]")
-isthmus_fork_test(r17_faults misuse ARGS misuse EXPECT -t 10 -0 "status [^1]"
-  -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
 
 isthmus_pe_test(r18_attributes)
 # Its MPI is in the executable, which exports it as a library would.

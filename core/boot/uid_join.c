@@ -1,0 +1,301 @@
+/* core/boot/uid_join.c: see uid_join.h.
+ * The leader of a host listens at a Unix socket without a file, whose name follows from the id's secret and the host: the PE that
+ * binds it first is the leader. Where a host has no such sockets, or what answers there is not of this job, a PE goes to the root
+ * by itself. */
+#include "core/boot/uid_join.h"
+
+#include "core/base/process.h"
+#include "core/topo/host_id.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { RETRY_MS = 50, GATE_RETRY_MS = 5, GRACE_MS = 5000, WHY_MS = 2000, BACKLOG = 4096 };
+
+int ist_uid_patience_ms(const struct ist_uid_seat *seat)
+{
+    return seat->timeout_s < 86400 ? (int)seat->timeout_s * 1000 : 86400 * 1000;
+}
+
+void ist_uid_name_root(struct ist_uid_seat *seat)
+{
+    const struct ist_uid *uid = &seat->uid;
+    char place[80];
+    uint32_t pid;
+    memcpy(&pid, uid->pid, sizeof pid);
+    ist_uid_describe(uid, place, sizeof place);
+    if (uid->is_session)
+        snprintf(seat->root_name, sizeof seat->root_name, "PE 0, which serves the job at %s,", place);
+    else
+        snprintf(seat->root_name, sizeof seat->root_name, "process %u at %s, which made the unique id,", ntohl(pid),
+                 place);
+}
+
+/* ---- connections ---- */
+
+static bool connect_to(int fd, const struct sockaddr_storage *address, socklen_t length, int64_t deadline_ms)
+{
+    int error = 0;
+    socklen_t error_bytes = sizeof error;
+    if (connect(fd, (const struct sockaddr *)address, length) == 0) return true;
+    if (errno != EINPROGRESS) return false;
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    int n;
+    do {
+        int64_t left_ms = deadline_ms - ist_uid_now_ms();
+        n = poll(&ready, 1, left_ms > 0 ? (int)left_ms : 0);
+    } while (n < 0 && errno == EINTR);
+    if (n == 0) error = ETIMEDOUT;
+    if (n > 0) (void)getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
+    errno = n < 0 ? errno : error;
+    return n > 0 && error == 0;
+}
+
+/* A connected, blocking socket; -1: errno says why. */
+static int open_connection(const struct sockaddr_storage *address, socklen_t length, int64_t deadline_ms)
+{
+    int one = 1, fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    if (!connect_to(fd, address, length, deadline_ms) || fcntl(fd, F_SETFL, 0) != 0) {
+        int error = errno;
+        close(fd);
+        errno = error;
+        return -1;
+    }
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    return fd;
+}
+
+/* The loopback address of an id's family: how PEs of its host reach the server. */
+static socklen_t inside_address(const struct ist_uid *uid, struct sockaddr_storage *out)
+{
+    socklen_t length = ist_uid_sockaddr(uid, 0, out);
+    if (out->ss_family == AF_INET) ((struct sockaddr_in *)out)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (out->ss_family == AF_INET6) ((struct sockaddr_in6 *)out)->sin6_addr = in6addr_loopback;
+    return length;
+}
+
+static int try_addresses(const struct ist_uid *uid, const struct isthmus_host_id *here, int64_t deadline_ms)
+{
+    struct sockaddr_storage address;
+    int fd = -1;
+    if (!uid->is_session && ist_host_id_equal(&uid->host, here)) {
+        socklen_t length = inside_address(uid, &address);
+        return open_connection(&address, length, deadline_ms);
+    }
+    for (unsigned i = 0; i < uid->n_addresses && fd < 0; i++) {
+        socklen_t length = ist_uid_sockaddr(uid, i, &address);
+        int64_t share_ms = (deadline_ms - ist_uid_now_ms()) / (int64_t)(uid->n_addresses - i);
+        fd = open_connection(&address, length, ist_uid_now_ms() + share_ms);
+    }
+    return fd;
+}
+
+/* At an agreed place the server may not be there yet; the server of an id was there before the id. -1: it has failed. */
+static int reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms)
+{
+    const struct ist_uid *uid = &seat->uid;
+    int fd = try_addresses(uid, &seat->here, deadline_ms);
+    while (fd < 0 && uid->is_session && ist_uid_now_ms() < deadline_ms) {
+        (void)poll(NULL, 0, RETRY_MS);
+        fd = try_addresses(uid, &seat->here, deadline_ms);
+    }
+    if (fd >= 0) return fd;
+    if (errno == ECONNREFUSED && !uid->is_session)
+        (void)ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                       "nobody serves this unique id any more: %s has ended, or its job is over", seat->root_name);
+    else
+        (void)ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s cannot be reached", seat->root_name);
+    return -1;
+}
+
+/* ---- the first three frames ---- */
+
+isthmus_status ist_uid_fail_answer(const char *server)
+{
+    if (errno == EPROTO)
+        return ist_fail(ISTHMUS_ERR_VERSION, "%s: what answers there is not this version of the library", server);
+    return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s does not answer", server);
+}
+
+/* A frame of this type and length. */
+static isthmus_status receive_exactly(const struct ist_uid_seat *seat, int fd, int64_t deadline_ms,
+                                      struct ist_uid_head *head, void *out)
+{
+    struct ist_uid_head wanted = *head;
+    void *value;
+    if (!ist_uid_receive(fd, deadline_ms, wanted.value_bytes, head, &value))
+        return ist_uid_fail_answer(seat->root_name);
+    bool is_wanted = head->type == wanted.type && head->value_bytes == wanted.value_bytes;
+    if (is_wanted) memcpy(out, value, wanted.value_bytes);
+    free(value);
+    if (is_wanted) return ISTHMUS_OK;
+    if (head->type == IST_UID_STRANGER)
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "this unique id is of another job: its secret is wrong");
+    errno = EPROTO;
+    return ist_uid_fail_answer(seat->root_name);
+}
+
+static struct ist_uid_hello make_hello(const struct ist_uid_seat *seat, enum ist_uid_role role)
+{
+    struct ist_uid_hello hello = {
+        .role = (int32_t)role, .pe = seat->pe, .n_pes = seat->n_pes, .pid = (int32_t)getpid(), .host = seat->here};
+    struct ist_process self;
+    if (ist_process_read(hello.pid, &self)) hello.started = self.started;
+    snprintf(hello.host_name, sizeof hello.host_name, "%s", ist_host_name());
+    return hello;
+}
+
+/* Each end shows the other that it knows the secret: uid_wire.h. *leader: the PE that serves there. */
+static isthmus_status introduce(const struct ist_uid_seat *seat, int fd, enum ist_uid_role role, int64_t deadline_ms,
+                                int *leader)
+{
+    uint8_t tag[IST_TAG_BYTES], theirs[IST_TAG_BYTES];
+    struct ist_uid_challenge challenge;
+    struct ist_uid_hello hello = make_hello(seat, role);
+    struct ist_uid_head head = {.type = IST_UID_CHALLENGE, .value_bytes = sizeof challenge};
+    isthmus_status status = receive_exactly(seat, fd, deadline_ms, &head, &challenge);
+    if (status != ISTHMUS_OK) return status;
+    if (challenge.protocol != IST_UID_PROTOCOL) {
+        errno = EPROTO;
+        return ist_uid_fail_answer(seat->root_name);
+    }
+    status = ist_random_bytes(hello.nonce, sizeof hello.nonce);
+    if (status != ISTHMUS_OK) return status;
+    ist_uid_tag_hello(&seat->uid, &challenge, &hello, hello.tag);
+    head = (struct ist_uid_head){.type = IST_UID_HELLO, .value_bytes = sizeof hello};
+    if (!ist_uid_send(fd, &head, NULL, &hello)) return ist_uid_fail_answer(seat->root_name);
+    head = (struct ist_uid_head){.type = IST_UID_PROOF, .value_bytes = sizeof theirs};
+    status = receive_exactly(seat, fd, deadline_ms, &head, theirs);
+    if (status != ISTHMUS_OK) return status;
+    ist_uid_tag_server(&seat->uid, &challenge, &hello, tag);
+    *leader = head.pe;
+    return ist_same_bytes(tag, theirs, sizeof tag)
+               ? ISTHMUS_OK
+               : ist_fail(ISTHMUS_ERR_PERMISSION, "%s: what answers there does not know the secret of this unique id",
+                          seat->root_name);
+}
+
+/* To the root, as what `role` says. */
+static isthmus_status go_to_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
+                                 int *out_fd)
+{
+    int leader, fd = reach_root(seat, deadline_ms);
+    if (fd < 0) return ISTHMUS_ERR_UNREACHABLE;
+    isthmus_status status = introduce(seat, fd, role, deadline_ms + GRACE_MS, &leader);
+    if (status == ISTHMUS_OK)
+        *out_fd = fd;
+    else
+        close(fd);
+    return status;
+}
+
+/* ---- the leader of this host ---- */
+
+static socklen_t gate_address(const struct ist_uid_seat *seat, struct sockaddr_un *out)
+{
+    char name[IST_UID_GATE_BYTES];
+    ist_uid_gate_name(&seat->uid, &seat->here, name);
+    *out = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(out->sun_path + 1, name, strlen(name)); /* a zero in front: without a file */
+    return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
+}
+
+/* -1: errno is ECONNREFUSED where nobody listens. */
+static int connect_gate(const struct sockaddr_un *address, socklen_t length)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    if (connect(fd, (const struct sockaddr *)address, length) == 0 && fcntl(fd, F_SETFL, 0) == 0) return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+/* -1: errno is EADDRINUSE where another PE is the leader. */
+static int open_gate(const struct sockaddr_un *address, socklen_t length)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) return -1;
+    if (bind(fd, (const struct sockaddr *)address, length) == 0 && listen(fd, BACKLOG) == 0) return fd;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return -1;
+}
+
+static isthmus_status lead(const struct ist_uid_seat *seat, int gate, int64_t deadline_ms)
+{
+    int root = -1;
+    isthmus_status status = go_to_root(seat, IST_UID_LEADER, deadline_ms, &root);
+    if (status == ISTHMUS_OK) status = ist_uid_leader_start(seat, gate, root);
+    if (status == ISTHMUS_OK) return ISTHMUS_OK;
+    if (root >= 0) close(root);
+    close(gate);
+    return status;
+}
+
+/* fd < 0 and OK: this host has no leader, and the PE goes to the root. */
+static isthmus_status go_to_leader(const struct ist_uid_seat *seat, int64_t deadline_ms, struct ist_uid_way *out)
+{
+    struct sockaddr_un address;
+    socklen_t length = gate_address(seat, &address);
+    isthmus_status status = ISTHMUS_OK;
+    while (status == ISTHMUS_OK && ist_uid_now_ms() < deadline_ms) {
+        int fd = connect_gate(&address, length);
+        if (fd >= 0) {
+            /* A leader that is stopped holds up its host as a root does the job, and the root reports it. */
+            status = introduce(seat, fd, IST_UID_PE, deadline_ms + GRACE_MS, &out->leader);
+            if (status == ISTHMUS_OK) {
+                out->fd = fd;
+                return ISTHMUS_OK;
+            }
+            close(fd);
+            if (status != ISTHMUS_ERR_UNREACHABLE) return ISTHMUS_OK; /* an impostor */
+            status = ISTHMUS_OK;                                      /* it has ended, or could not lead: this PE may */
+        } else if (errno == ECONNREFUSED) {
+            int gate = open_gate(&address, length);
+            if (gate < 0 && errno != EADDRINUSE) return ISTHMUS_OK;
+            if (gate >= 0) status = lead(seat, gate, deadline_ms);
+            out->is_own = gate >= 0 && status == ISTHMUS_OK;
+            if (gate >= 0) continue;
+        } else if (errno != EAGAIN) {
+            return ISTHMUS_OK;
+        }
+        (void)poll(NULL, 0, GATE_RETRY_MS);
+    }
+    return status;
+}
+
+isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way *out)
+{
+    int64_t deadline_ms = ist_uid_now_ms() + ist_uid_patience_ms(seat);
+    bool is_of_root = seat->uid.is_session ? seat->pe == 0 : ist_host_id_equal(&seat->uid.host, &seat->here);
+    *out = (struct ist_uid_way){.fd = -1, .leader = -1};
+    isthmus_status status = is_of_root ? ISTHMUS_OK : go_to_leader(seat, deadline_ms, out);
+    if (status == ISTHMUS_OK && out->fd < 0) status = go_to_root(seat, IST_UID_PE, deadline_ms, &out->fd);
+    return status;
+}
+
+bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value)
+{
+    int fd = -1;
+    int64_t deadline_ms = ist_uid_now_ms() + WHY_MS;
+    if (go_to_root(seat, IST_UID_ORPHAN, deadline_ms, &fd) != ISTHMUS_OK) return false;
+    bool has_answer = ist_uid_receive(fd, deadline_ms, IST_UID_VALUE_MAX, head, value);
+    close(fd);
+    return has_answer;
+}
