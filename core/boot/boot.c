@@ -70,26 +70,14 @@ isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_b
                              ist_boot_lost *lost, ist_boot **out)
 {
     isthmus_status status = open_any(config, request, lost, out);
+    if (status == ISTHMUS_OK && (*out)->n_pes > IST_BOOT_MOST_PES) {
+        status = ist_fail(ISTHMUS_ERR_LIMIT, "the job has %d PEs; at most %d are possible; start fewer", (*out)->n_pes,
+                          IST_BOOT_MOST_PES);
+        ist_boot_close(*out);
+        *out = NULL;
+    }
     if (status == ISTHMUS_OK) keep_pretended(*out, config->pretend_hosts);
     return status;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    uint32_t one, other;
-    memcpy(&one, a, sizeof one);
-    memcpy(&other, b, sizeof other);
-    return one < other ? -1 : one > other;
-}
-
-static int longest_run(const uint32_t *sorted, int n)
-{
-    int most = 1;
-    for (int i = 1, run = 1; i < n; i++) {
-        run = sorted[i] == sorted[i - 1] ? run + 1 : 1;
-        if (run > most) most = run;
-    }
-    return most;
 }
 
 const uint32_t *ist_boot_nodes(ist_boot *boot)
@@ -112,14 +100,11 @@ int ist_boot_most_on_a_node(ist_boot *boot)
 {
     if (boot->n_local == boot->n_pes) return boot->n_local;
     const uint32_t *node_of = ist_boot_nodes(boot);
-    size_t n_pes = (size_t)boot->n_pes;
-    uint32_t *sorted = node_of != NULL ? calloc(n_pes, sizeof *sorted) : NULL;
-    if (sorted == NULL) return boot->n_local;
-    memcpy(sorted, node_of, n_pes * sizeof *sorted);
-    qsort(sorted, n_pes, sizeof *sorted, by_number);
-    int most = longest_run(sorted, boot->n_pes);
-    free(sorted);
-    return most > boot->n_local ? most : boot->n_local;
+    int most = boot->n_local, *n_on = node_of != NULL ? calloc((size_t)boot->n_pes, sizeof *n_on) : NULL;
+    for (int pe = 0; n_on != NULL && pe < boot->n_pes; pe++)
+        if (++n_on[node_of[pe]] > most) most = n_on[node_of[pe]];
+    free(n_on);
+    return most;
 }
 
 /* Not the launcher's own name for the job: whoever knows that may be taken for a PE, and this one is shown to everybody. */

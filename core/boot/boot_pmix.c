@@ -197,29 +197,87 @@ static char *node_name(const struct pmix_boot *boot, int pe)
     return name;
 }
 
+/* The names of nodes, each once: open addressing, at most half full. */
+struct names {
+    char **slots;
+    uint32_t *numbers;
+    size_t n_slots; /* a power of two */
+    uint32_t n;
+};
+
+static size_t hash_of(const char *name)
+{
+    uint64_t sum = 14695981039346656037u; /* FNV-1a */
+    for (; *name != '\0'; name++) sum = (sum ^ (uint8_t)*name) * 1099511628211u;
+    return (size_t)(sum ^ sum >> 32);
+}
+
+/* The slot of a name, or the free one where it belongs. */
+static size_t slot_of(const struct names *names, const char *name)
+{
+    size_t at = hash_of(name) & (names->n_slots - 1);
+    while (names->slots[at] != NULL && strcmp(names->slots[at], name) != 0) at = (at + 1) & (names->n_slots - 1);
+    return at;
+}
+
+static void names_fini(struct names *names)
+{
+    for (size_t i = 0; names->slots != NULL && i < names->n_slots; i++) free(names->slots[i]);
+    free(names->slots);
+    free(names->numbers);
+}
+
+static bool names_grow(struct names *names)
+{
+    struct names bigger = {.n_slots = names->n_slots > 0 ? 2 * names->n_slots : 64, .n = names->n};
+    bigger.slots = calloc(bigger.n_slots, sizeof *bigger.slots);
+    bigger.numbers = calloc(bigger.n_slots, sizeof *bigger.numbers);
+    if (bigger.slots == NULL || bigger.numbers == NULL) {
+        names_fini(&bigger);
+        return false;
+    }
+    for (size_t i = 0; i < names->n_slots; i++) {
+        if (names->slots[i] == NULL) continue;
+        size_t to = slot_of(&bigger, names->slots[i]);
+        bigger.slots[to] = names->slots[i];
+        bigger.numbers[to] = names->numbers[i];
+    }
+    free(names->slots);
+    free(names->numbers);
+    *names = bigger;
+    return true;
+}
+
+/* Takes over the name. false: no memory. */
+static bool number_name(struct names *names, char *name, uint32_t *number)
+{
+    if (2 * (size_t)names->n >= names->n_slots && !names_grow(names)) {
+        free(name);
+        return false;
+    }
+    size_t at = slot_of(names, name);
+    if (names->slots[at] == NULL) {
+        names->slots[at] = name;
+        names->numbers[at] = names->n++;
+    } else {
+        free(name);
+    }
+    *number = names->numbers[at];
+    return true;
+}
+
 /* Nodes are numbered by their first PE. Names and not PMIX_NODEID, which Open MPI 4 tells of the own node only,
- * nor PMIx_Resolve_peers, which in PMIx 4.2 can wait for ever for a lock of its own when it asks about another node. A name is
- * looked for among the nodes from that of the PE before on. */
+ * nor PMIx_Resolve_peers, which in PMIx 4.2 can wait for ever for a lock of its own when it asks about another node. */
 static bool pmix_nodes(ist_boot *base, uint32_t *node_of)
 {
-    struct pmix_boot *boot = (struct pmix_boot *)base;
-    uint32_t n = 0, at = 0, n_pes = (uint32_t)base->n_pes, pe = 0;
-    char **names = calloc(n_pes, sizeof *names);
-    for (; names != NULL && pe < n_pes; pe++) {
-        uint32_t tried = 0;
-        char *name = node_name(boot, (int)pe);
-        if (name == NULL) break;
-        while (tried < n && strcmp(names[(at + tried) % n], name) != 0) tried++;
-        at = tried < n ? (at + tried) % n : n;
-        node_of[pe] = at;
-        if (tried < n)
-            free(name);
-        else
-            names[n++] = name;
+    struct names names = {.n = 0};
+    int pe = 0;
+    for (; pe < base->n_pes; pe++) {
+        char *name = node_name((struct pmix_boot *)base, pe);
+        if (name == NULL || !number_name(&names, name, &node_of[pe])) break;
     }
-    for (uint32_t i = 0; i < n; i++) free(names[i]);
-    free(names);
-    return pe == n_pes;
+    names_fini(&names);
+    return pe == base->n_pes;
 }
 
 static bool is_among(const struct ist_boot_node *nodes, uint32_t n, const char *name)
@@ -294,13 +352,37 @@ void ist_boot_pmix_leave(void)
     session.is_open = false;
 }
 
+/* The number in front of the first dot; 0: there is none. */
+static long major_version(const char *text)
+{
+    while (*text != '\0' && (*text < '0' || *text > '9')) text++;
+    return strtol(text, NULL, 10);
+}
+
+/* The greeting of a client of PMIx 4 is one zero byte too long. A server of PMIx 5 reads that as a number, fails, prints
+ * "PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER" for each PE, and goes on. Where buffers carry the types of what is in them, it sees
+ * without a message that this is no number. Children of the program inherit the server's own choice. */
+static pmix_status_t init_session(pmix_proc_t *me)
+{
+    static const char variable[] = "PMIX_BFROP_BUFFER_TYPE", described[] = "PMIX_BFROP_BUFFER_FULLY_DESC";
+    const char *server = getenv("PMIX_VERSION"), *given = getenv(variable);
+    bool describes = server != NULL && given != NULL && major_version(server) >= 5 &&
+                     major_version(PMIx_Get_version()) == 4;
+    char *before = describes ? strdup(given) : NULL;
+    if (before != NULL) (void)setenv(variable, described, 1);
+    pmix_status_t rc = PMIx_Init(me, NULL, 0);
+    if (before != NULL) (void)setenv(variable, before, 1);
+    free(before);
+    return rc;
+}
+
 isthmus_status ist_boot_pmix_open(ist_boot_lost *lost, ist_boot **out)
 {
     struct pmix_boot *boot = calloc(1, sizeof *boot);
     if (boot == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory");
     boot->base.ops = &pmix_ops;
 
-    pmix_status_t rc = session.is_open ? PMIX_SUCCESS : PMIx_Init(&session.me, NULL, 0);
+    pmix_status_t rc = session.is_open ? PMIX_SUCCESS : init_session(&session.me);
     if (rc != PMIX_SUCCESS) {
         free(boot);
         return ist_fail(ISTHMUS_ERR_UNREACHABLE,

@@ -423,6 +423,9 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
 {
     if (!ist_uid_check(&request->uid))
         return ist_fail(ISTHMUS_ERR_INVALID, "these bytes are no unique id of this library");
+    if (request->n_pes > IST_BOOT_MOST_PES)
+        return ist_fail(ISTHMUS_ERR_LIMIT, "the job has %d PEs; at most %d are possible; start fewer", request->n_pes,
+                        IST_BOOT_MOST_PES);
     if (request->n_pes < 1 || request->pe < 0 || request->pe >= request->n_pes)
         return ist_fail(ISTHMUS_ERR_INVALID, "unique id: PE %d of %d PEs cannot be", request->pe, request->n_pes);
     struct uid_boot *boot = boot_new(config, request, lost);

@@ -42,7 +42,9 @@ static isthmus_status fetch_cards(int n_pes)
 static void number_hosts(const uint32_t *node_of, int n_pes, int *first_of, int *host_of)
 {
     int n_hosts = 0;
-    for (int pe = 0; pe < n_pes; pe++) {
+    bool is_numbered = node_of != NULL && world.pretended[0] == '\0'; /* just so */
+    for (int pe = 0; pe < n_pes && is_numbered; pe++) host_of[pe] = (int)node_of[pe];
+    for (int pe = 0; pe < n_pes && !is_numbered; pe++) {
         int before = pe > 0 ? host_of[pe - 1] : 0, tried = 0;
         while (tried < n_hosts && !are_together(node_of, first_of[(before + tried) % n_hosts], pe)) tried++;
         host_of[pe] = tried < n_hosts ? (before + tried) % n_hosts : n_hosts;
