@@ -9,8 +9,8 @@
 /* A number for one team, made on this PE; never 0. LIMIT: too many that have not been used. */
 isthmus_status ist_lobby_new_id(uint64_t *id);
 
-/* Collective over the n PEs that pass this id, each with its own place 0 to n - 1, and nobody else: a team of them, in that order. One at
- * a time on each PE. INVALID, on all of them: the id is none or was used, or places and n do not fit together. */
+/* Collective over the n PEs that pass this id, each with its own place 0 to n - 1, and nobody else: a team of them, in that order. Threads of
+ * a PE may make several at once, in any order. INVALID, on all of them: the id is none or was used, or places and n do not fit together. */
 isthmus_status ist_lobby_make_team(uint64_t id, int n, int place, const struct ist_team_options *options,
                                    struct ist_team **out, const char *routine);
 

@@ -180,24 +180,6 @@ static struct ist_team provisional_of(const struct ist_team *team, void *meeting
     return provisional;
 }
 
-isthmus_status ist_team_make(const int *members, int n, void *meeting, const struct ist_team_options *options,
-                             struct ist_team **out, const char *routine)
-{
-    *out = NULL;
-    ist_require_symmetric(routine, "pSync", meeting, IST_TEAM_AREA_BYTES, sizeof(long));
-    struct ist_team *mine;
-    isthmus_status status = ist_team_new(n, 0, 1, members, &mine);
-    if (status != ISTHMUS_OK) ist_die(routine, status); /* the others cannot be told without a team */
-    struct ist_team provisional = provisional_of(mine, meeting);
-    status = establish(&provisional, mine, ISTHMUS_OK, routine);
-    /* All that others write here has been waited for, by the meeting at the end of establish(), and nobody reads it. */
-    memset(meeting, 0, IST_TEAM_AREA_BYTES);
-    if (status != ISTHMUS_OK) return status;
-    mine->options = options_of(options);
-    *out = mine;
-    return ISTHMUS_OK;
-}
-
 isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
                                    const char *routine)
 {
@@ -208,7 +190,8 @@ isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *
     int index = agree_on_index(provisional, has_room ? MEMBER : MEMBER_WITHOUT_ROOM, routine);
     if (index >= 0) {
         status = settle(provisional, *team, index, status, routine);
-        memset(pSync, 0, IST_TEAM_AREA_BYTES); /* as in ist_team_make */
+        /* All that others write here has been waited for, by the meeting at the end of settle(), and nobody reads it. */
+        memset(pSync, 0, IST_TEAM_AREA_BYTES);
     } else {
         ist_team_delete(*team);
         *team = provisional;

@@ -17,11 +17,6 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
                                  struct ist_team **x_out, const struct ist_team_options *y_options,
                                  struct ist_team **y_out, const char *routine);
 
-/* Collective over the n PEs of the world in `members`, in this order, and nobody else; `meeting` is symmetric memory of
- * IST_TEAM_AREA_BYTES, 0 on all of them, used until return, 0 again then. For active sets and for teams of any PEs. */
-isthmus_status ist_team_make(const int *members, int n, void *meeting, const struct ist_team_options *options,
-                             struct ist_team **out, const char *routine);
-
 /* Collective over the team. NULL is ignored; a predefined team ends the job with a message. */
 void ist_team_destroy(struct ist_team *team, const char *routine);
 
@@ -36,7 +31,7 @@ void ist_active_set_end(struct ist_active_set *call, const char *routine);
 void ist_active_sets_init(void); /* at init: there are no teams yet */
 
 /* For active sets, collective over the members of *team: registers it at an index that is free on all of them, with the help of
- * pSync as in ist_team_make. Where a member has none or does not have room, *team is deleted and becomes *provisional, which
+ * pSync, IST_TEAM_AREA_BYTES of symmetric memory that are 0 on all of them, and 0 again on return. Where a member has none or does not have room, *team is deleted and becomes *provisional, which
  * has its flags in pSync, until ist_sync_and_clear. */
 isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
                                    const char *routine);

@@ -6,14 +6,19 @@
 #include "core/heap/heap.h"
 #include "core/team/team.h"
 
-/* Of core/coll/lobby.c. */
-enum { IST_LOBBY_WORDS = 32 };
+/* Of core/coll/lobby.c: what a PE needs for one team that is being made, whether it hosts the meeting or is a guest. */
+enum { IST_LOBBY_WORDS = 32, IST_LOBBY_ROOMS = 16, IST_LOBBY_PART = 1008 };
+struct ist_lobby_room {
+    uint64_t claim, link, proposal,
+        line0[5]; /* for the host to read: n and place, the guest before, the lowest free index */
+    uint64_t head, n_here, answers,
+        line1[5];                 /* of the host, by guests: the last guest, how many; how many have answered */
+    uint64_t told, line2[7];      /* by the host */
+    int32_t part[IST_LOBBY_PART]; /* of the host, for guests to read: some members' PEs, by place */
+};
 struct ist_lobby {
     uint64_t words[IST_LOBBY_WORDS]; /* of the ids that this PE has made */
-    uint64_t head, n_here, n_read;   /* of a host: its list of guests, how many there are, how many have read it */
-    uint64_t link, claim; /* of a guest: the one before it; of all: how many there are, and which one it is */
-    uint64_t padding[3];
-    struct ist_team_area meeting;
+    struct ist_lobby_room rooms[IST_LOBBY_ROOMS];
 };
 
 struct ist_internal_area {

@@ -79,10 +79,15 @@ static void check_refusals(void)
     CHECK_EQ(team, NVSHMEM_TEAM_INVALID);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     pe_begin();
     int members[64], n = 0;
+    if (argc > 1 && strcmp(argv[1], "one") == 0) {
+        share_id(0);
+        CHECK_EQ(nvshmem_team_n_pes(join(pe.n, pe.me)), pe.n);
+        return pe_end();
+    }
     for (int i = pe.n - 1; i >= 0; i -= 2) members[n++] = i; /* every second one, backwards */
     for (int round = 0; round < 5; round++) make_and_use(members, n, round % pe.n);
     for (int i = 0; i < pe.n; i++) members[i] = (i + 1) % pe.n;
