@@ -26,6 +26,7 @@
 #include "core/sync/spin.h"
 #include "core/topo/host_id.h"
 #include "core/topo/topo.h"
+#include "core/transport/choose.h"
 #include "core/transport/memory.h"
 #include "core/transport/peer.h"
 #include "core/transport/places.h"
@@ -139,13 +140,23 @@ static isthmus_status make_card(void)
     return ist_segments_to_card(card, ist_runtime.card_room, room);
 }
 
-/* A store, by a peer on this host or by another thread of this PE, wakes nobody who sleeps. */
-static enum ist_spin_peers who_ends_waits(void)
+/* A store, by a PE of this host or by another thread of this PE, wakes no thread that sleeps. */
+static enum ist_spin_peers what_ends_waits(void)
 {
-    if (!ist_registry_has_network()) return IST_SPIN_LOCAL;
     bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on();
-    bool may_be_stores = ist_runtime.boot->n_local > 1 || has_threads;
-    return may_be_stores ? IST_SPIN_MIXED : IST_SPIN_REMOTE;
+    return ist_spin_peers_of(ist_registry_has_network(), ist_runtime.arrivals_wake,
+                             ist_runtime.boot->n_local > 1 || has_threads);
+}
+
+/* One peer is enough: the next host's, or any on this host in a job that has no other. */
+static isthmus_status ask_whether_arrivals_wake(const struct ist_card *next)
+{
+    const ist_boot *boot = ist_runtime.boot;
+    isthmus_status status = ISTHMUS_OK;
+    if (!ist_registry_has_network() || boot->n_pes == 1) return ISTHMUS_OK;
+    if (next == NULL) status = ist_peer_card(boot->local_pes[1], &next);
+    if (status == ISTHMUS_OK) ist_runtime.arrivals_wake = ist_arrivals_wake(next);
+    return status;
 }
 
 /* Threads that run what is in streams call beside the program's, whatever level that has asked for. */
@@ -214,7 +225,9 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (status == ISTHMUS_OK) status = ist_ring_next(rt->boot, &next);
     if (status != ISTHMUS_OK) return status;
     ist_pulse_join(next);
-    ist_spin_init(rt->config.spin_ns, rt->boot->n_local, rt->card.n_cpus, who_ends_waits());
+    status = ask_whether_arrivals_wake(next);
+    if (status != ISTHMUS_OK) return status;
+    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, rt->card.n_cpus, what_ends_waits());
     ist_choose_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
@@ -241,10 +254,11 @@ static void greet(void)
 {
     const struct ist_boot *boot = ist_runtime.boot;
     if (boot->pe != 0) return;
-    ist_info("%d PEs, %d on this host, through %s; heap of up to %llu MiB for each, in %s memory; %s", boot->n_pes,
-             boot->n_local, boot->ops->name, (unsigned long long)(ist_heap.limit_bytes >> 20),
+    ist_info("%d PEs, %d on this host, through %s; heap of up to %llu MiB for each, in %s memory; %s, then %s",
+             boot->n_pes, boot->n_local, boot->ops->name, (unsigned long long)(ist_heap.limit_bytes >> 20),
              ist_memory_kind_name(ist_device_heap.kind),
-             ist_spin_is_oversubscribed() ? "more PEs than processors: waits yield at once" : "waits spin briefly");
+             ist_spin_is_oversubscribed() ? "more PEs than processors: waits yield at once" : "waits spin briefly",
+             ist_spin_describe());
     if (ist_runtime.config.print_version) {
         printf("Isthmus " ISTHMUS_VERSION " (OpenSHMEM 1.6), %d PEs\n", boot->n_pes);
         fflush(stdout);
@@ -415,7 +429,7 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
         ist_runtime.nesting++;
         if (thread_level > ist_runtime.thread_level) {
             ist_runtime.thread_level = thread_level;
-            ist_spin_expect(who_ends_waits());
+            ist_spin_expect(what_ends_waits());
             if (thread_level == IST_THREAD_MULTIPLE) {
                 ist_ctx_each(quiet_in_init);
                 ist_ctxs_share();

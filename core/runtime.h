@@ -19,6 +19,7 @@ struct ist_runtime {
     char agreement[1024]; /* what must be equal on all PEs */
     int nesting;          /* inits that have no finalize so far */
     int thread_level;
+    bool arrivals_wake;    /* whatever comes through a network wakes this PE */
     unsigned generation;   /* how many times the library was initialised before */
     bool finalize_at_exit; /* start_pes: the end of the program is the finalize */
 };

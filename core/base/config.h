@@ -49,6 +49,7 @@ struct ist_config {
         scan;                 /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
     int barrier;              /* ISTHMUS_COLL_BARRIER: auto dissemination central hosts */
     uint64_t spin_ns;         /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
+    uint64_t nap_ns;          /* ISTHMUS_NAP: the longest sleep between two looks of a wait; UINT64_MAX: auto */
     uint64_t peer_timeout_s;  /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
     uint64_t pulse_timeout_s; /* ISTHMUS_PULSE_TIMEOUT: seconds of silence after which a PE is lost; 0: never */
     uint64_t start_timeout_s; /* ISTHMUS_START_TIMEOUT: seconds for all PEs to meet at the start; 0: no bound */

@@ -16,14 +16,18 @@ enum {
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
     STREAM_LOOKS = 8, /* all with something to do: large messages, among which what is waited for is not the next one */
-    NAP_LEAST_NS = 50000,   /* a timer is not finer */
-    NAP_MOST_NS = 10000000, /* and a PE that waits for ever wakes 100 times a second */
-    NAP_SHARE = 8           /* what a store ends is noticed late by this part of the time waited */
+    PATIENT_NS = 1000000, /* where an adapter stores, before the first nap: the skew of a barrier */
+    NAP_LEAST_NS = 50000, /* a timer is not finer */
+    NAP_USUAL_NS =
+        1000000,  /* a scheduler's tick: a store that ends a wait is noticed late by no more, and a PE that waits
+                   * for ever wakes 1000 times a second, which takes 1 to 3 % of a processor */
+    NAP_SHARE = 8 /* until then it is noticed late by this part of the time waited */
 };
 
 uint32_t ist_spin_rounds = ALONE_ROUNDS;
 _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
 static bool oversubscribed;
+static uint64_t nap_most_ns = NAP_USUAL_NS;
 static enum ist_spin_peers who_ends_waits;
 static void (*look_around)(void);
 
@@ -33,9 +37,28 @@ static uint32_t usual_rounds(enum ist_spin_peers peers)
     return peers == IST_SPIN_LOCAL ? ALONE_ROUNDS : peers == IST_SPIN_REMOTE ? REMOTE_ROUNDS : MIXED_ROUNDS;
 }
 
-void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus, enum ist_spin_peers peers)
+enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_stores)
+{
+    if (!has_network) return IST_SPIN_LOCAL;
+    if (!wakes) return IST_SPIN_ADAPTER;
+    return has_stores ? IST_SPIN_MIXED : IST_SPIN_REMOTE;
+}
+
+const char *ist_spin_describe(void)
+{
+    static const char *const texts[IST_SPIN_N] = {
+        [IST_SPIN_LOCAL] = "yield",
+        [IST_SPIN_REMOTE] = "sleep until something arrives",
+        [IST_SPIN_MIXED] = "nap between looks, as stores wake no PE",
+        [IST_SPIN_ADAPTER] = "yield, then nap between looks, as what arrives wakes no PE",
+    };
+    return texts[who_ends_waits];
+}
+
+void ist_spin_init(uint64_t spin_ns, uint64_t nap_ns, int n_local, int n_cpus, enum ist_spin_peers peers)
 {
     who_ends_waits = peers;
+    nap_most_ns = nap_ns != UINT64_MAX ? nap_ns : NAP_USUAL_NS;
     oversubscribed = n_local > n_cpus;
     ist_spin_rounds = usual_rounds(peers);
     if (spin_ns != UINT64_MAX) {
@@ -67,7 +90,17 @@ static uint64_t nap_ns(const struct ist_spin *spin, uint64_t now_ns)
 {
     if (who_ends_waits == IST_SPIN_REMOTE) return LOOK_EVERY_NS;
     uint64_t nap = (now_ns - spin->start_ns) / NAP_SHARE;
-    return nap < NAP_LEAST_NS ? NAP_LEAST_NS : nap > NAP_MOST_NS ? NAP_MOST_NS : nap;
+    if (nap < NAP_LEAST_NS) nap = NAP_LEAST_NS;
+    return nap < nap_most_ns ? nap : nap_most_ns;
+}
+
+/* Is it too early for a nap? Where the processor is wanted by others (a yield took long), a nap gives it to them sooner. */
+static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_idle_habit *habit, uint64_t now_ns)
+{
+    if (who_ends_waits == IST_SPIN_REMOTE) return false;
+    if (nap_most_ns == 0) return true;
+    bool is_crowded = oversubscribed || now_ns < habit->crowded_until_ns;
+    return who_ends_waits == IST_SPIN_ADAPTER && !is_crowded && now_ns - spin->start_ns < PATIENT_NS;
 }
 
 /* Serve; stay awake while there is something to serve. What another thread has served since the last look counts too: it
@@ -90,7 +123,9 @@ static void yield_on_network(struct ist_spin *spin)
     uint64_t now = ist_clock_ns();
     ist_progress_attended(now);
     if (spin->start_ns == 0) spin->start_ns = now;
-    switch (isthmus_idle_next(&spin->idle, &habit, now)) {
+    enum isthmus_idle_way way = isthmus_idle_next(&spin->idle, &habit, now);
+    if (way == ISTHMUS_IDLE_SLEEP && goes_on_looking(spin, &habit, now)) way = ISTHMUS_IDLE_YIELD;
+    switch (way) {
     case ISTHMUS_IDLE_LOOK: break;
     case ISTHMUS_IDLE_SLEEP: ist_progress_sleep(n_events, nap_ns(spin, now)); break;
     case ISTHMUS_IDLE_YIELD:
@@ -106,7 +141,7 @@ static void yield_on_network(struct ist_spin *spin)
 static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
 {
     if (spin->start_ns == 0) spin->start_ns = now_ns;
-    ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
+    if (nap_most_ns > 0) ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
 }
 
 void ist_spin_yield(struct ist_spin *spin)

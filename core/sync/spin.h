@@ -1,5 +1,6 @@
-/* core/sync/spin.h: how a wait passes its time: a short spin, then it gives the processor away each time round; and where
- * what is waited for may come through a network, it sleeps in the end until something arrives.
+/* core/sync/spin.h: how a wait passes its time: a short spin, then it gives the processor away each time round. Where a network
+ * ends the wait, it sleeps in the end: until something arrives, if what arrives wakes this PE; else it naps between looks at
+ * its variable, for an eighth of the time that it has waited, at least 50 us and at most ISTHMUS_NAP.
  * Not what is waited for (wait.h). With more PEs than processors the spin is almost nothing: whoever is waited for needs
  * the processor that a spinning PE would burn. */
 #ifndef IST_SYNC_SPIN_H
@@ -29,21 +30,30 @@ struct ist_spin {
 
 extern uint32_t ist_spin_rounds; /* before the first yield */
 
-/* Who can end a wait of this PE. */
+/* What can end a wait of this PE. */
 enum ist_spin_peers {
-    IST_SPIN_LOCAL, /* who loads and stores */
-    IST_SPIN_REMOTE, /* only what arrives through a transport that a processor has to serve: a wait serves it itself rather
-                      * than wake the progress thread for it, and can sleep until that thread has something to serve */
-    IST_SPIN_MIXED /* both: a sleep is a nap, because a store wakes nobody */
+    IST_SPIN_LOCAL,  /* stores of PEs that load and store */
+    IST_SPIN_REMOTE, /* only what wakes this PE when it arrives (ISTHMUS_CAP_WAKES): a wait serves it itself rather than
+                      * wake the progress thread for it, and can sleep until that thread has something to serve */
+    IST_SPIN_MIXED,  /* that, and stores, which wake no thread: a sleep is a nap */
+    IST_SPIN_ADAPTER, /* stores of a network adapter, which wake no thread either and come soon after one another:
+                       * likewise, but the first nap comes later */
+    IST_SPIN_N
 };
 
-/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. */
-void ist_spin_init(uint64_t spin_ns, int n_local, int n_cpus, enum ist_spin_peers peers);
+/* The kind of waits of a PE: has_network: a transport to other hosts is open; wakes: what arrives through it wakes this PE;
+ * has_stores: other PEs of this host, or other threads of this PE, store. */
+enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_stores);
+
+/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. nap_ns: the longest nap of a wait, UINT64_MAX: the
+ * usual one; 0: waits never nap. */
+void ist_spin_init(uint64_t spin_ns, uint64_t nap_ns, int n_local, int n_cpus, enum ist_spin_peers peers);
 void ist_spin_expect(enum ist_spin_peers peers); /* from now on */
 bool ist_spin_is_oversubscribed(void);
+const char *ist_spin_describe(void); /* how a wait that lasts passes its time, for the log */
 
 /* This thread is the library's own and waits beside the program, not in its place: once a wait lasts it naps, and leaves the
- * processor to whoever computes. What ends a nap is noticed late by an eighth of the time waited at most. */
+ * processor to the threads that compute. */
 extern _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
 
 /* Yield; now and then make progress, and look whether waiting still makes sense (ist_spin_on_long_wait). */

@@ -90,3 +90,16 @@ void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *o
     }
     if (out->carrier != IST_NO_TRANSPORT) explain_losers(out);
 }
+
+bool ist_arrivals_wake(const struct ist_card *card)
+{
+    struct ist_choice choice;
+    ist_choose(card, ISTHMUS_MEM_HOST, &choice);
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_transport *t = &ist_registry.list[i];
+        const struct ist_offer *offer = &choice.offers[i];
+        if (t->state != IST_TRANSPORT_OPEN || (t->ops.scopes & ISTHMUS_SCOPE_NETWORK) == 0) continue;
+        if (!offer->is_possible || (offer->reach.caps & ISTHMUS_CAP_WAKES) == 0) return false;
+    }
+    return true;
+}

@@ -26,6 +26,10 @@ struct ist_choice {
 /* Ask every transport about the peer with this card; memory of `kind`. */
 void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *out);
 
+/* Does whatever comes to this PE from other hosts wake it (ISTHMUS_CAP_WAKES)? The answer of each transport holds for all peers,
+ * hence that about the peer with this card is enough. A transport that cannot be asked counts as one that does not. */
+bool ist_arrivals_wake(const struct ist_card *card);
+
 /* The agent that executes atomics on memory of this kind: host memory belongs to the CPU. */
 uint32_t ist_home_of_kind(uint32_t kind);
 

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define ISTHMUS_ABI_MAJOR 1
-#define ISTHMUS_ABI_MINOR 4
+#define ISTHMUS_ABI_MINOR 5
 
 /* ---------------------------------------------------------------------------------------------- status -- */
 
@@ -75,9 +75,15 @@ enum {
 
 /* capabilities: what is guaranteed towards one peer */
 enum {
-    ISTHMUS_CAP_ALIAS = 1 << 0,    /* attach() hands out an alias: plain loads and stores reach the peer's memory */
-    ISTHMUS_CAP_ORDERED = 1 << 1,  /* puts to one peer arrive in the order of the calls: fence is free */
-    ISTHMUS_CAP_NO_TARGET = 1 << 2 /* operations complete although the target makes no call and no progress */
+    ISTHMUS_CAP_ALIAS = 1 << 0,     /* attach() hands out an alias: plain loads and stores reach the peer's memory */
+    ISTHMUS_CAP_ORDERED = 1 << 1,   /* puts to one peer arrive in the order of the calls: fence is free */
+    ISTHMUS_CAP_NO_TARGET = 1 << 2, /* operations complete although the target makes no call and no progress */
+    ISTHMUS_CAP_WAKES =
+        1
+        << 3 /* what peers write into host memory of this PE (puts, atomics, notify) wakes it: after arm() its
+                descriptor polls readable, and progress() counts what it brought. A PE that waits then sleeps, else it
+                looks at its variable again and again. A PE does not know which peer ends its wait: the answer is the same
+                for all peers but the own PE, and no if it would be no for one. Since minor version 5 */
 };
 
 /* scopes: which peers a transport may be of use for. A job that needs none of them leaves it unopened */
@@ -424,7 +430,10 @@ struct isthmus_transport {
     /* -- progress -- */
 
     /* Do what a CPU has to do for operations under way, those that target this PE too. Never blocks. Returns how many
-     * events were handled, or a negative code. PEER_LOST: said once, of a peer that is gone without a call of this PE
+     * events were handled, or a negative code. 0 means that nothing has happened: with ISTHMUS_CAP_WAKES, that no peer's
+     * write has come since the last call; a PE that waits goes to sleep then, and only a later call that returns more wakes
+     * it. So a peer's access counts like an operation of this PE's own; a transport that cannot tell returns 1 after each
+     * time that the descriptor was readable. PEER_LOST: said once, of a peer that is gone without a call of this PE
      * having told so. NO_MEMORY: a peer waits in vain for something that this PE had no memory for; the job ends. Others are
      * warned of. Absent: nothing to do. */
     int32_t (*progress)(isthmus_tr *);

@@ -2,9 +2,11 @@
  * The exported table; reads as a table of contents. docs/transports/ib.md says what it needs and promises. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_config.h"
+#include "plugins/ib/ib_wakes.h"
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -82,12 +84,26 @@ static isthmus_status init_ucx(isthmus_tr *tr)
     return status;
 }
 
+/* UCX names the transports of a context in print only. */
+static bool find_whether_it_wakes(const isthmus_tr *tr)
+{
+    char *resources = NULL;
+    size_t length_bytes;
+    FILE *stream = open_memstream(&resources, &length_bytes);
+    if (stream == NULL) return false;
+    ib_ucp.ucp_context_print_info(tr->ucp, stream);
+    bool wakes = fclose(stream) == 0 && ib_resources_wake(resources);
+    free(resources);
+    return wakes;
+}
+
 static isthmus_status open_ucx(isthmus_tr *tr)
 {
     isthmus_status status = ib_net_open(tr);
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
     status = init_ucx(tr);
+    if (status == ISTHMUS_OK) tr->wakes = find_whether_it_wakes(tr);
     if (status == ISTHMUS_OK) status = ib_kinds_query(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
@@ -207,7 +223,9 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
         .struct_size = out->struct_size,
         .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_NS,
         .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
-        .caps = is_self ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET : 0,
+        .caps = is_self     ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
+                : tr->wakes ? ISTHMUS_CAP_WAKES
+                            : 0,
         .atomics_domain = ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };
@@ -252,6 +270,8 @@ static int32_t ib_progress(isthmus_tr *tr)
         struct ib_worker *worker = &tr->workers[i];
         if (pthread_mutex_trylock(&worker->lock) != 0) continue;
         if (!worker->has_leader) n += ib_worker_progress(worker);
+        n += (int32_t)worker->n_armed;
+        worker->n_armed = 0;
         pthread_mutex_unlock(&worker->lock);
     }
     isthmus_status status = report_loss(tr);

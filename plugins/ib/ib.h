@@ -56,6 +56,7 @@ struct ib_worker {
     uint32_t n_wanting;              /* who wait for the lock: a leader gives it away between two looks */
     struct isthmus_idle_habit habit; /* of leaders */
     bool has_lost_ends;              /* some have failed and are not buried so far */
+    uint32_t n_armed;                /* events that ib_worker_arm() has handled, and progress() is to report */
     uint64_t n_fences;               /* of its channels */
     struct ib_asks *asks;            /* NULL: nobody was asked so far */
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
@@ -113,6 +114,7 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
+    bool wakes;                  /* whatever peers write into this PE's host memory does */
     uint32_t kinds;              /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
     ucp_datatype_t message_type; /* of our own short messages, for all workers */
     isthmus_lmem *exposed;       /* host memory that peers may write, under the lock of worker 0 */

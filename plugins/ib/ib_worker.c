@@ -132,7 +132,10 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     const struct isthmus_services *s = worker->tr->services;
     ucs_status_t armed = ib_ucp.ucp_worker_arm(worker->ucp);
     if (armed == UCS_OK) {
-        if (ib_worker_progress(worker) == 0) return ISTHMUS_OK;
+        int n = ib_worker_progress(worker);
+        if (n == 0) return ISTHMUS_OK;
+        worker->n_armed += (uint32_t)
+            n; /* a PE that waits sleeps until progress() reports what may have ended its wait */
         if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
         return ISTHMUS_ERR_AGAIN;
     }

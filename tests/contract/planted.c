@@ -129,6 +129,7 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
     known[peer->pe % PEERS] = *peer;
     if (planted_has("reach_varies")) out->latency_ns = ++calls;
     if (planted_has("reach_one_sided")) out->latency_ns = 1 + (uint32_t)planted_services->my_pe;
+    if (planted_has("says_it_wakes") && peer->pe != planted_services->my_pe) out->caps |= ISTHMUS_CAP_WAKES;
     return ISTHMUS_OK;
 }
 

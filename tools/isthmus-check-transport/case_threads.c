@@ -1,8 +1,11 @@
 /* tools/isthmus-check-transport/case_threads.c: several threads at once, and progress beside them. */
 #include "cases.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 enum { N_THREADS = 4, PART_BYTES = 1 << 16, ROUNDS = 400, N_CHANNELS = 100, IDLE_MS = 50 };
 
@@ -169,5 +172,105 @@ void ct_case_progress_idle(struct ct_process *p)
         CT_CHECK(++tries < 1000, "nothing is to be done, and progress finds work for ever");
     if (fd.fd < 0) ct_skip("%s has no descriptor to sleep on", p->t->name);
     CT_CHECK(poll(&fd, 1, IDLE_MS) == 0, "nothing is to be done, and the descriptor says that there is");
+    ct_end(p, &extent, &channel);
+}
+
+/* ---- ISTHMUS_CAP_WAKES ---- */
+
+/* What a PE does that sleeps until something arrives: it waits for the descriptor, then makes progress. */
+struct sleeper {
+    struct ct_process *p;
+    int stop_fd;
+    uint32_t n_events; /* the thread's, until it has ended */
+    pthread_t thread;
+};
+
+static void *sleep_and_serve(void *argument)
+{
+    struct sleeper *sleeper = argument;
+    struct ct_process *p = sleeper->p;
+    struct pollfd fds[2] = {{.fd = sleeper->stop_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    for (;;) {
+        isthmus_status status = p->t->arm(p->tr, &fds[1].fd);
+        if (status != ISTHMUS_ERR_AGAIN && poll(fds, 2, -1) < 0) continue; /* a signal */
+        if (fds[0].revents != 0) return NULL;
+        sleeper->n_events += (uint32_t)ct_progress(p);
+    }
+}
+
+static void sleeper_start(struct sleeper *sleeper, struct ct_process *p)
+{
+    *sleeper = (struct sleeper){.p = p, .stop_fd = eventfd(0, EFD_CLOEXEC)};
+    CT_NEED(sleeper->stop_fd >= 0, "eventfd: %s", strerror(errno));
+    CT_NEED(pthread_create(&sleeper->thread, NULL, sleep_and_serve, sleeper) == 0, "no thread");
+}
+
+/* Events since its start, those too that it was stopped before: the descriptor has to say so of them. */
+static uint32_t sleeper_stop(struct sleeper *sleeper)
+{
+    struct ct_process *p = sleeper->p;
+    uint64_t one = 1;
+    struct pollfd fd = {.fd = -1, .events = POLLIN};
+    CT_NEED(write(sleeper->stop_fd, &one, sizeof one) == (ssize_t)sizeof one, "eventfd: %s", strerror(errno));
+    pthread_join(sleeper->thread, NULL);
+    close(sleeper->stop_fd);
+    bool would_wake = p->t->arm(p->tr, &fd.fd) == ISTHMUS_ERR_AGAIN || (fd.fd >= 0 && poll(&fd, 1, 0) > 0);
+    return would_wake ? sleeper->n_events + (uint32_t)ct_progress(p) : sleeper->n_events;
+}
+
+static void drain_progress(struct ct_process *p)
+{
+    int32_t fd;
+    int tries = 0;
+    while (p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
+        CT_CHECK(++tries < 100000, "nothing is to be done, and progress finds work for ever");
+}
+
+/* false: the transport has no such operation. */
+static bool wake_by(const struct ct_place *at, int way, uint64_t value)
+{
+    const struct isthmus_data_ops *ops = &at->channel->ops;
+    isthmus_rmem *remote = at->extent->rmem[at->pe];
+    const struct ct_amo set = {.op = ISTHMUS_AMO_SET, .bits = ISTHMUS_BITS64, .operand = value};
+    if (way == 0) ct_put(at, 0, &value, sizeof value);
+    if (way == 1 && !ct_amo(at, 0, &set, NULL)) return false;
+    if (way == 2 && ops->notify == NULL) return false;
+    if (way == 2) CT_OK_OF("notify", ops->notify(at->channel->chan, at->p->path[at->pe], remote, 0, value));
+    CT_OK_OF("remote_commit", ops->remote_commit(at->channel->chan, at->p->path[at->pe]));
+    return true;
+}
+
+/* Process 0 writes while process 1 sleeps, and says so when its write is there. No time is measured: once the write is there, so
+ * is what wakes. */
+void ct_case_wakes(struct ct_process *p)
+{
+    static const char *const names[] = {"a put", "an atomic set", "a notify"};
+    enum { N_WAYS = 3, ROUNDS_EACH = 10 };
+    static struct ct_extent extent;
+    struct ct_channel channel;
+    struct sleeper sleeper;
+    uint64_t value = 0;
+    ct_begin(p, &extent, 64, &channel);
+    if ((p->reach[1 - p->pe].caps & ISTHMUS_CAP_WAKES) == 0)
+        ct_skip("%s does not wake the target, and says so", p->t->name);
+    if (p->pe == 1) ct_progress_stop(p);
+    for (int i = 0; i < N_WAYS * ROUNDS_EACH; i++) {
+        const struct ct_place at = {p, &channel, &extent, 1};
+        struct ct_blob said[CT_MAX_PROCESSES];
+        uint8_t is_written = 0;
+        if (p->pe == 1) drain_progress(p);
+        if (p->pe == 1) sleeper_start(&sleeper, p);
+        ct_meet(p);
+        value++;
+        if (p->pe == 0) is_written = wake_by(&at, i % N_WAYS, value);
+        ct_exchange(p, &is_written, 1, said);
+        if (p->pe == 0) continue;
+        uint32_t n_events = sleeper_stop(&sleeper);
+        if (said[0].bytes[0] == 0) continue;
+        CT_CHECK(ct_extent_load(&extent, 0) == value, "%s is not there", names[i % N_WAYS]);
+        CT_CHECK(n_events > 0, "%s has come, no call of progress returned more than 0 while the descriptor was watched",
+                 names[i % N_WAYS]);
+    }
+    if (p->pe == 1) ct_progress_start(p);
     ct_end(p, &extent, &channel);
 }

@@ -26,6 +26,7 @@ static const struct bit caps[] = {
     {ISTHMUS_CAP_ALIAS, "load and store", "alias"},
     {ISTHMUS_CAP_ORDERED, "ordered", "ordered"},
     {ISTHMUS_CAP_NO_TARGET, "without the target's help", "no_target"},
+    {ISTHMUS_CAP_WAKES, "wakes the target", "wakes"},
     {0, NULL, NULL},
 };
 

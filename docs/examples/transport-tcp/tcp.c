@@ -144,7 +144,7 @@ static isthmus_status tcp_reach(isthmus_tr *tr, const struct isthmus_peer *peer,
         .struct_size = out->struct_size,
         .latency_ns = 20000,
         .bandwidth_bytes_per_s = 1000000000,
-        .caps = ISTHMUS_CAP_ORDERED,
+        .caps = ISTHMUS_CAP_ORDERED | (peer->pe != tr->services->my_pe ? ISTHMUS_CAP_WAKES : 0),
         .atomics_domain = ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };

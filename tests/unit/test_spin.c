@@ -1,0 +1,207 @@
+/* tests/unit/test_spin.c: how long a wait sleeps at most, by what can end it. No time passes: the clock, the yields and the sleeps
+ * are planted, and what is checked is what a wait asks for. */
+#include "core/base/clock.h"
+#include "core/sync/awaited.h"
+#include "core/sync/spin.h"
+#include "core/transport/progress.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { POLL_NS = 100, TIMER_SLACK_NS = 50000, TICK_NS = 1000000 };
+
+static struct {
+    uint64_t now_ns, yield_ns, events;
+    uint64_t n_polls, n_yields, n_sleeps, longest_ask_ns, first_sleep_ns;
+    uint64_t looked_ns, longest_gap_ns; /* between two looks of the wait at its variable */
+} planted;
+
+static uint64_t planted_clock_ns(void) { return planted.now_ns; }
+
+static uint32_t planted_poll(void)
+{
+    planted.n_polls++;
+    planted.now_ns += POLL_NS;
+    return 0;
+}
+
+static uint64_t planted_events(void) { return planted.events; }
+
+static int planted_yield(void)
+{
+    planted.n_yields++;
+    planted.now_ns += planted.yield_ns;
+    return 0;
+}
+
+static void planted_sleep(uint64_t n_events, uint64_t most_ns)
+{
+    assert_int_equal(n_events, planted.events);
+    if (planted.n_sleeps++ == 0) planted.first_sleep_ns = planted.now_ns;
+    if (most_ns > planted.longest_ask_ns) planted.longest_ask_ns = most_ns;
+    planted.now_ns += most_ns + TIMER_SLACK_NS;
+}
+
+static void planted_attended(uint64_t now_ns) { (void)now_ns; }
+
+static void planted_note(const struct ist_awaited *awaited, uint64_t since_ns, uint64_t now_ns)
+{
+    (void)awaited, (void)since_ns, (void)now_ns;
+}
+
+#define ist_clock_ns planted_clock_ns
+#define sched_yield planted_yield
+#define ist_progress_poll planted_poll
+#define ist_progress_events planted_events
+#define ist_progress_sleep planted_sleep
+#define ist_progress_attended planted_attended
+#define ist_awaited_note planted_note
+#include "core/sync/spin.c"
+
+enum { ALONE = 1, CROWDED = 4, N_CPUS = 2 };
+static const uint64_t a_second_ns = 1000000000, start_ns = 5000000000;
+
+/* One wait that nothing ends, until so much time has passed. */
+static void wait_for_ns(uint64_t ns)
+{
+    struct ist_spin spin = {0};
+    uint64_t begin_ns = planted.now_ns;
+    planted.looked_ns = planted.now_ns;
+    while (planted.now_ns - begin_ns < ns) {
+        uint64_t n_polls = planted.n_polls;
+        ist_spin_yield(&spin);
+        assert_true(planted.n_polls > n_polls || who_ends_waits == IST_SPIN_LOCAL); /* peers are served meanwhile */
+        uint64_t gap_ns = planted.now_ns - planted.looked_ns;
+        if (gap_ns > planted.longest_gap_ns) planted.longest_gap_ns = gap_ns;
+        planted.looked_ns = planted.now_ns;
+    }
+}
+
+static void begin(enum ist_spin_peers peers, int n_local, uint64_t nap_ns)
+{
+    memset(&planted, 0, sizeof planted);
+    planted.now_ns = start_ns;
+    planted.yield_ns = 400;
+    ist_spin_init(UINT64_MAX, nap_ns, n_local, N_CPUS, peers);
+}
+
+static void kinds_of_waits(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) assert_int_equal(ist_spin_peers_of(false, i & 1, i & 2), IST_SPIN_LOCAL);
+    assert_int_equal(ist_spin_peers_of(true, true, false), IST_SPIN_REMOTE);
+    assert_int_equal(ist_spin_peers_of(true, true, true), IST_SPIN_MIXED);
+    assert_int_equal(ist_spin_peers_of(true, false, false), IST_SPIN_ADAPTER); /* one PE a host, one thread, RDMA */
+    assert_int_equal(ist_spin_peers_of(true, false, true), IST_SPIN_ADAPTER);
+}
+
+/* The update comes without a wake-up: between two looks there is no more than a scheduler's tick, however long the wait. */
+static void what_no_arrival_wakes_looks_every_tick(void **state)
+{
+    static const enum ist_spin_peers kinds[] = {IST_SPIN_ADAPTER, IST_SPIN_MIXED};
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        begin(kinds[i], ALONE, UINT64_MAX);
+        wait_for_ns(60 * a_second_ns);
+        assert_true(planted.n_sleeps > 0); /* and it does not use a whole processor */
+        assert_true(planted.longest_ask_ns <= TICK_NS);
+        assert_true(planted.longest_gap_ns <= TICK_NS + 2 * TIMER_SLACK_NS);
+    }
+}
+
+static void an_adapter_is_waited_for_awake_at_first(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_ADAPTER, ALONE, UINT64_MAX);
+    wait_for_ns(TICK_NS - 50000);
+    assert_int_equal(planted.n_sleeps, 0);
+    assert_true(planted.longest_gap_ns < 10000);
+    wait_for_ns(2 * TICK_NS);
+    assert_true(planted.n_sleeps > 0);
+}
+
+/* The first nap is short, and a nap is late by an eighth of the wait. */
+static void naps_grow_with_the_wait(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_MIXED, ALONE, UINT64_MAX);
+    wait_for_ns(200000);
+    assert_true(planted.n_sleeps > 0);
+    assert_int_equal(planted.longest_ask_ns, NAP_LEAST_NS);
+    wait_for_ns(4 * TICK_NS);
+    assert_true(planted.longest_ask_ns <= 4 * TICK_NS / NAP_SHARE + NAP_LEAST_NS);
+}
+
+/* Others want the processor: they get it at once, and the wait still looks in time. */
+static void a_crowded_processor_is_given_away(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_ADAPTER, ALONE, UINT64_MAX);
+    planted.yield_ns = 4000000; /* another process has used its time slice */
+    wait_for_ns(a_second_ns);
+    assert_true(planted.n_sleeps > planted.n_yields);
+    assert_true(planted.longest_ask_ns <= TICK_NS);
+    begin(IST_SPIN_ADAPTER, CROWDED, UINT64_MAX);
+    wait_for_ns(TICK_NS / 2);
+    assert_true(planted.n_sleeps > 0);
+}
+
+static void what_arrivals_wake_sleeps_long(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_REMOTE, ALONE, UINT64_MAX);
+    wait_for_ns(10 * a_second_ns);
+    assert_int_equal(planted.longest_ask_ns, LOOK_EVERY_NS);
+    assert_true(planted.n_sleeps < 50);
+}
+
+static void the_longest_nap_can_be_chosen(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_ADAPTER, ALONE, 20000);
+    wait_for_ns(a_second_ns);
+    assert_int_equal(planted.longest_ask_ns, 20000);
+    begin(IST_SPIN_ADAPTER, CROWDED, 0);
+    wait_for_ns(a_second_ns);
+    assert_int_equal(planted.n_sleeps, 0);
+    begin(IST_SPIN_MIXED, ALONE, 0);
+    wait_for_ns(a_second_ns);
+    assert_int_equal(planted.n_sleeps, 0);
+    begin(IST_SPIN_REMOTE, ALONE, 0); /* it is woken */
+    wait_for_ns(a_second_ns);
+    assert_true(planted.n_sleeps > 0);
+}
+
+/* One that has begun to arrive is waited for awake again. */
+static void an_event_begins_anew(void **state)
+{
+    struct ist_spin spin = {0};
+    (void)state;
+    begin(IST_SPIN_REMOTE, ALONE, UINT64_MAX);
+    while (planted.n_sleeps == 0) ist_spin_yield(&spin);
+    planted.events++;
+    uint64_t woken_ns = planted.now_ns;
+    while (planted.n_sleeps == 1) ist_spin_yield(&spin);
+    assert_true(planted.now_ns - woken_ns > 50000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kinds_of_waits),
+        cmocka_unit_test(what_no_arrival_wakes_looks_every_tick),
+        cmocka_unit_test(an_adapter_is_waited_for_awake_at_first),
+        cmocka_unit_test(naps_grow_with_the_wait),
+        cmocka_unit_test(a_crowded_processor_is_given_away),
+        cmocka_unit_test(what_arrivals_wake_sleeps_long),
+        cmocka_unit_test(the_longest_nap_can_be_chosen),
+        cmocka_unit_test(an_event_begins_anew),
+    };
+    return cmocka_run_group_tests_name("spin", tests, NULL, NULL);
+}
