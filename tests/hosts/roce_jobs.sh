@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# roce_jobs.sh BUILD [quick|all] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof that the data went
-# through these. quick: the lines that begin so; all: every line; REGEX: those lines only whose "KIND NAME" it matches. The hosts
+# roce_jobs.sh BUILD [quick|all|bench] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof that the data went
+# through these. quick: the lines that begin so; all: every line but those of
+# bench, which are run, and what they print shown, when they are asked for; REGEX: those lines only whose "KIND NAME" it matches. The hosts
 # of a job are namespaces (hosts.sh): host1 uses rxe0 and host2 rxe1, both of which belong to the first namespace.
 set -u
 build=$1
@@ -34,6 +35,7 @@ attempt() {
   elif ! "sent_$proof"; then
     failed "$title: packets: $moved0 by rxe0, $moved1 by rxe1; expected: $proof"
   else
+    [[ $wanted != bench ]] || printf '%s\n' "$output"
     echo "$title: passed, $((SECONDS - start)) s, packets: $moved0 + $moved1"
     n_passed=$((n_passed + 1))
   fi
@@ -57,11 +59,12 @@ job() {
   for setting; do [[ $setting != UCX_TLS=* ]] || proof=any; done
   set -- "UCX_TLS=$verbs" "$@"
   case $kind in
-    hosts | pairs)
-      local np=2
-      [[ $kind == hosts ]] || np=4
+    hosts | pairs | measure)
+      local np=2 program=$build/tests/pe/$name
+      [[ $kind != pairs ]] || np=4
+      [[ $kind != measure ]] || program=$build/bench/$name
       attempt "$kind $name" "$proof" mpirun --bind-to none --map-by node -np "$np" \
-        env "$@" "$here/roce_jobs.sh" --pe "$build/tests/pe/$name" ;;
+        env "$@" "$here/roce_jobs.sh" --pe "$program" ;;
     local) attempt "$kind $name" "$proof" env ISTHMUS_TRANSPORTS=ib "$@" "$build/bin/isthmus-run" -n 2 "$build/tests/pe/$name" ;;
     contract)
       [[ $proof == any ]] || proof=some
@@ -74,7 +77,8 @@ job() {
 table() {
   local when kind name settings
   while read -r when kind name settings; do
-    [[ -n $when && $when != '#'* && ($wanted == all || $when == quick) ]] || continue
+    [[ -n $when && $when != '#'* ]] || continue
+    [[ $when == "$wanted" || ($wanted == all && $when == quick) ]] || continue
     [[ "$kind $name" =~ $only ]] || continue
     # shellcheck disable=SC2086
     job "$kind" "$name" $settings
@@ -101,7 +105,7 @@ if [[ $build == --pe ]]; then
 fi
 if [[ -z ${HOSTS_DIR:-} ]]; then # COMMAND of roce.sh: make the hosts first
   unset "${!UCX_@}" "${!ISTHMUS_@}"
-  [[ -n $only ]] || without_settings
+  [[ -n $only || $wanted == bench ]] || without_settings
   "$here/hosts.sh" 2 2 env ROCE_BEFORE="$n_passed $n_failed $n_skipped" "$here/roce_jobs.sh" "$@"
   exit
 fi
