@@ -49,10 +49,11 @@ struct ib_worker {
     ucp_worker_h ucp;
     int event_fd;
     pthread_mutex_t lock;
-    bool has_leader;        /* somebody waits in ib_worker_wait() and makes progress for all */
-    uint32_t n_followers;   /* who wait for him */
-    pthread_cond_t changed; /* to followers: look again */
-    struct ib_end *ends;
+    bool has_leader;                 /* somebody waits in ib_worker_wait() and makes progress for all */
+    uint32_t n_followers;            /* who wait for him */
+    pthread_cond_t changed;          /* to followers: look again */
+    struct ib_end *ends, *dirty;     /* all; those that a commit of all has to look at */
+    uint32_t n_commits;              /* of all, under way: nothing leaves that list meanwhile */
     uint32_t n_wanting;              /* who wait for the lock: a leader gives it away between two looks */
     struct isthmus_idle_habit habit; /* of leaders */
     bool has_lost_ends;              /* some have failed and are not buried so far */
@@ -77,22 +78,48 @@ static inline void ib_worker_lock(struct ib_worker *worker)
 
 static inline void ib_worker_unlock(struct ib_worker *worker) { pthread_mutex_unlock(&worker->lock); }
 
+/* Operations as far as order is concerned: which of them UCX may let arrive before others depends on how it carries them. */
+enum ib_class {
+    IB_WORD,   /* puts of at most 8 bytes: one after the other, as they take one lane */
+    IB_DATA,   /* longer puts, and gets */
+    IB_ATOMIC, /* by UCX, which executes them somehow; a flush covers them */
+    IB_MESSAGE, /* atomics as messages of our own: done when the peer's processor comes to them, and answered, but on a line */
+    IB_REQUEST, /* likewise, and it may take time: ib_ask.c. A fence waits for them, so that nothing has to look for earlier ones */
+    IB_CLASSES
+};
+
+enum { IB_WORD_BYTES = 8 };
+
+/* How UCX carries what an end sends. */
+enum ib_carriage {
+    IB_LANES, /* by several lanes, or not known: a fence of UCX orders each of them by itself */
+    IB_LANE, /* by one: writes of the adapter arrive in order, and before messages that follow; messages are done later */
+    IB_LINE /* by one connection whose other end the peer's processor serves: all is done in order */
+};
+
 struct ib_end {
-    struct ib_end *next;
+    struct ib_end *next, *next_dirty;
     struct ib_worker *worker;
     isthmus_path *path;
     ucp_ep_h ep;                                /* NULL: closed, the peer is lost */
     ucs_status_ptr_t closing;                   /* the request of that close */
-    uint64_t n_issued, n_flushing, n_committed; /* operations that need a flush; those it is under way for, or done */
-    bool has_notices;                           /* sent, and in no flush so far */
-    uint64_t n_fences;                          /* of the worker's, when a message was sent last */
+    uint64_t n_issued, n_flushing, n_committed; /* operations; those that a flush is under way for, or done */
+    uint64_t n_wanted;                          /* of those issued, the last one that a commit of all waits for */
+    uint64_t n_fences;                          /* of the worker's, when an operation was started last */
+    uint64_t n_before;                          /* issued before that fence */
+    uint64_t n_asked, n_answered;               /* atomics as messages that are answered */
+    uint64_t n_asked_before;                    /* that fence */
+    uint8_t issued, before;                     /* classes of what was issued since that fence, and before: bits */
+    uint8_t conflicts[IB_CLASSES];              /* for each class, those that it could overtake across a fence: bits */
+    enum ib_carriage carriage;
+    bool is_dirty; /* in the list of the worker */
     struct ib_batch opening, flush;
-    uint32_t number, turn; /* of this end, among the worker's; of its calls, the last one */
-    bool is_line;          /* UCX sends all its messages one after the other through one connection: ib_short.c */
-    bool is_calling;       /* the flush is a call */
-    bool has_answered;     /* to an operation: a flush may be over before the peer's UCX has heard of this end */
-    char sample;           /* what that operation has read */
-    ucs_status_t failure;  /* the peer is lost */
+    struct ib_batch answers; /* counts those that are waited for because of a fence */
+    uint32_t number, turn;   /* of this end, among the worker's; of its calls, the last one */
+    bool is_calling;         /* the flush is a call */
+    bool has_answered;       /* to an operation: a flush may be over before the peer's UCX has heard of this end */
+    char sample;             /* what that operation has read */
+    ucs_status_t failure;    /* the peer is lost */
 };
 
 /* The adapters of this host, and the one that this PE goes through. */
@@ -179,9 +206,10 @@ struct isthmus_rmem {
 
 struct isthmus_chan {
     struct ib_worker *worker;
-    struct ib_batch local;  /* what local_complete waits for */
-    struct ib_batch remote; /* what remote_commit waits for besides the flush, and a fence too */
-    uint64_t junk;          /* where unwanted old values go */
+    struct ib_batch local; /* what local_complete waits for */
+    struct ib_batch
+        remote;    /* what remote_commit waits for besides the flush, and a fence where peers' devices are asked */
+    uint64_t junk; /* where unwanted old values go */
 };
 
 /* ib.c: fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
@@ -261,6 +289,38 @@ void ib_channel_close(isthmus_chan *chan);
 /* After what the end had until now. Under the worker's lock. `only` NULL: all ends. */
 isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only);
 
+/* ---- order across fences ----
+ * Each operation first asks ib_end_order(), which flushes the end if the operation could arrive before one that a fence stands
+ * behind, and is then noted. Under the worker's lock. */
+
+void ib_end_carries(struct ib_end *end, enum ib_carriage carriage);
+
+isthmus_status ib_end_order_slow(struct ib_end *end, enum ib_class class);
+
+static inline isthmus_status ib_end_order(struct ib_end *end, enum ib_class class)
+{
+    if (end->n_fences == end->worker->n_fences && (end->before & end->conflicts[class]) == 0) return ISTHMUS_OK;
+    return ib_end_order_slow(end, class);
+}
+
+/* `is_wanted`: a commit of all ends waits for it. */
+static inline void ib_end_note(struct ib_end *end, enum ib_class class, bool is_wanted)
+{
+    end->n_issued++;
+    end->issued |= (uint8_t)(1u << class);
+    if (!is_wanted) return;
+    end->n_wanted = end->n_issued;
+    if (end->is_dirty) return;
+    end->is_dirty = true;
+    end->next_dirty = end->worker->dirty;
+    end->worker->dirty = end;
+}
+
+static inline enum ib_class ib_class_of_put(size_t length_bytes)
+{
+    return length_bytes <= IB_WORD_BYTES ? IB_WORD : IB_DATA;
+}
+
 /* Where an operation goes. Under the worker's lock. */
 struct ib_place {
     struct ib_end *end;
@@ -269,21 +329,22 @@ struct ib_place {
     bool takes_short; /* by messages of our own: ib_short_put() */
 };
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  struct ib_place *out); /* the end and the key only */
+                                  enum ib_class class, struct ib_place *out); /* the end and the key only */
 
+/* And wait until it can take an operation of that class: ib_end_order(). */
 static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                           uint64_t offset_bytes, struct ib_place *out)
+                                           uint64_t offset_bytes, enum ib_class class, struct ib_place *out)
 {
     uint32_t worker = chan->worker->index;
     out->address = remote->address + offset_bytes;
     out->end = path->ends[worker];
     out->key = remote->keys[worker];
     if (out->end != NULL && out->key != NULL && out->end->failure == UCS_OK) {
-        out->takes_short = out->end->is_line && remote->kind == ISTHMUS_MEM_HOST;
-        return ISTHMUS_OK;
+        out->takes_short = out->end->carriage == IB_LINE && remote->kind == ISTHMUS_MEM_HOST;
+        return ib_end_order(out->end, class);
     }
     out->takes_short = false; /* its first operation is not worth it */
-    return ib_place_find_slow(chan, path, remote, out);
+    return ib_place_find_slow(chan, path, remote, class, out);
 }
 
 /* ib_ask.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer stages, and all
@@ -328,7 +389,7 @@ enum { IB_SHORT_BYTES = 1024 };
 isthmus_status ib_shorts_open(struct ib_worker *worker);
 void ib_shorts_close(struct ib_worker *worker); /* after UCX's worker */
 isthmus_status ib_short_number(struct ib_end *end);
-bool ib_short_fits(const struct ib_end *end); /* is it a line? Once it has answered */
+enum ib_carriage ib_short_carriage(const struct ib_end *end); /* once it has answered */
 
 struct ib_short {
     const void *bytes;

@@ -127,7 +127,8 @@ static isthmus_status send_fetching(const struct ib_place *at, const struct ib_a
     return status;
 }
 
-/* Messages of a line are done in order, and a commit covers them; otherwise a fence and a commit wait for the answer. */
+/* Messages of a line are done in order, and a commit covers them; otherwise a commit waits for the answer, and so does what
+ * could overtake the message behind a fence. */
 static isthmus_status send_posted(isthmus_chan *chan, const struct ib_place *at, const struct ib_atomic *amo)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -148,6 +149,11 @@ static isthmus_status peer_fetches(const struct ib_place *at, const struct ib_at
 
 /* ---- what the core calls ---- */
 
+static enum ib_class class_of(const isthmus_chan *chan)
+{
+    return chan->worker->tr->has_adapter_atomics ? IB_ATOMIC : IB_MESSAGE;
+}
+
 static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
                                void *fetched)
@@ -164,7 +170,7 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
         return ISTHMUS_OK;
     }
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
     if (status == ISTHMUS_OK && chan->worker->tr->has_adapter_atomics) {
         ucs_status_t done = adapter_fetches(chan->worker, &at, o, operand, compare, &old);
         if (done != UCS_OK) status = ib_end_fail(at.end, done);
@@ -189,10 +195,11 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
     if (remote->own != NULL || (by_adapter && !has_native_fetch(o)))
         return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK && by_adapter)
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
+    if (status == ISTHMUS_OK && by_adapter) {
         start_fetching(&at, o, operand, compare, fetched, &chan->local);
-    else if (status == ISTHMUS_OK)
+        ib_end_note(at.end, IB_ATOMIC, false); /* it is over when its value is here */
+    } else if (status == ISTHMUS_OK)
         status = send_fetching(&at, &(struct ib_atomic){o.op, o.size_bytes, operand, compare}, fetched, &chan->local,
                                at.takes_short ? NULL : &chan->remote);
     ib_worker_unlock(chan->worker);
@@ -210,9 +217,10 @@ IB_INLINE void start_posted(isthmus_chan *chan, const struct ib_place *at, struc
     };
     if (o.op == ISTHMUS_AMO_SET) {
         start_fetching(at, o, operand, 0, &chan->junk, &chan->remote);
+        ib_end_note(at->end, IB_ATOMIC, false);
         return;
     }
-    at->end->n_issued++;
+    ib_end_note(at->end, IB_ATOMIC, true);
     ib_post(start(at, ops[o.op], &operand, NULL, o.size_bytes, &chan->remote), &chan->remote);
 }
 
@@ -227,7 +235,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
     if (remote->own != NULL || (by_adapter && o.size_bytes < 4))
         return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
     if (status == ISTHMUS_OK && by_adapter)
         start_posted(chan, &at, o, operand);
     else if (status == ISTHMUS_OK)

@@ -239,9 +239,7 @@ static isthmus_status end_ready(isthmus_chan *chan, isthmus_path *path, struct i
     struct ib_worker *worker = chan->worker;
     isthmus_status status = worker->asks == NULL ? asks_create(worker) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = ib_end_get(worker, path, out);
-    if (status != ISTHMUS_OK || (*out)->n_fences == worker->n_fences) return status;
-    (*out)->n_fences = worker->n_fences;
-    return ib_commit(worker, *out);
+    return status == ISTHMUS_OK ? ib_end_order(*out, IB_REQUEST) : status;
 }
 
 /* Waiting for room, the end may be lost. `move`: of the payload, or of what is fetched; NULL: that is on the host. */

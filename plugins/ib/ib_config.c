@@ -17,6 +17,14 @@ static const struct ib_key keys[] = {
         .variables = {"UCX_TLS"},
     },
     {
+        /* else it flushes the worker from 1.17 on; ib_end_order() flushes the one peer for which an order is needed */
+        .name = "FENCE_MODE",
+        .value = "weak",
+        .why = "a fence is to order what one lane carries, and not to wait for all peers",
+        .variables = {"UCX_FENCE_MODE"},
+        .since_minor = 16,
+    },
+    {
         .name = "TCP_TX_SEG_SIZE",
         .old_name = "TX_SEG_SIZE",
         .value = "64k",
@@ -41,7 +49,7 @@ isthmus_status ib_config_set(const struct isthmus_services *services, ucp_config
 {
     const struct isthmus_services *s = services;
     char reason[IB_REASON_TEXT_BYTES];
-    if (key->value == NULL || user_decides(key)) return ISTHMUS_OK;
+    if (key->value == NULL || user_decides(key) || !ib_ucp_is_at_least(1, key->since_minor)) return ISTHMUS_OK;
     const char *name = name_here(key);
     ib_ucp_reason_begin();
     ucs_status_t status = ib_ucp.ucp_config_modify(config, name, key->value);

@@ -11,7 +11,8 @@ struct ib_key {
     const char *value;        /* NULL: this key is not wanted now */
     const char *why;          /* it is set: for the log, and for messages */
     const char *variables[2]; /* of UCX's own, UCX_...: where the user has set one of them, it decides */
-    bool is_needed;           /* the transport does not start without it */
+    unsigned since_minor; /* of 1.x, which knows the key first: it is not asked for before; 0: all versions know it */
+    bool is_needed;       /* the transport does not start without it */
 };
 
 /* The keys whose value is always the same; the others come from ib_net.c and ib.c. Returns OK if each needed one is set. */

@@ -5,15 +5,17 @@
 #include <isthmus/copy_cpu.h>
 #include <isthmus/inline.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_PENDING = 4096 }; /* nonblocking operations of a channel; more would only fill memory */
 
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  struct ib_place *out)
+                                  enum ib_class class, struct ib_place *out)
 {
     isthmus_status status = ib_end_get(chan->worker, path, &out->end);
     if (status == ISTHMUS_OK) status = ib_key_get(out->end, chan->worker->index, remote, &out->key);
-    return status == ISTHMUS_OK ? ib_end_prove(out->end, out->key, remote->address) : status;
+    if (status == ISTHMUS_OK) status = ib_end_prove(out->end, out->key, remote->address);
+    return status == ISTHMUS_OK ? ib_end_order(out->end, class) : status;
 }
 
 /* ---- puts and gets ---- */
@@ -41,22 +43,27 @@ IB_INLINE void start(const struct ib_place *at, enum direction direction, const 
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
         params.memh = local->mem->operand;
     }
-    at->end->n_issued += direction == PUT;
-    at->end->has_notices |= direction == NOTICE;
+    if (direction != GET) ib_end_note(at->end, ib_class_of_put(local->length_bytes), direction == PUT);
     ib_post(direction != GET
                 ? ib_ucp.ucp_put_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params)
                 : ib_ucp.ucp_get_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params),
             batch);
 }
 
-/* UCX knows fences of whole workers only, and they do not cover messages: those are waited for, and whoever sends one next
- * looks at the number of fences. Under the worker's lock. */
+IB_INLINE enum ib_class class_of(enum direction direction, const struct operand *local)
+{
+    return direction == GET ? IB_DATA : ib_class_of_put(local->length_bytes);
+}
+
+/* UCX knows fences of whole workers only. They order what one lane carries, but not messages, nor several lanes: the first operation
+ * that a later fence does not order by itself flushes its end (ib_end_order). Requests are waited for here. Under the worker's
+ * lock. */
 static isthmus_status fence(isthmus_chan *chan)
 {
     struct ib_worker *worker = chan->worker;
     const struct isthmus_services *s = worker->tr->services;
     worker->n_fences++;
-    (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
+    if (worker->asks != NULL) (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
     if (fenced == UCS_OK) return ISTHMUS_OK;
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
@@ -69,8 +76,8 @@ IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const 
     struct ib_place at;
     struct ib_batch batch = {0};
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, &at);
-    if (status == ISTHMUS_OK && direction == NOTICE) status = fence(chan);
+    isthmus_status status = direction == NOTICE ? fence(chan) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, &batch, false);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
@@ -88,7 +95,8 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     ib_worker_lock(worker);
     if (chan->local.n_pending >= MAX_PENDING && !worker->has_leader) (void)ib_worker_progress(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if (chan->local.n_pending < MAX_PENDING) status = ib_place_find(chan, path, remote, offset_bytes, &at);
+    if (chan->local.n_pending < MAX_PENDING)
+        status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
     if (status == ISTHMUS_OK) start(&at, direction, local, &chan->local, true);
     ib_worker_unlock(worker);
     return status;
@@ -192,14 +200,10 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
  * An end has one flush at a time, whichever channel began it. One that was under way before may not cover all that is
  * issued now, so it is waited for first; any that begins later does. */
 
-static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->n_issued; }
+/* Is there something that a commit waits for? Of this very end: of notices too, and of what the caller has waited for by its value. */
+static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->n_wanted; }
 
-/* Unless asked about this very end, nobody waits for notices. */
-static void count_notices(struct ib_end *end)
-{
-    end->n_issued += end->has_notices;
-    end->has_notices = false;
-}
+static void want_all(struct ib_end *end) { end->n_wanted = end->n_issued; }
 
 IB_INLINE isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
 {
@@ -215,22 +219,114 @@ IB_INLINE void flush_start(struct ib_end *end)
     ucp_request_param_t params;
     if (!is_dirty(end) || end->flush.n_pending > 0 || end->failure != UCS_OK) return;
     end->n_flushing = end->n_issued;
-    if (end->is_line && ib_short_call(end)) return;
+    if (end->carriage == IB_LINE && ib_short_call(end)) return;
     ib_request_params(&params, &end->flush);
     ib_post(ib_ucp.ucp_ep_flush_nbx(end->ep, &params), &end->flush);
 }
 
-/* Ends are only added meanwhile, in front. `only` NULL: all. The first failure is the answer; the rest is flushed too. */
-isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only)
+static isthmus_status commit_one(struct ib_worker *worker, struct ib_end *end)
+{
+    if (end->flush.n_pending > 0) (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
+    flush_start(end);
+    return is_dirty(end) ? flush_ended(worker, end) : ISTHMUS_OK;
+}
+
+/* Those that are dirty no longer leave the list; a lost one stays, for its failure is the answer of each commit. */
+static void sweep(struct ib_worker *worker)
+{
+    for (struct ib_end **link = &worker->dirty; *link != NULL;) {
+        struct ib_end *end = *link;
+        if (is_dirty(end)) {
+            link = &end->next_dirty;
+            continue;
+        }
+        end->is_dirty = false;
+        *link = end->next_dirty;
+    }
+}
+
+/* Meanwhile ends only come to the list, in front. The first failure is the answer; the rest is flushed too. */
+static isthmus_status commit_all(struct ib_worker *worker)
 {
     isthmus_status status = ISTHMUS_OK;
-    struct ib_end *first = only != NULL ? only : worker->ends, *stop = only != NULL ? only->next : NULL;
-    for (struct ib_end *end = first; end != stop; end = end->next)
+    worker->n_commits++;
+    for (struct ib_end *end = worker->dirty; end != NULL; end = end->next_dirty)
         if (end->flush.n_pending > 0) (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
-    for (struct ib_end *end = first; end != stop; end = end->next) flush_start(end);
-    for (struct ib_end *end = first; end != stop; end = end->next) {
+    for (struct ib_end *end = worker->dirty; end != NULL; end = end->next_dirty) flush_start(end);
+    for (struct ib_end *end = worker->dirty; end != NULL; end = end->next_dirty) {
         isthmus_status ended = is_dirty(end) ? flush_ended(worker, end) : ISTHMUS_OK;
         if (status == ISTHMUS_OK) status = ended;
+    }
+    if (--worker->n_commits == 0) sweep(worker);
+    return status;
+}
+
+isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only)
+{
+    return only != NULL ? commit_one(worker, only) : commit_all(worker);
+}
+
+/* ---- order across fences ---- */
+
+void ib_end_carries(struct ib_end *end, enum ib_carriage carriage)
+{
+    enum { WORD = 1 << IB_WORD, DATA = 1 << IB_DATA, ATOMIC = 1 << IB_ATOMIC, MESSAGE = 1 << IB_MESSAGE };
+    enum { ALL = WORD | DATA | ATOMIC | MESSAGE };
+    static const uint8_t conflicts[][IB_CLASSES] = {
+        [IB_LANES] = {[IB_WORD] = ALL & ~WORD,
+                      [IB_DATA] = ALL,
+                      [IB_ATOMIC] = ALL & ~ATOMIC,
+                      [IB_MESSAGE] = ALL & ~MESSAGE,
+                      [IB_REQUEST] = ALL},
+        [IB_LANE] = {[IB_WORD] = ATOMIC | MESSAGE,
+                     [IB_DATA] = ATOMIC | MESSAGE,
+                     [IB_ATOMIC] = MESSAGE,
+                     [IB_MESSAGE] = ATOMIC,
+                     [IB_REQUEST] = ALL},
+        [IB_LINE] = {[IB_REQUEST] = ALL},
+    };
+    end->carriage = carriage;
+    memcpy(end->conflicts, conflicts[carriage], sizeof end->conflicts);
+}
+
+/* What a fence stands behind now. */
+static void note_fences(struct ib_end *end)
+{
+    enum { MESSAGE = 1 << IB_MESSAGE };
+    if (end->n_fences != end->worker->n_fences) {
+        end->n_fences = end->worker->n_fences;
+        end->before |= end->issued;
+        end->issued = 0;
+        end->n_before = end->n_issued;
+        end->n_asked_before = end->n_asked;
+    }
+    bool is_flushed = end->n_committed >= end->n_before, is_answered = end->n_answered >= end->n_asked_before;
+    if (is_flushed) end->before &= MESSAGE;
+    if (is_answered && (is_flushed || end->carriage != IB_LINE)) end->before &= (uint8_t)~MESSAGE;
+}
+
+/* Messages are answered in the order in which they were sent. */
+static isthmus_status wait_for_answers(struct ib_end *end)
+{
+    ib_batch_count(&end->answers, (uint32_t)(end->n_asked_before - end->n_answered));
+    (void)ib_worker_wait(end->worker, &end->answers, IB_FOR_EVER);
+    return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
+}
+
+/* The first operation after a fence, or one that conflicts with what was issued before it. Other threads may fence and issue while
+ * the end is waited for. */
+isthmus_status ib_end_order_slow(struct ib_end *end, enum ib_class class)
+{
+    isthmus_status status = ISTHMUS_OK;
+    while (status == ISTHMUS_OK) {
+        note_fences(end);
+        if ((end->before & end->conflicts[class]) == 0) break;
+        if (end->n_answered < end->n_asked_before) {
+            status = wait_for_answers(end);
+        } else {
+            want_all(end);
+            status = commit_one(end->worker, end);
+        }
     }
     return status;
 }
@@ -242,7 +338,7 @@ static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
     isthmus_publish_stores_();
     ib_worker_lock(worker);
     struct ib_end *only = path != NULL ? path->ends[worker->index] : NULL;
-    if (only != NULL) count_notices(only);
+    if (only != NULL) want_all(only);
     if (path == NULL || only != NULL) status = ib_commit(worker, only);
     (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     isthmus_status rest = ib_batch_fail(worker, &chan->remote);

@@ -93,7 +93,7 @@ static void start(const struct ib_place *at, struct ib_move *move)
     };
     char *bytes = ib_move_bytes(move);
     ib_batch_count(move->batch, move->batch->n_pending + 1);
-    at->end->n_issued += !move->is_get;
+    if (!move->is_get) ib_end_note(at->end, IB_DATA, true);
     ucs_status_ptr_t request = move->is_get ? ib_ucp.ucp_get_nbx(at->end->ep, bytes, move->length_bytes, at->address,
                                                                  at->key, &params)
                                             : ib_ucp.ucp_put_nbx(at->end->ep, bytes, move->length_bytes, at->address,
@@ -113,7 +113,7 @@ static isthmus_status move_parts(isthmus_chan *chan, isthmus_path *path, const i
         part.length_bytes = left < IB_PIECE_BYTES ? (uint32_t)left : IB_PIECE_BYTES;
         status = ib_move_begin(chan->worker, &part, &move);
         if (status != ISTHMUS_OK) break;
-        status = ib_place_find(chan, path, remote, offset_bytes + done, &at);
+        status = ib_place_find(chan, path, remote, offset_bytes + done, IB_DATA, &at);
         if (status == ISTHMUS_OK)
             start(&at, move);
         else

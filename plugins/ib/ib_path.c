@@ -118,6 +118,7 @@ static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, s
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an end of the path to PE %d", path->pe);
     end->worker = worker;
     end->path = path;
+    ib_end_carries(end, IB_LANES);
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER,
@@ -173,6 +174,12 @@ static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
     return fail_to_connect(path, is_lost ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE, failure);
 }
 
+static const char *const carriages[] = {
+    [IB_LANES] = "several lanes: a fence may flush them",
+    [IB_LANE] = "one lane: a fence flushes it where atomics come before puts",
+    [IB_LINE] = "one connection: short puts and atomics are messages",
+};
+
 isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address)
 {
     if (end->has_answered || end->opening.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread is at it */
@@ -182,9 +189,9 @@ isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address
     isthmus_status status = end_opens(
         end, ib_ucp.ucp_get_nbx(end->ep, &end->sample, sizeof end->sample, address, key, &params));
     end->has_answered = status == ISTHMUS_OK;
-    end->is_line = end->has_answered && ib_short_fits(end);
-    if (end->is_line)
-        s->log(s->core, ISTHMUS_LOG_DEBUG, "short puts to PE %d, and atomics, are messages", end->path->pe);
+    if (!end->has_answered) return status;
+    ib_end_carries(end, ib_short_carriage(end));
+    s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d is reached by %s", end->path->pe, carriages[end->carriage]);
     return status;
 }
 
@@ -208,6 +215,16 @@ void ib_ends_bury(struct ib_worker *worker)
     }
 }
 
+static void unlink_end(struct ib_worker *worker, struct ib_end *end)
+{
+    struct ib_end **link = &worker->ends;
+    while (*link != end) link = &(*link)->next;
+    *link = end->next;
+    if (!end->is_dirty) return;
+    for (link = &worker->dirty; *link != end;) link = &(*link)->next_dirty;
+    *link = end->next_dirty;
+}
+
 static void end_destroy(struct ib_worker *worker, struct ib_end *end)
 {
     if (end->ep != NULL) end_close(end);
@@ -219,9 +236,7 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
     ib_asks_fail(worker, end);
     ib_short_fetches_fail(worker, end);
     worker->numbered[end->number] = NULL;
-    struct ib_end **link = &worker->ends;
-    while (*link != end) link = &(*link)->next;
-    *link = end->next;
+    unlink_end(worker, end);
     free(end);
 }
 

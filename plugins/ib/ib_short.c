@@ -3,7 +3,7 @@
  * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit calls the peer, which
  * answers when it comes to that, and puts are answered by nobody; but a put that its caller waits for carries a call with it
  * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing overtakes
- * anything: all that an end sends, UCX's own messages too, goes one after the other through one connection (ib_end.is_line), and
+ * anything: all that an end sends, UCX's own messages too, goes one after the other through one connection (IB_LINE), and
  * is done by the peer as it arrives.
  * Not about ends on which an adapter executes operations, nor about memory of devices. */
 #include "plugins/ib/ib_short.h"
@@ -150,8 +150,7 @@ bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *d
     struct ib_message *message = ib_message_get(end->worker);
     if (message == NULL) return false;
     bool calls = data->calls && end->flush.n_pending == 0;
-    end->n_issued += !data->is_notice;
-    end->has_notices |= data->is_notice;
+    ib_end_note(end, ib_class_of_put(data->length_bytes), !data->is_notice);
     if (calls) call(end, message);
     message->address = address;
     memcpy(message->data, data->bytes, data->length_bytes);
@@ -321,26 +320,26 @@ isthmus_status ib_short_number(struct ib_end *end)
 }
 
 /* UCX tells this in print only. Where it uses remote memory access of the network, a lane is for "rma"; "rma_bw" serves large
- * messages. Not one lane, or not understood: no line. */
-static bool is_line(const char *info)
+ * messages. What is not understood counts as several lanes, which are ordered by flushes. */
+static enum ib_carriage carriage_of(const char *info, bool takes_short)
 {
     const char *lane = strstr(info, "lane[0]");
-    return lane != NULL && strstr(lane, "lane[1]") == NULL && strstr(lane, " am") != NULL &&
-           strstr(lane, " rma#") == NULL && strstr(lane, " amo#") == NULL;
+    if (lane == NULL || strstr(lane, "lane[1]") != NULL || strstr(lane, " am") == NULL) return IB_LANES;
+    return takes_short && strstr(lane, " rma#") == NULL && strstr(lane, " amo#") == NULL ? IB_LINE : IB_LANE;
 }
 
-bool ib_short_fits(const struct ib_end *end)
+enum ib_carriage ib_short_carriage(const struct ib_end *end)
 {
     char *info = NULL;
     size_t info_bytes;
     const isthmus_tr *tr = end->worker->tr;
     bool may_be_of_device = tr->stage != NULL && tr->kinds != 1u << ISTHMUS_MEM_HOST; /* UCX sees that of an address */
-    FILE *stream = may_be_of_device ? NULL : open_memstream(&info, &info_bytes);
-    if (stream == NULL) return false;
+    FILE *stream = open_memstream(&info, &info_bytes);
+    if (stream == NULL) return IB_LANES;
     ib_ucp.ucp_ep_print_info(end->ep, stream);
-    bool fits = fclose(stream) == 0 && is_line(info);
+    enum ib_carriage carriage = fclose(stream) == 0 ? carriage_of(info, !may_be_of_device) : IB_LANES;
     free(info);
-    return fits;
+    return carriage;
 }
 
 void ib_short_expose(isthmus_lmem *lmem)

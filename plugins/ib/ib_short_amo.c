@@ -32,7 +32,9 @@ struct ib_waits {
 
 static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_status_t status)
 {
-    struct ib_batch *batch = waiting->batch, *also = waiting->also;
+    struct ib_batch *batch = waiting->batch, *also = waiting->also, *answers = &waiting->end->answers;
+    waiting->end->n_answered++;
+    if (answers->n_pending > 0) ib_batch_count(answers, answers->n_pending - 1);
     waiting->end = NULL;
     waiting->ticket.turn++;
     waiting->next = worker->waits->free;
@@ -62,6 +64,8 @@ bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic
     waiting->fetched = fetched;
     waiting->size_bytes = amo->size_bytes;
     message->ticket = waiting->ticket;
+    end->n_asked++;
+    end->issued |= 1u << IB_MESSAGE;
     fill(message, address, amo);
     ib_batch_count(batch, batch->n_pending + 1);
     if (also != NULL) ib_batch_count(also, also->n_pending + 1);
@@ -74,7 +78,7 @@ bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic 
 {
     struct ib_message *message = ib_message_get(end->worker);
     if (message == NULL) return false;
-    end->n_issued++;
+    ib_end_note(end, IB_MESSAGE, true);
     fill(message, address, amo);
     ucs_status_t sent = ib_message_send(end->worker, end->ep, IB_MESSAGE_ATOMIC, message, sizeof *amo);
     if (sent != UCS_OK && batch->failure == UCS_OK) batch->failure = sent;

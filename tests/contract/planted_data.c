@@ -62,7 +62,8 @@ static void hold(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *rem
 
 static bool holds(void)
 {
-    static const char *const bugs[] = {"fence_leaks", "commit_leaks", "unordered", "by_progress", "notify_leaks"};
+    static const char *const bugs[] = {"fence_leaks", "commit_leaks", "unordered",
+                                       "by_progress", "notify_leaks", "late_sets"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return false;
@@ -102,6 +103,8 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
     }
     if (!holds() || length_bytes > HELD_BYTES)
         return base_ops.put(chan, path, remote, offset_bytes, source, mem, cut(length_bytes));
+    if (held.length_bytes == 0 && planted_has("late_sets"))
+        return base_ops.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
     if (held.length_bytes == 0) {
         hold(chan, path, remote, offset_bytes, source, length_bytes, true);
         return ISTHMUS_OK;
@@ -132,7 +135,7 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
 
 static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
 {
-    if (!planted_has("fence_leaks") && !planted_has("by_progress")) let_go();
+    if (!planted_has("fence_leaks") && !planted_has("by_progress") && !planted_has("late_sets")) let_go();
     return base_ops.fence(chan, path);
 }
 
@@ -187,11 +190,21 @@ static isthmus_status wide_add(isthmus_chan *chan, isthmus_path *path, const ist
     return status != ISTHMUS_OK ? status : base_ops.put(chan, path, remote, word, &old, NULL, sizeof old);
 }
 
+static isthmus_status late_set(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                               uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *fetched)
+{
+    (void)compare, (void)fetched;
+    let_go();
+    hold(chan, path, remote, offset_bytes, &operand, sizeof operand, true);
+    return ISTHMUS_OK;
+}
+
 static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
     if (planted_has("hands_out_all") && op >= ISTHMUS_AMO_COUNT) return torn_add;
     if (planted_has("torn_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS64) return torn_add;
     if (planted_has("wide_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS8) return wide_add;
+    if (planted_has("late_sets") && op == ISTHMUS_AMO_SET && bits == ISTHMUS_BITS64 && flags == 0) return late_set;
     if (planted_has("swaps_always") && op == ISTHMUS_AMO_COMPARE_SWAP) op = ISTHMUS_AMO_SWAP;
     return base_ops.amo_entry(chan, op, bits, flags);
 }

@@ -7,7 +7,7 @@ set(IB_ALWAYS r1_pe_numbers r9_finalize_completes r22_target_computes r45_alloca
     r68_quiet r79_remote_commit r82_commit_of_threads r92_one_home r108_shared_context r143_put_signal)
 set(IB_THOROUGH r3_init_makes_reachable r11_inner_finalize r23_initiator_computes
     r24_wait_makes_progress r26_symmetric_addresses r30_static_data r32_two_segments r43_malloc_model
-    r47_growth r54_buffer_register r58_many_buffers r58_symmetric_buffer r61_source_reuse
+    r47_growth r54_buffer_register r58_many_buffers r58_symmetric_buffer r60_flags_by_put r61_source_reuse
     r62_get_done r63_nonblocking r64_fence_same_target r66_fence_then_get r70_pe_quiet r71_barrier_is_quiet
     r75_fetches_in_order r78_local_complete r81_quiet_is_both_halves r86_amo_types
     r88_exclusion_of_types r91_one_domain r93_neighbouring_words r95_target_without_calls r96_amo_order

@@ -20,10 +20,10 @@ static const struct version {
     bool accepts_any; /* and writes a warning later */
 } versions[] = {
     {"1.13.1", 13, " ATOMIC_MODE TLS TX_SEG_SIZE ", true},
-    {"1.16.0", 16, " ATOMIC_MODE TLS TX_SEG_SIZE ", true},
-    {"1.17.0", 17, " ATOMIC_MODE TLS TCP_TX_SEG_SIZE ", true},
-    {"1.20.1", 20, " ATOMIC_MODE TLS TCP_TX_SEG_SIZE ", false},
-    {"1.22.0", 22, " ATOMIC_MODE TLS TCP_TX_SEG_SIZE ", false},
+    {"1.16.0", 16, " ATOMIC_MODE FENCE_MODE TLS TX_SEG_SIZE ", true},
+    {"1.17.0", 17, " ATOMIC_MODE FENCE_MODE TLS TCP_TX_SEG_SIZE ", true},
+    {"1.20.1", 20, " ATOMIC_MODE FENCE_MODE TLS TCP_TX_SEG_SIZE ", false},
+    {"1.22.0", 22, " ATOMIC_MODE FENCE_MODE TLS TCP_TX_SEG_SIZE ", false},
 };
 enum { N_VERSIONS = sizeof versions / sizeof *versions };
 
@@ -109,6 +109,7 @@ static void each_version_takes_all_keys(void **state)
         assert_non_null(strstr(taken, " ATOMIC_MODE=cpu"));
         assert_non_null(strstr(taken, " TLS=^sm"));
         assert_non_null(strstr(taken, "TX_SEG_SIZE=64k"));
+        assert_true((strstr(taken, " FENCE_MODE=weak") != NULL) == (versions[i].minor >= 16));
     }
 }
 

@@ -243,22 +243,36 @@ static uint64_t wait_for(struct ct_extent *extent, uint64_t value)
     return value;
 }
 
-/* Payload, fence, flag; the reader answers with a flag of its own. Three kinds of payload and two of flags in turn. */
-static void send_round(struct ct_place *at, uint64_t round, uint64_t *payload, size_t n_bytes)
+/* false: there is no such operation, or none that the owner may load meanwhile. */
+static bool set_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
 {
-    const struct isthmus_data_ops *ops = &at->channel->ops;
-    struct ct_amo set = {.op = ISTHMUS_AMO_SET, .bits = ISTHMUS_BITS64, .operand = round};
+    const struct ct_amo set = {.op = ISTHMUS_AMO_SET, .bits = ISTHMUS_BITS64, .operand = value};
+    return at->p->reach[at->pe].atomics_domain == ISTHMUS_DOMAIN_CPU && ct_amo(at, offset_bytes, &set, NULL);
+}
+
+enum { BY_PUT, BY_ATOMICS, BY_PUT_TOO, BY_PUT_NBI, PAYLOADS };
+
+static void send_payload(const struct ct_place *at, uint64_t round, uint64_t *payload, size_t n_bytes)
+{
     for (size_t i = 0; i < n_bytes / 8; i++) payload[i] = round;
     for (size_t from = 0; from < n_bytes; from += PIECE_BYTES) {
         size_t n = n_bytes - from < PIECE_BYTES ? n_bytes - from : PIECE_BYTES;
-        if (round % 3 == 0)
+        if (round % PAYLOADS == BY_ATOMICS && set_word(at, 64 + from, round))
+            for (size_t i = 8; i < n; i += 8) (void)set_word(at, 64 + from + i, round);
+        else if (round % PAYLOADS == BY_PUT_NBI)
             ct_put_nbi(at, 64 + from, (char *)payload + from, n);
         else
             ct_put(at, 64 + from, (char *)payload + from, n);
     }
-    CT_OK(ops->fence(at->channel->chan, round % 2 == 0 ? NULL : at->p->path[at->pe]));
-    if (round % 4 < 2 || at->p->reach[at->pe].atomics_domain != ISTHMUS_DOMAIN_CPU || !ct_amo(at, 0, &set, NULL))
-        ct_put(at, 0, &round, sizeof round);
+}
+
+/* Payload, fence, flag; the reader answers with a flag of its own. Each kind of payload with each kind of flag and of fence. */
+static void send_round(struct ct_place *at, uint64_t round, uint64_t *payload, size_t n_bytes)
+{
+    const struct isthmus_data_ops *ops = &at->channel->ops;
+    send_payload(at, round, payload, n_bytes);
+    CT_OK(ops->fence(at->channel->chan, round / PAYLOADS % 2 == 0 ? NULL : at->p->path[at->pe]));
+    if (round / PAYLOADS % 4 < 2 || !set_word(at, 0, round)) ct_put(at, 0, &round, sizeof round);
     CT_OK(ops->local_complete(at->channel->chan, NULL));
     CT_OK(ops->remote_commit(at->channel->chan, NULL));
 }
@@ -272,7 +286,7 @@ void ct_case_fence(struct ct_process *p)
     ct_begin(p, &extent, PAYLOAD + 64, &channel);
     struct ct_place at = {p, &channel, &extent, 1 - p->pe};
     for (uint64_t round = 1; round <= FENCE_ROUNDS; round++) {
-        size_t n_bytes = round % 5 != 1 ? PAYLOAD : 8;
+        size_t n_bytes = round % PAYLOADS == BY_ATOMICS ? 64 : round % 5 != 1 ? PAYLOAD : 8;
         if (p->pe == 0) {
             send_round(&at, round, payload, n_bytes);
             (void)wait_for(&extent, round);
