@@ -16,7 +16,7 @@ void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, c
     return target.alias;
 }
 
-/* Where a peer is reached in several ways, ist_fence completes what has to come before. */
+/* Where the peer is reached in several ways, ist_fence_to() completes what has to come before; else all of it went the flag's way. */
 void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine)
 {
     ist_ctx *ctx = &ist_ctx_default;
@@ -27,8 +27,7 @@ void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char
     struct ist_channel *channel = target.alias == NULL ? ist_ctx_channel(ctx, carrier, routine) : NULL;
     bool has_notify = channel != NULL && channel->ops.notify != NULL;
     ist_order_stores();
-    if (!has_notify || ist_peers_are_mixed() || (ist_load_relaxed(&ctx->used) & ~(1u << carrier)) != 0)
-        ist_fence(ctx, routine);
+    if (!has_notify || ist_peer_is_mixed(target.peer)) ist_fence_to(ctx, world_pe, routine);
     if (!has_notify) {
         ist_p(ctx, flag, value, sizeof *flag, world_pe, routine);
         return;

@@ -43,7 +43,7 @@ IST_INLINE void ist_wire_flag(const struct ist_team *team, uint64_t *flag, uint6
         ist_wire_flag_slow(flag, value, pe, routine);
         return;
     }
-    ist_fence(&ist_ctx_default, routine);
+    ist_fence_to(&ist_ctx_default, pe, routine);
     ist_store_relaxed((uint64_t *)(void *)((char *)flag + delta), value);
 }
 

@@ -29,7 +29,7 @@ IST_INLINE void amo_by(const struct call *c, isthmus_amo_fn fn, uint64_t offset_
     ist_ctx *ctx = c->ctx;
     uint32_t transport = c->to->segment->atomics;
     isthmus_status status;
-    ist_mark_used(ctx, transport);
+    ist_mark_written(ctx, c->to->peer, transport);
     for (;;) {
         ist_ctx_enter(ctx, transport);
         status = fn(c->channel->chan, c->to->peer->paths[transport], c->to->extent->rmem, offset_bytes, amo->operand,

@@ -37,9 +37,8 @@ IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half,
 IST_INLINE uint32_t transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
 
 /* What may wait for other PEs: one of the halves, or both. */
-IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t halves, const char *routine)
+IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t used, uint32_t halves, const char *routine)
 {
-    uint32_t used = transports_used(ctx);
     isthmus_status local = ISTHMUS_OK, remote = ISTHMUS_OK;
     if (used == 0) return ISTHMUS_OK;
     ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
@@ -61,12 +60,13 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_QUIET, routine);
-    isthmus_status status = complete(ctx, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
+    isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised();
     /* With several threads the bits stay: clearing them could hide what another thread has just issued, or make another
      * thread's quiet return while this one is still at work. */
     if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
+    ist_store_relaxed(&ctx->used_mixed, 0);
     uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;
     ist_store_relaxed(&ctx->used, watched);
     if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle | watched);
@@ -75,14 +75,14 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
 {
     if (!ctx->is_valid) return ISTHMUS_OK;
-    return complete(ctx, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
+    return complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
 }
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_LOCAL_COMPLETE, routine);
-    isthmus_status status = complete(ctx, 1u << LOCAL_COMPLETE, routine);
+    isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised(); /* values that were fetched are here */
 }
@@ -91,25 +91,60 @@ void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_REMOTE_COMMIT, routine);
-    isthmus_status status = complete(ctx, 1u << REMOTE_COMMIT, routine);
+    isthmus_status status = complete(ctx, transports_used(ctx), 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
-/* A fence of one transport orders what went through it. Where a peer is reached in several ways, what went through a
- * transport is completed instead: nothing that is issued later, by whatever way, can arrive before it. */
+/* Of the transports in use, those through which something may have gone to a peer that is reached in other ways, too. A peer of which
+ * that was not known when it was used lets all of them count once. */
+static uint32_t take_mixed(ist_ctx *ctx, uint32_t used)
+{
+    uint32_t n_late = ist_peers_n_mixed_late();
+    if (ist_load_acquire(&ctx->n_mixed_late) !=
+        n_late) { /* acquire: another thread that has seen it has left the bits */
+        __atomic_fetch_or(&ctx->used_mixed, used, __ATOMIC_RELAXED);
+        ist_store_release(&ctx->n_mixed_late, n_late); /* pairs with that */
+    }
+    uint32_t mixed = ist_load_relaxed(&ctx->used_mixed) & used;
+    if (ctx->thread_mode != ISTHMUS_THREAD_SHARED) ist_store_relaxed(&ctx->used_mixed, 0); /* as in a quiet */
+    return mixed;
+}
+
+/* A fence of one transport orders what went through it. What went through it to a peer that is reached in several ways is completed
+ * instead: nothing that is issued later, by whatever way, can arrive before it. */
 void ist_fence_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_FENCE, routine);
-    if (ist_peers_are_mixed()) {
-        ist_check_enter(); /* more than the program has asked for */
-        ist_quiet_transports(ctx, routine);
-        ist_check_leave();
-        ist_publish_stores();
-        return;
-    }
-    isthmus_status status = each_used(ctx, transports_used(ctx), FENCE, routine);
+    uint32_t used = transports_used(ctx), mixed = take_mixed(ctx, used);
+    isthmus_status completed = complete(ctx, mixed, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
+    isthmus_status status = each_used(ctx, used & ~mixed, FENCE, routine);
+    if (completed != ISTHMUS_OK) status = completed;
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (ist_peers_are_mixed()) ist_publish_stores();
+}
+
+/* One transport has carried all that went to a peer which is not mixed. */
+void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine)
+{
+    const struct ist_peer *peer = ist_peer_known(world_pe);
+    if (!is_usable(ctx, routine) || peer == NULL) return;
+    bool is_mixed = ist_peer_is_mixed(peer);
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t used = transports_used(ctx); used != 0 && status == ISTHMUS_OK; used &= used - 1) {
+        uint32_t transport = (uint32_t)__builtin_ctz(used);
+        isthmus_path *path = peer->paths[transport];
+        if (path == NULL) continue;
+        struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
+        if (is_mixed) ist_note_call(IST_NOTE_TRANSPORT, routine, world_pe);
+        ist_ctx_enter(ctx, transport);
+        status = slot_of(channel, is_mixed ? LOCAL_COMPLETE : FENCE)(channel->chan, path);
+        if (is_mixed && status == ISTHMUS_OK) status = slot_of(channel, REMOTE_COMMIT)(channel->chan, path);
+        ist_ctx_leave(ctx, transport);
+        if (is_mixed) ist_note_over();
+    }
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (is_mixed) ist_publish_stores();
 }
 
 isthmus_status ist_drain_notices(void)

@@ -11,12 +11,17 @@
 
 #include "core/base/atomic.h"
 #include "core/ctx/ctx.h"
+#include "core/transport/peer.h"
 
 /* What the transports in ctx->used have to do; `routine` is for messages. */
 void ist_fence_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_quiet_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine) IST_COLD;
+
+/* Order what this context has sent to one peer: what comes later arrives there later. For what the runtime sends by itself: a
+ * signal, a flag. `world_pe`: used before. */
+void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine) IST_COLD;
 
 /* As far as it goes: both halves, and the first failure instead of the end of the job. */
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine) IST_COLD;
@@ -29,6 +34,13 @@ IST_INLINE void ist_mark_used(ist_ctx *ctx, uint32_t transport)
     if ((ist_load_relaxed(&ctx->used) & bit) != 0) return;
     __atomic_fetch_or(&ctx->used, bit, __ATOMIC_RELAXED);
     if (ctx == &ist_ctx_default) __atomic_fetch_or(&isthmus_fast_v1.default_used, bit, __ATOMIC_RELAXED);
+}
+
+/* The same where something is written there. */
+IST_INLINE void ist_mark_written(ist_ctx *ctx, const struct ist_peer *peer, uint32_t transport)
+{
+    ist_mark_used(ctx, transport);
+    if (IST_UNLIKELY(ist_peer_is_mixed(peer))) __atomic_fetch_or(&ctx->used_mixed, 1u << transport, __ATOMIC_RELAXED);
 }
 
 /* Likewise what quiet leaves out (notify in isthmus/transport.h): for a PE that is about to end. */
@@ -60,6 +72,12 @@ IST_INLINE void ist_fence(ist_ctx *ctx, const char *routine)
 {
     ist_order_stores();
     if (!ist_order_is_simple(ctx)) ist_fence_transports(ctx, routine);
+}
+
+IST_INLINE void ist_fence_to(ist_ctx *ctx, int world_pe, const char *routine)
+{
+    ist_order_stores();
+    if (!ist_order_is_simple(ctx)) ist_fence_to_transports(ctx, world_pe, routine);
 }
 
 IST_INLINE void ist_local_complete(ist_ctx *ctx, const char *routine)

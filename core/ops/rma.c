@@ -25,7 +25,7 @@ IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const voi
     struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
     isthmus_path *path = to->peer->paths[carrier];
     isthmus_status status;
-    ist_mark_used(ctx, carrier);
+    ist_mark_written(ctx, to->peer, carrier);
     if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe);
     for (;;) {
         ist_ctx_enter(ctx, carrier);

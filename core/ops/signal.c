@@ -19,10 +19,10 @@ static struct ist_amo amo_of(const struct ist_signal *signal)
 }
 
 /* The data went by load and store if nothing of this context went through a transport; then stores are in order. */
-static void update_signal(ist_ctx *ctx, char *alias, const struct ist_signal *signal, const char *routine)
+static void update_signal(ist_ctx *ctx, char *alias, const struct ist_signal *signal, int pe, const char *routine)
 {
     struct ist_amo amo = amo_of(signal);
-    ist_fence(ctx, routine);
+    ist_fence_to(ctx, ist_team_to_world(ctx->team, pe), routine);
     (void)isthmus_amo_cpu(amo.op, alias, amo.operand, 0, 8); /* release: it is a locked one */
 }
 
@@ -70,7 +70,7 @@ static IST_COLD void put_signal_slow(ist_ctx *ctx, void *dest, const void *sourc
     if (ist_check_applies()) check_both(ctx, dest, source, length_bytes, signal, pe, routine, is_nbi);
     ist_check_enter();
     if (length_bytes > 0) (is_nbi ? ist_put_nbi_slow : ist_put_slow)(ctx, dest, source, length_bytes, pe, routine);
-    ist_fence(ctx, routine);
+    ist_fence_to(ctx, ist_team_to_world(ctx->team, pe), routine);
     (void)ist_amo_slow(ctx, signal->addr, &amo, 0, pe, routine);
     ist_check_leave();
 }
@@ -85,7 +85,7 @@ void ist_put_signal(ist_ctx *ctx, void *dest, const void *source, size_t length_
         return;
     }
     if (length_bytes > 0) ist_put(ctx, dest, source, length_bytes, pe, routine);
-    update_signal(ctx, alias, signal, routine);
+    update_signal(ctx, alias, signal, pe, routine);
 }
 
 void ist_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes,
@@ -98,5 +98,5 @@ void ist_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t len
         return;
     }
     if (length_bytes > 0) ist_put_nbi(ctx, dest, source, length_bytes, pe, routine);
-    update_signal(ctx, alias, signal, routine);
+    update_signal(ctx, alias, signal, pe, routine);
 }

@@ -17,7 +17,9 @@ static struct {
     ist_boot *boot; /* may be closed before the table is */
     int n_pes;
     char card_key[64];
-    bool use_alias, are_mixed;
+    bool use_alias;
+    bool are_mixed;
+    uint32_t n_mixed_late;
     struct ist_peer **by_pe; /* peers whose card is here, resolved or not */
     pthread_mutex_t lock;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -35,6 +37,7 @@ isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_ali
     table.n_pes = boot->n_pes;
     table.use_alias = use_alias;
     table.are_mixed = false;
+    table.n_mixed_late = 0;
     snprintf(table.card_key, sizeof table.card_key, "%s", card_key);
     return ISTHMUS_OK;
 }
@@ -360,16 +363,18 @@ static bool is_aliased(const struct ist_attached *attached)
     return attached->extents != NULL && attached->extents->alias != NULL;
 }
 
-static void note_mixed(const struct ist_peer *peer)
+static void note_mixed(struct ist_peer *peer)
 {
     const struct ist_attached *first = NULL;
-    for (uint32_t s = 0; s < IST_MAX_SEGMENTS; s++) {
+    for (uint32_t s = 0; s < IST_MAX_SEGMENTS && !ist_peer_is_mixed(peer); s++) {
         const struct ist_attached *attached = ist_peer_segment(peer, s);
         if (attached->length_bytes == 0) continue;
         if (first == NULL) first = attached;
-        if (has_own_way_for_atomics(attached) || attached->carrier != first->carrier ||
-            attached->atomics != first->atomics || is_aliased(attached) != is_aliased(first))
-            table.are_mixed = true;
+        if (!has_own_way_for_atomics(attached) && attached->carrier == first->carrier &&
+            attached->atomics == first->atomics && is_aliased(attached) == is_aliased(first))
+            continue;
+        ist_store_relaxed(&peer->is_mixed, 1);
+        ist_store_relaxed(&table.are_mixed, true);
     }
 }
 
@@ -421,7 +426,9 @@ static isthmus_status catch_up(struct ist_peer *peer)
         isthmus_status status = attach_late(peer, id);
         if (status != ISTHMUS_OK) return status;
     }
+    bool was_mixed = ist_peer_is_mixed(peer);
     note_mixed(peer);
+    if (ist_peer_is_mixed(peer) && !was_mixed) ist_store_release(&table.n_mixed_late, table.n_mixed_late + 1);
     ist_store_release(&peer->late_changes, ist_segments.late_changes); /* pairs with the acquire in ist_peer_get */
     return ISTHMUS_OK;
 }
@@ -464,7 +471,9 @@ const struct ist_peer *ist_peer_known(int pe)
 
 const char *ist_peers_card_key(void) { return table.card_key; }
 
-bool ist_peers_are_mixed(void) { return table.are_mixed; }
+bool ist_peers_are_mixed(void) { return ist_load_relaxed(&table.are_mixed); }
+
+uint32_t ist_peers_n_mixed_late(void) { return ist_load_acquire(&table.n_mixed_late); }
 
 bool ist_peers_use_alias(void) { return table.use_alias; }
 

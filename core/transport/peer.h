@@ -4,6 +4,7 @@
 #ifndef IST_TRANSPORT_PEER_H
 #define IST_TRANSPORT_PEER_H
 
+#include "core/base/atomic.h"
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 #include "core/transport/route.h"
@@ -35,6 +36,7 @@ struct ist_peer {
     struct ist_card card;                    /* once the peer is resolved, without its segments and texts */
     isthmus_path *paths[IST_MAX_TRANSPORTS]; /* by registry index; NULL: not needed so far */
     bool is_resolved;      /* routes are chosen, segments attached; before that only the card is here */
+    uint32_t is_mixed;     /* its segments are reached in different ways: ist_peer_is_mixed() */
     uint32_t late_changes; /* of ist_segments, up to which late segments are attached */
     struct ist_attached *blocks[IST_SEGMENT_BLOCKS]; /* ist_no_segments: the peer has none of these */
 };
@@ -83,8 +85,14 @@ const char *ist_peers_card_key(void); /* under which cards are published */
 /* Are peers' segments loaded and stored directly where a transport allows it (ISTHMUS_ALIAS)? */
 bool ist_peers_use_alias(void);
 
-/* Is there a peer whose segments are reached in different ways? Then a fence has to complete operations. */
-bool ist_peers_are_mixed(void);
+/* Are its segments reached in different ways: by several transports, or by a transport and by load and store? Then no transport can
+ * order all that goes there, and a fence has to complete what went there through one. */
+IST_INLINE bool ist_peer_is_mixed(const struct ist_peer *peer) { return ist_load_relaxed(&peer->is_mixed) != 0; }
+
+bool ist_peers_are_mixed(void); /* any of them */
+
+/* How many have become so by a segment that came late: they may have been used before. */
+uint32_t ist_peers_n_mixed_late(void);
 
 /* The peer if it has been resolved before, else NULL. */
 const struct ist_peer *ist_peer_known(int pe);

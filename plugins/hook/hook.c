@@ -95,7 +95,7 @@ static isthmus_status hook_reach(isthmus_tr *tr, const struct isthmus_peer *peer
     if (status != ISTHMUS_OK) return status;
     reach.caps &= ~(uint64_t)ISTHMUS_CAP_ALIAS;
     if (tr->plan.delay_calls > 0) reach.caps &= ~(uint64_t)ISTHMUS_CAP_ORDERED;
-    if (tr->plan.leaves_atomics) reach.atomics_domain = ISTHMUS_DOMAIN_NONE;
+    if (hook_plan_leaves_atomics(&tr->plan, peer->pe)) reach.atomics_domain = ISTHMUS_DOMAIN_NONE;
     reach.latency_ns += 1000000; /* nobody takes it who is not told to */
     write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;

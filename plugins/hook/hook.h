@@ -36,7 +36,8 @@ struct hook_plan {
     bool is_for_me;       /* nothing is injected in other PEs */
     uint32_t delay_calls; /* an operation starts after so many later ones; 0: at once */
     bool reorders;
-    bool leaves_atomics; /* to another transport */
+    bool leaves_atomics;         /* to another transport */
+    uint64_t without_atomics_pe; /* likewise, between this one and the others only */
     uint64_t random;
     uint64_t again_every; /* every so-manieth nonblocking call; 0: none */
     uint32_t fail_call;   /* enum hook_call; HOOK_CALLS: none */
@@ -52,6 +53,7 @@ struct hook_plan {
 
 /* Read the variables. INVALID: one of them is not as it should be. */
 isthmus_status hook_plan_read(const struct isthmus_services *services, struct hook_plan *out);
+bool hook_plan_leaves_atomics(const struct hook_plan *plan, int32_t pe); /* at that peer: alike for both */
 
 /* Count the call. Not OK: it is to fail with that, and fail() has been told. */
 isthmus_status hook_plan_call(struct hook_plan *plan, enum hook_call call);
