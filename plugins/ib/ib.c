@@ -62,14 +62,24 @@ static isthmus_status fail_call(const isthmus_tr *tr, const char *call, ucs_stat
                    is_search ? "; see UCX_TLS, UCX_NET_DEVICES" : "");
 }
 
+static unsigned number_of(const struct isthmus_services *s, const char *key, unsigned usual, unsigned most)
+{
+    const char *text = s->config(s->core, key);
+    long value = text != NULL ? atol(text) : 0;
+    if (value <= 0) return usual;
+    return value < (long)most ? (unsigned)value : most;
+}
+
 static isthmus_status init_ucx(isthmus_tr *tr)
 {
+    const struct isthmus_services *s = tr->services;
+    int32_t n_peers = (int32_t)number_of(s, "PEERS", IB_DEFAULT_PEERS, INT32_MAX);
     ucp_config_t *config;
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
         .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP | UCP_FEATURE_AM,
         .mt_workers_shared = 1,
-        .estimated_num_eps = (size_t)tr->services->n_pes,
+        .estimated_num_eps = n_peers < s->n_pes ? (size_t)n_peers : (size_t)s->n_pes,
     };
     ib_ucp_reason_begin();
     ucs_status_t ready = ib_ucp.ucp_config_read(NULL, NULL, &config);
@@ -125,14 +135,6 @@ static void ib_close(isthmus_tr *tr)
     pthread_mutex_destroy(&tr->lost_lock);
     ib_ucp_log_end();
     free(tr);
-}
-
-static unsigned number_of(const struct isthmus_services *s, const char *key, unsigned usual, unsigned most)
-{
-    const char *text = s->config(s->core, key);
-    long value = text != NULL ? atol(text) : 0;
-    if (value <= 0) return usual;
-    return value < (long)most ? (unsigned)value : most;
 }
 
 static isthmus_status ib_open(const struct isthmus_services *services, isthmus_tr **out)

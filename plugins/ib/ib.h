@@ -17,7 +17,13 @@
 
 #define IB_INLINE static inline __attribute__((always_inline))
 
-enum { IB_MAX_WORKERS = 16, IB_DEFAULT_WORKERS = 4, IB_DEFAULT_TIMEOUT_S = 6, IB_HOST_NAME_BYTES = 64 };
+enum {
+    IB_MAX_WORKERS = 16,
+    IB_DEFAULT_WORKERS = 4,
+    IB_DEFAULT_TIMEOUT_S = 6,
+    IB_DEFAULT_PEERS = 256,
+    IB_HOST_NAME_BYTES = 64
+};
 
 /* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
 struct ib_batch {
@@ -210,6 +216,7 @@ struct isthmus_chan {
     struct ib_batch
         remote;    /* what remote_commit waits for besides the flush, and a fence where peers' devices are asked */
     uint64_t junk; /* where unwanted old values go */
+    uint32_t n_unserved; /* nonblocking operations, for progress now and then */
 };
 
 /* ib.c: fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
@@ -246,6 +253,15 @@ IB_INLINE void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
         ib_batch_count(batch, batch->n_pending + 1);
     else if (batch->failure == UCS_OK)
         batch->failure = UCS_PTR_STATUS(request);
+}
+
+/* Under the lock: may one more nonblocking operation be started? More would only fill memory. */
+enum { IB_MAX_PENDING = 4096 };
+static inline bool ib_has_room(isthmus_chan *chan)
+{
+    if (chan->local.n_pending < IB_MAX_PENDING) return true;
+    if (!chan->worker->has_leader) (void)ib_worker_progress(chan->worker);
+    return chan->local.n_pending < IB_MAX_PENDING;
 }
 
 /* Wait, under the lock, which is given away meanwhile, until nothing of the batch is pending. false: not so in time. */

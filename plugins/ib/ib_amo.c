@@ -195,7 +195,8 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
     if (remote->own != NULL || (by_adapter && !has_native_fetch(o)))
         return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
+    isthmus_status status = ISTHMUS_ERR_AGAIN;
+    if (ib_has_room(chan)) status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
     if (status == ISTHMUS_OK && by_adapter) {
         start_fetching(&at, o, operand, compare, fetched, &chan->local);
         ib_end_note(at.end, IB_ATOMIC, false); /* it is over when its value is here */
@@ -236,6 +237,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
         return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
+    if (chan->remote.n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
     if (status == ISTHMUS_OK && by_adapter)
         start_posted(chan, &at, o, operand);
     else if (status == ISTHMUS_OK)

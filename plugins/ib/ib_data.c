@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_PENDING = 4096 }; /* nonblocking operations of a channel; more would only fill memory */
+enum {
+    PROGRESS_EVERY = 32
+}; /* nonblocking puts and gets: an adapter's queue holds hundreds, and UCX empties it in progress only */
 
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   enum ib_class class, struct ib_place *out)
@@ -93,11 +95,14 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     struct ib_place at;
     struct ib_worker *worker = chan->worker;
     ib_worker_lock(worker);
-    if (chan->local.n_pending >= MAX_PENDING && !worker->has_leader) (void)ib_worker_progress(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if (chan->local.n_pending < MAX_PENDING)
-        status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
-    if (status == ISTHMUS_OK) start(&at, direction, local, &chan->local, true);
+    if (ib_has_room(chan)) status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
+    if (status == ISTHMUS_OK) {
+        start(&at, direction, local, &chan->local, true);
+        /* Puts that UCX sends at once are never pending, and fill that queue all the same. What is a message needs none of this. */
+        if (at.end->carriage != IB_LINE && ++chan->n_unserved % PROGRESS_EVERY == 0 && !worker->has_leader)
+            (void)ib_worker_progress(worker);
+    }
     ib_worker_unlock(worker);
     return status;
 }
