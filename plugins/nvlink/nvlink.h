@@ -21,6 +21,7 @@ struct p2p_gpu {
     CUcontext context;                     /* the device's primary one */
     CUmemAllocationHandleType handle_type; /* by which own pieces are shared */
     size_t granule;
+    bool takes_adapters; /* its memory can be made such that network adapters register it: GPUDirect RDMA */
     CUmodule module;
     CUfunction amo;
 };

@@ -1,4 +1,5 @@
 /* tests/doubles/p2p_platform.c: see p2p_test.h. What only one of the platforms has. */
+#include "tests/doubles/cuda/load.h"
 #include "tests/doubles/p2p_test.h"
 
 #include <stdlib.h>
@@ -98,6 +99,34 @@ void case_fabric_handles(void)
     CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_NO_DEVICE && strstr(said, "fabric") != NULL, "%s", said);
     setenv(variable("CUMEM_HANDLE_TYPE"), "fabrics", 1);
     CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: FILE_DESCRIPTOR, FABRIC") != NULL, "%s", said);
+}
+
+static bool is_for_adapters(const struct cuda_api *driver, struct pe *pe)
+{
+    struct isthmus_mem mem = {.struct_size = sizeof mem};
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp prop;
+    CHECK(pe_open(pe, 0) == ISTHMUS_OK, "%s", said);
+    CHECK(plugin->mem_alloc(pe->tr, pe->kind, -1, 1 << 20, &mem) == ISTHMUS_OK, "%s", said);
+    CHECK(driver->cuMemRetainAllocationHandle(&handle, mem.addr) == CUDA_SUCCESS, "no memory at %p", mem.addr);
+    CHECK(driver->cuMemGetAllocationPropertiesFromHandle(&prop, handle) == CUDA_SUCCESS, "no properties");
+    CHECK(driver->cuMemRelease(handle) == CUDA_SUCCESS, "it is not held");
+    plugin->mem_free(pe->tr, &mem);
+    pe_close(pe);
+    return prop.allocFlags.gpuDirectRDMACapable != 0;
+}
+
+/* Network adapters register such memory if it was made for that. A device may not support it, and not every driver knows the
+ * question. */
+void case_memory_for_adapters(void)
+{
+    struct pe pe;
+    struct cuda_api driver;
+    CHECK(cuda_load(dlopen(getenv(variable("LIBRARY")), RTLD_NOW), &driver), "no driver");
+    CHECK(is_for_adapters(&driver, &pe), "adapters cannot register it");
+    setenv("GPU_DOUBLE_RDMA", "0", 1);
+    gpu_double.reset();
+    CHECK(!is_for_adapters(&driver, &pe), "this device has no such memory");
 }
 
 /* CUDA_PATH is a folder, which holds the double under the driver's name. */

@@ -445,6 +445,7 @@ static const struct {
     {"stub_library", case_stub_library},
     {"words_by_value", case_words_by_value},
     {"fabric_handles", case_fabric_handles},
+    {"memory_for_adapters", case_memory_for_adapters},
     {"driver_in_folder", case_driver_in_folder},
     {"peers_unchecked", case_peers_unchecked},
     {"tiles", case_tiles},

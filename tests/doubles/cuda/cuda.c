@@ -10,7 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONTEXT_DEPTH = 8, DEFAULT_VERSION = 12020 };
+enum {
+    CONTEXT_DEPTH = 8,
+    DEFAULT_VERSION = 12020,
+    FOR_ADAPTERS = 1 << 16
+}; /* the last: kept among the types of memory */
 
 CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size);
 CUresult cuMemFree_v2(CUdeviceptr addr);
@@ -108,8 +112,12 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 {
     ENTER();
     if (!is_device(device)) return CUDA_ERROR_INVALID_DEVICE;
-    bool is_fabric = attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED;
-    *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR ? 9 : is_fabric ? gpu_knobs()->has_fabric : 1;
+    switch ((int)attribute) {
+    case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED: *value = gpu_knobs()->has_fabric; break;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED: *value = gpu_knobs()->has_rdma; break;
+    default: *value = 1; break;
+    }
     return CUDA_SUCCESS;
 }
 
@@ -190,6 +198,7 @@ static CUresult check_prop(const CUmemAllocationProp *prop)
         (!is_on_host && prop->location.type != CU_MEM_LOCATION_TYPE_DEVICE))
         return CUDA_ERROR_INVALID_VALUE;
     if (is_on_host ? prop->location.id != 0 : !is_device(prop->location.id)) return CUDA_ERROR_INVALID_DEVICE;
+    if (prop->allocFlags.gpuDirectRDMACapable != 0 && !gpu_knobs()->has_rdma) return CUDA_ERROR_NOT_SUPPORTED;
     const unsigned known = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR | CU_MEM_HANDLE_TYPE_FABRIC;
     return (prop->requestedHandleTypes & ~known) != 0 ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
@@ -232,7 +241,8 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t size, const CU
     bool is_on_host = prop->location.type == CU_MEM_LOCATION_TYPE_HOST_NUMA;
     struct gpu_memory *memory = gpu_memory_create(is_on_host ? -1 - prop->location.id : prop->location.id, size);
     if (memory == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    gpu_memory_set_types(memory, prop->requestedHandleTypes);
+    unsigned for_adapters = prop->allocFlags.gpuDirectRDMACapable != 0 ? FOR_ADAPTERS : 0;
+    gpu_memory_set_types(memory, prop->requestedHandleTypes | for_adapters);
     *handle = gpu_handle_make(memory);
     return *handle != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -318,9 +328,10 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
     int device = gpu_memory_device(memory);
     *prop = (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
-        .requestedHandleTypes = (CUmemAllocationHandleType)gpu_memory_types(memory),
+        .requestedHandleTypes = (CUmemAllocationHandleType)(gpu_memory_types(memory) & ~(unsigned)FOR_ADAPTERS),
         .location = {.type = device < 0 ? CU_MEM_LOCATION_TYPE_HOST_NUMA : CU_MEM_LOCATION_TYPE_DEVICE,
                      .id = device < 0 ? -1 - device : device},
+        .allocFlags.gpuDirectRDMACapable = (gpu_memory_types(memory) & FOR_ADAPTERS) != 0,
     };
     return CUDA_SUCCESS;
 }

@@ -14,6 +14,7 @@
  *                                 The call "operation" is one on a stream, which then fails on the device
  *   GPU_DOUBLE_PEERS=0            no device reaches another
  *   GPU_DOUBLE_FABRIC=0           no handles of CUDA that go through a fabric
+ *   GPU_DOUBLE_RDMA=0             no memory for network adapters (GPUDirect RDMA): CUDA refuses the flag
  *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
  *   GPU_DOUBLE_TRACE=1            each call to stderr
  *   GPU_DOUBLE_LEAKS=1            at exit: what is still held, to stderr, and exit status 86 */
@@ -31,7 +32,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 struct gpu_knobs {
     int devices, tiles, version; /* version 0: as the double likes */
     unsigned delay_us;
-    bool has_peers, has_fabric, host_access;
+    bool has_peers, has_fabric, has_rdma, host_access;
 };
 const struct gpu_knobs *gpu_knobs(void);
 

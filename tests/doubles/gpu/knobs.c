@@ -33,6 +33,7 @@ static void read_environment(void)
         .delay_us = (unsigned)number("GPU_DOUBLE_DELAY_US", 0),
         .has_peers = number("GPU_DOUBLE_PEERS", 1) != 0,
         .has_fabric = number("GPU_DOUBLE_FABRIC", 1) != 0,
+        .has_rdma = number("GPU_DOUBLE_RDMA", 1) != 0,
         .host_access = number("GPU_DOUBLE_HOST_ACCESS", 0) != 0,
     };
     if (knobs.devices > GPU_DEVICES_MAX) knobs.devices = GPU_DEVICES_MAX;
