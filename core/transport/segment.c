@@ -31,7 +31,7 @@ static void withdraw_extent(struct ist_extent *extent)
 
 static isthmus_status expose_through(struct ist_transport *t, const struct isthmus_mem *mem, struct ist_exposure *out)
 {
-    uint8_t key[IST_KEY_ROOM];
+    uint8_t key[ISTHMUS_KEY_MAX_BYTES];
     size_t key_bytes = sizeof key;
     ist_cold_begin(t);
     isthmus_status status = t->ops.expose(t->handle, mem, key, &key_bytes, &out->lmem);

@@ -25,15 +25,14 @@ enum {
     IST_MAX_SEGMENTS =
         IST_CARD_SEGMENT_IDS, /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come
                                  buffers */
-    IST_MAX_EXTENTS = 48,     /* each doubles the segment */
-    IST_KEY_ROOM = 256
+    IST_MAX_EXTENTS = 48 /* each doubles the segment */
 };
 
 /* An extent as one transport has it: its registration, and the key that peers need. */
 struct ist_exposure {
     isthmus_lmem *lmem;
     uint32_t key_bytes; /* 0: not exposed through this transport */
-    uint8_t *key;
+    uint8_t *key;       /* malloc'ed: keys may be long, and most are short */
 };
 
 struct ist_extent {

@@ -157,6 +157,9 @@ enum {
     ISTHMUS_LOG_TRACE = 4
 };
 
+/* The longest key that expose() may write. Cores up to ABI 1.4 had room for 256 bytes only, and say so through *key_bytes. */
+enum { ISTHMUS_KEY_MAX_BYTES = 1024 };
+
 /* ------------------------------------------------------------------------------------------------ objects -- */
 
 /* The plugin's own objects. The core keeps pointers to them and never looks inside. */
@@ -268,7 +271,7 @@ struct isthmus_traits {
     uint32_t kinds_attach;    /* attach takes a peer's */
     uint32_t kinds_local;     /* the local operand of data slots may lie in it */
     uint32_t card_max_bytes;  /* card() never writes more */
-    uint32_t key_max_bytes;   /* expose() never writes more; at most 256 */
+    uint32_t key_max_bytes;   /* expose() never writes more; at most ISTHMUS_KEY_MAX_BYTES */
     uint32_t shared_channels; /* 1: channel_open takes ISTHMUS_THREAD_SHARED; 0: the core puts a lock around */
     uint64_t traits;          /* ISTHMUS_TRAIT_ */
 };

@@ -171,7 +171,7 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .kinds_attach = tr->kinds | staged,
         .kinds_local = tr->kinds | staged,
         .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes + IB_NOTE_BYTES),
-        .key_max_bytes = 256,
+        .key_max_bytes = ISTHMUS_KEY_MAX_BYTES,
         .shared_channels = 1,
         .traits = ISTHMUS_TRAIT_ANY_LOCAL,
     };

@@ -176,7 +176,7 @@ static isthmus_status expose(isthmus_tr *tr, const struct isthmus_mem *mem, void
 static struct {
     int n;
     isthmus_path *path;
-    uint8_t key[256];
+    uint8_t key[ISTHMUS_KEY_MAX_BYTES];
     size_t key_bytes;
     isthmus_rmem *rmem;
     void *alias;

@@ -11,15 +11,18 @@
 #include <cmocka.h>
 
 enum { WHOLE, EXTENTS, CLOSED, LENGTH = 4096, FIRST = 1024 };
+enum { KEY_BYTE = 0x6b };
 static char memory[LENGTH], other[64];
+static size_t n_key_bytes;
 
 /* The registration is the address of what was exposed. */
 static isthmus_status fake_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                                   isthmus_lmem **out)
 {
     (void)tr;
-    *key_bytes = 1;
-    memset(key, 0, 1);
+    assert_true(*key_bytes >= ISTHMUS_KEY_MAX_BYTES);
+    *key_bytes = n_key_bytes;
+    memset(key, KEY_BYTE, n_key_bytes);
     *out = (isthmus_lmem *)mem->addr;
     return ISTHMUS_OK;
 }
@@ -33,6 +36,13 @@ static char *find_key(const char *key)
     for (size_t i = 0; i < sizeof published / sizeof *published; i++)
         if (strcmp(published[i], key) == 0) return published[i];
     return NULL;
+}
+
+static isthmus_status fake_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
+{
+    (void)tr, (void)buf;
+    *length_bytes = 0;
+    return ISTHMUS_OK;
 }
 
 static isthmus_status fake_put(ist_boot *boot, const char *key, const void *value, size_t value_bytes)
@@ -66,13 +76,14 @@ static ist_boot boot = {.ops = &boot_ops, .n_pes = 1};
 
 static int set_up(void **state)
 {
-    (void)state;
+    n_key_bytes = *state != NULL ? *(const size_t *)*state : 1;
     memset(&ist_registry, 0, sizeof ist_registry);
     ist_registry.n = 3;
     for (uint32_t i = 0; i < CLOSED; i++) {
         struct ist_transport *t = &ist_registry.list[i];
         t->state = IST_TRANSPORT_OPEN;
         t->traits.kinds_expose = 1u << ISTHMUS_MEM_HOST;
+        t->ops.card = fake_card;
         t->ops.expose = fake_expose;
         t->ops.unregister_local = fake_unregister;
     }
@@ -143,13 +154,36 @@ static void keys_of_what_is_gone_are_removed(void **state)
     }
 }
 
+/* UCX writes a part for each network into a key: CUDA's alone has more than 256 bytes from UCX 1.18 on. */
+static void the_longest_key_reaches_the_card(void **state)
+{
+    (void)state;
+    static struct ist_card_room room;
+    struct ist_card card = {.pe = 0};
+    ist_card_use_room(&card, &room);
+    assert_int_equal(ist_segments_to_card(&card, NULL, 0), ISTHMUS_OK);
+    const struct ist_blob *key = &card.segments[IST_SEGMENT_HEAP].keys[EXTENTS];
+    assert_int_equal(key->length_bytes, ISTHMUS_KEY_MAX_BYTES);
+    for (uint32_t i = 0; i < key->length_bytes; i++) assert_int_equal(((const uint8_t *)key->bytes)[i], KEY_BYTE);
+}
+
+/* 16 transports have room in each, and the heap may grow 48 times. */
+static void keys_take_the_room_that_they_need(void **state)
+{
+    (void)state;
+    assert_true(sizeof(struct ist_extent) <= 24 + IST_MAX_TRANSPORTS * 24);
+}
+
 int main(void)
 {
+    static size_t longest = ISTHMUS_KEY_MAX_BYTES;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(extents_have_their_own, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_whole_one_is_whole, set_up, tear_down),
         cmocka_unit_test_setup_teardown(others_have_none, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys_of_what_is_gone_are_removed, set_up, tear_down),
+        cmocka_unit_test_prestate_setup_teardown(the_longest_key_reaches_the_card, set_up, tear_down, &longest),
+        cmocka_unit_test(keys_take_the_room_that_they_need),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CT_MAX_PROCESSES = 8, CT_BLOB_ROOM = 16384, CT_KEY_ROOM = 256, CT_MAX_FINDINGS = CT_MAX_PROCESSES + 1 };
+enum {
+    CT_MAX_PROCESSES = 8,
+    CT_BLOB_ROOM = 16384,
+    CT_KEY_ROOM = ISTHMUS_KEY_MAX_BYTES,
+    CT_MAX_FINDINGS = CT_MAX_PROCESSES + 1
+};
 
 /* ---- processes.c: one of the processes of a case, and what it tells the others ---- */
 
