@@ -278,13 +278,20 @@ static isthmus_status p2p_get_nbi(isthmus_chan *chan, isthmus_path *path, const 
 
 /* ---- atomics ---- */
 
+isthmus_status p2p_submit_amo(isthmus_tr *tr, void *stream, const struct p2p_amo *amo)
+{
+    if (amo->op == ISTHMUS_AMO_SET && amo->result == NULL && tr->driver->write != NULL)
+        return tr->driver->write(tr->gpu, stream, amo->addr, amo->operand, amo->bytes);
+    return tr->driver->amo(tr->gpu, stream, amo);
+}
+
 /* A fetching one keeps the lock until its result is taken: there is one place for results. */
 static isthmus_status run_amo(isthmus_chan *chan, struct p2p_amo *amo, void *fetched)
 {
     isthmus_tr *tr = chan->tr;
     pthread_mutex_lock(&chan->lock);
     amo->result = fetched != NULL ? chan->result : NULL;
-    isthmus_status status = tr->driver->amo(tr->gpu, chan->stream, amo);
+    isthmus_status status = p2p_submit_amo(tr, chan->stream, amo);
     if (status == ISTHMUS_OK) {
         chan->submitted++;
         __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
@@ -319,6 +326,19 @@ P2P_AMO_WIDTHS(AND)
 P2P_AMO_WIDTHS(OR)
 P2P_AMO_WIDTHS(XOR)
 
+/* A function of its own, so that the core does not take the fetching one for it. */
+#define P2P_POST_SET(bits)                                                                                        \
+    static isthmus_status p2p_post_set_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
+                                              uint64_t offset, uint64_t operand, uint64_t compare, void *fetched) \
+    {                                                                                                             \
+        (void)fetched;                                                                                            \
+        return p2p_SET_##bits(chan, path, remote, offset, operand, compare, NULL);                                \
+    }
+P2P_POST_SET(32)
+P2P_POST_SET(64)
+#undef P2P_POST_SET
+static const isthmus_amo_fn post_set[ISTHMUS_BITS_COUNT] = {NULL, NULL, p2p_post_set_32, p2p_post_set_64};
+
 /* GPUs have no atomics of 8 and 16 bits that go with the others. */
 #define P2P_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, p2p_##op##_32, p2p_##op##_64}
 static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
@@ -331,9 +351,10 @@ static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
 
 static isthmus_amo_fn p2p_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
-    (void)flags; /* fetching ones are complete on return, the others at the source */
-    bool is_there = chan->tr->has_atomics && op < ISTHMUS_AMO_COUNT && bits < ISTHMUS_BITS_COUNT;
-    return is_there ? amo_table[op][bits] : NULL;
+    /* Fetching ones are complete on return, the others at the source. */
+    if (!chan->tr->has_atomics || op >= ISTHMUS_AMO_COUNT || bits >= ISTHMUS_BITS_COUNT) return NULL;
+    bool is_post = op == ISTHMUS_AMO_SET && (flags & ISTHMUS_AMO_FETCHING) == 0;
+    return is_post ? post_set[bits] : amo_table[op][bits];
 }
 
 /* ---- order ---- */

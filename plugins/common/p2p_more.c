@@ -94,9 +94,9 @@ static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device has no such atomic operation");
     struct p2p_amo amo = {addr, operand, compare, NULL, op, 1u << bits};
     pthread_mutex_lock(&tr->copy_lock);
-    isthmus_status status = amo_room(tr);
-    amo.result = tr->amo_result;
-    if (status == ISTHMUS_OK) status = tr->driver->amo(tr->gpu, tr->copy_stream, &amo);
+    isthmus_status status = fetched != NULL ? amo_room(tr) : ISTHMUS_OK;
+    if (fetched != NULL) amo.result = tr->amo_result;
+    if (status == ISTHMUS_OK) status = p2p_submit_amo(tr, tr->copy_stream, &amo);
     if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copy_stream);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, tr->amo_result, amo.bytes);
     pthread_mutex_unlock(&tr->copy_lock);
@@ -133,8 +133,8 @@ static isthmus_status stream_amo(isthmus_tr *tr, void *stream, const isthmus_rme
     const struct isthmus_services *s = tr->services;
     if (op >= ISTHMUS_AMO_COUNT || op == ISTHMUS_AMO_FETCH || op == ISTHMUS_AMO_COMPARE_SWAP)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "operation %u is none that a stream can do", op);
-    return tr->driver->amo(
-        tr->gpu, stream,
+    return p2p_submit_amo(
+        tr, stream,
         &(struct p2p_amo){.addr = remote->addr + remote_offset_bytes, .operand = operand, .op = op, .bytes = 8});
 }
 

@@ -67,6 +67,10 @@ void p2p_write_out(void *out, const void *value, size_t value_bytes);
 /* p2p_open.c: where a peer serves descriptors; reach() has taken its card. */
 void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out);
 
+/* p2p_data.c: an atomic operation in the order of a stream. A set that fetches nothing is a write of its word where the platform has
+ * one: it needs no room for a kernel, so that it comes also while a kernel that waits for this word fills the device. */
+isthmus_status p2p_submit_amo(isthmus_tr *tr, void *stream, const struct p2p_amo *amo);
+
 /* p2p_data.c: of stream.1 */
 uint32_t p2p_is_idle(isthmus_tr *tr, isthmus_chan *chan);
 

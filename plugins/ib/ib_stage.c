@@ -129,8 +129,10 @@ static void do_amo(struct job *job)
 {
     const struct isthmus_services *s = job->stage->tr->services;
     const struct ib_ask_head *ask = &job->ask;
+    void *fetched = ask->op != ISTHMUS_AMO_SET ? &job->answer.fetched
+                                               : NULL; /* without it the device needs no kernel */
     isthmus_status status = s->memory_amo(s->core, ask->kind, place_of(job), ask->op, ask->bits, ask->operand,
-                                          ask->compare, &job->answer.fetched);
+                                          ask->compare, fetched);
     answer(job, status, NULL, 0);
 }
 

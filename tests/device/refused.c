@@ -1,5 +1,6 @@
 /* refused put | put_large | get | add | fetch: PE 0 alone uses memory of PE 1's device, whose driver fails (GPU_DOUBLE_FAIL): the job ends
  * with one message, of the PE that has made the call, in the words of the driver there.
+ * refused set | signal: with no room for a kernel at PE 1 (cuLaunchKernel fails) nothing is refused.
  * refused own_put | own_get: the driver of PE 0 fails, on whose device the local operand lies. */
 #include "device.h"
 
@@ -20,6 +21,10 @@ static void use(const char *what, char *heap, char *mine)
         shmem_putmem(globals, heap, LARGE, 1);
     else if (strcmp(what, "own_get") == 0)
         shmem_getmem_nbi(heap, globals, LARGE, 1);
+    else if (strcmp(what, "set") == 0)
+        shmem_uint64_atomic_set(word, 1, 1);
+    else if (strcmp(what, "signal") == 0)
+        shmem_putmem_signal(heap + 64, mine, 100, word, 1, SHMEM_SIGNAL_SET, 1);
     else if (strcmp(what, "add") == 0)
         shmem_uint64_atomic_add(word, 1, 1);
     else
