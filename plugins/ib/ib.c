@@ -36,11 +36,28 @@ static const struct {
      {"IB_TRAFFIC_CLASS", .why = "ISTHMUS_IB_TRAFFIC_CLASS is set", .variables = {"UCX_IB_TRAFFIC_CLASS"}}},
 };
 
+/* The transports that UCX does without where it knows devices and this job has memory of one; NULL: no others than always.
+ * cuda_ipc cannot pack keys for memory of cuMemCreate up to UCX 1.17, and adds some 300 bytes to each key from 1.18 on; PEs of one host
+ * reach such memory over the devices' own links (nvlink, xgmi). gdr_copy copies through the processor, and its part of a key looks like
+ * an adapter's. A UCX that does not know devices may not know these names, and warns of them. */
+static const char *without_device_links(const isthmus_tr *tr)
+{
+    bool has_cuda = (tr->kinds >> ISTHMUS_MEM_CUDA & 1) != 0, has_hip = (tr->kinds >> ISTHMUS_MEM_HIP & 1) != 0;
+    if (tr->stage == NULL || (!has_cuda && !has_hip)) return NULL;
+    if (!has_hip) return "^sm,cuda_ipc,gdr_copy";
+    return has_cuda ? "^sm,cuda_ipc,gdr_copy,rocm_ipc" : "^sm,rocm_ipc";
+}
+
 /* As UCX's variables say, but for the agent that executes atomics: that is settled by the core (one home). */
 static isthmus_status configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
+    const struct ib_key devices = {.name = "TLS",
+                                   .value = without_device_links(tr),
+                                   .why = "a link between the devices of one host has a transport of its own here",
+                                   .variables = {"UCX_TLS"}};
     isthmus_status status = ib_config_set_all(s, config);
+    if (status == ISTHMUS_OK) status = ib_config_set(s, config, &devices);
     if (status == ISTHMUS_OK) status = ib_net_configure(tr, config);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on && status == ISTHMUS_OK; i++) {
         struct ib_key key = passed_on[i].key;
@@ -107,14 +124,24 @@ static bool find_whether_it_wakes(const isthmus_tr *tr)
     return wakes;
 }
 
+/* Which kinds of memory a UCX knows is seen when it has started. */
+static isthmus_status init_for_devices(isthmus_tr *tr)
+{
+    isthmus_status status = init_ucx(tr);
+    if (status == ISTHMUS_OK) status = ib_kinds_query(tr);
+    if (status != ISTHMUS_OK || without_device_links(tr) == NULL || ib_ucp_is_set("UCX_TLS")) return status;
+    ib_ucp.ucp_cleanup(tr->ucp);
+    tr->ucp = NULL;
+    return init_ucx(tr);
+}
+
 static isthmus_status open_ucx(isthmus_tr *tr)
 {
     isthmus_status status = ib_net_open(tr);
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
-    status = init_ucx(tr);
+    status = init_for_devices(tr);
     if (status == ISTHMUS_OK) tr->wakes = find_whether_it_wakes(tr);
-    if (status == ISTHMUS_OK) status = ib_kinds_query(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
     if (status != ISTHMUS_OK) return status;

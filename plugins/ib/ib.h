@@ -22,7 +22,8 @@ enum {
     IB_DEFAULT_WORKERS = 4,
     IB_DEFAULT_TIMEOUT_S = 6,
     IB_DEFAULT_PEERS = 256,
-    IB_HOST_NAME_BYTES = 64
+    IB_HOST_NAME_BYTES = 64,
+    IB_MEM_KINDS = 4
 };
 
 /* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
@@ -147,15 +148,16 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
-    bool wakes;                  /* whatever peers write into this PE's host memory does */
-    uint32_t kinds;              /* of memory that this UCX can register and move: bits of 1 << ISTHMUS_MEM_ */
-    ucp_datatype_t message_type; /* of our own short messages, for all workers */
-    isthmus_lmem *exposed;       /* host memory that peers may write, under the lock of worker 0 */
-    struct ib_stage *stage;      /* for memory of devices; NULL: this job has none, or the core does not help */
-    bool has_adapter_atomics;    /* adapters are the home of atomics on host memory; otherwise processors are */
-    uint32_t n_staged;           /* registrations of memory on devices that this UCX does not know, atomically */
-    uint32_t staged_kind;        /* of one of them, atomically; the host's: there is none */
-    int events;                  /* epoll descriptor: of all workers */
+    bool wakes;                         /* whatever peers write into this PE's host memory does */
+    bool has_adapter_atomics;           /* adapters are the home of atomics on host memory; otherwise processors are */
+    uint32_t kinds;                     /* of memory that this UCX knows: bits of 1 << ISTHMUS_MEM_ */
+    char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that it knows, in words; "": it has not been */
+    ucp_datatype_t message_type;        /* of our own short messages, for all workers */
+    isthmus_lmem *exposed;              /* host memory that peers may write, under the lock of worker 0 */
+    struct ib_stage *stage;             /* for memory of devices; NULL: this job has none, or the core does not help */
+    uint32_t n_staged;                  /* registrations of memory on devices that this UCX does not know, atomically */
+    uint32_t staged_kind;               /* of one of them, atomically; the host's: there is none */
+    int events;                         /* epoll descriptor: of all workers */
     unsigned timeout_s;
     uint32_t n_workers, max_workers;
     struct ib_worker workers[IB_MAX_WORKERS];
@@ -193,7 +195,7 @@ struct isthmus_lmem {
     uint64_t length_bytes;
     uint32_t kind;
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
-    bool is_staged;            /* on a device that UCX does not know */
+    bool is_staged;            /* on a device that UCX does not know, or no adapter here registers */
     bool is_served;            /* peers may ask for it: in the list of the stage */
     bool is_exposed;           /* peers may write it: in the list of the transport */
     struct isthmus_lmem *next; /* there */
@@ -204,8 +206,9 @@ struct isthmus_rmem {
     uint64_t address; /* in the peer */
     char *own;        /* of this PE's own extent; else NULL */
     uint32_t kind;
-    bool is_plain;  /* a peer's, and UCX moves it */
-    bool is_staged; /* a peer's, which it copies itself when asked */
+    bool is_plain;       /* a peer's, and UCX moves it */
+    bool is_staged;      /* a peer's, which it copies itself when asked */
+    bool holds_operands; /* and UCX here knows such memory: operands on a device go through pieces all the same */
     void *packed_key;
     ucp_rkey_h keys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
 };
@@ -394,10 +397,11 @@ isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_
 void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
 
 /* ib_operand.c: local operands on a device that UCX does not know. */
-void ib_operand_slots(struct isthmus_data_ops *slots);     /* put those in that look for such */
-isthmus_status ib_operands_open(struct ib_worker *worker); /* a channel is about to use it */
-isthmus_status ib_operands_add(isthmus_lmem *lmem);        /* such memory was registered */
-void ib_operands_remove(const isthmus_lmem *lmem);
+void ib_operand_slots(struct isthmus_data_ops *slots);          /* put those in that look for such */
+isthmus_status ib_operands_open(struct ib_worker *worker);      /* a channel is about to use it */
+isthmus_status ib_operands_add(isthmus_lmem *lmem);             /* such memory was registered */
+isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind); /* the same, for peers' memory that they stage */
+void ib_operands_let_go(isthmus_tr *tr);                        /* of either */
 void ib_operands_close(struct ib_worker *worker);
 
 /* ib_short.c: short puts and commits of ends that are a line. Under the worker's lock, but for those of memory. */

@@ -2,9 +2,11 @@
  * on first use: UCX binds it to the end that it is used with. */
 #include "plugins/ib/ib.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 /* ---- own memory ---- */
 
@@ -20,6 +22,28 @@ static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
     };
 }
 
+/* UCX packs a map of its memory domains of 8 bytes, the type of memory, for each domain of the map a byte with a length and so many bytes,
+ * and from 1.20 on where the memory lies. A domain that moves data by itself has some bytes: an adapter's key. One that copies through
+ * the processor, as over TCP, has none. If a UCX packs otherwise, data takes the other of two ways that both work. */
+static bool has_adapter(const void *packed, size_t packed_bytes)
+{
+    const uint8_t *at = packed, *end = at + packed_bytes;
+    uint64_t domains;
+    if (packed_bytes < sizeof domains + 1) return false;
+    memcpy(&domains, at, sizeof domains);
+    at += sizeof domains + 1;
+    for (int left = __builtin_popcountll(domains); left > 0 && at < end; left--, at++)
+        if (*at > 0) return true;
+    return false;
+}
+
+static isthmus_status check_adapter(const isthmus_lmem *lmem, const void *packed, size_t packed_bytes)
+{
+    const struct isthmus_services *s = lmem->tr->services;
+    if (lmem->kind == ISTHMUS_MEM_HOST || has_adapter(packed, packed_bytes)) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "UCX knows such memory, and no adapter here registers it");
+}
+
 static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key_bytes)
 {
     isthmus_tr *tr = lmem->tr;
@@ -27,10 +51,14 @@ static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key
     if (lmem->is_staged) return ib_frame_write(s, key_frame(lmem, 0), "", key, key_bytes);
     void *packed;
     size_t packed_bytes;
+    char reason[IB_REASON_TEXT_BYTES];
+    ib_ucp_reason_begin();
     ucs_status_t status = ib_ucp.ucp_rkey_pack(tr->ucp, lmem->ucp, &packed, &packed_bytes);
+    ib_ucp_reason(reason);
     if (status != UCS_OK)
-        return s->fail(s->core, ib_ucp_code(status), "ucp_rkey_pack: %s", ib_ucp.ucs_status_string(status));
-    isthmus_status result = ib_frame_write(s, key_frame(lmem, packed_bytes), packed, key, key_bytes);
+        return s->fail(s->core, ib_ucp_code(status), "ucp_rkey_pack: %s%s", ib_ucp.ucs_status_string(status), reason);
+    isthmus_status result = check_adapter(lmem, packed, packed_bytes);
+    if (result == ISTHMUS_OK) result = ib_frame_write(s, key_frame(lmem, packed_bytes), packed, key, key_bytes);
     ib_ucp.ucp_rkey_buffer_release(packed);
     return result;
 }
@@ -65,21 +93,36 @@ isthmus_status ib_kinds_query(isthmus_tr *tr)
     return ISTHMUS_OK;
 }
 
-static bool is_direct(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && (tr->kinds >> kind & 1) != 0; }
+/* Does UCX know memory of this kind? Whether an adapter can register it is another question, which each extent answers. */
+static bool is_known(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && (tr->kinds >> kind & 1) != 0; }
 
 const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind)
 {
-    if (kind != ISTHMUS_MEM_HOST && is_direct(tr, kind)) return "direct";
+    if (kind == ISTHMUS_MEM_HOST || kind >= IB_MEM_KINDS) return NULL;
+    if (tr->why_staged[kind][0] != '\0') return tr->why_staged[kind];
+    if (is_known(tr, kind)) return "direct";
     for (size_t i = 0; i < N_KINDS; i++)
         if (kinds[i].kind == kind) return kinds[i].staged;
     return NULL;
+}
+
+/* Logs the cause once for each kind, and keeps it for isthmus-info. */
+static void note_staged(isthmus_tr *tr, uint32_t kind)
+{
+    const struct isthmus_services *s = tr->services;
+    char *why = tr->why_staged[kind];
+    const char *cause = s->fail_text(s->core);
+    if (strncmp(cause, "ib: ", 4) == 0) cause += 4;
+    if (kind >= IB_MEM_KINDS || why[0] != '\0') return;
+    snprintf(why, sizeof tr->why_staged[kind], "staged through host memory (%s)", cause);
+    s->log(s->core, ISTHMUS_LOG_INFO, "memory of kind %u is %s", kind, why);
 }
 
 static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_type_t *out)
 {
     const struct isthmus_services *s = tr->services;
     for (size_t i = 0; i < N_KINDS; i++) {
-        if (kinds[i].kind != kind || !is_direct(tr, kind)) continue;
+        if (kinds[i].kind != kind || !is_known(tr, kind)) continue;
         *out = kinds[i].type;
         return ISTHMUS_OK;
     }
@@ -127,28 +170,43 @@ static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
+/* The system does not say that locked memory is used up, but that there is no memory. */
+static bool may_be_limit(ucs_status_t why, const char *reason)
+{
+    struct rlimit limit;
+    bool is_short = why == UCS_ERR_NO_MEMORY || strstr(reason, "Cannot allocate memory") != NULL;
+    return is_short && getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+}
+
+static isthmus_status fail_map(const isthmus_lmem *lmem, ucs_status_t why)
+{
+    const struct isthmus_services *s = lmem->tr->services;
+    char reason[IB_REASON_TEXT_BYTES];
+    ib_ucp_reason(reason);
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "UCX %s cannot register %llu bytes: %s%s%s", ib_ucp_version(),
+                   (unsigned long long)lmem->length_bytes, ib_ucp.ucs_status_string(why), reason,
+                   may_be_limit(why, reason) ? "; locked memory is limited, see ulimit -l" : "");
+}
+
 /* For UCX to move it directly. */
 static isthmus_status map(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
-    const struct isthmus_services *s = lmem->tr->services;
     ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
     isthmus_status status = type_of(lmem->tr, mem->kind, &type);
     if (status != ISTHMUS_OK) return status;
     if (mem->addr == NULL) return ISTHMUS_OK; /* all of that kind: UCX looks at each operand */
+    ib_ucp_reason_begin();
     ucs_status_t mapped = map_at(lmem, mem->addr, type);
     if (mapped == UCS_OK) lmem->operand = lmem->ucp;
     if (mapped != UCS_OK && mem->kind == ISTHMUS_MEM_HOST && mem->fd >= 0) mapped = map_second(lmem, mem);
     if (mapped == UCS_OK) return ISTHMUS_OK;
     lmem->ucp = NULL;
-    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "registering %llu bytes: %s (limit: ulimit -l)",
-                   (unsigned long long)mem->length_bytes, ib_ucp.ucs_status_string(mapped));
+    return fail_map(lmem, mapped);
 }
 
 /* With UCX, or without it where it does not know the device and the core helps. */
-isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+static isthmus_status register_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, isthmus_lmem **out)
 {
-    bool is_on_device = mem->kind == ISTHMUS_MEM_CUDA || mem->kind == ISTHMUS_MEM_ZE || mem->kind == ISTHMUS_MEM_HIP;
-    bool is_staged = is_on_device && tr->stage != NULL && !is_direct(tr, mem->kind);
     isthmus_lmem *lmem = lmem_create(tr, mem);
     if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
     isthmus_status status = is_staged ? ib_operands_add(lmem) : map(lmem, mem);
@@ -159,11 +217,40 @@ isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmu
     return status;
 }
 
-isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
-                         isthmus_lmem **out)
+static bool can_stage(const isthmus_tr *tr, uint32_t kind)
+{
+    bool is_on_device = kind == ISTHMUS_MEM_CUDA || kind == ISTHMUS_MEM_ZE || kind == ISTHMUS_MEM_HIP;
+    return is_on_device && tr->stage != NULL;
+}
+
+/* A registration makes transfers from and to this memory cheaper, and they work without: UCX moves what it has not registered by way of
+ * memory of its own. */
+static isthmus_status register_none(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    const struct isthmus_services *s = tr->services;
+    isthmus_lmem *lmem = lmem_create(tr, mem);
+    if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
+    s->log(s->core, ISTHMUS_LOG_INFO, "a buffer is used without a registration: %s", s->fail_text(s->core));
+    *out = lmem;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_known(tr, mem->kind);
+    isthmus_status status = register_as(tr, mem, is_staged, out);
+    if (status == ISTHMUS_OK || is_staged) return status;
+    if (mem->kind == ISTHMUS_MEM_HOST) return register_none(tr, mem, out);
+    if (!stages) return status;
+    note_staged(tr, mem->kind);
+    return register_as(tr, mem, true, out);
+}
+
+static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, void *key,
+                                size_t *key_bytes, isthmus_lmem **out)
 {
     isthmus_lmem *lmem = NULL;
-    isthmus_status status = ib_register(tr, mem, &lmem);
+    isthmus_status status = register_as(tr, mem, is_staged, &lmem);
     if (status != ISTHMUS_OK) return status;
     status = write_key(lmem, key, key_bytes);
     if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
@@ -175,11 +262,27 @@ isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
     return status;
 }
 
+/* Each extent of a device's memory is registered, with the adapter that this PE uses, and staged where that fails: the key says to each
+ * peer which of the two it is. So PEs and extents may differ, as when a device's window for adapters is full. */
+isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                         isthmus_lmem **out)
+{
+    bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_known(tr, mem->kind);
+    size_t room_bytes = *key_bytes;
+    isthmus_status status = expose_as(tr, mem, is_staged, key, key_bytes, out);
+    bool is_short = status == ISTHMUS_ERR_LIMIT &&
+                    *key_bytes <= ISTHMUS_KEY_MAX_BYTES; /* the caller has room for more */
+    if (status == ISTHMUS_OK || is_staged || !stages || is_short) return status;
+    note_staged(tr, mem->kind);
+    *key_bytes = room_bytes;
+    return expose_as(tr, mem, true, key, key_bytes, out);
+}
+
 void ib_unregister(isthmus_lmem *lmem)
 {
     if (lmem == NULL) return;
     if (lmem->is_served) ib_stage_remove(lmem);
-    if (lmem->is_staged) ib_operands_remove(lmem);
+    if (lmem->is_staged) ib_operands_let_go(lmem->tr);
     ib_short_hide(lmem);
     if (lmem->ucp != NULL) (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
     if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
@@ -188,14 +291,15 @@ void ib_unregister(isthmus_lmem *lmem)
 
 /* ---- a peer's memory ---- */
 
-/* One half of a job whose UCX knows a kind of memory, and one whose does not, would need a third way. */
-static isthmus_status check_alike(const isthmus_path *path, const struct ib_frame *frame)
+/* What cannot be reached in either way is refused when it is attached, in words. */
+static isthmus_status check_reached(const isthmus_path *path, const struct ib_frame *frame)
 {
     const struct isthmus_services *s = path->tr->services;
-    if (frame->is_staged != is_direct(path->tr, frame->kind)) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_VERSION, "UCX of PE %d on %s %s memory of kind %u, and UCX here %s", path->pe,
-                   path->host_name, frame->is_staged ? "does not know" : "knows", frame->kind,
-                   frame->is_staged ? "does" : "does not");
+    const char *what = frame->is_staged ? "stages" : "has registered";
+    bool can = frame->is_staged ? can_stage(path->tr, frame->kind) : is_known(path->tr, frame->kind);
+    if (can || frame->kind == ISTHMUS_MEM_HOST) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_VERSION, "PE %d on %s %s memory of kind %u, which %s here does not know",
+                   path->pe, path->host_name, what, frame->kind, frame->is_staged ? "the core" : "UCX");
 }
 
 isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias)
@@ -205,7 +309,7 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     const void *packed = NULL;
     isthmus_status status = ib_frame_read(s, IB_FRAME_KEY, (struct ib_frame_owner){path->pe, path->host_name}, key,
                                           key_bytes, &frame, &packed);
-    if (status == ISTHMUS_OK) status = check_alike(path, &frame);
+    if (status == ISTHMUS_OK) status = check_reached(path, &frame);
     if (status != ISTHMUS_OK) return status;
     isthmus_rmem *rmem = calloc(1, sizeof *rmem);
     void *copy = malloc(frame.payload_bytes + 1); /* of a staged one it is empty */
@@ -221,6 +325,12 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     rmem->is_staged = frame.is_staged != 0;
     if (path->is_self) rmem->own = (char *)(uintptr_t)frame.address;
     rmem->is_plain = !path->is_self && !rmem->is_staged;
+    rmem->holds_operands = rmem->is_staged && !path->is_self && is_known(path->tr, frame.kind);
+    if (rmem->holds_operands) status = ib_operands_hold(path->tr, frame.kind);
+    if (status != ISTHMUS_OK) {
+        ib_detach(rmem);
+        return status;
+    }
     *alias = frame.kind == ISTHMUS_MEM_HOST ? rmem->own : NULL;
     *out = rmem;
     return ISTHMUS_OK;
@@ -253,6 +363,7 @@ void ib_detach(isthmus_rmem *rmem)
         ib_ucp.ucp_rkey_destroy(rmem->keys[i]);
         ib_worker_unlock(worker);
     }
+    if (rmem->holds_operands) ib_operands_let_go(rmem->path->tr);
     free(rmem->packed_key);
     free(rmem);
 }

@@ -145,7 +145,12 @@ static struct ib_operand operand_of(const void *addr, const isthmus_lmem *mem, s
     return (struct ib_operand){(char *)(uintptr_t)addr, mem->kind, length_bytes};
 }
 
-static bool is_staged(const isthmus_lmem *mem) { return mem != NULL && mem->is_staged; }
+/* Does this operand go by way of pieces? Also one that UCX knows, if the peer stages its memory: what is asked for travels in messages,
+ * whose payload lies on the host. */
+static bool is_staged(const isthmus_lmem *mem, const isthmus_rmem *remote)
+{
+    return mem != NULL && (mem->is_staged || (mem->kind != ISTHMUS_MEM_HOST && remote->is_staged));
+}
 
 /* This PE's own memory, on the host or on a device: the core copies. */
 static isthmus_status copy_own(const isthmus_chan *chan, const isthmus_rmem *remote, const isthmus_lmem *mem,
@@ -177,30 +182,30 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
 static isthmus_status put_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                               const void *source, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return is_staged(mem) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, false)
-                          : ib_data_slots.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    return is_staged(mem, remote) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, false)
+                                  : ib_data_slots.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
 }
 
 static isthmus_status put_nbi_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   uint64_t offset_bytes, const void *source, const isthmus_lmem *mem,
                                   size_t length_bytes)
 {
-    return is_staged(mem) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, true)
-                          : ib_data_slots.put_nbi(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    return is_staged(mem, remote) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, true)
+                                  : ib_data_slots.put_nbi(chan, path, remote, offset_bytes, source, mem, length_bytes);
 }
 
 static isthmus_status get_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                               void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return is_staged(mem) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, false)
-                          : ib_data_slots.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    return is_staged(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, false)
+                                  : ib_data_slots.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
 }
 
 static isthmus_status get_nbi_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   uint64_t offset_bytes, void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return is_staged(mem) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, true)
-                          : ib_data_slots.get_nbi(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    return is_staged(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, true)
+                                  : ib_data_slots.get_nbi(chan, path, remote, offset_bytes, dest, mem, length_bytes);
 }
 
 void ib_operand_slots(struct isthmus_data_ops *slots)
@@ -236,21 +241,24 @@ isthmus_status ib_operands_open(struct ib_worker *worker)
     return kind != ISTHMUS_MEM_HOST ? make(worker, kind) : ISTHMUS_OK;
 }
 
-isthmus_status ib_operands_add(isthmus_lmem *lmem)
+isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind)
 {
-    isthmus_tr *tr = lmem->tr;
     isthmus_status status = ISTHMUS_OK;
-    lmem->is_staged = true;
     __atomic_add_fetch(&tr->n_staged, 1, __ATOMIC_SEQ_CST);
-    __atomic_store_n(&tr->staged_kind, lmem->kind, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&tr->staged_kind, kind, __ATOMIC_SEQ_CST);
     uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) status = make(&tr->workers[i], lmem->kind);
+    for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) status = make(&tr->workers[i], kind);
     return status;
 }
 
-void ib_operands_remove(const isthmus_lmem *lmem)
+isthmus_status ib_operands_add(isthmus_lmem *lmem)
 {
-    isthmus_tr *tr = lmem->tr;
+    lmem->is_staged = true;
+    return ib_operands_hold(lmem->tr, lmem->kind);
+}
+
+void ib_operands_let_go(isthmus_tr *tr)
+{
     if (__atomic_sub_fetch(&tr->n_staged, 1, __ATOMIC_SEQ_CST) > 0) return;
     __atomic_store_n(&tr->staged_kind, ISTHMUS_MEM_HOST, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < tr->n_workers; i++) {

@@ -185,7 +185,8 @@ CUresult cuCtxPopCurrent_v2(CUcontext *context)
 {
     ENTER_CODE(CUDA_ERROR_INVALID_CONTEXT);
     if (current.n == 0) return CUDA_ERROR_INVALID_CONTEXT;
-    *context = current.stack[--current.n];
+    current.n--;
+    if (context != NULL) *context = current.stack[current.n];
     return CUDA_SUCCESS;
 }
 
@@ -366,6 +367,7 @@ CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, voi
                                      : place.kind == GPU_DEVICE && place.device >= 0 ? CU_MEMORYTYPE_DEVICE
                                                                                      : CU_MEMORYTYPE_HOST;
             break;
+        case CU_POINTER_ATTRIBUTE_CONTEXT: *(CUcontext *)values[i] = NULL; break; /* memory of cuMemCreate has none */
         case CU_POINTER_ATTRIBUTE_IS_MANAGED: *(unsigned *)values[i] = 0; break;
         case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *(int *)values[i] = place.device; break;
         case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:

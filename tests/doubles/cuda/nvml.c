@@ -1,0 +1,41 @@
+/* tests/doubles/cuda/nvml.c: libnvidia-ml.so.1, without which UCX's modules for CUDA are not loaded. It has no device to tell of. */
+
+enum { NVML_ERROR_NOT_SUPPORTED = 3, NVML_ERROR_LIBRARY_NOT_FOUND = 12 };
+
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+const char *nvmlErrorString(int error);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device);
+int nvmlDeviceGetFieldValues(void *device, int n, void *values);
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci);
+int nvmlDeviceGetGpuFabricInfo(void *device, void *info);
+
+int nvmlInit_v2(void) { return NVML_ERROR_LIBRARY_NOT_FOUND; }
+
+int nvmlShutdown(void) { return 0; }
+
+const char *nvmlErrorString(int error) { return error == 0 ? "success" : "this is a double"; }
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **device)
+{
+    (void)index, (void)device;
+    return NVML_ERROR_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetFieldValues(void *device, int n, void *values)
+{
+    (void)device, (void)n, (void)values;
+    return NVML_ERROR_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci)
+{
+    (void)device, (void)link, (void)pci;
+    return NVML_ERROR_NOT_SUPPORTED;
+}
+
+int nvmlDeviceGetGpuFabricInfo(void *device, void *info)
+{
+    (void)device, (void)info;
+    return NVML_ERROR_NOT_SUPPORTED;
+}
