@@ -103,13 +103,14 @@ static void write_agreement(void)
     const struct ist_config *c = &ist_runtime.config;
     size_t used = (size_t)snprintf(
         ist_runtime.agreement, sizeof ist_runtime.agreement,
-        "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;"
+        "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;ISTHMUS_ATOMICS %s;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
         "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
         "ISTHMUS_STATIC_DATA %d;ISTHMUS_TEAM_SHARED_ONLY_SELF %d;memory of the host that %s;a heap in %s memory that grows by %llu bytes, %llu at a time;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
-        (unsigned long long)c->heap_size_bytes, c->alias, c->barrier, c->broadcast, c->fcollect, c->collect,
-        c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c), c->check, c->static_data,
-        c->team_shared_only_self, ist_segments_have_extents() ? "grows by extents" : "is mapped whole",
+        (unsigned long long)c->heap_size_bytes, c->alias, c->atomics == IST_ATOMICS_NIC ? "nic" : "cpu", c->barrier,
+        c->broadcast, c->fcollect, c->collect, c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c),
+        c->check, c->static_data, c->team_shared_only_self,
+        ist_segments_have_extents() ? "grows by extents" : "is mapped whole",
         ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.step_bytes,
         (unsigned long long)ist_device_heap.granule_bytes, c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
@@ -190,6 +191,7 @@ static isthmus_status start_alone(void)
     struct ist_runtime *rt = &ist_runtime;
     isthmus_status status = ist_registry_load(&rt->config);
     ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
+    ist_home_set(&rt->config);
     if (status == ISTHMUS_OK)
         status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot, &rt->config));
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
@@ -204,6 +206,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK) status = ist_meetings_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();
+    if (status == ISTHMUS_OK) status = ist_home_check(&rt->card);
     return status;
 }
 

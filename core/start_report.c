@@ -130,7 +130,7 @@ isthmus_status ist_start_agree(isthmus_status failure)
     if (failure == ISTHMUS_OK) failure = status;
 
     const struct ist_card *first = NULL;
-    isthmus_status table = ist_peers_init(rt->boot, key, rt->config.alias);
+    isthmus_status table = ist_peers_init(rt->boot, key, rt->config.alias && rt->config.atomics != IST_ATOMICS_NIC);
     if (failure == ISTHMUS_OK) failure = table;
     if (failure == ISTHMUS_OK) failure = ist_peer_card(0, &first);
     if (failure == ISTHMUS_OK) failure = compare_with_first(first);

@@ -16,7 +16,7 @@ enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE
 enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
 /* What comes after HOST is ISTHMUS_MEM_ and HOST: a kind by its name. */
 enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };
-enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU };
+enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU, IST_ATOMICS_NIC };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS };
 

@@ -5,7 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-uint32_t ist_home_of_kind(uint32_t kind) { return kind == ISTHMUS_MEM_HOST ? ISTHMUS_DOMAIN_CPU : ISTHMUS_DOMAIN_GPU; }
+static uint32_t home_of_host = ISTHMUS_DOMAIN_CPU;
+
+void ist_home_set(const struct ist_config *config)
+{
+    home_of_host = config->atomics == IST_ATOMICS_NIC ? ISTHMUS_DOMAIN_NIC : ISTHMUS_DOMAIN_CPU;
+}
+
+uint32_t ist_home_of_kind(uint32_t kind) { return kind == ISTHMUS_MEM_HOST ? home_of_host : ISTHMUS_DOMAIN_GPU; }
 
 static void set_reason(struct ist_offer *offer, const char *name, const char *text)
 {
@@ -102,4 +109,29 @@ bool ist_arrivals_wake(const struct ist_card *card)
         if (!offer->is_possible || (offer->reach.caps & ISTHMUS_CAP_WAKES) == 0) return false;
     }
     return true;
+}
+
+static const char *agent_of(const struct ist_offer *offer)
+{
+    if (!offer->is_possible) return offer->why_not;
+    switch (offer->reach.atomics_domain) {
+    case ISTHMUS_DOMAIN_CPU: return "its atomics are executed by processors";
+    case ISTHMUS_DOMAIN_GPU: return "its atomics are executed by a GPU";
+    default: return "it has no atomics";
+    }
+}
+
+isthmus_status ist_home_check(const struct ist_card *own)
+{
+    struct ist_choice choice;
+    char reasons[800] = "there is no transport";
+    size_t used = 0;
+    if (home_of_host == ISTHMUS_DOMAIN_CPU) return ISTHMUS_OK;
+    ist_choose(own, ISTHMUS_MEM_HOST, &choice);
+    if (choice.atomics != IST_NO_TRANSPORT) return ISTHMUS_OK;
+    for (uint32_t i = 0; i < ist_registry.n && used < sizeof reasons; i++)
+        used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%s: %s", i > 0 ? "; " : "",
+                                 ist_registry.list[i].name, agent_of(&choice.offers[i]));
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                    "ISTHMUS_ATOMICS is nic, and no transport has atomics by network adapters here: %s", reasons);
 }

@@ -4,6 +4,7 @@
 #ifndef IST_TRANSPORT_CHOOSE_H
 #define IST_TRANSPORT_CHOOSE_H
 
+#include "core/base/config.h"
 #include "core/boot/card.h"
 #include "core/transport/registry.h"
 
@@ -30,7 +31,12 @@ void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *o
  * hence that about the peer with this card is enough. A transport that cannot be asked counts as one that does not. */
 bool ist_arrivals_wake(const struct ist_card *card);
 
-/* The agent that executes atomics on memory of this kind: host memory belongs to the CPU. */
+/* The agent that executes atomics on memory of this kind. Host memory belongs to the CPU, or with ISTHMUS_ATOMICS=nic to the adapter
+ * of its PE: no other agent excludes that one, so PEs of the same host go through it too, and no alias is used. */
 uint32_t ist_home_of_kind(uint32_t kind);
+void ist_home_set(const struct ist_config *config); /* before the first choice; the same on all PEs */
+
+/* Can each PE's atomics on host memory get to their home? By the own card. UNSUPPORTED names what each transport has instead. */
+isthmus_status ist_home_check(const struct ist_card *own);
 
 #endif

@@ -25,7 +25,7 @@ enum {
     IST_MAX_SEGMENTS =
         IST_CARD_SEGMENT_IDS, /* those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; then come
                                  buffers */
-    IST_MAX_EXTENTS = 48 /* each doubles the segment */
+    IST_MAX_EXTENTS = 48      /* each doubles the segment */
 };
 
 /* An extent as one transport has it: its registration, and the key that peers need. */

@@ -1,0 +1,105 @@
+/* Unit tests of core/transport/choose.c: atomics on host memory have one home in a job. Transports of our own: "near" is the faster one
+ * and has processors execute atomics, "wire" network adapters. */
+#include "core/transport/choose.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NEAR, WIRE, N };
+
+static isthmus_status near_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
+{
+    (void)tr, (void)peer;
+    *out = (struct isthmus_reach){
+        .struct_size = out->struct_size, .latency_ns = 100, .atomics_domain = ISTHMUS_DOMAIN_CPU};
+    return ISTHMUS_OK;
+}
+
+static isthmus_status wire_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
+{
+    (void)tr, (void)peer;
+    *out = (struct isthmus_reach){
+        .struct_size = out->struct_size, .latency_ns = 2000, .atomics_domain = ISTHMUS_DOMAIN_NIC};
+    return ISTHMUS_OK;
+}
+
+static struct ist_card card;
+static struct ist_card_room room; /* of its lists */
+
+static int set_up(void **state)
+{
+    static const char *const names[N] = {"near", "wire"};
+    (void)state;
+    memset(&ist_registry, 0, sizeof ist_registry);
+    memset(&card, 0, sizeof card);
+    ist_card_use_room(&card, &room);
+    ist_registry.n = card.n_transports = N;
+    for (uint32_t i = 0; i < N; i++) {
+        struct ist_transport *t = &ist_registry.list[i];
+        snprintf(t->name, sizeof t->name, "%s", names[i]);
+        snprintf(card.transports[i].name, sizeof card.transports[i].name, "%s", names[i]);
+        t->state = IST_TRANSPORT_OPEN;
+        t->traits.kinds_attach = 1u << ISTHMUS_MEM_HOST;
+        t->ops.reach = i == NEAR ? near_reach : wire_reach;
+        pthread_mutex_init(&t->cold, NULL);
+    }
+    return 0;
+}
+
+static uint32_t atomics_with(enum ist_atomics wanted)
+{
+    struct ist_choice choice;
+    const struct ist_config config = {.atomics = wanted};
+    ist_home_set(&config);
+    ist_choose(&card, ISTHMUS_MEM_HOST, &choice);
+    assert_int_equal(choice.carrier, NEAR);
+    return choice.atomics;
+}
+
+static void processors_are_the_home(void **state)
+{
+    (void)state;
+    assert_int_equal(atomics_with(IST_ATOMICS_AUTO), NEAR);
+    assert_int_equal(atomics_with(IST_ATOMICS_CPU), NEAR);
+    assert_int_equal(ist_home_check(&card), ISTHMUS_OK);
+    ist_registry.list[NEAR].state = IST_TRANSPORT_EXCLUDED; /* no other agent takes their place */
+    struct ist_choice choice;
+    ist_choose(&card, ISTHMUS_MEM_HOST, &choice);
+    assert_int_equal(choice.carrier, WIRE);
+    assert_int_equal(choice.atomics, IST_NO_TRANSPORT);
+}
+
+/* Puts still take the faster transport; a PE of the same host, and the own PE, has its atomics executed by its adapter. */
+static void adapters_are_the_home(void **state)
+{
+    (void)state;
+    assert_int_equal(atomics_with(IST_ATOMICS_NIC), WIRE);
+    assert_int_equal(ist_home_of_kind(ISTHMUS_MEM_HOST), ISTHMUS_DOMAIN_NIC);
+    assert_int_equal(ist_home_of_kind(ISTHMUS_MEM_CUDA), ISTHMUS_DOMAIN_GPU);
+    assert_int_equal(ist_home_check(&card), ISTHMUS_OK);
+}
+
+static void a_job_without_such_atomics_does_not_start(void **state)
+{
+    (void)state;
+    ist_registry.list[WIRE].state = IST_TRANSPORT_UNFIT;
+    snprintf(ist_registry.list[WIRE].why, sizeof ist_registry.list[WIRE].why, "no adapter");
+    assert_int_equal(atomics_with(IST_ATOMICS_NIC), IST_NO_TRANSPORT);
+    assert_int_equal(ist_home_check(&card), ISTHMUS_ERR_UNSUPPORTED);
+    assert_non_null(strstr(ist_fail_text(), "near: its atomics are executed by processors; wire: no adapter"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(processors_are_the_home, set_up),
+        cmocka_unit_test_setup(adapters_are_the_home, set_up),
+        cmocka_unit_test_setup(a_job_without_such_atomics_does_not_start, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
