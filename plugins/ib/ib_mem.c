@@ -80,6 +80,17 @@ static const struct {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
+/* Where no adapter can register memory of devices, UCX would copy it by itself, in the thread that makes progress: up to 1.18 it ends the
+ * process if that has no context of CUDA. */
+static void stage_all(isthmus_tr *tr)
+{
+    for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IB_MEM_KINDS; kind++)
+        if ((tr->kinds >> kind & 1) != 0)
+            snprintf(tr->why_staged[kind], sizeof tr->why_staged[kind],
+                     "staged through host memory (UCX knows such memory, and no adapter of this host is up)");
+    tr->kinds = 1u << ISTHMUS_MEM_HOST;
+}
+
 isthmus_status ib_kinds_query(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -90,6 +101,7 @@ isthmus_status ib_kinds_query(isthmus_tr *tr)
     for (size_t i = 0; i < N_KINDS; i++)
         if (kinds[i].type < UCS_MEMORY_TYPE_LAST && (attr.memory_types >> kinds[i].type & 1) != 0)
             tr->kinds |= 1u << kinds[i].kind;
+    if (tr->stage != NULL && tr->net->n_active == 0) stage_all(tr);
     return ISTHMUS_OK;
 }
 

@@ -146,10 +146,12 @@ static struct ib_operand operand_of(const void *addr, const isthmus_lmem *mem, s
 }
 
 /* Does this operand go by way of pieces? Also one that UCX knows, if the peer stages its memory: what is asked for travels in messages,
- * whose payload lies on the host. */
+ * whose payload lies on the host. And if no adapter here has registered memory of this kind: UCX would copy it in the thread that makes
+ * progress, and up to 1.18 ends the process if that has no context of CUDA. */
 static bool is_staged(const isthmus_lmem *mem, const isthmus_rmem *remote)
 {
-    return mem != NULL && (mem->is_staged || (mem->kind != ISTHMUS_MEM_HOST && remote->is_staged));
+    if (mem == NULL || mem->is_staged || mem->kind == ISTHMUS_MEM_HOST) return mem != NULL && mem->is_staged;
+    return remote->is_staged || mem->tr->why_staged[mem->kind][0] != '\0';
 }
 
 /* This PE's own memory, on the host or on a device: the core copies. */
@@ -238,6 +240,9 @@ static isthmus_status make(struct ib_worker *worker, uint32_t kind)
 isthmus_status ib_operands_open(struct ib_worker *worker)
 {
     uint32_t kind = __atomic_load_n(&worker->tr->staged_kind, __ATOMIC_SEQ_CST);
+    for (uint32_t i = 0; i < IB_MEM_KINDS && kind == ISTHMUS_MEM_HOST; i++)
+        if (worker->tr->why_staged[i][0] != '\0')
+            kind = i; /* none is registered now, and its operands go through pieces */
     return kind != ISTHMUS_MEM_HOST ? make(worker, kind) : ISTHMUS_OK;
 }
 
