@@ -21,6 +21,7 @@ import table
 HOSTS_SH = pathlib.Path(__file__).resolve().parent.parent / "tests" / "hosts" / "hosts.sh"
 SKIPPED = 77
 REFERENCE_BATCHES = "21"
+MANY_PES, MANY_SLOTS = 32, 4  # PEs that one of them has connections to, and how many of them are on a host
 DELAYS_MS = ["0", "1", "5", "20"]
 IDLE = ["sleep", "wait_until", "barrier_all"]
 STARTUP_HOSTS = [1, 2, 4, 8]
@@ -56,13 +57,14 @@ def why_not():
 # ---- the calls ----
 
 
-def run_calls(args, ours, theirs):
+def run_calls(args, ours, theirs, many):
     """In turn, round after round. Idling takes its 5 s whatever the machine does: once is enough."""
     for number in range(1, args.rounds + 1):
         table.progress(f"round {number} of {args.rounds}: calls between two hosts")
         ours.run("bench_hosts", 2, str(args.batches))
         if theirs:
             theirs.run("bench_hosts", 2, REFERENCE_BATCHES)
+        many.run("bench_peers", MANY_PES, str(args.batches))
     for how in IDLE:
         for runs in filter(None, (ours, theirs)):
             table.progress(f"5 s of {how}")
@@ -193,7 +195,10 @@ def run(args):
         if theirs:
             reference.build(reference_folder, ["bench_hosts"], ["bare_ucp.c", "-lucp", "-lucs"])
             reference.build(reference_folder, ["bench_idle"])
-        run_calls(args, ours, theirs)
+        many = runs_on(folder, MANY_PES // MANY_SLOTS, MANY_SLOTS, ISTHMUS_TRANSPORTS="ib")
+        run_calls(args, ours, theirs, many)
+        ours.seen.update(many.seen)
+        ours.problems += many.problems[:1]
         run_split(args, ours, folder)
         costs = run_startup(args, ours)
     table.progress("")

@@ -3,7 +3,8 @@
 
 With --reference the same sources, built with Debian's oshcc, run in turn with ours, and the table has a column for
 Open MPI. Not a judge of correctness; exits with 1 when a program failed, and with --check when one is over its budget.
-With --hosts the programs of hosts.py run instead, on several hosts made of namespaces; with --gpu those of gpu.py.
+With --hosts the programs of hosts.py run instead, on several hosts made of namespaces; with --roce on two with RDMA devices
+(roce.py); with --gpu those of gpu.py.
 Read on: bench.h (what a program measures and prints), table.py, startup.py (start-up), hosts.py, plot.py (the picture).
 """
 import argparse
@@ -18,6 +19,7 @@ import gpu
 import hosts
 import plot
 import reference
+import roce
 import startup
 from table import Runs, conclude, machine, make_rows, print_all, progress, quantity, read_results, write_results
 
@@ -67,6 +69,7 @@ def parse_arguments():
     parser.add_argument("--quick", action="store_true", help="1 round, 21 batches: a look, not a measurement")
     parser.add_argument("--reference", action="store_true", help="in turn with the same sources on Open MPI")
     parser.add_argument("--hosts", action="store_true", help="between hosts, which are namespaces here; needs root")
+    parser.add_argument("--roce", action="store_true", help="between two hosts with RDMA devices, in an emulator")
     parser.add_argument("--gpu", action="store_true", help="memory of an NVIDIA GPU, beside the CUDA driver's own calls")
     parser.add_argument("--draw", metavar="FILE.tsv", help="measure nothing: the picture of these results, beside them")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a call is over its budget")
@@ -85,6 +88,8 @@ def main():
         return 0
     if args.gpu:
         return gpu.run(args)
+    if args.roce:
+        return roce.run(args)
     if args.hosts:
         return hosts.run(args)
     with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as reference_folder:
