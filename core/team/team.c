@@ -100,7 +100,6 @@ void ist_team_register(struct ist_team *team, int index)
     team->index = index;
     team->place = ist_team_place_of(index);
     team->area = &team->place->whole;
-    teams.is_taken[index] = true;
     ist_store_release(&ist_team_table[index], team);
 }
 
