@@ -141,13 +141,26 @@ static isthmus_status start_listening(struct uid_boot *boot)
 
 /* ---- the slots ---- */
 
+/* Until nothing will come any more, or for so long. */
+static void wait_for_end(struct uid_boot *boot, int timeout_ms)
+{
+    struct timespec until = ist_clock_until_ms(timeout_ms);
+    pthread_mutex_lock(&boot->lock);
+    while (!boot->is_over && pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0) {}
+    pthread_mutex_unlock(&boot->lock);
+}
+
+/* When the server has ended, the thread that listens finds out why, and ends this PE with that. */
 static isthmus_status say(struct uid_boot *boot, const struct ist_uid_head *head, const char *key, const void *value)
 {
     pthread_mutex_lock(&boot->send_lock);
     bool is_sent = ist_uid_send(boot->way.fd, head, key, value);
+    int error = errno;
     pthread_mutex_unlock(&boot->send_lock);
-    return is_sent ? ISTHMUS_OK
-                   : ist_fail_errno(ISTHMUS_ERR_PEER_LOST, "bootstrap: %s cannot be reached", boot->server);
+    if (is_sent) return ISTHMUS_OK;
+    wait_for_end(boot, GRACE_MS);
+    errno = error;
+    return ist_fail_errno(ISTHMUS_ERR_PEER_LOST, "bootstrap: %s cannot be reached", boot->server);
 }
 
 static isthmus_status fail_key(const char *key)
@@ -235,15 +248,6 @@ static isthmus_status uid_get(ist_boot *base, int pe, const char *key, void **ou
     *out = request.value;
     *out_bytes = request.value_bytes;
     return ISTHMUS_OK;
-}
-
-/* Until nothing will come any more, or for so long. */
-static void wait_for_end(struct uid_boot *boot, int timeout_ms)
-{
-    struct timespec until = ist_clock_until_ms(timeout_ms);
-    pthread_mutex_lock(&boot->lock);
-    while (!boot->is_over && pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0) {}
-    pthread_mutex_unlock(&boot->lock);
 }
 
 static void stop_caring(struct uid_boot *boot)
