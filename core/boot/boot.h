@@ -38,7 +38,8 @@ struct ist_boot_ops {
     /* Drop what this PE put under `key`: the memory for it is free where the launcher can do that. NULL: it cannot. */
     isthmus_status (*remove)(ist_boot *boot, const char *key);
 
-    /* On which node each PE is, n_pes numbers from 0 on, in the order of the nodes' first PEs; asks nobody on another node. false, or NULL: the launcher does not say. */
+    /* On which node each PE is, n_pes numbers from 0 on, in the order of the nodes' first PEs; asks nobody on another node.
+     * false, or NULL: the launcher does not say. */
     bool (*nodes)(ist_boot *boot, uint32_t *node_of);
 
     /* Up to `most` other nodes, as they follow this PE's in the order of PEs: how many. Asks nobody on another node; any thread.

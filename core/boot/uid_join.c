@@ -21,7 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { RETRY_MS = 50, GATE_RETRY_MS = 5, GRACE_MS = 5000, WHY_MS = 2000, BACKLOG = 4096 };
+enum { RETRY_MS = 50, GATE_RETRY_MS = 5, GRACE_MS = 5000, WHY_MS = 5000, BACKLOG = 4096 };
 
 int ist_uid_patience_ms(const struct ist_uid_seat *seat)
 {
