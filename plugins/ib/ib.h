@@ -409,6 +409,7 @@ enum { IB_SHORT_BYTES = 1024 };
 isthmus_status ib_shorts_open(struct ib_worker *worker);
 void ib_shorts_close(struct ib_worker *worker); /* after UCX's worker */
 isthmus_status ib_short_number(struct ib_end *end);
+enum ib_carriage ib_carriage_read(const char *info);          /* ib_carriage.c: from what UCX prints of an endpoint */
 enum ib_carriage ib_short_carriage(const struct ib_end *end); /* once it has answered */
 
 struct ib_short {

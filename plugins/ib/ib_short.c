@@ -319,15 +319,6 @@ isthmus_status ib_short_number(struct ib_end *end)
     return ISTHMUS_OK;
 }
 
-/* UCX tells this in print only. Where it uses remote memory access of the network, a lane is for "rma"; "rma_bw" serves large
- * messages. What is not understood counts as several lanes, which are ordered by flushes. */
-static enum ib_carriage carriage_of(const char *info, bool takes_short)
-{
-    const char *lane = strstr(info, "lane[0]");
-    if (lane == NULL || strstr(lane, "lane[1]") != NULL || strstr(lane, " am") == NULL) return IB_LANES;
-    return takes_short && strstr(lane, " rma#") == NULL && strstr(lane, " amo#") == NULL ? IB_LINE : IB_LANE;
-}
-
 enum ib_carriage ib_short_carriage(const struct ib_end *end)
 {
     char *info = NULL;
@@ -337,9 +328,9 @@ enum ib_carriage ib_short_carriage(const struct ib_end *end)
     FILE *stream = open_memstream(&info, &info_bytes);
     if (stream == NULL) return IB_LANES;
     ib_ucp.ucp_ep_print_info(end->ep, stream);
-    enum ib_carriage carriage = fclose(stream) == 0 ? carriage_of(info, !may_be_of_device) : IB_LANES;
+    enum ib_carriage carriage = fclose(stream) == 0 ? ib_carriage_read(info) : IB_LANES;
     free(info);
-    return carriage;
+    return carriage == IB_LINE && may_be_of_device ? IB_LANE : carriage;
 }
 
 void ib_short_expose(isthmus_lmem *lmem)
