@@ -476,7 +476,7 @@ struct isthmus_devices {
     void (*describe)(isthmus_tr *, uint32_t index, struct isthmus_device *out); /* index below count */
 };
 
-/* The library of somebody else's that a transport works through; the texts are borrowed until close. */
+/* The library of another project that a transport works through; the texts are borrowed until close. */
 struct isthmus_library_info {
     uint32_t struct_size, reserved;
     const char *name;    /* "UCX" */
