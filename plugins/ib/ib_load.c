@@ -83,6 +83,15 @@ static isthmus_status find_named(const struct isthmus_services *s, const char *n
                    name);
 }
 
+/* Is the libucp that the process has the one that is named, by its file or its folder? */
+static bool is_of(const char *file, const char *name)
+{
+    char real_file[PATH_MAX], real_folder[PATH_MAX], real_name[PATH_MAX];
+    if (realpath(name, real_name) == NULL || realpath(file, real_file) == NULL || !folder_of(file, real_folder))
+        return false;
+    return strcmp(real_name, real_file) == 0 || strcmp(real_name, real_folder) == 0;
+}
+
 /* Without libucp, the process may have parts of another UCX: libucp would take them. */
 static isthmus_status check_alone(const struct isthmus_services *s, const char *file)
 {
@@ -164,7 +173,7 @@ isthmus_status ib_load(const struct isthmus_services *services, void **library, 
     const char *name = s->config(s->core, "UCX");
     bool is_named = name != NULL && name[0] != '\0', is_here = find_loaded("libucp", file);
     isthmus_status status = ISTHMUS_OK;
-    if (is_here && is_named)
+    if (is_here && is_named && !is_of(file, name))
         s->log(s->core, ISTHMUS_LOG_WARN, "ISTHMUS_IB_UCX is '%s', but this process has %s already, which is used",
                name, file);
     if (!is_here && is_named) {
