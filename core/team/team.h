@@ -128,7 +128,7 @@ bool ist_team_reserve(int index); /* false: it is taken */
 void ist_team_unreserve(int index);
 isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
 void ist_team_clear_place(const struct ist_team *team, int index); /* before its first use by `team` */
-void ist_team_register(struct ist_team *team, int index); /* which is reserved */
+void ist_team_register(struct ist_team *team, int index);          /* which is reserved */
 void ist_team_delete(struct ist_team *team);
 
 #endif
