@@ -102,6 +102,6 @@ static const struct mp_way ways[] = {
 int main(void)
 {
     pe_begin();
-    mp_run_all(ways, sizeof ways / sizeof *ways, pe_rounds(100), mp_run);
+    mp_run_all(ways, sizeof ways / sizeof *ways, pe_rounds(40), mp_run);
     return pe_end();
 }
