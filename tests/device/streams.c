@@ -267,6 +267,7 @@ static void count_launches(void)
     if (before >= 0) CHECK_EQ(cuda_launches() - before, 1);
     nvshmemx_uint64_put_signal_on_stream(dest, source, 10, words, 1, NVSHMEM_SIGNAL_SET, pe.right, streams[0]);
     if (before >= 0) CHECK_EQ(cuda_launches() - before, 3);
+    nvshmem_sync_all(); /* what a far PE releases is copied here by the progress thread, whose launches count too */
     release(streams[0]);
     stream_end(streams[1]);
     nvshmem_barrier_all();
