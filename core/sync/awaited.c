@@ -32,7 +32,7 @@ static void note_place(struct ist_note *note, const void *addr)
 
 static void note_variable(struct ist_note *note, const struct ist_awaited *awaited)
 {
-    note->kind = awaited->behind >= 0 ? IST_NOTE_LOCK : IST_NOTE_VARIABLE;
+    ist_store_relaxed(&note->kind, awaited->behind >= 0 ? IST_NOTE_LOCK : IST_NOTE_VARIABLE);
     note->comparison = (uint8_t)awaited->cmp;
     note->size_bytes = (uint8_t)awaited->size;
     note->is_signed = awaited->is_signed;
@@ -43,7 +43,7 @@ static void note_variable(struct ist_note *note, const struct ist_awaited *await
 
 static void note_variables(struct ist_note *note, const struct ist_awaited *awaited)
 {
-    note->kind = IST_NOTE_VARIABLES;
+    ist_store_relaxed(&note->kind, IST_NOTE_VARIABLES);
     note->quantity = (uint8_t)awaited->quantity;
     note->comparison = awaited->set->is_vector ? IST_CMP_COUNT : (uint8_t)awaited->set->cmp;
     note->size_bytes = (uint8_t)awaited->set->size;

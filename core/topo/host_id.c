@@ -3,6 +3,7 @@
 #include "core/topo/host_id.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,12 +62,16 @@ void ist_host_id_pretend(struct isthmus_host_id *id, const char *pattern, int pe
     id->bytes[sizeof id->bytes - 1] ^= (uint8_t)ist_pretended_host(pattern, pe);
 }
 
+static char host_name[65];
+
+static void read_host_name(void)
+{
+    if (gethostname(host_name, sizeof host_name - 1) != 0) memcpy(host_name, "unknown", sizeof "unknown");
+}
+
 const char *ist_host_name(void)
 {
-    static char name[65];
-    char text[sizeof name];
-    if (gethostname(text, sizeof text - 1) != 0) return "unknown";
-    text[sizeof text - 1] = '\0';
-    memcpy(name, text, sizeof name); /* always the same bytes: harmless when two threads do it */
-    return name;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_host_name);
+    return host_name;
 }
