@@ -79,24 +79,15 @@ static isthmus_status fail_call(const isthmus_tr *tr, const char *call, ucs_stat
                    is_search ? "; see UCX_TLS, UCX_NET_DEVICES" : "");
 }
 
-static unsigned number_of(const struct isthmus_services *s, const char *key, unsigned usual, unsigned most)
-{
-    const char *text = s->config(s->core, key);
-    long value = text != NULL ? atol(text) : 0;
-    if (value <= 0) return usual;
-    return value < (long)most ? (unsigned)value : most;
-}
-
 static isthmus_status init_ucx(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
-    int32_t n_peers = (int32_t)number_of(s, "PEERS", IB_DEFAULT_PEERS, INT32_MAX);
     ucp_config_t *config;
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
         .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP | UCP_FEATURE_AM,
         .mt_workers_shared = 1,
-        .estimated_num_eps = n_peers < s->n_pes ? (size_t)n_peers : (size_t)s->n_pes,
+        .estimated_num_eps = tr->settings.n_peers < (uint32_t)s->n_pes ? tr->settings.n_peers : (size_t)s->n_pes,
     };
     ib_ucp_reason_begin();
     ucs_status_t ready = ib_ucp.ucp_config_read(NULL, NULL, &config);
@@ -172,15 +163,13 @@ static isthmus_status ib_open(const struct isthmus_services *services, isthmus_t
     if (tr == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the transport");
     tr->services = services;
     tr->lost_pe = -1;
-    tr->timeout_s = number_of(services, "TIMEOUT", IB_DEFAULT_TIMEOUT_S, 3600);
-    tr->max_workers = number_of(services, "WORKERS", IB_DEFAULT_WORKERS, IB_MAX_WORKERS);
     pthread_mutex_init(&tr->lost_lock, NULL);
     ib_ucp_log_to(services);
     tr->events = epoll_create1(EPOLL_CLOEXEC);
-    if (tr->events < 0)
+    status = ib_settings_read(services, &tr->settings);
+    if (status == ISTHMUS_OK && tr->events < 0)
         status = services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "epoll_create1: %s", strerror(errno));
-    else
-        status = open_ucx(tr);
+    if (status == ISTHMUS_OK) status = open_ucx(tr);
     if (status != ISTHMUS_OK) {
         ib_close(tr);
         return status;
@@ -200,7 +189,7 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .card_max_bytes = (uint32_t)(sizeof(struct ib_frame) + tr->address_bytes + IB_NOTE_BYTES),
         .key_max_bytes = ISTHMUS_KEY_MAX_BYTES,
         .shared_channels = 1,
-        .traits = ISTHMUS_TRAIT_ANY_LOCAL,
+        .traits = ISTHMUS_TRAIT_ANY_LOCAL | ISTHMUS_TRAIT_PATHS_AT_ONCE,
     };
     ib_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;

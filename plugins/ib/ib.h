@@ -9,6 +9,7 @@
 
 #include "plugins/ib/ib_frame.h"
 #include "plugins/ib/ib_hca.h"
+#include "plugins/ib/ib_settings.h"
 #include "plugins/ib/ib_ucp.h"
 
 #include <isthmus/idle.h>
@@ -17,14 +18,7 @@
 
 #define IB_INLINE static inline __attribute__((always_inline))
 
-enum {
-    IB_MAX_WORKERS = 16,
-    IB_DEFAULT_WORKERS = 4,
-    IB_DEFAULT_TIMEOUT_S = 6,
-    IB_DEFAULT_PEERS = 256,
-    IB_HOST_NAME_BYTES = 64,
-    IB_MEM_KINDS = 4
-};
+enum { IB_HOST_NAME_BYTES = 64, IB_MEM_KINDS = 4 };
 
 /* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
 struct ib_batch {
@@ -56,8 +50,9 @@ struct ib_worker {
     ucp_worker_h ucp;
     int event_fd;
     pthread_mutex_t lock;
-    bool has_leader;                 /* somebody waits in ib_worker_wait() and makes progress for all */
-    uint32_t n_followers;            /* who wait for him */
+    bool has_leader;  /* a thread waits in ib_worker_wait() and makes progress for all. Read without the lock, too */
+    uint32_t n_looks; /* of leaders */
+    uint32_t n_followers;            /* threads that wait for the leader */
     pthread_cond_t changed;          /* to followers: look again */
     struct ib_end *ends, *dirty;     /* all; those that a commit of all has to look at */
     uint32_t n_commits;              /* of all, under way: nothing leaves that list meanwhile */
@@ -158,8 +153,8 @@ struct isthmus_tr {
     uint32_t n_staged;                  /* registrations of memory on devices that this UCX does not know, atomically */
     uint32_t staged_kind;               /* of one of them, atomically; the host's: there is none */
     int events;                         /* epoll descriptor: of all workers */
-    unsigned timeout_s;
-    uint32_t n_workers, max_workers;
+    struct ib_settings settings;
+    uint32_t n_workers;
     struct ib_worker workers[IB_MAX_WORKERS];
     ucp_address_t *address; /* of worker 0 */
     size_t address_bytes;

@@ -163,10 +163,10 @@ static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
     const isthmus_path *path = end->path;
     const struct isthmus_services *s = path->tr->services;
     ib_post(request, &end->opening);
-    if (!ib_worker_wait(end->worker, &end->opening, path->tr->timeout_s * (uint64_t)1000000000)) {
+    if (!ib_worker_wait(end->worker, &end->opening, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
         on_error(end, end->ep, UCS_ERR_ENDPOINT_TIMEOUT);
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
-                       path->pe, path->host_name, path->tr->timeout_s);
+                       path->pe, path->host_name, path->tr->settings.timeout_s);
     }
     ucs_status_t failure = end->failure != UCS_OK ? end->failure : end->opening.failure;
     if (failure == UCS_OK) return ISTHMUS_OK;

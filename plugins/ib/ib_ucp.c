@@ -115,13 +115,13 @@ void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES])
 }
 
 static pthread_mutex_t latest_lock = PTHREAD_MUTEX_INITIALIZER;
-static char latest[IB_REASON_TEXT_BYTES - 4];
+static char latest[IB_REASON_TEXT_BYTES - 28];
 
 void ib_ucp_latest(char out[IB_REASON_TEXT_BYTES])
 {
     out[0] = '\0';
     pthread_mutex_lock(&latest_lock);
-    if (latest[0] != '\0') snprintf(out, IB_REASON_TEXT_BYTES, " (%s)", latest);
+    if (latest[0] != '\0') snprintf(out, IB_REASON_TEXT_BYTES, " (latest error of UCX: %s)", latest);
     latest[0] = '\0';
     pthread_mutex_unlock(&latest_lock);
 }

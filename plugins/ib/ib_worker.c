@@ -14,7 +14,8 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-enum { NAP_MS = 50 }; /* the longest sleep; events end it. Bounds what a lost event could cost */
+enum { FIRST_EVERY = 4 }; /* looks of a leader of another worker: worker 0 is looked at as well */
+enum { NAP_MS = 50 };     /* the longest sleep; events end it. Bounds what a lost event could cost */
 
 static uint64_t now_ns(void)
 {
@@ -102,7 +103,7 @@ struct ib_worker *ib_worker_least_used(isthmus_tr *tr)
     struct ib_worker *least = &tr->workers[0];
     for (uint32_t i = 1; i < tr->n_workers; i++)
         if (tr->workers[i].n_channels < least->n_channels) least = &tr->workers[i];
-    if (least->n_channels == 0 || tr->n_workers == tr->max_workers) return least;
+    if (least->n_channels == 0 || tr->n_workers == tr->settings.n_workers) return least;
     return ib_worker_create(tr) == ISTHMUS_OK ? &tr->workers[tr->n_workers - 1] : least;
 }
 
@@ -143,12 +144,14 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_IO, "ucp_worker_arm: %s", ib_ucp.ucs_status_string(armed));
 }
 
-/* What peers ask of this PE arrives at worker 0. Who leads another one serves that too, for the progress thread stays away
- * meanwhile. No lock is waited for here: who has that of worker 0 serves it himself. */
+/* What peers ask of this PE arrives at worker 0. The leader of another worker serves that too, for the progress thread stays away
+ * meanwhile. No lock is waited for: a thread that has that of worker 0 serves it itself. A leader there is seen without the lock, so
+ * that threads which wait on other workers do not pass its cache line around. */
 static struct ib_worker *take_first(struct ib_worker *worker)
 {
     struct ib_worker *first = &worker->tr->workers[0];
-    if (worker == first || pthread_mutex_trylock(&first->lock) != 0) return NULL;
+    if (worker == first || __atomic_load_n(&first->has_leader, __ATOMIC_RELAXED)) return NULL;
+    if (pthread_mutex_trylock(&first->lock) != 0) return NULL;
     if (!first->has_leader) return first;
     ib_worker_unlock(first);
     return NULL;
@@ -158,6 +161,7 @@ static int look(struct ib_worker *worker)
 {
     int n = ib_worker_progress(worker);
     if (n > 0 && worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
+    if (++worker->n_looks % FIRST_EVERY != 0) return n;
     struct ib_worker *first = take_first(worker);
     if (first == NULL) return n;
     int n_first = ib_worker_progress(first);
@@ -206,7 +210,7 @@ static void idle_round(struct ib_worker *worker, struct isthmus_idle *idle, uint
 static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_t deadline_ns)
 {
     struct isthmus_idle idle = {0};
-    worker->has_leader = true;
+    __atomic_store_n(&worker->has_leader, true, __ATOMIC_RELAXED);
     while (batch->n_pending > 0) {
         if (look(worker) > 0) {
             idle = (struct isthmus_idle){0};
@@ -218,7 +222,7 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
         if (now >= deadline_ns) break;
         idle_round(worker, &idle, now);
     }
-    worker->has_leader = false;
+    __atomic_store_n(&worker->has_leader, false, __ATOMIC_RELAXED);
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
 }
 

@@ -37,7 +37,7 @@ GPUS = {  # the double of a driver, for each kind of a device's memory: how its 
     "hip": ("xgmi", ["ISTHMUS_XGMI_LIBRARY={build}/tests/doubles/hip/libamdhip64_double.so.1"]),
 }
 ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build folder
-    "ib": ["ISTHMUS_TRANSPORTS=ib"],
+    "ib": ["ISTHMUS_TRANSPORTS=ib", "ISTHMUS_IB_WORKERS=4"],
     "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
 }
 for kind, (transport, library) in GPUS.items():

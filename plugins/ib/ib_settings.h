@@ -1,0 +1,21 @@
+/* plugins/ib/ib_settings.h: what users set as numbers, and what holds where they do not. */
+#ifndef ISTHMUS_IB_SETTINGS_H
+#define ISTHMUS_IB_SETTINGS_H
+
+#include <isthmus/transport.h>
+
+struct ib_settings {
+    uint32_t timeout_s; /* ISTHMUS_IB_TIMEOUT */
+    uint32_t n_peers;   /* ISTHMUS_IB_PEERS: how many a PE is expected to talk to */
+    uint32_t n_workers; /* ISTHMUS_IB_WORKERS: at most so many in this PE */
+};
+
+enum { IB_MAX_WORKERS = 16, IB_USUAL_WORKERS = 4 };
+
+/* INVALID: fail() names the variable, its value and what it may be. */
+isthmus_status ib_settings_read(const struct isthmus_services *services, struct ib_settings *out);
+
+/* How many workers are of use to a PE that may run on `n_allowed` of its host's `n_online` processors, where `n_local` PEs are. */
+uint32_t ib_workers_of_use(uint32_t n_allowed, uint32_t n_online, uint32_t n_local);
+
+#endif
