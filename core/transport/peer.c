@@ -1,6 +1,7 @@
 /* core/transport/peer.c: first use of a peer. See peer.h.
- * One lock for the whole table: first use is rare, and the transports' cold slots want one caller at a time. Readers of a
- * resolved peer take no lock: its pointer is published with release after everything it points to. */
+ * A lock a peer: a connection takes a millisecond or, to a peer that is lost, seconds, and threads that use other peers first go on
+ * meanwhile, as far as the transport lets them (ISTHMUS_TRAIT_PATHS_AT_ONCE). Readers of a resolved peer take no lock: its pointer
+ * is published with release after everything that it points to. */
 #include "core/transport/peer.h"
 
 #include "core/base/atomic.h"
@@ -20,8 +21,8 @@ static struct {
     bool use_alias;
     bool are_mixed;
     uint32_t n_mixed_late;
-    struct ist_peer **by_pe; /* peers whose card is here, resolved or not */
-    pthread_mutex_t lock;
+    struct ist_peer **by_pe; /* peers whose card is here, resolved or not; entries are set under the lock */
+    pthread_mutex_t lock;    /* never held while something is waited for */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK];
@@ -47,17 +48,14 @@ static void peer_free(struct ist_peer *peer)
     for (uint32_t b = 0; b < IST_SEGMENT_BLOCKS; b++)
         if (peer->blocks[b] != ist_no_segments) free(peer->blocks[b]);
     ist_card_fini(&peer->card);
+    pthread_mutex_destroy(&peer->lock);
     free(peer);
 }
 
 /* ---- cards ---- */
 
-static isthmus_status fetch_card(int pe, struct ist_peer **out)
+static isthmus_status read_card(int pe, struct ist_peer **out)
 {
-    if (table.by_pe[pe] != NULL) {
-        *out = table.by_pe[pe];
-        return ISTHMUS_OK;
-    }
     void *bytes;
     size_t n_bytes;
     isthmus_status status = table.boot->ops->get(table.boot, pe, table.card_key, &bytes, &n_bytes);
@@ -67,6 +65,7 @@ static isthmus_status fetch_card(int pe, struct ist_peer **out)
         free(bytes);
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for PE %d", pe);
     }
+    pthread_mutex_init(&peer->lock, NULL);
     for (uint32_t b = 0; b < IST_SEGMENT_BLOCKS; b++) peer->blocks[b] = ist_no_segments;
     status = ist_card_read(bytes, n_bytes, &peer->card);
     if (status == ISTHMUS_OK && peer->card.pe != pe)
@@ -75,7 +74,31 @@ static isthmus_status fetch_card(int pe, struct ist_peer **out)
         peer_free(peer);
         return status;
     }
-    ist_store_release(&table.by_pe[pe], peer); /* pairs with the acquire in ist_peer_known() */
+    *out = peer;
+    return ISTHMUS_OK;
+}
+
+/* Threads that read the same card at once come to one peer: that of the first. */
+static struct ist_peer *enter(int pe, struct ist_peer *made)
+{
+    pthread_mutex_lock(&table.lock);
+    struct ist_peer *first = table.by_pe[pe];
+    if (first == NULL)
+        ist_store_release(&table.by_pe[pe], made); /* pairs with the acquires in get_card, ist_peer_known */
+    pthread_mutex_unlock(&table.lock);
+    if (first == NULL) return made;
+    peer_free(made);
+    return first;
+}
+
+static isthmus_status get_card(int pe, struct ist_peer **out)
+{
+    struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]);
+    if (peer == NULL) {
+        isthmus_status status = read_card(pe, &peer);
+        if (status != ISTHMUS_OK) return status;
+        peer = enter(pe, peer);
+    }
     *out = peer;
     return ISTHMUS_OK;
 }
@@ -83,9 +106,7 @@ static isthmus_status fetch_card(int pe, struct ist_peer **out)
 isthmus_status ist_peer_card(int pe, const struct ist_card **out)
 {
     struct ist_peer *peer = NULL;
-    pthread_mutex_lock(&table.lock);
-    isthmus_status status = fetch_card(pe, &peer);
-    pthread_mutex_unlock(&table.lock);
+    isthmus_status status = get_card(pe, &peer);
     if (status == ISTHMUS_OK) *out = &peer->card;
     return status;
 }
@@ -122,6 +143,17 @@ isthmus_status ist_peer_check(int pe)
     return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, ISTHMUS_MEM_HOST, &choice);
 }
 
+/* Around the slots that open a path, and attach memory through it. */
+static void path_begin(struct ist_transport *t)
+{
+    if ((t->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ist_cold_begin(t);
+}
+
+static void path_end(struct ist_transport *t)
+{
+    if ((t->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ist_cold_end(t);
+}
+
 static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t card_slot)
 {
     if (peer->paths[index] != NULL) return ISTHMUS_OK;
@@ -137,9 +169,9 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     };
     /* Before: a peer that is lost just now may never answer. */
     if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) ist_pulse_watch(&peer->card);
-    ist_cold_begin(t);
+    path_begin(t);
     isthmus_status status = t->ops.path_open(t->handle, &who, &peer->paths[index]);
-    ist_cold_end(t);
+    path_end(t);
     return status;
 }
 
@@ -176,10 +208,10 @@ static isthmus_status attach_extent(const struct way *way, const struct ist_blob
     struct ist_attached_extent *extent = calloc(1, sizeof *extent);
     if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", peer->card.pe);
     void *alias = NULL;
-    ist_cold_begin(t);
+    path_begin(t);
     isthmus_status status = t->ops.attach(peer->paths[way->transport], key->bytes, key->length_bytes, &extent->rmem,
                                           &alias);
-    ist_cold_end(t);
+    path_end(t);
     if (status != ISTHMUS_OK) {
         free(extent);
         return status;
@@ -220,7 +252,7 @@ static isthmus_status need_block(struct ist_peer *peer, uint32_t id)
     if (*block != ist_no_segments) return ISTHMUS_OK;
     struct ist_attached *made = calloc(IST_SEGMENTS_IN_BLOCK, sizeof *made);
     if (made == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for segments of PE %d", peer->card.pe);
-    *block = made; /* the release of what publishes the peer, or its late segments, covers it */
+    ist_store_release(block, made); /* pairs with the acquire in ist_peer_segment() */
     return ISTHMUS_OK;
 }
 
@@ -288,7 +320,7 @@ static const struct ist_attached_extent *get_extent(const struct way *way, uint6
 {
     const struct ist_attached_extent *extent = find_extent(way->extents, offset_bytes);
     if (extent != NULL) return extent;
-    pthread_mutex_lock(&table.lock);
+    pthread_mutex_lock(&way->peer->lock);
     isthmus_status status = ISTHMUS_OK;
     uint32_t n_attached = 0;
     for (const struct ist_attached_extent *at = *way->extents; at != NULL; at = at->next) n_attached++;
@@ -299,7 +331,7 @@ static const struct ist_attached_extent *get_extent(const struct way *way, uint6
         else
             status = fetch_extent(way, n_attached++);
     }
-    pthread_mutex_unlock(&table.lock);
+    pthread_mutex_unlock(&way->peer->lock);
     return extent;
 }
 
@@ -418,7 +450,7 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
     return status;
 }
 
-/* Under the lock. The program registers and unregisters on all PEs at once, so that the list does not change meanwhile. */
+/* Under the peer's lock. The program registers and unregisters on all PEs at once, so that the list does not change meanwhile. */
 static isthmus_status catch_up(struct ist_peer *peer)
 {
     for (uint32_t id = ist_segments.n_at_start; id < ist_segments.n; id++) {
@@ -428,21 +460,23 @@ static isthmus_status catch_up(struct ist_peer *peer)
     }
     bool was_mixed = ist_peer_is_mixed(peer);
     note_mixed(peer);
-    if (ist_peer_is_mixed(peer) && !was_mixed) ist_store_release(&table.n_mixed_late, table.n_mixed_late + 1);
+    if (ist_peer_is_mixed(peer) && !was_mixed) (void)__atomic_fetch_add(&table.n_mixed_late, 1, __ATOMIC_RELEASE);
     ist_store_release(&peer->late_changes, ist_segments.late_changes); /* pairs with the acquire in ist_peer_get */
     return ISTHMUS_OK;
 }
 
 void ist_peers_detach(uint32_t segment)
 {
-    pthread_mutex_lock(&table.lock);
     for (int pe = 0; pe < table.n_pes; pe++) {
-        struct ist_peer *peer = table.by_pe[pe];
-        if (peer == NULL || !peer->is_resolved || ist_peer_segment(peer, segment)->length_bytes == 0) continue;
-        detach_segment(peer, segment);
-        ist_peer_segment(peer, segment)->length_bytes = 0;
+        struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]);
+        if (peer == NULL) continue;
+        pthread_mutex_lock(&peer->lock);
+        if (peer->is_resolved && ist_peer_segment(peer, segment)->length_bytes != 0) {
+            detach_segment(peer, segment);
+            ist_peer_segment(peer, segment)->length_bytes = 0;
+        }
+        pthread_mutex_unlock(&peer->lock);
     }
-    pthread_mutex_unlock(&table.lock);
 }
 
 isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
@@ -452,12 +486,13 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
     /* Acquire: pairs with the release in catch_up(). */
     if (known == NULL || ist_load_acquire(&known->late_changes) != ist_load_relaxed(&ist_segments.late_changes)) {
         struct ist_peer *peer = NULL;
-        pthread_mutex_lock(&table.lock);
-        status = fetch_card(pe, &peer);
-        if (status == ISTHMUS_OK && !peer->is_resolved) status = resolve(pe, peer);
+        status = get_card(pe, &peer);
+        if (status != ISTHMUS_OK) return status;
+        pthread_mutex_lock(&peer->lock);
+        if (!peer->is_resolved) status = resolve(pe, peer);
         if (status == ISTHMUS_OK) status = catch_up(peer);
         if (status == ISTHMUS_OK) known = peer;
-        pthread_mutex_unlock(&table.lock);
+        pthread_mutex_unlock(&peer->lock);
     }
     if (status == ISTHMUS_OK) *out = known;
     return status;
@@ -465,7 +500,7 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
 
 const struct ist_peer *ist_peer_known(int pe)
 {
-    const struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]); /* pairs with the release in fetch_card() */
+    const struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]);          /* pairs with the release in enter() */
     return peer != NULL && ist_load_acquire(&peer->is_resolved) ? peer : NULL; /* and this one with that in resolve() */
 }
 

@@ -10,6 +10,8 @@
 #include "core/transport/route.h"
 #include "core/transport/segment.h"
 
+#include <pthread.h>
+
 /* An extent of a peer's segment; a sparse transport has the whole segment as one. */
 struct ist_attached_extent {
     struct ist_attached_extent *next;
@@ -33,6 +35,7 @@ struct ist_attached {
 enum { IST_SEGMENTS_IN_BLOCK = 4, IST_SEGMENT_BLOCKS = IST_MAX_SEGMENTS / IST_SEGMENTS_IN_BLOCK };
 
 struct ist_peer {
+    pthread_mutex_t lock;                    /* of its first use: whatever below changes later */
     struct ist_card card;                    /* once the peer is resolved, without its segments and texts */
     isthmus_path *paths[IST_MAX_TRANSPORTS]; /* by registry index; NULL: not needed so far */
     bool is_resolved;      /* routes are chosen, segments attached; before that only the card is here */
@@ -46,7 +49,7 @@ extern struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK]; /* all zero, 
 /* By id. */
 static inline struct ist_attached *ist_peer_segment(const struct ist_peer *peer, uint32_t id)
 {
-    return &peer->blocks[id / IST_SEGMENTS_IN_BLOCK][id % IST_SEGMENTS_IN_BLOCK];
+    return &ist_load_acquire(&peer->blocks[id / IST_SEGMENTS_IN_BLOCK])[id % IST_SEGMENTS_IN_BLOCK];
 }
 
 /* The id of a segment of this peer, from what ist_peer_segment() returned. */

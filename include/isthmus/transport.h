@@ -17,7 +17,8 @@
  *   Ownership  Buffers of the caller (cards, keys, texts) are borrowed for the call. Objects handed out belong
  *              to the plugin until the matching close. File descriptors are borrowed: duplicate what you keep.
  *              An out-parameter is written only on success.
- *   Threads    Cold slots (life, peers, memory, channels): any thread, one at a time per transport, may block.
+ *   Threads    Cold slots (life, peers, memory, channels): any thread, one at a time per transport (but see
+ *              ISTHMUS_TRAIT_PATHS_AT_ONCE), may block.
  *              Data and order slots: one caller per channel at a time, unless the channel was opened with
  *              ISTHMUS_THREAD_SHARED; different channels run at once. progress() may run beside all of them.
  *   Callbacks  None into the core, except the services.
@@ -99,8 +100,12 @@ enum {
     ISTHMUS_TRAIT_SPARSE = 1 << 0, /* expose() costs nothing per byte and takes memory that has no pages yet: the
                                      core exposes a segment once, at its full reserved size */
     ISTHMUS_TRAIT_ANY_LOCAL =
-        1 << 1 /* register_local() takes addr NULL and length 0, of each kind in kinds_local but the
+        1 << 1, /* register_local() takes addr NULL and length 0, of each kind in kinds_local but the
                   host's: for all operands of that kind that nobody registers. Since minor version 3 */
+    ISTHMUS_TRAIT_PATHS_AT_ONCE =
+        1
+        << 2 /* path_open() and attach() may be called for different peers at once, and beside other cold slots: where they
+                wait for a network, threads that use other peers for the first time do not. Since minor version 5 */
 };
 
 /* how a channel will be called */

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static isthmus_status describe(isthmus_tr *tr, struct isthmus_traits *out)
     isthmus_status status = planted_base->describe(tr, out);
     if (planted_has("key_zero")) out->key_max_bytes = 0;
     if (planted_has("fills_room")) memset((char *)out + sizeof *out, 0, out->struct_size - sizeof *out);
+    if (planted_has("one_path_in_hand")) out->traits |= ISTHMUS_TRAIT_PATHS_AT_ONCE;
     if (planted_has("ignores_room") && planted_base->describe(tr, &whole) == ISTHMUS_OK) *out = whole;
     return status;
 }
@@ -133,6 +135,17 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
     return ISTHMUS_OK;
 }
 
+/* Each caller notes its peer in one place, and opens what is noted when all have. */
+static const struct isthmus_peer *take_in_hand(const struct isthmus_peer *peer)
+{
+    static const struct isthmus_peer *in_hand;
+    static int n_callers;
+    __atomic_store_n(&in_hand, peer, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&n_callers, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&n_callers, __ATOMIC_ACQUIRE) < planted_services->n_pes) sched_yield();
+    return __atomic_load_n(&in_hand, __ATOMIC_ACQUIRE);
+}
+
 static isthmus_status path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out)
 {
     isthmus_path *other = NULL;
@@ -141,6 +154,7 @@ static isthmus_status path_open(isthmus_tr *tr, const struct isthmus_peer *peer,
         if (status != ISTHMUS_OK) return status;
         planted_base->path_close(other);
     }
+    if (planted_has("one_path_in_hand")) peer = take_in_hand(peer);
     isthmus_status status = planted_base->path_open(tr, peer, out);
     if (status != ISTHMUS_OK && planted_has("path_of_dreams")) {
         *out = (isthmus_path *)(void *)known;

@@ -1,6 +1,7 @@
 /* tools/isthmus-check-transport/case_peers.c: cards, reach, paths; peers that are not there. */
 #include "cases.h"
 
+#include <pthread.h>
 #include <string.h>
 
 enum { GUARD = 0xa5, EXTENT_BYTES = 64 << 10, RANDOM_CARDS = 200, FREE_CALLS = 50 };
@@ -116,6 +117,70 @@ void ct_case_path_on_demand(struct ct_process *p)
     if (p->pe == 2) return;
     ct_extent_close(p, &extent);
     ct_close(p);
+}
+
+/* One of the threads that open paths at once. */
+struct opener {
+    struct ct_process *p;
+    struct ct_extent *extent;
+    const struct ct_blob *key;
+    pthread_barrier_t *start;
+    int pe;
+    pthread_t thread;
+};
+
+static void *open_one(void *arg)
+{
+    struct opener *o = arg;
+    struct ct_process *p = o->p;
+    void *alias = NULL;
+    pthread_barrier_wait(o->start);
+    CT_OK(p->t->path_open(p->tr, &p->peers[o->pe], &p->path[o->pe]));
+    CT_OK(p->t->attach(p->path[o->pe], o->key->bytes, o->key->n_bytes, &o->extent->rmem[o->pe], &alias));
+    o->extent->alias[o->pe] = alias;
+    return NULL;
+}
+
+static void open_all(struct ct_process *p, struct ct_extent *extent, const struct ct_blob *keys)
+{
+    struct opener openers[CT_MAX_PROCESSES];
+    pthread_barrier_t start;
+    CT_NEED(pthread_barrier_init(&start, NULL, (unsigned)p->n) == 0, "no barrier for %d threads", p->n);
+    for (int pe = 0; pe < p->n; pe++) {
+        openers[pe] = (struct opener){.p = p, .extent = extent, .key = &keys[pe], .start = &start, .pe = pe};
+        CT_NEED(pthread_create(&openers[pe].thread, NULL, open_one, &openers[pe]) == 0, "no thread");
+    }
+    for (int pe = 0; pe < p->n; pe++) pthread_join(openers[pe].thread, NULL);
+    pthread_barrier_destroy(&start);
+}
+
+void ct_case_paths_at_once(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static struct ct_blob keys[CT_MAX_PROCESSES];
+    struct ct_channel channel;
+    ct_open(p);
+    if ((p->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ct_skip("%s opens one path at a time", p->t->name);
+    ct_exchange_cards(p);
+    ct_extent_make(p, &extent, EXTENT_BYTES, 0);
+    ct_extent_expose(p, &extent);
+    ct_exchange(p, extent.key, extent.key_bytes, keys);
+    open_all(p, &extent, keys);
+    ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &channel);
+    for (int pe = 0; pe < p->n; pe++) {
+        const struct ct_place at = {p, &channel, &extent, pe};
+        uint64_t value = (uint64_t)(p->pe + 1) << 32 | (uint64_t)pe;
+        ct_put(&at, 8 * (uint64_t)p->pe, &value, sizeof value);
+    }
+    ct_quiet(p, &channel);
+    ct_meet(p);
+    for (int pe = 0; pe < p->n; pe++) {
+        uint64_t expected = (uint64_t)(pe + 1) << 32 | (uint64_t)p->pe, got = ct_extent_load(&extent, 8 * (uint64_t)pe);
+        CT_CHECK(got == expected, "process %d has put %#llx here, %#llx has come", pe, (unsigned long long)expected,
+                 (unsigned long long)got);
+    }
+    ct_meet(p);
+    ct_end(p, &extent, &channel);
 }
 
 void ct_case_reach_other_host(struct ct_process *p)
