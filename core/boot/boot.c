@@ -122,10 +122,12 @@ void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST
 {
     const char *job = getenv("PMIX_NAMESPACE");
     out[0] = '\0';
-    if (request->kind == IST_BOOTSTRAP_UID)
-        ist_uid_name(&request->uid, out);
-    else if (job != NULL)
+    if (request->kind == IST_BOOTSTRAP_UID) {
+        /* Bytes that are no id name no job: two jobs may be given the same ones, and each reports its own failure. */
+        if (ist_uid_check(&request->uid)) ist_uid_name(&request->uid, out);
+    } else if (job != NULL) {
         name_pmix_job(job, out);
+    }
 }
 
 int ist_boot_announced_pe(const struct ist_boot_request *request)

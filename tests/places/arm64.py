@@ -35,7 +35,7 @@ NEEDS_UCX = r"\.(ib|ib_sm|hosts|network)(\.|$)"
 QUICK_JOBS = r"^litmus\.(MP-(g|get|get-nbi|fence|quiet|signal)|SB-quiet|BARRIER-local)$|^pe\.(r143_put_signal|r86_amo_types|r75_|r7_threads_mix)"
 # What an emulator cannot show, and why.
 LEFT_OUT = [
-    (r"^unit_uid$", "qemu-user 7.2 aborts where a process with threads forks"),
+    (r"^unit_uid(_leader)?$", "qemu-user 7.2 aborts where a process with threads forks"),
     (r"^pe\.r13_|stopped|r20_failed_start", "the job's end is told of the emulator, and not of the program"),
 ]
 
