@@ -61,6 +61,7 @@ static void job_lost(const char *why, int exit_code)
         ist_error("%s; this PE ends too", why);
         ist_fatal_yield();
     }
+    ist_boot_tell();
     _exit(exit_code);
 }
 

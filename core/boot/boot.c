@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TELL_MS = 5000 };
+
 /* Variables by which launchers say "you are one of several", and how to make them speak PMIx. */
 static const struct launcher {
     const char *variable, *name, *advice;
@@ -142,6 +144,8 @@ void ist_boot_leave(void)
     ist_boot_uid_leave();
     ist_boot_pmix_leave();
 }
+
+void ist_boot_tell(void) { ist_uid_servers_wait(TELL_MS); }
 
 void ist_boot_forget(void) { ist_boot_uid_forget(); }
 

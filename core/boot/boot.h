@@ -112,6 +112,9 @@ void ist_boot_leave(void);
 void ist_boot_pmix_leave(void);
 void ist_boot_uid_leave(void);
 
+/* Before this process ends with a failed job: until the PEs that it serves know why, but not for ever. */
+void ist_boot_tell(void);
+
 /* In a child after fork: what is open belongs to the parent. */
 void ist_boot_forget(void);
 void ist_boot_uid_forget(void);

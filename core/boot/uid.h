@@ -72,7 +72,8 @@ struct ist_uid_seat {
  * belong to the server then, or, after a failure, to the caller. */
 isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listener, int root);
 
-/* Wait until all PEs of the servers of this process have taken leave, timeout_ms at most, and free what is done. */
+/* Wait until all PEs of the servers of this process have taken leave or know that the job has failed, timeout_ms at most, and free
+ * what is done. */
 void ist_uid_servers_wait(int timeout_ms);
 void ist_uid_servers_forget(void); /* in a child after fork: close what was inherited */
 

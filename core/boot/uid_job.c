@@ -23,6 +23,24 @@ static void reply(struct ist_uid_server *server, struct ist_uid_connection *conn
 
 /* ---- failure ---- */
 
+/* A PE that is not connected when the job fails learns from this server why. Without an answer it would report a failure of its
+ * own: that the server has ended. */
+static void set_awaited(struct ist_uid_job *job, int pe, bool is_awaited)
+{
+    job->n_awaited += (int)is_awaited - (int)job->members[pe].is_awaited;
+    job->members[pe].is_awaited = is_awaited;
+}
+
+static void has_connected(struct ist_uid_job *job, int pe)
+{
+    if (pe >= 0 && pe < job->n_pes) set_awaited(job, pe, false);
+}
+
+bool ist_uid_job_awaits(const struct ist_uid_job *job)
+{
+    return job->has_failed && job->deadline_ms >= 0 && job->n_awaited > 0;
+}
+
 static void end_all(struct ist_uid_server *server, int pe, int code, const char *why)
 {
     struct ist_uid_job *job = &server->job;
@@ -31,6 +49,8 @@ static void end_all(struct ist_uid_server *server, int pe, int code, const char 
     job->code = code;
     snprintf(job->why, sizeof job->why, "%s", why);
     job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for late comers */
+    for (int late = 0; late < job->n_pes && !job->is_late; late++)
+        if (!job->members[late].has_joined) set_awaited(job, late, true);
     ist_uid_spread_end(server, pe, true);
 }
 
@@ -78,6 +98,7 @@ void ist_uid_job_late(struct ist_uid_server *server)
     job->deadline_ms = -1;
     if (job->has_failed || server->is_leader) return;
     bool is_gathering = job->n_joined < job->n_pes;
+    job->is_late = is_gathering;
     list_missing(job, is_gathering ? has_joined : has_arrived, missing, sizeof missing);
     fail(server, "%d of %d PEs have %s within %llu s (ISTHMUS_PEER_TIMEOUT); missing: %s",
          is_gathering ? job->n_joined : job->n_arrived, job->n_pes,
@@ -103,12 +124,14 @@ static void lose(struct ist_uid_server *server, int pe)
          member->hello.host_name);
 }
 
-/* A leader serves until all PEs behind it have left, so its own process has ended. */
+/* A leader serves until all PEs behind it have left, so its own process has ended. The others connect to this server and ask. */
 static void lose_leader(struct ist_uid_server *server, const struct ist_uid_connection *leader)
 {
     struct ist_uid_job *job = &server->job;
     bool is_his = leader->n_behind > 0 && leader->pe >= 0 && leader->pe < job->n_pes &&
                   job->members[leader->pe].connection == leader;
+    for (int pe = 0; pe < job->n_pes && !job->has_failed; pe++)
+        if (job->members[pe].connection == leader && pe != leader->pe) set_awaited(job, pe, true);
     if (is_his) lose(server, leader->pe);
     for (int pe = 0; pe < job->n_pes && leader->n_behind > 0; pe++)
         if (job->members[pe].connection == leader) lose(server, pe); /* after the first one, silently */
@@ -274,6 +297,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
     bool had_failed = job->has_failed; /* else it hears with the others */
     if (!job->has_failed) check_newcomer(server, hello);
     if (job->has_failed) {
+        has_connected(job, hello->pe);
         if (had_failed) ist_uid_refuse(server, connection, hello->pe);
         return;
     }
@@ -296,6 +320,7 @@ static void answer_orphan(struct ist_uid_server *server, struct ist_uid_connecti
         const struct ist_uid_connection *leader = job->members[hello->pe].connection;
         if (leader != NULL && leader->link == IST_UID_FROM_LEADER) lose_leader(server, leader);
     }
+    has_connected(job, hello->pe);
     ist_uid_refuse(server, connection, hello->pe);
 }
 

@@ -36,7 +36,8 @@ static struct {
 static void tell_state(struct ist_uid_server *server, bool is_done)
 {
     const struct ist_uid_job *job = &server->job;
-    bool is_busy = !is_done && job->n_joined > 0 && (!job->has_failed || ist_uid_has_output(server));
+    bool has_to_tell = !job->has_failed || ist_uid_has_output(server) || ist_uid_job_awaits(job);
+    bool is_busy = !is_done && job->n_joined > 0 && has_to_tell;
     pthread_mutex_lock(&servers.lock);
     if (is_busy != server->is_busy || is_done != server->is_done) pthread_cond_broadcast(&servers.changed);
     server->is_busy = is_busy;

@@ -85,15 +85,17 @@ struct ist_uid_member {
     struct ist_uid_connection *connection; /* its own, or that of its leader; NULL: not yet, or not any more */
     struct ist_uid_hello hello;
     bool has_joined, has_arrived, has_left;
+    bool is_awaited; /* the job has failed, and this PE is to be told when it connects: ist_uid_job_awaits */
 };
 
 struct ist_uid_job {
     int n_pes; /* 0: nobody has come so far */
-    int n_joined, n_arrived, n_left;
+    int n_joined, n_arrived, n_left, n_awaited;
     int server_pe; /* -1: this process is none of the PEs */
     struct ist_uid_member
         *members; /* by PE; a leader's has only those of its host, and untouched pages take no memory */
     bool has_failed, has_reporter; /* somebody was asked to report why */
+    bool is_late;                  /* the time is over in which PEs may join */
     int code;                      /* with which a failed job ends */
     char why[400];
     int64_t deadline_ms; /* -1: nothing that has to happen by then */
@@ -116,7 +118,7 @@ struct ist_uid_server {
     struct ist_uid_store store;
     struct ist_uid_job job;
     uint64_t n_frames, n_connections; /* received; of the job */
-    bool is_busy, is_done; /* under the lock of uid_server.c: PEs have come and it is not over; the thread has ended */
+    bool is_busy, is_done; /* under the lock of uid_server.c: PEs need this process; the thread has ended */
 };
 
 /* ---- uid_connection.c ---- */
@@ -150,6 +152,7 @@ void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *
 void ist_uid_job_late(struct ist_uid_server *server); /* the deadline has passed */
 void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes);
 bool ist_uid_job_is_over(const struct ist_uid_server *server);
+bool ist_uid_job_awaits(const struct ist_uid_job *job); /* PEs that have still to connect and be told that the job has failed */
 void ist_uid_job_fini(struct ist_uid_job *job);
 
 void ist_uid_leader_frame(struct ist_uid_server *server, struct ist_uid_connection *connection,

@@ -15,6 +15,7 @@
 /* What the PEs of a job on two hosts, which are one here, share with the test. */
 struct shared {
     struct ist_uid uid;
+    int n_met;             /* PEs that have started */
     int n_told, n_reports; /* PEs that were ended, and those that were to say why */
     char why[200];
 };
@@ -106,6 +107,39 @@ static void leader_is_lost(void **state)
     assert_int_equal(shared->n_told, 2);
     assert_int_equal(shared->n_reports, 1);
     if (strstr(shared->why, wanted) == NULL) fail_msg("%s", shared->why);
+    munmap(shared, sizeof *shared);
+}
+
+static int stays(ist_boot *boot)
+{
+    if (boot->ops->exchange(boot) != ISTHMUS_OK) return 2;
+    __atomic_fetch_add(&shared->n_met, 1, __ATOMIC_RELEASE); /* pairs with the acquire below */
+    for (;;) pause();
+}
+
+/* The process of the root does not end before the PEs behind a lost leader know why: else they would report the root's end. */
+static void root_awaits_pes_of_lost_leader(void **state)
+{
+    enum { HELD_MS = 300 };
+    (void)state;
+    pid_t pids[3];
+    start_led_job(pids, stays);
+    while (__atomic_load_n(&shared->n_met, __ATOMIC_ACQUIRE) < 3) usleep(1000);
+    for (int pe = 1; pe < 3; pe++) {
+        int status = 0;
+        assert_int_equal(kill(pids[pe], SIGSTOP), 0);
+        assert_int_equal(waitpid(pids[pe], &status, WUNTRACED), pids[pe]);
+        assert_true(WIFSTOPPED(status));
+    }
+    assert_int_equal(kill(pids[0], SIGKILL), 0);
+    assert_int_equal(WTERMSIG(status_of(pids[0])), SIGKILL);
+    int64_t since_ms = ist_uid_now_ms();
+    ist_uid_servers_wait(HELD_MS);
+    assert_true(ist_uid_now_ms() - since_ms >= HELD_MS - 1); /* two clocks */
+    for (int pe = 1; pe < 3; pe++) assert_int_equal(kill(pids[pe], SIGCONT), 0);
+    for (int pe = 1; pe < 3; pe++) assert_int_equal(WEXITSTATUS(status_of(pids[pe])), EXIT_FAILURE);
+    assert_int_equal(shared->n_reports, 1);
+    assert_non_null(strstr(shared->why, "PE 0 (process "));
     munmap(shared, sizeof *shared);
 }
 
@@ -230,6 +264,7 @@ static void leader_without_the_secret_is_passed_by(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(root_awaits_pes_of_lost_leader), /* the first one: no other server is in the process */
         cmocka_unit_test(leader_is_lost),
         cmocka_unit_test(pe_behind_leader_is_lost),
         cmocka_unit_test(values_are_replaced),
