@@ -118,7 +118,7 @@ struct ist_uid_server {
     struct ist_uid_store store;
     struct ist_uid_job job;
     uint64_t n_frames, n_connections; /* received; of the job */
-    bool is_busy, is_done; /* under the lock of uid_server.c: PEs need this process; the thread has ended */
+    bool is_busy, is_done;            /* under the lock of uid_server.c: PEs need this process; the thread has ended */
 };
 
 /* ---- uid_connection.c ---- */
@@ -152,7 +152,8 @@ void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *
 void ist_uid_job_late(struct ist_uid_server *server); /* the deadline has passed */
 void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes);
 bool ist_uid_job_is_over(const struct ist_uid_server *server);
-bool ist_uid_job_awaits(const struct ist_uid_job *job); /* PEs that have still to connect and be told that the job has failed */
+bool ist_uid_job_awaits(
+    const struct ist_uid_job *job); /* PEs that have still to connect and be told that the job has failed */
 void ist_uid_job_fini(struct ist_uid_job *job);
 
 void ist_uid_leader_frame(struct ist_uid_server *server, struct ist_uid_connection *connection,
