@@ -12,8 +12,12 @@
 #define IST_COLD __attribute__((noinline, cold))
 
 /* For fast paths: with hundreds of callers the compiler would otherwise keep one copy and call it, and constants such as an
- * element's size would not fold. */
+ * element's size would not fold. Without optimisation nothing folds, and thousands of copies only cost time to compile. */
+#ifdef __OPTIMIZE__
 #define IST_INLINE static inline __attribute__((always_inline))
+#else
+#define IST_INLINE static inline
+#endif
 #define IST_LIKELY(x) __builtin_expect(!!(x), 1)
 #define IST_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
