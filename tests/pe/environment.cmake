@@ -26,7 +26,7 @@ isthmus_pe_test(r20_priority PROGRAM r53_heap_size VARIANT isthmus_shmem ARGS 67
 # isthmus_failed_start(VARIANT SETTINGS WHAT NP ... [LAUNCHERS ...]): the block appears once, with WHAT in it
 function(isthmus_failed_start variant settings what)
   isthmus_pe_test(r20_failed_start PROGRAM r1_pe_numbers VARIANT ${variant} ENV ${settings} ${ARGN}
-    EXPECT -s nonzero -t 20 -1 "^isthmus: the job cannot start$" -1 "^  what  *${what}" -1 "^  where  *(a PE|PE [0-9]+) on "
+    EXPECT -s nonzero -t 60 -1 "^isthmus: the job cannot start$" -1 "^  what  *${what}" -1 "^  where  *(a PE|PE [0-9]+) on "
            -1 "^  to fix " -1 "^isthmus: ")
 endfunction()
 
@@ -56,4 +56,4 @@ isthmus_failed_start(pmi_1 "PMI_SIZE=4;PMI_RANK=0" "PMI_SIZE is 4" NP 1 LAUNCHER
 isthmus_failed_start(srun_without_pmix "SLURM_STEP_NUM_TASKS=2;SLURM_PROCID=0" "SLURM_STEP_NUM_TASKS is 2" NP 1 LAUNCHERS alone)
 isthmus_pe_test(r20_alone PROGRAM r1_pe_numbers NP 1 LAUNCHERS alone)
 isthmus_pe_test(r20_init_thread_fails ENV ISTHMUS_HEAP_SIZE=abc NP 1 3
-  EXPECT -s 9 -t 20 -1 "^isthmus: the job cannot start$" -1 "^isthmus: ")
+  EXPECT -s 9 -t 60 -1 "^isthmus: the job cannot start$" -1 "^isthmus: ")

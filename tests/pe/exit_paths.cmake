@@ -18,22 +18,22 @@ endfunction()
 
 foreach(when before after)
   isthmus_exit_test(r13_exit_orders finalize_${when} ARGS finalize_${when}
-    EXPECT -t 20 -1 "^a handler finalizes" -0 "^isthmus")
+    EXPECT -t 60 -1 "^a handler finalizes" -0 "^isthmus")
 endforeach()
 isthmus_exit_test(r13_exit_orders handlers ARGS handlers
-  EXPECT -t 20 -1 "^the earlier handler" -1 "^the later handler" -0 "^isthmus")
+  EXPECT -t 60 -1 "^the earlier handler" -1 "^the later handler" -0 "^isthmus")
 isthmus_exit_test(r13_exit_orders constructor ENV TEST_MODE=constructor
-  EXPECT -t 20 -1 "^init in a constructor" -0 "^isthmus")
-isthmus_exit_test(r13_exit_orders thread_exits ARGS thread_exits LABELS no_sanitizer EXPECT -t 20 -0 "^isthmus")
+  EXPECT -t 60 -1 "^init in a constructor" -0 "^isthmus")
+isthmus_exit_test(r13_exit_orders thread_exits ARGS thread_exits LABELS no_sanitizer EXPECT -t 60 -0 "^isthmus")
 isthmus_exit_test(r13_exit_orders thread_fails ARGS thread_fails LABELS no_sanitizer EXPECT -s 5 -t 90 -m "^isthmus: ")
 foreach(mode fork fork_exec)
-  isthmus_exit_test(r13_exit_orders ${mode} ARGS ${mode} LABELS no_sanitizer EXPECT -t 20 -0 "^isthmus")
+  isthmus_exit_test(r13_exit_orders ${mode} ARGS ${mode} LABELS no_sanitizer EXPECT -t 60 -0 "^isthmus")
 endforeach()
 # To mpirun it looks like a PE that did not take leave: the session lasts until the process ends (docs/architecture.md).
-isthmus_exit_test(r13_exit_orders exec ARGS exec LABELS no_sanitizer LAUNCHERS run EXPECT -t 20 -0 "^isthmus")
+isthmus_exit_test(r13_exit_orders exec ARGS exec LABELS no_sanitizer LAUNCHERS run EXPECT -t 60 -0 "^isthmus")
 foreach(mode whole twice left in_handler)
   isthmus_exit_test(r13_loaded ${mode} ARGS $<TARGET_FILE:pe_r13_loaded_library> ${mode} LABELS no_sanitizer
-    EXPECT -t 20 -0 "^isthmus")
+    EXPECT -t 60 -0 "^isthmus")
 endforeach()
 
 # What is wrong is said with its cause, in one block, and values make no lines of their own.
@@ -57,8 +57,8 @@ endif()
 if(TARGET plugin_ib)
   foreach(spare_kib 12 32)
     isthmus_pe_test(r13_starved VARIANT spare_${spare_kib} ARGS context ${spare_kib} NP 4 LAUNCHERS run LABELS no_sanitizer
-      ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 20 -m "^isthmus: ")
+      ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 60 -m "^isthmus: ")
   endforeach()
   isthmus_pe_test(r13_starved VARIANT peer ARGS peer 0 NP 4 LAUNCHERS run LABELS no_sanitizer
-    ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 20 -m "^isthmus: ")
+    ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 60 -m "^isthmus: ")
 endif()

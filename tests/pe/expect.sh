@@ -64,7 +64,7 @@ for regex in "${never[@]}"; do
     ! grep -qE -- "$regex" "$work/out" || fail "a line matches '$regex'"
 done
 
-for ((tries = 0; tries < 50; tries++)); do
+for ((tries = 0; tries < 200; tries++)); do
     ! nothing_is_left || exit 0
     sleep 0.1
 done

@@ -13,7 +13,7 @@ function(isthmus_hang_test variant whom launcher)
   if(launch AND NOT ISTHMUS_SANITIZE)
     add_test(NAME pe.r13_hang.${variant}.np4.${launcher} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/hang.sh ${whom}
       ${ARG_UNPARSED_ARGUMENTS} -- ${launch} $<TARGET_FILE:pe_r13_hang> ${ARG_MODE})
-    set_tests_properties(pe.r13_hang.${variant}.np4.${launcher} PROPERTIES LABELS pe TIMEOUT 120 ENVIRONMENT "${ARG_ENV}")
+    set_tests_properties(pe.r13_hang.${variant}.np4.${launcher} PROPERTIES LABELS pe TIMEOUT 120 COST 20 ENVIRONMENT "${ARG_ENV}")
   endif()
 endfunction()
 
@@ -43,5 +43,5 @@ if(TARGET isthmus-run AND NOT ISTHMUS_SANITIZE)
   add_test(NAME pe.r13_hang.timeout.np4.run COMMAND ${EXPECT} -s 124 -1 "isthmus-run: PEs? [-0-9, ]* (in|not in) .*"
     -1 "isthmus-run: timeout after 2 s; still running: PEs 0-3; ending them"
     -- $<TARGET_FILE:isthmus-run> -n 4 --timeout 2 $<TARGET_FILE:pe_r13_hang> variable)
-  set_tests_properties(pe.r13_hang.timeout.np4.run PROPERTIES LABELS pe TIMEOUT 120)
+  set_tests_properties(pe.r13_hang.timeout.np4.run PROPERTIES LABELS pe TIMEOUT 120 COST 20)
 endif()

@@ -1,6 +1,6 @@
 #!/bin/bash
 # kill_random.sh ROUNDS PROGRAM LAUNCHER ARGS...: kills a random PE, or the launcher, with signal 9 at a random moment of a
-# job that starts and ends all the time. Within 5 s nothing may be left of it: no process, no file in its TMPDIR (but what
+# job that starts and ends all the time. Within 20 s nothing may be left of it: no process, no file in its TMPDIR (but what
 # a killed mpirun cannot remove), none in /dev/shm (but what MPI programs of other tests have there meanwhile); and the
 # launcher's status tells of it.
 # ISTHMUS_TEST_SEED repeats a run, as far as time can be repeated.
@@ -35,7 +35,7 @@ only_mpirun_hangs() {
 
 # mpirun keeps its session folder in TMPDIR, and nobody removes that when it is killed.
 # It also takes its own time to end the other PEs.
-case ${1##*/} in mpirun*) owns_files=no limit_ms=15000 ;; *) owns_files=yes limit_ms=5000 ;; esac
+case ${1##*/} in mpirun*) owns_files=no limit_ms=40000 ;; *) owns_files=yes limit_ms=20000 ;; esac
 
 for ((round = 1; round <= rounds; round++)); do
     rm -rf "$work/tmp"

@@ -29,37 +29,37 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
   if(far)
     set(way far_)
   endif()
-  isthmus_fork_test(r17_faults ${way}wrong_n ARGS wrong_n ${far} EXPECT -t 20 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}wrong_n ARGS wrong_n ${far} EXPECT -t 60 -0 "${at}0"
     -1 "process [0-9]+ on .* was told that the job has [45] PEs, and PE [0-9] on .* that it has [45]")
-  isthmus_fork_test(r17_faults ${way}duplicate ARGS duplicate ${far} EXPECT -t 20 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}duplicate ARGS duplicate ${far} EXPECT -t 60 -0 "${at}0"
     -1 "two processes call themselves PE 1: process [0-9]+ on .* and process [0-9]+ on ")
-  isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
     -1 "these bytes are no unique id" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
     -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 20 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
     -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}killed ARGS killed ${far} EXPECT -t 10 -0 "${at}0" -1 "status 137"
+  isthmus_fork_test(r17_faults ${way}killed ARGS killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"
     -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
-  isthmus_fork_test(r17_faults ${way}server_killed ARGS server_killed ${far} EXPECT -t 10 -0 "${at}0" -1 "status 137"
+  isthmus_fork_test(r17_faults ${way}server_killed ARGS server_killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"
     -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without leaving the job. this PE ends too")
   foreach(stopped "stopped;2" "server_stopped;0")
     list(GET stopped 0 fault)
     list(GET stopped 1 who)
-    isthmus_fork_test(r17_faults ${way}${fault} ARGS ${fault} ${far} ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 15 -0 "${at}0" -1 "status 137" -1 "^isthmus"
+    isthmus_fork_test(r17_faults ${way}${fault} ARGS ${fault} ${far} ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 60 -0 "${at}0" -1 "status 137" -1 "^isthmus"
       -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. ISTHMUS_PULSE_TIMEOUT=0 waits")
   endforeach()
-  isthmus_fork_test(r17_faults ${way}exits ARGS exits ${far} EXPECT -t 10 -0 "${at}0" -1 "status 3"
+  isthmus_fork_test(r17_faults ${way}exits ARGS exits ${far} EXPECT -t 60 -0 "${at}0" -1 "status 3"
     -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
-  isthmus_fork_test(r17_faults ${way}global_exit ARGS global_exit ${far} EXPECT -t 10 -0 "^isthmus" -0 "status [^7]")
-  isthmus_fork_test(r17_faults ${way}misuse ARGS misuse ${far} EXPECT -t 10 -0 "status [^1]"
+  isthmus_fork_test(r17_faults ${way}global_exit ARGS global_exit ${far} EXPECT -t 60 -0 "^isthmus" -0 "status [^7]")
+  isthmus_fork_test(r17_faults ${way}misuse ARGS misuse ${far} EXPECT -t 60 -0 "status [^1]"
     -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
 endforeach()
 
 isthmus_pe_test(r18_attributes)
 # Its MPI is in the executable, which exports it as a library would.
 isthmus_pe_program(r18_int_handles SOURCES r18_int_handles.c int_mpi.c LINK -rdynamic COMPILE -fvisibility=default)
-isthmus_fork_test(r18_int_handles three EXPECT -t 20)
+isthmus_fork_test(r18_int_handles three EXPECT -t 60)
 isthmus_pe_test(r19_attributes NP 1 3)
 if(MPI_C_FOUND AND NOT ISTHMUS_SANITIZE)
   isthmus_pe_program(r18_communicator LIBRARIES MPI::MPI_C)
