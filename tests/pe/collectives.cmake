@@ -74,7 +74,7 @@ set(MISTAKES
 while(MISTAKES)
   list(POP_FRONT MISTAKES name line)
   isthmus_pe_test(r52_checks VARIANT ${name} ARGS ${name} NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1
-    EXPECT -s nonzero -t 20 -1 "^isthmus: PE [0-9]+: .*${line}" -1 "^isthmus: ")
+    EXPECT -s nonzero -t 60 -1 "^isthmus: PE [0-9]+: .*${line}" -1 "^isthmus: ")
 endwhile()
 isthmus_pe_test(r52_checks VARIANT none ARGS none NP 1 2 3 16 LAUNCHERS run NO_ALIAS ENV ISTHMUS_CHECK=1)
 
@@ -84,6 +84,6 @@ if(NOT ISTHMUS_SANITIZE)
   add_library(other_cpus MODULE other_cpus.c)
   target_link_libraries(other_cpus PRIVATE isthmus_flags)
   foreach(program r122_algorithms r122_meetings_in_a_row)
-    isthmus_pe_test(${program} VARIANT other_cpus NP 4 LAUNCHERS run ENV LD_PRELOAD=$<TARGET_FILE:other_cpus> TIMEOUT 60)
+    isthmus_pe_test(${program} VARIANT other_cpus NP 4 LAUNCHERS run ENV LD_PRELOAD=$<TARGET_FILE:other_cpus> TIMEOUT 120)
   endforeach()
 endif()

@@ -34,15 +34,19 @@ while(FINDINGS)
       continue()
     endif()
     set(way "")
+    set(labels "")
     if(NOT alias)
       if(name MATCHES "^(mixed|mixed_get|widths|types)$")
         continue() # they tell each other through shmem_ptr
       endif()
       set(way no_alias.)
+      if(NOT name MATCHES "^(past_end|changed|in_use|unordered)$")
+        set(labels thorough) # the checks are the same
+      endif()
     endif()
-    isthmus_pe_test(r52_findings VARIANT ${way}${name} ARGS ${name} NP 3 LAUNCHERS run
+    isthmus_pe_test(r52_findings VARIANT ${way}${name} ARGS ${name} NP 3 LAUNCHERS run LABELS ${labels}
       ENV ISTHMUS_CHECK=1 ISTHMUS_ALIAS=${alias} EXPECT -t 60 -1 "^isthmus: ${line}" ${only})
-    isthmus_pe_test(r52_findings VARIANT ${way}${name}_right ARGS ${name} right NP 3 LAUNCHERS run
+    isthmus_pe_test(r52_findings VARIANT ${way}${name}_right ARGS ${name} right NP 3 LAUNCHERS run LABELS ${labels}
       ENV ISTHMUS_CHECK=1 ISTHMUS_ALIAS=${alias} EXPECT -t 60 -0 "^isthmus")
   endforeach()
 endwhile()
