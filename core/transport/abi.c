@@ -126,6 +126,13 @@ static isthmus_amo_fn no_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bit
     return NULL;
 }
 
+/* The core does it by a put, a fence and an atomic operation (core/ops/signal.c). */
+static isthmus_status no_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    (void)chan, (void)path, (void)what;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
 /* NULL, or the name of a required slot that is missing. */
 static const char *complete_data_ops(struct isthmus_data_ops *d)
 {
@@ -139,6 +146,7 @@ static const char *complete_data_ops(struct isthmus_data_ops *d)
     if (d->fence == NULL) d->fence = nothing_to_order;
     if (d->local_complete == NULL) d->local_complete = nothing_to_order;
     if (d->remote_commit == NULL) d->remote_commit = nothing_to_order;
+    if (d->put_signal == NULL) d->put_signal = no_put_signal;
     return NULL;
 }
 

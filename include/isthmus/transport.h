@@ -306,6 +306,32 @@ typedef isthmus_status (*isthmus_amo_fn)(isthmus_chan *chan, isthmus_path *path,
                                          uint64_t remote_offset_bytes, uint64_t operand, uint64_t compare,
                                          void *fetched);
 
+/* flags of put_signal */
+enum {
+    ISTHMUS_PUT_SIGNAL_NBI = 1 << 0 /* never blocks; `source` is borrowed until local_complete */
+};
+
+/* One put and one atomic update of a word of 64 bits, its signal, in the memory of the same PE. Since minor version
+ * 5; the core sets struct_size. */
+struct isthmus_put_signal {
+    uint32_t struct_size;
+    uint32_t flags; /* ISTHMUS_PUT_SIGNAL_; an unknown one is UNSUPPORTED */
+
+    /* The put, as in the slot of that name. */
+    const isthmus_rmem *remote;
+    uint64_t remote_offset_bytes;
+    const void *source;
+    const isthmus_lmem *source_mem;
+    uint64_t length_bytes;
+
+    /* The update: an atomic operation that fetches nothing, as a function of amo_entry does it. The word may lie in
+     * another extent than the data, and lies outside of them. */
+    const isthmus_rmem *signal;
+    uint64_t signal_offset_bytes; /* naturally aligned */
+    uint64_t value;
+    uint32_t op, reserved; /* ISTHMUS_AMO_SET or ISTHMUS_AMO_ADD */
+};
+
 /* Hot. Filled by channel_open; the core completes it and keeps a copy by value.
  * Common to put and get: `length_bytes` is at least 1, the range lies inside the attached extent, `*_mem` is the
  * registration that holds the local buffer (with ISTHMUS_TRAIT_ANY_LOCAL perhaps the one of its kind), or NULL when that buffer
@@ -351,6 +377,14 @@ struct isthmus_data_ops {
      * wait for it, remote_commit of its path does. Absent: fence and put. */
     isthmus_status (*notify)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
                              uint64_t value);
+
+    /* Since minor version 5. A put and a signal: whoever sees the update sees the data of the same call. No other
+     * operation is ordered by it, and a fence orders it as one operation. Without NBI it returns when `source` may
+     * be reused. The core calls it only where this transport carries puts and atomics to both extents. AGAIN (with
+     * NBI only) and UNSUPPORTED: nothing was started; after UNSUPPORTED, which needs no text, the core does this one
+     * as if the slot were absent, so a transport may decline lengths and memory for which one operation is no
+     * cheaper. Absent: put, fence, atomic operation. */
+    isthmus_status (*put_signal)(isthmus_chan *, isthmus_path *, const struct isthmus_put_signal *what);
 };
 
 /* --------------------------------------------------------------------------------------- the transport ---- */

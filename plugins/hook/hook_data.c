@@ -129,6 +129,30 @@ static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthm
     return status;
 }
 
+/* What is held may stay so: nothing but a fence orders it before this. The core may not call this where another transport executes
+ * the atomics. */
+static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    struct hook_plan *plan = &chan->tr->plan;
+    const struct isthmus_services *s = plan->services;
+    struct isthmus_put_signal of_base = {0};
+    if (hook_plan_leaves_atomics(plan, path->pe))
+        return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                       "a put with signal to PE %d, where this transport executes no atomics", path->pe);
+    if ((what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 && hook_plan_says_again(plan)) return ISTHMUS_ERR_AGAIN;
+    isthmus_status status = hook_plan_operation(plan, HOOK_PUT, path->pe);
+    if (status != ISTHMUS_OK) return status;
+    memcpy(&of_base, what, what->struct_size < sizeof of_base ? what->struct_size : sizeof of_base);
+    of_base.struct_size = sizeof of_base;
+    of_base.remote = what->remote->base;
+    of_base.signal = what->signal->base;
+    pthread_mutex_lock(&chan->lock);
+    hook_held_age(chan, HOOK_ALL);
+    status = chan->ops.put_signal(chan->base, path->base, &of_base);
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
 /* ---- channels ---- */
 
 /* The channel's lock lets in one caller at a time, so that the base need not share. */
@@ -159,6 +183,7 @@ static void fill_ops(const isthmus_chan *chan, struct isthmus_data_ops *out)
         .local_complete = local_complete,
         .remote_commit = remote_commit,
         .notify = chan->ops.notify != NULL ? notify : NULL,
+        .put_signal = chan->ops.put_signal != NULL ? put_signal : NULL,
     };
     memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
 }

@@ -20,4 +20,7 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
                                     struct isthmus_data_ops *ops);
 void planted_data_progress(void); /* in every progress() */
 
+/* planted_signal.c */
+void planted_signal_slots(struct isthmus_data_ops *ops); /* of the base, complete */
+
 #endif

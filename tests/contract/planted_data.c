@@ -230,6 +230,7 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     if (status != ISTHMUS_OK || ops->struct_size < sizeof base_ops) return status;
     base_ops = *ops;
     if (base_ops.local_complete == NULL) base_ops.local_complete = local_complete;
+    planted_signal_slots(ops);
     ops->amo_entry = amo_entry;
     if (planted_has("no_put")) ops->put = NULL;
     if (!changes_data()) return ISTHMUS_OK;

@@ -115,6 +115,9 @@ void tcp_path_close(isthmus_path *path);
 
 /* Send a request and `n_bytes` after it. Nothing comes back. */
 isthmus_status tcp_tell(isthmus_path *path, const struct tcp_request *request, const void *bytes, size_t n_bytes);
+/* Send a request with its bytes, and a second one right behind it. */
+isthmus_status tcp_tell_both(isthmus_path *path, const struct tcp_request *request, const void *bytes, size_t n_bytes,
+                             const struct tcp_request *second);
 /* Send a request, and wait for the reply and `n_bytes` after it. */
 isthmus_status tcp_ask(isthmus_path *path, const struct tcp_request *request, struct tcp_reply *reply, void *bytes,
                        size_t n_bytes);

@@ -95,6 +95,32 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
     return op < ISTHMUS_AMO_COUNT && bits < ISTHMUS_BITS_COUNT ? amo_table[op][bits] : NULL;
 }
 
+/* ---- a put with a signal: the stream keeps the order, so one call of the system sends both requests ---- */
+
+/* What the core does as well by other slots: the own PE, and flags and operations of later versions. */
+static bool is_declined(const isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    bool is_known = what->op == ISTHMUS_AMO_SET || what->op == ISTHMUS_AMO_ADD;
+    return path->fd < 0 || !is_known || (what->flags & ~(uint32_t)ISTHMUS_PUT_SIGNAL_NBI) != 0;
+}
+
+static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    (void)chan;
+    const struct tcp_request data = {.kind = TCP_PUT,
+                                     .extent = what->remote->extent,
+                                     .offset_bytes = what->remote_offset_bytes,
+                                     .length_bytes = what->length_bytes};
+    const struct tcp_request update = {.kind = TCP_AMO,
+                                       .op = (uint16_t)what->op,
+                                       .bits = ISTHMUS_BITS64,
+                                       .extent = what->signal->extent,
+                                       .offset_bytes = what->signal_offset_bytes,
+                                       .operand = what->value};
+    if (is_declined(path, what)) return ISTHMUS_ERR_UNSUPPORTED;
+    return tcp_tell_both(path, &data, what->source, what->length_bytes, &update);
+}
+
 /* ---- order ---- */
 
 /* To the own PE these are plain stores; to others the stream keeps the order. */
@@ -130,6 +156,7 @@ isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
         .amo_entry = amo_entry,
         .fence = fence,
         .remote_commit = remote_commit,
+        .put_signal = put_signal,
     };
     tcp_write_out(ops, &all, sizeof all);
     *out = &tr->channel;

@@ -86,6 +86,19 @@ isthmus_status tcp_tell(isthmus_path *path, const struct tcp_request *request, c
     return status;
 }
 
+isthmus_status tcp_tell_both(isthmus_path *path, const struct tcp_request *request, const void *bytes, size_t n_bytes,
+                             const struct tcp_request *second)
+{
+    struct iovec parts[] = {{(void *)(uintptr_t)request, sizeof *request},
+                            {(void *)(uintptr_t)bytes, n_bytes},
+                            {(void *)(uintptr_t)second, sizeof *second}};
+    pthread_mutex_lock(&path->lock);
+    path->has_uncommitted = true;
+    isthmus_status status = send_all(path, parts, sizeof parts / sizeof *parts);
+    pthread_mutex_unlock(&path->lock);
+    return status;
+}
+
 static isthmus_status ask_locked(isthmus_path *path, const struct tcp_request *request, struct tcp_reply *reply,
                                  void *bytes, size_t n_bytes)
 {
