@@ -438,7 +438,15 @@ void ib_stage_close(isthmus_tr *tr);             /* before workers are; takes an
 isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may ask for this memory from now on */
 void ib_stage_remove(isthmus_lmem *lmem);
 
+/* ib_signal.c. UNSUPPORTED: nothing was done. */
+isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what);
+
+/* ib_data.c: never as a message of our own, and not waited for. Under the worker's lock. */
+void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
+                   struct ib_batch *batch);
+
 /* ib_amo.c */
+isthmus_status ib_wait_for_room(struct ib_end *end); /* for one more of our own messages. Under the worker's lock */
 isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);
 
 #endif

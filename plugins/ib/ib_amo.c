@@ -110,7 +110,7 @@ static ucs_status_t adapter_fetches(struct ib_worker *worker, const struct ib_pl
 /* ---- by messages ---- */
 
 /* Messages go out, and answers come in; meanwhile the end may be lost. */
-static isthmus_status wait_for_room(struct ib_end *end)
+isthmus_status ib_wait_for_room(struct ib_end *end)
 {
     struct ib_worker *worker = end->worker;
     ib_batch_count(&worker->room, 1);
@@ -123,7 +123,7 @@ static isthmus_status send_fetching(const struct ib_place *at, const struct ib_a
 {
     isthmus_status status = ISTHMUS_OK;
     while (status == ISTHMUS_OK && !ib_short_fetch(at->end, at->address, amo, fetched, batch, also))
-        status = wait_for_room(at->end);
+        status = ib_wait_for_room(at->end);
     return status;
 }
 
@@ -134,7 +134,7 @@ static isthmus_status send_posted(isthmus_chan *chan, const struct ib_place *at,
     isthmus_status status = ISTHMUS_OK;
     if (!at->takes_short) return send_fetching(at, amo, NULL, &chan->remote, NULL);
     while (status == ISTHMUS_OK && !ib_short_post(at->end, at->address, amo, &chan->remote))
-        status = wait_for_room(at->end);
+        status = ib_wait_for_room(at->end);
     return status;
 }
 

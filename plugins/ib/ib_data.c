@@ -31,15 +31,10 @@ struct operand {
     size_t length_bytes;
 };
 
-IB_INLINE void start(const struct ib_place *at, enum direction direction, const struct operand *local,
-                     struct ib_batch *batch, bool is_nbi)
+IB_INLINE void start_by_ucx(const struct ib_place *at, enum direction direction, const struct operand *local,
+                            struct ib_batch *batch)
 {
     ucp_request_param_t params;
-    if (direction != GET && at->takes_short && local->length_bytes <= IB_SHORT_BYTES) {
-        const struct ib_short data = {local->addr, local->length_bytes, direction == PUT && !is_nbi,
-                                      direction == NOTICE};
-        if (ib_short_put(at->end, at->address, &data, batch)) return;
-    }
     ib_request_params(&params, batch);
     if (local->mem != NULL && local->mem->operand != NULL) {
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
@@ -50,6 +45,24 @@ IB_INLINE void start(const struct ib_place *at, enum direction direction, const 
                 ? ib_ucp.ucp_put_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params)
                 : ib_ucp.ucp_get_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params),
             batch);
+}
+
+IB_INLINE void start(const struct ib_place *at, enum direction direction, const struct operand *local,
+                     struct ib_batch *batch, bool is_nbi)
+{
+    if (direction != GET && at->takes_short && local->length_bytes <= IB_SHORT_BYTES) {
+        const struct ib_short data = {local->addr, local->length_bytes, direction == PUT && !is_nbi,
+                                      direction == NOTICE};
+        if (ib_short_put(at->end, at->address, &data, batch)) return;
+    }
+    start_by_ucx(at, direction, local, batch);
+}
+
+void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
+                   struct ib_batch *batch)
+{
+    const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
+    start_by_ucx(at, PUT, &local, batch);
 }
 
 IB_INLINE enum ib_class class_of(enum direction direction, const struct operand *local)
@@ -364,6 +377,7 @@ const struct isthmus_data_ops ib_data_slots = {
     .local_complete = ib_local_complete,
     .remote_commit = ib_remote_commit,
     .notify = ib_notify,
+    .put_signal = ib_put_signal,
 };
 
 isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
@@ -381,6 +395,7 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
     struct isthmus_data_ops all = ib_data_slots;
     all.struct_size = ops->struct_size;
     if (tr->stage != NULL) ib_operand_slots(&all);
+    if (tr->has_adapter_atomics) all.put_signal = NULL; /* messages are executed by processors */
     ib_write_out(ops, &all, sizeof all);
     chan->worker->n_channels++;
     *out = chan;

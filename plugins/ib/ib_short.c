@@ -100,8 +100,11 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
     ib_ucp.ucp_request_free(request);
 }
 
-enum { ANSWERED = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_PUT_AND_CALL | 1 << IB_MESSAGE_FETCHING };
-enum { WITHOUT_TICKET = 1 << IB_MESSAGE_PUT | 1 << IB_MESSAGE_ATOMIC };
+enum {
+    ANSWERED = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_PUT_AND_CALL | 1 << IB_MESSAGE_FETCHING |
+               1 << IB_MESSAGE_SIGNAL_AND_CALL | 1 << IB_MESSAGE_SIGNAL_FETCHING
+};
+enum { WITHOUT_TICKET = 1 << IB_MESSAGE_PUT | 1 << IB_MESSAGE_ATOMIC | 1 << IB_MESSAGE_SIGNAL };
 enum { TICKET_ONLY = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_HERE | 1 << IB_MESSAGE_REFUSED };
 
 ucs_status_t ib_message_send(struct ib_worker *worker, ucp_ep_h ep, enum ib_message_kind kind,
@@ -137,7 +140,7 @@ void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_mess
 /* ---- what this PE sends ---- */
 
 /* One call at a time: it says for all that were before whether they are done. */
-static void call(struct ib_end *end, struct ib_message *message)
+void ib_short_add_call(struct ib_end *end, struct ib_message *message)
 {
     message->ticket = (struct ib_ticket){.number = end->number, .turn = ++end->turn};
     end->n_flushing = end->n_issued;
@@ -151,7 +154,7 @@ bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *d
     if (message == NULL) return false;
     bool calls = data->calls && end->flush.n_pending == 0;
     ib_end_note(end, ib_class_of_put(data->length_bytes), !data->is_notice);
-    if (calls) call(end, message);
+    if (calls) ib_short_add_call(end, message);
     message->address = address;
     memcpy(message->data, data->bytes, data->length_bytes);
     ucs_status_t sent = ib_message_send(end->worker, end->ep, calls ? IB_MESSAGE_PUT_AND_CALL : IB_MESSAGE_PUT, message,
@@ -166,7 +169,7 @@ bool ib_short_call(struct ib_end *end)
 {
     struct ib_message *message = ib_message_get(end->worker);
     if (message == NULL) return false;
-    call(end, message);
+    ib_short_add_call(end, message);
     ucs_status_t sent = ib_message_send(end->worker, end->ep, IB_MESSAGE_CALL, message, 0);
     if (sent != UCS_OK) ib_short_call_ended(end, sent);
     return true;
@@ -200,7 +203,7 @@ bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
 
 /* A word is written at once, whoever reads it meanwhile, and all data after what came before: a fence is nothing but the
  * order of messages. */
-static void write_data(uint64_t address, const void *data, size_t length_bytes)
+void ib_short_write(uint64_t address, const void *data, size_t length_bytes)
 {
     void *dest = (void *)(uintptr_t)address;
     uint64_t word;
@@ -221,14 +224,14 @@ static void put(const struct ib_worker *worker, const char *message, size_t mess
     size_t data_bytes = message_bytes - sizeof address;
     if (message_bytes >= sizeof address) memcpy(&address, message, sizeof address);
     if (address != 0 && data_bytes <= IB_SHORT_BYTES && ib_short_is_exposed(worker->tr, address, data_bytes))
-        write_data(address, message + sizeof address, data_bytes);
+        ib_short_write(address, message + sizeof address, data_bytes);
     else
         s->log(s->core, ISTHMUS_LOG_WARN, "a put of %zu bytes to 0x%llx, where peers may not write, is dropped",
                data_bytes, (unsigned long long)address);
 }
 
 /* All that came before is done. */
-static void answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param)
+void ib_short_answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param)
 {
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return;
     struct ib_message *message = ib_message_get_extra(worker);
@@ -258,7 +261,7 @@ static ucs_status_t on_call(void *arg, const void *header, size_t header_bytes, 
     if (!ib_message_is_here(param, header_bytes) || length_bytes < sizeof ticket) return UCS_OK;
     memcpy(&ticket, data, sizeof ticket);
     if (length_bytes > sizeof ticket) put(arg, (const char *)data + sizeof ticket, length_bytes - sizeof ticket);
-    answer(arg, &ticket, param);
+    ib_short_answer(arg, &ticket, param);
     return UCS_OK;
 }
 
@@ -293,7 +296,8 @@ isthmus_status ib_shorts_open(struct ib_worker *worker)
     if (worker->index > 0) return status; /* peers know the address of the first one */
     if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_PUT, on_put);
     if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_CALL, on_call);
-    return status == ISTHMUS_OK ? ib_listen(worker, IB_MESSAGE_PUT_AND_CALL, on_call) : status;
+    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_PUT_AND_CALL, on_call);
+    return status == ISTHMUS_OK ? ib_signals_listen(worker) : status;
 }
 
 void ib_shorts_close(struct ib_worker *worker)

@@ -1,5 +1,5 @@
-/* plugins/ib/ib_short.h: what the two files of our own short messages share: ib_short.c has puts and commits, ib_short_amo.c atomics.
- * All of it under the worker's lock. */
+/* plugins/ib/ib_short.h: what the files of our own short messages share: ib_short.c has puts and commits,
+ * ib_short_amo.c atomics, ib_short_signal.c puts with a signal. All of it under the worker's lock. */
 #ifndef ISTHMUS_IB_SHORT_H
 #define ISTHMUS_IB_SHORT_H
 
@@ -14,12 +14,21 @@ enum ib_message_kind {
     IB_MESSAGE_ATOMIC = 7,
     IB_MESSAGE_FETCHING = 8,
     IB_MESSAGE_FETCHED = 9,
-    IB_MESSAGE_REFUSED = 10
+    IB_MESSAGE_REFUSED = 10,
+    IB_MESSAGE_SIGNAL = 11,
+    IB_MESSAGE_SIGNAL_AND_CALL = 12,
+    IB_MESSAGE_SIGNAL_FETCHING = 13 /* nothing; but it is answered as an atomic that fetches */
 };
 
 /* What stands in a message that is answered, and comes back. */
 struct ib_ticket {
     uint32_t number, turn; /* of what waits there: an end, or an atomic; and how often there was one of that number */
+};
+
+/* The update that stands in a message before the data of its put. */
+struct ib_signal {
+    uint64_t address, value;
+    uint32_t op, reserved; /* ISTHMUS_AMO_SET or ISTHMUS_AMO_ADD */
 };
 
 struct ib_message {
@@ -30,7 +39,7 @@ struct ib_message {
     bool is_extra;            /* beyond the worker's own */
     _Alignas(8) struct ib_ticket ticket;
     uint64_t address; /* or the value that was fetched; what is sent may begin or end before it */
-    char data[IB_SHORT_BYTES];
+    char data[sizeof(struct ib_signal) + IB_SHORT_BYTES];
 };
 
 struct ib_message *ib_message_get(struct ib_worker *worker);       /* NULL: too many are on their way */
@@ -45,6 +54,31 @@ bool ib_message_is_here(const ucp_am_recv_param_t *param, size_t header_bytes);
 
 /* May peers write there? */
 bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes);
+
+/* Write what a peer has put: after the data of earlier messages, and an aligned word by one store. */
+void ib_short_write(uint64_t address, const void *data, size_t length_bytes);
+
+/* Make this message carry a call; no call of this end is under way. And the receiver's answer to a call. */
+void ib_short_add_call(struct ib_end *end, struct ib_message *message);
+void ib_short_answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param);
+
+/* ib_short_amo.c: a message whose answer is waited for, and its sending. */
+struct ib_waiting_for {
+    struct ib_batch *batch, *also; /* as in ib_short_fetch() */
+    void *fetched;
+    uint32_t size_bytes; /* of that */
+};
+struct ib_message *ib_message_get_answered(struct ib_end *end, const struct ib_waiting_for *what); /* NULL: no room */
+void ib_message_send_answered(struct ib_end *end, enum ib_message_kind kind, struct ib_message *message,
+                              size_t data_bytes);
+
+/* ib_short_signal.c. Copies the data of a put and its signal into a message that is sent next, and returns the
+ * number of bytes behind its address. `length_bytes` 0: the signal only. */
+size_t ib_message_fill_signal(struct ib_message *message, uint64_t address, const struct ib_signal *signal,
+                              const void *bytes, size_t length_bytes);
+
+/* Part of the shorts of the worker whose address peers know. */
+isthmus_status ib_signals_listen(struct ib_worker *worker);
 
 /* ib_short_amo.c: part of a worker's shorts. */
 isthmus_status ib_short_amos_open(struct ib_worker *worker);

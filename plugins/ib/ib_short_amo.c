@@ -44,6 +44,35 @@ static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_s
     ib_batch_end(batch, status);
 }
 
+struct ib_message *ib_message_get_answered(struct ib_end *end, const struct ib_waiting_for *what)
+{
+    struct ib_worker *worker = end->worker;
+    struct waiting *waiting = worker->waits->free;
+    struct ib_message *message = waiting != NULL ? ib_message_get(worker) : NULL;
+    if (message == NULL) return NULL;
+    worker->waits->free = waiting->next;
+    waiting->end = end;
+    waiting->batch = what->batch;
+    waiting->also = what->also;
+    waiting->fetched = what->fetched;
+    waiting->size_bytes = what->size_bytes;
+    message->ticket = waiting->ticket;
+    end->n_asked++;
+    end->issued |= 1u << IB_MESSAGE;
+    ib_batch_count(what->batch, what->batch->n_pending + 1);
+    if (what->also != NULL) ib_batch_count(what->also, what->also->n_pending + 1);
+    return message;
+}
+
+void ib_message_send_answered(struct ib_end *end, enum ib_message_kind kind, struct ib_message *message,
+                              size_t data_bytes)
+{
+    struct ib_worker *worker = end->worker;
+    struct waiting *waiting = &worker->waits->list[message->ticket.number];
+    ucs_status_t sent = ib_message_send(worker, end->ep, kind, message, data_bytes);
+    if (sent != UCS_OK) waiting_end(worker, waiting, sent);
+}
+
 static void fill(struct ib_message *message, uint64_t address, const struct ib_atomic *amo)
 {
     message->address = address;
@@ -53,24 +82,11 @@ static void fill(struct ib_message *message, uint64_t address, const struct ib_a
 bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
                     struct ib_batch *batch, struct ib_batch *also)
 {
-    struct ib_worker *worker = end->worker;
-    struct waiting *waiting = worker->waits->free;
-    struct ib_message *message = waiting != NULL ? ib_message_get(worker) : NULL;
+    const struct ib_waiting_for what = {batch, also, fetched, amo->size_bytes};
+    struct ib_message *message = ib_message_get_answered(end, &what);
     if (message == NULL) return false;
-    worker->waits->free = waiting->next;
-    waiting->end = end;
-    waiting->batch = batch;
-    waiting->also = also;
-    waiting->fetched = fetched;
-    waiting->size_bytes = amo->size_bytes;
-    message->ticket = waiting->ticket;
-    end->n_asked++;
-    end->issued |= 1u << IB_MESSAGE;
     fill(message, address, amo);
-    ib_batch_count(batch, batch->n_pending + 1);
-    if (also != NULL) ib_batch_count(also, also->n_pending + 1);
-    ucs_status_t sent = ib_message_send(worker, end->ep, IB_MESSAGE_FETCHING, message, sizeof *amo);
-    if (sent != UCS_OK) waiting_end(worker, waiting, sent);
+    ib_message_send_answered(end, IB_MESSAGE_FETCHING, message, sizeof *amo);
     return true;
 }
 

@@ -1,9 +1,10 @@
-/* tests/fuzz/short_ib.c: short puts, atomics, calls and answers that arrive from peers, in any order and of any length. Sanitizers see every
- * access outside of the memory that is exposed; what arrives well is done, and nothing else. */
+/* tests/fuzz/short_ib.c: short puts, with signals or without, atomics, calls and answers that arrive from peers, in
+ * any order and of any length. Sanitizers see every access outside of the memory that is exposed; what arrives well
+ * is done, and nothing else. */
 #include "plugins/ib/ib.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { EXPOSED_BYTES = 4096, MOST_NUMBERS = 16, N_ENDS = 2 };
+enum { EXPOSED_BYTES = 4096, MOST_NUMBERS = 16, FIRST_WITH_SIGNAL = 11, N_ENDS = 2 };
 
 struct ib_ucp ib_ucp;
 void ib_ucp_starves(const char *why) { (void)why; }
@@ -74,9 +75,17 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
     n_answers = n_calls = 0;
 }
 
-/* A byte: the low four bits are the number of the kind; 16: the address in it is one from the start of what is exposed, 32: it stands
- * behind a call, 64: nobody can be answered, 128: the data is still at the sender. A byte of length, in
- * tens from 128 on, then the message. */
+static void add_address(char *at, const isthmus_lmem *lmem)
+{
+    uint64_t address;
+    memcpy(&address, at, sizeof address);
+    address += (uint64_t)(uintptr_t)lmem->addr;
+    memcpy(at, &address, sizeof address);
+}
+
+/* A byte: the low four bits are the number of the kind; 16: addresses in it are counted from the start of what is
+ * exposed, 32: they stand behind a call, 64: nobody can be answered, 128: the data is still at the sender. A byte of
+ * length, in tens from 128 on, then the message. */
 static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
 {
     uint8_t way = fuzz_byte(in);
@@ -84,13 +93,10 @@ static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fu
     const uint8_t *bytes;
     size_t n = fuzz_bytes(in, length < 128 ? length : (length - 127u) * 10, &bytes),
            at = (way & 32) != 0 ? sizeof(uint64_t) : 0;
+    size_t n_addresses = (way & 16) == 0 ? 0 : way % MOST_NUMBERS >= FIRST_WITH_SIGNAL ? 2 : 1;
     char *message = fuzz_copy(bytes, n);
-    uint64_t address;
-    if ((way & 16) != 0 && n >= at + sizeof address) {
-        memcpy(&address, message + at, sizeof address);
-        address += (uint64_t)(uintptr_t)lmem->addr;
-        memcpy(message + at, &address, sizeof address);
-    }
+    for (size_t i = 0; i < n_addresses && n >= at + (i + 1) * sizeof(uint64_t); i++)
+        add_address(message + at + i * sizeof(uint64_t), lmem);
     ucp_am_recv_callback_t callback = callbacks[way % MOST_NUMBERS];
     const ucp_am_recv_param_t param = {
         .recv_attr = ((way & 64) == 0 ? UCP_AM_RECV_ATTR_FIELD_REPLY_EP : 0) |
@@ -118,7 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* A put, a call, a put with a call, the answer to the first call here; an atomic, one that fetches, an answer to each fetch here. */
+/* A put, a call, a put with a call, the answer to the first call here; an atomic, one that fetches, an answer to
+ * each fetch here; puts with a signal: alone, with a call, answered, and the signal only. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -132,10 +139,23 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
                                     0,           2,  0, 0, 0, 1, 0, 0, 0, 0, 0,  0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t value[] = {9, 16, 63, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t refused[] = {10, 8, 62, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t signal[38] = {11 + 16, 36, 8, [10] = 64, [18] = 5, [26] = 1, [34] = 1, 2, 3, 4};
+    static const uint8_t signal_and_call[43] = {
+        12 + 16 + 32, 41, 1, [6] = 7, [10] = 8, [18] = 64, [26] = 5, [34] = 4, [42] = 1};
+    static const uint8_t signal_fetching[42] = {13 + 16 + 32, 40, 1, [6] = 7, [18] = 64, [26] = 5, [34] = 4};
     static const struct {
         const uint8_t *bytes;
         size_t n;
-    } seeds[] = {{put, sizeof put},       {call, sizeof call},   {both, sizeof both},   {here, sizeof here},
-                 {atomic, sizeof atomic}, {fetch, sizeof fetch}, {value, sizeof value}, {refused, sizeof refused}};
+    } seeds[] = {{put, sizeof put},
+                 {call, sizeof call},
+                 {both, sizeof both},
+                 {here, sizeof here},
+                 {atomic, sizeof atomic},
+                 {fetch, sizeof fetch},
+                 {value, sizeof value},
+                 {refused, sizeof refused},
+                 {signal, sizeof signal},
+                 {signal_and_call, sizeof signal_and_call},
+                 {signal_fetching, sizeof signal_fetching}};
     return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n) : 0;
 }
