@@ -3,7 +3,7 @@
 The hosts are namespaces of this machine (tests/hosts/hosts.sh), the network TCP over a bridge. Measured are the calls beside
 bare UCP in the same processes and beside Open MPI in the same round, what the split of quiet gives under delays, what an idle
 PE costs, and whether the start of a PE costs more when there are more hosts. Not a program of its own: run.py calls run().
-Read on: bench_hosts.c, bench_split.c, bench_idle.c, bench_startup.c; table.py; plot.py.
+Read on: bench_hosts.c, bench_signal.c, bench_split.c, bench_idle.c, bench_startup.c; table.py; plot.py.
 """
 import collections
 import os
@@ -62,6 +62,7 @@ def run_calls(args, ours, theirs, many):
     for number in range(1, args.rounds + 1):
         table.progress(f"round {number} of {args.rounds}: calls between two hosts")
         ours.run("bench_hosts", 2, str(args.batches))
+        ours.run("bench_signal", 2, str(args.batches))
         if theirs:
             theirs.run("bench_hosts", 2, REFERENCE_BATCHES)
         many.run("bench_peers", MANY_PES, str(args.batches))
