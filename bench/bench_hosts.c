@@ -56,17 +56,6 @@ static void bare_put(const struct bench_target *target, long reps)
     end_serving();
 }
 
-/* The signal lies beside the data. */
-static void call_put_signal(const struct bench_target *target, long reps)
-{
-    if (target->my_pe != 0) return;
-    for (long i = 0; i < reps; i++) {
-        shmem_putmem_signal(target->dest, target->local, 8, (uint64_t *)target->dest + 8, (uint64_t)i, SHMEM_SIGNAL_SET,
-                            target->peer);
-        shmem_quiet();
-    }
-}
-
 static void call_get(const struct bench_target *target, long reps)
 {
     if (target->my_pe != 0) return;
@@ -167,7 +156,6 @@ int main(int argc, char **argv)
     const double as_fast = 1 / 0.95;
     const struct bench_row rows[] = {
         {"put of 8 B + quiet", call_put, bare_put, FEW, as_fast, "x"},
-        {"put_signal of 8 B + quiet (bare: put + flush)", call_put_signal, bare_put, FEW, 1.3, "x"},
         {"get of 8 B", call_get, bare_get, FEW, as_fast, "x"},
         {"atomic_fetch_add", call_fetch_add, bare_fetch_add, FEW, as_fast, "x"},
         {"put_nbi of 8 B, per message", call_put_nbi, bare_put_nbi, 2000, as_fast, "x"},

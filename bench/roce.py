@@ -2,7 +2,7 @@
 
 The hosts are two namespaces of a small virtual machine (tests/hosts/roce.sh), one PE on each, the devices Soft-RoCE: all of it is
 emulated, so that only ratios mean something. The library and bare UCP take turns in the same processes, with the same UCX and the
-same device. Not a program of its own: run.py calls run(). Read on: bench_hosts.c; hosts.py is the same over TCP.
+same device. Not a program of its own: run.py calls run(). Read on: bench_hosts.c, bench_signal.c; hosts.py is the same over TCP.
 """
 import os
 import pathlib
@@ -29,6 +29,7 @@ def run(args):
     for number in range(1, args.rounds + 1):
         table.progress(f"round {number} of {args.rounds}: calls between two hosts over RDMA")
         ours.run("bench_hosts", 2, str(args.batches))
+        ours.run("bench_signal", 2, str(args.batches))
     table.progress("")
     if not ours.seen:
         print(f"bench: {' '.join(ours.problems)}", file=sys.stderr)
