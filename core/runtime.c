@@ -186,6 +186,14 @@ static isthmus_status init_heap(void)
     return ist_heap_init(&rt->config, is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot), kind);
 }
 
+static isthmus_status open_transports(const ist_boot *boot, const struct ist_config *config)
+{
+    uint64_t scopes = scopes_of(boot, config);
+    isthmus_status status = ist_registry_open_devices(boot->pe, boot->n_pes, scopes);
+    if (status == ISTHMUS_OK) status = ist_device_heap_publish(config);
+    return status == ISTHMUS_OK ? ist_registry_open(boot->pe, boot->n_pes, scopes) : status;
+}
+
 /* Everything that a PE can do by itself. */
 static isthmus_status start_alone(void)
 {
@@ -193,8 +201,7 @@ static isthmus_status start_alone(void)
     isthmus_status status = ist_registry_load(&rt->config);
     ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
     ist_home_set(&rt->config);
-    if (status == ISTHMUS_OK)
-        status = ist_registry_open(rt->boot->pe, rt->boot->n_pes, scopes_of(rt->boot, &rt->config));
+    if (status == ISTHMUS_OK) status = open_transports(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
     if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
         ist_exit_before_destructors();
@@ -288,7 +295,8 @@ static isthmus_status say_place(void)
 {
     char key[64];
     snprintf(key, sizeof key, "isthmus.place.%u", ist_runtime.generation);
-    return ist_places_publish(ist_runtime.boot, key);
+    bool has_device_note = (scopes_of(ist_runtime.boot, &ist_runtime.config) & ISTHMUS_SCOPE_DEVICE) != 0;
+    return ist_places_publish(ist_runtime.boot, key, has_device_note);
 }
 
 static void stop(void);
@@ -339,6 +347,8 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     failure = failure != ISTHMUS_OK ? ist_fail(failure, "%s", kept) : said;
 
     if (failure == ISTHMUS_OK) failure = start_alone();
+    said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure: other PEs wait for it */
+    if (failure == ISTHMUS_OK) failure = said;
     ist_registry.look = ist_host_pes_look;
     status = ist_start_agree(failure); /* the one exchange; all PEs get the same answer */
     if (status == ISTHMUS_OK) {

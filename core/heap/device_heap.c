@@ -3,6 +3,7 @@
 
 #include "core/base/log.h"
 #include "core/transport/memory.h"
+#include "core/transport/places.h"
 #include "core/transport/segment.h"
 
 #include <inttypes.h>
@@ -53,6 +54,15 @@ isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t 
     ist_memory_why_not(*kind, reasons, sizeof reasons);
     return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_HEAP_KIND is %s, and no transport allocates such memory here: %s",
                     ist_memory_kind_name(*kind), reasons);
+}
+
+/* That no transport allocates the wanted kind is an error when the heap is opened, and not here: others may come. */
+isthmus_status ist_device_heap_publish(const struct ist_config *config)
+{
+    uint32_t kind;
+    bool is_known = ist_device_heap_choose(config, &kind) == ISTHMUS_OK && kind != ISTHMUS_MEM_HOST;
+    if (!is_known) return ist_places_publish_device(ISTHMUS_MEM_HOST, NULL);
+    return ist_places_publish_device(kind, ist_memory_pci_address(kind));
 }
 
 /* ---- addresses and memory ---- */

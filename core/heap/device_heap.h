@@ -25,6 +25,9 @@ extern struct ist_device_heap ist_device_heap;
  * transport allocates, and the text has each transport's reason. */
 isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t *kind);
 
+/* The transports to devices are open: tell the PEs of this host which device will hold this PE's heap, or that none will. */
+isthmus_status ist_device_heap_publish(const struct ist_config *config);
+
 /* Take addresses for a heap of `kind`, and the memory that it begins with: what the settings ask for, and all of it where it
  * does not grow. After an error close takes back what was done. */
 isthmus_status ist_device_heap_open(uint32_t kind, const struct ist_config *config);

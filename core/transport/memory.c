@@ -56,6 +56,15 @@ const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
     return keeper->memory != NULL ? keeper : NULL;
 }
 
+const char *ist_memory_pci_address(uint32_t kind)
+{
+    const struct ist_memory_keeper *keeper = ist_memory_ask(kind);
+    const struct isthmus_memory *memory = keeper != NULL ? keeper->memory : NULL;
+    bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, pci_address) &&
+                  memory->pci_address != NULL;
+    return has_it ? memory->pci_address(keeper->transport->handle, kind) : NULL;
+}
+
 void ist_memory_forget(void)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++)

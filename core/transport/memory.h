@@ -22,6 +22,9 @@ void ist_memory_forget(void); /* while transports are open still */
 /* NULL: the transport, which is open, does not have it. */
 const struct isthmus_memory *ist_memory_extension(const struct ist_transport *t);
 
+/* The PCI address of the device that this PE uses for memory of this kind, as its transport reports it; NULL: not known. */
+const char *ist_memory_pci_address(uint32_t kind);
+
 const char *ist_memory_kind_name(uint32_t kind); /* as in ISTHMUS_HEAP_KIND: "host", "cuda" */
 
 /* Why nobody allocates memory of this kind here: a reason for each transport. */

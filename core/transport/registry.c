@@ -61,6 +61,12 @@ static isthmus_status service_local_pes(void *core, const struct isthmus_local_p
     return ist_places_get(list, n);
 }
 
+static isthmus_status service_local_places(void *core, const struct isthmus_local_place **list, uint32_t *n)
+{
+    (void)core;
+    return ist_places_get_all(list, n);
+}
+
 static const char *service_nearest_name(void *core, const char *name, const char *const *candidates, size_t n)
 {
     (void)core;
@@ -90,6 +96,7 @@ static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t s
         .n_local_pes = n_pes > 0 ? (int32_t)ist_places_count() : 0,
         .scopes = scopes,
         .still_waits = service_still_waits,
+        .local_places = service_local_places,
     };
     ist_memory_serve(&t->services);
 }
@@ -172,31 +179,45 @@ static isthmus_status open_one(struct ist_transport *t, int pe, int n_pes, uint6
     return ISTHMUS_OK;
 }
 
+static isthmus_status open_if_needed(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)
+{
+    bool named = t->rank != UINT32_MAX;
+    if (t->state != IST_TRANSPORT_UNNEEDED) {
+        if (!named) return ISTHMUS_OK;
+        return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be used: %s", t->name,
+                        t->why);
+    }
+    if (!named && (t->ops.scopes & scopes) == 0) {
+        snprintf(t->why, sizeof t->why, "%s",
+                 t->ops.scopes == ISTHMUS_SCOPE_DEVICE ? "this job has no memory of devices (ISTHMUS_HEAP_KIND)"
+                                                       : "no PE of this job lies where it is needed");
+        return ISTHMUS_OK;
+    }
+    if (open_one(t, pe, n_pes, scopes) == ISTHMUS_OK) return ISTHMUS_OK;
+    keep_reason(t, IST_TRANSPORT_UNFIT);
+    if (named)
+        return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be opened: %s", t->name,
+                        t->why);
+    ist_info("transport %s: not opened: %s", t->name, t->why);
+    return ISTHMUS_OK;
+}
+
+static bool is_to_devices(const struct ist_transport *t) { return (t->ops.scopes & ISTHMUS_SCOPE_DEVICE) != 0; }
+
+isthmus_status ist_registry_open_devices(int pe, int n_pes, uint64_t scopes)
+{
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK; i++)
+        if (is_to_devices(&ist_registry.list[i])) status = open_if_needed(&ist_registry.list[i], pe, n_pes, scopes);
+    return status;
+}
+
 isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes)
 {
-    for (uint32_t i = 0; i < ist_registry.n; i++) {
-        struct ist_transport *t = &ist_registry.list[i];
-        bool named = t->rank != UINT32_MAX;
-        if (t->state != IST_TRANSPORT_UNNEEDED) {
-            if (named)
-                return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be used: %s",
-                                t->name, t->why);
-            continue;
-        }
-        if (!named && (t->ops.scopes & scopes) == 0) {
-            snprintf(t->why, sizeof t->why, "%s",
-                     t->ops.scopes == ISTHMUS_SCOPE_DEVICE ? "this job has no memory of devices (ISTHMUS_HEAP_KIND)"
-                                                           : "no PE of this job lies where it is needed");
-            continue;
-        }
-        if (open_one(t, pe, n_pes, scopes) == ISTHMUS_OK) continue;
-        keep_reason(t, IST_TRANSPORT_UNFIT);
-        if (named)
-            return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be opened: %s", t->name,
-                            t->why);
-        ist_info("transport %s: not opened: %s", t->name, t->why);
-    }
-    return ISTHMUS_OK;
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK; i++)
+        if (!is_to_devices(&ist_registry.list[i])) status = open_if_needed(&ist_registry.list[i], pe, n_pes, scopes);
+    return status;
 }
 
 void ist_registry_close(void)

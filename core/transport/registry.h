@@ -54,7 +54,9 @@ extern struct ist_registry ist_registry;
  * an error. `config` is borrowed until the registry is closed. */
 isthmus_status ist_registry_load(const struct ist_config *config);
 
-/* Open what a job needs whose peers lie in `scopes` (ISTHMUS_SCOPE_ bits), and what the user named. */
+/* Open what a job needs whose peers lie in `scopes` (ISTHMUS_SCOPE_ bits), and what the user named: the transports to devices first, so
+ * that the others can be told which device each PE of the host has (ist_places_publish_device() in between). */
+isthmus_status ist_registry_open_devices(int pe, int n_pes, uint64_t scopes);
 isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes);
 
 void ist_registry_close(void); /* close what is open, then unload; takes a registry in any state */

@@ -209,6 +209,21 @@ struct isthmus_local_pe {
     int32_t pe, numa_node;
 };
 
+/* The same, and the device that holds the PE's heap. Since minor version 5. In a list, each entry is struct_size bytes long, which may
+ * be more than this build knows: step with isthmus_local_place_at(). */
+struct isthmus_local_place {
+    uint32_t struct_size;
+    int32_t pe, numa_node;
+    uint32_t kind; /* of memory, ISTHMUS_MEM_, that the PE's heap on a device lies in; the host's: it has none */
+    const char *pci_address; /* of that device, as in /sys/bus/pci/devices: "0000:3b:00.0"; NULL: none, or not known */
+};
+
+static inline const struct isthmus_local_place *isthmus_local_place_at(const struct isthmus_local_place *list,
+                                                                       uint32_t index)
+{
+    return (const struct isthmus_local_place *)(const void *)((const char *)list + (size_t)index * list->struct_size);
+}
+
 /* Core to plugin, at probe and open. Valid until close() has returned; every function from any thread. */
 struct isthmus_services {
     uint32_t struct_size, abi_minor;
@@ -266,6 +281,13 @@ struct isthmus_services {
     /* To be called some four times a second in a cold slot that waits for an answer of a PE of this host. Ends the job, and does
      * not return, when one has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. Not at probe. */
     void (*still_waits)(void *core);
+
+    /* Since minor version 5. */
+
+    /* local_pes with the devices: the PEs on this host, this one among them, ascending; borrowed until close. All of them get the same
+     * list. In open() only; waits until these PEs have opened their transports with ISTHMUS_SCOPE_DEVICE, which are opened first.
+     * UNSUPPORTED: called by one of those, or at probe. */
+    isthmus_status (*local_places)(void *core, const struct isthmus_local_place **list, uint32_t *n);
 };
 
 /* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */
@@ -575,6 +597,12 @@ struct isthmus_memory {
      * is NULL. Absent: peers without a path to that memory have no atomics on it. */
     isthmus_status (*amo)(isthmus_tr *, void *addr, uint32_t op, uint32_t bits, uint64_t operand, uint64_t compare,
                           void *fetched);
+
+    /* Since minor version 5: look at struct_size. */
+
+    /* The PCI address of the device that this PE uses for memory of this kind: domain, bus, device and function in hexadecimal, as in
+     * "0000:3b:00.0"; borrowed until close. NULL: it has none, or it is not known. Absent: not known. */
+    const char *(*pci_address)(isthmus_tr *, uint32_t kind);
 };
 
 /* A word of 64 bits that a stream writes, or waits for; see isthmus_stream.words. */

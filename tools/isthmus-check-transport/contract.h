@@ -172,6 +172,10 @@ struct ct_process {
     const struct isthmus_transport *t; /* &plugin.t */
     struct isthmus_host_id host;
     struct isthmus_local_pe local_pes[CT_MAX_PROCESSES];
+    struct ct_longer_place {
+        struct isthmus_local_place place;
+        uint64_t newer[2]; /* entries of a list are longer than a plugin knows */
+    } places[CT_MAX_PROCESSES];
     struct isthmus_services services;
     isthmus_tr *tr;
     struct isthmus_traits traits;

@@ -85,6 +85,20 @@ static isthmus_status service_local_pes(void *core, const struct isthmus_local_p
     return ISTHMUS_OK;
 }
 
+/* As a newer core's, which knows more of each; what a plugin does not know is no place. */
+static isthmus_status service_local_places(void *core, const struct isthmus_local_place **list, uint32_t *n)
+{
+    struct ct_process *p = core;
+    for (int pe = 0; pe < p->n; pe++) {
+        p->places[pe].place = (struct isthmus_local_place){
+            .struct_size = sizeof p->places[pe], .pe = pe, .numa_node = -1, .kind = ISTHMUS_MEM_HOST};
+        memset(p->places[pe].newer, 0x5a, sizeof p->places[pe].newer);
+    }
+    *list = &p->places[0].place;
+    *n = (uint32_t)p->n;
+    return ISTHMUS_OK;
+}
+
 static const char *service_nearest_name(void *core, const char *name, const char *const *candidates, size_t n)
 {
     (void)core, (void)name, (void)candidates, (void)n;
@@ -106,6 +120,7 @@ void ct_make_services(struct ct_process *p, struct isthmus_services *out)
         .local_pes = service_local_pes,
         .nearest_name = service_nearest_name,
         .n_local_pes = p->n,
+        .local_places = service_local_places,
     };
 }
 

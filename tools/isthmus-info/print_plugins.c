@@ -3,6 +3,9 @@
  * --routes. */
 #include "tools/isthmus-info/info.h"
 
+#include "core/heap/device_heap.h"
+#include "core/transport/memory.h"
+#include "core/transport/places.h"
 #include "core/transport/registry.h"
 #include "tools/isthmus-info/words.h"
 
@@ -19,12 +22,19 @@ static char problem[1024]; /* why loading failed; "": it did not */
 isthmus_status plugins_load(const struct ist_config *config)
 {
     isthmus_status status = ist_registry_load(config);
+    if (status == ISTHMUS_OK) status = ist_registry_open_devices(0, 1, ALL_SCOPES);
+    if (status == ISTHMUS_OK) status = ist_device_heap_publish(config);
     if (status == ISTHMUS_OK) status = ist_registry_open(0, 1, ALL_SCOPES);
     if (status != ISTHMUS_OK) snprintf(problem, sizeof problem, "%s", ist_fail_text());
     return status;
 }
 
-void plugins_unload(void) { ist_registry_close(); }
+void plugins_unload(void)
+{
+    ist_memory_forget();
+    ist_registry_close();
+    ist_places_close();
+}
 
 /* What an open transport offers towards the own PE. false: it does not reach it, or gives no card. */
 static bool reach_self(const struct ist_transport *t, struct isthmus_reach *out)

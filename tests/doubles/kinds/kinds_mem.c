@@ -204,7 +204,14 @@ static isthmus_status amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits
     return ISTHMUS_OK;
 }
 
-const struct isthmus_memory kinds_memory = {sizeof kinds_memory, 0, kind_of, device_of, device_view, copy, amo};
+const struct isthmus_memory kinds_memory = {
+    .struct_size = sizeof kinds_memory,
+    .kind_of = kind_of,
+    .device = device_of,
+    .device_view = device_view,
+    .copy = copy,
+    .amo = amo,
+};
 
 /* ---- own memory, for peers and as operand ---- */
 
