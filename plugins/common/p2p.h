@@ -15,10 +15,11 @@ enum { P2P_MAX_DEVICES = 16, P2P_UUID_BYTES = 16, P2P_HANDLE_BYTES = 64, P2P_WOR
 /* A device of this host, as seen from the one that this PE uses. */
 struct p2p_device {
     uint8_t uuid[P2P_UUID_BYTES];
-    char name[64], pci[24];
-    bool is_used;     /* it is that one */
-    bool can_access;  /* its memory can be read and written from there */
-    bool has_atomics; /* and its atomic operations reach it */
+    char name[64], pci[24]; /* in words for people; what tells it from others: its PCI address, or a number */
+    char pci_address[24];   /* "": not known */
+    bool is_used;           /* it is that one */
+    bool can_access;        /* its memory can be read and written from there */
+    bool has_atomics;       /* and its atomic operations reach it */
 };
 
 /* Device memory at addresses of this process: its own, or a peer's. `handle` is the driver's. */

@@ -104,6 +104,15 @@ static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32
     return status;
 }
 
+static const char *memory_pci_address(isthmus_tr *tr, uint32_t kind)
+{
+    for (int i = 0; i < tr->n_devices && kind == tr->driver->kind; i++) {
+        const struct p2p_device *device = &tr->devices[i];
+        if (device->is_used && device->pci_address[0] != '\0') return device->pci_address;
+    }
+    return NULL;
+}
+
 static const struct isthmus_memory memory = {
     .struct_size = sizeof memory,
     .kind_of = memory_kind_of,
@@ -111,6 +120,7 @@ static const struct isthmus_memory memory = {
     .device_view = memory_device_view,
     .copy = memory_copy,
     .amo = memory_amo,
+    .pci_address = memory_pci_address,
 };
 
 /* ---- stream.1: the program's own streams; the engine's channels are no part of it ---- */

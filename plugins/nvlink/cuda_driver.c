@@ -176,6 +176,7 @@ static void describe_device(const struct p2p_gpu *gpu, CUdevice device, struct p
     if (nvl_cuda.cuDeviceGetUuid_v2(&uuid, device) == CUDA_SUCCESS) memcpy(out->uuid, uuid.bytes, sizeof out->uuid);
     (void)nvl_cuda.cuDeviceGetName(out->name, sizeof out->name, device);
     (void)nvl_cuda.cuDeviceGetPCIBusId(out->pci, sizeof out->pci, device);
+    memcpy(out->pci_address, out->pci, sizeof out->pci_address);
     if (out->is_used) {
         out->can_access = out->has_atomics = true;
         return;

@@ -12,6 +12,9 @@ extern struct ze_api {
 #define ZE(name) __typeof__(name) *(name);
 #include "plugins/xelink/ze.def"
 } xe_ze;
+#ifdef ZE_PCI_PROPERTIES_EXT_NAME
+extern __typeof__(zeDevicePciGetPropertiesExt) *xe_get_pci; /* NULL: this Level Zero is too old to have it */
+#endif
 isthmus_status xe_probe(const struct isthmus_services *services);
 isthmus_status xe_load(const struct isthmus_services *services);
 isthmus_status xe_status(ze_result_t result);

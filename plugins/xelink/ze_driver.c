@@ -175,6 +175,19 @@ static void describe_link(const struct p2p_gpu *gpu, const struct xe_device *oth
     out->has_atomics = is_known && (link.flags & ZE_DEVICE_P2P_PROPERTY_FLAG_ATOMICS) != 0;
 }
 
+/* Tiles of a GPU have the address of the whole. */
+static void describe_address(ze_device_handle_t device, struct p2p_device *out)
+{
+#ifdef ZE_PCI_PROPERTIES_EXT_NAME
+    ze_pci_ext_properties_t about = {.stype = ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES};
+    if (xe_get_pci == NULL || xe_get_pci(device, &about) != ZE_RESULT_SUCCESS) return;
+    snprintf(out->pci_address, sizeof out->pci_address, "%04x:%02x:%02x.%x", about.address.domain,
+             about.address.bus & 0xff, about.address.device & 0x1f, about.address.function & 7);
+#else
+    (void)device, (void)out;
+#endif
+}
+
 static int xe_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
 {
     int n = gpu->n_devices < room ? gpu->n_devices : room;
@@ -186,6 +199,7 @@ static int xe_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
             memcpy(list[i].uuid, about.uuid.id, sizeof list[i].uuid);
             snprintf(list[i].name, sizeof list[i].name, "%.63s", about.name);
         }
+        describe_address(gpu->list[i].device, &list[i]);
         describe_link(gpu, &gpu->list[i], &list[i]);
     }
     return n;

@@ -5,6 +5,9 @@
 #include <pthread.h>
 
 struct ze_api xe_ze;
+#ifdef ZE_PCI_PROPERTIES_EXT_NAME
+__typeof__(zeDevicePciGetPropertiesExt) *xe_get_pci;
+#endif
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_loaded;
@@ -57,6 +60,15 @@ isthmus_status xe_probe(const struct isthmus_services *services)
     return status;
 }
 
+static void find_newer_calls(void *library)
+{
+#ifdef ZE_PCI_PROPERTIES_EXT_NAME
+    *(void **)(void *)&xe_get_pci = dlsym(library, "zeDevicePciGetPropertiesExt");
+#else
+    (void)library;
+#endif
+}
+
 isthmus_status xe_load(const struct isthmus_services *services)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -65,7 +77,10 @@ isthmus_status xe_load(const struct isthmus_services *services)
         void *library;
         struct ze_api api;
         status = look(services, RTLD_NODELETE, &library, &api);
-        if (status == ISTHMUS_OK) xe_ze = api;
+        if (status == ISTHMUS_OK) {
+            xe_ze = api;
+            find_newer_calls(library);
+        }
         is_loaded = status == ISTHMUS_OK;
     }
     pthread_mutex_unlock(&lock);

@@ -80,6 +80,7 @@ static int xg_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
         list[i] = (struct p2p_device){.is_used = i == gpu->device};
         (void)xg_hip.hipDeviceGetName(list[i].name, sizeof list[i].name, i);
         (void)xg_hip.hipDeviceGetPCIBusId(list[i].pci, sizeof list[i].pci, i);
+        memcpy(list[i].pci_address, list[i].pci, sizeof list[i].pci_address);
         memcpy(list[i].uuid, list[i].pci, sizeof list[i].uuid);
         if (!list[i].is_used) (void)xg_hip.hipDeviceCanAccessPeer(&can, gpu->device, i);
         if (can != 0)

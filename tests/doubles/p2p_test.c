@@ -385,6 +385,23 @@ static void case_device_by_name(void)
     CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 2") != NULL, "%s", said);
 }
 
+/* The doubles' devices are on buses from 0x40 (CUDA), 0x50 (Level Zero) and 0x60 (HIP) on. */
+static void case_pci_address(void)
+{
+    struct pe pe;
+    char expected[24];
+    setenv("GPU_DOUBLE_DEVICES", "3", 1);
+    gpu_double.reset();
+    setenv(variable("DEVICE"), "2", 1);
+    CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
+    const struct isthmus_memory *memory = memory_of(&pe);
+    const char *address = memory->pci_address(pe.tr, pe.kind);
+    snprintf(expected, sizeof expected, "0000:%02x:00.0", 0x30 + 0x10 * pe.kind + 2);
+    CHECK(address != NULL && strcmp(address, expected) == 0, "%s instead of %s", address, expected);
+    CHECK(memory->pci_address(pe.tr, ISTHMUS_MEM_HOST) == NULL, "the host has an address");
+    pe_close(&pe);
+}
+
 void expect_reach(struct pe pes[2], isthmus_status expected)
 {
     for (int i = 0; i < 2; i++) {
@@ -435,6 +452,7 @@ static const struct {
     {"no_library", case_no_library},
     {"devices_in_turn", case_devices_in_turn},
     {"device_by_name", case_device_by_name},
+    {"pci_address", case_pci_address},
     {"peers_reach", case_peers_reach},
     {"memory_grows", case_memory_grows},
     {"kind_of_address", case_kind_of_address},

@@ -102,6 +102,16 @@ static ze_result_t device_get_properties(ze_device_handle_t device, ze_device_pr
     return ZE_RESULT_SUCCESS;
 }
 
+/* Tiles share the address of their GPU. */
+static ze_result_t device_get_pci(ze_device_handle_t device, ze_pci_ext_properties_t *out)
+{
+    ENTER("zeDevicePciGetPropertiesExt", ZE_RESULT_ERROR_DEVICE_LOST);
+    int ordinal = double_ordinal(device), tiles = gpu_knobs()->tiles;
+    if (ordinal < 0) return ZE_RESULT_ERROR_INVALID_NULL_HANDLE;
+    out->address = (ze_pci_address_ext_t){.bus = 0x50 + (uint32_t)(tiles > 0 ? ordinal / tiles : ordinal)};
+    return ZE_RESULT_SUCCESS;
+}
+
 static ze_result_t device_get_groups(ze_device_handle_t device, uint32_t *n, ze_command_queue_group_properties_t *list)
 {
     (void)device;
@@ -432,6 +442,7 @@ static void fill_device(ze_device_dditable_t *table)
     table->pfnGetModuleProperties = device_get_module_properties;
     table->pfnCanAccessPeer = device_can_access_peer;
     table->pfnGetP2PProperties = device_get_p2p;
+    table->pfnPciGetPropertiesExt = device_get_pci;
 }
 
 static void fill_context(ze_context_dditable_t *table)
