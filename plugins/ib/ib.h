@@ -124,20 +124,41 @@ struct ib_end {
     ucs_status_t failure;    /* the peer is lost */
 };
 
-/* The adapters of this host, and the one that this PE goes through. */
+/* What a PE makes of a port. */
+enum ib_use {
+    IB_USE_NOT_SELECTED,
+    IB_USE_OWN,       /* its share */
+    IB_USE_RAIL,      /* likewise: one more */
+    IB_USE_OTHER_PE,  /* in another one's */
+    IB_USE_FARTHER,   /* in no one's, and not as near as its own */
+    IB_USE_TOO_MANY,  /* likewise, and more than ISTHMUS_IB_RAILS */
+    IB_USE_NOT_DEALT, /* likewise, and ISTHMUS_HCA deals the ports out */
+    IB_USE_OTHER_GID  /* could be a rail, but its address is at another index */
+};
+
+/* The adapters of this host, and the ports that this PE goes through. */
 struct ib_net {
     struct ib_ports ports;
     struct ib_selection selection;
+    const char *sysfs;
     const char *request; /* ISTHMUS_HCA; NULL: not set */
     uint32_t n_active, n_sharers;
-    int32_t gid_index; /* -1: UCX chooses */
-    int32_t mine;      /* index of the port; -1: none, or UCX_NET_DEVICES decides */
-    int32_t my_node;   /* of this PE, when ports are shared by distance */
-    uint32_t my_distance;
+    uint32_t most_rails, n_rails; /* ports that it may have, and has */
+    bool is_rails_usual;          /* ISTHMUS_IB_RAILS is not set */
+    int32_t gid_index;            /* -1: UCX chooses */
+    int32_t mine;                 /* index of its own port; -1: none, or UCX_NET_DEVICES decides */
+    struct ib_origin origin;      /* of this PE, where ports are shared */
+    enum ib_use uses[IB_MAX_PORTS];
+    uint32_t distances[IB_MAX_PORTS];
     struct ib_port_text {
-        char what[160], why[120];
+        char what[160], why[200];
     } texts[IB_MAX_PORTS];
 };
+
+static inline bool ib_net_has(const struct ib_net *net, uint32_t port)
+{
+    return net->uses[port] == IB_USE_OWN || net->uses[port] == IB_USE_RAIL;
+}
 
 struct isthmus_tr {
     const struct isthmus_services *services;
@@ -222,6 +243,7 @@ void ib_write_out(void *out, const void *value, size_t value_bytes);
 
 /* ib_net.c. `configure` tells UCX, before it starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
+bool ib_net_user_decides(void);        /* by UCX_NET_DEVICES */
 void ib_net_close(struct ib_net *net); /* takes NULL */
 isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config);
 extern const struct isthmus_devices ib_devices; /* the extension devices.1 */

@@ -13,7 +13,17 @@ enum {
     IB_MAX_GIDS = 8,
     IB_ADAPTER_BYTES = 64,
     IB_PORT_NAME_BYTES = IB_ADAPTER_BYTES + 8,
-    IB_FAR = 255, /* a distance: not known, or between nodes without one; the system's own begin with 10 */
+    IB_CHAIN_BYTES = 192,
+    IB_PATH_BYTES = 512,
+    IB_MAX_RAILS = 16,
+};
+
+/* Distances of a port from what a PE moves. From 10 on they are the system's own, between NUMA nodes. */
+enum {
+    IB_SAME_SWITCH = 1,
+    IB_SAME_ROOT_PORT = 2, /* with several switches in between */
+    IB_SAME_HOST_BRIDGE = 3,
+    IB_FAR = 255, /* not known, or between nodes without one */
 };
 
 /* Does this core have that service? Those of minor version 1 came later. */
@@ -40,6 +50,7 @@ struct ib_port {
     bool is_active, is_software; /* software: Soft-RoCE */
     uint32_t rate_mbit_per_s;    /* lanes times speed */
     int32_t numa_node;           /* -1: not known, or none */
+    char chain[IB_CHAIN_BYTES];  /* see ib_distance.c; "": the adapter is no PCI device, or the system hides which */
     uint32_t n_gids;
     struct ib_gid gids[IB_MAX_GIDS]; /* the first ones that are set */
 };
@@ -51,11 +62,33 @@ struct ib_ports {
 
 /* --- ib_verbs.c --- */
 
-/* Ask libibverbs. Without the library, or without adapters: none. Those that cannot be opened are left out. */
-void ib_ports_read(struct ib_ports *out);
+/* Ask libibverbs. Without the library, or without adapters: none. Those that cannot be opened are left out. The places of adapters
+ * are read below `sysfs`; NULL: where libibverbs says. */
+void ib_ports_read(const char *sysfs, struct ib_ports *out);
 
-/* The distance between two NUMA nodes as the system has it below `sysfs` ("/sys"); IB_FAR when one is -1 or unknown. */
+/* --- ib_distance.c; `sysfs` is "/sys", or a copy elsewhere --- */
+
+/* Where the memory is that a PE moves: on its device, or else near the processors that it is bound to. */
+struct ib_origin {
+    char chain[IB_CHAIN_BYTES]; /* of the device; "": not known, or none */
+    const char *device;         /* its PCI address; NULL: none */
+    int32_t numa_node;          /* -1: not known, or several */
+    bool is_node_of_device;     /* that node; else the PE's */
+};
+void ib_origin_find(const char *sysfs, int32_t numa_node, const char *pci_address, struct ib_origin *out);
+
+uint32_t ib_distance(const char *sysfs, const struct ib_origin *origin, const struct ib_port *port);
+
+struct ib_text;
+void ib_distance_words(struct ib_text *out, uint32_t distance, const struct ib_origin *origin); /* for people */
+
+/* The chain of bridges of the PCI device at a path; and out of a path that has no links any more. */
+void ib_chain_read(const char *path, char out[IB_CHAIN_BYTES]);
+void ib_chain_of(const char *real_path, char out[IB_CHAIN_BYTES]);
+
+/* The distance between two NUMA nodes as the system has it; IB_FAR when one is -1 or unknown. */
 uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to);
+int32_t ib_node_read(const char *path); /* the number in a file; -1: none */
 
 /* --- ib_gid.c --- */
 
@@ -79,5 +112,14 @@ isthmus_status ib_select(const struct isthmus_services *services, const struct i
 /* The port for each of n_pes PEs, as an index of the selection's list. distances: [pe * selection->n + port]. No port gets more
  * than one PE more than any other, and within that the sum of distances is kept small: nearest pairs first. */
 void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out);
+
+/* How many ports a PE may have: ISTHMUS_IB_RAILS, else `usual`. INVALID: the text is wrong. */
+isthmus_status ib_rails_read(const struct isthmus_services *services, uint32_t usual, uint32_t *out);
+
+/* Ports that ib_share() gave to no PE go to PEs that have fewer than `most_rails` ports and are as near to them as to their own one, round
+ * by round. owners: by port, the PE in whose share it is, or IB_NO_OWNER. Ports that the user deals out have no rails. */
+enum { IB_NO_OWNER = UINT32_MAX };
+void ib_share_rails(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes,
+                    uint32_t most_rails, const uint32_t *shares, uint32_t *owners);
 
 #endif

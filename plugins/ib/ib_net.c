@@ -1,84 +1,156 @@
-/* plugins/ib/ib_net.c: through which adapter this PE goes, what UCX is told of it, and what people are told.
+/* plugins/ib/ib_net.c: through which ports this PE goes, and what UCX is told of it. What people are told is ib_describe.c.
  * The adapters are ib_verbs.c, the rules ib_select.c. UCX keeps every interface that is no adapter: peers without one are reached
  * by TCP, and UCX prefers an adapter where both ends have one. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_config.h"
+#include "plugins/ib/ib_text.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct text {
-    char *start;
-    size_t room, length; /* length: as it would be with enough room */
-};
+enum { RAILS_USUAL = 2, RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over one port, however many it is given */
 
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *fmt, ...)
-{
-    size_t used = text->length < text->room ? text->length : text->room;
-    va_list args;
-    va_start(args, fmt);
-    int n = vsnprintf(text->start + used, text->room - used, fmt, args);
-    va_end(args);
-    text->length += n > 0 ? (size_t)n : 0;
-}
-
-static bool user_decides(void) { return ib_ucp_is_set("UCX_NET_DEVICES"); }
+bool ib_net_user_decides(void) { return ib_ucp_is_set("UCX_NET_DEVICES"); }
 
 /* ---- which one ---- */
 
-/* The PEs of this host; a core that has no such service tells of this one only. */
-static isthmus_status find_local_pes(isthmus_tr *tr, const struct isthmus_local_pe **list, uint32_t *n)
+/* All PEs of this host, each with where the memory is that it moves. */
+struct sharers {
+    struct ib_origin *origins;
+    uint32_t *distances; /* [pe * selection->n + port] */
+    uint32_t *shares;    /* the port of each, as an index of the selection's list */
+    uint32_t n, me;
+};
+
+static isthmus_status make_room(const struct isthmus_services *s, struct sharers *out, uint32_t n, uint32_t n_ports)
 {
-    static const struct isthmus_local_pe nowhere = {.pe = -1, .numa_node = -1};
-    const struct isthmus_services *s = tr->services;
-    if (IB_HAS_SERVICE(s, local_pes)) return s->local_pes(s->core, list, n);
-    *list = &nowhere;
-    *n = 1;
-    return ISTHMUS_OK;
+    out->n = n;
+    out->origins = calloc(n, sizeof *out->origins);
+    out->distances = calloc((size_t)n * n_ports, sizeof *out->distances);
+    out->shares = calloc(n, sizeof *out->shares);
+    if (out->origins != NULL && out->distances != NULL && out->shares != NULL) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to share out adapters");
 }
 
-static void measure(const struct ib_net *net, const struct isthmus_local_pe *pes, uint32_t n_pes, uint32_t *distances)
+static void free_room(const struct sharers *sharers)
+{
+    free(sharers->origins);
+    free(sharers->distances);
+    free(sharers->shares);
+}
+
+static isthmus_status find_by_places(const isthmus_tr *tr, struct sharers *out)
+{
+    const struct isthmus_services *s = tr->services;
+    const struct isthmus_local_place *list;
+    uint32_t n;
+    isthmus_status status = s->local_places(s->core, &list, &n);
+    if (status == ISTHMUS_OK) status = make_room(s, out, n, tr->net->selection.n);
+    for (uint32_t i = 0; i < n && status == ISTHMUS_OK; i++) {
+        const struct isthmus_local_place *place = isthmus_local_place_at(list, i);
+        ib_origin_find(tr->net->sysfs, place->numa_node, place->pci_address, &out->origins[i]);
+        if (place->pe == s->my_pe) out->me = i;
+    }
+    return status;
+}
+
+/* Of a core that knows no devices; and an older one knows this PE only. */
+static isthmus_status find_by_nodes(const isthmus_tr *tr, struct sharers *out)
+{
+    const struct isthmus_services *s = tr->services;
+    const struct isthmus_local_pe nowhere = {.pe = s->my_pe, .numa_node = -1}, *list = &nowhere;
+    uint32_t n = 1;
+    isthmus_status status = IB_HAS_SERVICE(s, local_pes) ? s->local_pes(s->core, &list, &n) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = make_room(s, out, n, tr->net->selection.n);
+    for (uint32_t i = 0; i < n && status == ISTHMUS_OK; i++) {
+        ib_origin_find(tr->net->sysfs, list[i].numa_node, NULL, &out->origins[i]);
+        if (list[i].pe == s->my_pe) out->me = i;
+    }
+    return status;
+}
+
+static void measure(const struct ib_net *net, const struct sharers *sharers)
 {
     const struct ib_selection *selection = &net->selection;
-    for (uint32_t pe = 0; pe < n_pes; pe++)
+    for (uint32_t pe = 0; pe < sharers->n; pe++)
         for (uint32_t i = 0; i < selection->n; i++)
-            distances[(size_t)pe * selection->n + i] = ib_numa_distance("/sys", pes[pe].numa_node,
-                                                                        net->ports.list[selection->ports[i]].numa_node);
+            sharers->distances[(size_t)pe * selection->n + i] = ib_distance(net->sysfs, &sharers->origins[pe],
+                                                                            &net->ports.list[selection->ports[i]]);
 }
 
-static uint32_t place_of(const isthmus_tr *tr, const struct isthmus_local_pe *pes, uint32_t n_pes)
+static enum ib_use use_of(const struct ib_selection *selection, uint32_t owner, bool is_farther)
 {
-    for (uint32_t i = 0; i < n_pes; i++)
-        if (pes[i].pe == tr->services->my_pe) return i;
-    return 0;
+    if (owner != IB_NO_OWNER) return IB_USE_OTHER_PE;
+    if (selection->is_dealt) return IB_USE_NOT_DEALT;
+    return is_farther ? IB_USE_FARTHER : IB_USE_TOO_MANY;
 }
 
-/* For all PEs of the host, of which only the own one's is kept. */
+/* What has come out for this PE. */
+static void keep(struct ib_net *net, const struct sharers *sharers)
+{
+    const struct ib_selection *selection = &net->selection;
+    uint32_t owners[IB_MAX_PORTS], me = sharers->me, own = sharers->shares[me];
+    const uint32_t *distances = sharers->distances + (size_t)me * selection->n;
+    ib_share_rails(selection, sharers->distances, sharers->n, net->most_rails, sharers->shares, owners);
+    net->n_sharers = sharers->n;
+    net->mine = (int32_t)selection->ports[own];
+    net->origin = sharers->origins[me];
+    for (uint32_t i = 0; i < selection->n; i++) {
+        enum ib_use use = use_of(selection, owners[i], distances[i] > distances[own]);
+        if (owners[i] == me) use = IB_USE_RAIL;
+        net->uses[selection->ports[i]] = use;
+        net->distances[selection->ports[i]] = distances[i];
+    }
+    net->uses[net->mine] = IB_USE_OWN; /* other PEs may have it too, and a list may name it twice */
+}
+
+/* For all PEs of the host, of which only this one's share is kept. */
 static isthmus_status share(isthmus_tr *tr)
 {
-    struct ib_net *net = tr->net;
-    const struct isthmus_local_pe *pes;
-    isthmus_status status = find_local_pes(tr, &pes, &net->n_sharers);
-    if (status != ISTHMUS_OK) return status;
-    uint32_t n_pes = net->n_sharers, me = place_of(tr, pes, n_pes);
-    uint32_t *distances = calloc((size_t)n_pes * net->selection.n, sizeof *distances);
-    uint32_t *shares = calloc(n_pes, sizeof *shares);
-    if (distances != NULL && shares != NULL) {
-        measure(net, pes, n_pes, distances);
-        ib_share(&net->selection, distances, n_pes, shares);
-        net->mine = (int32_t)net->selection.ports[shares[me]];
-        net->my_node = pes[me].numa_node;
-        net->my_distance = distances[(size_t)me * net->selection.n + shares[me]];
-    } else {
-        status = tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory to share out adapters");
+    struct sharers sharers = {.n = 0};
+    isthmus_status status = IB_HAS_SERVICE(tr->services, local_places) ? find_by_places(tr, &sharers)
+                                                                       : find_by_nodes(tr, &sharers);
+    if (status == ISTHMUS_OK) {
+        measure(tr->net, &sharers);
+        ib_share(&tr->net->selection, sharers.distances, sharers.n, sharers.shares);
+        keep(tr->net, &sharers);
     }
-    free(distances);
-    free(shares);
+    free_room(&sharers);
     return status;
+}
+
+/* UCX takes one index of GIDs for all ports: those of further ports have to be the same. */
+static isthmus_status choose_gids(isthmus_tr *tr)
+{
+    struct ib_net *net = tr->net;
+    isthmus_status status = ib_gid_choose(tr->services, &net->ports.list[net->mine], &net->gid_index);
+    for (uint32_t i = 0; i < net->ports.n && status == ISTHMUS_OK && net->gid_index >= 0; i++) {
+        int32_t index = -1;
+        if (net->uses[i] != IB_USE_RAIL) continue;
+        isthmus_status found = ib_gid_choose(tr->services, &net->ports.list[i], &index);
+        if (found != ISTHMUS_OK || index != net->gid_index) net->uses[i] = IB_USE_OTHER_GID;
+    }
+    for (uint32_t i = 0; i < net->ports.n; i++) net->n_rails += ib_net_has(net, i);
+    return status;
+}
+
+/* With ports and selection at hand. */
+static isthmus_status choose(isthmus_tr *tr)
+{
+    struct ib_net *net = tr->net;
+    net->mine = (int32_t)net->selection.ports[0];
+    net->uses[net->mine] = IB_USE_OWN;
+    isthmus_status status = net->selection.n > 1 ? share(tr) : ISTHMUS_OK;
+    return status == ISTHMUS_OK ? choose_gids(tr) : status;
+}
+
+static const char *text_of(const struct isthmus_services *s, const char *key)
+{
+    const char *text = s->config(s->core, key);
+    return text != NULL && text[0] != '\0' ? text : NULL;
 }
 
 isthmus_status ib_net_open(isthmus_tr *tr)
@@ -86,16 +158,18 @@ isthmus_status ib_net_open(isthmus_tr *tr)
     const struct isthmus_services *s = tr->services;
     struct ib_net *net = tr->net = calloc(1, sizeof *net);
     if (net == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the adapters");
+    const char *sysfs = text_of(s, "SYSFS");
+    net->sysfs = sysfs != NULL ? sysfs : "/sys";
     net->mine = net->gid_index = -1;
-    ib_ports_read(&net->ports);
+    net->request = text_of(s, "HCA");
+    ib_ports_read(sysfs, &net->ports);
     for (uint32_t i = 0; i < net->ports.n; i++) net->n_active += net->ports.list[i].is_active;
-    net->request = s->config(s->core, "HCA");
-    if (net->request != NULL && net->request[0] == '\0') net->request = NULL;
-    isthmus_status status = ib_select(s, &net->ports, net->request, &net->selection);
-    if (status != ISTHMUS_OK || net->selection.n == 0 || user_decides()) return status;
-    net->mine = (int32_t)net->selection.ports[0];
-    if (net->selection.n > 1) status = share(tr);
-    return status == ISTHMUS_OK ? ib_gid_choose(s, &net->ports.list[net->mine], &net->gid_index) : status;
+    net->is_rails_usual = text_of(s, "RAILS") == NULL;
+    uint32_t usual = ib_ucp_is_at_least(1, RAILS_SINCE_MINOR) ? RAILS_USUAL : 1;
+    isthmus_status status = ib_rails_read(s, usual, &net->most_rails);
+    if (status == ISTHMUS_OK) status = ib_select(s, &net->ports, net->request, &net->selection);
+    if (status != ISTHMUS_OK || net->selection.n == 0 || ib_net_user_decides()) return status;
+    return choose(tr);
 }
 
 void ib_net_close(struct ib_net *net) { free(net); }
@@ -103,14 +177,14 @@ void ib_net_close(struct ib_net *net) { free(net); }
 /* ---- what UCX is told ---- */
 
 /* Interfaces are listed once for each address; of two that are alike UCX takes one. */
-static void add_interfaces(struct text *out)
+static void add_interfaces(struct ib_text *out)
 {
     struct ifaddrs *all;
     if (getifaddrs(&all) != 0) return;
     for (const struct ifaddrs *i = all; i != NULL; i = i->ifa_next) {
         bool is_up = (i->ifa_flags & IFF_UP) != 0 && (i->ifa_flags & IFF_RUNNING) != 0;
         if (is_up && i->ifa_addr != NULL && i->ifa_addr->sa_family == AF_INET)
-            add(out, "%s%s", out->length > 0 ? "," : "", i->ifa_name);
+            ib_text_add(out, "%s%s", out->length > 0 ? "," : "", i->ifa_name);
     }
     freeifaddrs(all);
 }
@@ -120,8 +194,9 @@ static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config)
     const struct isthmus_services *s = tr->services;
     const struct ib_net *net = tr->net;
     char names[2048];
-    struct text out = {.start = names, .room = sizeof names};
-    add(&out, "%s", net->mine >= 0 ? net->ports.list[net->mine].name : "");
+    struct ib_text out = {.start = names, .room = sizeof names};
+    for (uint32_t i = 0; i < net->ports.n; i++)
+        if (ib_net_has(net, i)) ib_text_add(&out, "%s%s", out.length > 0 ? "," : "", net->ports.list[i].name);
     add_interfaces(&out);
     if (out.length >= out.room)
         return s->fail(s->core, ISTHMUS_ERR_LIMIT,
@@ -135,15 +210,38 @@ static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config)
 static bool goes_through_software(const struct ib_net *net)
 {
     for (uint32_t i = 0; i < net->ports.n; i++)
-        if (net->ports.list[i].is_software && (user_decides() || net->mine == (int32_t)i)) return true;
+        if (net->ports.list[i].is_software && (ib_net_user_decides() || ib_net_has(net, i))) return true;
     return false;
+}
+
+/* With one port UCX has nothing to spread, whatever the keys say. */
+static isthmus_status set_rails(const isthmus_tr *tr, ucp_config_t *config)
+{
+    const struct isthmus_services *s = tr->services;
+    char number[12];
+    snprintf(number, sizeof number, "%u", tr->net->n_rails);
+    const struct ib_key puts = {
+        .name = "MAX_RMA_RAILS",
+        .value = tr->net->n_rails > 1 ? number : NULL,
+        .why = "this PE has several ports",
+        .variables = {"UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES"},
+        .since_minor = RAILS_SINCE_MINOR,
+    };
+    const struct ib_key messages = {
+        .name = "MAX_RNDV_RAILS",
+        .value = puts.value,
+        .why = puts.why,
+        .variables = {"UCX_MAX_RNDV_RAILS", "UCX_MAX_RNDV_LANES"},
+    };
+    isthmus_status status = ib_config_set(s, config, &puts);
+    return status == ISTHMUS_OK ? ib_config_set(s, config, &messages) : status;
 }
 
 isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
     const struct ib_net *net = tr->net;
-    bool is_choice = net->n_active > (net->mine >= 0 ? 1u : 0u);
+    bool is_choice = net->n_active > net->n_rails;
     char index[12];
     snprintf(index, sizeof index, "%d", net->gid_index);
     const struct ib_key software = {
@@ -160,118 +258,8 @@ isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
         .why = "a GID was chosen by its address",
         .variables = {"UCX_IB_GID_INDEX"},
     };
-    isthmus_status status = is_choice && !user_decides() ? narrow(tr, config) : ISTHMUS_OK;
+    isthmus_status status = is_choice && !ib_net_user_decides() ? narrow(tr, config) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = set_rails(tr, config);
     if (status == ISTHMUS_OK) status = ib_config_set(s, config, &software);
     return status == ISTHMUS_OK ? ib_config_set(s, config, &gid) : status;
 }
-
-/* ---- what people are told ---- */
-
-static const char *link_name(enum ib_link link)
-{
-    switch (link) {
-    case IB_LINK_INFINIBAND: return "InfiniBand";
-    case IB_LINK_ETHERNET: return "RoCE";
-    default: return "other link";
-    }
-}
-
-static const char *atomics_name(enum ib_atomics atomics)
-{
-    switch (atomics) {
-    case IB_ATOMICS_ADAPTER: return "by the adapter";
-    case IB_ATOMICS_SYSTEM: return "by the adapter, together with processors";
-    default: return "none";
-    }
-}
-
-static const struct ib_gid *best_gid(const struct ib_port *port)
-{
-    const struct ib_gid *best = NULL;
-    for (uint32_t i = 0; i < port->n_gids; i++) {
-        const struct ib_gid *gid = &port->gids[i];
-        bool is_better = best == NULL || gid->type > best->type ||
-                         (gid->type == best->type && gid->is_ipv4 > best->is_ipv4);
-        if (is_better) best = gid;
-    }
-    return best;
-}
-
-static void write_gid(struct text *out, const struct ib_port *port)
-{
-    const struct ib_gid *gid = best_gid(port);
-    if (gid == NULL || port->link != IB_LINK_ETHERNET) return;
-    add(out, " v%d", gid->type == IB_GID_ROCE_2 ? 2 : 1);
-    if (gid->is_ipv4) add(out, " at %u.%u.%u.%u", gid->raw[12], gid->raw[13], gid->raw[14], gid->raw[15]);
-    add(out, " (GID %u)", gid->index);
-}
-
-static void write_what(struct text *out, const struct ib_port *port)
-{
-    add(out, "%s%s", port->is_software ? "Soft-" : "", link_name(port->link));
-    write_gid(out, port);
-    add(out, ", %s", port->is_active ? "up" : "down");
-    if (port->is_active) add(out, ", %g Gb/s", port->rate_mbit_per_s / 1000.0);
-    if (port->numa_node >= 0) add(out, ", NUMA node %d", port->numa_node);
-    add(out, ", atomics: %s", atomics_name(port->atomics));
-}
-
-static void write_why_mine(struct text *out, const struct ib_net *net)
-{
-    if (net->selection.n == 1) {
-        add(out, "%s", net->request != NULL ? "ISTHMUS_HCA wants it" : "the only one for this PE to choose");
-        return;
-    }
-    if (net->selection.is_dealt) {
-        add(out, "ISTHMUS_HCA deals it to this PE");
-        return;
-    }
-    add(out, "%u ports for %u PE%s, ", net->selection.n, net->n_sharers, net->n_sharers == 1 ? "" : "s");
-    if (net->my_node < 0)
-        add(out, "and this PE is bound to no NUMA node");
-    else if (net->my_distance >= IB_FAR)
-        add(out, "at an unknown distance from NUMA node %d of this PE", net->my_node);
-    else
-        add(out, "at distance %u from NUMA node %d of this PE", net->my_distance, net->my_node);
-}
-
-static const char *why_not(const struct ib_net *net, uint32_t index)
-{
-    if (!net->ports.list[index].is_active) return "its link is down";
-    if (user_decides()) return "UCX_NET_DEVICES decides";
-    for (uint32_t i = 0; i < net->selection.n; i++)
-        if (net->selection.ports[i] == index) return "in the share of other PEs";
-    if (net->request != NULL) return "ISTHMUS_HCA does not want it";
-    return "of another link, or much slower, than the others";
-}
-
-static uint32_t count_devices(isthmus_tr *tr) { return tr->net->ports.n; }
-
-static void describe_device(isthmus_tr *tr, uint32_t index, struct isthmus_device *out)
-{
-    struct ib_net *net = tr->net;
-    const struct ib_port *port = &net->ports.list[index];
-    struct ib_port_text *kept = &net->texts[index];
-    struct text what = {.start = kept->what, .room = sizeof kept->what};
-    struct text why = {.start = kept->why, .room = sizeof kept->why};
-    bool is_mine = net->mine == (int32_t)index;
-    write_what(&what, port);
-    if (is_mine)
-        write_why_mine(&why, net);
-    else
-        add(&why, "%s", why_not(net, index));
-    const struct isthmus_device device = {
-        .struct_size = out->struct_size,
-        .is_used = is_mine,
-        .name = port->name,
-        .what = kept->what,
-        .why = kept->why,
-    };
-    ib_write_out(out, &device, sizeof device);
-}
-
-const struct isthmus_devices ib_devices = {
-    .struct_size = sizeof(struct isthmus_devices),
-    .count = count_devices,
-    .describe = describe_device,
-};

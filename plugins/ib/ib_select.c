@@ -305,3 +305,38 @@ void ib_share(const struct ib_selection *selection, const uint32_t *distances, u
     for (uint32_t pe = 0; pe < n_pes; pe++) out[pe] = NOBODY;
     for (uint32_t i = 0; i < n_pes; i++) place_one(&s);
 }
+
+/* ---- rails ---- */
+
+isthmus_status ib_rails_read(const struct isthmus_services *services, uint32_t usual, uint32_t *out)
+{
+    const char *text = services->config(services->core, "RAILS");
+    *out = usual;
+    if (text == NULL || text[0] == '\0') return ISTHMUS_OK;
+    if (read_number(text, out) && *out <= IB_MAX_RAILS) return ISTHMUS_OK;
+    return services->fail(services->core, ISTHMUS_ERR_INVALID, "ISTHMUS_IB_RAILS is '%s'; valid: 1 to %d", text,
+                          IB_MAX_RAILS);
+}
+
+/* A port that no PE has, as near to this one as its own; NOBODY: there is none. */
+static uint32_t find_spare(uint32_t n_ports, const uint32_t *distances_of_pe, uint32_t own, const uint32_t *owners)
+{
+    uint32_t best = NOBODY;
+    for (uint32_t port = 0; port < n_ports; port++) {
+        if (owners[port] != IB_NO_OWNER || distances_of_pe[port] > distances_of_pe[own]) continue;
+        if (best == NOBODY || distances_of_pe[port] < distances_of_pe[best]) best = port;
+    }
+    return best;
+}
+
+void ib_share_rails(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes,
+                    uint32_t most_rails, const uint32_t *shares, uint32_t *owners)
+{
+    for (uint32_t port = 0; port < selection->n; port++) owners[port] = IB_NO_OWNER;
+    for (uint32_t pe = n_pes; pe-- > 0;) owners[shares[pe]] = pe;
+    for (uint32_t round = 1; round < most_rails && !selection->is_dealt; round++)
+        for (uint32_t pe = 0; pe < n_pes; pe++) {
+            uint32_t port = find_spare(selection->n, distances + (size_t)pe * selection->n, shares[pe], owners);
+            if (port != NOBODY) owners[port] = pe;
+        }
+}

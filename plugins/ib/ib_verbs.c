@@ -107,20 +107,22 @@ struct adapter {
     struct ibv_context *context;
     struct ibv_device_attr attr;
     int32_t numa_node;
+    char chain[IB_CHAIN_BYTES];
     ssize_t n_gids;
     struct ibv_gid_entry gids[GID_ENTRIES];
 };
 
-static int32_t node_of(const struct ibv_device *device)
+/* The system's folder of the adapter's PCI device. */
+static void find_place(const char *sysfs, const struct ibv_device *device, struct adapter *out)
 {
-    char path[sizeof device->ibdev_path + 32];
-    int node = -1;
-    snprintf(path, sizeof path, "%s/device/numa_node", device->ibdev_path);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return -1;
-    if (fscanf(file, "%d", &node) != 1) node = -1;
-    fclose(file);
-    return node;
+    char path[IB_PATH_BYTES], file[IB_PATH_BYTES + 16];
+    if (sysfs != NULL)
+        snprintf(path, sizeof path, "%s/class/infiniband/%s/device", sysfs, device->name);
+    else
+        snprintf(path, sizeof path, "%s/device", device->ibdev_path);
+    snprintf(file, sizeof file, "%s/numa_node", path);
+    ib_chain_read(path, out->chain);
+    out->numa_node = ib_node_read(file);
 }
 
 static void add_port(struct ib_ports *out, const struct adapter *adapter, const char *name, uint32_t number)
@@ -139,20 +141,21 @@ static void add_port(struct ib_ports *out, const struct adapter *adapter, const 
         .rate_mbit_per_s = lanes_of(attr.active_width) * lane_mbit_per_s(attr.active_speed),
         .numa_node = adapter->numa_node,
     };
+    memcpy(port->chain, adapter->chain, sizeof port->chain);
     snprintf(port->adapter, sizeof port->adapter, "%s", name);
     snprintf(port->name, sizeof port->name, "%.63s:%u", name, number);
     for (ssize_t i = 0; i < adapter->n_gids; i++)
         if (adapter->gids[i].port_num == number) add_gid(port, &adapter->gids[i]);
 }
 
-static void add_adapter(struct ib_ports *out, struct ibv_device *device, struct adapter *room)
+static void add_adapter(struct ib_ports *out, const char *sysfs, struct ibv_device *device, struct adapter *room)
 {
     room->context = verbs.open_device(device);
     if (room->context == NULL) return;
     room->n_gids = 0;
     if (verbs.query_gid_table != NULL)
         room->n_gids = verbs.query_gid_table(room->context, room->gids, GID_ENTRIES, 0, sizeof room->gids[0]);
-    room->numa_node = node_of(device);
+    find_place(sysfs, device, room);
     if (verbs.query_device(room->context, &room->attr) == 0)
         for (uint32_t i = 1; i <= room->attr.phys_port_cnt; i++) add_port(out, room, device->name, i);
     verbs.close_device(room->context);
@@ -163,44 +166,32 @@ static int by_name(const void *a, const void *b)
     return strverscmp(((const struct ib_port *)a)->name, ((const struct ib_port *)b)->name);
 }
 
-static void add_all(struct ib_ports *out)
+static void add_all(const char *sysfs, struct ib_ports *out)
 {
     int n = 0;
     struct adapter *room = malloc(sizeof *room);
     struct ibv_device **devices = room != NULL ? verbs.get_device_list(&n) : NULL;
-    for (int i = 0; devices != NULL && i < n; i++) add_adapter(out, devices[i], room);
+    for (int i = 0; devices != NULL && i < n; i++) add_adapter(out, sysfs, devices[i], room);
     if (devices != NULL) verbs.free_device_list(devices);
     free(room);
 }
 
-void ib_ports_read(struct ib_ports *out)
+void ib_ports_read(const char *sysfs, struct ib_ports *out)
 {
     out->n = 0;
     void *library = load_verbs();
     if (library == NULL) return;
-    add_all(out);
+    add_all(sysfs, out);
     dlclose(library);
     qsort(out->list, out->n, sizeof out->list[0], by_name);
 }
 
 #else /* built where the headers are missing */
 
-void ib_ports_read(struct ib_ports *out) { out->n = 0; }
+void ib_ports_read(const char *sysfs, struct ib_ports *out)
+{
+    (void)sysfs;
+    out->n = 0;
+}
 
 #endif
-
-/* ---- the machine ---- */
-
-uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to)
-{
-    char path[256];
-    unsigned distance = IB_FAR;
-    if (from < 0 || to < 0) return IB_FAR;
-    snprintf(path, sizeof path, "%s/devices/system/node/node%d/distance", sysfs, from);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return IB_FAR;
-    for (int32_t node = 0; node <= to; node++) /* a line with one number for each node */
-        if (fscanf(file, "%u", &distance) != 1) distance = IB_FAR;
-    fclose(file);
-    return distance < IB_FAR ? distance : IB_FAR;
-}

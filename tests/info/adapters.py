@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""adapters.py BIN DOUBLE: a host with network adapters, as isthmus-info shows it and as a job shares them.
+"""adapters.py BIN DOUBLE CUDA: a host with network adapters, as isthmus-info shows it and as a job shares them.
 
-DOUBLE is the folder of a libibverbs whose adapters are lines of a file (tests/doubles/ibverbs). UCX finds no such adapters and
-says so, which shows what it was told."""
+DOUBLE is the folder of a libibverbs whose adapters are lines of a file (tests/doubles/ibverbs), CUDA the file of a driver whose GPUs
+are at 0000:40:00.0, 0000:41:00.0 and so on. UCX finds no such adapters and says so, which shows what it was told."""
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
-BIN, DOUBLE = sys.argv[1:3]
+BIN, DOUBLE, CUDA = sys.argv[1:4]
 FOLDER = tempfile.TemporaryDirectory()
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_"))}
 ALIKE = "".join(f"mlx5_{i} 1 2c9 1 0\n 4 1 2 64\n" for i in range(2))
@@ -29,8 +29,8 @@ def run(adapters, *options, n=0, status=0, **env):
 
 def job(adapters, n, **env):
     """The name of the adapter of each PE, and why; and what the PEs logged."""
-    out, err = run(adapters, "--routes", "--json", n=n, ISTHMUS_TRANSPORTS="ib,loopback", ISTHMUS_LOG="info", **env)
-    return {use["pe"]: use for use in json.loads(out)["routes"]["devices"]}, err
+    out, err = run(adapters, "--routes", "--json", n=n, **{"ISTHMUS_TRANSPORTS": "ib,loopback", "ISTHMUS_LOG": "info", **env})
+    return {use["pe"]: use for use in json.loads(out)["routes"]["devices"] if use["transport"] == "ib"}, err
 
 
 def a_host_shows_its_adapters():
@@ -79,6 +79,53 @@ def a_wrong_name_is_an_error():
     assert "ISTHMUS_HCA names 'mlx5_3:1'" in err and "did you mean 'mlx5_0:1'?" in err and "mlx5_1:1" in err, err
 
 
+def add_device(root, chain, *link):
+    """A PCI device below root/devices, and where else the system shows it."""
+    folder, place = os.path.join(root, "devices", chain), os.path.join(root, *link)
+    os.makedirs(folder)
+    with open(os.path.join(folder, "numa_node"), "w") as file:
+        file.write("0\n")
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    os.symlink(folder, place)
+
+
+def tree(name, chain_of_adapter):
+    """Two GPUs and two adapters at one socket."""
+    root = os.path.join(FOLDER.name, name)
+    for gpu in ("40", "41"):
+        add_device(root, f"pci0000:{gpu}/0000:{gpu}:01.0/0000:{gpu}:00.0", "bus/pci/devices", f"0000:{gpu}:00.0")
+    for adapter, chain in chain_of_adapter.items():
+        add_device(root, chain, "class/infiniband", adapter, "device")
+    return {"ISTHMUS_IB_SYSFS": root, "ISTHMUS_HEAP_KIND": "cuda", "ISTHMUS_NVLINK_LIBRARY": CUDA, "GPU_DOUBLE_DEVICES": "2",
+            "ISTHMUS_TRANSPORTS": "ib,loopback,nvlink"}
+
+
+def gpus_take_the_nearest():
+    crossed = tree("crossed", {"mlx5_0": "pci0000:41/0000:41:01.0/0000:42:00.0", "mlx5_1": "pci0000:40/0000:40:01.0/0000:42:00.0"})
+    uses, err = job(ALIKE, 2, **crossed)
+    assert [uses[pe]["name"] for pe in range(2)] == ["mlx5_1:1", "mlx5_0:1"], uses
+    assert uses[0]["why"] == "2 ports for 2 PEs, behind the same PCIe switch as GPU 0000:40:00.0", uses
+    assert uses[1]["why"].endswith("as GPU 0000:41:00.0"), uses
+    assert "network device 'mlx5_0:1'" in err and "network device 'mlx5_1:1'" in err, err
+    text = " ".join(run(ALIKE, **crossed)[0].split())
+    assert "mlx5_0:1: InfiniBand, up, 200 Gb/s, NUMA node 0, atomics: by the adapter; not used: farther than mlx5_1:1, at an unknown " \
+        "distance from NUMA node 0 of GPU 0000:40:00.0" in text, text  # this tree has no distances of nodes
+    uses, _ = job(ALIKE, 2, **{**crossed, "ISTHMUS_HEAP_KIND": "host"})
+    assert [uses[pe]["name"] for pe in range(2)] == ["mlx5_0:1", "mlx5_1:1"] and "GPU" not in uses[0]["why"], uses
+
+
+def a_pe_alone_has_rails():
+    both = tree("both", {"mlx5_0": "pci0000:40/0000:40:01.0/0000:42:00.0", "mlx5_1": "pci0000:40/0000:40:01.0/0000:43:00.0"})
+    out, err = run(ALIKE, "--json", ISTHMUS_LOG="info", ISTHMUS_IB_RAILS="2", **both)
+    devices = {device["name"]: device for transport in json.loads(out)["transports"] for device in transport.get("devices", [])}
+    assert devices["mlx5_0:1"]["is_used"] and devices["mlx5_1:1"]["is_used"], devices
+    assert devices["mlx5_1:1"]["why"] == "a further rail: as near as mlx5_0:1, and in no other PE's share", devices
+    text = " ".join(run(ALIKE, ISTHMUS_IB_RAILS="1", **both)[0].split())
+    assert "not used: this PE has 1 already (ISTHMUS_IB_RAILS)" in text, text
+    _, err = run(ALIKE, "--routes", n=2, status=1, ISTHMUS_IB_RAILS="lots", ISTHMUS_TRANSPORTS="ib,loopback")
+    assert "ISTHMUS_IB_RAILS is 'lots'; valid: 1 to 16" in err, err
+
+
 def routes_fit_a_screen():
     out, _ = run("".join(f"mlx5_{i} 1 2c9 1 {i // 2}\n 4 1 2 64\n" for i in range(4)), "--routes", n=8,
                  ISTHMUS_TRANSPORTS="ib,loopback")
@@ -87,7 +134,7 @@ def routes_fit_a_screen():
 
 
 CHECKS = [a_host_shows_its_adapters, a_host_without_adapters_shows_none, a_job_shares_them, one_is_no_choice, the_user_chooses,
-          a_wrong_name_is_an_error, routes_fit_a_screen]
+          a_wrong_name_is_an_error, gpus_take_the_nearest, a_pe_alone_has_rails, routes_fit_a_screen]
 
 failed = 0
 for check in CHECKS:

@@ -56,7 +56,7 @@ static void read_host(const char *lines)
     fputs(lines, file);
     fclose(file);
     setenv("IBVERBS_DOUBLE", path, 1);
-    ib_ports_read(&ports);
+    ib_ports_read(NULL, &ports);
 }
 
 /* Alike, on two nodes: the first half on node 0, with one port each of 200 Gb/s. */
@@ -93,7 +93,7 @@ static void a_host_without_adapters(void **state)
     read_host("");
     assert_int_equal(ports.n, 0);
     unsetenv("IBVERBS_DOUBLE");
-    ib_ports_read(&ports);
+    ib_ports_read(NULL, &ports);
     assert_int_equal(ports.n, 0);
 }
 
