@@ -15,7 +15,6 @@ enum {
     IB_PORT_NAME_BYTES = IB_ADAPTER_BYTES + 8,
     IB_CHAIN_BYTES = 192,
     IB_PATH_BYTES = 512,
-    IB_MAX_RAILS = 16,
 };
 
 /* Distances of a port from what a PE moves. From 10 on they are the system's own, between NUMA nodes. */
@@ -112,9 +111,6 @@ isthmus_status ib_select(const struct isthmus_services *services, const struct i
 /* The port for each of n_pes PEs, as an index of the selection's list. distances: [pe * selection->n + port]. No port gets more
  * than one PE more than any other, and within that the sum of distances is kept small: nearest pairs first. */
 void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out);
-
-/* How many ports a PE may have: ISTHMUS_IB_RAILS, else `usual`. INVALID: the text is wrong. */
-isthmus_status ib_rails_read(const struct isthmus_services *services, uint32_t usual, uint32_t *out);
 
 /* Ports that ib_share() gave to no PE go to PEs that have fewer than `most_rails` ports and are as near to them as to their own one, round
  * by round. owners: by port, the PE in whose share it is, or IB_NO_OWNER. Ports that the user deals out have no rails. */

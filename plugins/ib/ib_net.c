@@ -164,10 +164,10 @@ isthmus_status ib_net_open(isthmus_tr *tr)
     net->request = text_of(s, "HCA");
     ib_ports_read(sysfs, &net->ports);
     for (uint32_t i = 0; i < net->ports.n; i++) net->n_active += net->ports.list[i].is_active;
-    net->is_rails_usual = text_of(s, "RAILS") == NULL;
     uint32_t usual = ib_ucp_is_at_least(1, RAILS_SINCE_MINOR) ? RAILS_USUAL : 1;
-    isthmus_status status = ib_rails_read(s, usual, &net->most_rails);
-    if (status == ISTHMUS_OK) status = ib_select(s, &net->ports, net->request, &net->selection);
+    net->is_rails_usual = tr->settings.n_rails == 0;
+    net->most_rails = net->is_rails_usual ? usual : tr->settings.n_rails;
+    isthmus_status status = ib_select(s, &net->ports, net->request, &net->selection);
     if (status != ISTHMUS_OK || net->selection.n == 0 || ib_net_user_decides()) return status;
     return choose(tr);
 }

@@ -308,16 +308,6 @@ void ib_share(const struct ib_selection *selection, const uint32_t *distances, u
 
 /* ---- rails ---- */
 
-isthmus_status ib_rails_read(const struct isthmus_services *services, uint32_t usual, uint32_t *out)
-{
-    const char *text = services->config(services->core, "RAILS");
-    *out = usual;
-    if (text == NULL || text[0] == '\0') return ISTHMUS_OK;
-    if (read_number(text, out) && *out <= IB_MAX_RAILS) return ISTHMUS_OK;
-    return services->fail(services->core, ISTHMUS_ERR_INVALID, "ISTHMUS_IB_RAILS is '%s'; valid: 1 to %d", text,
-                          IB_MAX_RAILS);
-}
-
 /* A port that no PE has, as near to this one as its own; NOBODY: there is none. */
 static uint32_t find_spare(uint32_t n_ports, const uint32_t *distances_of_pe, uint32_t own, const uint32_t *owners)
 {

@@ -31,7 +31,7 @@ static isthmus_status read_number(const struct isthmus_services *s, const char *
 {
     const char *text = s->config(s->core, key);
     char *end = NULL;
-    if (text == NULL) return ISTHMUS_OK;
+    if (text == NULL || text[0] == '\0') return ISTHMUS_OK;
     errno = 0;
     long value = strtol(text, &end, 10);
     if (errno != 0 || end == text || *end != '\0' || value < 1 || value > (long)most)
@@ -42,9 +42,10 @@ static isthmus_status read_number(const struct isthmus_services *s, const char *
 
 isthmus_status ib_settings_read(const struct isthmus_services *services, struct ib_settings *out)
 {
-    *out = (struct ib_settings){USUAL_TIMEOUT_S, USUAL_PEERS, usual_workers(services)};
+    *out = (struct ib_settings){USUAL_TIMEOUT_S, USUAL_PEERS, usual_workers(services), 0};
     isthmus_status status = read_number(services, "TIMEOUT", MOST_TIMEOUT_S, &out->timeout_s);
     if (status == ISTHMUS_OK) status = read_number(services, "PEERS", INT32_MAX, &out->n_peers);
     if (status == ISTHMUS_OK) status = read_number(services, "WORKERS", IB_MAX_WORKERS, &out->n_workers);
+    if (status == ISTHMUS_OK) status = read_number(services, "RAILS", IB_MAX_RAILS, &out->n_rails);
     return status;
 }

@@ -8,11 +8,12 @@ struct ib_settings {
     uint32_t timeout_s; /* ISTHMUS_IB_TIMEOUT */
     uint32_t n_peers;   /* ISTHMUS_IB_PEERS: how many a PE is expected to talk to */
     uint32_t n_workers; /* ISTHMUS_IB_WORKERS: at most so many in this PE */
+    uint32_t n_rails;   /* ISTHMUS_IB_RAILS: ports of this PE, at most; 0: not set */
 };
 
-enum { IB_MAX_WORKERS = 16, IB_USUAL_WORKERS = 4 };
+enum { IB_MAX_WORKERS = 16, IB_USUAL_WORKERS = 4, IB_MAX_RAILS = 16 };
 
-/* INVALID: fail() names the variable, its value and what it may be. */
+/* A variable that is empty counts as not set. INVALID: fail() names the variable, its value and what it may be. */
 isthmus_status ib_settings_read(const struct isthmus_services *services, struct ib_settings *out);
 
 /* How many workers are of use to a PE that may run on `n_allowed` of its host's `n_online` processors, where `n_local` PEs are. */

@@ -48,11 +48,16 @@ static void a_number_is_taken(void **state)
     assert_int_equal(settings.timeout_s, 1);
     assert_int_equal(read_with("PEERS", "2147483647", &settings), ISTHMUS_OK);
     assert_int_equal(settings.n_peers, 2147483647);
+    assert_int_equal(settings.n_rails, 0);
+    assert_int_equal(read_with("RAILS", "", &settings), ISTHMUS_OK);
+    assert_int_equal(settings.n_rails, 0);
+    assert_int_equal(read_with("RAILS", "16", &settings), ISTHMUS_OK);
+    assert_int_equal(settings.n_rails, 16);
 }
 
 static void what_is_no_such_number_is_refused_by_name(void **state)
 {
-    static const char *const wrong[] = {"", "0", "-1", "17", "four", "4 ", "4k", "99999999999999999999"};
+    static const char *const wrong[] = {" ", "0", "-1", "17", "four", "4 ", "4k", "99999999999999999999"};
     struct ib_settings settings;
     char expected[100];
     (void)state;
