@@ -133,6 +133,14 @@ class Lint(unittest.TestCase):
         two = self.library("two.so", "int isthmus_transport_v1, ib_leak;\n")
         self.assert_found("ib_leak", "symbols", "--plugin", two)
 
+    def test_requirements(self):
+        test = 'add_test({0} true)\nset_tests_properties({0} PROPERTIES LABELS "{1}")\n'
+        more = test.format("pe.r7_mix.np2.run", "pe;thorough")
+        tests = self.plant("build/CTestTestfile.cmake", more + test.format("pe.r7_mix.np3.run", "pe"))
+        self.assert_clean("requirements", "--build", str(tests.parent))
+        tests.write_text(more + test.format("litmus.MP", "litmus;R61"))
+        self.assert_found("all tests of R7 have the label thorough", "requirements", "--build", str(tests.parent))
+
     def test_quotes(self):
         quoted = "<!-- quoted from core/base/log.h -->\n```c\n#define LOG_H\n{}\n```\n"
         self.plant("docs/a.md", quoted.format("#include <isthmus/transport.h>"))
