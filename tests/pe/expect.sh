@@ -1,8 +1,9 @@
 #!/bin/bash
-# expect.sh [-s STATUS] [-1 REGEX]... [-m REGEX]... [-0 REGEX]... [-t SECONDS] -- COMMAND...: runs a job and looks at how
+# expect.sh [-s STATUS] [-1 REGEX]... [-a REGEX]... [-m REGEX]... [-0 REGEX]... [-t SECONDS] -- COMMAND...: runs a job and looks at how
 # it ends.
 #   -s  exit status: a number, several with a comma between them, or "nonzero"; default 0
 #   -1  exactly one line of the output (both streams) matches this extended regular expression
+#   -a  at least one line matches
 #   -m  at most one line matches
 #   -0  no line matches
 #   -t  it ends within this time; default 30
@@ -10,11 +11,12 @@
 # nothing that isthmus made in /tmp.
 
 given=("$@")
-status_wanted=0 within_s=30 once=() at_most_once=() never=()
-while getopts 's:1:m:0:t:' option; do
+status_wanted=0 within_s=30 once=() at_least_once=() at_most_once=() never=()
+while getopts 's:1:a:m:0:t:' option; do
     case $option in
     s) status_wanted=$OPTARG ;;
     1) once+=("$OPTARG") ;;
+    a) at_least_once+=("$OPTARG") ;;
     m) at_most_once+=("$OPTARG") ;;
     0) never+=("$OPTARG") ;;
     t) within_s=$OPTARG ;;
@@ -55,6 +57,9 @@ esac
 for regex in "${once[@]}"; do
     n=$(grep -cE -- "$regex" "$work/out")
     [ "$n" -eq 1 ] || fail "$n lines match '$regex', expected 1"
+done
+for regex in "${at_least_once[@]}"; do
+    grep -qE -- "$regex" "$work/out" || fail "no line matches '$regex'"
 done
 for regex in "${at_most_once[@]}"; do
     n=$(grep -cE -- "$regex" "$work/out")

@@ -39,8 +39,9 @@ if(TARGET plugin_ib)
   isthmus_hang_test(far launcher run "PE 3 in no call that waits, process stopped"
     "PEs 0-2 in shmem_long_g: (awaits|connects to) PE 3 for " ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_PULSE_TIMEOUT=0)
 endif()
+# After 2 s some PEs of a busy machine may be elsewhere than the others: a line for each place.
 if(TARGET isthmus-run AND NOT ISTHMUS_SANITIZE)
-  add_test(NAME pe.r13_hang.timeout.np4.run COMMAND ${EXPECT} -s 124 -1 "isthmus-run: PEs? [-0-9, ]* (in|not in) .*"
+  add_test(NAME pe.r13_hang.timeout.np4.run COMMAND ${EXPECT} -s 124 -a "isthmus-run: PEs? [-0-9, ]* (in|not in) .*"
     -1 "isthmus-run: timeout after 2 s; still running: PEs 0-3; ending them"
     -- $<TARGET_FILE:isthmus-run> -n 4 --timeout 2 $<TARGET_FILE:pe_r13_hang> variable)
   set_tests_properties(pe.r13_hang.timeout.np4.run PROPERTIES LABELS pe TIMEOUT 120 COST 20)
