@@ -29,7 +29,7 @@ uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine)
     require_wait(ivar, IST_CMP_EQ, size, routine);
     uint64_t seen = ist_wait_read(ivar, size);
     if (ist_check_on) ist_check_synchronised(); /* what the program looks for in it is not known here */
-    return seen;
+    return ist_flush_writes_before(seen);
 }
 
 int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
@@ -37,6 +37,7 @@ int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool i
     require_wait(ivar, cmp, size, routine);
     int holds = ist_compare(cmp, ist_wait_read(ivar, size), value, size, is_signed);
     if (holds && ist_check_on) ist_check_seen(ivar, size, routine);
+    if (holds) ist_flush_writes();
     return holds;
 }
 

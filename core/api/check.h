@@ -5,10 +5,11 @@
 
 #include "core/ops/target.h"
 #include "core/sync/wait.h"
+#include "core/transport/flush.h"
 #include "core/transport/route.h"
 
-/* The whole routine where the inline test does not let it pass: a mistake, a segment that the test does not know, or
- * ISTHMUS_CHECK, which looks at what is seen in the end. */
+/* The whole routine where the inline test does not let it pass: a mistake, a segment that the test does not know, a PE whose waits flush
+ * what adapters have written, or ISTHMUS_CHECK, which looks at what is seen in the end. */
 uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
     IST_COLD;
 uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine) IST_COLD;
@@ -17,11 +18,12 @@ void ist_check_wait_set(const void *ivars, size_t nelems, int cmp, const void *v
                         const char *routine);
 void ist_check_indices(const size_t *indices, size_t nelems, const char *routine);
 
-/* A wait's variable is an aligned symmetric element and cmp one of the constants. */
+/* A wait's variable is an aligned symmetric element and cmp one of the constants, in a PE whose waits have nothing to flush. */
 static inline bool ist_is_plain_wait(const void *ivar, int cmp, size_t size)
 {
     unsigned log2_size = size == 2 ? 1 : size == 4 ? 2 : 3;
-    return IST_LIKELY((unsigned)cmp < IST_CMP_COUNT && ist_column_of_element((uintptr_t)ivar, log2_size) != 0);
+    return IST_LIKELY((unsigned)cmp < ist_plain_comparisons() &&
+                      ist_column_of_element((uintptr_t)ivar, log2_size) != 0);
 }
 
 #endif

@@ -51,7 +51,7 @@ static void pairwise(const struct exchange *x)
         (void)ist_amo(&ist_ctx_default, arrivals, count, 0, ist_team_to_world(team, to), x->routine);
         if (i > WINDOW) ist_wait_at_least(arrivals, before + i - WINDOW);
     }
-    ist_wait_at_least(arrivals, before + others);
+    ist_wait_for_data(arrivals, before + others);
     ist_wire_reuse(team, x->routine);
 }
 

@@ -36,7 +36,7 @@ static int pe_at(const struct broadcast *b, int distance)
 static void wait_for_parent(const struct broadcast *b, uint64_t sequence)
 {
     int distance = distance_of(b);
-    if (distance > 0) ist_wait_at_least(&b->team->area->broadcast[log2_of(distance)].value, sequence);
+    if (distance > 0) ist_wait_for_data(&b->team->area->broadcast[log2_of(distance)].value, sequence);
 }
 
 /* PE at distance d has the children d + 2^k with 2^k > d. */

@@ -64,7 +64,7 @@ static void dissemination(const struct gather *g)
         int to = ist_wire_further(team, have);
         put_blocks(g, n_blocks, to);
         ist_wire_flag(team, &team->area->broadcast[k].value, sequence, to, g->routine);
-        ist_wait_at_least(&team->area->broadcast[k].value, sequence);
+        ist_wait_for_data(&team->area->broadcast[k].value, sequence);
     }
     ist_wire_reuse(team, g->routine);
 }
@@ -78,12 +78,12 @@ static void ring(const struct gather *g)
     keep_own(g, g->dest + (size_t)team->my_pe * g->length_bytes);
     for (int step = 0; step < team->n_pes - 1; step++) {
         size_t at = (size_t)before(team, step) * g->length_bytes;
-        if (step > 0) ist_wait_at_least(&team->area->broadcast[0].value, first + (uint64_t)step - 1);
+        if (step > 0) ist_wait_for_data(&team->area->broadcast[0].value, first + (uint64_t)step - 1);
         ist_wire_put(team, g->dest + at, g->dest + at, g->length_bytes, ist_wire_further(team, 1), g->routine);
         ist_wire_flag(team, &team->area->broadcast[0].value, first + (uint64_t)step, ist_wire_further(team, 1),
                       g->routine);
     }
-    ist_wait_at_least(&team->area->broadcast[0].value, first + (uint64_t)team->n_pes - 2);
+    ist_wait_for_data(&team->area->broadcast[0].value, first + (uint64_t)team->n_pes - 2);
     ist_wire_reuse(team, g->routine);
 }
 

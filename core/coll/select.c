@@ -5,6 +5,7 @@
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
+#include "core/transport/flush.h"
 
 static int barrier_choice;
 static _Thread_local const char *waiting_in
@@ -18,6 +19,13 @@ static bool use_central(const struct ist_team *team)
     return barrier_choice == IST_BARRIER_CENTRAL || (team->n_pes > 2 && ist_is_crowded(team));
 }
 
+/* What members have put into memory of this PE's device, past its driver, is there when the meeting is over. */
+static void end_meeting(void)
+{
+    waiting_in = NULL;
+    ist_flush_writes();
+}
+
 static void sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
 {
     if (team->n_pes == 1) return;
@@ -26,7 +34,7 @@ static void sync_on(const struct ist_team *team, struct ist_sync_area *area, uin
         ist_sync_central(team, area, sequence, routine);
     else
         ist_sync_dissemination(team, area, sequence, routine);
-    waiting_in = NULL;
+    end_meeting();
 }
 
 void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
@@ -41,7 +49,7 @@ void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t
         ist_sync_tree(team, area, sequence, routine);
     else
         ist_sync_hosts(team, hosts, &(struct ist_rare_meeting){area, sequence}, routine);
-    waiting_in = NULL;
+    end_meeting();
 }
 
 /* The tree that this PE is in; NULL: it is no host's leader. */
@@ -90,7 +98,7 @@ void ist_sync(struct ist_team *team, const char *routine)
     }
     waiting_in = routine;
     ist_sync_hosts(team, hosts, NULL, routine);
-    waiting_in = NULL;
+    end_meeting();
 }
 
 isthmus_status ist_refuse_team(const char *routine)

@@ -21,11 +21,12 @@ struct ist_ctx {
     uint32_t used;              /* bit i: transport i has had operations since the last quiet; set with atomic or */
     uint32_t is_valid;          /* 0: SHMEM_CTX_INVALID */
     struct ist_team *team;
-    uint64_t options;      /* ISTHMUS_CHANNEL_ */
-    uint32_t thread_mode;  /* ISTHMUS_THREAD_ */
-    uint32_t used_mixed;   /* those of `used` that have gone to a peer which is mixed, since the last fence */
-    uint32_t n_mixed_late; /* of ist_peers_n_mixed_late(), at the last fence */
-    pthread_mutex_t lock;  /* opening channels; and calls, where a transport cannot share one */
+    uint64_t options;         /* ISTHMUS_CHANNEL_ */
+    uint32_t thread_mode;     /* ISTHMUS_THREAD_ */
+    uint32_t used_mixed;      /* those of `used` that have gone to a peer which is mixed, since the last fence */
+    uint32_t n_mixed_late;    /* of ist_peers_n_mixed_late(), at the last fence */
+    uint32_t has_device_gets; /* nonblocking ones into memory of a device, since the last quiet */
+    pthread_mutex_t lock;     /* opening channels; and calls, where a transport cannot share one */
     struct ist_channel channels[IST_MAX_TRANSPORTS];
     enum ist_ctx_users users;
     pthread_t creator;

@@ -5,6 +5,7 @@
 #include "core/base/note.h"
 #include "core/check/check.h"
 #include "core/team/team.h"
+#include "core/transport/flush.h"
 #include "core/transport/peer.h"
 
 typedef isthmus_status (*order_fn)(isthmus_chan *chan, isthmus_path *path);
@@ -36,6 +37,14 @@ IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half,
 /* The transports that a context has used; what else the bits say is not for them. */
 IST_INLINE uint32_t transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
 
+/* Nonblocking gets into memory of a device are complete. As the bits of `used` theirs stays where threads share the context. */
+IST_INLINE void flush_gets(ist_ctx *ctx)
+{
+    if (ist_load_relaxed(&ctx->has_device_gets) == 0) return;
+    if (ctx->thread_mode != ISTHMUS_THREAD_SHARED) ist_store_relaxed(&ctx->has_device_gets, 0);
+    ist_flush_writes();
+}
+
 /* What may wait for other PEs: one of the halves, or both. */
 IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t used, uint32_t halves, const char *routine)
 {
@@ -43,6 +52,7 @@ IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t used, uint32_t halves,
     if (used == 0) return ISTHMUS_OK;
     ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
     if ((halves & 1u << LOCAL_COMPLETE) != 0) local = each_used(ctx, used, LOCAL_COMPLETE, routine);
+    if ((halves & 1u << LOCAL_COMPLETE) != 0) flush_gets(ctx);
     if ((halves & 1u << REMOTE_COMMIT) != 0) remote = each_used(ctx, used, REMOTE_COMMIT, routine);
     ist_note_over();
     return local != ISTHMUS_OK ? local : remote;

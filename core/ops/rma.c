@@ -8,6 +8,7 @@
 #include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
+#include "core/transport/flush.h"
 #include "core/transport/memory.h"
 #include "core/transport/progress.h"
 
@@ -149,6 +150,15 @@ static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
         put_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
 }
 
+/* An adapter may have written `dest` past the device's driver, and reports the completion by way of host memory. */
+static void flush_got(ist_ctx *ctx, completion mode)
+{
+    if (mode == BLOCKING)
+        ist_flush_writes();
+    else
+        ist_store_relaxed(&ctx->has_device_gets, 1);
+}
+
 static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                     completion mode)
 {
@@ -179,6 +189,7 @@ static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_
         ist_copy_here(dest, from.alias, n, routine);
     else
         isthmus_copy_cpu(dest, from.alias, n);
+    if (kind != ISTHMUS_MEM_HOST) flush_got(ctx, mode);
     if (n < length_bytes) get_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
 }
 

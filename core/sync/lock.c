@@ -53,7 +53,10 @@ void ist_lock_set(long *word, const char *routine)
 {
     struct lock *lock = checked(word, routine);
     uint32_t last = update(ISTHMUS_AMO_SWAP, &lock->tail, my_name(), 0, home_of(lock), routine);
-    if (last == 0) return;
+    if (last == 0) {
+        ist_flush_writes(); /* what earlier holders have put here */
+        return;
+    }
     if (last == my_name()) ist_misuse(routine, "this PE holds or awaits the lock already");
     (void)update(ISTHMUS_AMO_OR, &lock->node, my_name(), 0, pe_named(last), routine);
     (void)ist_wait_behind_anywhere(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false, pe_named(last),
@@ -64,7 +67,9 @@ void ist_lock_set(long *word, const char *routine)
 int ist_lock_test(long *word, const char *routine)
 {
     struct lock *lock = checked(word, routine);
-    return update(ISTHMUS_AMO_COMPARE_SWAP, &lock->tail, my_name(), 0, home_of(lock), routine) != 0;
+    if (update(ISTHMUS_AMO_COMPARE_SWAP, &lock->tail, my_name(), 0, home_of(lock), routine) != 0) return 1;
+    ist_flush_writes();
+    return 0;
 }
 
 /* The PE behind this one in the queue; 0: there is none, and the lock is free now. */

@@ -18,7 +18,7 @@ uint64_t ist_wait_on(const struct ist_awaited *awaited)
     while (!ist_compare(awaited->cmp, seen = load(awaited), awaited->value, awaited->size, awaited->is_signed))
         ist_spin_yield(&spin);
     ist_spin_end(&spin);
-    return seen;
+    return ist_flush_writes_before(seen);
 }
 
 void ist_wait_on_flag(const uint64_t *flag, uint64_t value)

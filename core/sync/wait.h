@@ -7,10 +7,12 @@
 #include "core/ops/operand.h"
 #include "core/sync/awaited.h"
 #include "core/sync/spin.h"
+#include "core/transport/flush.h"
 
 #include <stddef.h>
 
 enum { IST_CMP_EQ, IST_CMP_NE, IST_CMP_GT, IST_CMP_GE, IST_CMP_LT, IST_CMP_LE, IST_CMP_COUNT };
+_Static_assert((int)IST_CMP_COUNT == IST_FLUSH_COMPARISONS, "all comparisons pass where no wait flushes");
 
 /* An element's bits, in the low end. `size` (2, 4, 8) is constant at every call. */
 static inline uint64_t ist_wait_load(const void *ivar, size_t size)
@@ -53,35 +55,40 @@ static inline bool ist_compare(int cmp, uint64_t a, uint64_t b, size_t size, boo
 uint64_t ist_wait_on(const struct ist_awaited *awaited) IST_COLD;
 void ist_wait_on_flag(const uint64_t *flag, uint64_t value) IST_COLD;
 
-/* Wait until the comparison holds; returns the value that satisfied it. `behind`: the PE that will make it hold, of a lock;
- * -1: that may be anyone. */
-static inline uint64_t ist_wait_behind(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
-                                       int behind, const char *routine)
+/* Before the first yield. true: the comparison holds, for the value in *seen. */
+static inline bool ist_wait_briefly(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
+                                    uint64_t *seen)
 {
     uint32_t rounds = 0;
     do {
-        uint64_t seen = ist_wait_load(ivar, size);
-        if (ist_compare(cmp, seen, value, size, is_signed)) return seen;
+        *seen = ist_wait_load(ivar, size);
+        if (ist_compare(cmp, *seen, value, size, is_signed)) return true;
     } while (ist_spin_briefly(&rounds));
-    return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, behind, NULL, IST_ALL_OF});
+    return false;
 }
 
+/* Wait until the comparison holds; returns the value that satisfied it. For a variable in host memory, in a PE whose waits flush
+ * nothing (core/transport/flush.h). */
 static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
                                     const char *routine)
 {
-    return ist_wait_behind(ivar, cmp, value, size, is_signed, -1, routine);
+    uint64_t seen;
+    if (ist_wait_briefly(ivar, cmp, value, size, is_signed, &seen)) return seen;
+    return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, -1, NULL, IST_ALL_OF});
 }
 
-/* The same of a variable that may lie in memory of a device. */
+/* The same in any PE, of a variable that may lie in memory of a device. `behind`: the PE that will make it hold, of a lock; -1: that
+ * may be anyone. */
 static inline uint64_t ist_wait_behind_anywhere(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
                                                 int behind, const char *routine)
 {
-    if (IST_UNLIKELY(ist_is_on_device(ivar)))
-        return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, behind, NULL, IST_ALL_OF});
-    return ist_wait_behind(ivar, cmp, value, size, is_signed, behind, routine);
+    uint64_t seen;
+    bool holds = IST_LIKELY(!ist_is_on_device(ivar)) && ist_wait_briefly(ivar, cmp, value, size, is_signed, &seen);
+    if (holds) return ist_flush_writes_before(seen);
+    return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, behind, NULL, IST_ALL_OF});
 }
 
-/* For our own flags, which only grow. */
+/* For our own flags, which only grow. What device memory has got along with them is not flushed here: see ist_wait_for_data(). */
 static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
 {
     uint32_t rounds = 0;
@@ -90,6 +97,13 @@ static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
             ist_wait_on_flag(flag, value);
             return;
         }
+}
+
+/* The same for a flag that stands behind data, which is used from here on. */
+static inline void ist_wait_for_data(const uint64_t *flag, uint64_t value)
+{
+    ist_wait_at_least(flag, value);
+    ist_flush_writes();
 }
 
 #endif

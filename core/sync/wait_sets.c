@@ -4,6 +4,7 @@
 
 #include "core/check/check.h"
 #include "core/sync/wait.h"
+#include "core/transport/flush.h"
 
 static bool takes_part(const struct ist_wait_set *set, size_t i) { return set->status == NULL || set->status[i] == 0; }
 
@@ -34,6 +35,7 @@ bool ist_set_test_all(const struct ist_wait_set *set)
         if (takes_part(set, i) && !holds(set, i)) return false;
     for (size_t i = 0; ist_check_on && i < set->nelems; i++)
         if (takes_part(set, i)) look(set, i);
+    ist_flush_writes();
     return true;
 }
 
@@ -45,6 +47,7 @@ size_t ist_set_test_any(const struct ist_wait_set *set)
         next = i + 1;
         if (!takes_part(set, i) || !holds(set, i)) continue;
         look(set, i);
+        ist_flush_writes();
         return i;
     }
     return SIZE_MAX;
@@ -58,6 +61,7 @@ size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices)
         look(set, i);
         indices[n++] = i;
     }
+    if (n > 0) ist_flush_writes();
     return n;
 }
 

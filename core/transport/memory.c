@@ -1,6 +1,7 @@
 /* core/transport/memory.c: see memory.h. */
 #include "core/transport/memory.h"
 
+#include "core/transport/flush.h"
 #include "core/transport/route.h"
 
 #include <isthmus/amo_cpu.h>
@@ -70,6 +71,7 @@ void ist_memory_forget(void)
     for (uint32_t i = 0; i < ist_registry.n; i++)
         for (uint32_t kind = 0; kind < IST_MEM_KINDS; kind++)
             if (operands.any[i][kind] != NULL) ist_cold_unregister(&ist_registry.list[i], operands.any[i][kind]);
+    ist_flush_forget();
     memset(&operands, 0, sizeof operands);
     memset(keepers, 0, sizeof keepers);
 }
@@ -209,6 +211,7 @@ static isthmus_status service_amo(void *core, uint32_t kind, void *addr, uint32_
     const struct isthmus_memory *memory = keeper != NULL ? keeper->memory : NULL;
     bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, amo) && memory->amo != NULL;
     if (!has_it) return fail_unknown(kind, "executes atomics on");
+    ist_flush_writes(); /* a kernel or a stream that waits for this word finds what the peer has put there before */
     if (bits < ISTHMUS_BITS32) return amo_narrow(keeper, addr, op, bits, operand, compare, fetched);
     return memory->amo(keeper->transport->handle, addr, op, bits, operand, compare, fetched);
 }
@@ -229,6 +232,12 @@ static void service_unpin(void *core, uint32_t kind, isthmus_lmem *pinned)
     if (pinned != NULL) ist_cold_unregister(keepers[kind].transport, pinned);
 }
 
+static void service_is_direct(void *core, uint32_t kind)
+{
+    (void)core;
+    ist_flush_expect(kind);
+}
+
 static const char *service_fail_text(void *core)
 {
     (void)core;
@@ -242,4 +251,5 @@ void ist_memory_serve(struct isthmus_services *services)
     services->memory_pin = service_pin;
     services->memory_unpin = service_unpin;
     services->fail_text = service_fail_text;
+    services->memory_is_direct = service_is_direct;
 }

@@ -288,6 +288,12 @@ struct isthmus_services {
      * list. In open() only; waits until these PEs have opened their transports with ISTHMUS_SCOPE_DEVICE, which are opened first.
      * UNSUPPORTED: called by one of those, or at probe. */
     isthmus_status (*local_places)(void *core, const struct isthmus_local_place **list, uint32_t *n);
+
+    /* An adapter writes memory of `kind` of this PE past its device's driver (GPUDirect RDMA): into an exposed
+     * extent, or into an operand of a get. Such writes and a flag in other memory go different ways, so that the flag may be seen first;
+     * waits of this PE that end on the CPU, and completed gets, therefore flush the writes from now on (flush_writes in
+     * extension memory.1). Called from expose() and register_local() before they return. Not for memory that goes by memory_copy. */
+    void (*memory_is_direct)(void *core, uint32_t kind);
 };
 
 /* Plugin to core, once: what this transport can do at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */
@@ -603,6 +609,12 @@ struct isthmus_memory {
     /* The PCI address of the device that this PE uses for memory of this kind: domain, bus, device and function in hexadecimal, as in
      * "0000:3b:00.0"; borrowed until close. NULL: it has none, or it is not known. Absent: not known. */
     const char *(*pci_address)(isthmus_tr *, uint32_t kind);
+
+    /* Make what network adapters have written into this device's memory, past its driver, visible to the device,
+     * to copy() and to whoever reaches that memory otherwise. Blocks until it is; waits for no peer. Called once for each wait that ends in a
+     * PE whose memory is written so (memory_is_direct): it should take no more than a microsecond or two. Absent: such writes
+     * are visible in the order in which adapters made them, together with writes to host memory. */
+    isthmus_status (*flush_writes)(isthmus_tr *);
 };
 
 /* A word of 64 bits that a stream writes, or waits for; see isthmus_stream.words. */

@@ -54,7 +54,7 @@ struct p2p_word {
 };
 
 /* Parts of a driver that a library or a device may lack although the table has them. */
-enum { P2P_GROWING = 1, P2P_STREAMS = 2 };
+enum { P2P_GROWING = 1, P2P_STREAMS = 2, P2P_FLUSHES = 4 };
 
 struct p2p_gpu; /* the driver's own: this PE's device, opened */
 
@@ -114,6 +114,9 @@ struct p2p_driver {
                             uint32_t n); /* P2P_WORDS at most, in one go. NULL: write() and wait_until() do it */
     isthmus_status (*host_function)(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
     isthmus_status (*complete)(struct p2p_gpu *gpu); /* all that any stream has */
+
+    /* Make what network adapters have written into this device's memory visible: memory.1, flush_writes. NULL: it always is. */
+    isthmus_status (*flush_writes)(struct p2p_gpu *gpu);
 
     /* Kind, device and range of an address, see memory.1; `out` holds host memory before. */
     isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);

@@ -113,15 +113,15 @@ static const char *memory_pci_address(isthmus_tr *tr, uint32_t kind)
     return NULL;
 }
 
-static const struct isthmus_memory memory = {
-    .struct_size = sizeof memory,
-    .kind_of = memory_kind_of,
-    .device = memory_device,
-    .device_view = memory_device_view,
-    .copy = memory_copy,
-    .amo = memory_amo,
-    .pci_address = memory_pci_address,
-};
+static isthmus_status memory_flush_writes(isthmus_tr *tr) { return tr->driver->flush_writes(tr->gpu); }
+
+#define MEMORY(flush)                                                                                     \
+    {                                                                                                     \
+        .struct_size = sizeof(struct isthmus_memory), .kind_of = memory_kind_of, .device = memory_device, \
+        .device_view = memory_device_view, .copy = memory_copy, .amo = memory_amo,                        \
+        .pci_address = memory_pci_address, .flush_writes = (flush)                                        \
+    }
+static const struct isthmus_memory memory = MEMORY(NULL), flushed_memory = MEMORY(memory_flush_writes);
 
 /* ---- stream.1: the program's own streams; the engine's channels are no part of it ---- */
 
@@ -238,7 +238,8 @@ const void *p2p_extension(isthmus_tr *tr, const char *name)
     const struct p2p_driver *driver = tr->driver;
     bool grows = driver->reserve != NULL && has_part(tr, P2P_GROWING);
     bool has_streams = driver->wait_until != NULL && driver->amo != NULL && has_part(tr, P2P_STREAMS);
-    if (strcmp(name, "memory.1") == 0) return &memory;
+    bool is_flushed = driver->flush_writes != NULL && has_part(tr, P2P_FLUSHES);
+    if (strcmp(name, "memory.1") == 0) return is_flushed ? &flushed_memory : &memory;
     if (strcmp(name, "growing.1") == 0) return grows ? &growing : NULL;
     if (strcmp(name, "stream.1") == 0) return has_streams ? &streams : NULL;
     return strcmp(name, "devices.1") == 0 ? &devices : NULL;

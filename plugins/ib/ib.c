@@ -225,6 +225,9 @@ static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_rea
     reach->latency_ns = is_direct ? LATENCY_NS : LATENCY_STAGED_NS;
     reach->bandwidth_bytes_per_s = is_direct ? BANDWIDTH_BYTES_PER_S : BANDWIDTH_BYTES_PER_S / 2;
     reach->how = ib_kind_how(tr, kind);
+    /* A flush of UCX ends when the peer's adapter has the data. Its device sees it once that PE has flushed such writes, which it
+     * does when it synchronises. What is staged has been copied by the device's driver before the answer. */
+    if (is_direct) reach->visibility = ISTHMUS_VISIBLE_OWNER;
 }
 
 static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)

@@ -229,6 +229,14 @@ static isthmus_status register_as(isthmus_tr *tr, const struct isthmus_mem *mem,
     return status;
 }
 
+/* Adapters write it, and nobody tells the device's driver: the core has this PE's waits flush such writes. */
+static void note_direct(const isthmus_lmem *lmem)
+{
+    const struct isthmus_services *s = lmem->tr->services;
+    bool is_direct = lmem->kind != ISTHMUS_MEM_HOST && !lmem->is_staged;
+    if (is_direct && IB_HAS_SERVICE(s, memory_is_direct)) s->memory_is_direct(s->core, lmem->kind);
+}
+
 static bool can_stage(const isthmus_tr *tr, uint32_t kind)
 {
     bool is_on_device = kind == ISTHMUS_MEM_CUDA || kind == ISTHMUS_MEM_ZE || kind == ISTHMUS_MEM_HIP;
@@ -251,6 +259,7 @@ isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmu
 {
     bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_known(tr, mem->kind);
     isthmus_status status = register_as(tr, mem, is_staged, out);
+    if (status == ISTHMUS_OK) note_direct(*out);
     if (status == ISTHMUS_OK || is_staged) return status;
     if (mem->kind == ISTHMUS_MEM_HOST) return register_none(tr, mem, out);
     if (!stages) return status;
@@ -267,11 +276,13 @@ static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, b
     status = write_key(lmem, key, key_bytes);
     if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
     if (status == ISTHMUS_OK && mem->kind == ISTHMUS_MEM_HOST) ib_short_expose(lmem);
-    if (status != ISTHMUS_OK)
+    if (status != ISTHMUS_OK) {
         ib_unregister(lmem);
-    else
-        *out = lmem;
-    return status;
+        return status;
+    }
+    note_direct(lmem);
+    *out = lmem;
+    return ISTHMUS_OK;
 }
 
 /* Each extent of a device's memory is registered, with the adapter that this PE uses, and staged where that fails: the key says to each

@@ -75,16 +75,6 @@ static CUmemAllocationProp properties_of(const struct p2p_gpu *gpu)
     };
 }
 
-/* Network adapters register memory of cuMemCreate only if it was made for that, and a device that does not support the flag refuses
- * it. Not every device and not every virtual machine has GPUDirect RDMA: without it the memory serves all other uses. */
-static bool takes_adapters(CUdevice device)
-{
-    int can = 0;
-    CUresult result = nvl_cuda.cuDeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED,
-                                                    device);
-    return result == CUDA_SUCCESS && can != 0;
-}
-
 /* What the device must be able to do; the text names what it cannot. */
 static isthmus_status check_device(struct p2p_gpu *gpu)
 {
@@ -148,7 +138,7 @@ static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, st
     isthmus_status status = nvl_check(gpu, nvl_cuda.cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet");
     if (status == ISTHMUS_OK) status = check_device(gpu);
     if (status == ISTHMUS_OK) status = nvl_choose_handle_type(gpu);
-    if (status == ISTHMUS_OK) gpu->takes_adapters = takes_adapters(gpu->device);
+    if (status == ISTHMUS_OK) nvl_look_at_adapters(gpu);
     if (status == ISTHMUS_OK)
         status = nvl_check(gpu, nvl_cuda.cuDevicePrimaryCtxRetain(&gpu->context, gpu->device),
                            "cuDevicePrimaryCtxRetain");
@@ -496,6 +486,7 @@ const struct p2p_driver nvl_driver = {
     .open = nvl_open,
     .close = nvl_close,
     .survey = nvl_survey,
+    .offers = nvl_offers,
     .granule = nvl_granule,
     .create = nvl_create,
     .destroy = nvl_destroy,
@@ -520,5 +511,6 @@ const struct p2p_driver nvl_driver = {
     .words = nvl_words,
     .host_function = nvl_host_function,
     .complete = nvl_complete,
+    .flush_writes = nvl_flush_writes,
     .place = nvl_place,
 };

@@ -22,6 +22,7 @@ struct p2p_gpu {
     CUmemAllocationHandleType handle_type; /* by which own pieces are shared */
     size_t granule;
     bool takes_adapters; /* its memory can be made such that network adapters register it: GPUDirect RDMA */
+    CUflushGPUDirectRDMAWritesScope flush_scope; /* of a flush of what they have written; 0: it needs none */
     CUmodule module;
     CUfunction amo;
 };
@@ -29,6 +30,11 @@ struct p2p_gpu {
 /* cuda_driver.c */
 extern const struct p2p_driver nvl_driver;
 isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char *what); /* the common end of a call */
+
+/* cuda_adapters.c: what network adapters may do with memory of this device, and what has to be done for it. See p2p.h. */
+void nvl_look_at_adapters(struct p2p_gpu *gpu);
+uint32_t nvl_offers(struct p2p_gpu *gpu);
+isthmus_status nvl_flush_writes(struct p2p_gpu *gpu);
 
 /* cuda_share.c: see p2p.h. The type of handle, as the variable CUMEM_HANDLE_TYPE says, goes into gpu. */
 isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu);

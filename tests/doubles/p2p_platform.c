@@ -129,6 +129,48 @@ void case_memory_for_adapters(void)
     CHECK(!is_for_adapters(&driver, &pe), "this device has no such memory");
 }
 
+static void *flush(void *argument)
+{
+    const struct pe *pe = argument;
+    CHECK(memory_of(pe)->flush_writes(pe->tr) == ISTHMUS_OK, "%s", said);
+    return NULL;
+}
+
+/* Whether it is offered, on a machine with these knobs; if so, it works in a thread that has no context. */
+static bool is_flushed(const char *devices, const char *peers, const char *order)
+{
+    struct pe pe;
+    pthread_t thread;
+    setenv("GPU_DOUBLE_DEVICES", devices, 1);
+    setenv("GPU_DOUBLE_PEERS", peers, 1);
+    setenv("GPU_DOUBLE_WRITES_ORDER", order, 1);
+    gpu_double.reset();
+    CHECK(pe_open(&pe, 0) == ISTHMUS_OK, "%s", said);
+    bool is_offered = memory_of(&pe)->flush_writes != NULL;
+    if (is_offered) {
+        CHECK(pthread_create(&thread, NULL, flush, &pe) == 0 && pthread_join(thread, NULL) == 0, "no thread");
+        CHECK(uses_of("cuFlushGPUDirectRDMAWrites") == 1, "the driver was not called once");
+    }
+    pe_close(&pe);
+    return is_offered;
+}
+
+/* What adapters write is flushed unless the driver orders it: for this device, and for the others where they reach its memory. */
+void case_flush_of_writes(void)
+{
+    struct pe pe;
+    struct cuda_api driver;
+    CHECK(is_flushed("1", "1", "0"), "nothing orders the writes");
+    CHECK(!is_flushed("1", "1", "100"), "this device sees them in order");
+    CHECK(is_flushed("2", "1", "100"), "the other device does not");
+    CHECK(!is_flushed("2", "1", "200"), "all devices do");
+    CHECK(!is_flushed("2", "0", "100"), "the other device does not reach the memory");
+    setenv("GPU_DOUBLE_FLUSH", "0", 1);
+    CHECK(!is_flushed("1", "1", "0"), "this driver flushes nothing for a processor");
+    CHECK(cuda_load(dlopen(getenv(variable("LIBRARY")), RTLD_NOW), &driver), "no driver");
+    CHECK(!is_for_adapters(&driver, &pe), "adapters may write what cannot be flushed");
+}
+
 /* CUDA_PATH is a folder, which holds the double under the driver's name. */
 void case_driver_in_folder(void)
 {

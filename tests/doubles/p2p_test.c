@@ -464,6 +464,7 @@ static const struct {
     {"words_by_value", case_words_by_value},
     {"fabric_handles", case_fabric_handles},
     {"memory_for_adapters", case_memory_for_adapters},
+    {"flush_of_writes", case_flush_of_writes},
     {"driver_in_folder", case_driver_in_folder},
     {"peers_unchecked", case_peers_unchecked},
     {"tiles", case_tiles},

@@ -85,6 +85,7 @@ void case_stub_library(void);
 void case_words_by_value(void);
 void case_fabric_handles(void);
 void case_memory_for_adapters(void);
+void case_flush_of_writes(void);
 void case_driver_in_folder(void);
 void case_tiles(void);
 void case_old_hip(void);

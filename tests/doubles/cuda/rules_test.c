@@ -203,6 +203,18 @@ static void call_driver(void *result)
     *(CUresult *)result = cu.cuDeviceGetCount(&n);
 }
 
+/* In a context, of one of the two scopes. */
+static void check_flush(CUcontext context)
+{
+    CUcontext ours;
+    const CUflushGPUDirectRDMAWritesTarget target = CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
+    WORKS(cu.cuFlushGPUDirectRDMAWrites(target, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
+    EXPECT(cu.cuFlushGPUDirectRDMAWrites(target, (CUflushGPUDirectRDMAWritesScope)0), CUDA_ERROR_INVALID_VALUE);
+    WORKS(cu.cuCtxPopCurrent_v2(&ours));
+    EXPECT(cu.cuFlushGPUDirectRDMAWrites(target, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER), CUDA_ERROR_INVALID_CONTEXT);
+    WORKS(cu.cuCtxPushCurrent_v2(context));
+}
+
 static void check_host_function(CUstream stream)
 {
     CUresult result = CUDA_SUCCESS;
@@ -243,6 +255,7 @@ int main(int argc, char **argv)
     check_retained();
     check_ranges();
     check_host_memory();
+    check_flush(context);
     if (pthread_create(&thread, NULL, check_other_thread, stream) != 0 || pthread_join(thread, NULL) != 0) return 1;
     check_asynchrony(stream);
     check_host_function(stream);

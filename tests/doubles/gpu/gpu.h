@@ -15,6 +15,8 @@
  *   GPU_DOUBLE_PEERS=0            no device reaches another
  *   GPU_DOUBLE_FABRIC=0           no handles of CUDA that go through a fabric
  *   GPU_DOUBLE_RDMA=0             no memory for network adapters (GPUDirect RDMA): CUDA refuses the flag
+ *   GPU_DOUBLE_WRITES_ORDER=n     of CUDA: whom adapters' writes need no flush for: 0 nobody, 100 the device (100), 200 all devices
+ *   GPU_DOUBLE_FLUSH=0            of CUDA: a processor cannot have such writes flushed
  *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
  *   GPU_DOUBLE_TRACE=1            each call to stderr
  *   GPU_DOUBLE_LEAKS=1            at exit: what is still held, to stderr, and exit status 86 */
@@ -30,9 +32,9 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 /* ---- knobs.c ---- */
 
 struct gpu_knobs {
-    int devices, tiles, version; /* version 0: as the double likes */
+    int devices, tiles, version, writes_order; /* version 0: as the double likes */
     unsigned delay_us;
-    bool has_peers, has_fabric, has_rdma, host_access;
+    bool has_peers, has_fabric, has_rdma, has_flush, host_access;
 };
 const struct gpu_knobs *gpu_knobs(void);
 

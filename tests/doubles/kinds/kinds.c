@@ -17,6 +17,7 @@ static isthmus_status kinds_open(const struct isthmus_services *services, isthmu
     if (tr == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the transport");
     tr->services = services;
     tr->is_open = number_of(services, "OPEN", 0) != 0;
+    tr->is_held = number_of(services, "HELD", 0) != 0;
     tr->granule_bytes = number_of(services, "GRANULE", (uint64_t)2 << 20);
     char of_mine[32];
     snprintf(of_mine, sizeof of_mine, "MEMORY_OF_%d", services->my_pe);

@@ -4,6 +4,7 @@
  *
  * ISTHMUS_KINDS_OPEN     1: the processor may touch the memory where the program knows it; the core still must not
  * ISTHMUS_KINDS_GRANULE  bytes of the pieces that memory comes in, 2 MiB; 0: nothing grows, mem_alloc makes all of it
+ * ISTHMUS_KINDS_HELD     1: what peers put is held back until the owner flushes it (kinds_held.c), and the core is told so
  * ISTHMUS_KINDS_MEMORY   bytes that the device of a PE has; ISTHMUS_KINDS_MEMORY_OF_1 that of PE 1 */
 #ifndef KINDS_H
 #define KINDS_H
@@ -11,6 +12,8 @@
 #include "plugins/common/fd_pass.h"
 
 #include <isthmus/transport.h>
+
+#include <stdbool.h>
 
 enum { KINDS_MAX_RANGES = 64 };
 
@@ -26,7 +29,7 @@ struct kinds_range {
 struct isthmus_tr {
     const struct isthmus_services *services;
     struct fd_pass_server *server;
-    uint32_t is_open;
+    uint32_t is_open, is_held;
     uint64_t granule_bytes, memory_bytes;
 };
 
@@ -49,7 +52,7 @@ struct isthmus_path {
 struct isthmus_rmem {
     char *hidden; /* of the extent, here */
     uint64_t length_bytes;
-    uint32_t is_mapped;
+    uint32_t is_mapped, is_held;
 };
 
 /* kinds_mem.c */
@@ -78,11 +81,29 @@ void kinds_channel_close(isthmus_chan *chan);
 struct kinds_key {
     uint64_t id, length_bytes;
     char *hidden;
+    uint64_t is_held;
 };
+
+/* kinds_held.c: an extent of which writes are held back: the memory, what is held, and which bytes of it are (0: not). */
+struct kinds_held {
+    char *real, *data;
+    uint8_t *mask, *pages, *lock; /* pages: of which some bytes are */
+    uint64_t length_bytes;
+    const char *owner_addr; /* as the program of the owner knows it; of own extents */
+};
+uint64_t kinds_held_file_bytes(uint64_t length_bytes); /* of an extent */
+struct kinds_held kinds_held_at(char *all, uint64_t length_bytes);
+void kinds_held_write(const struct kinds_held *held, uint64_t at, const void *source, uint64_t length_bytes);
+void kinds_held_apply(const struct kinds_held *held, uint64_t at, uint64_t length_bytes);
+int kinds_held_expose(isthmus_tr *tr, const isthmus_lmem *lmem, int fd); /* 0: writes are not held back */
+void kinds_held_hide(const isthmus_lmem *lmem);
+void kinds_held_arrive(const void *addr, uint64_t length_bytes); /* the owner reads that */
+isthmus_status kinds_flush_writes(isthmus_tr *tr);
 
 /* For programs: they find these in the loaded plugin (dlopen, dlsym), as they would find a driver's. */
 ISTHMUS_PLUGIN_EXPORT void *kinds_malloc(uint64_t length_bytes, int is_managed);
 ISTHMUS_PLUGIN_EXPORT void kinds_free(void *addr);
+ISTHMUS_PLUGIN_EXPORT uint64_t kinds_n_flushes(void);
 ISTHMUS_PLUGIN_EXPORT void kinds_copy(void *dest, const void *source, uint64_t length_bytes);
 
 #endif

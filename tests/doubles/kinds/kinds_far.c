@@ -48,7 +48,8 @@ static isthmus_status map_peer(isthmus_path *path, const struct kinds_key *key, 
         fd = fd_pass_bundle_take(&path->bundle, (uint32_t)key->id);
     }
     if (fd < 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d does not offer that", path->pe);
-    void *addr = mmap(NULL, key->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    uint64_t file_bytes = rmem->is_held ? kinds_held_file_bytes(key->length_bytes) : key->length_bytes;
+    void *addr = mmap(NULL, file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (addr == MAP_FAILED) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no addresses for memory of a peer");
     rmem->hidden = addr;
@@ -68,6 +69,7 @@ isthmus_status kinds_attach(isthmus_path *path, const void *key_in, size_t key_b
     memcpy(&key, key_in, sizeof key);
     rmem->length_bytes = key.length_bytes;
     rmem->hidden = key.hidden;
+    rmem->is_held = key.is_held != 0 && !path->is_self;
     isthmus_status status = path->is_self ? ISTHMUS_OK : map_peer(path, &key, rmem);
     if (status != ISTHMUS_OK) {
         free(rmem);
@@ -81,7 +83,8 @@ isthmus_status kinds_attach(isthmus_path *path, const void *key_in, size_t key_b
 void kinds_detach(isthmus_rmem *rmem)
 {
     if (rmem == NULL) return;
-    if (rmem->is_mapped) munmap(rmem->hidden, rmem->length_bytes);
+    if (rmem->is_mapped)
+        munmap(rmem->hidden, rmem->is_held ? kinds_held_file_bytes(rmem->length_bytes) : rmem->length_bytes);
     free(rmem);
 }
 
@@ -91,6 +94,12 @@ void kinds_detach(isthmus_rmem *rmem)
 static char *operand(const void *addr, const isthmus_lmem *lmem)
 {
     return (char *)(uintptr_t)addr + (lmem != NULL ? lmem->hidden_offset : 0);
+}
+
+static void read_through(const isthmus_rmem *remote, uint64_t offset, uint64_t length_bytes)
+{
+    struct kinds_held held = kinds_held_at(remote->hidden, remote->length_bytes);
+    if (remote->is_held) kinds_held_apply(&held, offset, length_bytes);
 }
 
 /* Elements that someone may wait for are written at once, as a device would. */
@@ -106,7 +115,11 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
                           const void *source, const isthmus_lmem *source_mem, size_t length_bytes)
 {
     (void)chan, (void)path;
-    copy(remote->hidden + offset, operand(source, source_mem), length_bytes);
+    struct kinds_held held = kinds_held_at(remote->hidden, remote->length_bytes);
+    if (remote->is_held)
+        kinds_held_write(&held, offset, operand(source, source_mem), length_bytes);
+    else
+        copy(remote->hidden + offset, operand(source, source_mem), length_bytes);
     return ISTHMUS_OK;
 }
 
@@ -114,6 +127,7 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
                           void *dest, const isthmus_lmem *dest_mem, size_t length_bytes)
 {
     (void)chan, (void)path;
+    read_through(remote, offset, length_bytes);
     copy(operand(dest, dest_mem), remote->hidden + offset, length_bytes);
     return ISTHMUS_OK;
 }
@@ -124,6 +138,7 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
                                             uint64_t offset, uint64_t operand, uint64_t compare, void *fetched)        \
     {                                                                                                                  \
         (void)chan, (void)path;                                                                                        \
+        read_through(remote, offset, (bits) / 8);                                                                      \
         uint##bits##_t *at = (uint##bits##_t *)(void *)(remote->hidden + offset);                                      \
         uint64_t old = isthmus_amo_cpu_##bits(ISTHMUS_AMO_##op, at, (uint##bits##_t)operand, (uint##bits##_t)compare); \
         if (fetched != NULL) *(uint##bits##_t *)fetched = (uint##bits##_t)old;                                         \

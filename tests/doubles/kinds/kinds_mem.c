@@ -52,9 +52,11 @@ static void range_drop(struct kinds_range *range)
 /* A piece of memory under both addresses; returns its descriptor, -1: there is none left. */
 static int range_fill(struct kinds_range *range, char *addr, uint64_t length_bytes, uint64_t memory_bytes, int is_open)
 {
+    const off_t file_bytes = (off_t)kinds_held_file_bytes(
+        length_bytes); /* pages that nobody touches take no memory: see kinds_held.c */
     if (length_bytes > memory_bytes || used_bytes > memory_bytes - length_bytes) return -1;
     int fd = memfd_create("kinds", MFD_CLOEXEC), both = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
-    if (fd < 0 || ftruncate(fd, (off_t)length_bytes) != 0 ||
+    if (fd < 0 || ftruncate(fd, file_bytes) != 0 ||
         mmap(addr, length_bytes, is_open ? both : PROT_NONE, flags, fd, 0) == MAP_FAILED ||
         mmap(addr + range->hidden_offset, length_bytes, both, flags, fd, 0) == MAP_FAILED) {
         if (fd >= 0) close(fd);
@@ -190,6 +192,7 @@ static isthmus_status device_view(const isthmus_rmem *rmem, void **addr)
 static isthmus_status copy(isthmus_tr *tr, void *dest, const void *source, size_t length_bytes)
 {
     (void)tr;
+    kinds_held_arrive(source, length_bytes);
     kinds_copy(dest, source, length_bytes);
     return ISTHMUS_OK;
 }
@@ -199,6 +202,7 @@ static isthmus_status amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits
 {
     (void)tr;
     size_t size_bytes = (size_t)1 << bits;
+    kinds_held_arrive(addr, size_bytes);
     uint64_t old = isthmus_amo_cpu(op, (void *)(uintptr_t)kinds_hidden(addr), operand, compare, size_bytes);
     if (fetched != NULL) memcpy(fetched, &old, size_bytes);
     return ISTHMUS_OK;
@@ -211,6 +215,7 @@ const struct isthmus_memory kinds_memory = {
     .device_view = device_view,
     .copy = copy,
     .amo = amo,
+    .flush_writes = kinds_flush_writes,
 };
 
 /* ---- own memory, for peers and as operand ---- */
@@ -253,6 +258,7 @@ isthmus_status kinds_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void 
     }
     key.id = lmem->id = id;
     key.hidden = lmem->addr + lmem->hidden_offset;
+    key.is_held = (uint64_t)kinds_held_expose(tr, lmem, fd);
     memcpy(key_out, &key, sizeof key);
     *key_bytes = sizeof key;
     *out = lmem;
@@ -268,6 +274,7 @@ isthmus_status kinds_register(isthmus_tr *tr, const struct isthmus_mem *mem, ist
 void kinds_unregister(isthmus_lmem *lmem)
 {
     if (lmem == NULL) return;
+    kinds_held_hide(lmem);
     if (lmem->id != 0) fd_pass_withdraw(lmem->tr->server, lmem->id);
     free(lmem);
 }
