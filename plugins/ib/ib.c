@@ -2,6 +2,7 @@
  * The exported table; reads as a table of contents. docs/transports/ib.md says what it needs and promises. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_config.h"
+#include "plugins/ib/ib_registration.h"
 #include "plugins/ib/ib_wakes.h"
 
 #include <errno.h>
@@ -128,7 +129,8 @@ static isthmus_status init_for_devices(isthmus_tr *tr)
 
 static isthmus_status open_ucx(isthmus_tr *tr)
 {
-    isthmus_status status = ib_net_open(tr);
+    isthmus_status status = ib_registration_choose(tr->services, &tr->is_on_demand);
+    if (status == ISTHMUS_OK) status = ib_net_open(tr);
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
     status = init_for_devices(tr);
@@ -250,6 +252,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
         .atomics_domain = ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };
+    if (!is_self) reach.how = ib_kind_how(tr, kind);
     if (kind != ISTHMUS_MEM_HOST) reach_device(tr, kind, &reach);
     ib_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;

@@ -164,6 +164,7 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
+    bool is_on_demand;                  /* host memory is registered so: ib_registration.h */
     bool wakes;                         /* whatever peers write into this PE's host memory does */
     bool has_adapter_atomics;           /* adapters are the home of atomics on host memory; otherwise processors are */
     uint32_t kinds;                     /* of memory that this UCX knows: bits of 1 << ISTHMUS_MEM_ */

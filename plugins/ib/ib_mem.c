@@ -1,6 +1,7 @@
 /* plugins/ib/ib_mem.c: registering and exposing memory, and the keys of that of a peer. A key is unpacked for each worker that uses it,
  * on first use: UCX binds it to the end that it is used with. */
 #include "plugins/ib/ib.h"
+#include "plugins/ib/ib_registration.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -110,6 +111,7 @@ static bool is_known(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && 
 
 const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind)
 {
+    if (kind == ISTHMUS_MEM_HOST && tr->is_on_demand) return "by calls into the transport, registered on demand";
     if (kind == ISTHMUS_MEM_HOST || kind >= IB_MEM_KINDS) return NULL;
     if (tr->why_staged[kind][0] != '\0') return tr->why_staged[kind];
     if (is_known(tr, kind)) return "direct";
@@ -142,17 +144,35 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
                    "this UCX was built without support for memory of kind %u: such memory stays on its host", kind);
 }
 
+static const char own_status[] = "/proc/self/status";
+
+/* UCX registers pinned where it, the adapter or the kernel cannot do it on demand, and does not say so: the kernel counts. */
+static void say_if_pinned(const isthmus_lmem *lmem, uint64_t before_bytes)
+{
+    const struct isthmus_services *s = lmem->tr->services;
+    uint64_t now_bytes = ib_registration_pinned_bytes(own_status);
+    if (now_bytes > before_bytes && now_bytes - before_bytes >= lmem->length_bytes)
+        s->log(
+            s->core, ISTHMUS_LOG_INFO,
+            "%llu bytes are pinned although ISTHMUS_IB_REGISTRATION is on_demand: UCX %s or the adapter cannot do that",
+            (unsigned long long)lmem->length_bytes, ib_ucp_version());
+}
+
 static ucs_status_t map_at(isthmus_lmem *lmem, void *addr, ucs_memory_type_t type)
 {
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH |
-                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE,
+                      UCP_MEM_MAP_PARAM_FIELD_MEMORY_TYPE | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
         .address = addr,
         .length = lmem->length_bytes,
         .memory_type = type,
+        .flags = ib_registration_flags(lmem->tr->is_on_demand, lmem->kind),
     };
+    uint64_t pinned_bytes = params.flags != 0 ? ib_registration_pinned_bytes(own_status) : 0;
     lmem->addr = addr;
-    return ib_ucp.ucp_mem_map(lmem->tr->ucp, &params, &lmem->ucp);
+    ucs_status_t status = ib_ucp.ucp_mem_map(lmem->tr->ucp, &params, &lmem->ucp);
+    if (status == UCS_OK && params.flags != 0) say_if_pinned(lmem, pinned_bytes);
+    return status;
 }
 
 /* An adapter takes no pages that this process may not write, and static data has such: constants that hold addresses. What is
