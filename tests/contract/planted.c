@@ -110,9 +110,22 @@ static isthmus_status counters(isthmus_tr *tr, uint64_t *values, const char *con
     return status;
 }
 
+static isthmus_status flush_in_one_thread(isthmus_tr *tr)
+{
+    static uint32_t n_threads;
+    static _Thread_local bool is_known;
+    (void)tr;
+    if (!is_known && __atomic_add_fetch(&n_threads, 1, __ATOMIC_RELAXED) > 1)
+        return planted_services->fail(planted_services->core, ISTHMUS_ERR_IO, "another thread has the device");
+    is_known = true;
+    return ISTHMUS_OK;
+}
+
 static const void *extension(isthmus_tr *tr, const char *name)
 {
+    static const struct isthmus_memory memory = {.struct_size = sizeof memory, .flush_writes = flush_in_one_thread};
     (void)tr;
+    if (planted_has("flushes_in_one_thread") && strcmp(name, "memory.1") == 0) return &memory;
     return planted_has("any_extension") ? name : NULL;
 }
 

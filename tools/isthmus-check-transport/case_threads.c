@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { N_THREADS = 4, PART_BYTES = 1 << 16, ROUNDS = 400, N_CHANNELS = 100, IDLE_MS = 50 };
+enum { N_THREADS = 4, PART_BYTES = 1 << 16, ROUNDS = 400, N_CHANNELS = 100, N_FLUSHES = 50, IDLE_MS = 50 };
 
 struct worker {
     struct ct_process *p;
@@ -273,4 +274,35 @@ void ct_case_wakes(struct ct_process *p)
     }
     if (p->pe == 1) ct_progress_start(p);
     ct_end(p, &extent, &channel);
+}
+
+/* ---- flush_writes of memory.1 ---- */
+
+struct flusher {
+    struct ct_process *p;
+    const struct isthmus_memory *memory;
+    pthread_t thread;
+};
+
+static void *flush(void *argument)
+{
+    const struct flusher *f = argument;
+    for (int i = 0; i < N_FLUSHES; i++) CT_OK(f->memory->flush_writes(f->p->tr));
+    return NULL;
+}
+
+/* What adapters write is not to be seen here: that waits of all threads can call it, is. */
+void ct_case_flush_writes(struct ct_process *p)
+{
+    struct flusher flushers[N_THREADS];
+    ct_open(p);
+    const struct isthmus_memory *memory = p->t->extension(p->tr, "memory.1");
+    bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, flush_writes);
+    if (!has_it || memory->flush_writes == NULL) ct_skip("%s flushes no writes of adapters", p->t->name);
+    for (int i = 0; i < N_THREADS; i++) {
+        flushers[i] = (struct flusher){.p = p, .memory = memory};
+        CT_CHECK(pthread_create(&flushers[i].thread, NULL, flush, &flushers[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < N_THREADS; i++) pthread_join(flushers[i].thread, NULL);
+    ct_close(p);
 }
