@@ -610,10 +610,10 @@ struct isthmus_memory {
      * "0000:3b:00.0"; borrowed until close. NULL: it has none, or it is not known. Absent: not known. */
     const char *(*pci_address)(isthmus_tr *, uint32_t kind);
 
-    /* Make what network adapters have written into this device's memory, past its driver, visible to the device,
-     * to copy() and to whoever reaches that memory otherwise. Blocks until it is; waits for no peer. Called once for each wait that ends in a
-     * PE whose memory is written so (memory_is_direct): it should take no more than a microsecond or two. Absent: such writes
-     * are visible in the order in which adapters made them, together with writes to host memory. */
+    /* Make what network adapters have written into this device's memory, past its driver, visible to the device, to copy() and to
+     * other devices that reach that memory. Blocks until it is; waits for no peer. Called once for each wait that ends in a PE whose
+     * memory is written so (memory_is_direct): it should take no more than a microsecond or two. Absent: such writes are visible
+     * in the order in which adapters made them, together with writes to host memory. */
     isthmus_status (*flush_writes)(isthmus_tr *);
 };
 

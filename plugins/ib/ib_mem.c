@@ -249,7 +249,7 @@ static isthmus_status register_as(isthmus_tr *tr, const struct isthmus_mem *mem,
     return status;
 }
 
-/* Adapters write it, and nobody tells the device's driver: the core has this PE's waits flush such writes. */
+/* Adapters write it past the device's driver: the core has this PE's waits flush such writes. */
 static void note_direct(const isthmus_lmem *lmem)
 {
     const struct isthmus_services *s = lmem->tr->services;
