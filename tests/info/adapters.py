@@ -16,12 +16,12 @@ ALIKE = "".join(f"mlx5_{i} 1 2c9 1 0\n 4 1 2 64\n" for i in range(2))
 MIXED = "mlx5_0 2 2c9 1 0\n 4 1 2 64\n 1 1 2 64\n" "bnxt_0 1 14e4 0 -1\n 4 2 1 32\n"
 
 
-def run(adapters, *options, n=0, status=0, **env):
+def run(adapters, *options, n=0, status=0, before=(), **env):
     path = os.path.join(FOLDER.name, "adapters")
     with open(path, "w") as file:
         file.write(adapters)
     launcher = [os.path.join(BIN, "isthmus-run"), "-n", str(n)] if n else []
-    done = subprocess.run([*launcher, os.path.join(BIN, "isthmus-info"), *options], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([*launcher, *before, os.path.join(BIN, "isthmus-info"), *options], capture_output=True, text=True, timeout=60,
                           env={**CLEAN, "LD_LIBRARY_PATH": DOUBLE, "IBVERBS_DOUBLE": path, **env})
     assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
     return done.stdout, done.stderr
@@ -114,6 +114,14 @@ def gpus_take_the_nearest():
     assert [uses[pe]["name"] for pe in range(2)] == ["mlx5_0:1", "mlx5_1:1"] and "GPU" not in uses[0]["why"], uses
 
 
+def a_pe_that_cannot_start_holds_up_no_other():
+    """PE 1 fails before it knows its device, while PE 0 waits to hear of it."""
+    crossed = tree("failing", {"mlx5_0": "pci0000:41/0000:41:01.0/0000:42:00.0", "mlx5_1": "pci0000:40/0000:40:01.0/0000:42:00.0"})
+    only_pe_1 = ["sh", "-c", '[ "$PMIX_RANK" = 0 ] || export ISTHMUS_NVLINK_DEVICE=99; exec "$@"', "sh"]
+    _, err = run(ALIKE, "--routes", n=2, status=1, before=only_pe_1, **crossed)
+    assert "the variable DEVICE is '99'; valid: 0 to 1" in err, err
+
+
 def a_pe_alone_has_rails():
     both = tree("both", {"mlx5_0": "pci0000:40/0000:40:01.0/0000:42:00.0", "mlx5_1": "pci0000:40/0000:40:01.0/0000:43:00.0"})
     out, err = run(ALIKE, "--json", ISTHMUS_LOG="info", ISTHMUS_IB_RAILS="2", **both)
@@ -134,7 +142,8 @@ def routes_fit_a_screen():
 
 
 CHECKS = [a_host_shows_its_adapters, a_host_without_adapters_shows_none, a_job_shares_them, one_is_no_choice, the_user_chooses,
-          a_wrong_name_is_an_error, gpus_take_the_nearest, a_pe_alone_has_rails, routes_fit_a_screen]
+          a_wrong_name_is_an_error, gpus_take_the_nearest,
+          a_pe_that_cannot_start_holds_up_no_other, a_pe_alone_has_rails, routes_fit_a_screen]
 
 failed = 0
 for check in CHECKS:
