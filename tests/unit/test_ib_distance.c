@@ -179,7 +179,7 @@ static void a_switch_for_each_gpu(void **state)
                                        "0000:9d:00.0", "0000:ad:00.0", "0000:bd:00.0", "0000:cd:00.0"};
     static const int adapter_of[] = {3, 0, 2, 1, 6, 7, 4, 5};
     struct pe pes[8];
-    char chain[PATH_ROOM], name[16];
+    char chain[PATH_ROOM], name[24];
     (void)state;
     for (int i = 0; i < 8; i++) {
         char bus = gpus[i][5];
@@ -273,7 +273,7 @@ static void without_gpus(void **state)
 static void several_rails(void **state)
 {
     const struct pe pes[] = {{NULL, -1}, {NULL, -1}, {NULL, -1}};
-    char name[16], chain[PATH_ROOM];
+    char name[24], chain[PATH_ROOM];
     (void)state;
     for (int i = 0; i < 6; i++) {
         snprintf(name, sizeof name, "mlx5_%d", i);
