@@ -115,11 +115,11 @@ static const char *memory_pci_address(isthmus_tr *tr, uint32_t kind)
 
 static isthmus_status memory_flush_writes(isthmus_tr *tr) { return tr->driver->flush_writes(tr->gpu); }
 
-#define MEMORY(flush)                                                                                     \
-    {                                                                                                     \
-        .struct_size = sizeof(struct isthmus_memory), .kind_of = memory_kind_of, .device = memory_device, \
-        .device_view = memory_device_view, .copy = memory_copy, .amo = memory_amo,                        \
-        .pci_address = memory_pci_address, .flush_writes = (flush)                                        \
+#define MEMORY(flush)                                                                                                 \
+    {                                                                                                                 \
+        .struct_size = sizeof(struct isthmus_memory), .kind_of = memory_kind_of, .device = memory_device,             \
+        .device_view = memory_device_view, .copy = memory_copy, .amo = memory_amo, .pci_address = memory_pci_address, \
+        .flush_writes = (flush)                                                                                       \
     }
 static const struct isthmus_memory memory = MEMORY(NULL), flushed_memory = MEMORY(memory_flush_writes);
 

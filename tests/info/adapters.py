@@ -131,7 +131,7 @@ def a_pe_alone_has_rails():
     text = " ".join(run(ALIKE, ISTHMUS_IB_RAILS="1", **both)[0].split())
     assert "not used: this PE has 1 already (ISTHMUS_IB_RAILS)" in text, text
     _, err = run(ALIKE, "--routes", n=2, status=1, ISTHMUS_IB_RAILS="lots", ISTHMUS_TRANSPORTS="ib,loopback")
-    assert "ISTHMUS_IB_RAILS is 'lots'; valid: 1 to 16" in err, err
+    assert "ISTHMUS_IB_RAILS is 'lots'; accepted: 1 to 16" in err, err
 
 
 def routes_fit_a_screen():

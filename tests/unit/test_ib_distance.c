@@ -134,8 +134,7 @@ static isthmus_status return_code(void *core, isthmus_status code, const char *f
     return code;
 }
 
-static const struct isthmus_services services = {
-    .struct_size = sizeof services, .config = config, .fail = return_code};
+static const struct isthmus_services services = {.struct_size = sizeof services, .config = config, .fail = return_code};
 
 /* A PE: the address of its GPU, or the NUMA node that it is bound to. */
 struct pe {
