@@ -94,7 +94,7 @@ static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
     bool is_usual_kind = config->heap_kind == IST_HEAP_AUTO || config->heap_kind == IST_HEAP_HOST;
     if (config->face != IST_FACE_SHMEM || !is_usual_kind) scopes |= ISTHMUS_SCOPE_DEVICE;
     if (boot->n_local > 1) scopes |= ISTHMUS_SCOPE_HOST;
-    if (boot->n_local < boot->n_pes) scopes |= ISTHMUS_SCOPE_NETWORK;
+    if (boot->n_local < boot->n_pes || config->atomics == IST_ATOMICS_NIC) scopes |= ISTHMUS_SCOPE_NETWORK;
     return scopes;
 }
 

@@ -121,6 +121,16 @@ static const char *agent_of(const struct ist_offer *offer)
     }
 }
 
+/* "ib: its atomics are executed by processors (its own words, if it has some)" */
+static size_t write_agent(const struct ist_choice *choice, uint32_t i, char *out, size_t room)
+{
+    const struct ist_offer *offer = &choice->offers[i];
+    const char *how = offer->is_possible ? offer->reach.how : NULL;
+    int n = snprintf(out, room, "%s%s: %s%s%s%s", i > 0 ? "; " : "", ist_registry.list[i].name, agent_of(offer),
+                     how != NULL ? " (" : "", how != NULL ? how : "", how != NULL ? ")" : "");
+    return n > 0 ? (size_t)n : 0;
+}
+
 isthmus_status ist_home_check(const struct ist_card *own)
 {
     struct ist_choice choice;
@@ -130,8 +140,7 @@ isthmus_status ist_home_check(const struct ist_card *own)
     ist_choose(own, ISTHMUS_MEM_HOST, &choice);
     if (choice.atomics != IST_NO_TRANSPORT) return ISTHMUS_OK;
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof reasons; i++)
-        used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%s: %s", i > 0 ? "; " : "",
-                                 ist_registry.list[i].name, agent_of(&choice.offers[i]));
+        used += write_agent(&choice, i, reasons + used, sizeof reasons - used);
     return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
                     "ISTHMUS_ATOMICS is nic, and no transport has atomics by network adapters here: %s", reasons);
 }

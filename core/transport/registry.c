@@ -52,6 +52,7 @@ static const char *service_config(void *core, const char *key)
     for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
     const char *value = ist_config_plugin_value(name);
     if (value == NULL && strcmp(key, "HCA") == 0) value = settings->hca;
+    if (strcmp(key, "ATOMICS") == 0) value = settings->atomics == IST_ATOMICS_NIC ? "nic" : "cpu"; /* one for the job */
     return value;
 }
 

@@ -64,8 +64,10 @@ enum { ISTHMUS_MEM_HOST = 0, ISTHMUS_MEM_CUDA = 1, ISTHMUS_MEM_ZE = 2, ISTHMUS_M
 enum {
     ISTHMUS_DOMAIN_NONE = 0, /* this transport executes no atomics at that peer */
     ISTHMUS_DOMAIN_CPU = 1,  /* processor instructions on coherent host memory */
-    ISTHMUS_DOMAIN_NIC = 2,  /* the target's network adapter */
-    ISTHMUS_DOMAIN_GPU = 3   /* the target's GPU */
+    ISTHMUS_DOMAIN_NIC =
+        2, /* the target's network adapter for words of 64 bits. Narrower ones stay with the CPU: an adapter
+              would write all 64, and a store beside the operand meanwhile would be lost */
+    ISTHMUS_DOMAIN_GPU = 3 /* the target's GPU */
 };
 
 /* visibility: who sees an update once remote_commit has returned */
@@ -237,7 +239,9 @@ struct isthmus_services {
     isthmus_status (*fail)(void *core, isthmus_status code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
     /* Value of the variable ISTHMUS_<NAME OF THE TRANSPORT>_<KEY>, or NULL when it is not set. Borrowed until close. For the
-     * key HCA, when that is not set: of ISTHMUS_HCA, which speaks to all transports that have adapters. */
+     * key HCA, when that is not set: of ISTHMUS_HCA, which speaks to all transports that have adapters. For the key ATOMICS always
+     * that of ISTHMUS_ATOMICS, one for the job: a transport that has several agents to choose from takes the adapter if it is
+     * "nic". */
     const char *(*config)(void *core, const char *key);
 
     int32_t my_pe, n_pes;

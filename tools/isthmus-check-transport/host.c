@@ -65,14 +65,14 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     return code;
 }
 
-/* ISTHMUS_<NAME>_<KEY>, as the header says. */
+/* ISTHMUS_<NAME>_<KEY>, and what is one for the job, as the header says. */
 static const char *service_config(void *core, const char *key)
 {
     const struct ct_process *p = core;
     char name[96];
     snprintf(name, sizeof name, "ISTHMUS_%s_%s", p->plugin.t.name, key);
     for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
-    return getenv(name);
+    return getenv(strcmp(key, "ATOMICS") == 0 ? "ISTHMUS_ATOMICS" : name);
 }
 
 /* All processes run here, bound to nothing. */

@@ -101,7 +101,7 @@ static void print_hosts(const struct routes *routes)
 
 static void print_kind(char letter, const struct route_kind *kind)
 {
-    char text[400], atomics[64];
+    char text[480], atomics[160];
     const char *how = "by calls into the transport";
     if (kind->how[0] != '\0')
         how = kind->how;
@@ -110,7 +110,10 @@ static void print_kind(char letter, const struct route_kind *kind)
     else if (kind->caps & ISTHMUS_CAP_ALIAS)
         how = "by calls into the transport, because ISTHMUS_ALIAS is off";
     if (kind->atomics[0] != '\0')
-        snprintf(atomics, sizeof atomics, "%s, executed by the %s", kind->atomics, domain_name(kind->atomics_domain));
+        snprintf(atomics, sizeof atomics, "%s, executed by the %s%s", kind->atomics, domain_name(kind->atomics_domain),
+                 kind->atomics_domain == ISTHMUS_DOMAIN_NIC
+                     ? " (of 64 bits; narrower ones by the CPU: ISTHMUS_ATOMICS=nic)"
+                     : "");
     else
         snprintf(atomics, sizeof atomics, "the target's progress thread");
     snprintf(text, sizeof text, "%s, %s; about %u ns and %s/s; atomics: %s; visible to %s", kind->carrier, how,
