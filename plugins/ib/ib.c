@@ -134,6 +134,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
     status = init_for_devices(tr);
+    if (status == ISTHMUS_OK) status = ib_nic_open(tr);
     if (status == ISTHMUS_OK) tr->wakes = find_whether_it_wakes(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
@@ -150,6 +151,7 @@ static void ib_close(isthmus_tr *tr)
     if (tr->address != NULL) ib_ucp.ucp_worker_release_address(tr->workers[0].ucp, tr->address);
     for (uint32_t i = tr->n_workers; i-- > 0;) ib_worker_destroy(&tr->workers[i]);
     if (tr->ucp != NULL) ib_ucp.ucp_cleanup(tr->ucp);
+    ib_nic_close(tr);
     if (tr->events >= 0) close(tr->events);
     ib_net_close(tr->net);
     pthread_mutex_destroy(&tr->lost_lock);
@@ -241,16 +243,18 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
                                           peer->card_bytes, &frame, &address);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
+    bool wakes = tr->wakes && tr->adapter == NULL; /* of an atomic that the adapter executes no processor hears */
     uint32_t kind = peer->struct_size > offsetof(struct isthmus_peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
     struct isthmus_reach reach = {
         .struct_size = out->struct_size,
         .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_NS,
         .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
-        .caps = is_self     ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
-                : tr->wakes ? ISTHMUS_CAP_WAKES
-                            : 0,
-        .atomics_domain = ISTHMUS_DOMAIN_CPU,
+        .caps = is_self ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
+                : wakes ? ISTHMUS_CAP_WAKES
+                        : 0,
+        .atomics_domain = tr->adapter != NULL ? ISTHMUS_DOMAIN_NIC : ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
+        .how = tr->why_no_adapter[0] != '\0' ? tr->why_no_adapter : NULL,
     };
     if (!is_self) reach.how = ib_kind_how(tr, kind);
     if (kind != ISTHMUS_MEM_HOST) reach_device(tr, kind, &reach);

@@ -9,6 +9,7 @@
 
 #include "plugins/ib/ib_frame.h"
 #include "plugins/ib/ib_hca.h"
+#include "plugins/ib/ib_queue.h"
 #include "plugins/ib/ib_settings.h"
 #include "plugins/ib/ib_ucp.h"
 
@@ -65,6 +66,7 @@ struct ib_worker {
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
     struct ib_shorts *shorts;        /* ib_short.c */
     struct ib_waits *waits;          /* ib_short_amo.c */
+    struct ib_nic *nic;              /* ib_nic.c; NULL: adapters execute no atomics in this job */
     struct ib_batch room;            /* pending: an atomic waits for a message, or for a place in waits */
     struct ib_end **numbered;        /* ends by number; NULL: closed */
     uint32_t n_numbers;
@@ -84,13 +86,26 @@ static inline void ib_worker_unlock(struct ib_worker *worker) { pthread_mutex_un
 enum ib_class {
     IB_WORD,   /* puts of at most 8 bytes: one after the other, as they take one lane */
     IB_DATA,   /* longer puts, and gets */
-    IB_ATOMIC, /* by UCX, which executes them somehow; a flush covers them */
+    IB_ATOMIC, /* by the peer's adapter, through a queue of our own: answered, and in no order with what UCX sends */
     IB_MESSAGE, /* atomics as messages of our own: done when the peer's processor comes to them, and answered, but on a line */
     IB_REQUEST, /* likewise, and it may take time: ib_ask.c. A fence waits for them, so that nothing has to look for earlier ones */
     IB_CLASSES
 };
 
 enum { IB_WORD_BYTES = 8 };
+
+/* Operations of an end that the peer answers one after the other. */
+struct ib_answers {
+    uint64_t n_asked, n_answered;
+    uint64_t n_before;      /* asked before the fence */
+    struct ib_batch wanted; /* counts those that are waited for because of it */
+};
+
+static inline void ib_answers_add(struct ib_answers *answers)
+{
+    answers->n_answered++;
+    if (answers->wanted.n_pending > 0) ib_batch_count(&answers->wanted, answers->wanted.n_pending - 1);
+}
 
 /* How UCX carries what an end sends. */
 enum ib_carriage {
@@ -109,19 +124,20 @@ struct ib_end {
     uint64_t n_wanted;                          /* of those issued, the last one that a commit of all waits for */
     uint64_t n_fences;                          /* of the worker's, when an operation was started last */
     uint64_t n_before;                          /* issued before that fence */
-    uint64_t n_asked, n_answered;               /* atomics as messages that are answered */
-    uint64_t n_asked_before;                    /* that fence */
+    struct ib_answers messages, atomics;        /* of IB_MESSAGE, but those that are not answered, and of IB_ATOMIC */
     uint8_t issued, before;                     /* classes of what was issued since that fence, and before: bits */
     uint8_t conflicts[IB_CLASSES];              /* for each class, those that it could overtake across a fence: bits */
     enum ib_carriage carriage;
     bool is_dirty; /* in the list of the worker */
     struct ib_batch opening, flush;
-    struct ib_batch answers; /* counts those that are waited for because of a fence */
-    uint32_t number, turn;   /* of this end, among the worker's; of its calls, the last one */
-    bool is_calling;         /* the flush is a call */
-    bool has_answered;       /* to an operation: a flush may be over before the peer's UCX has heard of this end */
-    char sample;             /* what that operation has read */
-    ucs_status_t failure;    /* the peer is lost */
+    struct ib_queue *queue;  /* for atomics by the peer's adapter; NULL: not used so far */
+    struct ib_batch linking; /* until the peer has connected its own queue to it */
+    bool is_linked;
+    uint32_t number, turn; /* of this end, among the worker's; of its calls, the last one */
+    bool is_calling;       /* the flush is a call */
+    bool has_answered;     /* to an operation: a flush may be over before the peer's UCX has heard of this end */
+    char sample;           /* what that operation has read */
+    ucs_status_t failure;  /* the peer is lost */
 };
 
 /* What a PE makes of a port. */
@@ -164,9 +180,12 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
-    bool is_on_demand;                  /* host memory is registered so: ib_registration.h */
-    bool wakes;                         /* whatever peers write into this PE's host memory does */
-    bool has_adapter_atomics;           /* adapters are the home of atomics on host memory; otherwise processors are */
+    bool is_on_demand;          /* host memory is registered so: ib_registration.h */
+    bool wakes;                 /* whatever peers write into this PE's host memory does */
+    struct ib_adapter *adapter; /* adapters are the home of words of 64 bits in host memory; NULL: processors are */
+    char why_no_adapter[200];   /* "": there is one, or ISTHMUS_ATOMICS does not ask for it */
+    struct ib_served *served;   /* queues of peers end there; under the lock of worker 0 */
+    uint64_t n_served;
     uint32_t kinds;                     /* of memory that this UCX knows: bits of 1 << ISTHMUS_MEM_ */
     char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that it knows, in words; "": it has not been */
     ucp_datatype_t message_type;        /* of our own short messages, for all workers */
@@ -215,13 +234,17 @@ struct isthmus_lmem {
     bool is_staged;            /* on a device that UCX does not know, or no adapter here registers */
     bool is_served;            /* peers may ask for it: in the list of the stage */
     bool is_exposed;           /* peers may write it: in the list of the transport */
+    struct ib_region *region;  /* for atomics by the adapter; NULL: it executes none there */
+    uint32_t adapter_key;      /* of the region */
     struct isthmus_lmem *next; /* there */
 };
 
 struct isthmus_rmem {
     isthmus_path *path;
-    uint64_t address; /* in the peer */
-    char *own;        /* of this PE's own extent; else NULL */
+    uint64_t address;     /* in the peer */
+    uint32_t adapter_key; /* for its adapter; valid if has_adapter_key */
+    bool has_adapter_key;
+    char *own; /* of this PE's own extent; else NULL */
     uint32_t kind;
     bool is_plain;       /* a peer's, and UCX moves it */
     bool is_staged;      /* a peer's, which it copies itself when asked */
@@ -234,8 +257,7 @@ struct isthmus_chan {
     struct ib_worker *worker;
     struct ib_batch local; /* what local_complete waits for */
     struct ib_batch
-        remote;    /* what remote_commit waits for besides the flush, and a fence where peers' devices are asked */
-    uint64_t junk; /* where unwanted old values go */
+        remote; /* what remote_commit waits for besides the flush, and a fence where peers' devices are asked */
     uint32_t n_unserved; /* nonblocking operations, for progress now and then */
 };
 
@@ -290,6 +312,7 @@ bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint
 #define IB_FOR_EVER UINT64_MAX
 
 /* ib_path.c */
+void ib_end_lose(struct ib_end *end, ucs_status_t why); /* its peer is lost. Under the lock */
 isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void ib_path_close(isthmus_path *path);
 isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why); /* words for a failed operation on it */
@@ -467,6 +490,30 @@ isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struc
 /* ib_data.c: never as a message of our own, and not waited for. Under the worker's lock. */
 void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
                    struct ib_batch *batch);
+
+/* ib_nic.c: atomics by the peers' adapters, where ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and close. */
+isthmus_status ib_nic_open(
+    isthmus_tr *tr);               /* after UCX, which prepares libibverbs for forks: tr->adapter, or why not */
+void ib_nic_close(isthmus_tr *tr); /* after the workers */
+isthmus_status ib_nic_worker_open(struct ib_worker *worker);
+void ib_nic_worker_close(struct ib_worker *worker);
+int ib_nic_progress(struct ib_worker *worker);
+int ib_nic_arm(struct ib_worker *worker);       /* the descriptor to sleep on besides UCX's; -1: nothing is under way */
+isthmus_status ib_nic_link(struct ib_end *end); /* before its first atomic. Gives the lock away meanwhile */
+void ib_nic_end_fail(const struct ib_end *end); /* its peer is lost */
+void ib_nic_end_close(struct ib_end *end);
+
+/* An atomic that is started; *fetched is written when it ends, and it counts in `batch`, which gets its failure, and in `also`.
+ * `fetched` and `also` may be NULL. */
+struct ib_nic_atomic {
+    uint64_t address;
+    uint32_t key;
+    void *fetched;
+    struct ib_batch *batch, *also;
+};
+
+/* Returns false if there is no room: wait until worker->room is not pending. */
+bool ib_nic_start(struct ib_end *end, const struct ib_nic_atomic *atomic, const struct ib_word_request *request);
 
 /* ib_amo.c */
 isthmus_status ib_wait_for_room(struct ib_end *end); /* for one more of our own messages. Under the worker's lock */

@@ -1,7 +1,7 @@
 /* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of our own
  * (ib_short_amo.c): so they and those of PEs that load and store exclude one another.
- * Where adapters are the home, UCX has them executed. It has 32 and 64 bits, and of these add, swap, and compare and swap everywhere:
- * the others, and narrow words, which are a part of a 32-bit one, go by compare and swap. */
+ * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (ib_nic.c), for the own PE's too. That of narrower ones stays
+ * the processor: an adapter would write all 64 bits, and what a processor or a put stores beside the operand meanwhile would be lost. */
 #include "plugins/ib/ib.h"
 
 #include <isthmus/amo_cpu.h>
@@ -14,102 +14,7 @@ struct operation {
     uint32_t op, size_bytes;
 };
 
-IB_INLINE ucs_status_ptr_t start(const struct ib_place *at, ucp_atomic_op_t op, const void *operand, void *reply,
-                                 uint32_t size_bytes, struct ib_batch *batch)
-{
-    ucp_request_param_t params;
-    ib_request_params(&params, batch);
-    params.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
-    params.datatype = ucp_dt_make_contig(size_bytes);
-    if (reply != NULL) {
-        params.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
-        params.reply_buffer = reply;
-    }
-    return ib_ucp.ucp_atomic_op_nbx(at->end->ep, op, operand, 1, at->address, at->key, &params);
-}
-
-/* One that UCX executes and that fetches. UCX takes the operand before it returns; of a compare and swap, `reply` holds the
- * new value until the old one arrives there. */
-IB_INLINE void start_fetching(const struct ib_place *at, struct operation o, uint64_t operand, uint64_t compare,
-                              void *reply, struct ib_batch *batch)
-{
-    uint64_t zero = 0;
-    ucs_status_ptr_t request;
-    switch (o.op) {
-    case ISTHMUS_AMO_FETCH: request = start(at, UCP_ATOMIC_OP_ADD, &zero, reply, o.size_bytes, batch); break;
-    case ISTHMUS_AMO_ADD: request = start(at, UCP_ATOMIC_OP_ADD, &operand, reply, o.size_bytes, batch); break;
-    case ISTHMUS_AMO_COMPARE_SWAP:
-        memcpy(reply, &operand, o.size_bytes);
-        request = start(at, UCP_ATOMIC_OP_CSWAP, &compare, reply, o.size_bytes, batch);
-        break;
-    default: request = start(at, UCP_ATOMIC_OP_SWAP, &operand, reply, o.size_bytes, batch); break; /* SET, SWAP */
-    }
-    ib_post(request, batch);
-}
-
-IB_INLINE ucs_status_t fetch_and_wait(struct ib_worker *worker, const struct ib_place *at, struct operation o,
-                                      uint64_t operand, uint64_t compare, uint64_t *old)
-{
-    struct ib_batch batch = {0};
-    *old = 0;
-    start_fetching(at, o, operand, compare, old, &batch);
-    (void)ib_worker_wait(worker, &batch, IB_FOR_EVER);
-    return batch.failure;
-}
-
-/* ---- by compare and swap ---- */
-
-static uint64_t new_value(uint32_t op, uint64_t old, uint64_t operand, uint64_t compare)
-{
-    switch (op) {
-    case ISTHMUS_AMO_FETCH: return old;
-    case ISTHMUS_AMO_COMPARE_SWAP: return old == compare ? operand : old;
-    case ISTHMUS_AMO_ADD: return old + operand;
-    case ISTHMUS_AMO_AND: return old & operand;
-    case ISTHMUS_AMO_OR: return old | operand;
-    case ISTHMUS_AMO_XOR: return old ^ operand;
-    default: return operand; /* SET, SWAP */
-    }
-}
-
-static uint64_t mask_of(uint32_t size_bytes) { return UINT64_MAX >> (64 - 8 * size_bytes); }
-
-static ucs_status_t compare_and_swap_loop(struct ib_worker *worker, const struct ib_place *place, struct operation o,
-                                          uint64_t operand, uint64_t compare, uint64_t *old)
-{
-    struct ib_place at = *place;
-    uint32_t word_bytes = o.size_bytes < 4 ? 4 : o.size_bytes;
-    uint32_t shift = 8 * (uint32_t)(at.address % word_bytes);
-    uint64_t mask = mask_of(o.size_bytes), word, seen;
-    at.address -= at.address % word_bytes;
-    const struct operation fetch = {ISTHMUS_AMO_FETCH, word_bytes}, swap = {ISTHMUS_AMO_COMPARE_SWAP, word_bytes};
-    ucs_status_t status = fetch_and_wait(worker, &at, fetch, 0, 0, &word);
-    while (status == UCS_OK) {
-        *old = word >> shift & mask;
-        uint64_t value = new_value(o.op, *old, operand & mask, compare & mask) & mask;
-        if (value == *old) break; /* the read of it was atomic: nothing to write */
-        status = fetch_and_wait(worker, &at, swap, (word & ~(mask << shift)) | value << shift, word, &seen);
-        if (seen == word) break;
-        word = seen;
-    }
-    return status;
-}
-
-static bool has_native_fetch(struct operation o)
-{
-    return o.size_bytes >= 4 && o.op != ISTHMUS_AMO_AND && o.op != ISTHMUS_AMO_OR && o.op != ISTHMUS_AMO_XOR;
-}
-
-static ucs_status_t adapter_fetches(struct ib_worker *worker, const struct ib_place *at, struct operation o,
-                                    uint64_t operand, uint64_t compare, uint64_t *old)
-{
-    if (has_native_fetch(o)) return fetch_and_wait(worker, at, o, operand, compare, old);
-    return compare_and_swap_loop(worker, at, o, operand, compare, old);
-}
-
-/* ---- by messages ---- */
-
-/* Messages go out, and answers come in; meanwhile the end may be lost. */
+/* Messages and requests go out, and answers come in; meanwhile the end may be lost. */
 isthmus_status ib_wait_for_room(struct ib_end *end)
 {
     struct ib_worker *worker = end->worker;
@@ -117,6 +22,8 @@ isthmus_status ib_wait_for_room(struct ib_end *end)
     (void)ib_worker_wait(worker, &worker->room, IB_FOR_EVER);
     return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
 }
+
+/* ---- by messages ---- */
 
 static isthmus_status send_fetching(const struct ib_place *at, const struct ib_atomic *amo, void *fetched,
                                     struct ib_batch *batch, struct ib_batch *also)
@@ -147,11 +54,100 @@ static isthmus_status peer_fetches(const struct ib_place *at, const struct ib_at
     return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
 }
 
+/* ---- by the peer's adapter: UCX is not asked (ib_queue.h) ---- */
+
+struct adapter_word {
+    struct ib_end *end;
+    uint64_t address;
+    uint32_t key;
+};
+
+static isthmus_status fail_without_key(const isthmus_path *path)
+{
+    const struct isthmus_services *s = path->tr->services;
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "the adapter of PE %d on %s executes no atomics on this memory",
+                   path->pe, path->host_name);
+}
+
+/* Everything that the first atomic needs; the fences of other threads, meanwhile, are in ib_end_order(). */
+static isthmus_status word_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     struct adapter_word *out)
+{
+    struct ib_place at;
+    isthmus_status status = remote->has_adapter_key ? ISTHMUS_OK : fail_without_key(path);
+    if (status != ISTHMUS_OK) return status;
+    if (path->is_self)
+        status = ib_end_get(chan->worker, path, &out->end);
+    else
+        status = ib_place_find_slow(chan, path, remote, IB_ATOMIC, &at);
+    if (status == ISTHMUS_OK && !path->is_self) out->end = at.end;
+    return status == ISTHMUS_OK ? ib_nic_link(out->end) : status;
+}
+
+static isthmus_status word_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                uint64_t offset_bytes, struct adapter_word *out)
+{
+    isthmus_status status = ISTHMUS_OK;
+    out->end = path->ends[chan->worker->index];
+    out->address = remote->address + offset_bytes;
+    out->key = remote->adapter_key;
+    bool is_known = out->end != NULL && out->end->is_linked && out->end->failure == UCS_OK && remote->has_adapter_key;
+    if (!is_known) status = word_find_slow(chan, path, remote, out);
+    return status == ISTHMUS_OK ? ib_end_order(out->end, IB_ATOMIC) : status;
+}
+
+static isthmus_status start(const struct adapter_word *at, const struct ib_word_request *request, void *fetched,
+                            struct ib_batch *batch, struct ib_batch *also)
+{
+    const struct ib_nic_atomic atomic = {at->address, at->key, fetched, batch, also};
+    isthmus_status status = ISTHMUS_OK;
+    while (status == ISTHMUS_OK && !ib_nic_start(at->end, &atomic, request)) status = ib_wait_for_room(at->end);
+    return status;
+}
+
+static isthmus_status execute(void *arg, const struct ib_word_request *request, uint64_t *old)
+{
+    const struct adapter_word *at = arg;
+    struct ib_batch batch = {0};
+    isthmus_status status = start(at, request, old, &batch, NULL);
+    if (status != ISTHMUS_OK) return status;
+    (void)ib_worker_wait(at->end->worker, &batch, IB_FOR_EVER);
+    return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
+}
+
+static isthmus_status adapter_fetches(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                      uint64_t offset_bytes, const struct ib_atomic *amo, uint64_t *old)
+{
+    struct adapter_word at;
+    isthmus_status status = word_find(chan, path, remote, offset_bytes, &at);
+    if (status != ISTHMUS_OK) return status;
+    return ib_word_update(&(struct ib_word){execute, &at}, amo->op, amo->operand, amo->compare, old);
+}
+
+/* Of what fetches nothing, a commit waits for the answer, which is dropped. */
+static isthmus_status adapter_starts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     uint64_t offset_bytes, const struct ib_word_request *request, void *fetched)
+{
+    struct adapter_word at;
+    isthmus_status status = word_find(chan, path, remote, offset_bytes, &at);
+    if (status != ISTHMUS_OK) return status;
+    if (fetched == NULL) return start(&at, request, NULL, &chan->remote, NULL);
+    return start(&at, request, fetched, &chan->local, &chan->remote);
+}
+
 /* ---- what the core calls ---- */
 
-static enum ib_class class_of(const isthmus_chan *chan)
+/* Adapters are the home of words of this width. */
+static bool is_for_adapter(const isthmus_chan *chan, struct operation o)
 {
-    return chan->worker->tr->has_adapter_atomics ? IB_ATOMIC : IB_MESSAGE;
+    return chan->worker->tr->adapter != NULL && o.size_bytes == sizeof(uint64_t);
+}
+
+/* May it be under way when the call returns? On the own PE it may not: its puts are stores, which wait for nothing. */
+static bool may_be_under_way(const isthmus_path *path, struct operation o, uint64_t operand, uint64_t compare,
+                             struct ib_word_request *out)
+{
+    return !path->is_self && ib_word_is_single(o.op, operand, compare, out);
 }
 
 static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -160,22 +156,22 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
 {
     struct ib_place at;
     uint64_t old = 0;
-    if (remote->kind != ISTHMUS_MEM_HOST) {
-        const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    if (remote->kind != ISTHMUS_MEM_HOST)
         return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING);
-    }
-    if (remote->own != NULL) {
+    bool is_adapters = is_for_adapter(chan, o);
+    if (remote->own != NULL && !is_adapters) {
         old = isthmus_amo_cpu(o.op, remote->own + offset_bytes, operand, compare, o.size_bytes);
         if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
         return ISTHMUS_OK;
     }
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
-    if (status == ISTHMUS_OK && chan->worker->tr->has_adapter_atomics) {
-        ucs_status_t done = adapter_fetches(chan->worker, &at, o, operand, compare, &old);
-        if (done != UCS_OK) status = ib_end_fail(at.end, done);
-    } else if (status == ISTHMUS_OK) {
-        status = peer_fetches(&at, &(struct ib_atomic){o.op, o.size_bytes, operand, compare}, &old);
+    isthmus_status status;
+    if (is_adapters) {
+        status = adapter_fetches(chan, path, remote, offset_bytes, &amo, &old);
+    } else {
+        status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
+        if (status == ISTHMUS_OK) status = peer_fetches(&at, &amo, &old);
     }
     ib_worker_unlock(chan->worker);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
@@ -187,42 +183,24 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
                                    void *fetched)
 {
     struct ib_place at;
-    if (remote->kind != ISTHMUS_MEM_HOST) {
-        const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    struct ib_word_request request;
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    if (remote->kind != ISTHMUS_MEM_HOST)
         return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
-    }
-    bool by_adapter = chan->worker->tr->has_adapter_atomics;
-    if (remote->own != NULL || (by_adapter && !has_native_fetch(o)))
-        return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
+    bool is_adapters = is_for_adapter(chan, o);
+    bool must_wait = is_adapters ? !may_be_under_way(path, o, operand, compare, &request) : remote->own != NULL;
+    if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if (ib_has_room(chan)) status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
-    if (status == ISTHMUS_OK && by_adapter) {
-        start_fetching(&at, o, operand, compare, fetched, &chan->local);
-        ib_end_note(at.end, IB_ATOMIC, false); /* it is over when its value is here */
-    } else if (status == ISTHMUS_OK)
-        status = send_fetching(&at, &(struct ib_atomic){o.op, o.size_bytes, operand, compare}, fetched, &chan->local,
-                               at.takes_short ? NULL : &chan->remote);
+    if (ib_has_room(chan) && is_adapters) {
+        status = adapter_starts(chan, path, remote, offset_bytes, &request, fetched);
+    } else if (ib_has_room(chan)) {
+        status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
+        if (status == ISTHMUS_OK)
+            status = send_fetching(&at, &amo, fetched, &chan->local, at.takes_short ? NULL : &chan->remote);
+    }
     ib_worker_unlock(chan->worker);
     return status;
-}
-
-/* For UCX, a set is a swap whose old value nobody wants; the commit waits for it. */
-IB_INLINE void start_posted(isthmus_chan *chan, const struct ib_place *at, struct operation o, uint64_t operand)
-{
-    static const ucp_atomic_op_t ops[ISTHMUS_AMO_COUNT] = {
-        [ISTHMUS_AMO_ADD] = UCP_ATOMIC_OP_ADD,
-        [ISTHMUS_AMO_AND] = UCP_ATOMIC_OP_AND,
-        [ISTHMUS_AMO_OR] = UCP_ATOMIC_OP_OR,
-        [ISTHMUS_AMO_XOR] = UCP_ATOMIC_OP_XOR,
-    };
-    if (o.op == ISTHMUS_AMO_SET) {
-        start_fetching(at, o, operand, 0, &chan->junk, &chan->remote);
-        ib_end_note(at->end, IB_ATOMIC, false);
-        return;
-    }
-    ib_end_note(at->end, IB_ATOMIC, true);
-    ib_post(start(at, ops[o.op], &operand, NULL, o.size_bytes, &chan->remote), &chan->remote);
 }
 
 /* Fetches nothing: the source side is done at once. */
@@ -230,18 +208,21 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
                              struct operation o, uint64_t operand)
 {
     struct ib_place at;
+    struct ib_word_request request;
     const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
-    bool by_adapter = chan->worker->tr->has_adapter_atomics;
     if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
-    if (remote->own != NULL || (by_adapter && o.size_bytes < 4))
-        return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
+    bool is_adapters = is_for_adapter(chan, o);
+    bool must_wait = is_adapters ? !may_be_under_way(path, o, operand, 0, &request) : remote->own != NULL;
+    if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
-    isthmus_status status = ib_place_find(chan, path, remote, offset_bytes, class_of(chan), &at);
+    isthmus_status status;
     if (chan->remote.n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
-    if (status == ISTHMUS_OK && by_adapter)
-        start_posted(chan, &at, o, operand);
-    else if (status == ISTHMUS_OK)
-        status = send_posted(chan, &at, &amo);
+    if (is_adapters) {
+        status = adapter_starts(chan, path, remote, offset_bytes, &request, NULL);
+    } else {
+        status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
+        if (status == ISTHMUS_OK) status = send_posted(chan, &at, &amo);
+    }
     ib_worker_unlock(chan->worker);
     return status;
 }

@@ -298,36 +298,44 @@ void ib_end_carries(struct ib_end *end, enum ib_carriage carriage)
                       [IB_REQUEST] = ALL},
         [IB_LANE] = {[IB_WORD] = ATOMIC | MESSAGE,
                      [IB_DATA] = ATOMIC | MESSAGE,
-                     [IB_ATOMIC] = MESSAGE,
+                     [IB_ATOMIC] = ALL & ~ATOMIC,
                      [IB_MESSAGE] = ATOMIC,
                      [IB_REQUEST] = ALL},
-        [IB_LINE] = {[IB_REQUEST] = ALL},
+        [IB_LINE] = {[IB_WORD] = ATOMIC,
+                     [IB_DATA] = ATOMIC,
+                     [IB_ATOMIC] = ALL & ~ATOMIC,
+                     [IB_MESSAGE] = ATOMIC,
+                     [IB_REQUEST] = ALL},
     };
     end->carriage = carriage;
     memcpy(end->conflicts, conflicts[carriage], sizeof end->conflicts);
 }
 
+static bool are_answered(const struct ib_answers *answers) { return answers->n_answered >= answers->n_before; }
+
 /* What a fence stands behind now. */
 static void note_fences(struct ib_end *end)
 {
-    enum { MESSAGE = 1 << IB_MESSAGE };
+    enum { ATOMIC = 1 << IB_ATOMIC, MESSAGE = 1 << IB_MESSAGE };
     if (end->n_fences != end->worker->n_fences) {
         end->n_fences = end->worker->n_fences;
         end->before |= end->issued;
         end->issued = 0;
         end->n_before = end->n_issued;
-        end->n_asked_before = end->n_asked;
+        end->messages.n_before = end->messages.n_asked;
+        end->atomics.n_before = end->atomics.n_asked;
     }
-    bool is_flushed = end->n_committed >= end->n_before, is_answered = end->n_answered >= end->n_asked_before;
-    if (is_flushed) end->before &= MESSAGE;
-    if (is_answered && (is_flushed || end->carriage != IB_LINE)) end->before &= (uint8_t)~MESSAGE;
+    bool is_flushed = end->n_committed >= end->n_before;
+    if (is_flushed) end->before &= ATOMIC | MESSAGE;
+    if (are_answered(&end->messages) && (is_flushed || end->carriage != IB_LINE)) end->before &= (uint8_t)~MESSAGE;
+    if (are_answered(&end->atomics)) end->before &= (uint8_t)~ATOMIC;
 }
 
-/* Messages are answered in the order in which they were sent. */
-static isthmus_status wait_for_answers(struct ib_end *end)
+/* Each kind is answered in the order in which it was sent. */
+static isthmus_status wait_for_answers(struct ib_end *end, struct ib_answers *answers)
 {
-    ib_batch_count(&end->answers, (uint32_t)(end->n_asked_before - end->n_answered));
-    (void)ib_worker_wait(end->worker, &end->answers, IB_FOR_EVER);
+    ib_batch_count(&answers->wanted, (uint32_t)(answers->n_before - answers->n_answered));
+    (void)ib_worker_wait(end->worker, &answers->wanted, IB_FOR_EVER);
     return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
 }
 
@@ -338,9 +346,12 @@ isthmus_status ib_end_order_slow(struct ib_end *end, enum ib_class class)
     isthmus_status status = ISTHMUS_OK;
     while (status == ISTHMUS_OK) {
         note_fences(end);
-        if ((end->before & end->conflicts[class]) == 0) break;
-        if (end->n_answered < end->n_asked_before) {
-            status = wait_for_answers(end);
+        uint8_t conflicts = end->before & end->conflicts[class];
+        if (conflicts == 0) break;
+        if ((conflicts & 1u << IB_ATOMIC) != 0) {
+            status = wait_for_answers(end, &end->atomics);
+        } else if (!are_answered(&end->messages)) {
+            status = wait_for_answers(end, &end->messages);
         } else {
             want_all(end);
             status = commit_one(end->worker, end);
@@ -395,7 +406,7 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
     struct isthmus_data_ops all = ib_data_slots;
     all.struct_size = ops->struct_size;
     if (tr->stage != NULL) ib_operand_slots(&all);
-    if (tr->has_adapter_atomics) all.put_signal = NULL; /* messages are executed by processors */
+    if (tr->adapter != NULL) all.put_signal = NULL; /* messages are executed by processors */
     ib_write_out(ops, &all, sizeof all);
     chan->worker->n_channels++;
     *out = chan;

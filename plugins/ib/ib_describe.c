@@ -21,21 +21,9 @@ static const char *atomics_name(enum ib_atomics atomics)
     }
 }
 
-static const struct ib_gid *best_gid(const struct ib_port *port)
-{
-    const struct ib_gid *best = NULL;
-    for (uint32_t i = 0; i < port->n_gids; i++) {
-        const struct ib_gid *gid = &port->gids[i];
-        bool is_better = best == NULL || gid->type > best->type ||
-                         (gid->type == best->type && gid->is_ipv4 > best->is_ipv4);
-        if (is_better) best = gid;
-    }
-    return best;
-}
-
 static void write_gid(struct ib_text *out, const struct ib_port *port)
 {
-    const struct ib_gid *gid = best_gid(port);
+    const struct ib_gid *gid = ib_gid_best(port);
     if (gid == NULL || port->link != IB_LINK_ETHERNET) return;
     ib_text_add(out, " v%d", gid->type == IB_GID_ROCE_2 ? 2 : 1);
     if (gid->is_ipv4) ib_text_add(out, " at %u.%u.%u.%u", gid->raw[12], gid->raw[13], gid->raw[14], gid->raw[15]);

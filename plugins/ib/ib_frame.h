@@ -5,7 +5,7 @@
 
 #include <isthmus/transport.h>
 
-enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 3 };
+enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION = 4 };
 
 struct ib_frame {
     uint32_t magic, version; /* of this format */
@@ -15,8 +15,9 @@ struct ib_frame {
     uint32_t note_bytes; /* at the end of a card's payload: what UCX was told there, as text with its zero */
     uint32_t kind,
         is_staged; /* of a key: what memory it is, and whether UCX knows it there; else the payload is empty */
-    uint64_t address, length_bytes; /* of the extent; 0 in a card */
-    uint64_t checksum;              /* over all of the above and the payload */
+    uint32_t adapter_key, has_adapter_key; /* of a key: for atomics by the adapter there; 0, 0: it executes none */
+    uint64_t address, length_bytes;        /* of the extent; 0 in a card */
+    uint64_t checksum;                     /* over all of the above and the payload */
 };
 
 uint64_t ib_frame_checksum(const struct ib_frame *frame, const void *payload);

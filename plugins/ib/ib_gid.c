@@ -6,6 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+const struct ib_gid *ib_gid_best(const struct ib_port *port)
+{
+    const struct ib_gid *best = NULL;
+    for (uint32_t i = 0; i < port->n_gids; i++) {
+        const struct ib_gid *gid = &port->gids[i];
+        bool is_better = best == NULL || gid->type > best->type ||
+                         (gid->type == best->type && gid->is_ipv4 > best->is_ipv4);
+        if (is_better) best = gid;
+    }
+    return best;
+}
+
 struct wish {
     bool is_ipv4;
     enum ib_gid_type type;

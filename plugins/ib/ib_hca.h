@@ -95,6 +95,9 @@ int32_t ib_node_read(const char *path); /* the number in a file; -1: none */
  * -1: none of them is set, or the port (NULL: there is none) is not RoCE. INVALID: a wrong text. NO_DEVICE: no address fits. */
 isthmus_status ib_gid_choose(const struct isthmus_services *services, const struct ib_port *port, int32_t *index);
 
+/* The one that people know a RoCE port by, if nothing is set: of the newest version, with an IPv4 address. NULL: it has none. */
+const struct ib_gid *ib_gid_best(const struct ib_port *port);
+
 /* --- ib_select.c --- */
 
 /* Which ports are dealt out to the PEs of a host, and how. */

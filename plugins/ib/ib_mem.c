@@ -18,6 +18,8 @@ static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
         .payload_bytes = (uint32_t)packed_bytes,
         .kind = lmem->kind,
         .is_staged = lmem->is_staged,
+        .adapter_key = lmem->adapter_key,
+        .has_adapter_key = lmem->region != NULL,
         .address = (uint64_t)(uintptr_t)lmem->addr,
         .length_bytes = lmem->length_bytes,
     };
@@ -287,13 +289,31 @@ isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmu
     return register_as(tr, mem, true, out);
 }
 
+/* So that the adapter of this PE executes atomics there. It takes the same pages as UCX's registration, or, where UCX's went through the
+ * processor and this one cannot have them, both take a second mapping. */
+static isthmus_status expose_to_atomics(isthmus_lmem *lmem, const struct isthmus_mem *mem)
+{
+    isthmus_tr *tr = lmem->tr;
+    if (tr->adapter == NULL || mem->kind != ISTHMUS_MEM_HOST) return ISTHMUS_OK;
+    isthmus_status status = ib_region_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->region,
+                                             &lmem->adapter_key);
+    if (status == ISTHMUS_OK || lmem->is_second || mem->fd < 0) return status;
+    (void)ib_ucp.ucp_mem_unmap(tr->ucp, lmem->ucp);
+    lmem->ucp = lmem->operand = NULL;
+    ib_ucp_reason_begin();
+    ucs_status_t mapped = map_second(lmem, mem);
+    if (mapped != UCS_OK) return fail_map(lmem, mapped);
+    return ib_region_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->region, &lmem->adapter_key);
+}
+
 static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, void *key,
                                 size_t *key_bytes, isthmus_lmem **out)
 {
     isthmus_lmem *lmem = NULL;
     isthmus_status status = register_as(tr, mem, is_staged, &lmem);
     if (status != ISTHMUS_OK) return status;
-    status = write_key(lmem, key, key_bytes);
+    status = expose_to_atomics(lmem, mem);
+    if (status == ISTHMUS_OK) status = write_key(lmem, key, key_bytes);
     if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
     if (status == ISTHMUS_OK && mem->kind == ISTHMUS_MEM_HOST) ib_short_expose(lmem);
     if (status != ISTHMUS_OK) {
@@ -327,6 +347,7 @@ void ib_unregister(isthmus_lmem *lmem)
     if (lmem->is_served) ib_stage_remove(lmem);
     if (lmem->is_staged) ib_operands_let_go(lmem->tr);
     ib_short_hide(lmem);
+    ib_region_destroy(lmem->region);
     if (lmem->ucp != NULL) (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
     if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
     free(lmem);
@@ -365,6 +386,8 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     rmem->address = frame.address;
     rmem->packed_key = memcpy(copy, packed, frame.payload_bytes);
     rmem->kind = frame.kind;
+    rmem->adapter_key = frame.adapter_key;
+    rmem->has_adapter_key = frame.has_adapter_key != 0;
     rmem->is_staged = frame.is_staged != 0;
     if (path->is_self) rmem->own = (char *)(uintptr_t)frame.address;
     rmem->is_plain = !path->is_self && !rmem->is_staged;

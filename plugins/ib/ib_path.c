@@ -90,11 +90,8 @@ static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status c
                    path->host_name, ib_ucp.ucs_status_string(why), reason, note, path->note);
 }
 
-/* From UCX, inside progress and so under the worker's lock. */
-static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
+void ib_end_lose(struct ib_end *end, ucs_status_t why)
 {
-    (void)ep;
-    struct ib_end *end = arg;
     const isthmus_path *path = end->path;
     isthmus_tr *tr = path->tr;
     end->failure = why;
@@ -108,7 +105,28 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
     pthread_mutex_unlock(&tr->lost_lock);
 }
 
+/* From UCX, inside progress and so under the worker's lock. */
+static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
+{
+    (void)ep;
+    ib_end_lose(arg, why);
+}
+
 /* ---- ends ---- */
+
+/* UCX is never asked to talk to this PE itself. */
+static ucs_status_t endpoint_create(struct ib_end *end)
+{
+    const isthmus_path *path = end->path;
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
+        .address = path->address,
+        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
+        .err_handler = {.cb = on_error, .arg = end},
+    };
+    return path->is_self ? UCS_OK : ib_ucp.ucp_ep_create(end->worker->ucp, &params, &end->ep);
+}
 
 static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, struct ib_end **out)
 {
@@ -119,19 +137,12 @@ static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, s
     end->worker = worker;
     end->path = path;
     ib_end_carries(end, IB_LANES);
-    ucp_ep_params_t params = {
-        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
-                      UCP_EP_PARAM_FIELD_ERR_HANDLER,
-        .address = path->address,
-        .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-        .err_handler = {.cb = on_error, .arg = end},
-    };
     isthmus_status status = ib_short_number(end);
     if (status != ISTHMUS_OK) {
         free(end);
         return status;
     }
-    ucs_status_t made = ib_ucp.ucp_ep_create(worker->ucp, &params, &end->ep);
+    ucs_status_t made = endpoint_create(end);
     if (made != UCS_OK) {
         worker->numbered[end->number] = NULL;
         free(end);
@@ -164,7 +175,7 @@ static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
     const struct isthmus_services *s = path->tr->services;
     ib_post(request, &end->opening);
     if (!ib_worker_wait(end->worker, &end->opening, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
-        on_error(end, end->ep, UCS_ERR_ENDPOINT_TIMEOUT);
+        ib_end_lose(end, UCS_ERR_ENDPOINT_TIMEOUT);
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
                        path->pe, path->host_name, path->tr->settings.timeout_s);
     }
@@ -212,6 +223,7 @@ void ib_ends_bury(struct ib_worker *worker)
         ib_asks_fail(worker, end);
         ib_short_call_ended(end, end->failure);
         ib_short_fetches_fail(worker, end);
+        ib_nic_end_fail(end);
     }
 }
 
@@ -235,6 +247,7 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
     }
     ib_asks_fail(worker, end);
     ib_short_fetches_fail(worker, end);
+    ib_nic_end_close(end);
     worker->numbered[end->number] = NULL;
     unlink_end(worker, end);
     free(end);

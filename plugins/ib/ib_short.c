@@ -102,7 +102,7 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 
 enum {
     ANSWERED = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_PUT_AND_CALL | 1 << IB_MESSAGE_FETCHING |
-               1 << IB_MESSAGE_SIGNAL_AND_CALL | 1 << IB_MESSAGE_SIGNAL_FETCHING
+               1 << IB_MESSAGE_SIGNAL_AND_CALL | 1 << IB_MESSAGE_SIGNAL_FETCHING | 1 << IB_MESSAGE_LINK
 };
 enum { WITHOUT_TICKET = 1 << IB_MESSAGE_PUT | 1 << IB_MESSAGE_ATOMIC | 1 << IB_MESSAGE_SIGNAL };
 enum { TICKET_ONLY = 1 << IB_MESSAGE_CALL | 1 << IB_MESSAGE_HERE | 1 << IB_MESSAGE_REFUSED };
@@ -131,9 +131,9 @@ ucs_status_t ib_message_send(struct ib_worker *worker, ucp_ep_h ep, enum ib_mess
 }
 
 void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_message_kind kind,
-                       struct ib_message *message)
+                       struct ib_message *message, size_t data_bytes)
 {
-    ucs_status_t sent = ib_message_send(worker, reply_ep, kind, message, 0);
+    ucs_status_t sent = ib_message_send(worker, reply_ep, kind, message, data_bytes);
     if (sent == UCS_ERR_NO_MEMORY) ib_ucp_starves("sending an answer"); /* any other: the peer is lost */
 }
 
@@ -237,7 +237,7 @@ void ib_short_answer(struct ib_worker *worker, const struct ib_ticket *ticket, c
     struct ib_message *message = ib_message_get_extra(worker);
     if (message == NULL) return;
     message->ticket = *ticket;
-    ib_message_answer(worker, param->reply_ep, IB_MESSAGE_HERE, message);
+    ib_message_answer(worker, param->reply_ep, IB_MESSAGE_HERE, message, 0);
 }
 
 bool ib_message_is_here(const ucp_am_recv_param_t *param, size_t header_bytes)

@@ -17,7 +17,9 @@ enum ib_message_kind {
     IB_MESSAGE_REFUSED = 10,
     IB_MESSAGE_SIGNAL = 11,
     IB_MESSAGE_SIGNAL_AND_CALL = 12,
-    IB_MESSAGE_SIGNAL_FETCHING = 13 /* nothing; but it is answered as an atomic that fetches */
+    IB_MESSAGE_SIGNAL_FETCHING = 13, /* nothing; but it is answered as an atomic that fetches */
+    IB_MESSAGE_LINK = 14,            /* ib_nic.c */
+    IB_MESSAGE_LINKED = 15
 };
 
 /* What stands in a message that is answered, and comes back. */
@@ -47,7 +49,7 @@ struct ib_message *ib_message_get_extra(struct ib_worker *worker); /* takes memo
 ucs_status_t ib_message_send(struct ib_worker *worker, ucp_ep_h ep, enum ib_message_kind kind,
                              struct ib_message *message, size_t data_bytes); /* gives it back */
 void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_message_kind kind,
-                       struct ib_message *message); /* likewise; whoever is lost needs none */
+                       struct ib_message *message, size_t data_bytes); /* likewise; whoever is lost needs none */
 
 /* Whole, and not at its sender. */
 bool ib_message_is_here(const ucp_am_recv_param_t *param, size_t header_bytes);

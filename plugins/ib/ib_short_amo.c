@@ -32,9 +32,8 @@ struct ib_waits {
 
 static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_status_t status)
 {
-    struct ib_batch *batch = waiting->batch, *also = waiting->also, *answers = &waiting->end->answers;
-    waiting->end->n_answered++;
-    if (answers->n_pending > 0) ib_batch_count(answers, answers->n_pending - 1);
+    struct ib_batch *batch = waiting->batch, *also = waiting->also;
+    ib_answers_add(&waiting->end->messages);
     waiting->end = NULL;
     waiting->ticket.turn++;
     waiting->next = worker->waits->free;
@@ -57,7 +56,7 @@ struct ib_message *ib_message_get_answered(struct ib_end *end, const struct ib_w
     waiting->fetched = what->fetched;
     waiting->size_bytes = what->size_bytes;
     message->ticket = waiting->ticket;
-    end->n_asked++;
+    end->messages.n_asked++;
     end->issued |= 1u << IB_MESSAGE;
     ib_batch_count(what->batch, what->batch->n_pending + 1);
     if (what->also != NULL) ib_batch_count(what->also, what->also->n_pending + 1);
@@ -153,7 +152,7 @@ static ucs_status_t on_fetching(void *arg, const void *header, size_t header_byt
     if (message == NULL) return UCS_OK;
     memcpy(&message->ticket, data, sizeof ticket);
     bool is_done = execute(worker, (const char *)data + sizeof ticket, &message->address);
-    ib_message_answer(worker, param->reply_ep, is_done ? IB_MESSAGE_FETCHED : IB_MESSAGE_REFUSED, message);
+    ib_message_answer(worker, param->reply_ep, is_done ? IB_MESSAGE_FETCHED : IB_MESSAGE_REFUSED, message, 0);
     return UCS_OK;
 }
 

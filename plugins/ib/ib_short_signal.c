@@ -79,7 +79,7 @@ static ucs_status_t on_signal_fetching(void *arg, const void *header, size_t hea
     memcpy(&message->ticket, data, sizeof ticket);
     message->address = 0; /* the value that an atomic would have fetched */
     bool is_done = execute(worker, (const char *)data + sizeof ticket, length_bytes - sizeof ticket);
-    ib_message_answer(worker, param->reply_ep, is_done ? IB_MESSAGE_FETCHED : IB_MESSAGE_REFUSED, message);
+    ib_message_answer(worker, param->reply_ep, is_done ? IB_MESSAGE_FETCHED : IB_MESSAGE_REFUSED, message, 0);
     return UCS_OK;
 }
 

@@ -14,7 +14,9 @@ struct ib_ucp ib_ucp;
 static const struct isthmus_services *log_services;
 static bool is_ucx_to_write; /* its log, as the user wants it */
 
-bool ib_ucp_is_set(const char *variable) { return getenv(variable) != NULL; }
+const char *ib_ucp_variable(const char *variable) { return getenv(variable); }
+
+bool ib_ucp_is_set(const char *variable) { return ib_ucp_variable(variable) != NULL; }
 
 size_t ib_ucp_note(char out[IB_NOTE_BYTES])
 {

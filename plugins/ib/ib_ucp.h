@@ -37,7 +37,8 @@ void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]);
 void ib_ucp_latest(
     char out[IB_REASON_TEXT_BYTES]); /* likewise the latest one, of any thread, which is then forgotten */
 
-/* Has the user set this variable of UCX's own? */
+/* What the user has set this variable of UCX's own to; NULL: nothing. */
+const char *ib_ucp_variable(const char *variable);
 bool ib_ucp_is_set(const char *variable);
 
 /* What the user has told UCX about networks, "UCX_TLS=tcp", for peers that cannot be reached; "its defaults". Returns its bytes with

@@ -75,8 +75,10 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
     isthmus_status status = watch_worker(worker);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_asks_listen(worker);
     if (status == ISTHMUS_OK) status = ib_shorts_open(worker);
+    if (status == ISTHMUS_OK) status = ib_nic_worker_open(worker);
     if (status != ISTHMUS_OK) {
         ib_ucp.ucp_worker_destroy(worker->ucp);
+        ib_nic_worker_close(worker);
         ib_shorts_close(worker);
         return status;
     }
@@ -90,6 +92,7 @@ void ib_worker_destroy(struct ib_worker *worker)
 {
     (void)epoll_ctl(worker->tr->events, EPOLL_CTL_DEL, worker->event_fd, NULL);
     ib_ucp.ucp_worker_destroy(worker->ucp);
+    ib_nic_worker_close(worker);
     ib_shorts_close(worker);
     free(worker->asks);
     ib_operands_close(worker);
@@ -122,6 +125,7 @@ int ib_worker_progress(struct ib_worker *worker)
     __atomic_store_n(&ib_ucp_progresses, true, __ATOMIC_RELAXED);
     int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
     __atomic_store_n(&ib_ucp_progresses, false, __ATOMIC_RELAXED);
+    n += ib_nic_progress(worker);
     if (!worker->has_lost_ends) return n;
     ib_ends_bury(worker);
     return n + 1;
@@ -173,8 +177,10 @@ static int look(struct ib_worker *worker)
 /* When there is work, or sleep is not possible: spin on. */
 static void nap(struct ib_worker *worker)
 {
-    struct pollfd fds[] = {{.fd = worker->event_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
-    isthmus_status status = ib_worker_arm(worker);
+    struct pollfd fds[] = {{.fd = worker->event_fd, .events = POLLIN},
+                           {.fd = -1, .events = POLLIN},
+                           {.fd = ib_nic_arm(worker), .events = POLLIN}};
+    isthmus_status status = ib_worker_arm(worker); /* and looks again at what that arms */
     struct ib_worker *first = status == ISTHMUS_OK ? take_first(worker) : NULL;
     if (first != NULL) {
         status = ib_worker_arm(first);
@@ -183,7 +189,7 @@ static void nap(struct ib_worker *worker)
     }
     if (status != ISTHMUS_OK) return;
     ib_worker_unlock(worker);
-    (void)poll(fds, 2, NAP_MS);
+    (void)poll(fds, sizeof fds / sizeof *fds, NAP_MS);
     ib_worker_lock(worker);
 }
 

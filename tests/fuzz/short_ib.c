@@ -1,6 +1,6 @@
-/* tests/fuzz/short_ib.c: short puts, with signals or without, atomics, calls and answers that arrive from peers, in
- * any order and of any length. Sanitizers see every access outside of the memory that is exposed; what arrives well
- * is done, and nothing else. */
+/* tests/fuzz/short_ib.c: short puts, with signals or without, atomics, calls, answers and queue pairs to connect that arrive
+ * from peers, in any order and of any length. Sanitizers see every access outside of the memory that is exposed; what
+ * arrives well is done, and nothing else. */
 #include "plugins/ib/ib.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -9,6 +9,23 @@ enum { EXPOSED_BYTES = 4096, MOST_NUMBERS = 16, FIRST_WITH_SIGNAL = 11, N_ENDS =
 struct ib_ucp ib_ucp;
 void ib_ucp_starves(const char *why) { (void)why; }
 void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text) { (void)tr, (void)code, (void)text; }
+void ib_end_lose(struct ib_end *end, ucs_status_t why) { (void)end, (void)why; }
+isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why)
+{
+    (void)end, (void)why;
+    return ISTHMUS_ERR_IO;
+}
+bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)
+{
+    (void)worker, (void)timeout_ns;
+    return batch->n_pending == 0;
+}
+const char *ib_ucp_variable(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
 static ucp_am_recv_callback_t callbacks[MOST_NUMBERS];
 static uint64_t n_answers, n_calls, fetched[N_ENDS];
 static struct ib_batch fetching;
@@ -49,7 +66,86 @@ isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_
     return ISTHMUS_OK;
 }
 
-static const struct isthmus_services services = {.struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail};
+static const char *no_text(void *core)
+{
+    (void)core;
+    return "no text";
+}
+
+static const struct isthmus_services services = {
+    .struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail, .fail_text = no_text, .n_pes = N_ENDS};
+
+/* ---- an adapter that connects what has an even number ---- */
+
+struct ib_adapter {
+    int n_queues;
+};
+struct ib_queue {
+    struct ib_adapter *adapter;
+};
+static struct ib_adapter adapter;
+
+isthmus_status ib_adapter_open(const struct isthmus_services *s, const struct ib_port *port,
+                               const struct ib_queue_settings *settings, struct ib_adapter **out)
+{
+    (void)s, (void)port, (void)settings;
+    *out = &adapter;
+    return ISTHMUS_OK;
+}
+
+void ib_adapter_close(struct ib_adapter *closed) { (void)closed; }
+
+isthmus_status ib_completions_create(struct ib_adapter *on, uint32_t n_slots, struct ib_completions **out)
+{
+    (void)on, (void)n_slots;
+    *out = NULL;
+    return ISTHMUS_OK;
+}
+
+void ib_completions_destroy(struct ib_completions *completions) { (void)completions; }
+int ib_completions_fd(const struct ib_completions *completions) { return (void)completions, -1; }
+void ib_completions_arm(struct ib_completions *completions) { (void)completions; }
+
+uint32_t ib_completions_poll(struct ib_completions *completions, struct ib_completion *list, uint32_t room)
+{
+    (void)completions, (void)list, (void)room;
+    return 0;
+}
+
+int ib_queue_post(struct ib_queue *queue, const struct ib_queue_target *target, const struct ib_word_request *request)
+{
+    (void)queue, (void)target, (void)request;
+    return -1;
+}
+
+isthmus_status ib_queue_create(struct ib_adapter *on, struct ib_completions *completions, struct ib_queue **out)
+{
+    (void)completions;
+    *out = malloc(sizeof **out);
+    if (*out == NULL) abort();
+    (*out)->adapter = on;
+    on->n_queues++;
+    return ISTHMUS_OK;
+}
+
+void ib_queue_destroy(struct ib_queue *queue)
+{
+    if (queue == NULL) return;
+    queue->adapter->n_queues--;
+    free(queue);
+}
+
+void ib_queue_address(const struct ib_queue *queue, struct ib_queue_address *out)
+{
+    (void)queue;
+    *out = (struct ib_queue_address){.number = 1};
+}
+
+isthmus_status ib_queue_connect(struct ib_queue *queue, const struct ib_queue_address *peer)
+{
+    (void)queue;
+    return peer->number % 2 == 0 ? ISTHMUS_OK : ISTHMUS_ERR_IO;
+}
 
 static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
 {
@@ -57,16 +153,18 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
     ib_ucp.ucp_am_send_nbx = send_message;
     ib_ucp.ucp_dt_create_generic = create_type;
     ib_ucp.ucp_dt_destroy = destroy_type;
-    *tr = (isthmus_tr){.services = &services, .n_workers = 1};
-    worker->tr = tr;
+    *tr = (isthmus_tr){.services = &services, .n_workers = 1, .adapter = &adapter};
+    worker->tr = path.tr = tr;
     fetching = (struct ib_batch){0};
     pthread_mutex_init(&worker->lock, NULL);
-    if (ib_shorts_open(worker) != ISTHMUS_OK) abort();
+    if (ib_shorts_open(worker) != ISTHMUS_OK || ib_nic_worker_open(worker) != ISTHMUS_OK) abort();
     for (int i = 0; i < N_ENDS; i++) {
         ends[i] = (struct ib_end){.worker = worker, .path = &path};
         if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
         const struct ib_atomic add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
         if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching, NULL)) abort();
+        (void)ib_nic_link(&ends[i]); /* nobody has answered */
+        if (ends[i].queue == NULL || ends[i].linking.n_pending != 1) abort();
     }
     worker->numbered[N_ENDS - 1] = NULL; /* a peer that is lost */
     *lmem = (isthmus_lmem){.tr = tr, .addr = aligned_alloc(64, EXPOSED_BYTES), .length_bytes = EXPOSED_BYTES};
@@ -118,6 +216,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (n_answers > n_calls || ends[0].flush.n_pending > 1 || ends[N_ENDS - 1].flush.n_pending != 1) abort();
     for (int i = 0; i < N_ENDS; i++) ib_short_fetches_fail(&tr.workers[0], &ends[i]);
     if (fetching.n_pending != 0) abort();
+    if (ends[0].is_linked && ends[0].linking.n_pending != 0) abort();
+    if (ends[N_ENDS - 1].linking.n_pending != 1) abort();
+    for (int i = 0; i < N_ENDS; i++) ib_nic_end_close(&ends[i]);
+    ib_nic_worker_close(&tr.workers[0]);
+    ib_nic_close(&tr);
+    if (adapter.n_queues != 0) abort();
     ib_short_hide(&lmem);
     ib_shorts_close(&tr.workers[0]);
     free(lmem.addr);
@@ -125,7 +229,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* A put, a call, a put with a call, the answer to the first call here; an atomic, one that fetches, an answer to
- * each fetch here; puts with a signal: alone, with a call, answered, and the signal only. */
+ * each fetch here; puts with a signal: alone, with a call, answered, and the signal only; a queue pair to connect, and
+ * the answer to one of here. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -143,6 +248,8 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
     static const uint8_t signal_and_call[43] = {
         12 + 16 + 32, 41, 1, [6] = 7, [10] = 8, [18] = 64, [26] = 5, [34] = 4, [42] = 1};
     static const uint8_t signal_fetching[42] = {13 + 16 + 32, 40, 1, [6] = 7, [18] = 64, [26] = 5, [34] = 4};
+    static const uint8_t link[2 + 220] = {14, 127 + 22, [18] = 2};
+    static const uint8_t linked[2 + 220] = {15, 127 + 22, [18] = 2};
     static const struct {
         const uint8_t *bytes;
         size_t n;
@@ -156,6 +263,8 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
                  {refused, sizeof refused},
                  {signal, sizeof signal},
                  {signal_and_call, sizeof signal_and_call},
-                 {signal_fetching, sizeof signal_fetching}};
+                 {signal_fetching, sizeof signal_fetching},
+                 {link, sizeof link},
+                 {linked, sizeof linked}};
     return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n) : 0;
 }

@@ -134,6 +134,18 @@ def a_pe_alone_has_rails():
     assert "ISTHMUS_IB_RAILS is 'lots'; accepted: 1 to 16" in err, err
 
 
+def atomics_by_adapters_are_refused_with_the_reason():
+    """The double has no queue pairs: what is told is why the adapter that is chosen cannot, and not that of another one."""
+    for adapters, why in (
+            (MIXED, "mlx5_0:1: libibverbs.so.1 lacks functions for queue pairs"),
+            ("bnxt_0 1 14e4 0 -1\n 4 2 1 32\n", "bnxt_0:1 has no atomics"),
+            ("mlx5_0 1 2c9 1 0\n 1 1 2 64\n", "no adapter of this host is up"),
+            ("", "the network is TCP, which has no atomics by adapters")):
+        _, err = run(adapters, "--routes", n=2, status=1, ISTHMUS_TRANSPORTS="ib,loopback", ISTHMUS_ATOMICS="nic")
+        assert f"ib: its atomics are executed by processors ({why})" in err, err
+        assert "loopback: its atomics are executed by processors" in err, err
+
+
 def routes_fit_a_screen():
     out, _ = run("".join(f"mlx5_{i} 1 2c9 1 {i // 2}\n 4 1 2 64\n" for i in range(4)), "--routes", n=8,
                  ISTHMUS_TRANSPORTS="ib,loopback")
@@ -142,7 +154,7 @@ def routes_fit_a_screen():
 
 
 CHECKS = [a_host_shows_its_adapters, a_host_without_adapters_shows_none, a_job_shares_them, one_is_no_choice, the_user_chooses,
-          a_wrong_name_is_an_error, gpus_take_the_nearest,
+          a_wrong_name_is_an_error, atomics_by_adapters_are_refused_with_the_reason, gpus_take_the_nearest,
           a_pe_that_cannot_start_holds_up_no_other, a_pe_alone_has_rails, routes_fit_a_screen]
 
 failed = 0

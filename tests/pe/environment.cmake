@@ -39,6 +39,10 @@ isthmus_failed_start(unknown_transport ISTHMUS_TRANSPORTS=lopback "ISTHMUS_TRANS
 isthmus_failed_start(atomics_of_adapters ISTHMUS_ATOMICS=nic
   "ISTHMUS_ATOMICS is nic, and no transport has atomics by network adapters here: .*loopback: its atomics are executed by processors" NP 1 4
   LAUNCHERS run)
+if(TARGET plugin_ib)
+  isthmus_failed_start(atomics_over_tcp "ISTHMUS_ATOMICS=nic;ISTHMUS_TRANSPORTS=ib,loopback"
+    ".* ib: its atomics are executed by processors .the network is TCP, which has no atomics by adapters." NP 1 2 LAUNCHERS run)
+endif()
 isthmus_failed_start(heap_too_large ISTHMUS_HEAP_SIZE=4000000t ".*heap" NP 1 4 LAUNCHERS run)
 isthmus_failed_start(sizes_differ "" "this PE has 'ISTHMUS_HEAP_SIZE [0-9]+', PE 0 on .* has 'ISTHMUS_HEAP_SIZE [0-9]+'. all PEs need the same$"
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=7 each)
