@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # roce_jobs.sh BUILD [quick|all|bench] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof that the data went
 # through these. quick: the lines that begin so; all: every line but those of
-# bench, which are run, and what they print shown, when they are asked for; REGEX: those lines only whose "KIND NAME" it matches. The hosts
+# bench, which are run, and what they print shown, when they are asked for; REGEX: those lines only whose "KIND NAME SETTINGS" it matches. The hosts
 # of a job are namespaces (hosts.sh): host1 uses rxe0 and host2 rxe1, both of which belong to the first namespace.
 set -u
 build=$1
@@ -79,7 +79,7 @@ table() {
   while read -r when kind name settings; do
     [[ -n $when && $when != '#'* ]] || continue
     [[ $when == "$wanted" || ($wanted == all && $when == quick) ]] || continue
-    [[ "$kind $name" =~ $only ]] || continue
+    [[ "$kind $name $settings" =~ $only ]] || continue
     # shellcheck disable=SC2086
     job "$kind" "$name" $settings
   done <"$here/roce.table"
