@@ -107,6 +107,8 @@ static void print_kind(char letter, const struct route_kind *kind)
         how = kind->how;
     else if (kind->is_aliased)
         how = "by load and store";
+    else if ((kind->caps & ISTHMUS_CAP_ALIAS) != 0 && kind->atomics_domain == ISTHMUS_DOMAIN_NIC)
+        how = "by calls into the transport, because ISTHMUS_ATOMICS is nic";
     else if (kind->caps & ISTHMUS_CAP_ALIAS)
         how = "by calls into the transport, because ISTHMUS_ALIAS is off";
     if (kind->atomics[0] != '\0')
