@@ -99,13 +99,24 @@ without_settings() {
   unset ISTHMUS_TRANSPORTS
 }
 
+# On one host, where nothing else takes the network: ISTHMUS_ATOMICS=nic opens it.
+atomics_beside_loopback() {
+  local routes run=("$build/bin/isthmus-run" -n 2)
+  export ISTHMUS_ATOMICS=nic ISTHMUS_TEST_PART=40
+  routes=$("${run[@]}" "$build/bin/isthmus-info" --routes 2>&1 | tr -s ' \n' ' ')
+  [[ $routes == *"loopback, by calls into the transport, because ISTHMUS_ATOMICS is nic; "*"atomics: ib, executed by the NIC (of 64 bits; "* ]] ||
+    failed "isthmus-info shows the home of atomics, and why: $routes"
+  attempt "atomics by adapters, the rest by loopback" both "${run[@]}" "$build/tests/pe/r60_fence_and_quiet"
+  unset ISTHMUS_ATOMICS ISTHMUS_TEST_PART
+}
+
 if [[ $build == --pe ]]; then
   shift
   start_pe "$@"
 fi
 if [[ -z ${HOSTS_DIR:-} ]]; then # COMMAND of roce.sh: make the hosts first
   unset "${!UCX_@}" "${!ISTHMUS_@}"
-  [[ -n $only || $wanted == bench ]] || without_settings
+  [[ -n $only || $wanted == bench ]] || { without_settings; atomics_beside_loopback; }
   "$here/hosts.sh" 2 2 env ROCE_BEFORE="$n_passed $n_failed $n_skipped" "$here/roce_jobs.sh" "$@"
   exit
 fi
