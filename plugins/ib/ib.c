@@ -49,7 +49,7 @@ static const char *without_device_links(const isthmus_tr *tr)
     return has_cuda ? "^sm,cuda_ipc,gdr_copy,rocm_ipc" : "^sm,rocm_ipc";
 }
 
-/* As UCX's variables say, but for the agent that executes atomics: that is settled by the core (one home). */
+/* The keys that Isthmus sets; where a variable of UCX's own sets one, that holds. */
 static isthmus_status configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
@@ -86,7 +86,7 @@ static isthmus_status init_ucx(isthmus_tr *tr)
     ucp_config_t *config;
     const ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS,
-        .features = UCP_FEATURE_RMA | UCP_FEATURE_AMO32 | UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP | UCP_FEATURE_AM,
+        .features = UCP_FEATURE_RMA | UCP_FEATURE_AM | UCP_FEATURE_WAKEUP,
         .mt_workers_shared = 1,
         .estimated_num_eps = tr->settings.n_peers < (uint32_t)s->n_pes ? tr->settings.n_peers : (size_t)s->n_pes,
     };

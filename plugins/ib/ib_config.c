@@ -5,12 +5,6 @@
 
 static const struct ib_key keys[] = {
     {
-        .name = "ATOMIC_MODE",
-        .value = "cpu",
-        .why = "processors are the home of atomics on host memory",
-        .is_needed = true,
-    },
-    {
         .name = "TLS",
         .value = "^sm",
         .why = "PEs of one host load and store, and a PE that is killed would leave UCX's files in /dev/shm",

@@ -19,11 +19,11 @@ static const struct version {
     const char *keys; /* each between spaces */
     bool accepts_any; /* and writes a warning later */
 } versions[] = {
-    {"1.13.1", 13, " ATOMIC_MODE TLS TX_SEG_SIZE ", true},
-    {"1.16.0", 16, " ATOMIC_MODE FENCE_MODE TLS TX_SEG_SIZE ", true},
-    {"1.17.0", 17, " ATOMIC_MODE FENCE_MODE TLS TCP_TX_SEG_SIZE ", true},
-    {"1.20.1", 20, " ATOMIC_MODE FENCE_MODE TLS TCP_TX_SEG_SIZE ", false},
-    {"1.22.0", 22, " ATOMIC_MODE FENCE_MODE TLS TCP_TX_SEG_SIZE ", false},
+    {"1.13.1", 13, " TLS TX_SEG_SIZE ", true},
+    {"1.16.0", 16, " FENCE_MODE TLS TX_SEG_SIZE ", true},
+    {"1.17.0", 17, " FENCE_MODE TLS TCP_TX_SEG_SIZE ", true},
+    {"1.20.1", 20, " FENCE_MODE TLS TCP_TX_SEG_SIZE ", false},
+    {"1.22.0", 22, " FENCE_MODE TLS TCP_TX_SEG_SIZE ", false},
 };
 enum { N_VERSIONS = sizeof versions / sizeof *versions };
 
@@ -106,7 +106,6 @@ static void each_version_takes_all_keys(void **state)
         assert_int_equal(ib_config_set_all(&services, NULL), ISTHMUS_OK);
         assert_string_equal(missed, "");
         assert_string_equal(logged, "");
-        assert_non_null(strstr(taken, " ATOMIC_MODE=cpu"));
         assert_non_null(strstr(taken, " TLS=^sm"));
         assert_non_null(strstr(taken, "TX_SEG_SIZE=64k"));
         assert_true((strstr(taken, " FENCE_MODE=weak") != NULL) == (versions[i].minor >= 16));
@@ -116,7 +115,7 @@ static void each_version_takes_all_keys(void **state)
 static void missing_key_is_left_out_in_words(void **state)
 {
     (void)state;
-    const struct version lacking = {"1.23.4", 23, " ATOMIC_MODE ", false};
+    const struct version lacking = {"1.23.4", 23, " ", false};
     begin(&lacking);
     const struct ib_key key = {.name = "FUTURE_KEY", .value = "on", .why = "it is faster"};
     assert_int_equal(ib_config_set(&services, NULL, &key), ISTHMUS_OK);
@@ -130,8 +129,10 @@ static void missing_key_that_is_needed_is_named(void **state)
     (void)state;
     const struct version lacking = {"1.23.4", 23, " TLS ", false};
     begin(&lacking);
-    assert_int_equal(ib_config_set_all(&services, NULL), ISTHMUS_ERR_UNSUPPORTED);
-    assert_non_null(strstr(failed, "UCX 1.23.4 does not accept ATOMIC_MODE=cpu: Invalid parameter (the words of UCX)"));
+    const struct ib_key key = {.name = "NET_DEVICES", .value = "mlx5_0:1", .why = "it was chosen", .is_needed = true};
+    assert_int_equal(ib_config_set(&services, NULL, &key), ISTHMUS_ERR_UNSUPPORTED);
+    assert_non_null(
+        strstr(failed, "UCX 1.23.4 does not accept NET_DEVICES=mlx5_0:1: Invalid parameter (the words of UCX)"));
 }
 
 static void variable_of_the_user_decides(void **state)
