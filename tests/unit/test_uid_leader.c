@@ -14,8 +14,9 @@
 
 /* What the PEs of a job on two hosts, which are one here, share with the test. */
 struct shared {
-    struct ist_uid uid;
-    int n_met;             /* PEs that have started */
+    struct ist_uid uids[3]; /* each PE's own */
+    int n_released;         /* PEs below this number join the job */
+    int n_met;              /* PEs that have started */
     int n_told, n_reports; /* PEs that were ended, and those that were to say why */
     char why[200];
 };
@@ -31,15 +32,21 @@ static void note_end(const char *why, int exit_code)
     _exit(exit_code);
 }
 
-/* A process that is PE `pe` of three. `body` returns its status. */
+static void release(int n)
+{
+    __atomic_store_n(&shared->n_released, n, __ATOMIC_RELEASE); /* pairs with the acquire in fork_pe */
+}
+
+/* A process that is PE `pe` of three, once it is released. `body` returns its status. */
 static pid_t fork_pe(int pe, int (*body)(ist_boot *boot))
 {
     pid_t pid = fork();
     if (pid != 0) return pid;
-    struct ist_config config = {.peer_timeout_s = PATIENCE_S, .pretend_hosts = ""};
-    struct ist_boot_request request = {.kind = IST_BOOTSTRAP_UID, .uid = shared->uid, .pe = pe, .n_pes = 3};
-    ist_boot *boot = NULL;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (__atomic_load_n(&shared->n_released, __ATOMIC_ACQUIRE) <= pe) usleep(1000);
+    struct ist_config config = {.peer_timeout_s = PATIENCE_S, .pretend_hosts = ""};
+    struct ist_boot_request request = {.kind = IST_BOOTSTRAP_UID, .uid = shared->uids[pe], .pe = pe, .n_pes = 3};
+    ist_boot *boot = NULL;
     ist_boot_forget();
     if (ist_boot_open(&config, &request, note_end, &boot) != ISTHMUS_OK) {
         fprintf(stderr, "PE %d: %s\n", pe, ist_fail_text());
@@ -68,16 +75,23 @@ static void await_gate(const struct ist_uid *uid)
     }
 }
 
-/* PE 0 leads PEs 1 and 2; the root is in this process. */
-static void start_led_job(pid_t pids[3], int (*body)(ist_boot *))
+/* PE 0 leads its host; the root is in this process. PEs are forked before the root has a thread: a child inherits the locks that
+ * AddressSanitizer holds while a thread starts, and none of its own threads would start then. */
+static void start_leader(pid_t pids[3], int (*body)(ist_boot *))
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(shared, MAP_FAILED);
-    shared->uid = serve(PATIENCE_S);
-    pids[0] = fork_pe(0, body);
-    await_gate(&shared->uid);
-    pids[1] = fork_pe(1, body);
-    pids[2] = fork_pe(2, body);
+    for (int pe = 0; pe < 3; pe++) pids[pe] = fork_pe(pe, body);
+    shared->uids[0] = shared->uids[1] = shared->uids[2] = serve(PATIENCE_S);
+    release(1);
+    await_gate(&shared->uids[0]);
+}
+
+/* PEs 1 and 2 follow it. */
+static void start_led_job(pid_t pids[3], int (*body)(ist_boot *))
+{
+    start_leader(pids, body);
+    release(3);
 }
 
 static int status_of(pid_t pid)
@@ -124,7 +138,10 @@ static void root_awaits_pes_of_lost_leader(void **state)
     (void)state;
     pid_t pids[3];
     start_led_job(pids, stays);
-    while (__atomic_load_n(&shared->n_met, __ATOMIC_ACQUIRE) < 3) usleep(1000);
+    for (int64_t deadline_ms = ist_uid_now_ms() + PATIENCE_MS; __atomic_load_n(&shared->n_met, __ATOMIC_ACQUIRE) < 3;) {
+        if (ist_uid_now_ms() > deadline_ms) fail_msg("no three PEs within %d ms", PATIENCE_MS);
+        usleep(1000);
+    }
     for (int pe = 1; pe < 3; pe++) {
         int status = 0;
         assert_int_equal(kill(pids[pe], SIGSTOP), 0);
@@ -222,14 +239,9 @@ static void values_are_replaced_between_hosts(void **state)
 {
     (void)state;
     pid_t pids[3];
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_ptr_not_equal(shared, MAP_FAILED);
-    shared->uid = serve(PATIENCE_S);
-    pids[0] = fork_pe(0, put_and_get);
-    await_gate(&shared->uid);
-    pids[1] = fork_pe(1, put_and_get);
-    assert_int_equal(ist_host_id_read(&shared->uid.host), ISTHMUS_OK);
-    pids[2] = fork_pe(2, put_and_get);
+    start_leader(pids, put_and_get);
+    assert_int_equal(ist_host_id_read(&shared->uids[2].host), ISTHMUS_OK);
+    release(3);
     for (int pe = 0; pe < 3; pe++) assert_int_equal(status_of(pids[pe]), 0);
     munmap(shared, sizeof *shared);
 }
