@@ -1,7 +1,7 @@
-/* heat [CELLS [STEPS]]: a square plate whose edges are held at fixed temperatures, on a grid of PEs with a team for each row and
- * each column of it (Jacobi iteration). Every step each PE puts the edges of its tile into its neighbours' halos, with a signal;
- * every ten steps the largest change is reduced, first in the rows and then in the columns. At the end each PE compares its
- * tile with a computation of the whole plate. */
+/* heat [CELLS [STEPS]]: a square plate whose edges are held at fixed temperatures, on a grid of PEs with a team for
+ * each row and each column of it (Jacobi iteration). Every step each PE puts the edges of its tile into its neighbours'
+ * halos, with a signal; every ten steps the largest change is reduced, first in the rows and then in the columns. At
+ * the end each PE compares its tile with a computation of the whole plate. */
 #include <shmem.h>
 
 #include <math.h>
@@ -67,7 +67,8 @@ static double step_over(double *next, const double *now, int width, int height)
     return largest;
 }
 
-/* Fills the ring around width x height cells, whose first one is at (x0, y0) of the plate, where it is the plate's edge. */
+/* Fills the ring around width x height cells, whose first one is at (x0, y0) of the plate, where it is the plate's
+ * edge. */
 static void hold_edges(double *cells_of_tile, int width, int height, int x0, int y0, int cells)
 {
     for (int y = -1; y <= height; y++)

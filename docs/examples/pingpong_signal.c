@@ -13,7 +13,7 @@
 enum { LARGEST_BYTES = 1 << 18, ROUNDS = 200 };
 
 static char ball[LARGEST_BYTES];
-static uint64_t hits; /* how often the ball has come to this PE */
+static uint64_t hits; /* how often the ball has reached this PE */
 
 static double now_us(void)
 {
@@ -22,7 +22,7 @@ static double now_us(void)
     return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* PE 0 serves. Whoever sees its signal has all of the ball; there is no barrier and no fence. */
+/* PE 0 serves. A PE that sees the signal has all of the ball; there is no barrier and no fence. */
 static void play(int me, size_t length_bytes)
 {
     static char racket[LARGEST_BYTES];

@@ -1,6 +1,6 @@
-/* ring_allreduce_nvshmem [FLOATS]: the sum of an array over all PEs, by a ring, with the host calls of NVSHMEM: each PE puts a
- * block to its right neighbour with a signal, waits for the one from its left, adds it, and so on; everything in one stream.
- * Compares the result with nvshmem_float_sum_reduce. */
+/* ring_allreduce_nvshmem [FLOATS]: the sum of an array over all PEs, by a ring, with the host calls of NVSHMEM: each PE
+ * puts a block to its right neighbour with a signal, waits for the one from its left, adds it, and so on; everything in
+ * one stream. Compares the result with nvshmem_float_sum_reduce. */
 #include <nvshmem.h>
 #include <nvshmemx.h>
 

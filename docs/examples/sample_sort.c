@@ -43,7 +43,7 @@ struct job {
     int output_fd;
     struct line *lines; /* mine: first those of my slice of the file, later those of my inbox */
     size_t n_lines;
-    size_t *cuts;         /* lines [cuts[pe], cuts[pe + 1]) go to pe; later: came as the run number pe */
+    size_t *cuts;         /* lines [cuts[pe], cuts[pe + 1]) go to pe; later: received as run number pe */
     struct run *outgoing; /* one per destination */
     uint64_t output_offset_bytes, output_bytes, largest_part_bytes;
     double phase_start_s, start_s;
@@ -83,7 +83,7 @@ static bool all_succeeded(const struct job *job, bool mine)
     }
     shmem_barrier_all();
     bool all = shmem_long_atomic_fetch(&n_failures, job->my_pe) == 0;
-    shmem_sync_all(); /* nobody counts failures of the next step before all have looked */
+    shmem_sync_all(); /* no PE counts failures of the next step before all PEs have read the counter */
     return all;
 }
 
@@ -107,7 +107,7 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Collective, so that the clock of PE 0 speaks for all. Returns the seconds of the phase. */
+/* Collective, so that the clock of PE 0 is valid for all. Returns the seconds of the phase. */
 static double phase_end(struct job *job, const char *name, const char *remark)
 {
     shmem_sync_all();
@@ -322,7 +322,7 @@ static bool allocate_inbox(struct job *job)
                               1e-6 * (double)job->largest_part_bytes);
 }
 
-/* Data and signal in one call: who sees the signal sees the lines, too. Each PE starts with its
+/* Data and signal in one call: a PE that sees the signal sees the lines, too. Each PE starts with its
  * right neighbour, so that they do not all send to the same PE at a time. */
 static void send_runs(struct job *job)
 {
@@ -338,7 +338,7 @@ static void send_runs(struct job *job)
     free(job->lines);
 }
 
-/* Takes the runs in the order in which they are likely to come. */
+/* Takes the runs in the order in which they are likely to arrive. */
 static void receive_runs(struct job *job)
 {
     job->n_lines = 0;

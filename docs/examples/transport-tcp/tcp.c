@@ -1,4 +1,4 @@
-/* tcp.c: a transport over plain TCP sockets: the exported table, which reads as a table of contents, and a transport's life. */
+/* tcp.c: a transport over plain TCP sockets: the exported table, which reads as a table of contents, open and close. */
 #include "tcp.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ void tcp_write_out(void *out, const void *value, size_t value_bytes)
 
 /* ---- life ---- */
 
-/* The addresses that other hosts may know us by. None: this PE is for its own host only. */
+/* The addresses at which other hosts reach this PE. Without any, only PEs on its own host reach it. */
 static void collect_addresses(const struct isthmus_services *s, struct tcp_card *card)
 {
     struct ifaddrs *all = NULL;
@@ -128,7 +128,7 @@ static isthmus_status check_card(const struct isthmus_services *s, const struct 
     return ISTHMUS_OK;
 }
 
-/* Symmetrical: what one side lacks, the other must see, too. */
+/* Symmetrical: both PEs check both cards, so that they return the same result. */
 static isthmus_status tcp_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
 {
     const struct isthmus_services *s = tr->services;

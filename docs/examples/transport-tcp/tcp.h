@@ -1,7 +1,7 @@
 /* tcp.h: the parts of this transport, for its own files. The contract is isthmus/transport.h.
- * Each PE listens. Who wants to reach a peer connects to it and keeps that connection: requests go one way, replies come
- * back. A peer's requests are served by progress(), so that its program need not take part (tcp_serve.c). The stream keeps
- * its order, and requests are carried out in it: a reply says that all before it is done. */
+ * Each PE listens. A PE connects to a peer on first use and keeps that connection: requests go one way, replies the
+ * other. progress() executes the requests of peers, without a call of the target's program (tcp_serve.c). The stream
+ * keeps its order, and requests are executed in it: a reply confirms all requests before it. */
 #ifndef TCP_H
 #define TCP_H
 
@@ -23,7 +23,7 @@ enum {
 
 struct tcp_card {
     uint32_t magic, version;
-    uint8_t secret[TCP_SECRET_BYTES]; /* who shows it has our card, and so belongs to the job */
+    uint8_t secret[TCP_SECRET_BYTES]; /* a peer that sends it has this card, and so belongs to the job */
     uint32_t port, n_addresses;
     uint32_t addresses[TCP_MAX_ADDRESSES]; /* IPv4, network order */
     uint64_t checksum;
@@ -47,14 +47,14 @@ struct tcp_request {
 
 struct tcp_hello {
     uint8_t secret[TCP_SECRET_BYTES];
-    int32_t pe; /* of who asks */
+    int32_t pe; /* of the initiator */
     char host_name[60];
 };
 
 /* To HELLO, CHECK, FETCHING_AMO and COMMIT; to GET it is followed by the data. */
 struct tcp_reply {
     uint32_t is_refused, reserved;
-    uint64_t value; /* what was fetched */
+    uint64_t value; /* the fetched one */
 };
 
 /* ---- objects ---- */
@@ -94,7 +94,7 @@ struct isthmus_tr {
     int timeout_s;
     struct tcp_card card;
     struct tcp_server *server;
-    pthread_mutex_t extents_lock; /* progress() looks extents up while others are exposed */
+    pthread_mutex_t extents_lock; /* progress() searches extents while others are exposed */
     isthmus_lmem *extents;
     uint64_t newest_extent;
     pthread_mutex_t paths_lock;
@@ -105,26 +105,26 @@ struct isthmus_tr {
 
 uint64_t tcp_checksum(const void *bytes, size_t n_bytes);
 
-/* Fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+/* Fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
 void tcp_write_out(void *out, const void *value, size_t value_bytes);
 
-/* ---- tcp_path.c: the side that asks ---- */
+/* ---- tcp_path.c: the initiator's side ---- */
 
 isthmus_status tcp_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void tcp_path_close(isthmus_path *path);
 
-/* Send a request and `n_bytes` after it. Nothing comes back. */
+/* Sends a request and `n_bytes` after it. There is no reply. */
 isthmus_status tcp_tell(isthmus_path *path, const struct tcp_request *request, const void *bytes, size_t n_bytes);
-/* Send a request with its bytes, and a second one right behind it. */
+/* Sends a request with its bytes, and a second one right behind it. */
 isthmus_status tcp_tell_both(isthmus_path *path, const struct tcp_request *request, const void *bytes, size_t n_bytes,
                              const struct tcp_request *second);
-/* Send a request, and wait for the reply and `n_bytes` after it. */
+/* Sends a request, and waits for the reply and `n_bytes` after it. */
 isthmus_status tcp_ask(isthmus_path *path, const struct tcp_request *request, struct tcp_reply *reply, void *bytes,
                        size_t n_bytes);
-/* Wait until all that was sent is done. */
+/* Waits until the peer has executed all requests sent so far. */
 isthmus_status tcp_commit(isthmus_path *path);
 
-/* ---- tcp_serve.c: the side that answers ---- */
+/* ---- tcp_serve.c: the target's side ---- */
 
 isthmus_status tcp_server_open(isthmus_tr *tr); /* fills in the card's port */
 void tcp_server_close(struct tcp_server *server);
@@ -138,7 +138,7 @@ isthmus_status tcp_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *k
 void tcp_unregister(isthmus_lmem *lmem);
 isthmus_status tcp_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
 void tcp_detach(isthmus_rmem *rmem);
-/* Where a range of an extent lies in this PE; NULL: nowhere, all or a part of it. */
+/* Returns the address of a range of an extent in this PE, or NULL if a part of it lies outside of the extent. */
 char *tcp_extent_find(isthmus_tr *tr, uint64_t extent, uint64_t offset_bytes, uint64_t length_bytes);
 
 /* ---- tcp_data.c ---- */

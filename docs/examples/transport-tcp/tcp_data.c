@@ -1,7 +1,7 @@
-/* tcp_data.c: puts, gets, atomics and order. A channel has nothing of its own: a path has one stream, and a lock around each
- * request with its reply, so that any number of channels and threads may use it.
- * Absent, and why: put_nbi and get_nbi, since the blocking forms serve; local_complete, since every operation is complete at
- * the source on return: what is sent was copied by the system. */
+/* tcp_data.c: puts, gets, atomics and order. A channel has nothing of its own: a path has one stream, and a lock around
+ * each request with its reply, so that any number of channels and threads may use it. Absent, and why: put_nbi and
+ * get_nbi, since the blocking forms serve; local_complete, since every operation is complete at the source on return:
+ * the system has copied what is sent. */
 #include "tcp.h"
 
 #include <isthmus/amo_cpu.h>
@@ -64,7 +64,7 @@ static inline isthmus_status amo(isthmus_path *path, const isthmus_rmem *remote,
     return ISTHMUS_OK;
 }
 
-/* One function for each operation and width, because the core asks for functions once and calls them without either. */
+/* One function for each operation and width, because the core fetches the functions once and passes neither to them. */
 #define AMO_FUNCTION(op_, bits_)                                                                                   \
     static isthmus_status amo_##op_##_##bits_(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,  \
                                               uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *to) \
@@ -97,7 +97,7 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
 
 /* ---- a put with a signal: the stream keeps the order, so one call of the system sends both requests ---- */
 
-/* What the core does as well by other slots: the own PE, and flags and operations of later versions. */
+/* Returns true if other slots do as well: for the own PE, and for flags and operations of later versions. */
 static bool is_declined(const isthmus_path *path, const struct isthmus_put_signal *what)
 {
     bool is_known = what->op == ISTHMUS_AMO_SET || what->op == ISTHMUS_AMO_ADD;

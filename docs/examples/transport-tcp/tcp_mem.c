@@ -1,5 +1,5 @@
-/* tcp_mem.c: extents of this PE, and those of peers. Nothing is registered or mapped: an extent is a number that its owner
- * looks up. */
+/* tcp_mem.c: extents of this PE, and those of peers. Nothing is registered or mapped: an extent is a number that its
+ * owner finds in a list. */
 #include "tcp.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ char *tcp_extent_find(isthmus_tr *tr, uint64_t extent, uint64_t offset_bytes, ui
 
 /* ---- a peer's ---- */
 
-/* Does the peer know the extent? Keys come from other processes: nothing in them is believed. */
+/* Returns OK if the peer knows the extent. Keys arrive from other processes: nothing in them is trusted. */
 static isthmus_status check_extent(isthmus_path *path, const struct tcp_key *key, isthmus_rmem *rmem)
 {
     const struct isthmus_services *s = path->tr->services;

@@ -1,5 +1,6 @@
-/* tcp_path.c: the side that asks: connections to peers, requests and replies.
- * Sockets block here. What a peer sends is read by its progress thread, which never waits for ours: nobody waits in a circle. */
+/* tcp_path.c: the initiator's side: connections to peers, requests and replies.
+ * Sockets block here. The target's progress thread reads requests and never waits for the initiator's, so there is no
+ * deadlock. */
 #include "tcp.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { SILENCE_S = 10 }; /* a peer's host that says nothing for so long is lost */
+enum { SILENCE_S = 10 }; /* a peer's host that is silent for so long is lost */
 
 /* ---- bytes, under the path's lock ---- */
 
@@ -67,7 +68,7 @@ static isthmus_status send_request(isthmus_path *path, const struct tcp_request 
     return send_all(path, parts, n_bytes > 0 ? 2 : 1);
 }
 
-/* The reply to the newest request; all before it is done, too. */
+/* Receives the reply to the newest request; it confirms all earlier requests too. */
 static isthmus_status receive_reply(isthmus_path *path, struct tcp_reply *reply, void *bytes, size_t n_bytes)
 {
     isthmus_status status = receive_all(path, reply, sizeof *reply);
@@ -144,7 +145,7 @@ static int connect_within(int fd, uint32_t address, uint32_t port, int timeout_m
     return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
 }
 
-/* Small requests go at once; a host that is cut off is noticed. */
+/* Small requests are sent at once, and keep-alives detect a host that is cut off. */
 static void tune(int fd)
 {
     int on = 1, idle_s = 3, interval_s = 2, count = 3, silence_ms = 1000 * SILENCE_S;
@@ -178,7 +179,7 @@ static isthmus_status connect_to(isthmus_path *path, const struct tcp_card *card
                    strerror(error));
 }
 
-/* Who we are, and that we know the peer's secret. From here on the socket blocks; until the answer not for ever. */
+/* Sends this PE's number and the peer's secret. From here on the socket blocks, with a time limit until the reply. */
 static isthmus_status introduce(isthmus_path *path, const struct tcp_card *card)
 {
     const struct isthmus_services *s = path->tr->services;

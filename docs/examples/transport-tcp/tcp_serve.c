@@ -1,5 +1,6 @@
-/* tcp_serve.c: the side that answers. All that peers ask of this PE is done here, by progress(), in the order in which each
- * has asked; nothing here blocks. A connection that is owed a reply is not read from until the reply is out. */
+/* tcp_serve.c: the target's side. progress() executes the requests of peers here, those of one peer in the order in
+ * which they were sent; nothing here blocks. A connection with a pending reply is not read until the reply has been
+ * sent. */
 #include "tcp.h"
 
 #include <isthmus/amo_cpu.h>
@@ -20,13 +21,13 @@ struct connection {
     struct connection *next;
     int fd;
     uint32_t waits_for; /* EPOLLIN or EPOLLOUT */
-    int32_t pe;         /* -1: it has not said who it is */
-    bool has_left;      /* in good order */
+    int32_t pe;         /* -1: no HELLO has arrived */
+    bool has_left;      /* with BYE */
     char host_name[60];
 
     char *put_at; /* where the rest of a put's data goes */
     uint64_t put_left_bytes;
-    const char *get_at; /* what is still to be sent of a get's data */
+    const char *get_at; /* where the rest of a get's data begins */
     uint64_t get_left_bytes;
 
     size_t in_begin, in_end, out_begin, out_end;
@@ -107,7 +108,7 @@ static void refill(struct connection *c)
 
 static bool owes(const struct connection *c) { return c->out_begin < c->out_end || c->get_left_bytes > 0; }
 
-/* Send what is owed, as far as it goes now. false: the connection is gone. */
+/* Sends as much of the pending reply as the socket takes. Returns false if the connection is lost. */
 static bool pay(struct connection *c)
 {
     while (owes(c)) {
@@ -122,14 +123,14 @@ static bool pay(struct connection *c)
 static void reply(struct connection *c, bool is_refused, uint64_t value)
 {
     const struct tcp_reply r = {.is_refused = is_refused, .value = value};
-    /* What was done for the peer is visible to everybody before the peer hears of it. */
+    /* The peer's operations are visible to every PE before the reply leaves. */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     memcpy(c->out, &r, sizeof r);
     c->out_begin = 0;
     c->out_end = sizeof r;
 }
 
-/* ---- requests: each returns false when the peer talks nonsense, and the connection is to be closed ---- */
+/* ---- requests: each returns false if the request is invalid, and the connection is to be closed ---- */
 
 static bool do_hello(struct tcp_server *server, struct connection *c, const struct tcp_hello *hello)
 {
@@ -185,7 +186,7 @@ static bool do_request(struct tcp_server *server, struct connection *c, const st
 
 /* ---- what has arrived ---- */
 
-/* Data of a put. A piece ends where a word of the target ends, so that nobody ever sees half of a word. */
+/* Data of a put. A piece ends where a word of the target ends, so that no PE ever reads half of a word. */
 static bool take_data(struct connection *c)
 {
     size_t n = c->in_end - c->in_begin;
@@ -228,7 +229,7 @@ static enum step take(struct tcp_server *server, struct connection *c)
     return makes_sense ? STEP_DONE : STEP_NONSENSE;
 }
 
-/* More from the socket. false: it is gone. *came: there was something. */
+/* Reads more from the socket. Returns false if the connection is lost. Sets *came if bytes have arrived. */
 static bool receive(struct connection *c, bool *came)
 {
     memmove(c->in, c->in + c->in_begin, c->in_end - c->in_begin);
@@ -240,7 +241,7 @@ static bool receive(struct connection *c, bool *came)
     return got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Everything whole that is in the buffer. false: nonsense, or the connection is gone. */
+/* Serves every whole request in the buffer. Returns false if a request is invalid or the connection is lost. */
 static bool drain(struct tcp_server *server, struct connection *c)
 {
     for (;;) {
@@ -250,8 +251,9 @@ static bool drain(struct tcp_server *server, struct connection *c)
     }
 }
 
-/* What can be done for a connection now, but not for ever: others wait, too. What is left unread in the socket wakes us again;
- * what is left in the buffer would not, so that nothing whole is left there. false: it is to be closed. */
+/* Serves a connection for a limited number of rounds, because other connections wait, too. Bytes left unread in the
+ * socket wake this PE again; a request left in the buffer would not, so no whole one stays there. Returns false if the
+ * connection is to be closed. */
 static bool serve(struct tcp_server *server, struct connection *c)
 {
     bool came = true;
@@ -270,7 +272,7 @@ static void accept_one(struct tcp_server *server)
     struct connection *c = malloc(sizeof *c);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = c};
     if (c == NULL || epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) {
-        close(fd); /* the peer is told so, and says it */
+        close(fd); /* the peer sees the end of the connection and reports it */
         free(c);
         return;
     }
@@ -293,7 +295,7 @@ static void sleep_on_what_is_needed(struct tcp_server *server, struct connection
     (void)epoll_ctl(server->events, EPOLL_CTL_MOD, c->fd, &event);
 }
 
-/* PEER_LOST when it is gone without a word. */
+/* Returns PEER_LOST if the connection ended without a BYE. */
 static isthmus_status serve_and_watch(struct tcp_server *server, struct connection *c)
 {
     const struct isthmus_services *s = server->tr->services;
