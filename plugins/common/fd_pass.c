@@ -1,4 +1,4 @@
-/* plugins/common/fd_pass.c: see fd_pass.h. The server: what a PE offers, and to whom.
+/* plugins/common/fd_pass.c: see fd_pass.h. The server: the descriptors that a PE offers, and which clients get them.
  * The conversation: the client sends one packet with the ticket, the server answers with one packet that carries the
  * descriptors, both close (fd_pass_wire.h). Sequenced packets keep each message whole. */
 #include "plugins/common/fd_pass_priv.h"
@@ -22,8 +22,8 @@ struct fd_pass_server {
     struct fd_pass_address address;
     int listener, events;
     int reserve;          /* given up for a client when there is no other descriptor left; -1: it is in use */
-    bool has_warned;      /* of strangers: whoever goes on asking does not fill the log */
-    bool can_be_traced;   /* by all of the user's processes, because of us */
+    bool has_warned;      /* of strangers: repeated requests do not fill the log */
+    bool can_be_traced;   /* by all of the user's processes, because this plugin has set that */
     pthread_mutex_t lock; /* of the offers; serving and offering are different threads */
     uint32_t next_id;
     struct fd_pass_table *table; /* of the offers */
@@ -97,8 +97,8 @@ static isthmus_status open_common(struct fd_pass_server *server)
     return ISTHMUS_OK;
 }
 
-/* Yama lets a process be traced by its parents only, unless it has said otherwise; where there is no Yama, nothing changes. That
- * opens the process to all of its user's, so that nobody gets it who has not asked for it. */
+/* Yama lets only its parents trace a process, unless the process permits more; without Yama, nothing changes. The
+ * permission opens the process to all processes of its user, so it is given only where the user has chosen `pidfd`. */
 static void let_peers_trace(struct fd_pass_server *server)
 {
     server->can_be_traced = prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0) == 0;
@@ -173,7 +173,7 @@ void fd_pass_server_close(struct fd_pass_server *server)
     if (server->can_be_traced) prctl(PR_SET_PTRACER, 0, 0, 0, 0);
     if (server->listener >= 0) close(server->listener);
     if (server->reserve >= 0) close(server->reserve);
-    if (server->events >= 0) close(server->events); /* connections not yet served go with their clients' time-out */
+    if (server->events >= 0) close(server->events); /* clients of connections not yet served time out */
     fd_pass_table_close(server->table, &server->address.owner);
     pthread_mutex_destroy(&server->lock);
     free(server);
@@ -199,7 +199,7 @@ void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Who is at the other end, as the kernel says? */
+/* Returns true if the process at the other end, as the kernel reports it, belongs to this user. */
 bool fd_pass_is_own_user(int fd, struct ucred *who)
 {
     socklen_t length = sizeof *who;
@@ -216,7 +216,7 @@ static void warn_of(struct fd_pass_server *server, const struct ucred *who)
     server->has_warned = true;
 }
 
-/* Only processes of our own user get as far as sending a request. */
+/* Only processes of this PE's user may send a request. */
 static void accept_clients(struct fd_pass_server *server)
 {
     for (;;) {
@@ -256,7 +256,7 @@ static void send_offers(struct fd_pass_server *server, int client)
         header->cmsg_len = CMSG_LEN(sizeof(int) * reply.n);
         memcpy(CMSG_DATA(header), fds, sizeof(int) * reply.n);
     }
-    (void)sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* a client that went away asks nobody again */
+    (void)sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT); /* a client that has left needs no reply */
     pthread_mutex_unlock(&server->lock);
 }
 

@@ -4,11 +4,11 @@
  * The first way is a socket. Each PE runs a server: a listening socket in the abstract namespace (so that nothing is left in
  * the file system), under a random name. A client shows the ticket from the server's card; the server answers only to processes of
  * its own user that know the ticket, and sends every descriptor on offer at once. The client takes them from a process of its own
- * user that shows the countersign of the same card: a name that became free may be taken by anybody. Serving never blocks and is
+ * user that shows the countersign of the same card: any process may take a name that has become free. Serving never blocks and is
  * driven by progress().
  *
  * The second, where the socket is out of reach, is pidfd_getfd: the client takes the same descriptors out of the server's
- * process, by a table that the server shows there (fd_pass_table.h). A transport's variable SHARE says which of the two is used. */
+ * process, by a table that the server shows there (fd_pass_table.h). A transport's variable SHARE selects one of the two. */
 #ifndef ISTHMUS_FD_PASS_H
 #define ISTHMUS_FD_PASS_H
 
@@ -52,20 +52,21 @@ struct fd_pass_bundle {
     int fds[FD_PASS_MAX_OFFERS];
 };
 
-/* Can there be descriptors from that peer? Those of one host can pass them. With SHARE=pidfd, so can those that see one another's
- * processes across network namespaces, which count as hosts: that is tried. UNREACHABLE: no. */
+/* Returns OK if that peer can pass descriptors to this PE. PEs of one host can. With SHARE=pidfd, so can PEs that see
+ * each other's processes across network namespaces, which count as hosts: that is tried. UNREACHABLE: it cannot. */
 isthmus_status fd_pass_reach(const struct isthmus_services *services, const struct isthmus_peer *peer,
                              const struct fd_pass_address *address);
 
-/* Fetch the peer's offers. By socket that waits for its progress thread, at most timeout_s. PEER_LOST: nobody listens under that
- * name any more, or the peer ended in the middle; PERMISSION: it refuses us, or is not the one that it should be. */
+/* Fetches the peer's offers. By socket, it waits for the peer's progress thread, at most timeout_s. PEER_LOST: no
+ * process listens under that name any more, or the peer ended in the middle; PERMISSION: the peer refuses this PE, or
+ * the process is not the peer. */
 isthmus_status fd_pass_fetch(const struct isthmus_services *services, const struct isthmus_peer *peer,
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
-/* Take the descriptor of this id out of it: the caller's now. -1: there is none. */
+/* Takes the descriptor of this id out of the bundle: the caller owns it. Returns -1 if there is none. */
 int fd_pass_bundle_take(struct fd_pass_bundle *bundle, uint32_t id);
 void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */
 
-/* One peer's descriptors by number: they come all at once with the open, and again when one is wanted that is newer. */
+/* One peer's descriptors by number: all are received at once at the open, and again when a newer one is needed. */
 struct fd_pass_client {
     const struct isthmus_services *services;
     struct fd_pass_address address;

@@ -1,4 +1,4 @@
-/* plugins/common/fd_pass_client.c: see fd_pass.h. The client: by which way, and the conversation by socket. */
+/* plugins/common/fd_pass_client.c: see fd_pass.h. The client: the choice of the way, and the exchange by socket. */
 #include "plugins/common/fd_pass_priv.h"
 #include "plugins/common/fd_pass_wire.h"
 
@@ -23,7 +23,7 @@ static isthmus_status fail_lost(const struct isthmus_services *s, const struct i
     return s->fail(s->core, status, "PE %d on %s has ended: %s: %s", peer->pe, peer->host_name, what, strerror(errno));
 }
 
-/* A peer that has nobody to answer right now: for a step longer? */
+/* The peer's progress thread has not replied yet: returns true to wait for one more step. */
 static bool waits_on(const struct isthmus_services *s, unsigned *steps_left)
 {
     if (errno != EAGAIN || *steps_left == 0) return false;
@@ -33,7 +33,7 @@ static bool waits_on(const struct isthmus_services *s, unsigned *steps_left)
     return true;
 }
 
-/* The other end of the socket has closed it: because it refuses us, or because its process is about to be gone? */
+/* The peer has closed the socket: returns true if its process is ending, false if it refuses this PE. */
 static bool is_ending(int fd)
 {
     enum { PATIENCE_MS = 50 }; /* files are closed early in the end of a process */
@@ -47,7 +47,7 @@ static bool is_ending(int fd)
     return has_ended;
 }
 
-/* Why the descriptors that came are not taken, in words. */
+/* The reason why the received descriptors are not taken, as text. */
 static isthmus_status fail_reply(const struct isthmus_services *s, const struct isthmus_peer *peer,
                                  isthmus_status status, bool was_cut)
 {
@@ -108,7 +108,7 @@ static int connect_to(const struct isthmus_services *s, const struct fd_pass_add
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &step, sizeof step);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &step, sizeof step);
-    int refused = connect(fd, (struct sockaddr *)&to, length); /* it waits while many others wait to be let in */
+    int refused = connect(fd, (struct sockaddr *)&to, length); /* it waits while the queue of connections is full */
     while (refused != 0 && waits_on(s, steps_left)) refused = connect(fd, (struct sockaddr *)&to, length);
     if (refused == 0) return fd;
     int error = errno;
@@ -123,7 +123,7 @@ static isthmus_status converse(const struct isthmus_services *s, const struct is
     struct fd_pass_request request;
     struct ucred who;
     fd_pass_request_write(address, &request);
-    if (!fd_pass_is_own_user(fd, &who)) /* before it gets to see the ticket */
+    if (!fd_pass_is_own_user(fd, &who)) /* before the ticket is sent */
         return s->fail(s->core, ISTHMUS_ERR_PERMISSION, "process %d of user %d has taken the place of PE %d on %s",
                        (int)who.pid, (int)who.uid, peer->pe, peer->host_name);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
@@ -133,14 +133,14 @@ static isthmus_status converse(const struct isthmus_services *s, const struct is
 
 /* ---- by either way ---- */
 
-/* Nobody listens under that name where this PE looks for it, or this PE may not go there: not that it is refused by the peer, nor
- * that this takes long. */
+/* Returns true if no process listens under that name in this PE's namespace, or this PE may not connect to it; not if
+ * the peer refuses, nor after a time-out. */
 static bool is_out_of_reach(int error)
 {
     return error == ECONNREFUSED || error == ENOENT || error == EPERM || error == EACCES || error == EAFNOSUPPORT;
 }
 
-/* socket_error: why the first way did not lead there; 0: it was not tried. */
+/* socket_error: errno of the first way, or 0 if it was not tried. */
 static isthmus_status fetch_from_table(const struct isthmus_services *s, const struct isthmus_peer *peer,
                                        const struct fd_pass_address *address, int socket_error,
                                        struct fd_pass_bundle *out)

@@ -32,9 +32,9 @@ void fd_pass_table_close(struct fd_pass_table *table, struct fd_pass_owner *owne
     owner->pid = 0;
 }
 
-/* ---- who this process is ---- */
+/* ---- the identity of this process ---- */
 
-/* What fits of a file in /proc, with a zero behind it; it comes at once. */
+/* Reads as much of a file in /proc as fits, in one read, and adds a zero. */
 static bool read_text(int proc_folder, const char *name, char *text, size_t room)
 {
     int fd = openat(proc_folder, name, O_RDONLY | O_CLOEXEC);

@@ -12,9 +12,9 @@
 
 enum { FD_PASS_TABLE_MAGIC = 0x49734674, FD_PASS_TABLE_VERSION = 1, FD_PASS_WHY_BYTES = 200 };
 
-/* An offer. Its number is never given again, so that whoever reads the same one before and after has seen one offer: it is written
- * last, and taken away before anything else of the row changes and before the descriptor is closed. All fields by release and
- * acquire. */
+/* An offer. Its number is never reused, so a reader that finds the same one before and after has read one offer: the
+ * number is written last, and removed before any other field of the row changes and before the descriptor is closed.
+ * All fields by release and acquire. */
 struct fd_pass_row {
     uint32_t id; /* 0: free */
     int32_t fd;  /* in the PE's process */
@@ -32,7 +32,7 @@ struct fd_pass_table {
 isthmus_status fd_pass_table_open(const struct isthmus_services *services, const uint8_t countersign[16],
                                   struct fd_pass_table **out);
 
-/* UNSUPPORTED: this system has not what it takes; the table is as good as before for its own PE. */
+/* UNSUPPORTED: this system lacks a call that is needed; the table still serves its own PE. */
 isthmus_status fd_pass_table_show(const struct isthmus_services *services, struct fd_pass_table *table,
                                   struct fd_pass_owner *out);
 void fd_pass_table_close(struct fd_pass_table *table, struct fd_pass_owner *owner); /* takes NULL, and 0 in owner */
@@ -44,15 +44,17 @@ uint32_t fd_pass_table_list(const struct fd_pass_table *table, uint32_t *ids, in
 
 /* ---- of the PE that takes: `why` has room for FD_PASS_WHY_BYTES, written on failure ---- */
 
-/* PEER_LOST: the process has ended, or has closed its table. PERMISSION: of another user, not of this job, or not to be traced. */
+/* PEER_LOST: the process has ended, or has closed its table. PERMISSION: of another user, not of this job, or not to be
+ * traced. */
 isthmus_status fd_pass_table_fetch(const struct fd_pass_address *address, struct fd_pass_bundle *out, char *why);
 isthmus_status fd_pass_table_try(const struct fd_pass_address *address, char *why); /* the table alone */
 
 /* ---- of both ---- */
 
-enum { FD_PASS_TABLE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE }; /* its PE writes, nobody else */
+enum { FD_PASS_TABLE_SEALS = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE }; /* only its PE writes */
 
-/* Of the process whose folder in /proc this is: when it was started, in ticks, and its effective user. false: it is gone. */
+/* Of the process whose folder in /proc this is: when it was started, in ticks, and its effective user. false: it is
+ * gone. */
 bool fd_pass_process_started(int proc_folder, uint64_t *out);
 bool fd_pass_process_user(int proc_folder, uint32_t *out);
 bool fd_pass_pid_namespace(uint64_t *out); /* of this process */

@@ -1,6 +1,6 @@
 /* plugins/common/fd_pass_take.c: see fd_pass_table.h. Taking the descriptors that a peer shows out of its process.
- * A number of a process, and one of a descriptor, say nothing about whose they are by now: each step compares what it finds with
- * what the peer has published, the process and the table with its card, an offer with the table. */
+ * Numbers of processes and descriptors are reused: each step compares what it finds with what the peer has published,
+ * the process and the table with its card, an offer with the table. */
 #include "plugins/common/fd_pass_table.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ static isthmus_status refuse(char *why, isthmus_status status, const char *fmt, 
     return status;
 }
 
-/* In words what errno says about one of the two system calls. */
+/* Describes errno of one of the two system calls. */
 static isthmus_status refuse_call(char *why, const char *call)
 {
     switch (errno) {
@@ -44,7 +44,8 @@ static isthmus_status refuse_call(char *why, const char *call)
 
 /* ---- the process ---- */
 
-/* Whatever has that number now, is it what the card says? A process that could take the place of the peer's is one of later. */
+/* Returns OK if the process with that number now is the one on the card. One that took the peer's number started
+ * later. */
 static isthmus_status check_process(const struct fd_pass_owner *owner, char *why)
 {
     char path[32];
@@ -131,7 +132,7 @@ static isthmus_status open_table(const struct fd_pass_address *address, int pidf
 
 /* ---- its offers ---- */
 
-/* Those that are withdrawn meanwhile were none. An inode alone does not tell: files of devices share theirs. */
+/* Offers withdrawn meanwhile do not count. An inode alone identifies nothing: files of devices share theirs. */
 static isthmus_status take_offer(int pidfd, const struct fd_pass_row *row, struct fd_pass_bundle *bundle, char *why)
 {
     int fd;

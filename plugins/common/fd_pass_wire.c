@@ -5,7 +5,7 @@
 
 enum { MAGIC = 0x49734664, VERSION = 2 };
 
-/* In a time that says nothing about where they differ. */
+/* Compares in constant time, which does not reveal where the two differ. */
 static bool is_same_secret(const uint8_t a[16], const uint8_t b[16])
 {
     uint8_t difference = 0;

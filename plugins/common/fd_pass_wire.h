@@ -1,4 +1,4 @@
-/* plugins/common/fd_pass_wire.h: the two packets of fd_pass, and what is demanded of them before anything in them is believed.
+/* plugins/common/fd_pass_wire.h: the two packets of fd_pass, and the checks before any field in them is trusted.
  * Functions of bytes only; the sockets are fd_pass.c and fd_pass_client.c. */
 #ifndef ISTHMUS_FD_PASS_WIRE_H
 #define ISTHMUS_FD_PASS_WIRE_H
@@ -24,7 +24,8 @@ bool fd_pass_request_check(const struct fd_pass_address *address, const void *by
 /* Without its list. */
 void fd_pass_reply_write(const struct fd_pass_address *address, struct fd_pass_reply *out);
 
-/* n_fds descriptors came with it. VERSION: not one of ours. PERMISSION: whoever sent it does not know the countersign. */
+/* n_fds: descriptors received with it. VERSION: no packet of this protocol. PERMISSION: the sender does not know the
+ * countersign. */
 isthmus_status fd_pass_reply_check(const struct fd_pass_address *address, const void *bytes, size_t n_bytes,
                                    uint32_t n_fds, struct fd_pass_reply *out);
 

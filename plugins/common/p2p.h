@@ -1,6 +1,6 @@
 /* plugins/common/p2p.h: the engine of the transports between GPUs of one host: nvlink, xelink, xgmi.
  * A PE's device memory is shared with its peers on the host, mapped there, and read and written by their GPUs' copy engines.
- * The platform (CUDA, Level Zero, HIP) is a driver, a table of calls below; all that the ABI asks for stands above it, once.
+ * The platform (CUDA, Level Zero, HIP) is a driver, a table of calls below; the engine above it implements the ABI, once.
  *   p2p_open.c   life, card, reach, which device       p2p_data.c   channels: put, get, atomics, order
  *   p2p_mem.c    memory, keys, paths                   p2p_more.c   extensions: growing.1, memory.1, devices.1 */
 #ifndef ISTHMUS_P2P_H
@@ -15,7 +15,7 @@ enum { P2P_MAX_DEVICES = 16, P2P_UUID_BYTES = 16, P2P_HANDLE_BYTES = 64, P2P_WOR
 /* A device of this host, as seen from the one that this PE uses. */
 struct p2p_device {
     uint8_t uuid[P2P_UUID_BYTES];
-    char name[64], pci[24]; /* in words for people; what tells it from others: its PCI address, or a number */
+    char name[64], pci[24]; /* as text; and what identifies it: its PCI address, or a number */
     char pci_address[24];   /* "": not known */
     bool is_used;           /* it is that one */
     bool can_access;        /* its memory can be read and written from there */
@@ -46,7 +46,8 @@ struct p2p_amo {
     uint32_t op, bytes;
 };
 
-/* A word of device memory that a stream writes, or holds for until it is at least `value`, by the sign of the distance. */
+/* A word of device memory that a stream writes, or holds for until it is at least `value`, by the sign of the
+ * distance. */
 struct p2p_word {
     void *addr;
     uint64_t value;
@@ -58,7 +59,7 @@ enum { P2P_GROWING = 1, P2P_STREAMS = 2, P2P_FLUSHES = 4 };
 
 struct p2p_gpu; /* the driver's own: this PE's device, opened */
 
-/* A platform. Functions that can fail have given the text to services->fail(). They come from any thread; on one stream one
+/* A platform. Functions that can fail have given the text to services->fail(). Any thread calls them; on one stream one
  * at a time, except stream_wait. What has to be current in a thread, a driver makes current and restores. */
 struct p2p_driver {
     const char *hardware; /* in words, "NVIDIA GPU" */
@@ -84,7 +85,8 @@ struct p2p_driver {
                              struct p2p_memory *out);
     void (*drop)(struct p2p_gpu *gpu, struct p2p_memory *memory); /* what import() made */
     /* Memory that the program has made itself, as share() takes it: `out` is the piece that addr is in, from its
-     * beginning to behind the last byte at least. UNSUPPORTED: it cannot be shared. NULL: none can. Given back by release(), soon. */
+     * beginning to behind the last byte at least. UNSUPPORTED: it cannot be shared. NULL: none can. Given back by
+     * release(), soon. */
     isthmus_status (*adopt)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
     void (*release)(struct p2p_gpu *gpu, struct p2p_memory *memory);
     /* Addresses without memory. NULL: this platform cannot, and create() takes no addr. */
@@ -115,20 +117,21 @@ struct p2p_driver {
     isthmus_status (*host_function)(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
     isthmus_status (*complete)(struct p2p_gpu *gpu); /* all that any stream has */
 
-    /* Make what network adapters have written into this device's memory visible: memory.1, flush_writes. NULL: it always is. */
+    /* Makes writes of network adapters into this device's memory visible: memory.1, flush_writes. NULL: they always
+     * are. */
     isthmus_status (*flush_writes)(struct p2p_gpu *gpu);
 
     /* Kind, device and range of an address, see memory.1; `out` holds host memory before. */
     isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
 };
 
-/* Which library to load: *name is what the variable LIBRARY names, or NULL for the platform's own. To load that takes time, at
- * every start of every job, and a driver's nodes in the file system tell sooner that there is nothing to find: NO_DEVICE when
- * none of these (up to NULL) is there and LIBRARY is not set. */
+/* Which library to load: *name is what the variable LIBRARY names, or NULL for the platform's own. To load that takes
+ * time, at every start of every job, and a driver's nodes in the file system show sooner whether it is there. Returns
+ * NO_DEVICE if none of these nodes (up to NULL) exists and LIBRARY is not set. */
 isthmus_status p2p_library(const struct isthmus_services *services, const char *hardware, const char *const *nodes,
                            const char **name);
 
-/* Is the variable KEY set to something that is not 0, n, no, f, false or off? */
+/* Returns true if the variable KEY is set to anything but 0, n, no, f, false or off. */
 bool p2p_is_wanted(const struct isthmus_services *services, const char *key);
 
 /* What a plugin's own open() calls. All other slots are these. */

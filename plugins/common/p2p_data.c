@@ -1,10 +1,10 @@
-/* plugins/common/p2p_data.c: see p2p.h. A channel is one stream of the device: what it is given, it does in order.
+/* plugins/common/p2p_data.c: see p2p.h. A channel is one stream of the device, which executes in order.
  * So a fence has nothing to do, and completion is a place in the stream. Operations are numbered as they are submitted;
  * `borrowed` is the last one that uses the caller's memory: local_complete waits as far as there, remote_commit for all.
  *
  * A word goes by value where the platform takes one. A blocking put of a few bytes must not cost a round trip to the device: its
  * source is copied into memory of the channel that the device reads later; a short get comes by way of it, too. That memory is
- * given out from its beginning on, and is empty again when the stream is, and whoever reads there has read. */
+ * allotted from its beginning on, and is empty again when the stream is and all readers of it are done. */
 #include "plugins/common/p2p_priv.h"
 
 #include <isthmus/idle.h>
@@ -24,9 +24,9 @@ struct isthmus_chan {
     char *stage;
     size_t stage_used;
     uint64_t *result; /* of a fetching atomic; where the stage begins */
-    uint64_t *mark;   /* behind it: the stream writes there how far it has come, when it is asked to */
+    uint64_t *mark;   /* behind it: the stream writes its progress there, on request */
     uint64_t marked;  /* up to which it has been */
-    uint32_t n_gets;  /* whose bytes are in the stage, or come there */
+    uint32_t n_gets;  /* whose bytes are in the stage, or will be */
 };
 
 enum { STAGE_FIRST = 2 * sizeof(uint64_t) }; /* behind those two */
@@ -47,14 +47,14 @@ static isthmus_status submit_copy(isthmus_chan *chan, void *dest, const void *so
     return note_copy(chan, tr->driver->copy(tr->gpu, chan->stream, dest, source, length_bytes));
 }
 
-/* Can a put of host memory go by value? */
+/* Returns true if a put of host memory can go by value. */
 static bool is_word(const isthmus_tr *tr, const void *dest, size_t length_bytes)
 {
     bool fits = length_bytes == sizeof(uint32_t) || length_bytes == sizeof(uint64_t);
     return fits && (uintptr_t)dest % length_bytes == 0 && tr->driver->write != NULL;
 }
 
-/* On a stream that has nothing else to do the mark goes along: whoever waits next for this word need not ask for it. */
+/* On an idle stream the mark is written with the word: the next wait for this word need not request it. */
 static isthmus_status write_word(isthmus_chan *chan, void *dest, uint64_t value, size_t length_bytes)
 {
     isthmus_tr *tr = chan->tr;
@@ -104,7 +104,8 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* To look at the mark is cheaper than to ask the driver. Who waits for longer asks it all the same: it also tells failures. */
+/* Polling the mark is cheaper than a query of the driver. A longer wait queries it all the same: it also reports
+ * failures. */
 static bool is_marked_soon(const isthmus_chan *chan, uint64_t number)
 {
     struct isthmus_idle idle = {0};
@@ -138,7 +139,7 @@ static isthmus_status wait_for(isthmus_chan *chan, uint64_t number)
     return status;
 }
 
-/* Waits for all that was submitted, by asking the driver: where a copy into or from memory of the host has waited itself as a rule. */
+/* Waits in the driver for all that was submitted: a copy into or from host memory has usually waited there already. */
 static isthmus_status wait_for_driver(isthmus_chan *chan)
 {
     uint64_t all = chan->submitted;

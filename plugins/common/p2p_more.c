@@ -1,4 +1,5 @@
-/* plugins/common/p2p_more.c: see p2p.h. The extensions: memory that grows, what is at an address, devices for isthmus-info. */
+/* plugins/common/p2p_more.c: see p2p.h. The extensions: memory that grows, what is at an address, devices for
+ * isthmus-info. */
 #include "plugins/common/p2p_priv.h"
 
 #include <string.h>

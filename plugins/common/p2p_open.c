@@ -1,4 +1,5 @@
-/* plugins/common/p2p_open.c: see p2p.h. Life of a transport between GPUs: which device this PE uses, and whom it reaches. */
+/* plugins/common/p2p_open.c: see p2p.h. A transport between GPUs is opened: the device that this PE uses, and the peers
+ * that it reaches. */
 #include "plugins/common/p2p_priv.h"
 
 #include <stddef.h>
@@ -13,7 +14,8 @@ enum { CARD_VERSION = 2, CARD_ACCESS = 1, CARD_ATOMICS = 2 };
 enum { LATENCY_SELF_NS = 3000, LATENCY_PEER_NS = 4000 };
 static const uint64_t bandwidth_self = 1000000000000u, bandwidth_peer = 200000000000u;
 
-/* The devices that a PE can access are in its card, so that both sides come to one conclusion, also where each sees only some. */
+/* A PE's card lists the devices that it can access, so both sides compute the same result, even if each sees only
+ * some. */
 struct card {
     uint32_t version, kind;
     struct fd_pass_address address;
@@ -69,7 +71,7 @@ static isthmus_status local_rank(const struct isthmus_services *s, int *rank)
     return ISTHMUS_OK;
 }
 
-/* What the user says; else the device that the program has made current; else they are dealt out among the host's PEs. */
+/* The user's choice; else the program's current device; else the devices are shared out among the host's PEs. */
 static isthmus_status choose_device(isthmus_tr *tr, int *ordinal)
 {
     const struct isthmus_services *s = tr->services;
@@ -151,7 +153,7 @@ isthmus_status p2p_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .card_max_bytes = sizeof(struct card),
         .key_max_bytes = 128,
         .shared_channels = 1,
-        .traits = ISTHMUS_TRAIT_ANY_LOCAL, /* a copy engine asks for addresses only */
+        .traits = ISTHMUS_TRAIT_ANY_LOCAL, /* a copy engine needs addresses only */
     };
     p2p_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;
@@ -179,7 +181,7 @@ isthmus_status p2p_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     return ISTHMUS_OK;
 }
 
-/* What a card says about the device with this uuid; 0: it cannot access it. */
+/* Returns the flags (CARD_) of the device with this uuid, or 0 if the PE of the card cannot access it. */
 static uint32_t flags_of(const struct card *card, const uint8_t *uuid)
 {
     for (uint32_t i = 0; i < card->n_near; i++)

@@ -15,7 +15,7 @@ struct p2p_allocation {
     struct p2p_allocation *next;
 };
 
-/* Cold slots come one at a time; what data slots read of this does not change while channels are open. */
+/* The core calls cold slots one at a time; what data slots read here does not change while channels are open. */
 struct isthmus_tr {
     const struct p2p_driver *driver;
     const struct isthmus_services *services;
@@ -61,14 +61,15 @@ struct isthmus_rmem {
     bool is_own;
 };
 
-/* Fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+/* Fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
 void p2p_write_out(void *out, const void *value, size_t value_bytes);
 
 /* p2p_open.c: where a peer serves descriptors; reach() has taken its card. */
 void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out);
 
-/* p2p_data.c: an atomic operation in the order of a stream. A set that fetches nothing is a write of its word where the platform has
- * one: it needs no room for a kernel, so that it comes also while a kernel that waits for this word fills the device. */
+/* p2p_data.c: an atomic operation in the order of a stream. A set that fetches nothing is a write of its word where the
+ * platform has one: that needs no room for a kernel, so it arrives even while a kernel that waits for this word fills
+ * the device. */
 isthmus_status p2p_submit_amo(isthmus_tr *tr, void *stream, const struct p2p_amo *amo);
 
 /* p2p_data.c: of stream.1 */

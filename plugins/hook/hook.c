@@ -1,5 +1,5 @@
-/* plugins/hook/hook.c: a transport that stands before another one and makes trouble: the exported table, and what is handed on as it
- * is. See hook.h. */
+/* plugins/hook/hook.c: a transport that wraps another one and injects faults: the exported table, and the slots that
+ * are passed on unchanged. See hook.h. */
 #include "plugins/hook/hook.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Fill a struct that the caller made, as far as it goes; its size stays what the caller wrote. */
+/* Fills a struct of the caller's as far as its size goes; the caller's struct_size stays. */
 static void write_out(void *out, void *value, size_t value_bytes)
 {
     uint32_t room_bytes;
@@ -87,7 +87,7 @@ static isthmus_status hook_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     return ISTHMUS_OK;
 }
 
-/* Without aliases, so that every access passes here; and without an order that is not kept. */
+/* Without aliases, so that every access passes here, and without ORDERED where the order is not kept. */
 static isthmus_status hook_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
 {
     struct isthmus_reach reach = {.struct_size = sizeof reach};
@@ -96,7 +96,7 @@ static isthmus_status hook_reach(isthmus_tr *tr, const struct isthmus_peer *peer
     reach.caps &= ~(uint64_t)ISTHMUS_CAP_ALIAS;
     if (tr->plan.delay_calls > 0) reach.caps &= ~(uint64_t)ISTHMUS_CAP_ORDERED;
     if (hook_plan_leaves_atomics(&tr->plan, peer->pe)) reach.atomics_domain = ISTHMUS_DOMAIN_NONE;
-    reach.latency_ns += 1000000; /* nobody takes it who is not told to */
+    reach.latency_ns += 1000000; /* the core takes it only if ISTHMUS_TRANSPORTS names it */
     write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }
@@ -127,7 +127,7 @@ static void hook_path_close(isthmus_path *path)
 
 /* ---- memory; local registrations are the base's own ---- */
 
-static const struct isthmus_transport *the_base; /* of unregister_local, which is told nothing else */
+static const struct isthmus_transport *the_base; /* of unregister_local, which gets no transport */
 
 static isthmus_status hook_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes,
                                      struct isthmus_mem *out)
@@ -216,7 +216,7 @@ static void watch(isthmus_tr *tr, int32_t base_fd)
     tr->base_fd = base_fd;
 }
 
-/* The eventfd is emptied before the channels are looked at: what is held after that wakes us. */
+/* The eventfd is emptied before the channels are checked: an operation held after that wakes this PE. */
 static isthmus_status hook_arm(isthmus_tr *tr, int32_t *event_fd)
 {
     int32_t base_fd = -1;

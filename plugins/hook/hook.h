@@ -1,7 +1,7 @@
-/* plugins/hook/hook.h: the parts of this plugin, for its own files. The contract is isthmus/transport.h; what users set is in
- * docs/transports/hook.md.
- * Another transport does the work. What this one adds is trouble of the kinds that the contract allows: operations that start
- * late and in another order, AGAIN, failures, a peer that is lost. Its objects hold those of the other one. */
+/* plugins/hook/hook.h: the parts of this plugin, for its own files. The contract is isthmus/transport.h; what users set
+ * is in docs/transports/hook.md.
+ * Another transport, the base, does the work. This one injects faults that the contract allows: operations that start
+ * late and in another order, AGAIN, failures, a lost peer. Its objects hold those of the base. */
 #ifndef ISTHMUS_HOOK_H
 #define ISTHMUS_HOOK_H
 
@@ -34,31 +34,31 @@ enum hook_call {
 struct hook_plan {
     const struct isthmus_services *services;
     bool is_for_me;       /* nothing is injected in other PEs */
-    uint32_t delay_calls; /* an operation starts after so many later ones; 0: at once */
+    uint32_t delay_calls; /* an operation starts after N later ones; 0: at once */
     bool reorders;
     bool leaves_atomics;         /* to another transport */
     uint64_t without_atomics_pe; /* likewise, between this one and the others only */
     uint64_t random;
-    uint64_t again_every; /* every so-manieth nonblocking call; 0: none */
+    uint64_t again_every; /* every Nth nonblocking call returns AGAIN; 0: none */
     uint32_t fail_call;   /* enum hook_call; HOOK_CALLS: none */
-    uint64_t fail_at;     /* its so-manieth call */
+    uint64_t fail_at;     /* the Nth call of it fails */
     isthmus_status fail_code;
     int32_t lost_pe;    /* -1: none */
-    uint64_t lost_from; /* so many operations towards it work */
+    uint64_t lost_from; /* the first N operations towards it work */
 
     uint64_t calls[HOOK_CALLS], towards_lost, nonblocking;
     uint64_t n_again, n_held, n_failed;
     bool has_told_loss;
 };
 
-/* Read the variables. INVALID: one of them is not as it should be. */
+/* Reads the variables. INVALID: the value of one is invalid. */
 isthmus_status hook_plan_read(const struct isthmus_services *services, struct hook_plan *out);
 bool hook_plan_leaves_atomics(const struct hook_plan *plan, int32_t pe); /* at that peer: alike for both */
 
-/* Count the call. Not OK: it is to fail with that, and fail() has been told. */
+/* Counts the call. If not OK, the call is to return that status, and fail() has got the text. */
 isthmus_status hook_plan_call(struct hook_plan *plan, enum hook_call call);
 isthmus_status hook_plan_operation(struct hook_plan *plan, enum hook_call call, int32_t pe); /* lost peers, too */
-isthmus_status hook_plan_loss(struct hook_plan *plan); /* said once, by progress() */
+isthmus_status hook_plan_loss(struct hook_plan *plan); /* returned once, by progress() */
 bool hook_plan_says_again(struct hook_plan *plan);
 uint32_t hook_plan_choose(struct hook_plan *plan, uint32_t n); /* which of n goes first */
 
@@ -106,7 +106,7 @@ struct isthmus_chan {
     pthread_mutex_t lock; /* progress() starts what is held, beside the channel's caller */
     uint32_t n_held;
     struct hook_held held[HOOK_MAX_HELD];
-    isthmus_status failure; /* of something that was held: said by the next call that orders */
+    isthmus_status failure; /* of a held operation: returned by the next call that orders */
 };
 
 /* hook_base.c: the other transport's table, from the file that ISTHMUS_HOOK_BASE names; loaded once. */
@@ -123,8 +123,9 @@ isthmus_status hook_held_release(isthmus_chan *chan, enum hook_which which);
 isthmus_status hook_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                  struct isthmus_data_ops *ops);
 void hook_channel_close(isthmus_chan *chan);
-/* Start puts that are held, a little. false: none is held any more. What uses the caller's buffer stays: it may be large, and a
- * put or get of another transport may wait for the peer's progress thread, for which this one must not wait. */
+/* Starts some of the held puts. Returns false if none is held any more. A put that uses the caller's buffer stays: it
+ * may be large, and a put or get of another transport may wait for the peer's progress thread, for which this one must
+ * not wait. */
 bool hook_channels_progress(isthmus_tr *tr);
 
 /* hook_amo.c: a function for each operation, width and form. */

@@ -1,5 +1,5 @@
-/* plugins/hook/hook_amo.c: atomics. A function knows its operation, width and form by being that function; so there are as many
- * as there are of those. See hook.h. */
+/* plugins/hook/hook_amo.c: atomics. There is one function for each operation, width and form, because the core passes
+ * none of them. See hook.h. */
 #include "plugins/hook/hook.h"
 
 static isthmus_status amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,

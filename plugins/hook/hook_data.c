@@ -5,14 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The progress thread may sleep; what is held must not wait for it for ever. */
+/* The progress thread may sleep; a held operation must not wait for it for ever. */
 static void wake_progress(const isthmus_tr *tr)
 {
     uint64_t one = 1;
     while (write(tr->wake, &one, sizeof one) < 0) {} /* interrupted by a signal */
 }
 
-/* Hold it back when it may be, else start it now. */
+/* Holds the operation back if it may be, else starts it now. */
 static isthmus_status hold_or_do(isthmus_chan *chan, const struct hook_held *what, bool is_blocking)
 {
     const struct isthmus_data_ops *ops = &chan->ops;
@@ -129,8 +129,8 @@ static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthm
     return status;
 }
 
-/* What is held may stay so: nothing but a fence orders it before this. The core may not call this where another transport executes
- * the atomics. */
+/* What is held may stay so: nothing but a fence orders it before this. The core may not call this where another
+ * transport executes the atomics. */
 static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
     struct hook_plan *plan = &chan->tr->plan;

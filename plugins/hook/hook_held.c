@@ -1,6 +1,7 @@
 /* plugins/hook/hook_held.c: operations that have not started. See hook.h.
- * What may wait: a nonblocking operation until local_complete, which needs its buffer; a blocking put, of whose data there is a
- * copy, until a fence or remote_commit. They start by the blocking forms: then they are complete at the source. */
+ * What may wait: a nonblocking operation until local_complete, which needs its buffer; a blocking put, of whose data
+ * there is a copy, until a fence or remote_commit. They start by the blocking forms: then they are complete at the
+ * source. */
 #include "plugins/hook/hook.h"
 
 #include <stdlib.h>

@@ -99,7 +99,7 @@ isthmus_status hook_plan_read(const struct isthmus_services *services, struct ho
     if (status == ISTHMUS_OK) status = read_failure(services, out);
     if (status == ISTHMUS_OK) status = read_loss(services, out);
     out->is_for_me = pe == UINT64_MAX || pe == (uint64_t)services->my_pe;
-    if (out->lost_pe == services->my_pe) out->lost_pe = -1; /* nobody is lost to itself */
+    if (out->lost_pe == services->my_pe) out->lost_pe = -1; /* no PE is lost to itself */
     out->reorders = reorder != 0;
     out->leaves_atomics = no_atomics != 0;
     out->without_atomics_pe = without_pe;

@@ -1,6 +1,6 @@
-/* plugins/loopback/lb_data.c: the data slots on mapped memory. Every operation is complete when its call returns.
- * The core goes past these for small accesses (it has the alias); they carry bulk data, and everything when the core is
- * told not to use aliases. */
+/* plugins/loopback/lb_data.c: the data slots on mapped memory. Every operation is complete when its call returns. For
+ * small accesses the core uses the alias instead; these slots carry bulk data, and all accesses if ISTHMUS_ALIAS is
+ * 0. */
 #include "plugins/loopback/loopback.h"
 
 #include <isthmus/amo_cpu.h>

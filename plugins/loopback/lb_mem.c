@@ -1,5 +1,5 @@
 /* plugins/loopback/lb_mem.c: exposing memory, and mapping that of a peer.
- * A key names a descriptor on offer at the peer and a range in it. The descriptors of a peer come all at once with the
+ * A key names a descriptor on offer at the peer and a range in it. All descriptors of a peer are received at the
  * first attach; each is closed as soon as it is mapped. */
 #include "plugins/loopback/loopback.h"
 

@@ -1,5 +1,5 @@
-/* plugins/loopback/loopback.c: the transport to oneself and to PEs on the same host, by load and store on mapped memory.
- * The exported table; reads as a table of contents. Memory is in lb_mem.c, data in lb_data.c. */
+/* plugins/loopback/loopback.c: the transport to oneself and to PEs on the same host, by load and store on mapped
+ * memory. The exported table; reads as a table of contents. Memory is in lb_mem.c, data in lb_data.c. */
 #include "plugins/loopback/loopback.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 enum { LB_MAX_EXPOSED = FD_PASS_MAX_OFFERS, LB_DEFAULT_TIMEOUT_S = 30 };
 
-/* Memory of this PE that was exposed: what a path to itself maps nothing for. */
+/* Exposed memory of this PE: a path to itself uses it and maps nothing. */
 struct isthmus_lmem {
     isthmus_tr *tr;
     uint32_t id; /* the offer's number; 0: entry is free */
@@ -41,7 +41,7 @@ struct isthmus_rmem {
     uint32_t is_mapped; /* 0: own memory */
 };
 
-/* loopback.c: fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+/* loopback.c: fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
 void lb_write_out(void *out, const void *value, size_t value_bytes);
 
 /* lb_mem.c */
@@ -51,7 +51,7 @@ isthmus_status lb_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
                          isthmus_lmem **out);
 void lb_unregister(isthmus_lmem *lmem);
 
-/* What a peer has published of an extent: which of the descriptors that it offers, and where in it. */
+/* A peer's key of an extent: the number of a descriptor that it offers, and a range in it. */
 struct lb_key {
     uint32_t version, id;
     uint64_t offset_bytes, length_bytes;

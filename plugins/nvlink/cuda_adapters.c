@@ -1,17 +1,18 @@
-/* plugins/nvlink/cuda_adapters.c: see nvlink.h. Memory of a GPU that network adapters register and write: GPUDirect RDMA.
- * What an adapter writes into the GPU and what it writes into host memory go different ways. A processor that has seen a flag in host
- * memory may find that the GPU does not see the data yet, unless the driver says that it orders such writes, or is told to flush
- * them. */
+/* plugins/nvlink/cuda_adapters.c: see nvlink.h. Memory of a GPU that network adapters register and write: GPUDirect
+ * RDMA. An adapter's writes into the GPU and its writes into host memory take different routes. When a processor has
+ * seen a flag in host memory, the data may not be visible to the GPU yet, unless the driver reports that it orders such
+ * writes, or flushes them. */
 #include "plugins/nvlink/nvlink.h"
 
-/* What cannot be found out counts as 0. */
+/* Returns the attribute, or 0 if it cannot be read. */
 static int attribute_of(const struct p2p_gpu *gpu, CUdevice_attribute attribute)
 {
     int value = 0;
     return nvl_cuda.cuDeviceGetAttribute(&value, attribute, gpu->device) == CUDA_SUCCESS ? value : 0;
 }
 
-/* Who has to see what adapters have written when a wait of this PE has ended: its own GPU; the others too, where they reach it. */
+/* The GPUs to which adapters' writes must be visible when a wait of this PE ends: its own, and others that can access
+ * it. */
 static CUflushGPUDirectRDMAWritesScope scope_of(const struct p2p_gpu *gpu)
 {
     int n = 0;
@@ -26,9 +27,9 @@ static CUflushGPUDirectRDMAWritesScope scope_of(const struct p2p_gpu *gpu)
     return CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER;
 }
 
-/* Adapters register memory of cuMemCreate only if it was made for that, and a device that does not support the flag refuses it. Not
- * every device and not every virtual machine has GPUDirect RDMA: without it the memory serves all other uses. So it does where writes
- * would need a flush that this process cannot ask for. */
+/* Adapters register memory of cuMemCreate only if it was made for that, and a device that does not support the flag
+ * refuses it. Not every device and not every virtual machine has GPUDirect RDMA: without it the memory serves all other
+ * uses. So it does where writes would need a flush that this process cannot request. */
 void nvl_look_at_adapters(struct p2p_gpu *gpu)
 {
     const struct isthmus_services *s = gpu->services;

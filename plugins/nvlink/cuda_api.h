@@ -1,7 +1,7 @@
 /* plugins/nvlink/cuda_api.h: the part of the CUDA driver's binary interface that is used here: types, values, calls.
- * Not cuda.h, which a machine that builds this need not have: it is facts, under the names that cuda.h has for them, so that
- * the driver's documentation applies. tests/doubles/cuda compares each with cuda.h where a toolkit is found; for that it
- * defines CUDA_API_FROM_TOOLKIT, and the calls are then stated in cuda.h's own types. */
+ * Not cuda.h, which a machine that builds this need not have: it is facts, under the names that cuda.h has for them, so
+ * that the driver's documentation applies. tests/doubles/cuda compares each with cuda.h where a toolkit is found; for
+ * that it defines CUDA_API_FROM_TOOLKIT, and the calls are then stated in cuda.h's own types. */
 #ifndef ISTHMUS_CUDA_API_H
 #define ISTHMUS_CUDA_API_H
 

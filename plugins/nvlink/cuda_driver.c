@@ -1,7 +1,7 @@
 /* plugins/nvlink/cuda_driver.c: CUDA as a driver of the engine (plugins/common/p2p.h).
- * Memory is made of physical pieces that are mapped at addresses of our choice; a piece goes to another process as a file
- * descriptor. Work needs our context current in the thread: it is pushed for the call and popped behind it, so that the
- * program's own stays as it is. */
+ * Memory is made of physical pieces that are mapped at addresses of our choice; a piece goes to another process as a
+ * file descriptor. Work needs our context current in the thread: it is pushed for the call and popped behind it, so
+ * that the program's own stays as it is. */
 #include "plugins/nvlink/nvlink.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void leave(void)
     (void)nvl_cuda.cuCtxPopCurrent_v2(&ours);
 }
 
-/* To give something back: done also when the device has failed and no context can be made current. */
+/* For releases: also done when the device has failed and no context can be made current. */
 static bool try_enter(const struct p2p_gpu *gpu) { return enter(gpu) == CUDA_SUCCESS; }
 
 static void leave_if(bool is_in)
@@ -75,7 +75,7 @@ static CUmemAllocationProp properties_of(const struct p2p_gpu *gpu)
     };
 }
 
-/* What the device must be able to do; the text names what it cannot. */
+/* Checks the capabilities that the device must have; the text names a missing one. */
 static isthmus_status check_device(struct p2p_gpu *gpu)
 {
     static const struct {
@@ -115,7 +115,7 @@ static void nvl_close(struct p2p_gpu *gpu)
     free(gpu);
 }
 
-/* A device may have such handles, and the process not be let use them. */
+/* A device may have such handles, and the process no permission to use them. */
 static isthmus_status try_fabric(const struct p2p_gpu *gpu, const CUmemAllocationProp *prop)
 {
     const struct isthmus_services *s = gpu->services;

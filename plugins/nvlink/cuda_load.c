@@ -40,7 +40,7 @@ isthmus_status nvl_status(CUresult result)
     }
 }
 
-/* The driver's version is asked first: one that is too old lacks calls, and its version is the better reason. */
+/* The driver's version is checked first: one that is too old lacks calls, and its version is the better reason. */
 static isthmus_status check_version(const struct isthmus_services *s, void *library)
 {
     CUresult (*get)(int *);
@@ -74,7 +74,7 @@ static isthmus_status find_calls(const struct isthmus_services *s, void *library
 
 enum { PATH_BYTES = 4096 };
 
-/* LIBRARY says which; else CUDA_PATH in which folder. */
+/* LIBRARY names the file, else CUDA_PATH its folder. */
 static isthmus_status choose_library(const struct isthmus_services *s, char path[PATH_BYTES], const char **name)
 {
     static const char *const nodes[] = {"/dev/nvidiactl", "/dev/dxg", NULL}; /* the second one: under Windows */

@@ -1,7 +1,7 @@
-/* plugins/nvlink/cuda_share.c: see nvlink.h. How memory goes to peers, and which of the program's own can.
- * A piece is a mapping: one handle may be mapped several times, also side by side. Any of its addresses gives the handle, and the
- * attributes MAPPING_ where it begins and ends. (Those named RANGE_ speak of the reservation, and cuMemGetAddressRange tells no
- * beginning of memory on a NUMA node of the host.) */
+/* plugins/nvlink/cuda_share.c: see nvlink.h. How memory is shared with peers, and which of the program's own can be. A
+ * piece is a mapping: one handle may be mapped several times, also side by side. Any of its addresses gives the handle,
+ * and the attributes MAPPING_ where it begins and ends. (Those named RANGE_ describe the reservation, and
+ * cuMemGetAddressRange returns no beginning for memory on a NUMA node of the host.) */
 #include "plugins/nvlink/nvlink.h"
 
 #include <strings.h>
@@ -27,7 +27,7 @@ isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu)
                    "GPU %d shares no memory by fabric handles, as CUMEM_HANDLE_TYPE asks", gpu->device);
 }
 
-/* A descriptor, or a fabric handle. What the program has made itself goes by descriptor: adopt() has seen to that. */
+/* A descriptor, or a fabric handle. Memory of the program's own goes by descriptor: adopt() has checked that. */
 isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out)
 {
     _Static_assert(sizeof(CUmemFabricHandle) == P2P_HANDLE_BYTES, "a fabric handle fits");

@@ -1,4 +1,5 @@
-/* plugins/nvlink/nvlink.h: the parts of this plugin, for its own files. The engine above them is plugins/common/p2p.h. */
+/* plugins/nvlink/nvlink.h: the parts of this plugin, for its own files. The engine above them is
+ * plugins/common/p2p.h. */
 #ifndef ISTHMUS_NVLINK_H
 #define ISTHMUS_NVLINK_H
 
@@ -22,7 +23,7 @@ struct p2p_gpu {
     CUmemAllocationHandleType handle_type; /* by which own pieces are shared */
     size_t granule;
     bool takes_adapters; /* its memory can be made such that network adapters register it: GPUDirect RDMA */
-    CUflushGPUDirectRDMAWritesScope flush_scope; /* of a flush of what they have written; 0: it needs none */
+    CUflushGPUDirectRDMAWritesScope flush_scope; /* of a flush of their writes; 0: none is needed */
     CUmodule module;
     CUfunction amo;
 };
@@ -31,12 +32,13 @@ struct p2p_gpu {
 extern const struct p2p_driver nvl_driver;
 isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char *what); /* the common end of a call */
 
-/* cuda_adapters.c: what network adapters may do with memory of this device, and what has to be done for it. See p2p.h. */
+/* cuda_adapters.c: what network adapters may do with memory of this device, and what has to be done for it. See
+ * p2p.h. */
 void nvl_look_at_adapters(struct p2p_gpu *gpu);
 uint32_t nvl_offers(struct p2p_gpu *gpu);
 isthmus_status nvl_flush_writes(struct p2p_gpu *gpu);
 
-/* cuda_share.c: see p2p.h. The type of handle, as the variable CUMEM_HANDLE_TYPE says, goes into gpu. */
+/* cuda_share.c: see p2p.h. Sets gpu->handle_type from the variable CUMEM_HANDLE_TYPE. */
 isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu);
 isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
 bool nvl_is_extended(const void *addr); /* is it memory of the host that cuMemCreate has made? */

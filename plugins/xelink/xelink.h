@@ -1,4 +1,5 @@
-/* plugins/xelink/xelink.h: the parts of this plugin, for its own files. The engine above them is plugins/common/p2p.h. */
+/* plugins/xelink/xelink.h: the parts of this plugin, for its own files. The engine above them is
+ * plugins/common/p2p.h. */
 #ifndef ISTHMUS_XELINK_H
 #define ISTHMUS_XELINK_H
 
@@ -7,7 +8,8 @@
 #include <level_zero/ze_api.h>
 #include <pthread.h>
 
-/* ze_load.c: Level Zero's loader, loaded at run time: the same build runs where there is none. Stays loaded from xe_load() on. */
+/* ze_load.c: Level Zero's loader, loaded at run time: the same build runs where there is none. Stays loaded from
+ * xe_load() on. */
 extern struct ze_api {
 #define ZE(name) __typeof__(name) *(name);
 #include "plugins/xelink/ze.def"
@@ -32,7 +34,7 @@ bool xe_amo_is_built(void);
 ze_result_t xe_amo_append(struct p2p_gpu *gpu, ze_command_list_handle_t list, const struct p2p_amo *amo);
 void xe_amo_unload(struct p2p_gpu *gpu); /* also of one that was not loaded */
 
-/* ze_vmm.c: memory that grows. `granule` of a device says, once it was tried, whether its driver has that. */
+/* ze_vmm.c: memory that grows. `granule` of a device is 0 if a trial has shown that its driver lacks that. */
 void xe_vmm_try(struct p2p_gpu *gpu);
 isthmus_status xe_reserve(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
 void xe_unreserve(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);

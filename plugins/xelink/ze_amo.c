@@ -1,5 +1,5 @@
-/* plugins/xelink/ze_amo.c: see xelink.h. The kernel of atomics (amo.spvasm), which the driver compiles when it is first needed: that
- * may take a good part of a second, and nobody pays who uses no atomics. */
+/* plugins/xelink/ze_amo.c: see xelink.h. The kernel of atomics (amo.spvasm), which the driver compiles on first use:
+ * that may take a good part of a second, which jobs without atomics save. */
 #include "plugins/xelink/xelink.h"
 
 /* Ends with a zero, so that it is an array also where there was no spirv-as to make the module. */
@@ -34,7 +34,7 @@ void xe_amo_unload(struct p2p_gpu *gpu)
     gpu->module = NULL;
 }
 
-/* A pointer that is null is said by no value at all. */
+/* A null pointer is passed as an argument without a value. */
 static ze_result_t set_pointer(ze_kernel_handle_t kernel, uint32_t index, const void *const *pointer)
 {
     return xe_ze.zeKernelSetArgumentValue(kernel, index, sizeof *pointer, *pointer != NULL ? pointer : NULL);

@@ -1,6 +1,6 @@
 /* plugins/xelink/ze_driver.c: Level Zero as a driver of the engine (plugins/common/p2p.h).
- * Memory goes to another process by a handle of 64 bytes whose first four are a descriptor of the process that made it: the
- * descriptor is passed, and its number replaced where the handle is opened. */
+ * Memory goes to another process by a handle of 64 bytes whose first four are a descriptor of the process that made it:
+ * the descriptor is passed, and its number replaced where the handle is opened. */
 #include "plugins/xelink/xelink.h"
 
 #include <stdio.h>
@@ -39,8 +39,8 @@ static void add_device(struct xe_row *row, ze_driver_handle_t driver, ze_device_
     if (row->n < P2P_MAX_DEVICES) row->list[row->n++] = (struct xe_device){driver, device};
 }
 
-/* A GPU of several tiles counts as its tiles, however the driver shows them (ZE_FLAT_DEVICE_HIERARCHY): memory of the whole lies in
- * all of them, and no one handle shares it. */
+/* A GPU of several tiles counts as its tiles, however the driver shows them (ZE_FLAT_DEVICE_HIERARCHY): memory of the
+ * whole lies in all of them, and no one handle shares it. */
 static ze_result_t add_gpu(struct xe_row *row, ze_driver_handle_t driver, ze_device_handle_t gpu)
 {
     ze_device_handle_t tiles[P2P_MAX_DEVICES];

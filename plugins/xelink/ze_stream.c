@@ -1,7 +1,7 @@
-/* plugins/xelink/ze_stream.c: see xelink.h. Commands of an immediate list may overtake one another; a barrier behind each makes
- * them a stream. One event tells the host how far it is; the lock is for who waits, because a list takes one caller.
- * A list is of a queue that only copies until it is first asked for an atomic operation: from then on it is of one that computes, so
- * that copies and atomics stay in one order. */
+/* plugins/xelink/ze_stream.c: see xelink.h. Commands of an immediate list may overtake one another; a barrier behind
+ * each makes them a stream. One event shows the host its progress; waits take the lock too, because a list admits one
+ * caller. A list uses a queue that only copies until its first atomic operation: from then on it uses one that
+ * computes, so that copies and atomics stay in one order. */
 #include "plugins/xelink/xelink.h"
 
 #include <pthread.h>

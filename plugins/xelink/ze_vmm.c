@@ -1,7 +1,7 @@
-/* plugins/xelink/ze_vmm.c: see xelink.h. Memory at addresses of our choice: pieces of physical memory under a reservation.
- * A piece goes to a peer by the handle of its first address, as other memory does. The specification of Level Zero says that of what
- * zeMemAllocDevice returns; its conformance tests ask it of pieces too, and whether a driver does it is tried when the device
- * is opened: where it does not, nothing grows, and a heap is one allocation. */
+/* plugins/xelink/ze_vmm.c: see xelink.h. Memory at addresses of our choice: pieces of physical memory under a
+ * reservation. A piece is shared with a peer by the handle of its first address, as other memory is. The specification
+ * of Level Zero allows that for memory of zeMemAllocDevice; its conformance tests demand it of pieces too. The device
+ * is tried when it is opened: if its driver refuses, memory does not grow, and a heap is one allocation. */
 #include "plugins/xelink/xelink.h"
 
 enum { LEAST_BYTES = 2 << 20 };

@@ -1,5 +1,6 @@
-/* plugins/xgmi/hip_amo.c: see xgmi.h. HIP takes kernels as code for one model of GPU; what can be kept in here is text, and HIP's
- * compiler, a library beside it, makes code of that. It takes a good part of a second: nobody pays who uses no atomics. */
+/* plugins/xgmi/hip_amo.c: see xgmi.h. HIP takes kernels as code for one model of GPU; what can be kept in here is text,
+ * and HIP's compiler, a library beside it, makes code of that. It takes a good part of a second, which jobs without
+ * atomics save. */
 #include "plugins/xgmi/xgmi.h"
 
 #include <stdlib.h>

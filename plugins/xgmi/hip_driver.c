@@ -43,7 +43,7 @@ static isthmus_status xg_count(const struct isthmus_services *s, int *n)
                    result == hipSuccess ? "it counts 0" : xg_result_name(result));
 }
 
-/* A thread that has chosen none is on device 0: only another one tells a choice. */
+/* A thread that has chosen no device is on device 0, so only another number shows a choice. */
 static int xg_current(void)
 {
     int device = 0;

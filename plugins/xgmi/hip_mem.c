@@ -1,6 +1,6 @@
-/* plugins/xgmi/hip_mem.c: see xgmi.h. Memory that HIP allocates is fine-grained, so that what a peer has written is seen by a
- * kernel that runs. It goes to another process by an opaque handle of 64 bytes; where there is virtual memory (hip_vmm.c), that
- * is used instead, and its pieces go by descriptor. */
+/* plugins/xgmi/hip_mem.c: see xgmi.h. Memory that HIP allocates is fine-grained, so that what a peer has written is
+ * seen by a kernel that runs. It goes to another process by an opaque handle of 64 bytes; where there is virtual memory
+ * (hip_vmm.c), that is used instead, and its pieces go by descriptor. */
 #include "plugins/xgmi/xgmi.h"
 
 #include <string.h>
@@ -42,7 +42,7 @@ static isthmus_status allocate(struct p2p_gpu *gpu, uint64_t length_bytes, struc
     return ISTHMUS_OK;
 }
 
-/* Only where there is virtual memory an address is asked for. */
+/* The engine passes an address only where there is virtual memory. */
 isthmus_status xg_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
 {
     int before;
@@ -85,7 +85,7 @@ static isthmus_status open_handle(struct p2p_gpu *gpu, const struct p2p_share *s
     return xg_check(gpu, result, "hipIpcOpenMemHandle");
 }
 
-/* A peer's process has the same HIP as a rule; if not, it says what it shares by what it sends. */
+/* A peer's process usually has the same HIP; if not, what it sends shows how it shares. */
 isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
                          struct p2p_memory *out)
 {

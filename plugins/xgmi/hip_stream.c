@@ -60,8 +60,8 @@ isthmus_status xg_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *a
     return status;
 }
 
-/* A stream compares unsigned numbers for equality and for "at least". Which memory it can wait on is HIP's matter: in old releases
- * signals only. What it refuses, the core does otherwise. */
+/* A stream compares unsigned numbers for equality and for "at least". Which memory it can wait on is HIP's matter: in
+ * old releases signals only. What it refuses, the core does otherwise. */
 isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare, uint64_t value)
 {
     const struct isthmus_services *s = gpu->services;

@@ -1,6 +1,6 @@
-/* plugins/xgmi/hip_vmm.c: see xgmi.h. HIP's virtual memory, in its form since HIP 7: before, descriptors were imported through a
- * pointer, properties lay otherwise, and there was none that is uncached. Uncached it must be, as hipExtMallocWithFlags makes it
- * fine-grained: a kernel that polls a flag sees what a peer writes. */
+/* plugins/xgmi/hip_vmm.c: see xgmi.h. HIP's virtual memory, in its form since HIP 7: before, descriptors were imported
+ * through a pointer, properties lay otherwise, and there was none that is uncached. Uncached it must be, as
+ * hipExtMallocWithFlags makes it fine-grained: a kernel that polls a flag sees what a peer writes. */
 #include "plugins/xgmi/xgmi.h"
 
 enum { NEEDED_VERSION = 70000000, TYPE_UNCACHED = 0x40000000 };

@@ -5,13 +5,14 @@
 #include "plugins/common/p2p.h"
 
 #ifndef __HIP_PLATFORM_AMD__
-#define __HIP_PLATFORM_AMD__ /* NOLINT(bugprone-reserved-identifier): HIP's header asks for it */
+#define __HIP_PLATFORM_AMD__ /* NOLINT(bugprone-reserved-identifier): HIP's header needs it */
 #endif
 #include <hip/hip_runtime_api.h>
 #include <hip/hiprtc.h>
 #include <pthread.h>
 
-/* hip_load.c: HIP's library, loaded at run time: the same build runs where there is none. Stays loaded from xg_load() on. */
+/* hip_load.c: HIP's library, loaded at run time: the same build runs where there is none. Stays loaded from xg_load()
+ * on. */
 extern struct hip_api {
 #define HIP(name) __typeof__(name) *(name);
 #include "plugins/xgmi/hip.def"
@@ -23,7 +24,8 @@ extern struct hip_more {
 #include "plugins/xgmi/hip_more.def"
 } xg_more;
 
-/* HIP's compiler: in the library itself, in a second one, or not here: then has_rtc is false, and there are no atomics. */
+/* HIP's compiler: in the library itself, in a second one, or not here: then has_rtc is false, and there are no
+ * atomics. */
 extern struct hiprtc_api {
 #define HIPRTC(name) __typeof__(name) *(name);
 #include "plugins/xgmi/hiprtc.def"
@@ -53,8 +55,8 @@ struct p2p_gpu {
     struct xg_kernel kernel;
 };
 
-/* hip_driver.c: the common end of a call, and our device current in the thread for one. What was current is to be given to
- * xg_leave(); -1: nothing is to be restored. */
+/* hip_driver.c: the common end of a call, and our device current in the thread for one. What was current is to be given
+ * to xg_leave(); -1: nothing is to be restored. */
 isthmus_status xg_check(const struct p2p_gpu *gpu, hipError_t result, const char *what);
 hipError_t xg_enter(const struct p2p_gpu *gpu, int *before);
 void xg_leave(int before);
@@ -75,7 +77,7 @@ void xg_unpin(struct p2p_gpu *gpu, void *addr);
 isthmus_status xg_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
 
 /* hip_vmm.c: pieces of memory at addresses of our choice, shared by descriptor; memory.handle is then not 0. */
-uint64_t xg_vmm_granule(const struct p2p_gpu *gpu); /* 0, after a word in the log: this HIP or device has none */
+uint64_t xg_vmm_granule(const struct p2p_gpu *gpu); /* 0, after a line in the log: this HIP or device has none */
 isthmus_status xg_vmm_reserve(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
 void xg_vmm_unreserve(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
 isthmus_status xg_vmm_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
