@@ -1,5 +1,5 @@
 /* plugins/ib/ib.c: the transport between hosts: InfiniBand, RoCE and TCP through UCX.
- * The exported table; reads as a table of contents. docs/transports/ib.md says what it needs and promises. */
+ * The exported table; reads as a table of contents. docs/transports/ib.md states its needs and promises. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_config.h"
 #include "plugins/ib/ib_registration.h"
@@ -37,10 +37,11 @@ static const struct {
      {"IB_TRAFFIC_CLASS", .why = "ISTHMUS_IB_TRAFFIC_CLASS is set", .variables = {"UCX_IB_TRAFFIC_CLASS"}}},
 };
 
-/* The transports that UCX does without where it knows devices and this job has memory of one; NULL: no others than always.
- * cuda_ipc cannot pack keys for memory of cuMemCreate up to UCX 1.17, and adds some 300 bytes to each key from 1.18 on; PEs of one host
- * reach such memory over the devices' own links (nvlink, xgmi). gdr_copy copies through the processor, and its part of a key looks like
- * an adapter's. A UCX that does not know devices may not know these names, and warns of them. */
+/* The transports that UCX does without where it knows devices and this job has memory of one; NULL: no others than
+ * always. cuda_ipc cannot pack keys for memory of cuMemCreate up to UCX 1.17, and adds some 300 bytes to each key from
+ * 1.18 on; PEs of one host reach such memory over the devices' own links (nvlink, xgmi). gdr_copy copies through the
+ * processor, and its part of a key looks like an adapter's. A UCX that does not know devices may not know these names,
+ * and warns of them. */
 static const char *without_device_links(const isthmus_tr *tr)
 {
     bool has_cuda = (tr->kinds >> ISTHMUS_MEM_CUDA & 1) != 0, has_hip = (tr->kinds >> ISTHMUS_MEM_HIP & 1) != 0;
@@ -116,7 +117,7 @@ static bool find_whether_it_wakes(const isthmus_tr *tr)
     return wakes;
 }
 
-/* Which kinds of memory a UCX knows is seen when it has started. */
+/* A UCX shows the kinds of memory that it supports only once it has started. */
 static isthmus_status init_for_devices(isthmus_tr *tr)
 {
     isthmus_status status = init_ucx(tr);
@@ -220,7 +221,7 @@ static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     return status;
 }
 
-/* A device's memory has no alias, and its own device executes atomics, asked by its PE. */
+/* A device's memory has no alias; its own device executes atomics, at the request of its PE. */
 static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_reach *reach)
 {
     bool is_direct = (tr->kinds >> kind & 1) != 0;
@@ -229,8 +230,9 @@ static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_rea
     reach->latency_ns = is_direct ? LATENCY_NS : LATENCY_STAGED_NS;
     reach->bandwidth_bytes_per_s = is_direct ? BANDWIDTH_BYTES_PER_S : BANDWIDTH_BYTES_PER_S / 2;
     reach->how = ib_kind_how(tr, kind);
-    /* A flush of UCX ends when the peer's adapter has the data. Its device sees it once that PE has flushed such writes, which it
-     * does when it synchronises. What is staged has been copied by the device's driver before the answer. */
+    /* A flush of UCX ends when the peer's adapter has the data. Its device sees it once that PE has flushed such
+     * writes, which it does when it synchronises. What is staged has been copied by the device's driver before the
+     * answer. */
     if (is_direct) reach->visibility = ISTHMUS_VISIBLE_OWNER;
 }
 
@@ -243,7 +245,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
                                           peer->card_bytes, &frame, &address);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
-    bool wakes = tr->wakes && tr->adapter == NULL; /* of an atomic that the adapter executes no processor hears */
+    bool wakes = tr->wakes && tr->adapter == NULL; /* no processor notices an atomic that the adapter executes */
     uint32_t kind = peer->struct_size > offsetof(struct isthmus_peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
     struct isthmus_reach reach = {
         .struct_size = out->struct_size,
@@ -264,7 +266,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
 
 /* ---- progress ---- */
 
-/* Said once: a peer is gone, and perhaps nobody is about to call it. */
+/* Returned once: the peer is lost, and perhaps no later call would report it. */
 static isthmus_status report_loss(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -280,7 +282,7 @@ static isthmus_status report_loss(isthmus_tr *tr)
     return status;
 }
 
-/* Likewise: peers wait for what this PE has no memory to do. */
+/* Likewise: peers wait for operations for which this PE has no memory. */
 static isthmus_status report_starving(const isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -289,7 +291,7 @@ static isthmus_status report_starving(const isthmus_tr *tr)
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to serve a peer, which waits: %s", why);
 }
 
-/* Whoever holds a worker's lock, or leads it, makes its progress. */
+/* The thread that holds a worker's lock, or leads the worker, makes its progress. */
 static int32_t ib_progress(isthmus_tr *tr)
 {
     int32_t n = 0;
@@ -313,7 +315,7 @@ static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
     uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE);
     for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) {
         struct ib_worker *worker = &tr->workers[i];
-        if (pthread_mutex_trylock(&worker->lock) != 0) return ISTHMUS_ERR_AGAIN; /* a caller is at it */
+        if (pthread_mutex_trylock(&worker->lock) != 0) return ISTHMUS_ERR_AGAIN; /* a caller makes progress */
         status = worker->has_leader ? ISTHMUS_ERR_AGAIN : ib_worker_arm(worker);
         pthread_mutex_unlock(&worker->lock);
     }

@@ -1,7 +1,7 @@
 /* plugins/ib/ib.h: the parts of this plugin, for its own files. The contract is isthmus/transport.h.
  *
- * A worker is UCX's unit of progress; an end is the way from one worker to one peer. Worker 0 has the address that peers
- * know: what they ask of this PE arrives there. Channels take the worker that serves the fewest others, so that contexts of
+ * A worker is UCX's unit of progress; an end is the way from one worker to one peer. Worker 0 has the address on the
+ * card: requests of peers arrive there. Channels take the worker that serves the fewest others, so that contexts of
  * different threads do not wait for one another as long as there are workers.
  * Everything of a worker, its ends and the keys unpacked for them is under the worker's lock; UCX runs without one. */
 #ifndef ISTHMUS_IB_H
@@ -21,10 +21,9 @@
 
 enum { IB_HOST_NAME_BYTES = 64, IB_MEM_KINDS = 4 };
 
-/* Operations that somebody waits for together. Under the worker's lock; UCX's callbacks run under it too. */
+/* Operations that are waited for together. Under the worker's lock; UCX's callbacks run under it too. */
 struct ib_batch {
-    uint32_t
-        n_pending; /* written with release: nothing pending means that all the rest can be seen, without the lock too */
+    uint32_t n_pending;   /* written with release: once it is 0, all the rest is visible, without the lock too */
     ucs_status_t failure; /* of the first that failed */
 };
 
@@ -39,7 +38,7 @@ static inline void ib_batch_end(struct ib_batch *batch, ucs_status_t status) /* 
     ib_batch_count(batch, batch->n_pending - 1);
 }
 
-/* Nothing to wait for and nothing to tell. Needs no lock. */
+/* Returns true if no operation is pending and none has failed. Needs no lock. */
 static inline bool ib_batch_is_done(const struct ib_batch *batch)
 {
     return __atomic_load_n(&batch->n_pending, __ATOMIC_ACQUIRE) == 0 && batch->failure == UCS_OK;
@@ -54,15 +53,15 @@ struct ib_worker {
     bool has_leader;  /* a thread waits in ib_worker_wait() and makes progress for all. Read without the lock, too */
     uint32_t n_looks; /* of leaders */
     uint32_t n_followers;            /* threads that wait for the leader */
-    pthread_cond_t changed;          /* to followers: look again */
-    struct ib_end *ends, *dirty;     /* all; those that a commit of all has to look at */
+    pthread_cond_t changed;          /* wakes followers, which check again */
+    struct ib_end *ends, *dirty;     /* all; those that a commit of all has to check */
     uint32_t n_commits;              /* of all, under way: nothing leaves that list meanwhile */
-    uint32_t n_wanting;              /* who wait for the lock: a leader gives it away between two looks */
+    uint32_t n_wanting;              /* threads that wait for the lock: a leader releases it between two polls */
     struct isthmus_idle_habit habit; /* of leaders */
-    bool has_lost_ends;              /* some have failed and are not buried so far */
+    bool has_lost_ends;              /* some have failed and are not closed yet */
     uint32_t n_armed;                /* events that ib_worker_arm() has handled, and progress() is to report */
     uint64_t n_fences;               /* of its channels */
-    struct ib_asks *asks;            /* NULL: nobody was asked so far */
+    struct ib_asks *asks;            /* NULL: no request was sent so far */
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
     struct ib_shorts *shorts;        /* ib_short.c */
     struct ib_waits *waits;          /* ib_short_amo.c */
@@ -82,13 +81,14 @@ static inline void ib_worker_lock(struct ib_worker *worker)
 
 static inline void ib_worker_unlock(struct ib_worker *worker) { pthread_mutex_unlock(&worker->lock); }
 
-/* Operations as far as order is concerned: which of them UCX may let arrive before others depends on how it carries them. */
+/* Operations as far as order is concerned: which of them UCX may let arrive before others depends on how it carries
+ * them. */
 enum ib_class {
-    IB_WORD,   /* puts of at most 8 bytes: one after the other, as they take one lane */
-    IB_DATA,   /* longer puts, and gets */
-    IB_ATOMIC, /* by the peer's adapter, through a queue of our own: answered, and in no order with what UCX sends */
-    IB_MESSAGE, /* atomics as messages of our own: done when the peer's processor comes to them, and answered, but on a line */
-    IB_REQUEST, /* likewise, and it may take time: ib_ask.c. A fence waits for them, so that nothing has to look for earlier ones */
+    IB_WORD,    /* puts of at most 8 bytes: one after the other, as they take one lane */
+    IB_DATA,    /* longer puts, and gets */
+    IB_ATOMIC,  /* by the peer's adapter, through a queue of our own: answered, and in no order with what UCX sends */
+    IB_MESSAGE, /* atomics as messages of our own: executed by the peer's processor, and answered unless on a line */
+    IB_REQUEST, /* likewise, and it may take time: ib_ask.c. A fence waits for them, so later operations need not */
     IB_CLASSES
 };
 
@@ -97,7 +97,7 @@ enum { IB_WORD_BYTES = 8 };
 /* Operations of an end that the peer answers one after the other. */
 struct ib_answers {
     uint64_t n_asked, n_answered;
-    uint64_t n_before;      /* asked before the fence */
+    uint64_t n_before;      /* sent before the fence */
     struct ib_batch wanted; /* counts those that are waited for because of it */
 };
 
@@ -135,18 +135,18 @@ struct ib_end {
     bool is_linked;
     uint32_t number, turn; /* of this end, among the worker's; of its calls, the last one */
     bool is_calling;       /* the flush is a call */
-    bool has_answered;     /* to an operation: a flush may be over before the peer's UCX has heard of this end */
+    bool has_answered;     /* to an operation: a flush may end before the peer's UCX knows of this end */
     char sample;           /* what that operation has read */
     ucs_status_t failure;  /* the peer is lost */
 };
 
-/* What a PE makes of a port. */
+/* The use of a port by a PE, or why it is not used. */
 enum ib_use {
     IB_USE_NOT_SELECTED,
     IB_USE_OWN,       /* its share */
     IB_USE_RAIL,      /* likewise: one more */
-    IB_USE_OTHER_PE,  /* in another one's */
-    IB_USE_FARTHER,   /* in no one's, and not as near as its own */
+    IB_USE_OTHER_PE,  /* in the share of another PE */
+    IB_USE_FARTHER,   /* in no PE's share, and not as near as its own port */
     IB_USE_TOO_MANY,  /* likewise, and more than ISTHMUS_IB_RAILS */
     IB_USE_NOT_DEALT, /* likewise, and ISTHMUS_HCA deals the ports out */
     IB_USE_OTHER_GID  /* could be a rail, but its address is at another index */
@@ -181,13 +181,13 @@ struct isthmus_tr {
     struct ib_net *net;
     ucp_context_h ucp;
     bool is_on_demand;          /* host memory is registered so: ib_registration.h */
-    bool wakes;                 /* whatever peers write into this PE's host memory does */
+    bool wakes;                 /* every write of a peer into this PE's host memory wakes it */
     struct ib_adapter *adapter; /* adapters are the home of words of 64 bits in host memory; NULL: processors are */
-    char why_no_adapter[200];   /* "": there is one, or ISTHMUS_ATOMICS does not ask for it */
+    char why_no_adapter[200];   /* "": there is one, or ISTHMUS_ATOMICS is not nic */
     struct ib_served *served;   /* queues of peers end there; under the lock of worker 0 */
     uint64_t n_served;
     uint32_t kinds;                     /* of memory that this UCX knows: bits of 1 << ISTHMUS_MEM_ */
-    char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that it knows, in words; "": it has not been */
+    char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that UCX supports, as text; "": none was */
     ucp_datatype_t message_type;        /* of our own short messages, for all workers */
     isthmus_lmem *exposed;              /* host memory that peers may write, under the lock of worker 0 */
     struct ib_stage *stage;             /* for memory of devices; NULL: this job has none, or the core does not help */
@@ -202,37 +202,38 @@ struct isthmus_tr {
     pthread_mutex_t lost_lock;
     int32_t lost_pe; /* the first peer that was lost; -1: none */
     ucs_status_t lost_why;
-    bool has_reported; /* progress has said so */
+    bool has_reported; /* progress() has returned it */
     char lost_host[IB_HOST_NAME_BYTES];
     struct {
         isthmus_status code;
         char text[320];
-    } refusal; /* the first that a peer has answered, or that a copy here has met; under the lost_lock */
+    } refusal; /* the first in a reply of a peer, or of a copy here; under the lost_lock */
 };
 
-/* Of ours, in a batch: a peer, or a device of this PE, could not, and tr->refusal says why. UCX says this of no operation that we use. */
+/* A status of our own in a batch: a peer, or a device of this PE, has failed, and tr->refusal has the reason. UCX
+ * returns this status for no operation that is used here. */
 #define IB_REFUSED UCS_ERR_NO_MESSAGE
 
 struct isthmus_path {
     isthmus_tr *tr;
     int32_t pe;
-    bool is_self; /* loads and stores; UCX is not asked */
+    bool is_self; /* loads and stores, without UCX */
     char host_name[IB_HOST_NAME_BYTES];
     void *address;    /* of the peer's worker 0 */
-    const char *note; /* behind it: what UCX was told there */
+    const char *note; /* behind it: the configuration of UCX there */
     struct ib_end *ends[IB_MAX_WORKERS];
 };
 
 struct isthmus_lmem {
     isthmus_tr *tr;
     ucp_mem_h ucp;
-    ucp_mem_h operand; /* with which UCX takes local operands; NULL: it looks for itself */
+    ucp_mem_h operand; /* with which UCX takes local operands; NULL: UCX finds the registration */
     void *addr;        /* as UCX knows it */
     uint64_t length_bytes;
     uint32_t kind;
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
     bool is_staged;            /* on a device that UCX does not know, or no adapter here registers */
-    bool is_served;            /* peers may ask for it: in the list of the stage */
+    bool is_served;            /* peers may request it: in the list of the stage */
     bool is_exposed;           /* peers may write it: in the list of the transport */
     struct ib_region *region;  /* for atomics by the adapter; NULL: it executes none there */
     uint32_t adapter_key;      /* of the region */
@@ -247,7 +248,7 @@ struct isthmus_rmem {
     char *own; /* of this PE's own extent; else NULL */
     uint32_t kind;
     bool is_plain;       /* a peer's, and UCX moves it */
-    bool is_staged;      /* a peer's, which it copies itself when asked */
+    bool is_staged;      /* a peer's, which copies it on request */
     bool holds_operands; /* and UCX here knows such memory: operands on a device go through pieces all the same */
     void *packed_key;
     ucp_rkey_h keys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
@@ -257,14 +258,14 @@ struct isthmus_chan {
     struct ib_worker *worker;
     struct ib_batch local; /* what local_complete waits for */
     struct ib_batch
-        remote; /* what remote_commit waits for besides the flush, and a fence where peers' devices are asked */
+        remote; /* what remote_commit waits for besides the flush, and a fence after requests to peers' devices */
     uint32_t n_unserved; /* nonblocking operations, for progress now and then */
 };
 
-/* ib.c: fill a struct that the caller made, as far as it goes: its own struct_size comes first in it, and in value. */
+/* ib.c: fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
 void ib_write_out(void *out, const void *value, size_t value_bytes);
 
-/* ib_net.c. `configure` tells UCX, before it starts. */
+/* ib_net.c. `configure` sets it in UCX's configuration, before UCX starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
 bool ib_net_user_decides(void);        /* by UCX_NET_DEVICES */
 void ib_net_close(struct ib_net *net); /* takes NULL */
@@ -279,7 +280,7 @@ isthmus_status ib_worker_arm(struct ib_worker *worker);           /* AGAIN: it h
 struct ib_worker *ib_worker_least_used(isthmus_tr *tr);           /* takes cold slots' word: one caller at a time */
 void ib_on_done(void *request, ucs_status_t status, void *batch); /* from UCX, under the lock */
 
-/* What a call of UCX is told that is to count in a batch; fields that the mask does not name stay unset. */
+/* The parameters of a call of UCX that is to count in a batch; fields that the mask does not name stay unset. */
 IB_INLINE void ib_request_params(ucp_request_param_t *out, struct ib_batch *batch)
 {
     out->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -287,7 +288,7 @@ IB_INLINE void ib_request_params(ucp_request_param_t *out, struct ib_batch *batc
     out->user_data = batch;
 }
 
-/* Under the lock: the result of such a call. UCX calls back only for a request that it hands out, and not before we make
+/* Under the lock: the result of such a call. UCX calls back only for a request that it returns, and not before the next
  * progress. */
 IB_INLINE void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
 {
@@ -298,7 +299,7 @@ IB_INLINE void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
         batch->failure = UCS_PTR_STATUS(request);
 }
 
-/* Under the lock: may one more nonblocking operation be started? More would only fill memory. */
+/* Under the lock: returns true if one more nonblocking operation may start. More would only fill memory. */
 enum { IB_MAX_PENDING = 4096 };
 static inline bool ib_has_room(isthmus_chan *chan)
 {
@@ -307,7 +308,8 @@ static inline bool ib_has_room(isthmus_chan *chan)
     return chan->local.n_pending < IB_MAX_PENDING;
 }
 
-/* Wait, under the lock, which is given away meanwhile, until nothing of the batch is pending. false: not so in time. */
+/* Waits, under the lock, which is released meanwhile, until nothing of the batch is pending. Returns false if time runs
+ * out. */
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns);
 #define IB_FOR_EVER UINT64_MAX
 
@@ -315,18 +317,18 @@ bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint
 void ib_end_lose(struct ib_end *end, ucs_status_t why); /* its peer is lost. Under the lock */
 isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void ib_path_close(isthmus_path *path);
-isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why); /* words for a failed operation on it */
+isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why); /* the text of a failed operation on it */
 isthmus_status ib_batch_fail(const struct ib_worker *worker,
                              struct ib_batch *batch); /* likewise; OK: it has not failed */
 
-/* Close what has failed: only then does UCX end the operations that wait for the peer's answer. Under the worker's lock. */
+/* Closes failed ends: only then does UCX end the operations that wait for the peer's reply. Under the worker's lock. */
 void ib_ends_bury(struct ib_worker *worker);
 
 /* The end of a path on a worker, made on first use. Under the worker's lock. */
 isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out);
 
-/* Before its first use: the peer answers on this end, in time, when a byte of its memory is read. Under the lock, which is given
- * away meanwhile. */
+/* Before its first use: reads a byte of the peer's memory, and returns OK if the peer replies on this end in time.
+ * Under the lock, which is released meanwhile. */
 isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address);
 
 /* ib_mem.c */
@@ -350,8 +352,8 @@ void ib_channel_close(isthmus_chan *chan);
 isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only);
 
 /* ---- order across fences ----
- * Each operation first asks ib_end_order(), which flushes the end if the operation could arrive before one that a fence stands
- * behind, and is then noted. Under the worker's lock. */
+ * Each operation first calls ib_end_order(), which flushes the end if the operation could overtake one before a fence, and
+ * is then recorded. Under the worker's lock. */
 
 void ib_end_carries(struct ib_end *end, enum ib_carriage carriage);
 
@@ -391,7 +393,7 @@ struct ib_place {
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   enum ib_class class, struct ib_place *out); /* the end and the key only */
 
-/* And wait until it can take an operation of that class: ib_end_order(). */
+/* And waits until it can take an operation of that class: ib_end_order(). */
 static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                            uint64_t offset_bytes, enum ib_class class, struct ib_place *out)
 {
@@ -407,8 +409,8 @@ static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *pat
     return ib_place_find_slow(chan, path, remote, class, out);
 }
 
-/* ib_ask.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer stages, and all
- * atomics. They take the lock themselves. */
+/* ib_ask.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer
+ * stages, and all atomics. They take the lock themselves. */
 struct ib_atomic {
     uint32_t op, size_bytes;
     uint64_t operand, compare;
@@ -431,14 +433,14 @@ isthmus_status ib_ask_put(isthmus_chan *chan, isthmus_path *path, const isthmus_
 isthmus_status ib_ask_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                           const struct ib_operand *local, bool is_nbi);
 
-/* Why an operation that counts as IB_REFUSED has failed; the first reason is kept. */
+/* Keeps the reason why an operation that counts as IB_REFUSED has failed; the first one stays. */
 void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text);
 isthmus_status ib_asks_listen(struct ib_worker *worker); /* for answers */
 isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback);
 void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
 
 /* ib_operand.c: local operands on a device that UCX does not know. */
-void ib_operand_slots(struct isthmus_data_ops *slots);          /* put those in that look for such */
+void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets those that check for such operands */
 isthmus_status ib_operands_open(struct ib_worker *worker);      /* a channel is about to use it */
 isthmus_status ib_operands_add(isthmus_lmem *lmem);             /* such memory was registered */
 isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind); /* the same, for peers' memory that they stage */
@@ -459,16 +461,16 @@ struct ib_short {
     bool calls, is_notice; /* a commit is likely to follow; no commit of all ends waits for it */
 };
 
-/* false: too many are on their way to the network; UCX's own put or flush does it. The data is the caller's again. A failure goes
- * into the batch. */
+/* Returns false if too many are on their way to the network; UCX's own put or flush does it then. The data is the
+ * caller's again. A failure goes into the batch. */
 bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *data, struct ib_batch *batch);
 bool ib_short_call(struct ib_end *end); /* counts in end->flush until all that was sent before is done */
 void ib_short_call_ended(struct ib_end *end,
                          ucs_status_t status); /* also of one that is lost; takes one without a call */
 
-/* ib_short_amo.c: atomics as messages. Returns false if there is no room: wait until worker->room is not pending. A fetch goes on any
- * end, and counts until it is answered: in `batch`, which gets its failure, and, unless NULL, in `also`. `fetched` may be NULL. A post
- * takes an end that is a line, and is done with the next commit. */
+/* ib_short_amo.c: atomics as messages. Returns false if there is no room: wait until worker->room is not pending. A
+ * fetch goes on any end, and counts until it is answered: in `batch`, which gets its failure, and, unless NULL, in
+ * `also`. `fetched` may be NULL. A post takes an end that is a line, and is done with the next commit. */
 bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
                     struct ib_batch *batch, struct ib_batch *also);
 bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, struct ib_batch *batch);
@@ -477,11 +479,11 @@ void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end); 
 void ib_short_expose(isthmus_lmem *lmem);
 void ib_short_hide(isthmus_lmem *lmem); /* takes one that is not exposed */
 
-/* ib_stage.c: what peers ask of this PE. */
-isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: is there a stage in this job? */
-isthmus_status ib_stage_listen(isthmus_tr *tr);  /* for what is asked of worker 0 */
+/* ib_stage.c: requests of peers for memory of this PE's devices. */
+isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: creates a stage if this job needs one */
+isthmus_status ib_stage_listen(isthmus_tr *tr);  /* for requests to worker 0 */
 void ib_stage_close(isthmus_tr *tr);             /* before workers are; takes any state */
-isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may ask for this memory from now on */
+isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may request this memory from now on */
 void ib_stage_remove(isthmus_lmem *lmem);
 
 /* ib_signal.c. UNSUPPORTED: nothing was done. */
@@ -491,7 +493,8 @@ isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struc
 void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
                    struct ib_batch *batch);
 
-/* ib_nic.c: atomics by the peers' adapters, where ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and close. */
+/* ib_nic.c: atomics by the peers' adapters, if ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and
+ * close. */
 isthmus_status ib_nic_open(
     isthmus_tr *tr);               /* after UCX, which prepares libibverbs for forks: tr->adapter, or why not */
 void ib_nic_close(isthmus_tr *tr); /* after the workers */
@@ -499,12 +502,12 @@ isthmus_status ib_nic_worker_open(struct ib_worker *worker);
 void ib_nic_worker_close(struct ib_worker *worker);
 int ib_nic_progress(struct ib_worker *worker);
 int ib_nic_arm(struct ib_worker *worker);       /* the descriptor to sleep on besides UCX's; -1: nothing is under way */
-isthmus_status ib_nic_link(struct ib_end *end); /* before its first atomic. Gives the lock away meanwhile */
+isthmus_status ib_nic_link(struct ib_end *end); /* before its first atomic. Releases the lock meanwhile */
 void ib_nic_end_fail(const struct ib_end *end); /* its peer is lost */
 void ib_nic_end_close(struct ib_end *end);
 
-/* An atomic that is started; *fetched is written when it ends, and it counts in `batch`, which gets its failure, and in `also`.
- * `fetched` and `also` may be NULL. */
+/* An atomic that is started; *fetched is written when it ends, and it counts in `batch`, which gets its failure, and in
+ * `also`. `fetched` and `also` may be NULL. */
 struct ib_nic_atomic {
     uint64_t address;
     uint32_t key;

@@ -1,7 +1,8 @@
-/* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of our own
- * (ib_short_amo.c): so they and those of PEs that load and store exclude one another.
- * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (ib_nic.c), for the own PE's too. That of narrower ones stays
- * the processor: an adapter would write all 64 bits, and what a processor or a put stores beside the operand meanwhile would be lost. */
+/* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of
+ * our own (ib_short_amo.c): so they and those of PEs that load and store exclude one another.
+ * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (ib_nic.c), for the own PE's too. That of
+ * narrower ones stays the processor: an adapter would write all 64 bits, and what a processor or a put stores beside
+ * the operand meanwhile would be lost. */
 #include "plugins/ib/ib.h"
 
 #include <isthmus/amo_cpu.h>
@@ -9,12 +10,12 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow operand lies at the address of the 64-bit one");
 
-/* What is done where; constant at every call. */
+/* The operation and its place; constant at every call. */
 struct operation {
     uint32_t op, size_bytes;
 };
 
-/* Messages and requests go out, and answers come in; meanwhile the end may be lost. */
+/* Messages and requests are sent and replies received; meanwhile the end may be lost. */
 isthmus_status ib_wait_for_room(struct ib_end *end)
 {
     struct ib_worker *worker = end->worker;
@@ -34,8 +35,8 @@ static isthmus_status send_fetching(const struct ib_place *at, const struct ib_a
     return status;
 }
 
-/* Messages of a line are done in order, and a commit covers them; otherwise a commit waits for the answer, and so does what
- * could overtake the message behind a fence. */
+/* Messages of a line are done in order, and a commit covers them; otherwise a commit waits for the answer, and so does
+ * what could overtake the message behind a fence. */
 static isthmus_status send_posted(isthmus_chan *chan, const struct ib_place *at, const struct ib_atomic *amo)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -54,7 +55,7 @@ static isthmus_status peer_fetches(const struct ib_place *at, const struct ib_at
     return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
 }
 
-/* ---- by the peer's adapter: UCX is not asked (ib_queue.h) ---- */
+/* ---- by the peer's adapter, without UCX (ib_queue.h) ---- */
 
 struct adapter_word {
     struct ib_end *end;
@@ -124,7 +125,7 @@ static isthmus_status adapter_fetches(isthmus_chan *chan, isthmus_path *path, co
     return ib_word_update(&(struct ib_word){execute, &at}, amo->op, amo->operand, amo->compare, old);
 }
 
-/* Of what fetches nothing, a commit waits for the answer, which is dropped. */
+/* A commit waits for the reply to an atomic that fetches nothing; the reply is dropped. */
 static isthmus_status adapter_starts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                      uint64_t offset_bytes, const struct ib_word_request *request, void *fetched)
 {
@@ -143,7 +144,8 @@ static bool is_for_adapter(const isthmus_chan *chan, struct operation o)
     return chan->worker->tr->adapter != NULL && o.size_bytes == sizeof(uint64_t);
 }
 
-/* May it be under way when the call returns? On the own PE it may not: its puts are stores, which wait for nothing. */
+/* Returns true if it may be under way when the call returns. On the own PE it may not: its puts are stores, which wait
+ * for nothing. */
 static bool may_be_under_way(const isthmus_path *path, struct operation o, uint64_t operand, uint64_t compare,
                              struct ib_word_request *out)
 {

@@ -1,10 +1,10 @@
-/* plugins/ib/ib_ask.c: operations on memory of a device that a peer's UCX does not know, and all atomics on memory of devices:
- * the peer is asked for them, and answers when they are done (ib_stage.c). Memory of this PE's own device is left to the core.
+/* plugins/ib/ib_ask.c: operations on memory of a device that a peer's UCX does not support, and all atomics on memory of
+ * devices: a request to the peer, which replies when it is done (ib_stage.c). The core handles memory of this PE's device.
  *
- * A long put or get is cut into pieces; many are under way at a time, so that the network, the peer's copies and this PE work
- * beside one another. Asks of a worker are bounded: whoever wants one more waits for an answer.
- * Messages are ordered by nothing: a fence waits for answers, and an ask after a fence waits for a flush of what UCX's own
- * operations have written. */
+ * A long put or get is cut into pieces; many are under way at a time, so that the network, the peer's copies and this PE
+ * work beside one another. The requests of a worker are limited: a caller that needs one more waits for a reply.
+ * Messages have no order: a fence waits for replies, and a request after a fence waits for a flush of UCX's own
+ * operations. */
 #include "plugins/ib/ib_ask.h"
 
 #include "plugins/ib/ib_operand.h"
@@ -17,7 +17,7 @@ enum { MAX_ASKS = 64 }; /* of a worker at a time; a power of two */
 
 struct ask {
     struct ib_ask_head head;  /* UCX reads it until the message is sent */
-    struct ib_end *end;       /* NULL: nobody uses this one */
+    struct ib_end *end;       /* NULL: this one is free */
     struct ib_batch *sending; /* counts it until the payload is taken; may be NULL */
     struct ib_batch *asking;  /* counts it until it is answered */
     void *dest;               /* for what is fetched; NULL: nothing is */
@@ -26,11 +26,11 @@ struct ask {
 };
 
 struct ib_asks {
-    struct ib_batch room; /* pending: all are in use, and somebody waits */
+    struct ib_batch room; /* pending: all are in use, and a caller waits */
     struct ask list[MAX_ASKS];
 };
 
-/* ---- the life of an ask: taken, sent, answered, in any order of the latter two. Under the worker's lock ---- */
+/* ---- a request: taken, sent, answered, in any order of the latter two. Under the worker's lock ---- */
 
 static struct ask *find_free(struct ib_asks *asks)
 {
@@ -61,7 +61,7 @@ static struct ask *take(struct ib_worker *worker)
     return ask;
 }
 
-/* The piece is free: nobody reads or writes it any more. */
+/* The piece is free: no transfer reads or writes it any more. */
 static ucs_status_t end_move(struct ask *ask, ucs_status_t status)
 {
     struct ib_move *move = ask->move;
@@ -73,7 +73,7 @@ static void give_back(struct ib_asks *asks, struct ask *ask)
 {
     if (ask->end == NULL || !ask->is_sent || !ask->is_answered || ask->is_receiving) return;
     ask->end = NULL;
-    ask->head.number += MAX_ASKS; /* a late answer to the old number finds nobody */
+    ask->head.number += MAX_ASKS; /* a late reply to the old number finds no request */
     ib_batch_count(&asks->room, 0);
 }
 
@@ -91,7 +91,7 @@ static void note_sent(struct ib_asks *asks, struct ask *ask, ucs_status_t status
     if (ask->head.what == IB_ASK_PUT) status = end_move(ask, status);
     ask->is_sent = true;
     if (ask->sending != NULL) ib_batch_end(ask->sending, status);
-    if (status != UCS_OK) note_answered(asks, ask, status); /* nobody will answer */
+    if (status != UCS_OK) note_answered(asks, ask, status); /* there will be no reply */
     give_back(asks, ask);
 }
 
@@ -126,7 +126,7 @@ void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end)
 
 /* ---- answers ---- */
 
-/* Kept for whoever waits for one of the asks; the first is enough. */
+/* Keeps the text for the callers that wait for these requests; the first one stays. */
 void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text)
 {
     pthread_mutex_lock(&tr->lost_lock);
@@ -158,7 +158,7 @@ static void on_received(void *request, ucs_status_t status, size_t length_bytes,
     if (request != NULL) ib_ucp.ucp_request_free(request);
 }
 
-/* What a get brings lies at the peer: UCX moves it to where it is wanted. */
+/* The data of a get still lies at the peer: UCX moves it to `dest`. */
 static void receive(struct ib_worker *worker, struct ask *ask, void *data)
 {
     const ucp_request_param_t params = {
@@ -172,7 +172,7 @@ static void receive(struct ib_worker *worker, struct ask *ask, void *data)
     if (!UCS_PTR_IS_PTR(request)) on_received(NULL, UCS_PTR_STATUS(request), ask->head.length_bytes, ask);
 }
 
-/* NULL: it is of nobody who waits. */
+/* Returns the request of a reply, or NULL if none waits for it. */
 static struct ask *asker_of(const struct ib_worker *worker, const struct ib_answer_head *answer)
 {
     struct ask *ask = worker->asks != NULL ? &worker->asks->list[answer->number % MAX_ASKS] : NULL;
@@ -228,7 +228,7 @@ isthmus_status ib_asks_listen(struct ib_worker *worker) { return ib_listen(worke
 
 /* ---- asking ---- */
 
-/* Who counts an ask: the caller, who waits for it, or the channel. */
+/* The batches that count a request: those of the caller, which waits for it, or of the channel. */
 struct counting {
     struct ib_batch *sending, *asking;
 };
@@ -242,7 +242,7 @@ static isthmus_status end_ready(isthmus_chan *chan, isthmus_path *path, struct i
     return status == ISTHMUS_OK ? ib_end_order(*out, IB_REQUEST) : status;
 }
 
-/* Waiting for room, the end may be lost. `move`: of the payload, or of what is fetched; NULL: that is on the host. */
+/* While it waits for room, the end may be lost. `move`: of the payload, or of the fetched data; NULL: on the host. */
 static isthmus_status ask_for(struct ib_end *end, struct ib_ask_head head, void *local, struct ib_move *move,
                               struct counting counting)
 {
@@ -263,7 +263,8 @@ static isthmus_status ask_for(struct ib_end *end, struct ib_ask_head head, void 
     return ISTHMUS_OK;
 }
 
-/* One of at most a piece. The piece, where the operand takes one, is waited for first: an ask once taken is used at once. */
+/* Requests at most a piece. If the operand needs a piece, that is waited for first: a request once taken is used at
+ * once. */
 static isthmus_status ask_part(struct ib_end *end, const struct ib_ask_head *head, const struct ib_operand *local,
                                struct counting counting)
 {
@@ -355,7 +356,7 @@ isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthm
     return ib_ask_get(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
-/* What fetches nothing is counted until it is done by who waits for the commit. */
+/* One that fetches nothing counts in the batch of the commit until it is done. */
 isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                              const struct ib_atomic *amo, void *fetched, uint32_t flags)
 {

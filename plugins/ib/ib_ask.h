@@ -1,17 +1,17 @@
-/* plugins/ib/ib_ask.h: what PEs ask of one another about memory of devices, and answer. Active messages of UCX: a header, and what
- * is put or was got behind it. ib_ask.c asks, ib_stage.c answers.
- * Never trusted: whoever gets one looks at every field. Builds of different processors do not talk to one another (ib_frame.h). */
+/* plugins/ib/ib_ask.h: requests and replies of PEs for memory of devices. Active messages of UCX: a header, and behind
+ * it the data of a put or get. ib_ask.c requests, ib_stage.c replies.
+ * Never trusted: the receiver checks every field. Builds for different processors do not communicate (ib_frame.h). */
 #ifndef ISTHMUS_IB_ASK_H
 #define ISTHMUS_IB_ASK_H
 
 #include "plugins/ib/ib_pieces.h"
 
 enum { IB_MESSAGE_ASK = 1, IB_MESSAGE_ANSWER = 2 };      /* UCX's numbers of kinds of messages */
-enum { IB_ASK_PUT = 1, IB_ASK_GET = 2, IB_ASK_AMO = 3 }; /* what is asked for; of data a piece at most */
-enum { IB_REASON_BYTES = 200 };                          /* most of the text of an answer that refuses */
+enum { IB_ASK_PUT = 1, IB_ASK_GET = 2, IB_ASK_AMO = 3 }; /* the operation; of data a piece at most */
+enum { IB_REASON_BYTES = 200 };                          /* the longest text of a reply that refuses */
 
 struct ib_ask_head {
-    uint32_t number; /* comes back in the answer */
+    uint32_t number; /* returned in the reply */
     uint32_t what, kind, length_bytes;
     uint64_t address;
     uint32_t op, bits; /* from here on of an AMO */
@@ -20,7 +20,7 @@ struct ib_ask_head {
 
 struct ib_answer_head {
     uint32_t number;
-    int32_t status;   /* not OK: the payload says why */
+    int32_t status;   /* not OK: the payload is the reason */
     uint64_t fetched; /* of an AMO */
 };
 

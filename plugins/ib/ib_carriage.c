@@ -1,6 +1,6 @@
-/* plugins/ib/ib_carriage.c: how UCX carries what an endpoint sends, which UCX prints (ucp_ep_print_info) and tells in no other way.
- * A line for each lane: "lane[0]:  1:rc_verbs/rxe0:1.0 md[1] -> md[1]/ib/sysdev[255] rma_bw#0 am am_bw#0", where the words behind say
- * what it is used for. What is not understood counts as several lanes, which flushes order. */
+/* plugins/ib/ib_carriage.c: the lanes of an endpoint, which UCX prints (ucp_ep_print_info) and shows in no other way.
+ * A line for each lane: "lane[0]:  1:rc_verbs/rxe0:1.0 md[1] -> md[1]/ib/sysdev[255] rma_bw#0 am am_bw#0", where the words behind
+ * name its uses. Text that is not understood counts as several lanes, which flushes order. */
 #include "plugins/ib/ib.h"
 
 #include <string.h>
@@ -19,8 +19,7 @@ enum ib_carriage ib_carriage_read(const char *info)
         bool is_of_adapter = has(line, n, " rma") || has(line, n, " amo"), has_messages = has(line, n, " am");
         bool is_tcp = has(line, n, ":tcp/");
         line += n;
-        if (!is_of_adapter && !has_messages)
-            continue; /* it looks whether the peer is there, or has made the connection */
+        if (!is_of_adapter && !has_messages) continue; /* a lane for keep-alive or for the wire-up */
         n_lanes++;
         if (has_messages) carriage = is_tcp && !is_of_adapter ? IB_LINE : IB_LANE;
     }

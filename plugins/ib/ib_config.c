@@ -1,6 +1,6 @@
 /* plugins/ib/ib_config.c: see ib_config.h.
- * What ucp_config_modify() answers for a key that UCX lacks: up to 1.19 UCS_OK, and a warning in UCX's log when a worker is created;
- * from 1.20 UCS_ERR_INVALID_PARAM, as for a value that it does not accept. */
+ * What ucp_config_modify() answers for a key that UCX lacks: up to 1.19 UCS_OK, and a warning in UCX's log when a
+ * worker is created; from 1.20 UCS_ERR_INVALID_PARAM, as for a value that it does not accept. */
 #include "plugins/ib/ib_config.h"
 
 static const struct ib_key keys[] = {

@@ -1,5 +1,5 @@
-/* plugins/ib/ib_config.h: the keys of UCX's configuration that this plugin sets. UCX's versions and builds differ in the keys that
- * they have: a key is asked for, and one that this UCX lacks is left out with a line in the log. */
+/* plugins/ib/ib_config.h: the keys of UCX's configuration that this plugin sets. UCX's versions and builds differ in
+ * their keys: one that this UCX lacks is left out with a line in the log. */
 #ifndef ISTHMUS_IB_CONFIG_H
 #define ISTHMUS_IB_CONFIG_H
 
@@ -9,13 +9,14 @@ struct ib_key {
     const char *name;         /* as UCX 1.17 and newer call it: that of the variable without UCX_ */
     const char *old_name;     /* up to 1.16, where names of modules' keys lack the module; NULL: the same */
     const char *value;        /* NULL: this key is not wanted now */
-    const char *why;          /* it is set: for the log, and for messages */
+    const char *why;          /* this key is set: for the log, and for messages */
     const char *variables[2]; /* of UCX's own, UCX_...: where the user has set one of them, it decides */
-    unsigned since_minor; /* of 1.x, which knows the key first: it is not asked for before; 0: all versions know it */
-    bool is_needed;       /* the transport does not start without it */
+    unsigned since_minor;     /* of 1.x, the first with the key: it is not set before; 0: all versions have it */
+    bool is_needed;           /* the transport does not start without it */
 };
 
-/* The keys whose value is always the same; the others come from ib_net.c and ib.c. Returns OK if each needed one is set. */
+/* The keys whose value is always the same; the others come from ib_net.c and ib.c. Returns OK if each needed one is
+ * set. */
 isthmus_status ib_config_set_all(const struct isthmus_services *services, ucp_config_t *config);
 
 /* Returns OK if the key is set, or is left out and was not needed. */

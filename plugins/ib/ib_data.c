@@ -1,5 +1,5 @@
 /* plugins/ib/ib_data.c: channels, puts and gets, and their order. Atomics are in ib_amo.c.
- * Operations on the own PE are loads and stores: UCX is never asked to talk to itself. */
+ * Operations on the own PE are loads and stores: UCX never connects to its own PE. */
 #include "plugins/ib/ib.h"
 
 #include <isthmus/copy_cpu.h>
@@ -24,7 +24,7 @@ isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const 
 
 enum direction { PUT, NOTICE, GET }; /* NOTICE: a put behind all before, that no commit of all ends waits for */
 
-/* The local buffer of a transfer, and the registration that holds it, if somebody has registered it. */
+/* The local buffer of a transfer, and the registration that holds it, if there is one. */
 struct operand {
     void *addr;
     const isthmus_lmem *mem;
@@ -70,9 +70,9 @@ IB_INLINE enum ib_class class_of(enum direction direction, const struct operand 
     return direction == GET ? IB_DATA : ib_class_of_put(local->length_bytes);
 }
 
-/* UCX knows fences of whole workers only. They order what one lane carries, but not messages, nor several lanes: the first operation
- * that a later fence does not order by itself flushes its end (ib_end_order). Requests are waited for here. Under the worker's
- * lock. */
+/* UCX knows fences of whole workers only. They order what one lane carries, but not messages, nor several lanes: the
+ * first operation that a later fence does not order by itself flushes its end (ib_end_order). Requests are waited for
+ * here. Under the worker's lock. */
 static isthmus_status fence(isthmus_chan *chan)
 {
     struct ib_worker *worker = chan->worker;
@@ -84,7 +84,8 @@ static isthmus_status fence(isthmus_chan *chan)
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
 }
 
-/* Inlined into each slot, where the direction is known: after a wait in the kernel every return and every branch costs. */
+/* Inlined into each slot, where the direction is known: after a wait in the kernel every return and every branch
+ * costs. */
 IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
@@ -112,7 +113,8 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     if (ib_has_room(chan)) status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, &chan->local, true);
-        /* Puts that UCX sends at once are never pending, and fill that queue all the same. What is a message needs none of this. */
+        /* Puts that UCX sends at once are never pending, and fill that queue all the same. What is a message needs none
+         * of this. */
         if (at.end->carriage != IB_LINE && ++chan->n_unserved % PROGRESS_EVERY == 0 && !worker->has_leader)
             (void)ib_worker_progress(worker);
     }
@@ -218,7 +220,8 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
  * An end has one flush at a time, whichever channel began it. One that was under way before may not cover all that is
  * issued now, so it is waited for first; any that begins later does. */
 
-/* Is there something that a commit waits for? Of this very end: of notices too, and of what the caller has waited for by its value. */
+/* Returns true if a commit has to wait for this end; a commit of this very end also waits for notices, and for
+ * operations whose value the caller has waited for. */
 static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->n_wanted; }
 
 static void want_all(struct ib_end *end) { end->n_wanted = end->n_issued; }
@@ -249,7 +252,7 @@ static isthmus_status commit_one(struct ib_worker *worker, struct ib_end *end)
     return is_dirty(end) ? flush_ended(worker, end) : ISTHMUS_OK;
 }
 
-/* Those that are dirty no longer leave the list; a lost one stays, for its failure is the answer of each commit. */
+/* Removes ends that are no longer dirty; a lost one stays, because each commit returns its failure. */
 static void sweep(struct ib_worker *worker)
 {
     for (struct ib_end **link = &worker->dirty; *link != NULL;) {
@@ -263,7 +266,7 @@ static void sweep(struct ib_worker *worker)
     }
 }
 
-/* Meanwhile ends only come to the list, in front. The first failure is the answer; the rest is flushed too. */
+/* Meanwhile ends are only added to the list, in front. Returns the first failure; the rest is flushed too. */
 static isthmus_status commit_all(struct ib_worker *worker)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -339,8 +342,8 @@ static isthmus_status wait_for_answers(struct ib_end *end, struct ib_answers *an
     return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
 }
 
-/* The first operation after a fence, or one that conflicts with what was issued before it. Other threads may fence and issue while
- * the end is waited for. */
+/* The first operation after a fence, or one that conflicts with what was issued before it. Other threads may fence and
+ * issue while the end is waited for. */
 isthmus_status ib_end_order_slow(struct ib_end *end, enum ib_class class)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -413,8 +416,8 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
     return ISTHMUS_OK;
 }
 
-/* The core has completed everything, unless a peer is lost: then UCX has failed what was under way, and calls back in the
- * next rounds of progress. */
+/* The core has completed everything, unless a peer is lost: then UCX has failed what was under way, and calls back in
+ * the next rounds of progress. */
 void ib_channel_close(isthmus_chan *chan)
 {
     if (chan == NULL) return;

@@ -4,7 +4,8 @@
 #include <string.h>
 #include <ucp/api/ucp_version.h>
 
-/* FNV-1a: against cut and mixed-up bytes, not against an enemy; whoever can write the job's cards runs as its user. */
+/* FNV-1a: against truncated and corrupted bytes, not against an attacker: a process that can write the job's cards runs
+ * as its user. */
 static uint64_t sum_of(uint64_t sum, const void *bytes, size_t n_bytes)
 {
     for (size_t i = 0; i < n_bytes; i++) sum = (sum ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
@@ -33,7 +34,7 @@ isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame 
     return ISTHMUS_OK;
 }
 
-/* Is it whole? The places of magic and version are the same in all versions. */
+/* Returns OK if the frame is whole. The places of magic and version are the same in all versions. */
 static isthmus_status check_whole(const struct isthmus_services *s, uint32_t magic, struct ib_frame_owner owner,
                                   const void *bytes, size_t n_bytes, struct ib_frame *head)
 {

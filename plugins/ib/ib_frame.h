@@ -1,5 +1,5 @@
-/* plugins/ib/ib_frame.h: UCX's addresses and keys, framed: UCX believes every byte of them, and a damaged one is a crash.
- * The frame says of which version it is and holds a checksum, so that what is not whole is refused before UCX sees it. */
+/* plugins/ib/ib_frame.h: UCX's addresses and keys, framed: UCX trusts every byte of them, and a damaged one is a crash.
+ * The frame has a version and a checksum, so that a damaged one is refused before UCX reads it. */
 #ifndef ISTHMUS_IB_FRAME_H
 #define ISTHMUS_IB_FRAME_H
 
@@ -9,10 +9,10 @@ enum { IB_FRAME_CARD = 0x49734263, IB_FRAME_KEY = 0x4973426b, IB_FRAME_VERSION =
 
 struct ib_frame {
     uint32_t magic, version; /* of this format */
-    uint32_t ucx_major;      /* peers with another one do not understand each other */
+    uint32_t ucx_major;      /* peers with different ones cannot communicate */
     uint32_t word_bytes;     /* of an address there */
     uint32_t payload_bytes;
-    uint32_t note_bytes; /* at the end of a card's payload: what UCX was told there, as text with its zero */
+    uint32_t note_bytes; /* at the end of a card's payload: the configuration of UCX there, as text with its zero */
     uint32_t kind,
         is_staged; /* of a key: what memory it is, and whether UCX knows it there; else the payload is empty */
     uint32_t adapter_key, has_adapter_key; /* of a key: for atomics by the adapter there; 0, 0: it executes none */
@@ -22,11 +22,12 @@ struct ib_frame {
 
 uint64_t ib_frame_checksum(const struct ib_frame *frame, const void *payload);
 
-/* Write frame and payload. LIMIT: *out_bytes, which comes in as the room, says what it takes. */
+/* Writes frame and payload. *out_bytes: in, the room; out, the size. LIMIT: the room is too small. */
 isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame frame, const void *payload, void *out,
                               size_t *out_bytes);
 
-/* Check; *payload lies in `bytes`. VERSION: cut, damaged, or of a build that does not fit this one. The owner is for messages. */
+/* Check; *payload lies in `bytes`. VERSION: cut, damaged, or of a build that does not fit this one. The owner is for
+ * messages. */
 struct ib_frame_owner {
     int pe;
     const char *host_name;

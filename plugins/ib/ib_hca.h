@@ -1,6 +1,7 @@
 /* plugins/ib/ib_hca.h: the adapters of this host, their ports, and which of them a PE uses.
- * What libibverbs and the system say of them is in plain structs; the rules that decide are functions of those alone, so that
- * every PE of a host comes to the same conclusion about all of them. Not UCX: that is told the outcome (ib_net.c). */
+ * What libibverbs and the system report is in plain structs; the rules that choose are functions of those alone, so
+ * that every PE of a host computes the same result for all of them. Not about UCX, which gets the outcome as its
+ * configuration (ib_net.c). */
 #ifndef ISTHMUS_IB_HCA_H
 #define ISTHMUS_IB_HCA_H
 
@@ -25,7 +26,7 @@ enum {
     IB_FAR = 255, /* not known, or between nodes without one */
 };
 
-/* Does this core have that service? Those of minor version 1 came later. */
+/* True if this core has that service. */
 #define IB_HAS_SERVICE(s, name) \
     ((s)->struct_size >= offsetof(struct isthmus_services, name) + sizeof(s)->name && (s)->name != NULL)
 
@@ -61,8 +62,8 @@ struct ib_ports {
 
 /* --- ib_verbs.c --- */
 
-/* Ask libibverbs. Without the library, or without adapters: none. Those that cannot be opened are left out. The places of adapters
- * are read below `sysfs`; NULL: where libibverbs says. */
+/* Lists the ports that libibverbs finds. Without the library, or without adapters: none. Adapters that cannot be opened
+ * are left out. Their places are read below `sysfs`; NULL: at the paths that libibverbs returns. */
 void ib_ports_read(const char *sysfs, struct ib_ports *out);
 
 /* --- ib_distance.c; `sysfs` is "/sys", or a copy elsewhere --- */
@@ -91,11 +92,13 @@ int32_t ib_node_read(const char *path); /* the number in a file; -1: none */
 
 /* --- ib_gid.c --- */
 
-/* The first address of a RoCE port that ISTHMUS_IB_ADDR_FAMILY, _ADDR_RANGE and _ROCE_VERSION_NUM allow, as an index of its GIDs.
- * -1: none of them is set, or the port (NULL: there is none) is not RoCE. INVALID: a wrong text. NO_DEVICE: no address fits. */
+/* The first address of a RoCE port that ISTHMUS_IB_ADDR_FAMILY, _ADDR_RANGE and _ROCE_VERSION_NUM allow, as an index of
+ * its GIDs. -1: none of them is set, or the port (NULL: there is none) is not RoCE. INVALID: a wrong text. NO_DEVICE:
+ * no address fits. */
 isthmus_status ib_gid_choose(const struct isthmus_services *services, const struct ib_port *port, int32_t *index);
 
-/* The one that people know a RoCE port by, if nothing is set: of the newest version, with an IPv4 address. NULL: it has none. */
+/* The usual address of a RoCE port, if nothing is set: of the newest version, with an IPv4 address. NULL: it has
+ * none. */
 const struct ib_gid *ib_gid_best(const struct ib_port *port);
 
 /* --- ib_select.c --- */
@@ -106,17 +109,19 @@ struct ib_selection {
     uint32_t n, ports[IB_MAX_PORTS], counts[IB_MAX_PORTS];
 };
 
-/* What ISTHMUS_HCA says; NULL or "": all active ports of the link that has the fastest, but for those slower than half of that.
- * INVALID: the text is wrong, or names what is not there or is down. */
+/* Selects the ports that ISTHMUS_HCA names; NULL or "": all active ports of the link that has the fastest, but for
+ * those slower than half of that. INVALID: the text is wrong, or names what is not there or is down. */
 isthmus_status ib_select(const struct isthmus_services *services, const struct ib_ports *ports, const char *text,
                          struct ib_selection *out);
 
-/* The port for each of n_pes PEs, as an index of the selection's list. distances: [pe * selection->n + port]. No port gets more
- * than one PE more than any other, and within that the sum of distances is kept small: nearest pairs first. */
+/* The port for each of n_pes PEs, as an index of the selection's list. distances: [pe * selection->n + port]. No port
+ * gets more than one PE more than any other, and within that the sum of distances is kept small: nearest pairs
+ * first. */
 void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out);
 
-/* Ports that ib_share() gave to no PE go to PEs that have fewer than `most_rails` ports and are as near to them as to their own one, round
- * by round. owners: by port, the PE in whose share it is, or IB_NO_OWNER. Ports that the user deals out have no rails. */
+/* Ports that ib_share() gave to no PE go to PEs that have fewer than `most_rails` ports and are as near to them as to
+ * their own one, round by round. owners: by port, the PE in whose share it is, or IB_NO_OWNER. Ports that the user
+ * deals out have no rails. */
 enum { IB_NO_OWNER = UINT32_MAX };
 void ib_share_rails(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes,
                     uint32_t most_rails, const uint32_t *shares, uint32_t *owners);

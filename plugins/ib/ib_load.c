@@ -1,7 +1,8 @@
-/* plugins/ib/ib_load.c: which UCX. The one that this process has already, with MPI for example: two in one process would both take
- * over the memory hooks. Otherwise the one that ISTHMUS_IB_UCX names, otherwise the system's.
- * libucp needs libuct, libucs and libucm of its own install. The loader takes whatever has their names and is loaded, or is found
- * first: those beside a libucp that is named are loaded before it, and a UCX made of two installs is refused. */
+/* plugins/ib/ib_load.c: which UCX. The one that this process has already, with MPI for example: two in one process
+ * would both take over the memory hooks. Otherwise the one that ISTHMUS_IB_UCX names, otherwise the system's.
+ * libucp needs libuct, libucs and libucm of its own install. The loader takes whatever has their names and is loaded,
+ * or is found first: those beside a libucp that is named are loaded before it, and a UCX made of two installs is
+ * refused. */
 #include "plugins/ib/ib_load.h"
 
 #include <dlfcn.h>
@@ -83,7 +84,7 @@ static isthmus_status find_named(const struct isthmus_services *s, const char *n
                    name);
 }
 
-/* Is the libucp that the process has the one that is named, by its file or its folder? */
+/* Returns true if the libucp of the process is the one that is named, by its file or its folder. */
 static bool is_of(const char *file, const char *name)
 {
     char real_file[PATH_MAX], real_folder[PATH_MAX], real_name[PATH_MAX];
@@ -96,7 +97,7 @@ static bool is_of(const char *file, const char *name)
 static isthmus_status check_alone(const struct isthmus_services *s, const char *file)
 {
     char ours[PATH_MAX], part[PATH_MAX], theirs[PATH_MAX];
-    if (!folder_of(file, ours)) return ISTHMUS_OK; /* the loader says so */
+    if (!folder_of(file, ours)) return ISTHMUS_OK; /* dlopen() reports that */
     for (size_t i = 0; i < N_PARTS; i++)
         if (find_loaded(parts[i], part) && folder_of(part, theirs) && strcmp(ours, theirs) != 0)
             return s->fail(
@@ -123,7 +124,7 @@ static void *load_file(const char *file, bool is_named)
     return dlopen(file, FLAGS);
 }
 
-/* UCX's constructor takes the signals of faults for itself, unless UCX_HANDLE_ERRORS says something else. They are the
+/* UCX's constructor takes the signals of faults for itself, unless UCX_HANDLE_ERRORS is set. They are the
  * program's. */
 static void *load_without_signals(const char *file, bool is_named)
 {
@@ -138,7 +139,7 @@ static void *load_without_signals(const char *file, bool is_named)
     return library;
 }
 
-/* The file that a function comes from, looked for as the library itself does. */
+/* The file that defines a function, found as the library itself finds it. */
 static const char *file_of(void *library, const char *function)
 {
     Dl_info info;

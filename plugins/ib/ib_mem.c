@@ -1,5 +1,5 @@
-/* plugins/ib/ib_mem.c: registering and exposing memory, and the keys of that of a peer. A key is unpacked for each worker that uses it,
- * on first use: UCX binds it to the end that it is used with. */
+/* plugins/ib/ib_mem.c: registering and exposing memory, and the keys of that of a peer. A key is unpacked for each
+ * worker that uses it, on first use: UCX binds it to the end that it is used with. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_registration.h"
 
@@ -25,9 +25,10 @@ static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
     };
 }
 
-/* UCX packs a map of its memory domains of 8 bytes, the type of memory, for each domain of the map a byte with a length and so many bytes,
- * and from 1.20 on where the memory lies. A domain that moves data by itself has some bytes: an adapter's key. One that copies through
- * the processor, as over TCP, has none. If a UCX packs otherwise, data takes the other of two ways that both work. */
+/* UCX packs a map of its memory domains of 8 bytes, the type of memory, for each domain of the map a byte with a length
+ * and so many bytes, and from 1.20 on where the memory lies. A domain that moves data by itself has some bytes: an
+ * adapter's key. One that copies through the processor, as over TCP, has none. If a UCX packs otherwise, data takes the
+ * other of two ways that both work. */
 static bool has_adapter(const void *packed, size_t packed_bytes)
 {
     const uint8_t *at = packed, *end = at + packed_bytes;
@@ -66,7 +67,7 @@ static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key
     return result;
 }
 
-/* What UCX calls our kinds of memory, and people what is between UCX and them. */
+/* UCX's types of the kinds of memory, and the text for isthmus-info where UCX lacks one. */
 static const struct {
     uint32_t kind;
     ucs_memory_type_t type; /* one that UCX does not know is none that it supports */
@@ -83,8 +84,8 @@ static const struct {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* Where no adapter can register memory of devices, UCX would copy it by itself, in the thread that makes progress: up to 1.18 it ends the
- * process if that has no context of CUDA. */
+/* Where no adapter can register memory of devices, UCX would copy it by itself, in the thread that makes progress: up
+ * to 1.18 it ends the process if that has no context of CUDA. */
 static void stage_all(isthmus_tr *tr)
 {
     for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IB_MEM_KINDS; kind++)
@@ -108,7 +109,7 @@ isthmus_status ib_kinds_query(isthmus_tr *tr)
     return ISTHMUS_OK;
 }
 
-/* Does UCX know memory of this kind? Whether an adapter can register it is another question, which each extent answers. */
+/* Returns true if UCX supports memory of this kind. Whether an adapter can register it shows at each extent. */
 static bool is_known(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && (tr->kinds >> kind & 1) != 0; }
 
 const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind)
@@ -148,7 +149,8 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
 
 static const char own_status[] = "/proc/self/status";
 
-/* UCX registers pinned where it, the adapter or the kernel cannot do it on demand, and does not say so: the kernel counts. */
+/* If UCX, the adapter or the kernel cannot register on demand, UCX pins without a report: only the kernel's count shows
+ * it. */
 static void say_if_pinned(const isthmus_lmem *lmem, uint64_t before_bytes)
 {
     const struct isthmus_services *s = lmem->tr->services;
@@ -177,8 +179,8 @@ static ucs_status_t map_at(isthmus_lmem *lmem, void *addr, ucs_memory_type_t typ
     return status;
 }
 
-/* An adapter takes no pages that this process may not write, and static data has such: constants that hold addresses. What is
- * behind the descriptor can be written, so a second mapping of it is registered then. */
+/* An adapter takes no pages that this process may not write, and static data has such: constants that hold addresses.
+ * What is behind the descriptor can be written, so a second mapping of it is registered then. */
 static ucs_status_t map_second(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     void *second = mmap(NULL, mem->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mem->fd,
@@ -204,7 +206,7 @@ static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
-/* The system does not say that locked memory is used up, but that there is no memory. */
+/* When locked memory is used up, the system reports that there is no memory. */
 static bool may_be_limit(ucs_status_t why, const char *reason)
 {
     struct rlimit limit;
@@ -228,7 +230,7 @@ static isthmus_status map(isthmus_lmem *lmem, const struct isthmus_mem *mem)
     ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
     isthmus_status status = type_of(lmem->tr, mem->kind, &type);
     if (status != ISTHMUS_OK) return status;
-    if (mem->addr == NULL) return ISTHMUS_OK; /* all of that kind: UCX looks at each operand */
+    if (mem->addr == NULL) return ISTHMUS_OK; /* all of that kind: UCX detects each operand */
     ib_ucp_reason_begin();
     ucs_status_t mapped = map_at(lmem, mem->addr, type);
     if (mapped == UCS_OK) lmem->operand = lmem->ucp;
@@ -265,8 +267,8 @@ static bool can_stage(const isthmus_tr *tr, uint32_t kind)
     return is_on_device && tr->stage != NULL;
 }
 
-/* A registration makes transfers from and to this memory cheaper, and they work without: UCX moves what it has not registered by way of
- * memory of its own. */
+/* A registration makes transfers from and to this memory cheaper, and they work without: UCX moves what it has not
+ * registered by way of memory of its own. */
 static isthmus_status register_none(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
     const struct isthmus_services *s = tr->services;
@@ -289,8 +291,8 @@ isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmu
     return register_as(tr, mem, true, out);
 }
 
-/* So that the adapter of this PE executes atomics there. It takes the same pages as UCX's registration, or, where UCX's went through the
- * processor and this one cannot have them, both take a second mapping. */
+/* So that the adapter of this PE executes atomics there. It takes the same pages as UCX's registration, or, where UCX's
+ * went through the processor and this one cannot have them, both take a second mapping. */
 static isthmus_status expose_to_atomics(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     isthmus_tr *tr = lmem->tr;
@@ -325,8 +327,9 @@ static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, b
     return ISTHMUS_OK;
 }
 
-/* Each extent of a device's memory is registered, with the adapter that this PE uses, and staged where that fails: the key says to each
- * peer which of the two it is. So PEs and extents may differ, as when a device's window for adapters is full. */
+/* Each extent of a device's memory is registered, with the adapter that this PE uses, and staged where that fails: the
+ * key states to each peer which of the two it is. So PEs and extents may differ, as when a device's window for adapters
+ * is full. */
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out)
 {

@@ -1,6 +1,6 @@
-/* plugins/ib/ib_net.c: through which ports this PE goes, and what UCX is told of it. What people are told is ib_describe.c.
- * The adapters are ib_verbs.c, the rules ib_select.c. UCX keeps every interface that is no adapter: peers without one are reached
- * by TCP, and UCX prefers an adapter where both ends have one. */
+/* plugins/ib/ib_net.c: the ports that this PE uses, and UCX's configuration for them. ib_describe.c describes them to
+ * users. The adapters are ib_verbs.c, the rules ib_select.c. UCX keeps every interface that is no adapter: peers
+ * without one are reached by TCP, and UCX prefers an adapter where both ends have one. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_config.h"
 #include "plugins/ib/ib_text.h"
@@ -88,7 +88,7 @@ static enum ib_use use_of(const struct ib_selection *selection, uint32_t owner, 
     return is_farther ? IB_USE_FARTHER : IB_USE_TOO_MANY;
 }
 
-/* What has come out for this PE. */
+/* The outcome for this PE. */
 static void keep(struct ib_net *net, const struct sharers *sharers)
 {
     const struct ib_selection *selection = &net->selection;
@@ -174,7 +174,7 @@ isthmus_status ib_net_open(isthmus_tr *tr)
 
 void ib_net_close(struct ib_net *net) { free(net); }
 
-/* ---- what UCX is told ---- */
+/* ---- the configuration of UCX ---- */
 
 /* Interfaces are listed once for each address; of two that are alike UCX takes one. */
 static void add_interfaces(struct ib_text *out)
@@ -214,7 +214,7 @@ static bool goes_through_software(const struct ib_net *net)
     return false;
 }
 
-/* With one port UCX has nothing to spread, whatever the keys say. */
+/* With one port UCX has nothing to spread, whatever the keys are. */
 static isthmus_status set_rails(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;

@@ -1,8 +1,8 @@
-/* plugins/ib/ib_nic.c: atomics that the peers' adapters execute (ISTHMUS_ATOMICS=nic): the adapter of this PE, queues to those of peers
- * (ib_queue.h), and what is under way there.
- * An end has one queue, made before its first atomic. A message asks the peer for a queue that serves it, and the peer's progress
- * makes one; from then on the peer's processor has no part in it. The own PE's adapter is reached in the same way, without messages:
- * of two agents that do not exclude one another all atomics on a word go to one. */
+/* plugins/ib/ib_nic.c: atomics that the peers' adapters execute (ISTHMUS_ATOMICS=nic): the adapter of this PE, queues
+ * to those of peers (ib_queue.h), and what is under way there.
+ * An end has one queue, made before its first atomic. A message requests a queue that serves it, and the peer's
+ * progress makes one; from then on the peer's processor is not involved. The own PE's adapter is reached in the same
+ * way, without messages: of two agents that do not exclude one another all atomics on a word go to one. */
 #include "plugins/ib/ib_short.h"
 
 #include <stddef.h>
@@ -16,17 +16,19 @@ enum {
     WHY_BYTES = 164
 };
 
-/* The message that asks a peer for a queue, and the answer: there the number is 0 where the peer could not, and it says why. */
+/* The request to a peer for a queue, and its reply: if the peer could not make one, the number is 0 and `why` the
+ * reason. */
 struct introduction {
     struct ib_queue_address queue;
     char why[WHY_BYTES];
 };
 _Static_assert(sizeof(struct introduction) <= IB_SHORT_BYTES, "one message");
 
-/* One request, until the adapter has ended it: even where nobody waits any longer, the adapter may write its value. */
+/* One request, until the adapter has ended it: even when no caller waits any longer, the adapter may write its
+ * value. */
 struct request {
     struct request *next;         /* free */
-    struct ib_end *end;           /* NULL: its peer is lost, and who waited knows */
+    struct ib_end *end;           /* NULL: its peer is lost, and the caller has the failure */
     const struct ib_queue *queue; /* NULL: free */
     struct ib_batch *batch, *also;
     void *fetched;
@@ -71,7 +73,7 @@ static struct ib_queue_settings settings_of(const isthmus_tr *tr, const struct i
     };
 }
 
-/* The one that UCX is told of, or the first that the user has told UCX of; NULL: none. */
+/* The port that UCX is configured to use, or the first one in the user's UCX_NET_DEVICES; NULL: none. */
 static const struct ib_port *port_of(const struct ib_net *net)
 {
     const char *devices = ib_ucp_variable("UCX_NET_DEVICES");
@@ -89,7 +91,8 @@ static const char *why_no_port(const struct ib_net *net, const struct ib_port *p
     return net->ports.n > 0 ? "no adapter of this host is up" : "the network is TCP, which has no atomics by adapters";
 }
 
-/* Without an adapter the transport does all but these atomics, and reach() says so: whether the job can start is for the core to decide. */
+/* Without an adapter the transport does all but these atomics, and reach() states that: the core decides whether the
+ * job can start. */
 isthmus_status ib_nic_open(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -225,7 +228,7 @@ static isthmus_status link_to_self(struct ib_end *end)
     struct ib_worker *first = &tr->workers[0];
     struct ib_queue_address mine, served;
     ib_queue_address(end->queue, &mine);
-    if (first != end->worker) ib_worker_lock(first); /* nobody who holds that lock waits for another */
+    if (first != end->worker) ib_worker_lock(first); /* no holder of that lock waits for another */
     isthmus_status status = serve(tr, &mine, &served);
     if (first != end->worker) ib_worker_unlock(first);
     if (status == ISTHMUS_OK) status = ib_queue_connect(end->queue, &served);
@@ -249,7 +252,7 @@ isthmus_status ib_nic_link(struct ib_end *end)
     const struct isthmus_services *s = path->tr->services;
     isthmus_status status = ISTHMUS_OK;
     if (end->is_linked) return ISTHMUS_OK;
-    if (end->queue == NULL) { /* else another thread is at it */
+    if (end->queue == NULL) { /* else another thread does it */
         status = ib_queue_create(path->tr->adapter, end->worker->nic->completions, &end->queue);
         if (status == ISTHMUS_OK) status = path->is_self ? link_to_self(end) : link_to_peer(end);
     }
@@ -276,7 +279,7 @@ static void free_request(struct ib_worker *worker, struct request *request)
     ib_batch_count(&worker->room, 0);
 }
 
-/* For who waits; its place is free when the adapter has ended it. */
+/* Ends the caller's wait; the slot is free when the adapter has ended the request. */
 static void answer(struct request *request, ucs_status_t status)
 {
     struct ib_end *end = request->end;

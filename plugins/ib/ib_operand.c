@@ -8,7 +8,7 @@
 
 struct ib_operands {
     struct ib_pieces pieces;
-    struct ib_batch room; /* pending: all pieces are in use, and somebody waits */
+    struct ib_batch room; /* pending: all pieces are in use, and a caller waits */
     struct ib_move moves[IB_N_PIECES];
 };
 
@@ -26,7 +26,7 @@ static struct ib_move *take(struct ib_worker *worker)
     return &operands->moves[piece];
 }
 
-/* What has a piece need not end in progress, which wakes who waits. */
+/* A transfer may end outside of progress, so waiting callers are woken here. */
 static void give_back(struct ib_move *move)
 {
     struct ib_worker *worker = move->worker;
@@ -101,7 +101,7 @@ static void start(const struct ib_place *at, struct ib_move *move)
     if (!UCS_PTR_IS_PTR(request)) on_moved(NULL, UCS_PTR_STATUS(request), move);
 }
 
-/* The end is looked for again behind each wait, in which it may have been lost. */
+/* The end is fetched again after each wait, in which it may have been lost. */
 static isthmus_status move_parts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                  uint64_t offset_bytes, struct ib_move part, size_t length_bytes)
 {
@@ -145,9 +145,9 @@ static struct ib_operand operand_of(const void *addr, const isthmus_lmem *mem, s
     return (struct ib_operand){(char *)(uintptr_t)addr, mem->kind, length_bytes};
 }
 
-/* Does this operand go by way of pieces? Also one that UCX knows, if the peer stages its memory: what is asked for travels in messages,
- * whose payload lies on the host. And if no adapter here has registered memory of this kind: UCX would copy it in the thread that makes
- * progress, and up to 1.18 ends the process if that has no context of CUDA. */
+/* Returns true if this operand goes by way of pieces. Also one that UCX supports, if the peer stages its memory:
+ * requests are messages, whose payload lies on the host. And if no adapter here has registered memory of this kind: UCX
+ * would copy it in the thread that makes progress, and up to 1.18 ends the process if that has no context of CUDA. */
 static bool is_staged(const isthmus_lmem *mem, const isthmus_rmem *remote)
 {
     if (mem == NULL || mem->is_staged || mem->kind == ISTHMUS_MEM_HOST) return mem != NULL && mem->is_staged;
@@ -236,7 +236,7 @@ static isthmus_status make(struct ib_worker *worker, uint32_t kind)
     return status;
 }
 
-/* A channel, and so a worker, may be opened beside a registration: whoever comes second makes the pieces. */
+/* A channel, and so a worker, may be opened beside a registration: the second of the two makes the pieces. */
 isthmus_status ib_operands_open(struct ib_worker *worker)
 {
     uint32_t kind = __atomic_load_n(&worker->tr->staged_kind, __ATOMIC_SEQ_CST);

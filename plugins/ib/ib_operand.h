@@ -1,5 +1,6 @@
-/* plugins/ib/ib_operand.h: local operands on a device that UCX does not know: moved by way of pinned pieces of host memory, some of
- * which are under way at a time. One part of an operand, in a piece, is a move. The far side may lie on a device too: ib_ask.c. */
+/* plugins/ib/ib_operand.h: local operands on a device that UCX does not know: moved by way of pinned pieces of host
+ * memory, some of which are under way at a time. One part of an operand, in a piece, is a move. The far side may lie on
+ * a device too: ib_ask.c. */
 #ifndef ISTHMUS_IB_OPERAND_H
 #define ISTHMUS_IB_OPERAND_H
 
@@ -14,12 +15,13 @@ struct ib_move {
     bool is_get;
 };
 
-/* Wait for a piece, and copy there what is put. The worker's lock is given away meanwhile, so that others make progress. `what`:
- * device, kind, length_bytes, is_get. */
+/* Waits for a piece, and copies the data of a put there. The worker's lock is released meanwhile, so that others make
+ * progress. `what`: device, kind, length_bytes, is_get. */
 isthmus_status ib_move_begin(struct ib_worker *worker, const struct ib_move *what, struct ib_move **out);
 char *ib_move_bytes(const struct ib_move *move);
 
-/* Under the lock, once UCX has done its part: copies to the device what was got. Returns how it went, all in all. */
+/* Under the lock, once UCX has done its part: copies the data of a get to the device. Returns the status of the whole
+ * move. */
 ucs_status_t ib_move_end(struct ib_move *move, ucs_status_t status);
 
 #endif

@@ -1,5 +1,5 @@
-/* plugins/ib/ib_path.c: the way to a peer: its address, an end on each worker that needs one, and what is said when it is
- * lost. */
+/* plugins/ib/ib_path.c: the way to a peer: its address, an end on each worker that needs one, and the report of its
+ * loss. */
 #include "plugins/ib/ib.h"
 
 #include <stdio.h>
@@ -19,15 +19,15 @@ static isthmus_status fail_refused(isthmus_tr *tr)
     return status;
 }
 
-/* UCX fails the requests of an endpoint that it gives up before it reports that: look whether it is about to. */
+/* UCX fails the requests of a lost endpoint before it reports the loss: poll for that report. */
 static void await_report(const struct ib_worker *worker, const ucs_status_t *failure)
 {
     for (int i = 0; i < LOSS_ROUNDS && __atomic_load_n(failure, __ATOMIC_RELAXED) == UCS_OK; i++)
         (void)ib_ucp.ucp_worker_progress(worker->ucp);
 }
 
-/* The peer is lost when UCX says so of its endpoint, or gives a reason that no living peer has. A request that ends otherwise is one
- * that UCX cannot execute there. */
+/* The peer is lost if UCX reports that of its endpoint, or a status that no living peer causes. A request that ends
+ * otherwise is one that UCX cannot execute there. */
 static bool is_loss(ucs_status_t why)
 {
     return ib_ucp_code(why) == ISTHMUS_ERR_PEER_LOST && why != UCS_ERR_CANCELED && why != UCS_ERR_NOT_CONNECTED;
@@ -66,7 +66,7 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
     const struct isthmus_services *s = tr->services;
     ucs_status_t why = batch->failure;
     if (why == UCS_OK) return ISTHMUS_OK;
-    batch->failure = UCS_OK; /* said once; the next operation on the lost peer fails by itself */
+    batch->failure = UCS_OK; /* returned once; the next operation on the lost peer fails by itself */
     if (why == IB_REFUSED) return fail_refused(tr);
     await_report(worker, &tr->lost_why);
     pthread_mutex_lock(&tr->lost_lock);
@@ -114,7 +114,7 @@ static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
 
 /* ---- ends ---- */
 
-/* UCX is never asked to talk to this PE itself. */
+/* UCX never connects to this PE itself. */
 static ucs_status_t endpoint_create(struct ib_end *end)
 {
     const isthmus_path *path = end->path;
@@ -167,8 +167,8 @@ isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct i
     return ISTHMUS_OK;
 }
 
-/* Wait for the answer to `request`, which counts in end->opening. A peer whose UCX has no memory for a connection answers nothing
- * and lives on, so that only the time tells. */
+/* Waits for the reply to `request`, which counts in end->opening. A peer whose UCX has no memory for a connection lives
+ * on and sends no reply, so only the time limit detects it. */
 static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
 {
     const isthmus_path *path = end->path;
@@ -193,7 +193,7 @@ static const char *const carriages[] = {
 
 isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address)
 {
-    if (end->has_answered || end->opening.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread is at it */
+    if (end->has_answered || end->opening.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread does it */
     const struct isthmus_services *s = end->worker->tr->services;
     ucp_request_param_t params;
     ib_request_params(&params, &end->opening);
@@ -255,7 +255,7 @@ static void end_destroy(struct ib_worker *worker, struct ib_end *end)
 
 /* ---- paths ---- */
 
-/* A new end knows nothing of its peer: a flush ends when the connection is there, or is refused. */
+/* A new end has no state of its peer: a flush ends when the connection is made or refused. */
 static isthmus_status connect_now(isthmus_path *path)
 {
     struct ib_worker *worker = &path->tr->workers[0];

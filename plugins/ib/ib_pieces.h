@@ -1,5 +1,5 @@
-/* plugins/ib/ib_pieces.h: a few pieces of host memory, pinned for a device: what is copied from there or to there lies in one while
- * UCX moves it. Whoever has them has a lock around. */
+/* plugins/ib/ib_pieces.h: a few pieces of host memory, pinned for a device: data copied from or to the device lies in
+ * one while UCX moves it. The caller holds its own lock. */
 #ifndef ISTHMUS_IB_PIECES_H
 #define ISTHMUS_IB_PIECES_H
 

@@ -13,12 +13,13 @@
 enum {
     MAX_INCOMING = 16, /* atomics that one queue serves at a time, and sends before answers */
     TIMEOUT = 18,      /* 4.096 us << 18, about a second, until a packet is sent again */
-    RETRIES = 7,       /* of that; with it comes the loss of the peer, unless UCX or the core has noticed */
+    RETRIES = 7,       /* of that; then the peer counts as lost, unless UCX or the core has reported it */
     RNR_TIMER = 12,
     POLL_BATCH = 16
 };
 
-/* Behind a macro of the same name, in the header. What that has as inline functions goes through the context of a device. */
+/* Behind a macro of the same name, in the header. What that has as inline functions goes through the context of a
+ * device. */
 typedef struct ibv_mr *reg_mr_function(struct ibv_pd *pd, void *addr, size_t length_bytes, int access);
 
 struct ib_adapter {
@@ -232,7 +233,7 @@ void ib_completions_destroy(struct ib_completions *completions)
 
 int ib_completions_fd(const struct ib_completions *completions) { return completions->channel->fd; }
 
-/* What the descriptor has told of before is taken first: else it stays readable. */
+/* Takes the events that the descriptor has reported before: else it stays readable. */
 void ib_completions_arm(struct ib_completions *completions)
 {
     struct ibv_cq *cq;
@@ -323,7 +324,8 @@ void ib_queue_address(const struct ib_queue *queue, struct ib_queue_address *out
     memcpy(out->gid, adapter->gid, sizeof out->gid);
 }
 
-/* Between ports of InfiniBand a local address is enough unless the subnet manager gave none; over Ethernet there are GIDs only. */
+/* Between ports of InfiniBand a local address is enough unless the subnet manager gave none; over Ethernet there are
+ * GIDs only. */
 static struct ibv_ah_attr way_to(const struct ib_adapter *adapter, const struct ib_queue_address *peer)
 {
     const struct ib_queue_settings *settings = &adapter->settings;

@@ -1,8 +1,8 @@
-/* plugins/ib/ib_queue.h: queue pairs of our own on the adapter of this PE, for atomics that the target's adapter executes.
- * UCX has adapters execute atomics only where they have all of add, swap, compare and swap, and, or, xor; over others it sends messages
- * that the target's processor executes, and does not tell which of the two it does. Every adapter with atomics has fetch and add, and
- * compare and swap, of 64 bits; they are asked for here through libibverbs. Its values are of this machine's byte order.
- * Not about UCX, nor about who waits: no lock is taken here. */
+/* plugins/ib/ib_queue.h: queue pairs of our own on the adapter of this PE, for atomics that the target's adapter
+ * executes. UCX has adapters execute atomics only where they have all of add, swap, compare and swap, and, or, xor;
+ * over others it sends messages that the target's processor executes, and does not report which of the two it does.
+ * Every adapter with atomics has fetch and add, and compare and swap, of 64 bits; they are requested here through
+ * libibverbs. Its values are of this machine's byte order. Not about UCX, nor about waits: no lock is taken here. */
 #ifndef ISTHMUS_IB_QUEUE_H
 #define ISTHMUS_IB_QUEUE_H
 
@@ -20,7 +20,7 @@ struct ib_queue_settings {
     uint8_t service_level, traffic_class;
 };
 
-/* Where a queue is, as its peer has to know; all of it plain bytes for a message. */
+/* The address of a queue, for its peer; plain bytes of a message. */
 struct ib_queue_address {
     uint32_t number; /* 0: there is none */
     uint32_t sequence, lid, mtu, link;
@@ -38,7 +38,7 @@ isthmus_status ib_region_create(struct ib_adapter *adapter, void *addr, uint64_t
                                 uint32_t *key);
 void ib_region_destroy(struct ib_region *region);
 
-/* Room for n_slots requests under way, and a descriptor that tells of their ends. */
+/* Room for n_slots requests under way, and a descriptor that reports their completions. */
 isthmus_status ib_completions_create(struct ib_adapter *adapter, uint32_t n_slots, struct ib_completions **out);
 void ib_completions_destroy(struct ib_completions *completions);
 int ib_completions_fd(const struct ib_completions *completions);
@@ -50,7 +50,7 @@ void ib_queue_destroy(struct ib_queue *queue);
 void ib_queue_address(const struct ib_queue *queue, struct ib_queue_address *out);
 isthmus_status ib_queue_connect(struct ib_queue *queue, const struct ib_queue_address *peer);
 
-/* Where a request goes; the id comes back with its end, and its low 32 bits are the slot. */
+/* The destination of a request; its completion returns the id, whose low 32 bits are the slot. */
 struct ib_queue_target {
     uint64_t address, id;
     uint32_t key;

@@ -1,4 +1,5 @@
-/* plugins/ib/ib_queue_none.c: ib_queue.h where the headers of libibverbs are missing: ib_adapter_open fails, and nothing else is called. */
+/* plugins/ib/ib_queue_none.c: ib_queue.h where the headers of libibverbs are missing: ib_adapter_open fails, and
+ * nothing else is called. */
 #include "plugins/ib/ib_queue.h"
 
 #ifndef IB_HAVE_VERBS

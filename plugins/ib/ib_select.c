@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- nothing was said: the ports that belong together ---- */
+/* ---- without ISTHMUS_HCA: the ports that belong together ---- */
 
 static const struct ib_port *fastest(const struct ib_ports *ports)
 {
@@ -46,7 +46,7 @@ static void select_usual(const struct ib_ports *ports, const bool *left_out, str
         if (is_of_use(&rest.list[i], best)) add(out, i, 1);
 }
 
-/* ---- what the user said ---- */
+/* ---- the entries of ISTHMUS_HCA ---- */
 
 /* name, name:port or name:port:count; port 0: all. */
 struct entry {
@@ -264,7 +264,7 @@ struct pair {
     uint32_t pe, port;
 };
 
-/* Nearer; or as near, and to a port that has fewer PEs. Of equals the one that was looked at first stays. */
+/* Returns true if `a` is nearer, or as near and its port has fewer PEs. Of equals the earlier one stays. */
 static bool is_better(const struct sharing *s, struct pair a, struct pair b)
 {
     if (b.pe == NOBODY) return true;

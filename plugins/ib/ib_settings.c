@@ -9,7 +9,8 @@
 
 enum { USUAL_TIMEOUT_S = 6, MOST_TIMEOUT_S = 3600, USUAL_PEERS = 256 };
 
-/* Threads beyond the processors take turns anyway, and each worker holds receive buffers: some 50 MiB over an adapter. */
+/* Threads beyond the processors take turns anyway, and each worker holds receive buffers: some 50 MiB over an
+ * adapter. */
 uint32_t ib_workers_of_use(uint32_t n_allowed, uint32_t n_online, uint32_t n_local)
 {
     bool is_bound = n_allowed < n_online;

@@ -16,7 +16,8 @@ enum { IB_MAX_WORKERS = 16, IB_USUAL_WORKERS = 4, IB_MAX_RAILS = 16 };
 /* A variable that is empty counts as not set. INVALID: fail() names the variable, its value and what it may be. */
 isthmus_status ib_settings_read(const struct isthmus_services *services, struct ib_settings *out);
 
-/* How many workers are of use to a PE that may run on `n_allowed` of its host's `n_online` processors, where `n_local` PEs are. */
+/* How many workers are of use to a PE that may run on `n_allowed` of its host's `n_online` processors, where `n_local`
+ * PEs are. */
 uint32_t ib_workers_of_use(uint32_t n_allowed, uint32_t n_online, uint32_t n_local);
 
 #endif

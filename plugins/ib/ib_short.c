@@ -1,7 +1,7 @@
 /* plugins/ib/ib_short.c: short puts, and commits, as messages of our own, where UCX makes messages of them anyway (over TCP).
  *
- * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit calls the peer, which
- * answers when it comes to that, and puts are answered by nobody; but a put that its caller waits for carries a call with it
+ * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit is a call, which the
+ * peer answers in order, and puts get no reply; but a put that its caller waits for carries a call with it
  * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing overtakes
  * anything: all that an end sends, UCX's own messages too, goes one after the other through one connection (IB_LINE), and
  * is done by the peer as it arrives.
@@ -60,8 +60,8 @@ static void message_give_back(struct ib_worker *worker, struct ib_message *messa
     worker->shorts->free = message;
 }
 
-/* ---- sending. UCX would hand a short message to the system in two pieces, which costs more than a copy: of a type of our own it
- * asks for one ---- */
+/* ---- sending. UCX would hand a short message to the system in two pieces, which costs more than a copy: of a datatype of our
+ * own it packs one ---- */
 
 static void *start_pack(void *context, const void *message, size_t count)
 {
@@ -139,7 +139,7 @@ void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_mess
 
 /* ---- what this PE sends ---- */
 
-/* One call at a time: it says for all that were before whether they are done. */
+/* One call at a time: its reply confirms all messages before it. */
 void ib_short_add_call(struct ib_end *end, struct ib_message *message)
 {
     message->ticket = (struct ib_ticket){.number = end->number, .turn = ++end->turn};
@@ -184,9 +184,9 @@ void ib_short_call_ended(struct ib_end *end, ucs_status_t status)
     ib_batch_count(&end->flush, end->flush.n_pending - 1);
 }
 
-/* ---- what comes from peers: they know each byte, and nothing of it is trusted ---- */
+/* ---- messages of peers: nothing in them is trusted ---- */
 
-/* Memory that peers were given a key of. Most puts go where the last one went, so that comes to the front. */
+/* Memory whose key peers have. Most puts go where the last one went, so that one moves to the front. */
 bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
 {
     for (isthmus_lmem **link = &tr->exposed; *link != NULL; link = &(*link)->next) {
@@ -201,8 +201,8 @@ bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes)
     return false;
 }
 
-/* A word is written at once, whoever reads it meanwhile, and all data after what came before: a fence is nothing but the
- * order of messages. */
+/* A word is written by one store, because a PE may read it meanwhile, and all data after that of earlier messages: a
+ * fence is nothing but the order of messages. */
 void ib_short_write(uint64_t address, const void *data, size_t length_bytes)
 {
     void *dest = (void *)(uintptr_t)address;
@@ -230,7 +230,7 @@ static void put(const struct ib_worker *worker, const char *message, size_t mess
                data_bytes, (unsigned long long)address);
 }
 
-/* All that came before is done. */
+/* All messages before it are done. */
 void ib_short_answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param)
 {
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0) return;

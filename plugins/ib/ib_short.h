@@ -22,7 +22,7 @@ enum ib_message_kind {
     IB_MESSAGE_LINKED = 15
 };
 
-/* What stands in a message that is answered, and comes back. */
+/* What identifies a message in its reply. */
 struct ib_ticket {
     uint32_t number, turn; /* of what waits there: an end, or an atomic; and how often there was one of that number */
 };
@@ -49,15 +49,15 @@ struct ib_message *ib_message_get_extra(struct ib_worker *worker); /* takes memo
 ucs_status_t ib_message_send(struct ib_worker *worker, ucp_ep_h ep, enum ib_message_kind kind,
                              struct ib_message *message, size_t data_bytes); /* gives it back */
 void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_message_kind kind,
-                       struct ib_message *message, size_t data_bytes); /* likewise; whoever is lost needs none */
+                       struct ib_message *message, size_t data_bytes); /* likewise; a lost peer needs none */
 
 /* Whole, and not at its sender. */
 bool ib_message_is_here(const ucp_am_recv_param_t *param, size_t header_bytes);
 
-/* May peers write there? */
+/* Returns true if peers may write there. */
 bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes);
 
-/* Write what a peer has put: after the data of earlier messages, and an aligned word by one store. */
+/* Writes the data of a peer's put: after that of earlier messages, and an aligned word by one store. */
 void ib_short_write(uint64_t address, const void *data, size_t length_bytes);
 
 /* Make this message carry a call; no call of this end is under way. And the receiver's answer to a call. */

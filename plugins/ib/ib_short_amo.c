@@ -1,9 +1,10 @@
-/* plugins/ib/ib_short_amo.c: atomics as messages of our own. The peer executes them on its processor, which is the home of atomics
- * on host memory, as do PEs that load and store: all exclude one another.
- * UCX would send messages too, and have all of them answered. It is not asked: from 1.16 on it finds no protocol for atomics on an
- * endpoint that reports the loss of its peer ("cannot find remote protocol for amo_post"), 1.13 stores wrong results of fetching
- * and, or, xor over its shared memory, and none has 8 and 16 bits.
- * One message goes, and one comes back, but of what fetches nothing on an end that is a line (ib_short.c): a commit covers that. */
+/* plugins/ib/ib_short_amo.c: atomics as messages of our own. The peer executes them on its processor, which is the home
+ * of atomics on host memory, as do PEs that load and store: all exclude one another.
+ * UCX would send messages too, and have all of them answered. It is not used: from 1.16 on it finds no protocol for
+ * atomics on an endpoint that reports the loss of its peer ("cannot find remote protocol for amo_post"), 1.13 stores
+ * wrong results of fetching and, or, xor over its shared memory, and none has 8 and 16 bits.
+ * One message goes, and one comes back, but of what fetches nothing on an end that is a line (ib_short.c): a commit
+ * covers that. */
 #include "plugins/ib/ib_short.h"
 
 #include <isthmus/amo_cpu.h>
@@ -20,7 +21,7 @@ struct waiting {
     struct ib_batch *batch, *also;
     void *fetched; /* NULL: the old value is not wanted */
     uint32_t size_bytes;
-    struct ib_ticket ticket; /* the turn changes with each use: a late answer to an old one finds nobody */
+    struct ib_ticket ticket; /* the turn changes with each use: a late reply to an old one finds no request */
 };
 
 struct ib_waits {
@@ -106,9 +107,9 @@ void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end)
         if (worker->waits->list[i].end == end) waiting_end(worker, &worker->waits->list[i], end->failure);
 }
 
-/* ---- what comes from peers: nothing of it is trusted ---- */
+/* ---- messages of peers: nothing in them is trusted ---- */
 
-/* false: refused, and said so here. */
+/* Returns false if the message is refused, with a line in the log. */
 static bool execute(const struct ib_worker *worker, const char *message, uint64_t *old)
 {
     const struct isthmus_services *s = worker->tr->services;
@@ -138,7 +139,7 @@ static ucs_status_t on_atomic(void *arg, const void *header, size_t header_bytes
     return UCS_OK;
 }
 
-/* Nobody may wait for ever: what is refused is answered too. */
+/* A refused message gets a reply too: its sender must not wait for ever. */
 static ucs_status_t on_fetching(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
                                 const ucp_am_recv_param_t *param)
 {
@@ -156,7 +157,7 @@ static ucs_status_t on_fetching(void *arg, const void *header, size_t header_byt
     return UCS_OK;
 }
 
-/* NULL: nobody waits for it. */
+/* Returns the waiting atomic of a reply, or NULL if there is none. */
 static struct waiting *waiting_of(const struct ib_worker *worker, const char *message)
 {
     struct ib_ticket ticket;

@@ -1,9 +1,10 @@
-/* plugins/ib/ib_stage.c: memory of this PE's device, as peers reach it who cannot by themselves: they ask (ib_ask.c), and
- * whoever makes progress here does it and answers. The core copies, and has the device execute atomics.
+/* plugins/ib/ib_stage.c: memory of this PE's device, for peers that cannot reach it by themselves: they send a request
+ * (ib_ask.c), and the thread that makes progress here executes it and replies. The core copies, and has the device execute
+ * atomics.
  *
- * The stage is a few pieces of host memory, pinned for the device. What a put brings waits at its sender until there is a piece
- * for it; while one is copied to the device, UCX moves the next ones. So no peer takes memory here, how many there may be.
- * A put so small that UCX has sent it along is copied from where UCX has it. All of this is under the lock of worker 0. */
+ * The stage is a few pieces of host memory, pinned for the device. The data of a put waits at its sender until a piece is
+ * free; while one is copied to the device, UCX moves the next ones. So no number of peers takes memory here.
+ * A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is under the lock of worker 0. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_ask.h"
 
@@ -14,7 +15,7 @@
 
 enum { LAST_ROUNDS = 100000 };
 
-/* What was asked, until the answer is sent. */
+/* A request, until the reply is sent. */
 struct job {
     struct job *next; /* waits for a piece */
     struct ib_stage *stage;
@@ -28,10 +29,10 @@ struct job {
 
 struct ib_stage {
     isthmus_tr *tr;
-    isthmus_lmem *served; /* the memory that may be asked for */
+    isthmus_lmem *served; /* the memory that peers may request */
     struct ib_pieces pieces;
     struct job *first, **last; /* those that wait for a piece */
-    uint32_t n_jobs;           /* all that have no answer sent */
+    uint32_t n_jobs;           /* all whose reply is not sent */
     bool is_serving;
 };
 
@@ -55,7 +56,7 @@ static void on_answered(void *request, ucs_status_t status, void *user_data)
     ib_ucp.ucp_request_free(request);
 }
 
-/* With what was asked for, or with the reason why not. */
+/* Replies with the result, or with the reason of the failure. */
 static void answer(struct job *job, isthmus_status status, const void *payload, size_t length_bytes)
 {
     const struct isthmus_services *s = job->stage->tr->services;
@@ -76,7 +77,7 @@ static void answer(struct job *job, isthmus_status status, const void *payload, 
     if (!UCS_PTR_IS_PTR(request)) job_end(job);
 }
 
-/* ---- what is asked ---- */
+/* ---- checks of a request ---- */
 
 static bool is_served(const struct ib_stage *stage, const struct ib_ask_head *ask)
 {
@@ -113,7 +114,7 @@ static isthmus_status check(const struct ib_stage *stage, const struct ib_ask_he
     return ISTHMUS_OK;
 }
 
-/* ---- doing it ---- */
+/* ---- execution ---- */
 
 static isthmus_status copy(const struct job *job, void *dest, const void *source)
 {
@@ -142,7 +143,7 @@ static void do_get(struct job *job)
     answer(job, status, piece_of(job), job->ask.length_bytes);
 }
 
-/* While it was on its way, this PE may have withdrawn the memory. A sender that is lost needs no answer. */
+/* While the data was on its way, this PE may have withdrawn the memory. A lost sender needs no reply. */
 static void put_arrived(struct job *job, ucs_status_t received)
 {
     if (received != UCS_OK) {
@@ -173,7 +174,8 @@ static void receive_put(struct job *job)
     if (!UCS_PTR_IS_PTR(request)) put_arrived(job, UCS_PTR_STATUS(request));
 }
 
-/* Those that wait for a piece, in their order. What ends meanwhile comes here too, and leaves the rest to the loop. */
+/* Serves the jobs that wait for a piece, in their order. A job that ends meanwhile calls this too, and returns to the
+ * loop. */
 static void serve_waiting(struct ib_stage *stage)
 {
     if (stage->is_serving) return;
@@ -277,7 +279,7 @@ isthmus_status ib_stage_add(isthmus_lmem *lmem)
     return status;
 }
 
-/* With the last one goes the pinning. */
+/* Removing the last one unpins the pieces. */
 void ib_stage_remove(isthmus_lmem *lmem)
 {
     isthmus_tr *tr = lmem->tr;
@@ -289,7 +291,7 @@ void ib_stage_remove(isthmus_lmem *lmem)
     ib_worker_unlock(&tr->workers[0]);
 }
 
-/* Every peer has its answers, or is lost; UCX may not have said so here. */
+/* Every peer has its replies, or is lost; UCX may not have reported that here. */
 void ib_stage_close(isthmus_tr *tr)
 {
     struct ib_stage *stage = tr->stage;

@@ -80,7 +80,7 @@ isthmus_status ib_ucp_load(const struct isthmus_services *services)
 
 bool ib_ucp_progresses;
 static char starved_why[IB_STARVED_BYTES];
-static int starved; /* 1: being written, 2: to be told, 3: told */
+static int starved; /* 1: being written, 2: to be reported, 3: reported */
 
 void ib_ucp_starves(const char *why)
 {
@@ -104,7 +104,7 @@ static bool is_about_memory(const char *text)
     return strstr(text, "failed to allocate") != NULL || strstr(text, "Out of memory") != NULL;
 }
 
-/* ---- what UCX says ---- */
+/* ---- the log of UCX ---- */
 
 static _Thread_local char reason[IB_REASON_TEXT_BYTES - 4]; /* the first error since ib_ucp_reason_begin() */
 

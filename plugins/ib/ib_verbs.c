@@ -1,4 +1,4 @@
-/* plugins/ib/ib_verbs.c: what libibverbs and the system say of the adapters of this host. See ib_hca.h.
+/* plugins/ib/ib_verbs.c: what libibverbs and the system report of the adapters of this host. See ib_hca.h.
  * The library is loaded when it is there and unloaded again: UCX has its own hold on it. */
 #include "plugins/ib/ib_hca.h"
 

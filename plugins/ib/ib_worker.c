@@ -1,7 +1,8 @@
-/* plugins/ib/ib_worker.c: progress: who makes it, and how a wait passes its time.
- * One thread at a time leads a worker: it makes progress for all who wait on that worker, spins a moment, and then sleeps on
- * the worker's descriptor. While there is a leader the core's progress thread may not sleep on that worker (ib_arm() says
- * so), and so looks again a little later: to become and to cease to be the leader costs nothing. */
+/* plugins/ib/ib_worker.c: progress: the thread that makes it, and how a wait passes its time.
+ * One thread at a time leads a worker: it makes progress for all threads that wait on that worker, spins a moment, and
+ * then sleeps on the worker's descriptor. While there is a leader the core's progress thread may not sleep on that
+ * worker (ib_arm() returns AGAIN), and so polls again a little later: to become and to cease to be the leader costs
+ * nothing. */
 #include "plugins/ib/ib.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-enum { FIRST_EVERY = 4 }; /* looks of a leader of another worker: worker 0 is looked at as well */
+enum { FIRST_EVERY = 4 }; /* polls of a leader of another worker: worker 0 is polled as well */
 enum { NAP_MS = 50 };     /* the longest sleep; events end it. Bounds what a lost event could cost */
 
 static uint64_t now_ns(void)
@@ -49,7 +50,7 @@ static isthmus_status watch_worker(struct ib_worker *worker)
     return status == ISTHMUS_OK ? add_to_events(worker) : status;
 }
 
-/* UCX's own shared memory lies in /dev/shm, and it says no more than that it has no memory. */
+/* UCX's own shared memory lies in /dev/shm; when that is full, UCX reports only that it has no memory. */
 static isthmus_status fail_to_create(const struct isthmus_services *s, ucs_status_t why)
 {
     struct statvfs shm;
@@ -131,7 +132,8 @@ int ib_worker_progress(struct ib_worker *worker)
     return n + 1;
 }
 
-/* Some adapters, Soft-RoCE among them, tell only of what arrives after they were armed: what came just before is looked for. */
+/* Some adapters, Soft-RoCE among them, report only what arrives after they were armed: earlier events are polled
+ * for. */
 isthmus_status ib_worker_arm(struct ib_worker *worker)
 {
     const struct isthmus_services *s = worker->tr->services;
@@ -148,9 +150,9 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_IO, "ucp_worker_arm: %s", ib_ucp.ucs_status_string(armed));
 }
 
-/* What peers ask of this PE arrives at worker 0. The leader of another worker serves that too, for the progress thread stays away
- * meanwhile. No lock is waited for: a thread that has that of worker 0 serves it itself. A leader there is seen without the lock, so
- * that threads which wait on other workers do not pass its cache line around. */
+/* Requests of peers arrive at worker 0. The leader of another worker serves that too, for the progress thread stays
+ * away meanwhile. No lock is waited for: a thread that has that of worker 0 serves it itself. A leader there is seen
+ * without the lock, so that threads which wait on other workers do not pass its cache line around. */
 static struct ib_worker *take_first(struct ib_worker *worker)
 {
     struct ib_worker *first = &worker->tr->workers[0];
@@ -180,7 +182,7 @@ static void nap(struct ib_worker *worker)
     struct pollfd fds[] = {{.fd = worker->event_fd, .events = POLLIN},
                            {.fd = -1, .events = POLLIN},
                            {.fd = ib_nic_arm(worker), .events = POLLIN}};
-    isthmus_status status = ib_worker_arm(worker); /* and looks again at what that arms */
+    isthmus_status status = ib_worker_arm(worker); /* and polls again what that arms */
     struct ib_worker *first = status == ISTHMUS_OK ? take_first(worker) : NULL;
     if (first != NULL) {
         status = ib_worker_arm(first);
@@ -193,7 +195,7 @@ static void nap(struct ib_worker *worker)
     ib_worker_lock(worker);
 }
 
-/* Whoever wants the lock gets it between two looks. */
+/* A thread that waits for the lock gets it between two polls. */
 static void give_lock_away(struct ib_worker *worker)
 {
     ib_worker_unlock(worker);
