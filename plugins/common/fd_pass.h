@@ -1,14 +1,15 @@
 /* plugins/common/fd_pass.h: file descriptors from one PE to another on the same host.
  * For transports that map a peer's memory. Not a data path: one short conversation per pair of PEs, on first use.
  *
- * The first way is a socket. Each PE runs a server: a listening socket in the abstract namespace (so that nothing is left in
- * the file system), under a random name. A client shows the ticket from the server's card; the server answers only to processes of
- * its own user that know the ticket, and sends every descriptor on offer at once. The client takes them from a process of its own
- * user that shows the countersign of the same card: any process may take a name that has become free. Serving never blocks and is
- * driven by progress().
+ * The first way is a socket. Each PE runs a server: a listening socket in the abstract namespace (so that nothing is
+ * left in the file system), under a random name. A client shows the ticket from the server's card; the server answers
+ * only to processes of its own user that know the ticket, and sends every descriptor on offer at once. The client takes
+ * them from a process of its own user that shows the countersign of the same card: any process may take a name that has
+ * become free. Serving never blocks and is driven by progress().
  *
- * The second, where the socket is out of reach, is pidfd_getfd: the client takes the same descriptors out of the server's
- * process, by a table that the server shows there (fd_pass_table.h). A transport's variable SHARE selects one of the two. */
+ * The second, where the socket is out of reach, is pidfd_getfd: the client takes the same descriptors out of the
+ * server's process, by a table that the server shows there (fd_pass_table.h). A transport's variable SHARE selects one
+ * of the two. */
 #ifndef ISTHMUS_FD_PASS_H
 #define ISTHMUS_FD_PASS_H
 

@@ -1,6 +1,6 @@
-/* plugins/common/fd_pass_table.h: the table of a PE's offers, and descriptors taken out of its process by it.
- * Memory that its PE writes and its peers read, if it is shown: a memfd whose number in the PE, and whose inode, are on the PE's
- * card. What makes it safe to take descriptors so is in docs/security.md.
+/* plugins/common/fd_pass_table.h: the table of a PE's offers, and descriptors taken out of its process by it. Memory
+ * that its PE writes and its peers read, if it is shown: a memfd whose number in the PE, and whose inode, are on the
+ * PE's card. What makes it safe to take descriptors so is in docs/security.md.
  *   fd_pass_table.c   the PE that offers       fd_pass_take.c   the PE that takes */
 #ifndef ISTHMUS_FD_PASS_TABLE_H
 #define ISTHMUS_FD_PASS_TABLE_H

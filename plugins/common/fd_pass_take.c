@@ -71,8 +71,8 @@ static isthmus_status open_process(const struct fd_pass_owner *owner, int *pidfd
         return refuse(why, ISTHMUS_ERR_UNREACHABLE, "the processes of the peer's container are not seen from here");
     int fd = (int)syscall(SYS_pidfd_open, owner->pid, 0);
     if (fd < 0) return refuse_call(why, "pidfd_open");
-    isthmus_status status = check_process(owner,
-                                          why); /* it had started before the card: fd can be of no other either */
+    /* A process that passes the check had started before the card was written, so fd is of no other either. */
+    isthmus_status status = check_process(owner, why);
     if (status != ISTHMUS_OK)
         close(fd);
     else

@@ -1,6 +1,7 @@
 /* plugins/common/p2p.h: the engine of the transports between GPUs of one host: nvlink, xelink, xgmi.
- * A PE's device memory is shared with its peers on the host, mapped there, and read and written by their GPUs' copy engines.
- * The platform (CUDA, Level Zero, HIP) is a driver, a table of calls below; the engine above it implements the ABI, once.
+ * A PE's device memory is shared with its peers on the host, mapped there, and read and written by their GPUs' copy
+ * engines. The platform (CUDA, Level Zero, HIP) is a driver, a table of calls below; the engine above it implements the
+ * ABI, once.
  *   p2p_open.c   life, card, reach, which device       p2p_data.c   channels: put, get, atomics, order
  *   p2p_mem.c    memory, keys, paths                   p2p_more.c   extensions: growing.1, memory.1, devices.1 */
 #ifndef ISTHMUS_P2P_H
@@ -108,7 +109,7 @@ struct p2p_driver {
     isthmus_status (*write)(struct p2p_gpu *gpu, void *stream, void *dest, uint64_t value, size_t length_bytes);
     isthmus_status (*amo)(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo); /* NULL: no atomics */
 
-    /* -- work on streams of the program's own, for the extension stream.1, as is copy() and amo(). NULL: it is not offered.
+    /* -- work on streams of the program's own, for the extension stream.1, as is copy() and amo(). NULL: not offered.
      * UNSUPPORTED: not this comparison -- */
     isthmus_status (*wait_until)(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare,
                                  uint64_t value);

@@ -1,10 +1,12 @@
 /* plugins/common/p2p_data.c: see p2p.h. A channel is one stream of the device, which executes in order.
  * So a fence has nothing to do, and completion is a place in the stream. Operations are numbered as they are submitted;
- * `borrowed` is the last one that uses the caller's memory: local_complete waits as far as there, remote_commit for all.
+ * `borrowed` is the last one that uses the caller's memory: local_complete waits as far as there, remote_commit for
+ * all.
  *
- * A word goes by value where the platform takes one. A blocking put of a few bytes must not cost a round trip to the device: its
- * source is copied into memory of the channel that the device reads later; a short get comes by way of it, too. That memory is
- * allotted from its beginning on, and is empty again when the stream is and all readers of it are done. */
+ * A word goes by value where the platform takes one. A blocking put of a few bytes must not cost a round trip to the
+ * device: its source is copied into memory of the channel that the device reads later; a short get comes by way of it,
+ * too. That memory is allotted from its beginning on, and is empty again when the stream is and all readers of it are
+ * done. */
 #include "plugins/common/p2p_priv.h"
 
 #include <isthmus/idle.h>

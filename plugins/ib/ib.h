@@ -110,8 +110,8 @@ static inline void ib_answers_add(struct ib_answers *answers)
 /* How UCX carries what an end sends. */
 enum ib_carriage {
     IB_LANES, /* by several lanes, or not known: a fence of UCX orders each of them by itself */
-    IB_LANE, /* by one: writes of the adapter arrive in order, and before messages that follow; messages are done later */
-    IB_LINE /* by one connection whose other end the peer's processor serves: all is done in order */
+    IB_LANE,  /* by one: the adapter's writes arrive in order, and before later messages, which are executed later */
+    IB_LINE   /* by one connection whose other end the peer's processor serves: all is done in order */
 };
 
 struct ib_end {
@@ -257,8 +257,8 @@ struct isthmus_rmem {
 struct isthmus_chan {
     struct ib_worker *worker;
     struct ib_batch local; /* what local_complete waits for */
-    struct ib_batch
-        remote; /* what remote_commit waits for besides the flush, and a fence after requests to peers' devices */
+    /* What remote_commit waits for besides the flush, and a fence after requests to peers' devices. */
+    struct ib_batch remote;
     uint32_t n_unserved; /* nonblocking operations, for progress now and then */
 };
 
@@ -352,8 +352,8 @@ void ib_channel_close(isthmus_chan *chan);
 isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only);
 
 /* ---- order across fences ----
- * Each operation first calls ib_end_order(), which flushes the end if the operation could overtake one before a fence, and
- * is then recorded. Under the worker's lock. */
+ * Each operation first calls ib_end_order(), which flushes the end if the operation could overtake one before a fence,
+ * and is then recorded. Under the worker's lock. */
 
 void ib_end_carries(struct ib_end *end, enum ib_carriage carriage);
 
@@ -495,9 +495,10 @@ void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_
 
 /* ib_nic.c: atomics by the peers' adapters, if ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and
  * close. */
-isthmus_status ib_nic_open(
-    isthmus_tr *tr);               /* after UCX, which prepares libibverbs for forks: tr->adapter, or why not */
-void ib_nic_close(isthmus_tr *tr); /* after the workers */
+/* Opened after UCX, which prepares libibverbs for forks, and closed after the workers. Sets tr->adapter, or the reason
+ * why there is none. */
+isthmus_status ib_nic_open(isthmus_tr *tr);
+void ib_nic_close(isthmus_tr *tr);
 isthmus_status ib_nic_worker_open(struct ib_worker *worker);
 void ib_nic_worker_close(struct ib_worker *worker);
 int ib_nic_progress(struct ib_worker *worker);

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PROGRESS_EVERY = 32
-}; /* nonblocking puts and gets: an adapter's queue holds hundreds, and UCX empties it in progress only */
+/* Nonblocking puts and gets: an adapter's queue holds hundreds, and UCX empties it in progress only. */
+enum { PROGRESS_EVERY = 32 };
 
 isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   enum ib_class class, struct ib_place *out)

@@ -13,8 +13,8 @@ struct ib_frame {
     uint32_t word_bytes;     /* of an address there */
     uint32_t payload_bytes;
     uint32_t note_bytes; /* at the end of a card's payload: the configuration of UCX there, as text with its zero */
-    uint32_t kind,
-        is_staged; /* of a key: what memory it is, and whether UCX knows it there; else the payload is empty */
+    /* Of a key: the kind of memory, and whether its PE stages it; the payload is then empty. */
+    uint32_t kind, is_staged;
     uint32_t adapter_key, has_adapter_key; /* of a key: for atomics by the adapter there; 0, 0: it executes none */
     uint64_t address, length_bytes;        /* of the extent; 0 in a card */
     uint64_t checksum;                     /* over all of the above and the payload */

@@ -295,8 +295,8 @@ isthmus_status ib_queue_create(struct ib_adapter *adapter, struct ib_completions
         ib_queue_destroy(queue);
         return status;
     }
-    queue->sequence = queue->qp->qp_num * 2654435761u >>
-                      8; /* 24 bits: a packet of an earlier queue is none of this one */
+    /* 24 bits, so that a packet of an earlier queue does not fit this one. */
+    queue->sequence = queue->qp->qp_num * 2654435761u >> 8;
     *out = queue;
     return ISTHMUS_OK;
 }

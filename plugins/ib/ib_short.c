@@ -1,10 +1,11 @@
-/* plugins/ib/ib_short.c: short puts, and commits, as messages of our own, where UCX makes messages of them anyway (over TCP).
+/* plugins/ib/ib_short.c: short puts, and commits, as messages of our own, where UCX makes messages of them anyway (over
+ * TCP).
  *
- * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit is a call, which the
- * peer answers in order, and puts get no reply; but a put that its caller waits for carries a call with it
- * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing overtakes
- * anything: all that an end sends, UCX's own messages too, goes one after the other through one connection (IB_LINE), and
- * is done by the peer as it arrives.
+ * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit is a call,
+ * which the peer answers in order, and puts get no reply; but a put that its caller waits for carries a call with it
+ * when no other is under way, since a commit is likely to follow: each message takes a call of the system. Nothing
+ * overtakes anything: all that an end sends, UCX's own messages too, goes one after the other through one connection
+ * (IB_LINE), and is done by the peer as it arrives.
  * Not about ends on which an adapter executes operations, nor about memory of devices. */
 #include "plugins/ib/ib_short.h"
 
@@ -60,8 +61,8 @@ static void message_give_back(struct ib_worker *worker, struct ib_message *messa
     worker->shorts->free = message;
 }
 
-/* ---- sending. UCX would hand a short message to the system in two pieces, which costs more than a copy: of a datatype of our
- * own it packs one ---- */
+/* ---- sending. UCX would hand a short message to the system in two pieces, which costs more than a copy: a datatype of
+ * our own makes it one ---- */
 
 static void *start_pack(void *context, const void *message, size_t count)
 {

@@ -15,9 +15,8 @@
 #include <isthmus/copy_cpu.h>
 #include <isthmus/inline.h>
 
-enum {
-    PACKET_BYTES = 512
-}; /* of data that goes along on an end that is no line; the smallest packets hold 1 KiB less headers */
+/* Of data that a message carries on an end that is no line; the smallest packets hold 1 KiB less headers. */
+enum { PACKET_BYTES = 512 };
 
 static bool is_taken(const struct isthmus_put_signal *what)
 {

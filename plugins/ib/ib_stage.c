@@ -1,10 +1,11 @@
 /* plugins/ib/ib_stage.c: memory of this PE's device, for peers that cannot reach it by themselves: they send a request
- * (ib_ask.c), and the thread that makes progress here executes it and replies. The core copies, and has the device execute
- * atomics.
+ * (ib_ask.c), and the thread that makes progress here executes it and replies. The core copies, and has the device
+ * execute atomics.
  *
- * The stage is a few pieces of host memory, pinned for the device. The data of a put waits at its sender until a piece is
- * free; while one is copied to the device, UCX moves the next ones. So no number of peers takes memory here.
- * A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is under the lock of worker 0. */
+ * The stage is a few pieces of host memory, pinned for the device. The data of a put waits at its sender until a piece
+ * is free; while one is copied to the device, UCX moves the next ones. So no number of peers takes memory here.
+ * A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is under the lock of worker
+ * 0. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_ask.h"
 
@@ -130,8 +131,8 @@ static void do_amo(struct job *job)
 {
     const struct isthmus_services *s = job->stage->tr->services;
     const struct ib_ask_head *ask = &job->ask;
-    void *fetched = ask->op != ISTHMUS_AMO_SET ? &job->answer.fetched
-                                               : NULL; /* without it the device needs no kernel */
+    /* A set that fetches nothing needs no kernel on the device. */
+    void *fetched = ask->op != ISTHMUS_AMO_SET ? &job->answer.fetched : NULL;
     isthmus_status status = s->memory_amo(s->core, ask->kind, place_of(job), ask->op, ask->bits, ask->operand,
                                           ask->compare, fetched);
     answer(job, status, NULL, 0);

@@ -50,8 +50,8 @@ size_t ib_ucp_note(char out[IB_NOTE_BYTES]);
 /* Progress had no memory for a request of a peer, which waits without a reply: the first `why` is kept. UCX reports
  * that in its log only, which is read while ib_ucp_progresses is set. */
 enum { IB_STARVED_BYTES = 200 };
-extern bool
-    ib_ucp_progresses; /* written without order: progress of another thread is as good a reason to read the log */
+/* Written without order: progress of another thread is as good a reason to read the log. */
+extern bool ib_ucp_progresses;
 void ib_ucp_starves(const char *why);
 bool ib_ucp_starved(char why[IB_STARVED_BYTES]); /* true once */
 

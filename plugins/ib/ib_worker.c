@@ -141,8 +141,8 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     if (armed == UCS_OK) {
         int n = ib_worker_progress(worker);
         if (n == 0) return ISTHMUS_OK;
-        worker->n_armed += (uint32_t)
-            n; /* a PE that waits sleeps until progress() reports what may have ended its wait */
+        /* A waiting PE sleeps until progress() reports the events that may have ended its wait. */
+        worker->n_armed += (uint32_t)n;
         if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
         return ISTHMUS_ERR_AGAIN;
     }
