@@ -293,8 +293,8 @@ static void cut_at_splitters(struct job *job)
     free(sorted);
 }
 
-/* The atomic adds hand out the inbox of each PE: afterwards all runs have a place there, none
- * overlaps another, and the counter says exactly how large the inbox has to be. */
+/* The atomic adds divide the inbox of each PE: afterwards all runs have a place there, none
+ * overlaps another, and the counter is the exact size of the inbox. */
 static void reserve_room(struct job *job)
 {
     for (int pe = 0; pe < job->n_pes; pe++) {

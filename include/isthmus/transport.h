@@ -1,4 +1,4 @@
-/* isthmus/transport.h: the plugin ABI, version 1. All that a transport plugin needs to know of Isthmus.
+/* isthmus/transport.h: the plugin ABI, version 1. A transport plugin needs nothing else of Isthmus.
  * Not the application interface: programs include shmem.h, nvshmem.h or ishmem.h.
  * Read on in docs/writing-a-transport.md; the smallest complete plugin is plugins/loopback.
  *
@@ -14,7 +14,7 @@
  *              named at the slot. Slots marked REQUIRED must be there or the plugin is refused.
  *   Errors     0, or a negative ISTHMUS_ERR_ code whose text was given to services->fail(). A plugin never
  *              prints, exits, aborts, installs signal handlers or changes the environment.
- *   Ownership  Buffers of the caller (cards, keys, texts) are borrowed for the call. Objects handed out belong
+ *   Ownership  Buffers of the caller (cards, keys, texts) are borrowed for the call. Objects returned belong
  *              to the plugin until the matching close. File descriptors are borrowed: duplicate those you keep.
  *              An out-parameter is written only on success.
  *   Threads    Cold slots (life, peers, memory, channels): any thread, one at a time per transport (but see
@@ -81,7 +81,7 @@ enum {
  * write. A waiting PE then sleeps; without WAKES it polls its variable. A PE does not know which peer will end its
  * wait, so the bit is the same for all peers but the own PE, and unset if it would be unset for one */
 enum {
-    ISTHMUS_CAP_ALIAS = 1 << 0,     /* attach() hands out an alias: plain loads and stores reach the peer's memory */
+    ISTHMUS_CAP_ALIAS = 1 << 0,     /* attach() returns an alias: plain loads and stores reach the peer's memory */
     ISTHMUS_CAP_ORDERED = 1 << 1,   /* puts to one peer arrive in the order of the calls: fence is free */
     ISTHMUS_CAP_NO_TARGET = 1 << 2, /* operations complete although the target makes no call and no progress */
     ISTHMUS_CAP_WAKES = 1 << 3      /* writes of peers wake this PE */
@@ -138,7 +138,7 @@ enum { ISTHMUS_BITS8 = 0, ISTHMUS_BITS16 = 1, ISTHMUS_BITS32 = 2, ISTHMUS_BITS64
 
 /* flags of amo_entry */
 enum {
-    ISTHMUS_AMO_FETCHING = 1 << 0, /* the old value is wanted in *fetched */
+    ISTHMUS_AMO_FETCHING = 1 << 0, /* the function stores the old value in *fetched */
     ISTHMUS_AMO_NBI = 1 << 1       /* may return before the operation is complete; *fetched is valid, and the
                                       operation complete at the source, after local_complete */
 };
@@ -167,7 +167,7 @@ enum { ISTHMUS_KEY_MAX_BYTES = 1024 };
 
 /* ------------------------------------------------------------------------------------------------ objects -- */
 
-/* The plugin's own objects. The core keeps pointers to them and never looks inside. */
+/* The plugin's own objects. The core keeps pointers to them and never dereferences them. */
 typedef struct isthmus_tr isthmus_tr;     /* the opened transport */
 typedef struct isthmus_path isthmus_path; /* from this PE to one peer */
 typedef struct isthmus_chan isthmus_chan; /* this transport's part of one context */

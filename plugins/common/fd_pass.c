@@ -21,7 +21,7 @@ struct fd_pass_server {
     const struct isthmus_services *services;
     struct fd_pass_address address;
     int listener, events;
-    int reserve;          /* given up for a client when there is no other descriptor left; -1: it is in use */
+    int reserve;          /* released for a client when no other descriptor is left; -1: it is in use */
     bool has_warned;      /* of strangers: repeated requests do not fill the log */
     bool can_be_traced;   /* by all of the user's processes, because this plugin has set that */
     pthread_mutex_t lock; /* of the offers; serving and offering are different threads */

@@ -25,7 +25,7 @@ struct fd_pass_owner {
     uint64_t table_device, table_inode;
 };
 
-/* What a client needs to know; goes into the transport's card. */
+/* The address of a server, for its clients; a part of the transport's card. */
 struct fd_pass_address {
     uint8_t name[16]; /* of the socket */
     /* Known to those that have the card only: the job's members. */
@@ -40,7 +40,7 @@ isthmus_status fd_pass_server_open(const struct isthmus_services *services, stru
 void fd_pass_server_close(struct fd_pass_server *server); /* takes NULL */
 const struct fd_pass_address *fd_pass_server_address(const struct fd_pass_server *server);
 
-/* Offer a descriptor (duplicated) under a number of its own. Any thread; LIMIT when there are too many. */
+/* Offers a descriptor (duplicated) under a number of its own. Any thread. Returns LIMIT if there are too many. */
 isthmus_status fd_pass_offer(struct fd_pass_server *server, int fd, uint32_t *id);
 void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id);
 
@@ -81,7 +81,7 @@ isthmus_status fd_pass_client_open(const struct isthmus_services *services, cons
                                    struct fd_pass_client *out);
 void fd_pass_client_close(struct fd_pass_client *client);
 
-/* The caller closes *fd. INVALID: the peer offers nothing under that number. */
+/* The caller closes *fd. Returns INVALID if the peer offers no descriptor under that number. */
 isthmus_status fd_pass_client_take(struct fd_pass_client *client, uint32_t id, int *fd);
 
 #endif

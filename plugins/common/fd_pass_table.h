@@ -32,7 +32,7 @@ struct fd_pass_table {
 isthmus_status fd_pass_table_open(const struct isthmus_services *services, const uint8_t countersign[16],
                                   struct fd_pass_table **out);
 
-/* UNSUPPORTED: this system lacks a call that is needed; the table still serves its own PE. */
+/* Returns UNSUPPORTED if this system lacks a call that is needed; the table still serves its own PE. */
 isthmus_status fd_pass_table_show(const struct isthmus_services *services, struct fd_pass_table *table,
                                   struct fd_pass_owner *out);
 void fd_pass_table_close(struct fd_pass_table *table, struct fd_pass_owner *owner); /* takes NULL, and 0 in owner */

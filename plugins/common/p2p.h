@@ -90,7 +90,7 @@ struct p2p_driver {
      * release(), soon. */
     isthmus_status (*adopt)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
     void (*release)(struct p2p_gpu *gpu, struct p2p_memory *memory);
-    /* Addresses without memory. NULL: this platform cannot, and create() takes no addr. */
+    /* Reserves addresses without memory. NULL: the platform cannot, and create() takes no addr. */
     isthmus_status (*reserve)(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
     void (*unreserve)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
 

@@ -162,7 +162,7 @@ static void let_others(isthmus_chan *chan)
     pthread_mutex_lock(&chan->lock);
 }
 
-/* Room in the channel's memory. With the lock, and it is the caller's until the lock is given up. */
+/* Returns room in the channel's memory. With the lock; the caller owns the room until it releases the lock. */
 static isthmus_status stage_take(isthmus_chan *chan, size_t length_bytes, char **out)
 {
     size_t take = (length_bytes + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;

@@ -1,6 +1,6 @@
 /* plugins/common/p2p_mem.c: see p2p.h. Memory of a device: made here, shown to peers, and that of peers.
  * A key names a descriptor on offer at the peer, or carries the platform's own handle, and a range in the memory behind
- * it. The platform's handle is opaque and goes to its driver as it came; a checksum keeps damaged ones away from
+ * it. The platform's handle is opaque and goes to its driver unchanged; a checksum keeps damaged ones away from
  * there. */
 #include "plugins/common/p2p_priv.h"
 

@@ -51,7 +51,7 @@ struct hook_plan {
     bool has_told_loss;
 };
 
-/* Reads the variables. INVALID: the value of one is invalid. */
+/* Reads the variables. Returns INVALID if the value of one is invalid. */
 isthmus_status hook_plan_read(const struct isthmus_services *services, struct hook_plan *out);
 bool hook_plan_leaves_atomics(const struct hook_plan *plan, int32_t pe); /* at that peer: alike for both */
 

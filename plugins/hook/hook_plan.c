@@ -108,7 +108,7 @@ isthmus_status hook_plan_read(const struct isthmus_services *services, struct ho
     return status;
 }
 
-/* ---- decisions; calls come from several threads ---- */
+/* ---- decisions, for calls of several threads ---- */
 
 bool hook_plan_leaves_atomics(const struct hook_plan *plan, int32_t pe)
 {

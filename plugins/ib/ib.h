@@ -62,7 +62,7 @@ struct ib_worker {
     uint32_t n_armed;                /* events that ib_worker_arm() has handled, and progress() is to report */
     uint64_t n_fences;               /* of its channels */
     struct ib_asks *asks;            /* NULL: no request was sent so far */
-    struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not know */
+    struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not support */
     struct ib_shorts *shorts;        /* ib_short.c */
     struct ib_waits *waits;          /* ib_short_amo.c */
     struct ib_nic *nic;              /* ib_nic.c; NULL: adapters execute no atomics in this job */
@@ -186,12 +186,12 @@ struct isthmus_tr {
     char why_no_adapter[200];   /* "": there is one, or ISTHMUS_ATOMICS is not nic */
     struct ib_served *served;   /* queues of peers end there; under the lock of worker 0 */
     uint64_t n_served;
-    uint32_t kinds;                     /* of memory that this UCX knows: bits of 1 << ISTHMUS_MEM_ */
+    uint32_t kinds;                     /* of memory that this UCX supports: bits of 1 << ISTHMUS_MEM_ */
     char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that UCX supports, as text; "": none was */
     ucp_datatype_t message_type;        /* of our own short messages, for all workers */
     isthmus_lmem *exposed;              /* host memory that peers may write, under the lock of worker 0 */
     struct ib_stage *stage;             /* for memory of devices; NULL: this job has none, or the core does not help */
-    uint32_t n_staged;                  /* registrations of memory on devices that this UCX does not know, atomically */
+    uint32_t n_staged;                  /* registrations of device memory that this UCX does not support, atomically */
     uint32_t staged_kind;               /* of one of them, atomically; the host's: there is none */
     int events;                         /* epoll descriptor: of all workers */
     struct ib_settings settings;
@@ -228,11 +228,11 @@ struct isthmus_lmem {
     isthmus_tr *tr;
     ucp_mem_h ucp;
     ucp_mem_h operand; /* with which UCX takes local operands; NULL: UCX finds the registration */
-    void *addr;        /* as UCX knows it */
+    void *addr;        /* as registered with UCX */
     uint64_t length_bytes;
     uint32_t kind;
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
-    bool is_staged;            /* on a device that UCX does not know, or no adapter here registers */
+    bool is_staged;            /* on a device that UCX does not support, or no adapter here registers */
     bool is_served;            /* peers may request it: in the list of the stage */
     bool is_exposed;           /* peers may write it: in the list of the transport */
     struct ib_region *region;  /* for atomics by the adapter; NULL: it executes none there */
@@ -249,7 +249,7 @@ struct isthmus_rmem {
     uint32_t kind;
     bool is_plain;       /* a peer's, and UCX moves it */
     bool is_staged;      /* a peer's, which copies it on request */
-    bool holds_operands; /* and UCX here knows such memory: operands on a device go through pieces all the same */
+    bool holds_operands; /* and UCX here supports such memory: operands on a device go through pieces all the same */
     void *packed_key;
     ucp_rkey_h keys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
 };
@@ -333,7 +333,7 @@ isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address
 
 /* ib_mem.c */
 isthmus_status ib_kinds_query(isthmus_tr *tr);                /* after UCX is there: fills tr->kinds */
-const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind); /* such memory is reached, in words; NULL: of the host */
+const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind); /* such memory is reached, as text; NULL: host memory */
 isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out);
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out);
@@ -439,7 +439,7 @@ isthmus_status ib_asks_listen(struct ib_worker *worker); /* for answers */
 isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback);
 void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
 
-/* ib_operand.c: local operands on a device that UCX does not know. */
+/* ib_operand.c: local operands on a device that UCX does not support. */
 void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets those that check for such operands */
 isthmus_status ib_operands_open(struct ib_worker *worker);      /* a channel is about to use it */
 isthmus_status ib_operands_add(isthmus_lmem *lmem);             /* such memory was registered */
@@ -486,7 +486,7 @@ void ib_stage_close(isthmus_tr *tr);             /* before workers are; takes an
 isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may request this memory from now on */
 void ib_stage_remove(isthmus_lmem *lmem);
 
-/* ib_signal.c. UNSUPPORTED: nothing was done. */
+/* ib_signal.c. After UNSUPPORTED nothing was done. */
 isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what);
 
 /* ib_data.c: never as a message of our own, and not waited for. Under the worker's lock. */

@@ -8,7 +8,7 @@
 struct ib_key {
     const char *name;         /* as UCX 1.17 and newer call it: that of the variable without UCX_ */
     const char *old_name;     /* up to 1.16, where names of modules' keys lack the module; NULL: the same */
-    const char *value;        /* NULL: this key is not wanted now */
+    const char *value;        /* NULL: this key is not set now */
     const char *why;          /* this key is set: for the log, and for messages */
     const char *variables[2]; /* of UCX's own, UCX_...: where the user has set one of them, it decides */
     unsigned since_minor;     /* of 1.x, the first with the key: it is not set before; 0: all versions have it */

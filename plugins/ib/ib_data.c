@@ -69,7 +69,7 @@ IB_INLINE enum ib_class class_of(enum direction direction, const struct operand 
     return direction == GET ? IB_DATA : ib_class_of_put(local->length_bytes);
 }
 
-/* UCX knows fences of whole workers only. They order what one lane carries, but not messages, nor several lanes: the
+/* UCX has fences of whole workers only. They order what one lane carries, but not messages, nor several lanes: the
  * first operation that a later fence does not order by itself flushes its end (ib_end_order). Requests are waited for
  * here. Under the worker's lock. */
 static isthmus_status fence(isthmus_chan *chan)

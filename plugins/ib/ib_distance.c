@@ -14,7 +14,7 @@
 
 static size_t count_digits(const char *text) { return strspn(text, "0123456789abcdef"); }
 
-/* "0000:3b", of a domain with four digits or more. Returns its length; 0: it is none. */
+/* "0000:3b", of a domain with four digits or more. Returns its length, or 0 if the text is none. */
 static size_t bus_length(const char *text)
 {
     size_t domain = count_digits(text);
@@ -37,7 +37,7 @@ static bool is_device(const char *name)
            count_digits(rest + 4) == 1 && rest[5] == '\0';
 }
 
-/* A chain that does not fit is not known: a part of it would look like another one. */
+/* A chain that does not fit counts as unknown: a part of it would equal another one. */
 void ib_chain_of(const char *real_path, char out[IB_CHAIN_BYTES])
 {
     char *copy = strdup(real_path), *rest = copy;

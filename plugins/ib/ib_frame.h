@@ -26,8 +26,8 @@ uint64_t ib_frame_checksum(const struct ib_frame *frame, const void *payload);
 isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame frame, const void *payload, void *out,
                               size_t *out_bytes);
 
-/* Check; *payload lies in `bytes`. VERSION: cut, damaged, or of a build that does not fit this one. The owner is for
- * messages. */
+/* Checks a frame; *payload lies in `bytes`. VERSION: truncated, damaged, or of a build that does not fit this one. The
+ * owner is for messages. */
 struct ib_frame_owner {
     int pe;
     const char *host_name;

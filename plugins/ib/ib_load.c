@@ -33,7 +33,7 @@ static bool is_library(const char *file, const char *stem)
            strstr(base, ".so") != NULL;
 }
 
-/* The folder in which it really lies; false: there is no such file. */
+/* Writes the folder in which the file really lies. Returns false if there is no such file. */
 static bool folder_of(const char *file, char out[PATH_MAX])
 {
     if (realpath(file, out) == NULL) return false;

@@ -70,7 +70,7 @@ static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key
 /* UCX's types of the kinds of memory, and the text for isthmus-info where UCX lacks one. */
 static const struct {
     uint32_t kind;
-    ucs_memory_type_t type; /* one that UCX does not know is none that it supports */
+    ucs_memory_type_t type; /* a kind unknown to UCX is never among those that it supports */
     const char *staged;
 } kinds[] = {
     {ISTHMUS_MEM_HOST, UCS_MEMORY_TYPE_HOST, NULL},
@@ -240,7 +240,7 @@ static isthmus_status map(isthmus_lmem *lmem, const struct isthmus_mem *mem)
     return fail_map(lmem, mapped);
 }
 
-/* With UCX, or without it where it does not know the device and the core helps. */
+/* With UCX, or without it where it does not support the device and the core can copy. */
 static isthmus_status register_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, isthmus_lmem **out)
 {
     isthmus_lmem *lmem = lmem_create(tr, mem);

@@ -57,7 +57,7 @@ static isthmus_status find_by_places(const isthmus_tr *tr, struct sharers *out)
     return status;
 }
 
-/* Of a core that knows no devices; and an older one knows this PE only. */
+/* For a core without local_places; one that is older still yields this PE only. */
 static isthmus_status find_by_nodes(const isthmus_tr *tr, struct sharers *out)
 {
     const struct isthmus_services *s = tr->services;

@@ -152,7 +152,7 @@ static isthmus_status serve(isthmus_tr *tr, const struct ib_queue_address *peer,
     return ISTHMUS_OK;
 }
 
-/* On worker 0: a peer has a queue, and wants one that serves it. */
+/* On worker 0: the request of a peer, with its queue, for a queue that serves it. */
 static ucs_status_t on_link(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
                             const ucp_am_recv_param_t *param)
 {

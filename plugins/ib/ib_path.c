@@ -206,7 +206,7 @@ isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address
     return status;
 }
 
-/* By force: the peer may be gone, and the core has completed all that was under way. */
+/* By force: the peer may be lost, and the core has completed all that was under way. */
 static void end_close(struct ib_end *end)
 {
     ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};

@@ -44,7 +44,7 @@ void ib_completions_destroy(struct ib_completions *completions);
 int ib_completions_fd(const struct ib_completions *completions);
 void ib_completions_arm(struct ib_completions *completions); /* the next one makes the descriptor readable */
 
-/* NULL: to serve a peer's queue. */
+/* completions NULL: the queue serves one of a peer. */
 isthmus_status ib_queue_create(struct ib_adapter *adapter, struct ib_completions *completions, struct ib_queue **out);
 void ib_queue_destroy(struct ib_queue *queue);
 void ib_queue_address(const struct ib_queue *queue, struct ib_queue_address *out);

@@ -13,7 +13,7 @@ struct ib_settings {
 
 enum { IB_MAX_WORKERS = 16, IB_USUAL_WORKERS = 4, IB_MAX_RAILS = 16 };
 
-/* A variable that is empty counts as not set. INVALID: fail() names the variable, its value and what it may be. */
+/* An empty variable counts as not set. After INVALID, fail() has the variable, its value and the valid values. */
 isthmus_status ib_settings_read(const struct isthmus_services *services, struct ib_settings *out);
 
 /* How many workers are of use to a PE that may run on `n_allowed` of its host's `n_online` processors, where `n_local`

@@ -60,7 +60,7 @@ bool ib_short_is_exposed(isthmus_tr *tr, uint64_t address, size_t length_bytes);
 /* Writes the data of a peer's put: after that of earlier messages, and an aligned word by one store. */
 void ib_short_write(uint64_t address, const void *data, size_t length_bytes);
 
-/* Make this message carry a call; no call of this end is under way. And the receiver's answer to a call. */
+/* Makes this message carry a call; no call of this end is under way. And the receiver's reply to a call. */
 void ib_short_add_call(struct ib_end *end, struct ib_message *message);
 void ib_short_answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param);
 

@@ -3,7 +3,7 @@
  * UCX would send messages too, and have all of them answered. It is not used: from 1.16 on it finds no protocol for
  * atomics on an endpoint that reports the loss of its peer ("cannot find remote protocol for amo_post"), 1.13 stores
  * wrong results of fetching and, or, xor over its shared memory, and none has 8 and 16 bits.
- * One message goes, and one comes back, but of what fetches nothing on an end that is a line (ib_short.c): a commit
+ * A message has a reply, unless it fetches nothing on an end that is a line (ib_short.c): a commit
  * covers that. */
 #include "plugins/ib/ib_short.h"
 
@@ -19,7 +19,7 @@ struct waiting {
     struct waiting *next; /* free */
     struct ib_end *end;   /* NULL: free */
     struct ib_batch *batch, *also;
-    void *fetched; /* NULL: the old value is not wanted */
+    void *fetched; /* NULL: the old value is dropped */
     uint32_t size_bytes;
     struct ib_ticket ticket; /* the turn changes with each use: a late reply to an old one finds no request */
 };

@@ -12,7 +12,7 @@
 struct ib_ucp ib_ucp;
 
 static const struct isthmus_services *log_services;
-static bool is_ucx_to_write; /* its log, as the user wants it */
+static bool is_ucx_to_write; /* its log, because the user has set UCX_LOG_LEVEL */
 
 const char *ib_ucp_variable(const char *variable) { return getenv(variable); }
 

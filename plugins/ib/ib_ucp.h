@@ -38,7 +38,7 @@ void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]);
 void ib_ucp_latest(
     char out[IB_REASON_TEXT_BYTES]); /* likewise the latest one, of any thread, which is then forgotten */
 
-/* What the user has set this variable of UCX's own to; NULL: nothing. */
+/* Returns the user's value of this variable of UCX's own, or NULL if it is not set. */
 const char *ib_ucp_variable(const char *variable);
 bool ib_ucp_is_set(const char *variable);
 

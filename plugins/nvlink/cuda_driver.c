@@ -248,7 +248,7 @@ static void nvl_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory)
     if (memory->owns_addr) nvl_unreserve(gpu, memory->addr, memory->length_bytes);
 }
 
-/* Drivers hand out cleared memory, but none promises it. */
+/* Drivers return cleared memory, but none promises it. */
 static isthmus_status clear(struct p2p_gpu *gpu, const struct p2p_memory *memory)
 {
     CUstream stream = NULL;

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* cuStreamWaitValue64_v2 is the youngest call of ours. */
+/* cuStreamWaitValue64_v2 is the newest call that is used. */
 enum { OLDEST_VERSION = 11070 };
 
 struct cuda_api nvl_cuda;

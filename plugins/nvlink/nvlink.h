@@ -41,7 +41,7 @@ isthmus_status nvl_flush_writes(struct p2p_gpu *gpu);
 /* cuda_share.c: see p2p.h. Sets gpu->handle_type from the variable CUMEM_HANDLE_TYPE. */
 isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu);
 isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
-bool nvl_is_extended(const void *addr); /* is it memory of the host that cuMemCreate has made? */
+bool nvl_is_extended(const void *addr); /* returns true if it is memory of the host from cuMemCreate */
 isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 void nvl_release(struct p2p_gpu *gpu, struct p2p_memory *memory);
 

@@ -82,7 +82,7 @@ static void look_for_more(void *library)
     for (size_t i = 0; i < sizeof more_names / sizeof *more_names; i++) entry[i] = dlsym(library, more_names[i]);
 }
 
-/* All calls of the compiler from one library; false: it is not there. */
+/* Loads all calls of the compiler from one library. Returns false if it is not there. */
 static bool find_compiler(void *library)
 {
     void **entry = (void **)(void *)&xg_rtc;

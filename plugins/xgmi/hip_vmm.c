@@ -50,7 +50,7 @@ static bool has_calls(void)
            xg_more.hipMemExportToShareableHandle != NULL && xg_more.hipMemImportFromShareableHandle != NULL;
 }
 
-/* One piece, made and given back: whether a device has such memory shows no sooner. */
+/* Creates and releases one piece, because only that shows whether a device has such memory. */
 static hipError_t try_piece(const struct p2p_gpu *gpu, uint64_t *granule)
 {
     const struct properties prop = properties_of(gpu);

@@ -60,7 +60,7 @@ static inline isthmus_status amo(isthmus_path *path, const isthmus_rmem *remote,
                                                 : tcp_tell(path, &request, NULL, 0);
         if (status != ISTHMUS_OK) return status;
     }
-    if (fetched != NULL) memcpy(fetched, &reply.value, size); /* the low bytes come first */
+    if (fetched != NULL) memcpy(fetched, &reply.value, size); /* little endian: the low bytes */
     return ISTHMUS_OK;
 }
 

@@ -238,7 +238,7 @@ void tcp_path_close(isthmus_path *path)
     pthread_mutex_unlock(&tr->paths_lock);
     if (path->fd >= 0) {
         const struct tcp_request bye = {.kind = TCP_BYE};
-        (void)!send(path->fd, &bye, sizeof bye, MSG_NOSIGNAL | MSG_DONTWAIT); /* it may be gone */
+        (void)!send(path->fd, &bye, sizeof bye, MSG_NOSIGNAL | MSG_DONTWAIT); /* it may be lost */
         close(path->fd);
     }
     free(path);

@@ -95,7 +95,7 @@ void tcp_server_close(struct tcp_server *server)
 
 /* ---- replies ---- */
 
-/* Fill the buffer with more of a get's data. Copied by the processor first, so that no word is torn. */
+/* Fills the buffer with more of a get's data. The processor copies it first, so that no word is torn. */
 static void refill(struct connection *c)
 {
     size_t n = c->get_left_bytes < BUFFER_BYTES ? (size_t)c->get_left_bytes : BUFFER_BYTES;
@@ -171,7 +171,7 @@ static bool do_amo(struct tcp_server *server, struct connection *c, const struct
 
 static bool do_request(struct tcp_server *server, struct connection *c, const struct tcp_request *r)
 {
-    if (c->pe < 0) return false; /* HELLO comes first */
+    if (c->pe < 0) return false; /* HELLO must be first */
     switch (r->kind) {
     case TCP_CHECK: reply(c, tcp_extent_find(server->tr, r->extent, 0, r->length_bytes) == NULL, 0); return true;
     case TCP_PUT: return do_put(server, c, r);
@@ -194,7 +194,7 @@ static bool take_data(struct connection *c)
         n = (size_t)c->put_left_bytes;
     } else {
         size_t beyond = (uintptr_t)(c->put_at + n) % 8;
-        if (beyond >= n) return false; /* more has to come first */
+        if (beyond >= n) return false; /* more has to arrive first */
         n -= beyond;
     }
     isthmus_copy_cpu(c->put_at, c->in + c->in_begin, n);
