@@ -13,7 +13,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Guesses that put this transport behind every one that stays on the host; UCX does its own choosing among networks. */
+/* Estimates that rank this transport behind every one within a host; UCX itself chooses among networks. */
 enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000, LATENCY_STAGED_NS = 20000 };
 #define BANDWIDTH_BYTES_PER_S UINT64_C(5000000000)
 
@@ -69,7 +69,7 @@ static isthmus_status configure(const isthmus_tr *tr, ucp_config_t *config)
     return status;
 }
 
-/* A call of UCX that is to make this PE ready has failed. */
+/* Reports the failure of a call of UCX during the start of this PE. */
 static isthmus_status fail_call(const isthmus_tr *tr, const char *call, ucs_status_t why)
 {
     const struct isthmus_services *s = tr->services;
@@ -231,8 +231,8 @@ static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_rea
     reach->bandwidth_bytes_per_s = is_direct ? BANDWIDTH_BYTES_PER_S : BANDWIDTH_BYTES_PER_S / 2;
     reach->how = ib_kind_how(tr, kind);
     /* A flush of UCX ends when the peer's adapter has the data. Its device sees it once that PE has flushed such
-     * writes, which it does when it synchronises. What is staged has been copied by the device's driver before the
-     * answer. */
+     * writes, which it does when it synchronises. The device's driver has copied staged memory before
+     * the reply. */
     if (is_direct) reach->visibility = ISTHMUS_VISIBLE_OWNER;
 }
 
@@ -271,7 +271,7 @@ static isthmus_status report_loss(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
     isthmus_status status = ISTHMUS_OK;
-    if (__atomic_load_n(&tr->lost_pe, __ATOMIC_RELAXED) < 0) return ISTHMUS_OK; /* the lock orders what is read below */
+    if (__atomic_load_n(&tr->lost_pe, __ATOMIC_RELAXED) < 0) return ISTHMUS_OK; /* the lock orders the reads below */
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->lost_pe >= 0 && !tr->has_reported) {
         tr->has_reported = true;

@@ -98,7 +98,7 @@ enum { IB_WORD_BYTES = 8 };
 struct ib_answers {
     uint64_t n_asked, n_answered;
     uint64_t n_before;      /* sent before the fence */
-    struct ib_batch wanted; /* counts those that are waited for because of it */
+    struct ib_batch wanted; /* counts those that operations after the fence wait for */
 };
 
 static inline void ib_answers_add(struct ib_answers *answers)
@@ -107,7 +107,7 @@ static inline void ib_answers_add(struct ib_answers *answers)
     if (answers->wanted.n_pending > 0) ib_batch_count(&answers->wanted, answers->wanted.n_pending - 1);
 }
 
-/* How UCX carries what an end sends. */
+/* How UCX carries the operations of an end. */
 enum ib_carriage {
     IB_LANES, /* by several lanes, or not known: a fence of UCX orders each of them by itself */
     IB_LANE,  /* by one: the adapter's writes arrive in order, and before later messages, which are executed later */
@@ -120,12 +120,12 @@ struct ib_end {
     isthmus_path *path;
     ucp_ep_h ep;                                /* NULL: closed, the peer is lost */
     ucs_status_ptr_t closing;                   /* the request of that close */
-    uint64_t n_issued, n_flushing, n_committed; /* operations; those that a flush is under way for, or done */
-    uint64_t n_wanted;                          /* of those issued, the last one that a commit of all waits for */
+    uint64_t n_issued, n_flushing, n_committed; /* operations; those before the flush under way; those flushed */
+    uint64_t n_wanted;                          /* the last issued one that a commit of all ends waits for */
     uint64_t n_fences;                          /* of the worker's, when an operation was started last */
     uint64_t n_before;                          /* issued before that fence */
-    struct ib_answers messages, atomics;        /* of IB_MESSAGE, but those that are not answered, and of IB_ATOMIC */
-    uint8_t issued, before;                     /* classes of what was issued since that fence, and before: bits */
+    struct ib_answers messages, atomics;        /* of IB_MESSAGE, except those without a reply, and of IB_ATOMIC */
+    uint8_t issued, before;                     /* classes of the operations since that fence, and before it: bits */
     uint8_t conflicts[IB_CLASSES];              /* for each class, those that it could overtake across a fence: bits */
     enum ib_carriage carriage;
     bool is_dirty; /* in the list of the worker */
@@ -136,7 +136,7 @@ struct ib_end {
     uint32_t number, turn; /* of this end, among the worker's; of its calls, the last one */
     bool is_calling;       /* the flush is a call */
     bool has_answered;     /* to an operation: a flush may end before the peer's UCX knows of this end */
-    char sample;           /* what that operation has read */
+    char sample;           /* the byte that that operation has read */
     ucs_status_t failure;  /* the peer is lost */
 };
 
@@ -152,7 +152,7 @@ enum ib_use {
     IB_USE_OTHER_GID  /* could be a rail, but its address is at another index */
 };
 
-/* The adapters of this host, and the ports that this PE goes through. */
+/* The adapters of this host, and the ports that this PE uses. */
 struct ib_net {
     struct ib_ports ports;
     struct ib_selection selection;
@@ -190,7 +190,7 @@ struct isthmus_tr {
     char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that UCX supports, as text; "": none was */
     ucp_datatype_t message_type;        /* of our own short messages, for all workers */
     isthmus_lmem *exposed;              /* host memory that peers may write, under the lock of worker 0 */
-    struct ib_stage *stage;             /* for memory of devices; NULL: this job has none, or the core does not help */
+    struct ib_stage *stage;             /* for memory of devices; NULL: the job has none, or the core cannot copy it */
     uint32_t n_staged;                  /* registrations of device memory that this UCX does not support, atomically */
     uint32_t staged_kind;               /* of one of them, atomically; the host's: there is none */
     int events;                         /* epoll descriptor: of all workers */
@@ -348,7 +348,7 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
                                struct isthmus_data_ops *ops);
 void ib_channel_close(isthmus_chan *chan);
 
-/* After what the end had until now. Under the worker's lock. `only` NULL: all ends. */
+/* Completes all earlier operations of the end at its peer. Under the worker's lock. `only` NULL: of all ends. */
 isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only);
 
 /* ---- order across fences ----
@@ -383,7 +383,7 @@ static inline enum ib_class ib_class_of_put(size_t length_bytes)
     return length_bytes <= IB_WORD_BYTES ? IB_WORD : IB_DATA;
 }
 
-/* Where an operation goes. Under the worker's lock. */
+/* The destination of an operation. Under the worker's lock. */
 struct ib_place {
     struct ib_end *end;
     ucp_rkey_h key;

@@ -1,8 +1,8 @@
 /* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of
  * our own (ib_short_amo.c): so they and those of PEs that load and store exclude one another.
- * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (ib_nic.c), for the own PE's too. That of
- * narrower ones stays the processor: an adapter would write all 64 bits, and what a processor or a put stores beside
- * the operand meanwhile would be lost. */
+ * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (ib_nic.c), for the own PE's too. The
+ * processor stays the home of narrower ones: an adapter would write all 64 bits, and what a processor or a put stores
+ * beside the operand meanwhile would be lost. */
 #include "plugins/ib/ib.h"
 
 #include <isthmus/amo_cpu.h>
@@ -35,8 +35,8 @@ static isthmus_status send_fetching(const struct ib_place *at, const struct ib_a
     return status;
 }
 
-/* Messages of a line are done in order, and a commit covers them; otherwise a commit waits for the answer, and so does
- * what could overtake the message behind a fence. */
+/* Messages of a line are executed in order, and a commit covers them; otherwise a commit waits for the reply, and so
+ * does an operation after a fence that could overtake the message. */
 static isthmus_status send_posted(isthmus_chan *chan, const struct ib_place *at, const struct ib_atomic *amo)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -136,7 +136,7 @@ static isthmus_status adapter_starts(isthmus_chan *chan, isthmus_path *path, con
     return start(&at, request, fetched, &chan->local, &chan->remote);
 }
 
-/* ---- what the core calls ---- */
+/* ---- the slot ---- */
 
 /* Adapters are the home of words of this width. */
 static bool is_for_adapter(const isthmus_chan *chan, struct operation o)

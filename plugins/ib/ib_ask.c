@@ -21,8 +21,8 @@ struct ask {
     struct ib_end *end;       /* NULL: this one is free */
     struct ib_batch *sending; /* counts it until the payload is taken; may be NULL */
     struct ib_batch *asking;  /* counts it until it is answered */
-    void *dest;               /* for what is fetched; NULL: nothing is */
-    struct ib_move *move;     /* of a local operand on a device: what `dest`, or the payload, is a piece of */
+    void *dest;               /* for the fetched data; NULL: there is none */
+    struct ib_move *move;     /* of a local operand on a device; its piece is `dest`, or the payload */
     bool is_sent, is_answered, is_receiving;
 };
 
@@ -318,7 +318,7 @@ static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib
     return status;
 }
 
-/* ---- what the slots call ---- */
+/* ---- for the slots ---- */
 
 static struct ib_ask_head head_of(uint32_t what, const isthmus_rmem *remote, uint64_t offset_bytes)
 {

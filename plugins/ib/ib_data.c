@@ -121,7 +121,7 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     return status;
 }
 
-/* This PE's own host memory is loaded and stored; what lies on a device is not for UCX alone. */
+/* This PE's own host memory is loaded and stored; memory on a device needs more than UCX. */
 static isthmus_status put_unusual(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   uint64_t offset_bytes, const struct operand *local, bool is_nbi)
 {

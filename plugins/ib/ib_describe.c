@@ -1,5 +1,5 @@
-/* plugins/ib/ib_describe.c: the ports of this host in words for isthmus-info (extension devices.1): what they are, and
- * why this PE goes through them or not. The choice is ib_net.c. */
+/* plugins/ib/ib_describe.c: the ports of this host as text for isthmus-info (extension devices.1), and the reason why
+ * this PE uses each or not. The choice is ib_net.c. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_text.h"
 

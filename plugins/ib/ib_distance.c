@@ -1,8 +1,9 @@
-/* plugins/ib/ib_distance.c: how far a port is from what a PE moves: by the PCI bridges between them, else by NUMA
- * nodes. See ib_hca.h. The real path of a PCI device in sysfs is its chain of bridges, from the host bridge on:
+/* plugins/ib/ib_distance.c: the distance of a port from the memory that a PE moves: by the PCI bridges between them,
+ * else by NUMA nodes. See ib_hca.h. The real path of a PCI device in sysfs is its chain of bridges, from the host
+ * bridge on:
  *   /sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:00.0/0000:3d:00.0
  *                host bridge root port    switch: its upstream and a downstream port, and the device
- * What lies around it (VMBUS, a platform's controller) or behind it (functions of a network driver) is left out. */
+ * The parts before it (VMBUS, a platform's controller) or behind it (functions of a network driver) are left out. */
 #include "plugins/ib/ib_hca.h"
 #include "plugins/ib/ib_text.h"
 

@@ -18,7 +18,7 @@ enum {
     IB_PATH_BYTES = 512,
 };
 
-/* Distances of a port from what a PE moves. From 10 on they are the system's own, between NUMA nodes. */
+/* Distances of a port from the memory that a PE moves. From 10 on they are the system's own, between NUMA nodes. */
 enum {
     IB_SAME_SWITCH = 1,
     IB_SAME_ROOT_PORT = 2, /* with several switches in between */
@@ -68,7 +68,7 @@ void ib_ports_read(const char *sysfs, struct ib_ports *out);
 
 /* --- ib_distance.c; `sysfs` is "/sys", or a copy elsewhere --- */
 
-/* Where the memory is that a PE moves: on its device, or else near the processors that it is bound to. */
+/* The place of the memory that a PE moves: on its device, or else near the processors that it is bound to. */
 struct ib_origin {
     char chain[IB_CHAIN_BYTES]; /* of the device; "": not known, or none */
     const char *device;         /* its PCI address; NULL: none */
@@ -86,7 +86,7 @@ void ib_distance_words(struct ib_text *out, uint32_t distance, const struct ib_o
 void ib_chain_read(const char *path, char out[IB_CHAIN_BYTES]);
 void ib_chain_of(const char *real_path, char out[IB_CHAIN_BYTES]);
 
-/* The distance between two NUMA nodes as the system has it; IB_FAR when one is -1 or unknown. */
+/* Returns the system's distance between two NUMA nodes, or IB_FAR if one is -1 or unknown. */
 uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to);
 int32_t ib_node_read(const char *path); /* the number in a file; -1: none */
 

@@ -42,7 +42,7 @@ static bool folder_of(const char *file, char out[PATH_MAX])
     return slash != NULL;
 }
 
-/* ---- what the process has ---- */
+/* ---- libraries of the process ---- */
 
 struct search {
     const char *stem;
@@ -58,7 +58,7 @@ static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *arg)
     return 1;
 }
 
-/* A library of that name among those that are loaded. */
+/* Finds a library of that name among those that are loaded. */
 static bool find_loaded(const char *stem, char out[PATH_MAX])
 {
     struct search search = {.stem = stem};
@@ -67,7 +67,7 @@ static bool find_loaded(const char *stem, char out[PATH_MAX])
     return out[0] != '\0';
 }
 
-/* ---- one that is named ---- */
+/* ---- the library that ISTHMUS_IB_UCX names ---- */
 
 static const char *const parts[] = {"libucm", "libucs", "libuct"}; /* each needs those before it */
 enum { N_PARTS = sizeof parts / sizeof *parts };

@@ -180,7 +180,7 @@ static ucs_status_t map_at(isthmus_lmem *lmem, void *addr, ucs_memory_type_t typ
 }
 
 /* An adapter takes no pages that this process may not write, and static data has such: constants that hold addresses.
- * What is behind the descriptor can be written, so a second mapping of it is registered then. */
+ * The memory of the descriptor can be written, so a second mapping of it is registered then. */
 static ucs_status_t map_second(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     void *second = mmap(NULL, mem->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mem->fd,
@@ -358,7 +358,7 @@ void ib_unregister(isthmus_lmem *lmem)
 
 /* ---- a peer's memory ---- */
 
-/* What cannot be reached in either way is refused when it is attached, in words. */
+/* Memory that cannot be reached in either way is refused when it is attached, with a text. */
 static isthmus_status check_reached(const isthmus_path *path, const struct ib_frame *frame)
 {
     const struct isthmus_services *s = path->tr->services;

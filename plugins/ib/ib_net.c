@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RAILS_USUAL = 2, RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over one port, however many it is given */
+enum { RAILS_USUAL = 2, RAILS_SINCE_MINOR = 14 }; /* UCX 1.13 puts and gets over one port only */
 
 bool ib_net_user_decides(void) { return ib_ucp_is_set("UCX_NET_DEVICES"); }
 
@@ -57,7 +57,7 @@ static isthmus_status find_by_places(const isthmus_tr *tr, struct sharers *out)
     return status;
 }
 
-/* For a core without local_places; one that is older still yields this PE only. */
+/* For a core without local_places; without local_pes too, finds this PE only. */
 static isthmus_status find_by_nodes(const isthmus_tr *tr, struct sharers *out)
 {
     const struct isthmus_services *s = tr->services;

@@ -1,5 +1,5 @@
 /* plugins/ib/ib_nic.c: atomics that the peers' adapters execute (ISTHMUS_ATOMICS=nic): the adapter of this PE, queues
- * to those of peers (ib_queue.h), and what is under way there.
+ * to those of peers (ib_queue.h), and the requests under way.
  * An end has one queue, made before its first atomic. A message requests a queue that serves it, and the peer's
  * progress makes one; from then on the peer's processor is not involved. The own PE's adapter is reached in the same
  * way, without messages: of two agents that do not exclude one another all atomics on a word go to one. */
@@ -50,7 +50,7 @@ struct ib_served {
 
 /* ---- the adapter of this PE ---- */
 
-/* A number that UCX is given too; text that is no number is UCX's to refuse. */
+/* Reads a number that UCX gets too; UCX refuses text that is no number. */
 static uint32_t setting(const isthmus_tr *tr, const char *variable, const char *key, uint32_t usual)
 {
     const struct isthmus_services *s = tr->services;

@@ -33,7 +33,7 @@ static bool is_loss(ucs_status_t why)
     return ib_ucp_code(why) == ISTHMUS_ERR_PEER_LOST && why != UCS_ERR_CANCELED && why != UCS_ERR_NOT_CONNECTED;
 }
 
-/* `whom`: "PE 3 on node7: ", or "" where it is not known. */
+/* `whom`: the peer as text, "PE 3 on node7: ", or "" if it is unknown. */
 static isthmus_status fail_operation(const struct isthmus_services *s, const char *whom, ucs_status_t why)
 {
     char reason[IB_REASON_TEXT_BYTES];

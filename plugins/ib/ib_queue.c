@@ -18,7 +18,7 @@ enum {
     POLL_BATCH = 16
 };
 
-/* Behind a macro of the same name, in the header. What that has as inline functions goes through the context of a
+/* Behind a macro of the same name, in the header. Its inline functions go through the context of a
  * device. */
 typedef struct ibv_mr *reg_mr_function(struct ibv_pd *pd, void *addr, size_t length_bytes, int access);
 
@@ -105,7 +105,7 @@ static isthmus_status query(struct ib_adapter *adapter, const struct ib_port *po
 {
     int error = adapter->query_device(adapter->context, &adapter->device);
     if (error != 0) return fail(adapter, "ibv_query_device", error);
-    /* As the library wrote it before the struct grew; all that is read here was in it. */
+    /* The exported function fills the older, smaller struct, which has every field that is read here. */
     error = (adapter->query_port)(adapter->context, adapter->port_number,
                                   (struct _compat_ibv_port_attr *)&adapter->port);
     if (error != 0) return fail(adapter, "ibv_query_port", error);

@@ -14,7 +14,7 @@ struct ib_region;      /* memory that peers' queues may update */
 struct ib_completions; /* of the queues of one worker, and the values that they have fetched */
 struct ib_queue;       /* to one queue of a peer */
 
-/* What a connection is to be like, besides where it goes. */
+/* The parameters of a connection, besides its destination. */
 struct ib_queue_settings {
     uint32_t gid_index; /* of a RoCE port */
     uint8_t service_level, traffic_class;
@@ -62,7 +62,7 @@ int ib_queue_post(struct ib_queue *queue, const struct ib_queue_target *target, 
 struct ib_completion {
     uint64_t id, value;
     const char *failure; /* NULL: done, and value is the old one */
-    bool is_loss;        /* the peer's adapter does not answer */
+    bool is_loss;        /* the peer's adapter does not respond */
 };
 uint32_t ib_completions_poll(struct ib_completions *completions, struct ib_completion *list, uint32_t room);
 

@@ -1,5 +1,5 @@
 /* plugins/ib/ib_select.c: which ports of a host are used, and by which of its PEs. See ib_hca.h.
- * Functions of what they are given and nothing else: each PE computes this for all PEs of its host. */
+ * Functions of their arguments only: each PE computes this for all PEs of its host. */
 #include "plugins/ib/ib_hca.h"
 
 #include <ctype.h>
@@ -149,7 +149,7 @@ static isthmus_status find(const struct request *r, const char *text, const stru
     return any ? ISTHMUS_OK : fail_missing(r, text);
 }
 
-/* Only active ports can be used. One that is down was not meant when its adapter has others. */
+/* Only active ports can be used. One that is down is skipped if its adapter has others. */
 static isthmus_status take(const struct request *r, const char *text, const struct entry *entry, const bool *marks,
                            struct ib_selection *out)
 {

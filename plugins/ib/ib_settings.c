@@ -27,7 +27,7 @@ static uint32_t usual_workers(const struct isthmus_services *services)
     return ib_workers_of_use((uint32_t)CPU_COUNT(&mine), (uint32_t)n_online, (uint32_t)services->n_local_pes);
 }
 
-/* `*out` holds what is usual. */
+/* `*out` holds the default. */
 static isthmus_status read_number(const struct isthmus_services *s, const char *key, uint32_t most, uint32_t *out)
 {
     const char *text = s->config(s->core, key);

@@ -1,4 +1,4 @@
-/* plugins/ib/ib_settings.h: what users set as numbers, and what holds where they do not. */
+/* plugins/ib/ib_settings.h: the numbers that users set, and their defaults. */
 #ifndef ISTHMUS_IB_SETTINGS_H
 #define ISTHMUS_IB_SETTINGS_H
 

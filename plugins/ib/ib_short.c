@@ -138,7 +138,7 @@ void ib_message_answer(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_mess
     if (sent == UCS_ERR_NO_MEMORY) ib_ucp_starves("sending an answer"); /* any other: the peer is lost */
 }
 
-/* ---- what this PE sends ---- */
+/* ---- sent by this PE ---- */
 
 /* One call at a time: its reply confirms all messages before it. */
 void ib_short_add_call(struct ib_end *end, struct ib_message *message)
@@ -217,7 +217,7 @@ void ib_short_write(uint64_t address, const void *data, size_t length_bytes)
     __atomic_store_n((uint64_t *)dest, word, __ATOMIC_RELEASE);
 }
 
-/* An address, and what goes there. */
+/* An address, and the data for it. */
 static void put(const struct ib_worker *worker, const char *message, size_t message_bytes)
 {
     const struct isthmus_services *s = worker->tr->services;

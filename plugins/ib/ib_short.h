@@ -1,4 +1,4 @@
-/* plugins/ib/ib_short.h: what the files of our own short messages share: ib_short.c has puts and commits,
+/* plugins/ib/ib_short.h: shared by the files of the plugin's own short messages: ib_short.c has puts and commits,
  * ib_short_amo.c atomics, ib_short_signal.c puts with a signal. All of it under the worker's lock. */
 #ifndef ISTHMUS_IB_SHORT_H
 #define ISTHMUS_IB_SHORT_H
@@ -24,7 +24,7 @@ enum ib_message_kind {
 
 /* What identifies a message in its reply. */
 struct ib_ticket {
-    uint32_t number, turn; /* of what waits there: an end, or an atomic; and how often there was one of that number */
+    uint32_t number, turn; /* of the waiting end or atomic; and how often its number was used */
 };
 
 /* The update that stands in a message before the data of its put. */
@@ -36,11 +36,11 @@ struct ib_signal {
 struct ib_message {
     struct ib_message *next;
     struct ib_worker *worker; /* while it is sent */
-    const char *begin;        /* of what is sent */
+    const char *begin;        /* of the bytes to send */
     size_t length_bytes;      /* thereof */
     bool is_extra;            /* beyond the worker's own */
     _Alignas(8) struct ib_ticket ticket;
-    uint64_t address; /* or the value that was fetched; what is sent may begin or end before it */
+    uint64_t address; /* or the fetched value; the bytes to send may begin or end before it */
     char data[sizeof(struct ib_signal) + IB_SHORT_BYTES];
 };
 

@@ -29,7 +29,7 @@ struct ib_waits {
     struct waiting list[MAX_WAITING];
 };
 
-/* ---- what this PE sends ---- */
+/* ---- sent by this PE ---- */
 
 static void waiting_end(struct ib_worker *worker, struct waiting *waiting, ucs_status_t status)
 {

@@ -129,7 +129,7 @@ static void add_port(struct ib_ports *out, const struct adapter *adapter, const 
 {
     struct ibv_port_attr attr = {.state = IBV_PORT_NOP};
     if (out->n == IB_MAX_PORTS) return;
-    /* As the library wrote it before the struct grew; all that is read here was in it. */
+    /* The exported function fills the older, smaller struct, which has every field that is read here. */
     if (verbs.query_port(adapter->context, (uint8_t)number, (struct _compat_ibv_port_attr *)&attr) != 0) return;
     struct ib_port *port = &out->list[out->n++];
     *port = (struct ib_port){
