@@ -20,7 +20,7 @@ enum { FD_PASS_MAX_OFFERS = 32 };
 /* A PE's process, and the descriptor in it that shows the table of its offers. */
 struct fd_pass_owner {
     int32_t pid, table_fd; /* 0: nothing is shown */
-    uint64_t started;      /* as /proc has it: with pid, which process it is */
+    uint64_t started;      /* the start time in /proc: with pid, it identifies the process */
     uint64_t pid_namespace;
     uint64_t table_device, table_inode;
 };
@@ -65,7 +65,7 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out);
 /* Takes the descriptor of this id out of the bundle: the caller owns it. Returns -1 if there is none. */
 int fd_pass_bundle_take(struct fd_pass_bundle *bundle, uint32_t id);
-void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* what is still in it */
+void fd_pass_bundle_close(struct fd_pass_bundle *bundle); /* closes the remaining descriptors */
 
 /* One peer's descriptors by number: all are received at once at the open, and again when a newer one is needed. */
 struct fd_pass_client {

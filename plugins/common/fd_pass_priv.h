@@ -1,4 +1,4 @@
-/* plugins/common/fd_pass_priv.h: what the files of fd_pass share. See fd_pass.h. */
+/* plugins/common/fd_pass_priv.h: shared by the files of fd_pass. See fd_pass.h. */
 #ifndef ISTHMUS_FD_PASS_PRIV_H
 #define ISTHMUS_FD_PASS_PRIV_H
 

@@ -74,7 +74,7 @@ struct p2p_driver {
     void (*close)(struct p2p_gpu *gpu);
     int (*survey)(struct p2p_gpu *gpu, struct p2p_device *list, int room); /* all devices; how many */
 
-    uint32_t (*offers)(struct p2p_gpu *gpu); /* P2P_ bits of what is here; NULL: all that the table has */
+    uint32_t (*offers)(struct p2p_gpu *gpu); /* P2P_ bits of the available parts; NULL: all parts of the table */
 
     /* -- memory -- */
     uint64_t (*granule)(struct p2p_gpu *gpu); /* of lengths */
@@ -84,8 +84,8 @@ struct p2p_driver {
     isthmus_status (*share)(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
     isthmus_status (*import)(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
                              struct p2p_memory *out);
-    void (*drop)(struct p2p_gpu *gpu, struct p2p_memory *memory); /* what import() made */
-    /* Memory that the program has made itself, as share() takes it: `out` is the piece that addr is in, from its
+    void (*drop)(struct p2p_gpu *gpu, struct p2p_memory *memory); /* memory from import() */
+    /* Adopts memory of the program's own, for share(): `out` is the piece that addr is in, from its
      * beginning to behind the last byte at least. UNSUPPORTED: it cannot be shared. NULL: none can. Given back by
      * release(), soon. */
     isthmus_status (*adopt)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
@@ -126,9 +126,9 @@ struct p2p_driver {
     isthmus_status (*place)(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
 };
 
-/* Which library to load: *name is what the variable LIBRARY names, or NULL for the platform's own. To load that takes
- * time, at every start of every job, and a driver's nodes in the file system show sooner whether it is there. Returns
- * NO_DEVICE if none of these nodes (up to NULL) exists and LIBRARY is not set. */
+/* Names the library to load: *name is the value of the variable LIBRARY, or NULL for the platform's own. To load that
+ * takes time, at every start of every job, and a driver's nodes in the file system show sooner whether it is there.
+ * Returns NO_DEVICE if none of these nodes (up to NULL) exists and LIBRARY is not set. */
 isthmus_status p2p_library(const struct isthmus_services *services, const char *hardware, const char *const *nodes,
                            const char **name);
 

@@ -115,7 +115,7 @@ static isthmus_status offer(isthmus_tr *tr, const struct p2p_memory *memory, str
     return status;
 }
 
-/* What this transport has allocated, or what the program has made itself where the platform shares such. */
+/* Memory of this transport, or memory of the program's own if the platform can share that. */
 static isthmus_status offer_memory(isthmus_tr *tr, const struct isthmus_mem *mem, struct key *key)
 {
     const struct isthmus_services *s = tr->services;
@@ -192,7 +192,7 @@ isthmus_status p2p_register_local(isthmus_tr *tr, const struct isthmus_mem *mem,
                        mem->kind, tr->driver->hardware);
     isthmus_lmem *lmem = lmem_create(tr, mem);
     if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
-    /* Pinning is for speed: what cannot be pinned is copied all the same. */
+    /* Pinning is for speed: memory that cannot be pinned is copied all the same. */
     if (mem->kind == ISTHMUS_MEM_HOST && tr->driver->pin != NULL)
         lmem->is_pinned = tr->driver->pin(tr->gpu, mem->addr, mem->length_bytes) == ISTHMUS_OK;
     *out = lmem;
@@ -303,7 +303,7 @@ isthmus_status p2p_attach(isthmus_path *path, const void *key_in, size_t key_byt
         free(rmem);
         return status;
     }
-    *alias = NULL; /* the CPU cannot touch it, the own PE's neither */
+    *alias = NULL; /* the CPU cannot access it, not even the own PE's */
     *out = rmem;
     return ISTHMUS_OK;
 }

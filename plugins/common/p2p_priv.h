@@ -1,4 +1,4 @@
-/* plugins/common/p2p_priv.h: what the engine's own files share. See p2p.h. */
+/* plugins/common/p2p_priv.h: shared by the engine's own files. See p2p.h. */
 #ifndef ISTHMUS_P2P_PRIV_H
 #define ISTHMUS_P2P_PRIV_H
 

@@ -12,7 +12,7 @@
 
 enum { HOOK_MAX_HELD = 64, HOOK_COPY_BYTES = 4096, HOOK_AMO_FLAGS = 4 };
 
-/* ---- hook_plan.c: what is to go wrong, and when ---- */
+/* ---- hook_plan.c: the faults to inject, and when ---- */
 
 /* The calls that can be made to fail. hook_plan.c has their names. */
 enum hook_call {
@@ -66,7 +66,7 @@ uint32_t hook_plan_choose(struct hook_plan *plan, uint32_t n); /* which of n goe
 
 struct isthmus_tr {
     struct hook_plan plan;
-    const struct isthmus_transport *base; /* its table, of this header's size; what it lacks is NULL */
+    const struct isthmus_transport *base; /* its table, of this header's size; absent slots are NULL */
     isthmus_tr *base_tr;
     uint32_t base_kinds_local; /* traits */
     int events, wake, base_fd; /* to sleep on: an epoll of the base's descriptor and an eventfd */
@@ -101,9 +101,9 @@ struct isthmus_chan {
     isthmus_chan *next;
     isthmus_tr *tr;
     isthmus_chan *base;
-    struct isthmus_data_ops ops; /* the base's; what it lacks is NULL */
+    struct isthmus_data_ops ops; /* the base's; absent slots are NULL */
     isthmus_amo_fn amo[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT][HOOK_AMO_FLAGS];
-    pthread_mutex_t lock; /* progress() starts what is held, beside the channel's caller */
+    pthread_mutex_t lock; /* progress() starts held operations, beside the channel's caller */
     uint32_t n_held;
     struct hook_held held[HOOK_MAX_HELD];
     isthmus_status failure; /* of a held operation: returned by the next call that orders */

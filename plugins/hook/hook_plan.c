@@ -36,7 +36,7 @@ static isthmus_status invalid(const struct isthmus_services *s, const char *key,
     return s->fail(s->core, ISTHMUS_ERR_INVALID, "ISTHMUS_HOOK_%s is '%s'; valid: %s", key, value, valid);
 }
 
-/* Unset: *out stays what it is. */
+/* If the variable is unset, *out does not change. */
 static isthmus_status read_number(const struct isthmus_services *s, const char *key, uint64_t most, uint64_t *out)
 {
     char *end, valid[60];

@@ -5,7 +5,7 @@
 
 enum { PIECE_ALIGN = 4096 };
 
-/* Pinning is for speed: what cannot be pinned is copied all the same. */
+/* Pinning is for speed: memory that cannot be pinned is copied all the same. */
 isthmus_status ib_pieces_make(const struct isthmus_services *s, struct ib_pieces *pieces, uint32_t kind)
 {
     size_t length_bytes = (size_t)IB_N_PIECES * (size_t)IB_PIECE_BYTES;

@@ -39,9 +39,9 @@ isthmus_status nvl_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, s
                      "cuMemExportToShareableHandle");
 }
 
-/* ---- what the program has made by CUDA's virtual memory interface ---- */
+/* ---- the program's own memory of CUDA's virtual memory interface ---- */
 
-/* The handle of what is mapped at addr, to be released. */
+/* Returns the handle of the mapping at addr; the caller releases it. */
 static CUresult retain(CUdeviceptr addr, CUmemGenericAllocationHandle *handle)
 {
     return nvl_cuda.cuMemRetainAllocationHandle(handle, (void *)(uintptr_t)addr);

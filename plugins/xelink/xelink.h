@@ -41,7 +41,7 @@ void xe_unreserve(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
 isthmus_status xe_vmm_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 void xe_vmm_destroy(struct p2p_gpu *gpu, const struct p2p_memory *memory);
 
-/* ze_driver.c: results that are errors, and results of what is given back, which are for the log only. */
+/* ze_driver.c: results that are errors, and results of releases, which are for the log only. */
 isthmus_status xe_check(const struct isthmus_services *s, ze_result_t result, const char *what);
 void xe_note(const struct isthmus_services *s, ze_result_t result, const char *what);
 

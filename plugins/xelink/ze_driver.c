@@ -285,7 +285,7 @@ static isthmus_status xe_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, 
 
 static void xe_host_free(struct p2p_gpu *gpu, void *addr) { (void)xe_ze.zeMemFree(gpu->context, addr); }
 
-/* ---- what is at an address ---- */
+/* ---- memory at an address ---- */
 
 static int ordinal_of(const struct p2p_gpu *gpu, ze_device_handle_t device)
 {

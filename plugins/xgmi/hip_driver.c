@@ -1,6 +1,6 @@
 /* plugins/xgmi/hip_driver.c: HIP as a driver of the engine (plugins/common/p2p.h).
- * Work happens on the device that is current in the thread: ours is made current for the call, and what was before is
- * restored. */
+ * Work happens on the device that is current in the thread: this PE's is made current for the call, and the former one
+ * is restored. */
 #include "plugins/xgmi/xgmi.h"
 
 #include <pthread.h>

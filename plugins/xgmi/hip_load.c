@@ -45,7 +45,7 @@ isthmus_status xg_status(hipError_t result)
     }
 }
 
-/* The library of the newest release that is here: what is used of it has kept its shape over them. */
+/* The library of the newest release that is here: the calls used have the same types in all of them. */
 static void *open_library(const char *name, int flags)
 {
     static const char *const versions[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};

@@ -1,5 +1,5 @@
-/* plugins/xgmi/hip_mem.c: see xgmi.h. Memory that HIP allocates is fine-grained, so that what a peer has written is
- * seen by a kernel that runs. It goes to another process by an opaque handle of 64 bytes; where there is virtual memory
+/* plugins/xgmi/hip_mem.c: see xgmi.h. Memory that HIP allocates is fine-grained, so that a peer's writes are visible to
+ * a kernel that runs. It goes to another process by an opaque handle of 64 bytes; where there is virtual memory
  * (hip_vmm.c), that is used instead, and its pieces go by descriptor. */
 #include "plugins/xgmi/xgmi.h"
 
@@ -142,7 +142,7 @@ void xg_unpin(struct p2p_gpu *gpu, void *addr)
     (void)xg_hip.hipHostUnregister(addr);
 }
 
-/* ---- what is at an address ---- */
+/* ---- memory at an address ---- */
 
 /* The names and values of memory types differ between releases; which of its pointers are set does not. */
 isthmus_status xg_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out)

@@ -1,7 +1,7 @@
 /* tcp_data.c: puts, gets, atomics and order. A channel has nothing of its own: a path has one stream, and a lock around
  * each request with its reply, so that any number of channels and threads may use it. Absent, and why: put_nbi and
  * get_nbi, since the blocking forms serve; local_complete, since every operation is complete at the source on return:
- * the system has copied what is sent. */
+ * the system has copied the data to send. */
 #include "tcp.h"
 
 #include <isthmus/amo_cpu.h>

@@ -184,7 +184,7 @@ static bool do_request(struct tcp_server *server, struct connection *c, const st
     }
 }
 
-/* ---- what has arrived ---- */
+/* ---- received bytes ---- */
 
 /* Data of a put. A piece ends where a word of the target ends, so that no PE ever reads half of a word. */
 static bool take_data(struct connection *c)
