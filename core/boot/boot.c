@@ -1,6 +1,6 @@
-/* core/boot/boot.c: chooses the bootstrap from what the environment says.
- * The rule that matters: variables of a launcher without a way to reach it are an error. A program that silently ran as
- * n jobs of one PE would give wrong answers. */
+/* core/boot/boot.c: chooses the bootstrap from the program's request and the environment.
+ * Launcher variables without a way to reach the launcher are an error: a program that silently ran as n jobs of one PE
+ * would give wrong answers. */
 #include "core/boot/boot.h"
 
 #include "core/base/mac.h"
@@ -12,7 +12,7 @@
 
 enum { TELL_MS = 5000 };
 
-/* Variables by which launchers say "you are one of several", and how to make them speak PMIx. */
+/* Variables that launchers set for each process of a job, and how to make each launcher provide PMIx. */
 static const struct launcher {
     const char *variable, *name, *advice;
 } launchers[] = {
@@ -23,7 +23,7 @@ static const struct launcher {
 
 static bool pmix_announced(void) { return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL; }
 
-/* A launcher that started more than one process without PMIx; NULL: none. */
+/* Returns the launcher that started more than one process without PMIx, or NULL if there is none. */
 static const struct launcher *launcher_without_pmix(void)
 {
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
@@ -56,7 +56,7 @@ static isthmus_status open_any(const struct ist_config *config, const struct ist
     return ist_boot_alone_open(out);
 }
 
-/* Those of this node that are on the same pretended host as this PE. */
+/* Keeps the local PEs that are on the same pretended host as this PE. */
 static void keep_pretended(ist_boot *boot, const char *pattern)
 {
     int n = 0;
@@ -109,13 +109,13 @@ int ist_boot_most_on_a_node(ist_boot *boot)
     return most;
 }
 
-/* Not the launcher's own name for the job: whoever knows that may be taken for a PE, and this one is shown to everybody. */
+/* The launcher's own job name is hashed: a process that knows it could pose as a PE, and the result is public. */
 static void name_pmix_job(const char *job, char out[IST_BOOT_JOB_BYTES])
 {
     const char *secret = ist_config_job_secret();
     uint8_t key[IST_KEY_BYTES] = {0};
     char tag[IST_TAG_TEXT_BYTES];
-    if (secret != NULL) (void)ist_key_parse(secret, key); /* a text of the user's own is none, and stays unused */
+    if (secret != NULL) (void)ist_key_parse(secret, key); /* user text that is no key is ignored */
     ist_mac_text(key, job, strlen(job), tag);
     snprintf(out, IST_BOOT_JOB_BYTES, "pmix-%s", tag);
 }
@@ -125,7 +125,7 @@ void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST
     const char *job = getenv("PMIX_NAMESPACE");
     out[0] = '\0';
     if (request->kind == IST_BOOTSTRAP_UID) {
-        /* Bytes that are no id name no job: two jobs may be given the same ones, and each reports its own failure. */
+        /* Invalid bytes name no job: two jobs may be given the same ones, and each reports its own failure. */
         if (ist_uid_check(&request->uid)) ist_uid_name(&request->uid, out);
     } else if (job != NULL) {
         name_pmix_job(job, out);

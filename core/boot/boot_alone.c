@@ -1,5 +1,5 @@
 /* core/boot/boot_alone.c: a job of one PE, without a launcher.
- * What is put is kept, so that the PE can be a peer of itself like any other. */
+ * Values are stored, so that the PE can be a peer of itself like any other. */
 #include "core/boot/boot.h"
 
 #include <stdlib.h>

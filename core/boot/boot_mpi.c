@@ -11,7 +11,7 @@
 enum { MPICH_BYTE = 0x4c00010d };
 
 struct mpi {
-    void *library; /* NULL: what the program itself sees */
+    void *library; /* NULL: the program's global symbols */
     void *byte;    /* the object; NULL: handles are int */
     int (*initialized)(int *);
     union {
@@ -26,7 +26,7 @@ struct mpi {
 
 /* ---- finding it ---- */
 
-/* An MPI that a shared object of the program brought along, unseen by the program itself: Python modules do so. */
+/* Finds an MPI library that a shared object has loaded outside the program's global scope, as Python modules do. */
 static int find_loaded(struct dl_phdr_info *info, size_t info_bytes, void *found)
 {
     (void)info_bytes;
@@ -95,7 +95,7 @@ static isthmus_status broadcast(const struct mpi *mpi, const void *comm, void *b
     return check_call("MPI_Bcast", code);
 }
 
-/* Rank 0 makes the id; when it cannot, the others hear that too: an id of format 0. */
+/* Rank 0 makes the id. If it cannot, it broadcasts an id of format 0, so that the other ranks fail too. */
 static isthmus_status share_uid(const struct mpi *mpi, const struct ist_config *config, const void *comm, int rank,
                                 struct ist_uid *uid)
 {

@@ -1,7 +1,7 @@
 /* core/boot/boot_pmix.c: the job as a PMIx server describes it: mpirun, prterun, srun --mpi=pmix, isthmus-run.
- * One fence at start-up and no other collective call: values are fetched from their PE on first use, so that the cost of
- * starting does not grow with the square of the job.
- * Read on in the PMIx standard, version 4, "Initialization", "Data access" and "Event notification". */
+ * One fence at start-up and no other collective call: values are fetched from their PE on first use, so that the cost
+ * of starting does not grow with the square of the job.
+ * See the PMIx standard, version 4, "Initialization", "Data access" and "Event notification". */
 #include "core/boot/boot.h"
 
 #include "core/base/clock.h"
@@ -17,11 +17,11 @@ struct pmix_boot {
     pmix_proc_t me;
 };
 
-static ist_boot_lost *launcher_lost; /* the handler below has no argument of ours */
+static ist_boot_lost *launcher_lost; /* static, because PMIx passes the handler below no argument of ours */
 
 /* The session with the server lasts from the first init to the end of the process. A server may see the end of an old
- * session after the begin of the next one, and then completes a fence without this PE: initialising PMIx again and again
- * hangs now and then (seen with PMIx 4.2 under mpirun). */
+ * session after the start of the next one, and then completes a fence without this PE: repeated PMIx initialization
+ * hangs occasionally (seen with PMIx 4.2 under mpirun). */
 static struct {
     bool is_open;
     pmix_proc_t me;
@@ -42,7 +42,7 @@ static pmix_proc_t proc_of(const struct pmix_boot *boot, pmix_rank_t rank)
     return proc;
 }
 
-/* A number that the server tells about the job; `missing` when it does not say. */
+/* Returns a number of the job from the server, or `missing` if the server has none. */
 static int job_number(const struct pmix_boot *boot, const char *key, int missing)
 {
     pmix_proc_t job = proc_of(boot, PMIX_RANK_WILDCARD);
@@ -55,7 +55,7 @@ static int job_number(const struct pmix_boot *boot, const char *key, int missing
     return number;
 }
 
-/* "0,2,4" to numbers: PMIX_LOCAL_PEERS. Own PE only when the server does not say. */
+/* Parses "0,2,4" of PMIX_LOCAL_PEERS; only this PE if the server has no such key. */
 static isthmus_status read_local_pes(struct pmix_boot *boot)
 {
     pmix_proc_t job = proc_of(boot, PMIX_RANK_WILDCARD);
@@ -96,7 +96,7 @@ static isthmus_status pmix_put(ist_boot *base, const char *key, const void *byte
     return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Put", rc);
 }
 
-/* The exchange that is under way: one at a time, in init or in finalize. */
+/* The exchange in progress: one at a time, in init or in finalize. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t ended;
@@ -104,7 +104,7 @@ static struct {
     pmix_status_t rc;
 } meeting = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = PTHREAD_COND_INITIALIZER};
 
-/* On PMIx's own thread. */
+/* Runs on PMIx's own thread. */
 static void on_met(pmix_status_t rc, void *unused)
 {
     (void)unused;
@@ -145,8 +145,8 @@ static isthmus_status pmix_exchange(ist_boot *base)
     return have_met ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
 }
 
-/* A server that is asked for what its PE is just about to put may say that it is not there (seen with Open MPI 4.1 on hosts
- * other than the launcher's), though it is to wait. */
+/* A server may report a key as not found that its PE is about to put, though it should wait (seen with Open MPI 4.1 on
+ * hosts other than the launcher's). */
 static pmix_status_t get_patiently(const pmix_proc_t *proc, const char *key, pmix_value_t **value)
 {
     enum { TRIES = 50, PAUSE_MS = 50 };
@@ -175,7 +175,7 @@ static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **o
     if (value->type != PMIX_BYTE_OBJECT) {
         status = ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: %s of PE %d is not of our type", key, pe);
     } else {
-        *out = value->data.bo.bytes; /* taken over: malloc'ed by PMIx */
+        *out = value->data.bo.bytes; /* owned by the caller now: malloc'ed by PMIx */
         *out_bytes = value->data.bo.size;
         value->data.bo.bytes = NULL;
         value->data.bo.size = 0;
@@ -184,7 +184,7 @@ static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **o
     return status;
 }
 
-/* The name of a PE's node, malloc'ed; NULL: this node has not been told. */
+/* Returns the name of a PE's node, malloc'ed; NULL if this node does not have it. */
 static char *node_name(const struct pmix_boot *boot, int pe)
 {
     pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
@@ -197,7 +197,7 @@ static char *node_name(const struct pmix_boot *boot, int pe)
     return name;
 }
 
-/* The names of nodes, each once: open addressing, at most half full. */
+/* A set of node names: open addressing, at most half full. */
 struct names {
     char **slots;
     uint32_t *numbers;
@@ -212,7 +212,7 @@ static size_t hash_of(const char *name)
     return (size_t)(sum ^ sum >> 32);
 }
 
-/* The slot of a name, or the free one where it belongs. */
+/* Returns the slot of a name, or the free slot for it. */
 static size_t slot_of(const struct names *names, const char *name)
 {
     size_t at = hash_of(name) & (names->n_slots - 1);
@@ -248,7 +248,7 @@ static bool names_grow(struct names *names)
     return true;
 }
 
-/* Takes over the name. false: no memory. */
+/* Takes ownership of the name. Returns false if memory is short. */
 static bool number_name(struct names *names, char *name, uint32_t *number)
 {
     if (2 * (size_t)names->n >= names->n_slots && !names_grow(names)) {
@@ -266,8 +266,8 @@ static bool number_name(struct names *names, char *name, uint32_t *number)
     return true;
 }
 
-/* Nodes are numbered by their first PE. Names and not PMIX_NODEID, which Open MPI 4 tells of the own node only,
- * nor PMIx_Resolve_peers, which in PMIx 4.2 can wait for ever for a lock of its own when it asks about another node. */
+/* Numbers nodes by their first PE. Uses names, because Open MPI 4 reports PMIX_NODEID for this node only, and
+ * PMIx_Resolve_peers of PMIx 4.2 can deadlock on a lock of its own for another node. */
 static bool pmix_nodes(ist_boot *base, uint32_t *node_of)
 {
     struct names names = {.n = 0};
@@ -343,7 +343,7 @@ static void watch_launcher(void)
     PMIx_Register_event_handler(&code, 1, NULL, 0, on_lost, NULL, NULL);
 }
 
-/* The handler for a lost launcher goes with PMIx_Finalize. To deregister it first would send two short messages in a row,
+/* PMIx_Finalize removes the handler for a lost launcher. Deregistering it first would send two short messages in a row,
  * and the second would wait 40 ms for the acknowledgement of the first (Nagle's algorithm). */
 void ist_boot_pmix_leave(void)
 {
@@ -352,16 +352,16 @@ void ist_boot_pmix_leave(void)
     session.is_open = false;
 }
 
-/* The number in front of the first dot; 0: there is none. */
+/* Returns the number before the first dot, or 0 if there is none. */
 static long major_version(const char *text)
 {
     while (*text != '\0' && (*text < '0' || *text > '9')) text++;
     return strtol(text, NULL, 10);
 }
 
-/* The greeting of a client of PMIx 4 is one zero byte too long. A server of PMIx 5 reads that as a number, fails, prints
- * "PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER" for each PE, and goes on. Where buffers carry the types of what is in them, it sees
- * without a message that this is no number. Children of the program inherit the server's own choice. */
+/* The first message of a PMIx 4 client is one zero byte too long. A PMIx 5 server reads that as a number, fails, prints
+ * "PMIX_ERR_UNPACK_READ_PAST_END_OF_BUFFER" for each PE, and goes on. With fully described buffers it detects without a
+ * message that this is not a number. Children of the program inherit the server's own choice. */
 static pmix_status_t init_session(pmix_proc_t *me)
 {
     static const char variable[] = "PMIX_BFROP_BUFFER_TYPE", described[] = "PMIX_BFROP_BUFFER_FULLY_DESC";

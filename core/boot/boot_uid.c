@@ -1,6 +1,6 @@
-/* core/boot/boot_uid.c: the bootstrap of processes that share a unique id: one connection to the server of this PE, which may
- * be in any of them (uid_join.c, uid_server.c), and a thread that listens on it: answers, and news that end this PE.
- * What is said is in uid_wire.h. */
+/* core/boot/boot_uid.c: the bootstrap of processes that share a unique id: one connection to the server of this PE,
+ * which may be in any of them (uid_join.c, uid_server.c), and a thread that receives replies and failures from it.
+ * The frames are in uid_wire.h. */
 #include "core/base/clock.h"
 #include "core/boot/boot.h"
 #include "core/boot/uid_join.h"
@@ -15,9 +15,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 5000, ABORT_MS = 1500 /* less than who ends a job waits for */, LOOK_MS = 250 };
+/* ABORT_MS is less than the time that an aborting PE is waited for. */
+enum { GRACE_MS = 5000, ABORT_MS = 1500, LOOK_MS = 250 };
 
-struct request { /* a look-up that waits for its answer */
+struct request { /* a look-up that waits for its reply */
     struct request *next;
     uint32_t id;
     bool is_answered;
@@ -40,12 +41,12 @@ struct uid_boot {
     pthread_cond_t changed;
     struct request *requests;
     uint32_t next_id;
-    unsigned n_meetings; /* exchanges that are over */
-    bool is_leaving;     /* what happens to the others does not matter any more */
-    bool is_over;        /* nothing will come any more */
+    unsigned n_meetings; /* exchanges completed */
+    bool is_leaving;     /* failures of other PEs no longer matter */
+    bool is_over;        /* no further frame will arrive */
 };
 
-static struct uid_boot *joined; /* for the end of the process and for children: the job that this process is in */
+static struct uid_boot *joined; /* the job that this process is in, for the end of the process and for children */
 
 /* ---- the listening thread ---- */
 
@@ -62,7 +63,7 @@ static void hand_over(struct uid_boot *boot, const struct ist_uid_head *head, vo
     request->value_bytes = head->value_bytes;
 }
 
-/* The job cannot go on; first this, so that no thread that waits reports a failure of its own. */
+/* Ends this PE because the job cannot go on. Called first, so that no waiting thread reports a failure of its own. */
 static void end_this_pe(struct uid_boot *boot, const char *why, int exit_code)
 {
     pthread_mutex_lock(&boot->lock);
@@ -71,7 +72,7 @@ static void end_this_pe(struct uid_boot *boot, const char *why, int exit_code)
     if (matters) boot->lost(why, exit_code);
 }
 
-/* false: that was the last frame. */
+/* Returns false after the last frame. */
 static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, void *value)
 {
     bool is_last = head->type == IST_UID_END || head->type == IST_UID_BYE;
@@ -88,7 +89,7 @@ static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, v
     return !is_last;
 }
 
-/* The leader of this host has ended: the root knows why, and has one PE of the job report it. */
+/* After the leader of this host has ended: the root knows the reason, and lets one PE of the job report it. */
 static bool hear_why(struct uid_boot *boot)
 {
     struct ist_uid_head head;
@@ -126,7 +127,7 @@ static void *listen_to_server(void *argument)
     return NULL;
 }
 
-/* Signals belong to the program's threads. */
+/* Blocks signals in the new thread: they belong to the program's threads. */
 static isthmus_status start_listening(struct uid_boot *boot)
 {
     sigset_t all, before;
@@ -141,7 +142,7 @@ static isthmus_status start_listening(struct uid_boot *boot)
 
 /* ---- the slots ---- */
 
-/* Until nothing will come any more, or for so long. */
+/* Waits until no further frame can arrive, or until the timeout. */
 static void wait_for_end(struct uid_boot *boot, int timeout_ms)
 {
     struct timespec until = ist_clock_until_ms(timeout_ms);
@@ -150,7 +151,7 @@ static void wait_for_end(struct uid_boot *boot, int timeout_ms)
     pthread_mutex_unlock(&boot->lock);
 }
 
-/* When the server has ended, the thread that listens finds out why, and ends this PE with that. */
+/* If the server has ended, the listening thread finds the reason and ends this PE with it. */
 static isthmus_status say(struct uid_boot *boot, const struct ist_uid_head *head, const char *key, const void *value)
 {
     pthread_mutex_lock(&boot->send_lock);
@@ -180,7 +181,7 @@ static isthmus_status uid_put(ist_boot *base, const char *key, const void *value
     return say(boot, &head, key, value);
 }
 
-/* The server's process may be the one that does not go on. Under the lock. */
+/* Called with the lock held. Calls the look hook, because the server's process may be the one that is stuck. */
 static void wait_for_news(struct uid_boot *boot)
 {
     struct timespec until = ist_clock_until_ms(LOOK_MS);
@@ -257,7 +258,7 @@ static void stop_caring(struct uid_boot *boot)
     pthread_mutex_unlock(&boot->lock);
 }
 
-/* The answer comes when all others have been told. */
+/* The server replies after it has notified all other PEs. */
 static void uid_abort(ist_boot *base, int exit_code)
 {
     struct uid_boot *boot = (struct uid_boot *)base;
@@ -311,7 +312,7 @@ static const struct ist_boot_ops uid_ops = {
 
 void ist_boot_uid_leave(void)
 {
-    int timeout_ms = 30000; /* of a process that serves and is no PE */
+    int timeout_ms = 30000; /* for a process that serves and is no PE */
     if (joined != NULL) {
         say_good_bye(joined);
         (void)shutdown(joined->way.fd, SHUT_RDWR);
@@ -378,12 +379,12 @@ static isthmus_status read_welcome(struct uid_boot *boot, const struct ist_uid_h
     return ISTHMUS_OK;
 }
 
-/* Join, and wait until everybody has. */
+/* Joins, and waits until all PEs have joined. */
 static isthmus_status enter(struct uid_boot *boot)
 {
     struct ist_uid_head head;
     void *value = NULL;
-    /* The root's own limit comes first. */
+    /* The root's own limit expires first. */
     int64_t deadline_ms = ist_uid_now_ms() + ist_uid_patience_ms(&boot->seat) + GRACE_MS;
     isthmus_status status = ist_uid_join(&boot->seat, &boot->way);
     if (status != ISTHMUS_OK) return status;

@@ -1,6 +1,6 @@
 /* core/boot/card.c: cards to bytes and back. See card.h.
- * Little-endian numbers and length-prefixed texts, one after the other; the reader checks every length against what is
- * left, and every count against its limit. */
+ * Little-endian numbers and length-prefixed texts, one after the other; the reader checks every length against the
+ * bytes left, and every count against its limit. */
 #include "core/boot/card.h"
 
 #include <stdio.h>
@@ -66,7 +66,9 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     struct writer w = {.status = ISTHMUS_OK};
     put_bytes(&w, MAGIC, sizeof MAGIC);
     put_u64(&w, CARD_VERSION);
-    put_u64(&w, (uint64_t)card->pe); /* so far the same in all versions: who cannot read the rest can say whose it is */
+    /* The PE number is at the same place in all versions, so that a reader of another version can name the PE in its
+     * report. */
+    put_u64(&w, (uint64_t)card->pe);
     put_text(&w, card->host_name);
     put_u64(&w, (uint64_t)card->pid);
     put_u64(&w, (uint64_t)card->numa_node);
@@ -104,7 +106,7 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     return ISTHMUS_OK;
 }
 
-/* ---- reading: nothing is believed ---- */
+/* ---- reading: the input is not trusted ---- */
 
 struct reader {
     const uint8_t *bytes;
@@ -166,7 +168,7 @@ static void take_name(struct reader *r, char *out, size_t room)
     if (!r->bad) memcpy(out, text, length);
 }
 
-/* `seen`: the numbers of those before it, as bits; each comes once. */
+/* `seen`: bitmap of the segment numbers already read; each may occur once. */
 static void read_segment(struct reader *r, uint32_t n_transports, uint64_t *seen, struct ist_card_segment *out)
 {
     out->id = take_count(r, IST_CARD_SEGMENT_IDS - 1);
@@ -203,7 +205,7 @@ static void read_body(struct reader *r, struct ist_card *card)
     for (uint32_t i = 0; i < card->n_segments; i++) read_segment(r, card->n_transports, &seen, &card->segments[i]);
 }
 
-/* From room for the largest card to lists of the right length. */
+/* Shrinks the lists from the size of the largest card to what this card needs. */
 static isthmus_status fit_lists(struct ist_card *card)
 {
     const size_t n_transports = card->n_transports, n_segments = card->n_segments;
@@ -280,7 +282,7 @@ void ist_card_trim(struct ist_card *card)
     size_t blob_bytes = card->pulse.length_bytes;
     for (uint32_t t = 0; t < card->n_transports; t++) blob_bytes += card->transports[t].card.length_bytes;
     char *kept = malloc(list_bytes + blob_bytes + 1);
-    if (kept == NULL) return; /* it stays as large as it is */
+    if (kept == NULL) return; /* realloc failed: the buffer keeps its size */
     char *blobs = kept + list_bytes;
     memcpy(kept, card->transports, list_bytes);
     card->transports = (struct ist_card_transport *)(void *)kept;

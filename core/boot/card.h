@@ -1,5 +1,5 @@
 /* core/boot/card.h: what a PE publishes so that others can reach it.
- * Not the exchange (boot.h), not what a transport's part means (only that transport knows).
+ * Neither the exchange (boot.h) nor the meaning of a transport's part (known to that transport only).
  * The format is bytes, not structs: the reader may be of another build, and nothing from a peer is trusted. */
 #ifndef IST_BOOT_CARD_H
 #define IST_BOOT_CARD_H
@@ -12,7 +12,8 @@
 enum {
     IST_CARD_MAX_TRANSPORTS = 16,
     IST_CARD_MAX_SEGMENTS = 16, /* in one card */
-    IST_CARD_SEGMENT_IDS = 64,  /* ids are below that: of segments that come later, which have a card each, too */
+    /* Segment ids are below this bound. They include late segments, each of which has a card of its own. */
+    IST_CARD_SEGMENT_IDS = 64,
     IST_CARD_NAME_BYTES = 16,
     IST_CARD_HOST_NAME_BYTES = 64
 };
@@ -25,7 +26,9 @@ struct ist_blob {
 
 struct ist_card_transport {
     char name[IST_CARD_NAME_BYTES];
-    uint32_t is_sparse; /* 1: a segment's key covers it whole; 0: only its first extent, others come as it grows */
+    /* 1: a segment's key covers all of it. 0: only its first extent; keys of later extents are published as it
+     * grows. */
+    uint32_t is_sparse;
     struct ist_blob card;
 };
 
@@ -39,41 +42,45 @@ struct ist_card_segment {
 
 struct ist_card {
     int32_t pe, pid, numa_node;
-    int32_t n_cpus;         /* that this PE sees; all PEs of a host go by the number on its first PE's card */
-    isthmus_status failure; /* not OK: this PE could not start; failure_text says why, the rest is empty */
+    /* CPUs that this PE sees. All PEs of a host use the number on the card of its first PE. */
+    int32_t n_cpus;
+    isthmus_status failure; /* not OK: this PE could not start; failure_text is the reason, the rest is empty */
     const char *failure_text;
     struct isthmus_host_id host;
     char host_name[IST_CARD_HOST_NAME_BYTES];
     int32_t first_on_host;     /* the lowest PE that the launcher put on its node */
-    struct ist_blob pulse;     /* where it hears whether others live; empty: nowhere */
+    struct ist_blob pulse;     /* address of its heartbeat receiver; empty: none */
     uint64_t heap_limit_bytes; /* how far the heap may grow */
     const char *agreement;     /* what must be equal on all PEs, as text: "version=0.1.0;alias=1;..." */
     uint32_t n_transports, n_segments;
     struct ist_card_transport *transports;
     struct ist_card_segment *segments;
-    void *buffer; /* of a card that was read: what texts and blobs point into */
-    void *lists;  /* of a card that was read: what holds the lists */
+    void *buffer; /* of a card that was read: texts and blobs point into it */
+    void *lists;  /* of a card that was read: memory of the lists */
 };
 
-/* Lists that hold the largest card, for one that is about to be written: a card that was read has lists of its length. */
+/* Lists that hold the largest card, for a card about to be written: a card that was read has lists of its own
+ * length. */
 struct ist_card_room {
     struct ist_card_transport transports[IST_CARD_MAX_TRANSPORTS];
     struct ist_card_segment segments[IST_CARD_MAX_SEGMENTS];
     struct ist_blob keys[IST_CARD_MAX_SEGMENTS][IST_CARD_MAX_TRANSPORTS];
 };
-void ist_card_use_room(struct ist_card *card, struct ist_card_room *room); /* which it clears; borrowed */
+/* Clears `room` and lends it to the card. */
+void ist_card_use_room(struct ist_card *card, struct ist_card_room *room);
 
-/* To bytes; *out is malloc'ed for the caller. */
+/* Writes a card to bytes; *out is malloc'ed for the caller. */
 isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *out_bytes);
 
-/* From bytes: takes `buffer` (malloc'ed) over, also on failure. VERSION: not a card that we can read. */
+/* Reads a card from bytes. Takes ownership of `buffer` (malloc'ed), also on failure. Returns VERSION if it is not a
+ * card that this build can read. */
 isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card *out);
-void ist_card_fini(struct ist_card *card); /* takes a zeroed one */
+void ist_card_fini(struct ist_card *card); /* accepts a zeroed card */
 
 /* Frees what is not needed once the segments are attached: the segments with their keys, and the texts. */
 void ist_card_trim(struct ist_card *card);
 
-/* The first piece of two agreements that differs; both copied out, cut to fit. */
+/* Copies out the first piece in which two agreements differ, cut to fit. Returns false if they are equal. */
 bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room);
 
 #endif

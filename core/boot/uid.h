@@ -1,8 +1,10 @@
-/* core/boot/uid.h: unique ids: 124 bytes that name a job about to start, and where its PEs find each other.
- * Not the bootstrap that uses one (boot_uid.c), not what is said over the wire (uid_wire.h).
- * The process that makes an id serves it from a thread of its own until every PE has taken leave: it is the root of a tree of
- * servers, to which the PEs of its host and one PE of every other host, the leader there, keep a connection each. A leader's
- * thread serves the other PEs of its host. Servers answer look-ups; the root counts arrivals, and all hear of a PE that is lost. */
+/* core/boot/uid.h: unique ids: 124 bytes that name a job about to start, and the address at which its PEs find each
+ * other.
+ * Neither the bootstrap that uses one (boot_uid.c) nor the wire format (uid_wire.h).
+ * The process that makes an id serves it from a thread of its own until every PE has left: it is the root of a tree of
+ * servers. The PEs of its host and one PE of every other host, the leader there, keep a connection each to it. A
+ * leader's thread serves the other PEs of its host. Servers reply to look-ups; the root counts arrivals and reports a
+ * lost PE to all. */
 #ifndef IST_BOOT_UID_H
 #define IST_BOOT_UID_H
 
@@ -31,21 +33,21 @@ struct ist_uid {
 };
 _Static_assert(sizeof(struct ist_uid) == 124, "what fits into an id of the APIs");
 
-/* A new id, served from here on by a thread of this process, or, with ISTHMUS_UID_SESSION, one for the place that the variable
- * names. */
+/* Makes a new id, served from now on by a thread of this process, or, with ISTHMUS_UID_SESSION, an id for the address
+ * in that variable. */
 isthmus_status ist_uid_create(const struct ist_config *config, struct ist_uid *out);
 
-/* A short name of the job, for messages and the like: the same on all that hold the id. */
+/* A short name of the job, for messages: the same on all processes that hold the id. */
 enum { IST_UID_NAME_BYTES = 24 };
 void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES]);
 
-/* The name of the socket of a host's leader: nobody guesses it before it is there. */
+/* The name of the socket of a host's leader, which cannot be guessed before the socket exists. */
 enum { IST_UID_GATE_BYTES = 48 };
 void ist_uid_gate_name(const struct ist_uid *uid, const struct isthmus_host_id *host, char out[IST_UID_GATE_BYTES]);
 
 /* ---- parts ---- */
 
-/* uid_address.c: where this host can be reached (an id's addresses), and where an id leads to. */
+/* uid_address.c: the addresses of this host (for an id), and the address that an id leads to. */
 struct sockaddr_storage;
 isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct ist_uid *uid);
 isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist_uid *uid);
@@ -53,10 +55,10 @@ bool ist_uid_cut_session(const char *text, char *host, size_t room, const char *
 unsigned ist_uid_sockaddr(const struct ist_uid *uid, unsigned index, struct sockaddr_storage *out); /* its length */
 void ist_uid_describe(const struct ist_uid *uid, char *out, size_t room); /* "10.0.0.1 port 4711" */
 
-/* uid_address.c: are these bytes, which the program handed over, an id of ours? */
+/* uid_address.c: returns true if these bytes, which the program passed, are an id of this library. */
 bool ist_uid_check(const struct ist_uid *uid);
 
-/* uid_server.c: begin to serve. Port 0: any, and the one taken goes into *uid. */
+/* uid_server.c: starts to serve. With port 0 the system chooses one, which is stored in *uid. */
 isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s);
 
 /* A PE's place in a job. */
@@ -68,12 +70,12 @@ struct ist_uid_seat {
     char root_name[160]; /* the process that serves, for messages */
 };
 
-/* uid_server.c: begin to serve the PEs of this host, with a socket on which they come and a connection to the root. Both
- * belong to the server then, or, after a failure, to the caller. */
+/* uid_server.c: starts to serve the PEs of this host, with a listening socket for them and a connection to the root.
+ * Both belong to the server then, or, after a failure, to the caller. */
 isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listener, int root);
 
-/* Wait until all PEs of the servers of this process have taken leave or know that the job has failed, timeout_ms at most, and free
- * what is done. */
+/* Waits, timeout_ms at most, until all PEs of this process's servers have left or know that the job has failed, and
+ * frees the servers that are done. */
 void ist_uid_servers_wait(int timeout_ms);
 void ist_uid_servers_forget(void); /* in a child after fork: close what was inherited */
 

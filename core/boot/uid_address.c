@@ -1,6 +1,6 @@
-/* core/boot/uid_address.c: under which addresses other hosts reach this one, and what an id says about them.
- * Loopback addresses are left out unless there is no other or the user names that interface: on the same host PEs use it
- * anyway (boot_uid.c). */
+/* core/boot/uid_address.c: the addresses under which other hosts reach this one, and what an id holds about them.
+ * Loopback addresses are left out unless there is no other or the user names that interface: PEs of the same host use
+ * it anyway (boot_uid.c). */
 #include "core/boot/uid.h"
 
 #include "core/base/mac.h"
@@ -21,7 +21,8 @@ static int family_of(const struct ist_config *config)
 
 /* ---- which interfaces ---- */
 
-/* Does one of the prefixes of "eth,ib0" fit? With ^ in front: does none of them? No list: all but loopback fit. */
+/* Returns true if one of the prefixes of "eth,ib0" matches, or, with ^ in front, if none does. Without a list all but
+ * loopback match. */
 static bool is_wanted(const char *list, const struct ifaddrs *interface)
 {
     if (list == NULL || *list == '\0') return (interface->ifa_flags & IFF_LOOPBACK) == 0;
@@ -34,7 +35,7 @@ static bool is_wanted(const char *list, const struct ifaddrs *interface)
     return fits != excludes;
 }
 
-/* Addresses that mean something outside this host and without a scope. */
+/* Accepts addresses that are valid outside this host and need no scope. */
 static bool read_address(const struct sockaddr *address, struct ist_uid_address *out)
 {
     memset(out, 0, sizeof *out);
@@ -87,7 +88,7 @@ isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct is
     return status;
 }
 
-/* ---- an agreed place ---- */
+/* ---- an agreed address ---- */
 
 bool ist_uid_cut_session(const char *text, char *host, size_t room, const char **port)
 {
@@ -100,8 +101,8 @@ bool ist_uid_cut_session(const char *text, char *host, size_t room, const char *
     return (size_t)snprintf(host, room, "%.*s", (int)(end - begin), begin) < room;
 }
 
-/* The same on all that hold the text and were given the same job's secret. Without such the text is all, and keeps jobs apart
- * that meet by mistake, but nobody out. */
+/* Equal on all processes with the same text and job secret. Without a job secret it derives from the text alone, which
+ * separates jobs that use one address by mistake but authenticates no peer. */
 static isthmus_status secret_of_session(const char *text, uint8_t out[IST_UID_SECRET_BYTES])
 {
     uint8_t key[IST_KEY_BYTES] = {0};
@@ -127,7 +128,7 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
     for (const struct addrinfo *at = found; at != NULL && uid->n_addresses < IST_UID_MAX_ADDRESSES; at = at->ai_next) {
         uid->n_addresses += read_address(at->ai_addr, &uid->addresses[uid->n_addresses]);
         const struct sockaddr_in *in = (const void *)at->ai_addr;
-        memcpy(uid->port, &in->sin_port, sizeof uid->port); /* at the same place for both families */
+        memcpy(uid->port, &in->sin_port, sizeof uid->port); /* same offset in both families */
     }
     freeaddrinfo(found);
     if (uid->n_addresses == 0)
@@ -135,7 +136,7 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
     return secret_of_session(text, uid->secret);
 }
 
-/* ---- what an id says ---- */
+/* ---- what an id holds ---- */
 
 bool ist_uid_check(const struct ist_uid *uid)
 {

@@ -1,7 +1,7 @@
-/* core/boot/uid_connection.c: the connections of the server of a unique id: bytes to frames and back, and strangers. What frames mean:
- * uid_job.c.
- * A stranger is whoever has connected and not yet shown that it knows the secret. It gets a small buffer and some time; when
- * there are too many of them, the oldest one goes. So those of the job get in, however many others try. */
+/* core/boot/uid_connection.c: the connections of the server of a unique id: bytes to frames and back, and strangers.
+ * uid_job.c handles the frames.
+ * A stranger is a connection that has not yet shown that it knows the secret. It gets a small buffer and limited time;
+ * above a limit of strangers the oldest is closed. So PEs of the job can connect, however many strangers there are. */
 #include "core/boot/uid_server_priv.h"
 
 #include "core/base/atomic.h"
@@ -42,7 +42,7 @@ static void flush_out(struct ist_uid_server *server, struct ist_uid_connection *
     while (sent < connection->out_used) {
         ssize_t n = send(connection->fd, connection->out + sent, connection->out_used - sent, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) break; /* full, or lost: the next event says which */
+        if (n < 0) break; /* full, or lost: the next event reports which */
         sent += (size_t)n;
     }
     connection->out_used -= sent;
@@ -62,7 +62,7 @@ void ist_uid_queue(struct ist_uid_server *server, struct ist_uid_connection *con
 {
     size_t needed = connection->out_used + sizeof *head + head->key_bytes + head->value_bytes;
     if (!reserve(&connection->out, &connection->out_room, needed)) {
-        shutdown(connection->fd, SHUT_RDWR); /* seen as lost */
+        shutdown(connection->fd, SHUT_RDWR); /* handled as lost */
         return;
     }
     append(connection, head, sizeof *head);
@@ -80,7 +80,7 @@ bool ist_uid_has_output(const struct ist_uid_server *server)
 
 /* ---- in ---- */
 
-/* Who has not proved to be of the job says hello, and nothing else. */
+/* A stranger may send a HELLO and nothing else. */
 static bool is_acceptable(const struct ist_uid_connection *connection, const struct ist_uid_head *head)
 {
     if (connection->link == IST_UID_FROM_STRANGER)
@@ -88,7 +88,7 @@ static bool is_acceptable(const struct ist_uid_connection *connection, const str
     return head->key_bytes <= IST_UID_KEY_MAX && head->value_bytes <= IST_UID_VALUE_MAX;
 }
 
-/* Frames at the front of what has been received. false: what comes is not of ours. */
+/* Handles the complete frames at the front of the input. Returns false if they are not frames of this protocol. */
 static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
     struct ist_uid_head head;
@@ -112,7 +112,7 @@ static bool take_frames(struct ist_uid_server *server, struct ist_uid_connection
             ist_uid_job_frame(server, connection, &head, key, value);
         at += frame_bytes;
     }
-    if (connection->is_last) at = connection->in_used; /* it has been told so: nobody listens any more */
+    if (connection->is_last) at = connection->in_used; /* the last frame has been queued: further input is dropped */
     connection->in_used -= at;
     memmove(connection->in, connection->in + at, connection->in_used);
     return true;
@@ -153,12 +153,12 @@ static void read_from(struct ist_uid_server *server, struct ist_uid_connection *
 
 void ist_uid_serve(struct ist_uid_server *server, struct ist_uid_connection *connection, uint32_t events)
 {
-    if (connection->is_closed) return; /* in favour of another one, just now */
+    if (connection->is_closed) return; /* closed just now in favour of another one */
     if ((events & EPOLLOUT) != 0) flush_out(server, connection);
     if ((events & ~(uint32_t)EPOLLOUT) != 0) read_from(server, connection);
 }
 
-/* ---- coming and going ---- */
+/* ---- opening and closing ---- */
 
 bool ist_uid_prove(struct ist_uid_server *server, struct ist_uid_connection *connection, struct ist_uid_hello *hello)
 {
@@ -196,11 +196,11 @@ static void close_oldest_stranger(struct ist_uid_server *server)
 {
     struct ist_uid_connection *oldest = NULL;
     for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
-        if (at->link == IST_UID_FROM_STRANGER && !at->is_closed) oldest = at; /* new ones are in front */
+        if (at->link == IST_UID_FROM_STRANGER && !at->is_closed) oldest = at; /* new ones are at the front */
     if (oldest != NULL) close_connection(server, oldest);
 }
 
-/* Without descriptors an accept would fail again and again: no more of that until the next sweep. */
+/* Stops listening until the next sweep: without free descriptors accept would fail again and again. */
 static void listen_again(struct ist_uid_server *server, bool listens)
 {
     struct epoll_event event = {.events = listens ? EPOLLIN : 0, .data.ptr = NULL};
@@ -217,7 +217,8 @@ struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd
     connection->since_ms = ist_uid_now_ms();
     connection->next = server->connections;
     if (connection->next != NULL) connection->next->before = connection;
-    ist_store_release(&server->connections, connection); /* whole at any time: a fork may happen now */
+    /* The list is consistent at any time, because the process may fork now. */
+    ist_store_release(&server->connections, connection);
     if (++server->n_strangers > MOST_STRANGERS) close_oldest_stranger(server);
     return connection;
 }
@@ -226,7 +227,7 @@ static void keep_alive(int fd)
 {
     int one = 1, idle_s = 10;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* a host that is gone says nothing */
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* detects a host that is gone */
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
 }
@@ -262,7 +263,7 @@ void ist_uid_accept(struct ist_uid_server *server)
         close_connection(server, connection);
         return;
     }
-    if (!server->is_leader) keep_alive(fd); /* else it is of this host */
+    if (!server->is_leader) keep_alive(fd); /* a leader's peers are on this host */
     send_challenge(server, connection);
 }
 
@@ -281,7 +282,7 @@ bool ist_uid_needs_sweep(const struct ist_uid_server *server) { return server->n
 static void unlink_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
     struct ist_uid_connection **at = connection->before != NULL ? &connection->before->next : &server->connections;
-    ist_store_release(at, connection->next); /* whole at any time, as above */
+    ist_store_release(at, connection->next); /* consistent at any time, as above */
     if (connection->next != NULL) connection->next->before = connection->before;
 }
 

@@ -1,6 +1,7 @@
-/* core/boot/uid_job.c: what the root of a unique id's servers does with the frames that PEs and leaders send: PEs join, put, look up,
- * meet, leave or are lost. See uid_wire.h for the frames, uid_leader.c for the leaders, uid_server.c for the connections.
- * A job that cannot be whole any more fails once: everybody gets the same text, late comers too. */
+/* core/boot/uid_job.c: how the root of a unique id's servers handles frames of PEs and leaders: PEs join, put, look up,
+ * synchronize, leave or are lost. See uid_wire.h for the frames, uid_leader.c for the leaders, uid_server.c for the
+ * connections.
+ * A job that cannot be complete any more fails once: all PEs get the same text, also those that connect later. */
 #include "core/boot/uid_server_priv.h"
 
 #include "core/boot/boot.h"
@@ -23,8 +24,8 @@ static void reply(struct ist_uid_server *server, struct ist_uid_connection *conn
 
 /* ---- failure ---- */
 
-/* A PE that is not connected when the job fails learns from this server why. Without an answer it would report a failure of its
- * own: that the server has ended. */
+/* A PE that is not connected when the job fails gets the reason from this server. Without a reply it would report that
+ * the server has ended. */
 static void set_awaited(struct ist_uid_job *job, int pe, bool is_awaited)
 {
     job->n_awaited += (int)is_awaited - (int)job->members[pe].is_awaited;
@@ -48,7 +49,7 @@ static void end_all(struct ist_uid_server *server, int pe, int code, const char 
     job->has_failed = true;
     job->code = code;
     snprintf(job->why, sizeof job->why, "%s", why);
-    job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for late comers */
+    job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for PEs that connect later */
     for (int late = 0; late < job->n_pes && !job->is_late; late++)
         if (!job->members[late].has_joined) set_awaited(job, late, true);
     ist_uid_spread_end(server, pe, true);
@@ -65,7 +66,7 @@ static void fail(struct ist_uid_server *server, const char *fmt, ...)
     end_all(server, -1, EXIT_FAILURE, why);
 }
 
-/* A leader that cannot go on ends its connections: the root and its PEs take it for lost. */
+/* A leader that cannot go on closes its connections: the root and its PEs handle it as lost. */
 void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes)
 {
     if (!server->is_leader)
@@ -74,7 +75,7 @@ void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes)
         (void)shutdown(server->root->fd, SHUT_RDWR);
 }
 
-/* "PE 2, PE 5 and 3 more": those for which `has` has not come true. */
+/* Writes "PE 2, PE 5 and 3 more": the members for which `has` is false. */
 static void list_missing(const struct ist_uid_job *job, bool (*has)(const struct ist_uid_member *), char *out,
                          size_t room)
 {
@@ -124,7 +125,8 @@ static void lose(struct ist_uid_server *server, int pe)
          member->hello.host_name);
 }
 
-/* A leader serves until all PEs behind it have left, so its own process has ended. The others connect to this server and ask. */
+/* A leader serves until all PEs behind it have left, so a lost leader is a lost process. Its other PEs connect to this
+ * server and request the reason. */
 static void lose_leader(struct ist_uid_server *server, const struct ist_uid_connection *leader)
 {
     struct ist_uid_job *job = &server->job;
@@ -134,7 +136,7 @@ static void lose_leader(struct ist_uid_server *server, const struct ist_uid_conn
         if (job->members[pe].connection == leader && pe != leader->pe) set_awaited(job, pe, true);
     if (is_his) lose(server, leader->pe);
     for (int pe = 0; pe < job->n_pes && leader->n_behind > 0; pe++)
-        if (job->members[pe].connection == leader) lose(server, pe); /* after the first one, silently */
+        if (job->members[pe].connection == leader) lose(server, pe); /* silently after the first one */
 }
 
 void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *connection)
@@ -168,7 +170,8 @@ static struct ist_uid_welcome *new_welcome(int n_runs, int n_neighbours, uint32_
     return welcome;
 }
 
-/* To the PEs of one host, or their leader: where all are, and which ones are here. false: no memory. */
+/* Sends to the PEs of one host, or to their leader, the host of every PE and the PEs of that host. Returns false if
+ * memory is short. */
 static bool welcome_host(struct ist_uid_server *server, const struct place *places, int n,
                          const struct ist_uid_run *runs, int n_runs)
 {
@@ -191,7 +194,7 @@ static bool welcome_host(struct ist_uid_server *server, const struct place *plac
     return true;
 }
 
-/* places: of all PEs, host by host. runs: room for as many. Hosts are numbered by their first PEs. */
+/* places: of all PEs, host by host. runs: room for as many. Hosts are numbered in the order of their first PEs. */
 static int find_runs(const struct place *places, int n_pes, struct ist_uid_run *runs, int *host_of)
 {
     int n_runs = 0, n_hosts = 0;
@@ -224,7 +227,7 @@ static bool welcome_hosts(struct ist_uid_server *server, struct place *places, s
     return has_memory;
 }
 
-/* Everybody is here. */
+/* Runs when all PEs have joined. */
 static void welcome_all(struct ist_uid_server *server)
 {
     struct ist_uid_job *job = &server->job;
@@ -240,7 +243,7 @@ static void welcome_all(struct ist_uid_server *server)
     free(host_of);
 }
 
-/* The first one says how many there are. */
+/* The first HELLO sets the number of PEs. */
 static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello *hello)
 {
     struct ist_uid_job *job = &server->job;
@@ -253,7 +256,7 @@ static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello 
     return true;
 }
 
-/* Does this newcomer fit to those that are here? If not, the job has failed when this returns. */
+/* Checks that a newcomer fits the members so far. If not, the job has failed when this returns. */
 static void check_newcomer(struct ist_uid_server *server, const struct ist_uid_hello *hello)
 {
     const struct ist_uid_job *job = &server->job;
@@ -273,7 +276,7 @@ static void check_newcomer(struct ist_uid_server *server, const struct ist_uid_h
     }
 }
 
-/* With a fallback of its own a PE may come twice: through a leader, which was too slow, and by itself, which counts. */
+/* A PE may join twice: through a leader that replied too late, and then by its own connection, which counts. */
 static bool is_same_process(const struct ist_uid_job *job, const struct ist_uid_hello *hello)
 {
     if (hello->pe < 0 || hello->pe >= job->n_pes || !job->members[hello->pe].has_joined) return false;
@@ -294,7 +297,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
         if (is_own) set_connection(&job->members[hello->pe], connection);
         return;
     }
-    bool had_failed = job->has_failed; /* else it hears with the others */
+    bool had_failed = job->has_failed; /* otherwise it is notified with the others */
     if (!job->has_failed) check_newcomer(server, hello);
     if (job->has_failed) {
         has_connected(job, hello->pe);
@@ -311,7 +314,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
     if (++job->n_joined == job->n_pes) welcome_all(server);
 }
 
-/* Its leader may be lost without this server having seen that so far. */
+/* The PE's leader may be lost without this server having noticed yet. */
 static void answer_orphan(struct ist_uid_server *server, struct ist_uid_connection *connection,
                           const struct ist_uid_hello *hello)
 {
@@ -329,7 +332,8 @@ static void greet(struct ist_uid_server *server, struct ist_uid_connection *conn
     if (!ist_uid_prove(server, connection, hello)) return;
     switch (hello->role) {
     case IST_UID_PE: join(server, connection, hello); break;
-    case IST_UID_LEADER: /* its PEs join; it has its own number, so that its end is reported as that PE's */
+    /* Its PEs join through it. It carries its own PE number, so that its end is reported as that PE's. */
+    case IST_UID_LEADER:
         connection->link = IST_UID_FROM_LEADER;
         if (server->job.has_failed) ist_uid_refuse(server, connection, hello->pe);
         break;
@@ -338,7 +342,7 @@ static void greet(struct ist_uid_server *server, struct ist_uid_connection *conn
     }
 }
 
-/* ---- look-ups, meeting and leaving ---- */
+/* ---- look-ups, exchanges and leaving ---- */
 
 static void get(struct ist_uid_server *server, struct ist_uid_connection *connection, const struct ist_uid_head *head,
                 const char *key)
@@ -358,7 +362,7 @@ static void arrive(struct ist_uid_server *server, int pe)
     if (job->n_arrived++ == 0) job->deadline_ms = ist_uid_now_ms() + (int64_t)server->timeout_s * 1000;
     if (job->n_arrived < job->n_pes) return;
     job->deadline_ms = -1;
-    job->n_arrived = 0; /* for the next one */
+    job->n_arrived = 0; /* for the next exchange */
     for (int i = 0; i < job->n_pes; i++) job->members[i].has_arrived = false;
     for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
         if ((at->link == IST_UID_FROM_PE || at->link == IST_UID_FROM_LEADER) && !at->is_closed)
@@ -375,7 +379,7 @@ static void leave(struct ist_uid_server *server, struct ist_uid_connection *conn
     reply(server, connection, (struct ist_uid_head){.type = IST_UID_BYE, .pe = pe}, NULL);
 }
 
-/* Of the PE, or passed on for it. */
+/* A frame of the PE, or one that its leader passed on. */
 static void pe_frame(struct ist_uid_server *server, struct ist_uid_connection *connection, int pe,
                      const struct ist_uid_head *head)
 {
@@ -394,7 +398,7 @@ static void leader_frame(struct ist_uid_server *server, struct ist_uid_connectio
     if (head->type == IST_UID_JOIN && head->value_bytes == sizeof hello) {
         memcpy(&hello, value, sizeof hello);
         hello.host_name[sizeof hello.host_name - 1] = '\0';
-        hello.host = leader->host; /* it serves no others */
+        hello.host = leader->host; /* it serves no other PE */
         join(server, leader, &hello);
         return;
     }
@@ -437,8 +441,8 @@ static bool has_members_connected(const struct ist_uid_server *server)
     return false;
 }
 
-/* Over when everybody has come and gone, good-byes read; a failed one stays a moment for late comers, and for PEs whose leader has
- * ended. */
+/* Returns true if all PEs have joined and left, and their last frames were read. A failed job lingers a moment for PEs
+ * that connect later, and for PEs whose leader has ended. */
 bool ist_uid_job_is_over(const struct ist_uid_server *server)
 {
     const struct ist_uid_job *job = &server->job;

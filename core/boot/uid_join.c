@@ -1,7 +1,7 @@
 /* core/boot/uid_join.c: see uid_join.h.
- * The leader of a host listens at a Unix socket without a file, whose name follows from the id's secret and the host: the PE that
- * binds it first is the leader. Where a host has no such sockets, or what answers there is not of this job, a PE goes to the root
- * by itself. */
+ * The leader of a host listens at a Unix socket without a file, whose name derives from the id's secret and the host:
+ * the PE that binds it first is the leader. If a host has no such sockets, or another program holds the name, a PE
+ * connects to the root itself. */
 #include "core/boot/uid_join.h"
 
 #include "core/base/process.h"
@@ -62,7 +62,7 @@ static bool connect_to(int fd, const struct sockaddr_storage *address, socklen_t
     return n > 0 && error == 0;
 }
 
-/* A connected, blocking socket; -1: errno says why. */
+/* Returns a connected, blocking socket, or -1 with errno set. */
 static int open_connection(const struct sockaddr_storage *address, socklen_t length, int64_t deadline_ms)
 {
     int one = 1, fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -78,7 +78,7 @@ static int open_connection(const struct sockaddr_storage *address, socklen_t len
     return fd;
 }
 
-/* The loopback address of an id's family: how PEs of its host reach the server. */
+/* The loopback address in an id's family, by which PEs of its host reach the server. */
 static socklen_t inside_address(const struct ist_uid *uid, struct sockaddr_storage *out)
 {
     socklen_t length = ist_uid_sockaddr(uid, 0, out);
@@ -103,7 +103,8 @@ static int try_addresses(const struct ist_uid *uid, const struct isthmus_host_id
     return fd;
 }
 
-/* At an agreed place the server may not be there yet; the server of an id was there before the id. -1: it has failed. */
+/* Retries at an agreed address, where the server may not be there yet; the server of an id was there before the id.
+ * Returns -1 if it failed. */
 static int reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms)
 {
     const struct ist_uid *uid = &seat->uid;
@@ -130,7 +131,7 @@ isthmus_status ist_uid_fail_answer(const char *server)
     return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s does not answer", server);
 }
 
-/* A frame of this type and length. */
+/* Receives a frame of this type and length. */
 static isthmus_status receive_exactly(const struct ist_uid_seat *seat, int fd, int64_t deadline_ms,
                                       struct ist_uid_head *head, void *out)
 {
@@ -158,7 +159,7 @@ static struct ist_uid_hello make_hello(const struct ist_uid_seat *seat, enum ist
     return hello;
 }
 
-/* Each end shows the other that it knows the secret: uid_wire.h. *leader: the PE that serves there. */
+/* Each end proves to the other that it knows the secret: uid_wire.h. *leader: the PE that serves there. */
 static isthmus_status introduce(const struct ist_uid_seat *seat, int fd, enum ist_uid_role role, int64_t deadline_ms,
                                 int *leader)
 {
@@ -188,7 +189,7 @@ static isthmus_status introduce(const struct ist_uid_seat *seat, int fd, enum is
                           seat->root_name);
 }
 
-/* To the root, as what `role` says. */
+/* Connects to the root in this role. */
 static isthmus_status go_to_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
                                  int *out_fd)
 {
@@ -209,11 +210,11 @@ static socklen_t gate_address(const struct ist_uid_seat *seat, struct sockaddr_u
     char name[IST_UID_GATE_BYTES];
     ist_uid_gate_name(&seat->uid, &seat->here, name);
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
-    memcpy(out->sun_path + 1, name, strlen(name)); /* a zero in front: without a file */
+    memcpy(out->sun_path + 1, name, strlen(name)); /* a leading zero byte: no file */
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
 }
 
-/* -1: errno is ECONNREFUSED where nobody listens. */
+/* Returns -1 if it fails; errno is ECONNREFUSED if no PE listens. */
 static int connect_gate(const struct sockaddr_un *address, socklen_t length)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -225,7 +226,7 @@ static int connect_gate(const struct sockaddr_un *address, socklen_t length)
     return -1;
 }
 
-/* -1: errno is EADDRINUSE where another PE is the leader. */
+/* Returns -1 if it fails; errno is EADDRINUSE if another PE is the leader. */
 static int open_gate(const struct sockaddr_un *address, socklen_t length)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -248,7 +249,7 @@ static isthmus_status lead(const struct ist_uid_seat *seat, int gate, int64_t de
     return status;
 }
 
-/* fd < 0 and OK: this host has no leader, and the PE goes to the root. */
+/* Returns OK with fd < 0 if this host has no leader, so that the PE connects to the root. */
 static isthmus_status go_to_leader(const struct ist_uid_seat *seat, int64_t deadline_ms, struct ist_uid_way *out)
 {
     struct sockaddr_un address;
@@ -257,15 +258,16 @@ static isthmus_status go_to_leader(const struct ist_uid_seat *seat, int64_t dead
     while (status == ISTHMUS_OK && ist_uid_now_ms() < deadline_ms) {
         int fd = connect_gate(&address, length);
         if (fd >= 0) {
-            /* A leader that is stopped holds up its host as a root does the job, and the root reports it. */
+            /* A stopped leader blocks its host as a stopped root blocks the job, and the root reports it. */
             status = introduce(seat, fd, IST_UID_PE, deadline_ms + GRACE_MS, &out->leader);
             if (status == ISTHMUS_OK) {
                 out->fd = fd;
                 return ISTHMUS_OK;
             }
             close(fd);
-            if (status != ISTHMUS_ERR_UNREACHABLE) return ISTHMUS_OK; /* an impostor */
-            status = ISTHMUS_OK;                                      /* it has ended, or could not lead: this PE may */
+            if (status != ISTHMUS_ERR_UNREACHABLE) return ISTHMUS_OK; /* another program holds the name */
+            /* the leader has ended or could not lead: this PE may */
+            status = ISTHMUS_OK;
         } else if (errno == ECONNREFUSED) {
             int gate = open_gate(&address, length);
             if (gate < 0 && errno != EADDRINUSE) return ISTHMUS_OK;

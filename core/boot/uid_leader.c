@@ -1,6 +1,6 @@
-/* core/boot/uid_leader.c: what a leader does, the server of a unique id for the PEs of one host: it keeps what they put, answers
- * their look-ups, and passes on to the root all that concerns the whole job. See uid_wire.h for the frames. And the end of a
- * job, as root and leaders spread it. */
+/* core/boot/uid_leader.c: the leader: the server of a unique id for the PEs of one host. It stores what they put,
+ * replies to their look-ups, and passes on to the root all that concerns the whole job. See uid_wire.h for the frames.
+ * Also the end of a job, as root and leaders distribute it. */
 #include "core/boot/uid_server_priv.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static void send_end(struct ist_uid_server *server, struct ist_uid_connection *c
     ist_uid_queue(server, connection, &head, NULL, job->why);
 }
 
-/* PEs first: behind a leader there may be none any more that could report. */
+/* PEs are notified first: a leader may have no PE left that could report. */
 static int turn_of(const struct ist_uid_server *server, const struct ist_uid_connection *connection, int pe)
 {
     enum { FIRST, LEADERS, ASKED_FOR_IT, HAS_THIS_THREAD };
@@ -70,7 +70,7 @@ static void end_here(struct ist_uid_server *server, const struct ist_uid_head *h
     job->code = head->code;
     snprintf(job->why, sizeof job->why, "%.*s", (int)(why_bytes < sizeof job->why ? why_bytes : sizeof job->why - 1),
              why);
-    job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for late comers */
+    job->deadline_ms = ist_uid_now_ms() + LINGER_MS; /* for PEs that connect later */
     ist_uid_spread_end(server, head->pe, true);
 }
 
@@ -86,7 +86,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
         return;
     }
     bool fits = hello->pe >= 0 && hello->pe < job->n_pes && !job->members[hello->pe].has_joined;
-    if (fits) { /* else the root will say what is wrong */
+    if (fits) { /* otherwise the root replies with the reason */
         struct ist_uid_member *member = &job->members[hello->pe];
         member->hello = *hello;
         member->connection = connection;
@@ -145,7 +145,7 @@ static void pass_down(struct ist_uid_server *server, const struct ist_uid_head *
         if (at->link == IST_UID_FROM_PE && !at->is_closed && !at->is_last) ist_uid_queue(server, at, head, NULL, value);
 }
 
-/* The job goes on without that PE, or has failed before it came. */
+/* Passes on that the job runs without that PE, or failed before the PE joined. */
 static void pass_refusal(struct ist_uid_server *server, const struct ist_uid_head *head, const void *value)
 {
     struct ist_uid_head all = *head;
@@ -191,7 +191,7 @@ void ist_uid_leader_frame(struct ist_uid_server *server, struct ist_uid_connecti
         break;
     case IST_UID_FROM_PE: pe_frame(server, connection, head, key, value); break;
     case IST_UID_FROM_ROOT: root_frame(server, head, key, value); break;
-    default: break; /* an applicant hears what is wrong */
+    default: break; /* an applicant still gets the reason */
     }
 }
 

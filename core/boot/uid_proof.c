@@ -1,11 +1,12 @@
-/* core/boot/uid_proof.c: how the two ends of a connection show each other that they know the secret of a unique id, and what else is
- * made from that secret. Each use has a word of its own, so that a tag of one is none of another. See uid_wire.h. */
+/* core/boot/uid_proof.c: how the two ends of a connection prove to each other that they know the secret of a unique id,
+ * and what else derives from that secret. Each use has a label of its own, so that its tag is valid for no other use.
+ * See uid_wire.h. */
 #include "core/boot/uid_wire.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* All that a tag is over, without a gap: what a hello says ends where its own tag begins. */
+/* The input of a tag, without padding: it covers a hello up to the hello's own tag. */
 struct spoken {
     char word[16];
     struct ist_uid_challenge challenge;
@@ -35,7 +36,7 @@ void ist_uid_tag_server(const struct ist_uid *uid, const struct ist_uid_challeng
     tag_spoken(uid, "server", challenge, hello, out);
 }
 
-/* It is shown to everybody (the name of a socket), and says nothing about the secret. */
+/* The name is public (a socket's name) and reveals nothing about the secret. */
 void ist_uid_name(const struct ist_uid *uid, char out[IST_UID_NAME_BYTES])
 {
     static const char word[16] = "name";

@@ -1,7 +1,7 @@
-/* core/boot/uid_server.c: the thread that serves a unique id, as the root or as a leader. Its connections: uid_connection.c; what is
- * said on them: uid_job.c, uid_leader.c.
- * Nothing here blocks but the wait for events, so that a PE that is stopped holds up nobody. The thread uses memory of its own
- * only, and no static variable but the list below: static data may be on the move (core/heap/static_data.c). */
+/* core/boot/uid_server.c: the thread that serves a unique id, as the root or as a leader. Its connections:
+ * uid_connection.c; its frames: uid_job.c, uid_leader.c.
+ * It blocks only on the wait for events, so that a stopped PE delays no other. The thread uses memory of its own only,
+ * and no static variable but the list below: static data may be on the move (core/heap/static_data.c). */
 #include "core/boot/uid_server_priv.h"
 
 #include "core/base/atomic.h"
@@ -45,7 +45,7 @@ static void tell_state(struct ist_uid_server *server, bool is_done)
     pthread_mutex_unlock(&servers.lock);
 }
 
-/* Milliseconds until something has to be done that no event calls for; -1: nothing. */
+/* Returns the milliseconds until a deadline, or -1 if there is none. */
 static int idle_ms(const struct ist_uid_server *server)
 {
     int64_t deadline_ms = server->job.deadline_ms, left_ms = deadline_ms - ist_uid_now_ms();
@@ -77,7 +77,7 @@ static void *serve(void *argument)
         tell_state(server, false);
     }
     if (server->root != NULL) shutdown(server->root->fd, SHUT_RDWR);
-    close(server->listener); /* late comers are refused by the system */
+    close(server->listener); /* the system refuses later connections */
     server->listener = -1;
     tell_state(server, true);
     return NULL;
@@ -117,7 +117,7 @@ static isthmus_status open_events(struct ist_uid_server *server)
     return ISTHMUS_OK;
 }
 
-/* Signals belong to the program's threads. */
+/* Blocks signals in the new thread: they belong to the program's threads. */
 static isthmus_status start_thread(struct ist_uid_server *server)
 {
     sigset_t all, before;
@@ -168,7 +168,7 @@ isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s)
     if (server == NULL) return ISTHMUS_ERR_NO_MEMORY;
     isthmus_status status = open_listener(server);
     if (status == ISTHMUS_OK) status = open_events(server);
-    if (status == ISTHMUS_OK) *uid = server->uid; /* with the port */
+    if (status == ISTHMUS_OK) *uid = server->uid; /* port included */
     if (status == ISTHMUS_OK) status = start_thread(server);
     if (status != ISTHMUS_OK) {
         server_destroy(server);
@@ -204,7 +204,7 @@ isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listene
     return ISTHMUS_OK;
 }
 
-/* What the job has cost here: tests count it. */
+/* Logs what the job has cost here; tests count it. */
 static void report(const struct ist_uid_server *server)
 {
     ist_info("unique id: the %s of %d PEs has received %llu messages on %llu connections",
@@ -212,7 +212,7 @@ static void report(const struct ist_uid_server *server)
              (unsigned long long)server->n_connections);
 }
 
-/* Under the lock. The thread of a server that is done takes no lock any more. */
+/* Called with the lock held. The thread of a server that is done takes no lock any more. */
 static bool reap_done(void)
 {
     bool any_busy = false;
@@ -239,7 +239,7 @@ void ist_uid_servers_wait(int timeout_ms)
     pthread_mutex_unlock(&servers.lock);
 }
 
-/* No lock and no free: the parent's threads are not here to give either back. */
+/* Takes no lock and frees nothing: the parent's threads do not exist here to release either. */
 void ist_uid_servers_forget(void)
 {
     for (struct ist_uid_server *server = servers.first; server != NULL; server = server->next) {

@@ -1,6 +1,6 @@
-/* core/boot/uid_store.c: what PEs have put under keys, and look-ups of it, in each server of a unique id. See uid_server_priv.h.
- * A value is kept by the server of the PE that has put it. Other servers keep copies of what was looked up through them, the
- * newest ones within a bound, so that the PEs of a host together ask for a value about once. */
+/* core/boot/uid_store.c: values under keys, and look-ups of them, in each server of a unique id. See uid_server_priv.h.
+ * The server of the PE that puts a value keeps it. Other servers keep copies of values looked up through them, the
+ * newest ones within a bound, so that the PEs of a host together fetch a value about once. */
 #include "core/boot/uid_server_priv.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static struct ist_uid_head head_for(uint32_t type, int pe, const char *key, uint
 
 static size_t hash(int pe, const char *key)
 {
-    uint64_t sum = 14695981039346656037u ^ (uint32_t)pe; /* FNV-1a; all that put know the secret */
+    uint64_t sum = 14695981039346656037u ^ (uint32_t)pe; /* FNV-1a; all PEs that put know the secret */
     for (; *key != '\0'; key++) sum = (sum ^ (uint8_t)*key) * 1099511628211u;
     return (size_t)(sum ^ sum >> 32);
 }
@@ -54,7 +54,7 @@ static bool grow(struct ist_uid_store *store)
     return true;
 }
 
-/* NULL: no memory. */
+/* Returns NULL if memory is short. */
 static struct ist_uid_entry *find_or_add(struct ist_uid_store *store, int pe, const char *key)
 {
     struct ist_uid_entry *entry = find(store, pe, key);
@@ -71,7 +71,7 @@ static struct ist_uid_entry *find_or_add(struct ist_uid_store *store, int pe, co
     return entry;
 }
 
-/* ---- copies: a queue of the oldest to the newest one ---- */
+/* ---- copies: a queue from the oldest to the newest ---- */
 
 static size_t footprint(const struct ist_uid_entry *entry) { return sizeof *entry + entry->value_bytes; }
 
@@ -105,7 +105,7 @@ static void drop_value(struct ist_uid_store *store, struct ist_uid_entry *entry)
     entry->has_value = entry->is_copy = entry->is_shared = false;
 }
 
-/* Without look-ups that wait for it. */
+/* Called when no look-up waits for the entry. */
 static void drop_entry(struct ist_uid_store *store, struct ist_uid_entry *entry)
 {
     struct ist_uid_entry **at = bucket_of(store, entry->pe, entry->key);
@@ -140,7 +140,7 @@ static void answer_waiters(struct ist_uid_server *server, struct ist_uid_entry *
     }
 }
 
-/* Copies elsewhere are stale. A leader says so to the root, the root to all leaders. */
+/* Makes copies elsewhere stale: a leader sends FORGET to the root, the root to all leaders. */
 static void spread_forget(struct ist_uid_server *server, int pe, const char *key,
                           const struct ist_uid_connection *source)
 {

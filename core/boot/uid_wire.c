@@ -1,4 +1,4 @@
-/* core/boot/uid_wire.c: see uid_wire.h. For blocking sockets; the server has its own, that never blocks. */
+/* core/boot/uid_wire.c: see uid_wire.h. For blocking sockets; the server has its own functions, which never block. */
 #include "core/boot/uid_wire.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ bool ist_uid_receive(int fd, int64_t deadline_ms, uint32_t max_bytes, struct ist
     return true;
 }
 
-/* ---- welcomes: they are as malloc'ed, or copied to where they are aligned ---- */
+/* ---- welcomes: malloc'ed, or copied to an aligned place ---- */
 
 const struct ist_uid_run *ist_uid_welcome_runs(const void *value)
 {
@@ -99,7 +99,8 @@ const struct ist_uid_neighbour *ist_uid_welcome_neighbours(const void *value)
     return (const struct ist_uid_neighbour *)(ist_uid_welcome_runs(value) + welcome->n_runs);
 }
 
-/* The host of a PE; -1: the runs are not those of n_pes PEs, or do not number hosts in the order of their first PEs. */
+/* Returns the host of a PE, or -1 if the runs are not those of n_pes PEs, or do not number hosts in the order of their
+ * first PEs. */
 static int host_in_runs(const struct ist_uid_run *runs, int n_runs, int pe, int n_pes)
 {
     int32_t first = 0, n_hosts = 0, host = -1;
