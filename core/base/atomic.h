@@ -1,6 +1,6 @@
-/* core/base/atomic.h: loads, stores and barriers on memory that peers or other threads also touch.
+/* core/base/atomic.h: loads, stores and barriers on memory that peers or other threads also access.
  * Not the SHMEM atomics on a peer's memory (isthmus/amo_cpu.h).
- * Barriers are named after what they are for. Every use elsewhere names the access that it pairs with. */
+ * A barrier's name is its purpose. Every use elsewhere names the access that it pairs with. */
 #ifndef IST_BASE_ATOMIC_H
 #define IST_BASE_ATOMIC_H
 
@@ -17,10 +17,10 @@ static inline void ist_order_stores(void) { isthmus_order_stores_(); }
 
 static inline void ist_publish_stores(void) { isthmus_publish_stores_(); }
 
-/* Earlier loads are done before whatever comes later: what a blocking get needs after it. */
+/* Orders earlier loads before all later accesses, as a blocking get requires. */
 static inline void ist_order_loads(void) { isthmus_order_loads_(); }
 
-/* In a loop that waits: tells the core that nothing is lost by going slower. */
+/* Hints to the processor that this is a spin loop. */
 static inline void ist_pause(void)
 {
 #if defined(__x86_64__)

@@ -18,7 +18,7 @@ static pthread_once_t own_once = PTHREAD_ONCE_INIT;
 
 static void find_own(void) { (void)_dl_find_object((void *)(uintptr_t)own_address, &own); }
 
-/* Not dladdr, which also looks for a name: with ISTHMUS_CHECK every call asks. */
+/* dladdr would also search for a symbol's name, and with ISTHMUS_CHECK this runs in every call. */
 static bool is_own(const void *address)
 {
     return (const char *)address >= (const char *)own.dlfo_map_start &&
@@ -30,10 +30,10 @@ const void *ist_caller(void)
     void *frames[MAX_FRAMES];
     pthread_once(&own_once, find_own);
     int n = backtrace(frames, MAX_FRAMES), i = 0;
-    /* Frames above this function may be those of a tool that watches backtrace(). */
+    /* Frames above this function may belong to a tool that intercepts backtrace(). */
     while (i < n && !is_own(frames[i])) i++;
     while (i < n && is_own((const char *)frames[i] - 1)) i++;
-    return i < n ? (const char *)frames[i] - 1 : NULL; /* in the call, not behind it */
+    return i < n ? (const char *)frames[i] - 1 : NULL; /* in the call instruction, not after it */
 }
 
 void ist_call_site_of(const void *caller, char *out, size_t room)

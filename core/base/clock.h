@@ -1,4 +1,4 @@
-/* core/base/clock.h: the clock of waits. */
+/* core/base/clock.h: the clock for waits. */
 #ifndef IST_BASE_CLOCK_H
 #define IST_BASE_CLOCK_H
 
@@ -12,7 +12,7 @@ static inline uint64_t ist_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* For pthread_cond_timedwait(), in the clock that it takes by default. */
+/* Returns a deadline for pthread_cond_timedwait(), in its default clock. */
 static inline struct timespec ist_clock_until_ms(long ms)
 {
     struct timespec at;

@@ -1,5 +1,5 @@
-/* core/base/config.c: from the environment to struct ist_config: which of several names counts, what is wrong, what is
- * unknown. Not what a value means (config_value.c), not how it is shown (config_print.c).
+/* core/base/config.c: from the environment to struct ist_config: which of several names takes effect, and reports of
+ * invalid and unknown ones. Parsing is config_value.c, printing is config_print.c.
  * The rows are config.def and config_alias.def. */
 #include "core/base/config_priv.h"
 
@@ -72,7 +72,7 @@ static const char *const internal_names[] = {
 
 /* ---- one variable and its other names ---- */
 
-/* A name that is set and has a say. */
+/* A name that is set and has an effect. */
 enum { MAPPED_WORD_BYTES = 32 };
 struct setting {
     const char *name, *text; /* NULL: none. Text as the user wrote it */
@@ -80,7 +80,7 @@ struct setting {
     unsigned rank; /* the smallest one wins */
     bool accepted;
     struct ist_value value;
-    char word[MAPPED_WORD_BYTES]; /* what the user's word means; value.text may lie here */
+    char word[MAPPED_WORD_BYTES]; /* the user's word translated to ours; value.text may point here */
 };
 
 static void copy_setting(struct setting *to, const struct setting *from)
@@ -106,13 +106,15 @@ static unsigned rank_of(const struct ist_alias *alias, enum ist_face face)
     return place * RANK_STEP + (alias->strength == IST_STRENGTH_YIELDS);
 }
 
-/* What a privileged program would open on behalf of whoever starts it is not taken from the environment. */
+/* A privileged program ignores variables that name files, because its caller could make it open them with the program's
+ * rights. */
 static const char *read_environment(const char *name, enum ist_var_type type)
 {
     return type == IST_TYPE_PATH ? secure_getenv(name) : getenv(name);
 }
 
-/* The right-hand side of VALUE=ours for `text` in a list of such pairs, copied to `out`. false: not in the list. */
+/* Copies to `out` the right-hand side of VALUE=ours for `text` in a list of such pairs. Returns false if it is not in
+ * the list. */
 static bool map_word(const char *pairs, const char *text, char out[MAPPED_WORD_BYTES])
 {
     const char *pair;
@@ -132,7 +134,7 @@ static bool is_ignored_word(const struct ist_alias *alias, const char *text)
     return alias->map == IST_MAP_WORDS && map_word(alias->text, text, word) && strcmp(word, "!") == 0;
 }
 
-/* false: this name says nothing: not set, or set to what its own library takes for not set. */
+/* Returns false if this name has no effect: not set, or set to what its own library takes for not set. */
 static bool read_alias(const struct ist_alias *alias, enum ist_face face, struct setting *out)
 {
     const struct ist_var *var = &ist_vars[alias->target];
@@ -164,7 +166,8 @@ static bool read_own_name(const struct ist_var *var, struct setting *out)
     return true;
 }
 
-/* The setting that counts for a row, and one of equal rank that contradicts it (name NULL: there is none). */
+/* Finds the setting that takes effect for a row, and one of equal rank that contradicts it (name NULL if there is
+ * none). */
 static void find_setting(size_t row, enum ist_face face, struct setting *best, struct setting *rival)
 {
     struct setting next;
@@ -182,11 +185,11 @@ static void find_setting(size_t row, enum ist_face face, struct setting *best, s
     }
 }
 
-/* ---- what is wrong, in words ---- */
+/* ---- messages about invalid settings ---- */
 
 enum { PROBLEM_BYTES = 512, QUOTE_BYTES = 64 };
 
-/* A value for a message: cut, and without what would move the cursor. */
+/* Copies a value for a message: cut, and without control characters. */
 static void quote(const char *text, char out[QUOTE_BYTES])
 {
     if (snprintf(out, QUOTE_BYTES, "%s", text) >= QUOTE_BYTES) memcpy(out + QUOTE_BYTES - 4, "...", 4);
@@ -194,7 +197,7 @@ static void quote(const char *text, char out[QUOTE_BYTES])
         if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
 }
 
-/* The left-hand words of VALUE=ours pairs. */
+/* Lists the left-hand words of VALUE=ours pairs. */
 static void list_words(const char *pairs, char *out, size_t room)
 {
     const char *pair;
@@ -204,7 +207,7 @@ static void list_words(const char *pairs, char *out, size_t room)
         used += (size_t)snprintf(out + used, room - used, "%s%.*s", i > 0 ? " " : "", (int)strcspn(pair, "="), pair);
 }
 
-/* "; did you mean 'host'?" or nothing: of blank-separated words. */
+/* Writes "; did you mean 'host'?" with the nearest of blank-separated words, or nothing. */
 static void suggest(const char *words, const char *text, char *out, size_t room)
 {
     enum { MOST = 16 };
@@ -243,7 +246,7 @@ static void say_contradiction(const struct ist_var *var, const struct setting *o
              one->name, one_value, other->name, other_value, var->name);
 }
 
-/* ---- all of them ---- */
+/* ---- all variables ---- */
 
 static isthmus_status store_default(const struct ist_var *var, struct ist_config *config)
 {
@@ -265,7 +268,8 @@ static bool excludes(const struct ist_exclusion *exclusion)
     return false;
 }
 
-/* "^a,b" of what other names leave out; false: nothing, or our own name decides. */
+/* Writes "^a,b" of the transports that other names exclude. Returns false if there are none, or if our own name is
+ * set. */
 static bool collect_exclusions(const struct ist_config *config, char out[QUOTE_BYTES], const char **set_by)
 {
     size_t used = 0;
@@ -291,7 +295,7 @@ static isthmus_status store_exclusions(struct ist_config *config)
     return ist_value_store(&ist_vars[IST_ROW_transports], &value, config);
 }
 
-/* false: `problem` says why, and the field holds its default. */
+/* Returns false, with the reason in `problem`, if the field holds its default. */
 static bool resolve(size_t row, enum ist_face face, struct setting *best, char problem[PROBLEM_BYTES])
 {
     struct setting rival;
@@ -373,7 +377,7 @@ static bool belongs_to_plugin(const char *name, const char *const *prefixes, siz
     return false;
 }
 
-/* Compared without the prefix that all share: otherwise every short name is near to every other. */
+/* Compares without the prefix that all names share: otherwise every short name would be near to every other. */
 static void warn_about(const char *name)
 {
     const char *names[IST_N_VARS];

@@ -1,5 +1,5 @@
 /* core/base/config.h: every environment variable that the core reads, once, at the first init.
- * Not a place for getenv anywhere else in core/: a variable is a row in config.def, its value a field below.
+ * No other file of core/ calls getenv: a variable is a row in config.def, its value a field below.
  * Plugins read theirs through services->config: ISTHMUS_<TRANSPORT>_<KEY>. */
 #ifndef IST_BASE_CONFIG_H
 #define IST_BASE_CONFIG_H
@@ -14,7 +14,7 @@ struct ist_json;
 enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
 enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE, IST_BOOTSTRAP_UID };
 enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
-/* What comes after HOST is ISTHMUS_MEM_ and HOST: a kind by its name. */
+/* A kind after HOST is the memory kind that it names: ISTHMUS_MEM_ value plus HOST. */
 enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };
 enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU, IST_ATOMICS_NIC };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
@@ -44,17 +44,18 @@ struct ist_config {
     bool team_shared_only_self;    /* ISTHMUS_TEAM_SHARED_ONLY_SELF */
     uint64_t teams_max;            /* ISTHMUS_TEAMS_MAX */
     const char *pretend_hosts;     /* ISTHMUS_PRETEND_HOSTS; "": none */
-    bool check;                    /* ISTHMUS_CHECK: look for costly mistakes */
-    int broadcast, collect, fcollect, alltoall, reduce,
-        scan;                 /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
-    int barrier;              /* ISTHMUS_COLL_BARRIER: auto dissemination central hosts */
-    uint64_t spin_ns;         /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
-    uint64_t nap_ns;          /* ISTHMUS_NAP: the longest sleep between two looks of a wait; UINT64_MAX: auto */
-    uint64_t peer_timeout_s;  /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not answer */
-    uint64_t pulse_timeout_s; /* ISTHMUS_PULSE_TIMEOUT: seconds of silence after which a PE is lost; 0: never */
-    uint64_t start_timeout_s; /* ISTHMUS_START_TIMEOUT: seconds for all PEs to meet at the start; 0: no bound */
+    bool check;                    /* ISTHMUS_CHECK: report costly mistakes */
+    /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
+    int broadcast, collect, fcollect, alltoall, reduce, scan;
+    int barrier;             /* ISTHMUS_COLL_BARRIER: auto dissemination central hosts */
+    uint64_t spin_ns;        /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
+    uint64_t nap_ns;         /* ISTHMUS_NAP: the longest sleep between two polls of a wait; UINT64_MAX: auto */
+    uint64_t peer_timeout_s; /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not reply */
+    /* ISTHMUS_PULSE_TIMEOUT: seconds without a heartbeat after which a PE is lost; 0: never */
+    uint64_t pulse_timeout_s;
+    uint64_t start_timeout_s; /* ISTHMUS_START_TIMEOUT: seconds for all PEs to synchronize at the start; 0: no bound */
     int abort_action;         /* ISTHMUS_ABORT: exit trap backtrace */
-    bool explain;             /* ISTHMUS_EXPLAIN: claim SIGUSR1 if nobody has */
+    bool explain;             /* ISTHMUS_EXPLAIN: claim SIGUSR1 if it has no handler */
     int log_level;            /* ISTHMUS_LOG: error warn info debug trace */
     const char *log_filter;   /* ISTHMUS_LOG_FILTER; "": all */
     const char *log_file;     /* ISTHMUS_LOG_FILE; "": stderr */
@@ -63,36 +64,37 @@ struct ist_config {
     bool verbose_print;       /* ISTHMUS_VERBOSE_PRINT: of ishmemx_print */
     bool print_version;       /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
     bool print_info;          /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
-    const char **set_by;      /* for messages: per row of config.def the variable that set it, NULL: default; owned.
-                                 NULL in a zeroed struct */
+    /* For messages: per row of config.def the variable that set it, NULL: default; owned. NULL in a zeroed struct. */
+    const char **set_by;
 };
 
-/* Read the environment into *out. `face` is the API that was initialised first: its names win over those of other faces
- * (our name, the face's, SHMEM_, SMA_, the others'). A bad value, or two different ones of equal rank: INVALID, the
- * text names variable, value and what is accepted, of all of them; fields with a bad value hold their default, so that
- * log and bootstrap still work to report it. *out owns its texts until ist_config_fini, which is called after a failure
- * too. */
+/* Reads the environment into *out. `face` is the API that was initialised first: its names win over those of other
+ * faces (our name, the face's, SHMEM_, SMA_, the others'). Returns INVALID for a bad value, or for two different ones
+ * of equal rank; the text names variable, value and accepted values of all of them. Fields with a bad value hold their
+ * default, so that log and bootstrap still work to report it. *out owns its texts until ist_config_fini, which is
+ * called after a failure too. */
 isthmus_status ist_config_init(struct ist_config *out, enum ist_face face);
-void ist_config_fini(struct ist_config *config); /* frees copied texts; takes a zeroed struct */
+void ist_config_fini(struct ist_config *config); /* frees copied texts; accepts a zeroed struct */
 
-/* Warn, once each, about ISTHMUS_ names that no row and no loaded plugin knows ("did you mean ..."), and about
- * variables of the three APIs that are ignored. `prefixes` are the plugins' names in either case, n of them. */
+/* Warns, once each, about ISTHMUS_ names that no row and no loaded plugin has ("did you mean ..."), and about variables
+ * of the three APIs that are ignored. `prefixes` are the plugins' names in either case, n of them. */
 void ist_config_warn_unknown(const char *const *prefixes, size_t n);
 
-/* A variable of a plugin, by its whole name; NULL: not set. The only other place that reads the environment. */
+/* Returns a variable of a plugin by its whole name; NULL if it is not set. The only other function that reads the
+ * environment. */
 const char *ist_config_plugin_value(const char *name);
 
-/* ISTHMUS_JOB_SECRET, which is in no table, so that nothing prints it. NULL: not set. */
+/* Returns ISTHMUS_JOB_SECRET, or NULL if it is not set. It is in no table, so that no output shows it. */
 const char *ist_config_job_secret(void);
 
-/* For tools: every row with its current value and where that came from, as text of 80 columns. */
+/* For tools: prints every row with its current value and the source of that value, in 80 columns. */
 void ist_config_print_table(FILE *out, const struct ist_config *config);
 void ist_config_print_set(FILE *out, const struct ist_config *config); /* only what is set; a line each, or "none" */
 void ist_config_print_json(struct ist_json *out, const char *key, const struct ist_config *config); /* an array */
 void ist_config_print_markdown(FILE *out); /* the reference page */
 
-/* Parse a size: number, optional fraction, one suffix k m g t (powers of 1024, either case), what follows the suffix
- * is ignored; rounded up. INVALID without text, also above 2^62. Exposed for tests and tools. */
+/* Parses a size: number, optional fraction, one suffix k m g t (powers of 1024, either case), ignoring what follows the
+ * suffix; rounded up. Returns INVALID without text or above 2^62. Public for tests and tools. */
 isthmus_status ist_config_parse_size(const char *text, uint64_t *out);
 
 #endif

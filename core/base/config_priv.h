@@ -51,7 +51,7 @@ struct ist_ignored {
 extern const struct ist_ignored ist_ignored_names[];
 extern const size_t ist_n_ignored_names;
 
-/* Names that make ISTHMUS_TRANSPORTS leave one out, those that plugins read, and those that need no warning. */
+/* Names that exclude transports from ISTHMUS_TRANSPORTS, names that plugins read, and names without a warning. */
 enum ist_exclude_when { IST_WHEN_TRUE, IST_WHEN_FALSE, IST_WHEN_NONE };
 extern const struct ist_exclusion {
     const char *name;
@@ -66,7 +66,7 @@ extern const size_t ist_n_plugin_aliases;
 extern const struct ist_ignored ist_silent_names[];
 extern const size_t ist_n_silent_names;
 
-/* What a variable's text means: a number for most types, the text itself (borrowed) for TEXT and PATH. */
+/* The parsed value of a variable: a number for most types, the text itself (borrowed) for TEXT and PATH. */
 struct ist_value {
     uint64_t number;
     const char *text;
@@ -76,15 +76,15 @@ bool ist_text_is_true(const char *text); /* all but 0 n no f false off, in any c
 bool ist_value_parse(const struct ist_var *var, const char *text, struct ist_value *out); /* false: not accepted */
 bool ist_value_equal(const struct ist_value *a, const struct ist_value *b);
 
-/* Into its field; texts are copied and freed with the config. */
+/* Stores a value in its field; texts are copied and freed with the config. */
 isthmus_status ist_value_store(const struct ist_var *var, const struct ist_value *value, struct ist_config *config);
 struct ist_value ist_value_load(const struct ist_var *var, const struct ist_config *config);
 
-/* As a user would write it; "" for a field that holds "not set". Control characters become blanks. */
+/* Writes a value as a user would; "" for a field that is not set. Control characters become blanks. */
 enum { IST_VALUE_TEXT_BYTES = 256 };
 void ist_value_print(const struct ist_var *var, const struct ist_value *value, char out[IST_VALUE_TEXT_BYTES]);
 
-/* Word `index` of a blank-separated list: its length, 0 past the end; *at is where it starts. */
+/* Returns the length of word `index` of a blank-separated list, 0 past the end; *at is its start. */
 size_t ist_word(const char *list, size_t index, const char **at);
 
 #endif

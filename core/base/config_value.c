@@ -1,5 +1,5 @@
 /* core/base/config_value.c: values of variables: from text, to text, into and out of struct ist_config.
- * Not where the text comes from: config.c. */
+ * The texts come from config.c. */
 #include "core/base/config_priv.h"
 
 #include <inttypes.h>
@@ -14,14 +14,14 @@
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* A decimal with an optional fraction: whole + numerator / denominator. Digits of the fraction past the 18th only make
- * it larger than what the others say, which is all that rounding up asks for. */
+/* A decimal with an optional fraction: whole + numerator / denominator. Digits of the fraction past the 18th only round
+ * it up, because the result is rounded up anyway. */
 struct decimal {
     uint64_t whole, numerator, denominator;
     bool inexact;
 };
 
-/* false: no digit at all, or too large. *end is the first character that is not part of it. */
+/* Returns false if there is no digit, or if the number is too large. *end is the first character after it. */
 static bool parse_decimal(const char *text, struct decimal *out, const char **end)
 {
     struct decimal d = {.denominator = 1};
@@ -49,7 +49,7 @@ static bool parse_decimal(const char *text, struct decimal *out, const char **en
     return any;
 }
 
-/* d * unit, rounded up. false: above LARGEST_NUMBER. */
+/* Returns d * unit, rounded up, in *out; false above LARGEST_NUMBER. */
 static bool scale_up(const struct decimal *d, uint64_t unit, uint64_t *out)
 {
     unsigned __int128 numerator = (unsigned __int128)d->numerator * unit;

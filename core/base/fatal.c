@@ -1,6 +1,6 @@
 /* core/base/fatal.c: see fatal.h.
- * Reads as: say it, then do what ISTHMUS_ABORT asks for, then tell the launcher, then leave.
- * Nothing here allocates: it must work in a process that is short of everything. */
+ * The order: report, do what ISTHMUS_ABORT requests, notify the launcher, exit.
+ * Nothing here allocates: it must work in a process that is out of memory or descriptors. */
 #include "core/base/fatal.h"
 
 #include "core/base/call_site.h"
@@ -29,7 +29,7 @@ static bool (*another_speaks)(void);
 
 int ist_fatal_frames = 32;
 
-/* Address space for the end, where there may be none left: the launcher's client takes memory without looking whether it got any.
+/* Address space kept for the end, when none may be left: the launcher's client allocates without checking for failure.
  * A job without a launcher needs none. */
 static void keep_reserve(bool is_wanted)
 {
@@ -55,7 +55,7 @@ void ist_fatal_with_peers(void (*announce)(void), bool (*other)(void))
     another_speaks = other;
 }
 
-/* Has another PE of this job the name, or somebody who wants us to be silent? Whoever has it listens, so that the kernel says. */
+/* Is the name held by a PE of this job or by an impostor? The holder listens, so the kernel reports its user. */
 static bool is_held_by_own_user(const struct sockaddr_un *address)
 {
     enum { TRIES = 20, TRY_MS = 5 }; /* between its bind and its listen */
@@ -71,7 +71,7 @@ static bool is_held_by_own_user(const struct sockaddr_un *address)
     return who.uid == geteuid();
 }
 
-/* A name in the abstract namespace, which the system gives to one process and takes back when that ends. */
+/* Binds a name in the abstract namespace, which the system gives to one process and releases when that ends. */
 bool ist_fatal_claim(void)
 {
     if (job_name[0] == '\0') return true;
@@ -86,7 +86,7 @@ bool ist_fatal_claim(void)
 
 void ist_fatal_yield(void) { (void)poll(NULL, 0, PATIENCE_MS); }
 
-/* What comes now may wait for others: a stream whose reader is cut off, a launcher that does not answer. */
+/* Later steps may block: a stream whose reader is stopped, a launcher that does not reply. An alarm bounds them. */
 static void end_in_any_case(void)
 {
     sigset_t alarm_only;
@@ -97,10 +97,11 @@ static void end_in_any_case(void)
     alarm(STUCK_S);
 }
 
-/* `holds`: until the launcher ends this process: as long as it lives, no other PE reports what follows from this. */
+/* `holds`: waits for the launcher to end this process; as long as it lives, no other PE reports a consequence of its
+ * failure. */
 static _Noreturn void leave(int exit_code, bool holds)
 {
-    static int entered; /* by a second thread, or again from a handler: the first one carries on */
+    static int entered; /* a second thread, or a handler, waits here; the first caller continues */
     if (__atomic_exchange_n(&entered, 1, __ATOMIC_ACQ_REL) != 0)
         for (;;) pause();
     keep_reserve(false);
@@ -114,7 +115,7 @@ static _Noreturn void leave(int exit_code, bool holds)
     fflush(NULL);
     if (tell_launcher != NULL) {
         tell_launcher(exit_code);
-        alarm(0); /* it has answered */
+        alarm(0); /* the launcher has replied */
         if (holds) ist_fatal_yield();
     }
     _exit(exit_code);
@@ -122,7 +123,8 @@ static _Noreturn void leave(int exit_code, bool holds)
 
 _Noreturn void ist_end_job(int exit_code) { leave(exit_code, true); }
 
-/* One PE of the job speaks, as far as they hear of each other. The claim is left to whoever does: he may be on this host. */
+/* One PE of the job reports, as far as PEs reach each other. The claim stays with the reporting PE, which may be on
+ * this host. */
 static bool may_speak(void)
 {
     if (announce_to_peers != NULL) announce_to_peers();
@@ -144,7 +146,7 @@ _Noreturn void ist_end_job_saying(const char *text)
     if (speaks)
         ist_error("%s", text);
     else if (text != NULL)
-        ist_fatal_yield(); /* who speaks may not have done so yet, and the launcher would end him as well */
+        ist_fatal_yield(); /* the PE that reports may not have done so yet, and the launcher would end it too */
     leave(EXIT_FAILURE, speaks || text == NULL);
 }
 
@@ -166,7 +168,7 @@ _Noreturn void ist_misuse(const char *routine, const char *fmt, ...)
 _Noreturn void ist_die(const char *routine, isthmus_status status)
 {
     bool is_loss = status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_UNREACHABLE;
-    /* Whoever knows why the peer is gone or out of reach ends this PE in the meantime, with a better message or in silence. */
+    /* A thread that detects why the peer is lost ends this PE in the meantime, with a better message or silently. */
     if (is_loss) ist_fatal_yield();
     if (is_loss ? ist_fatal_agree() : may_speak())
         ist_error("%s: %s (%s)", routine, ist_fail_text(), ist_status_name(status));

@@ -7,8 +7,8 @@
 
 /* ---- text ---- */
 
-/* Length of the well-formed UTF-8 sequence at `s`, 0 if there is none: no overlong forms, surrogates, or values above
- * U+10FFFF. Reads no byte past a terminator: a zero is not a continuation byte. */
+/* Returns the length of the well-formed UTF-8 sequence at `s`, 0 if there is none: no overlong forms, surrogates, or
+ * values above U+10FFFF. Reads no byte past a terminator: a zero is not a continuation byte. */
 static size_t utf8_length(const unsigned char *s)
 {
     static const struct range {

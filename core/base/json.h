@@ -10,7 +10,7 @@
 struct ist_json {
     FILE *out;
     unsigned depth;
-    uint64_t filled; /* bit per depth: something stands there, a comma comes before the next */
+    uint64_t filled; /* bit per depth: it has an element, so a comma precedes the next */
 };
 
 /* `key` NULL: an element of an array, or the document itself. A newline follows the end of the document. */

@@ -17,7 +17,7 @@
 
 uint32_t ist_log_threshold = ISTHMUS_LOG_WARN;
 
-/* Relaxed everywhere: each is one word that is right on its own, and set before threads start. */
+/* Relaxed everywhere: each is a single independent word, set before threads start. */
 static _Atomic int log_fd = STDERR_FILENO;
 static _Atomic int log_pe = -1;
 
@@ -60,9 +60,9 @@ static uint32_t wanted_parts = ALL_PARTS; /* set before threads start */
 
 bool ist_log_wants(uint32_t level, const char *file)
 {
-    enum part part = PART_INIT; /* files of no folder: the composition root */
+    enum part part = PART_INIT; /* files of no folder belong to the composition root */
     if (level <= ISTHMUS_LOG_WARN || wanted_parts == ALL_PARTS) return true;
-    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) /* backwards: the more special path comes first */
+    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) /* backwards, so that the more specific path wins */
         if (strstr(file, folders[i].path) != NULL) part = folders[i].part;
     return (wanted_parts >> part & 1) != 0;
 }
@@ -116,7 +116,7 @@ static void write_whole(int fd, const char *line, size_t length_bytes)
     while (length_bytes > 0) {
         ssize_t written = write(fd, line, length_bytes);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return; /* there is nowhere left to say so */
+        if (written <= 0) return; /* there is no output left to report it on */
         line += written;
         length_bytes -= (size_t)written;
     }
@@ -135,7 +135,7 @@ void ist_log_write_v(uint32_t level, const char *fmt, va_list args)
     int saved = errno;
     char line[LINE_BYTES];
     size_t start = put_prefix(line, sizeof line, level);
-    size_t room = sizeof line - start - 1; /* for the newline */
+    size_t room = sizeof line - start - 1; /* leaves room for the newline */
     int wanted = vsnprintf(line + start, room, fmt, args);
     size_t used = wanted < 0 ? 0 : (size_t)wanted;
     if (used >= room) {
@@ -156,7 +156,8 @@ void ist_log_write(uint32_t level, const char *fmt, ...)
     va_end(args);
 }
 
-/* %h: host name, %p: process id, %%: a percent sign; anything else stands for itself. false: does not fit. */
+/* Expands %h to the host name, %p to the process id, %% to a percent sign; all else is copied. Returns false if it does
+ * not fit. */
 static bool expand_file_name(const char *file, char *out, size_t room)
 {
     size_t used = 0;
@@ -201,8 +202,8 @@ void ist_log_open(uint32_t threshold, const char *file)
 
 void ist_log_set_pe(int pe) { atomic_store_explicit(&log_pe, pe, memory_order_relaxed); }
 
-/* Who still logs from another thread while the log closes may lose its line, or write to what is opened next: the
- * core's threads have ended by then. */
+/* A thread that logs while the log closes may lose its line, or write to the next descriptor of that number: the core's
+ * threads have ended by then. */
 void ist_log_close(void)
 {
     int fd = atomic_exchange_explicit(&log_fd, STDERR_FILENO, memory_order_relaxed);

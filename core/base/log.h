@@ -1,7 +1,7 @@
-/* core/base/log.h: messages for people, by level. One line each, to stderr or to ISTHMUS_LOG_FILE.
- * Not for failures that are returned (status.h): whoever swallows or ends such a failure logs it, once.
- * Levels: error (cannot do what was asked), warn (can, but worse; once per cause), info (choices: routes, sizes),
- * debug (per object), trace (per operation). */
+/* core/base/log.h: messages for users, by level. One line each, to stderr or to ISTHMUS_LOG_FILE.
+ * Not for failures that are returned (status.h): the caller that handles or drops such a failure logs it, once.
+ * Levels: error (the request failed), warn (it works, but worse; once per cause), info (choices: routes, sizes), debug
+ * (per object), trace (per operation). */
 #ifndef IST_BASE_LOG_H
 #define IST_BASE_LOG_H
 
@@ -22,10 +22,12 @@ extern uint32_t ist_log_threshold; /* highest level that is printed; ISTHMUS_LOG
 #define ist_info(...) ist_log(ISTHMUS_LOG_INFO, __VA_ARGS__)
 #define ist_debug(...) ist_log(ISTHMUS_LOG_DEBUG, __VA_ARGS__)
 
-/* Is the part of the library that this source file belongs to among those of the filter? Warnings and errors always are. */
+/* Returns true if the filter includes the part of the library that this source file belongs to; always for warnings and
+ * errors. */
 bool ist_log_wants(uint32_t level, const char *file) IST_COLD;
 
-/* The filter: a comma list of parts, or ^ and a list to leave out; NULL or "": all. INVALID: a word is no part. */
+/* Sets the filter: a comma list of parts, or ^ and a list to exclude; NULL or "": all. Returns INVALID if a word is no
+ * part. */
 isthmus_status ist_log_filter(const char *list);
 
 /* Writes "isthmus: PE 3: info: TEXT\n" in one write(2); the PE is left out until it is known, the level on errors.
@@ -33,13 +35,14 @@ isthmus_status ist_log_filter(const char *list);
 void ist_log_write(uint32_t level, const char *fmt, ...) IST_PRINTF(2, 3) IST_COLD;
 void ist_log_write_v(uint32_t level, const char *fmt, va_list args) IST_COLD;
 
-/* In place: a line stays one line, whatever a peer or the environment has put into it. */
+/* Replaces control characters in place, so that a line stays one line, whatever a peer or the environment has put into
+ * it. */
 void ist_log_blank_controls(char *text, size_t length_bytes);
 
-/* From the configuration: the threshold, and the file (NULL or "": stderr; %h becomes the host name, %p the process
- * id). A file that cannot be opened: a warning on stderr, which then serves. */
+/* Sets the threshold and the file (NULL or "": stderr; %h becomes the host name, %p the process id). If the file cannot
+ * be opened, a warning and all later lines go to stderr. */
 void ist_log_open(uint32_t threshold, const char *file);
-void ist_log_set_pe(int pe); /* -1: not known (yet, or any more) */
+void ist_log_set_pe(int pe); /* -1: not known */
 void ist_log_close(void);    /* back to stderr */
 
 #endif

@@ -87,7 +87,7 @@ void ist_mac_text(const uint8_t key[IST_KEY_BYTES], const void *bytes, size_t n_
 bool ist_same_bytes(const void *a, const void *b, size_t n_bytes)
 {
     const uint8_t *one = a, *other = b;
-    uint8_t difference = 0; /* all bytes are looked at: no way out of the loop */
+    uint8_t difference = 0; /* every byte is compared: the loop has no early exit */
     for (size_t i = 0; i < n_bytes; i++) difference |= one[i] ^ other[i];
     return difference == 0;
 }

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-#define LONGEST_NAME 63 /* longer names are nobody's typing mistake */
+#define LONGEST_NAME 63 /* longer names are no typing mistakes */
 
 static size_t min2(size_t a, size_t b) { return a < b ? a : b; }
 
 /* Optimal string alignment: insert, delete, replace, or swap two neighbours, at one each. Three rows of the table are
- * enough: a swap looks back two rows. Both lengths are at most LONGEST_NAME. */
+ * enough: a swap needs the row before the last. Both lengths are at most LONGEST_NAME. */
 static size_t edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     size_t rows[3][LONGEST_NAME + 1];

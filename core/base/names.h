@@ -5,8 +5,8 @@
 
 #include <stddef.h>
 
-/* The candidate nearest to `name` by edit distance (transpositions count once), or NULL when none is near enough to be
- * a help: at most a third of the longer of the two names. Ties: the first one. */
+/* Returns the candidate nearest to `name` by edit distance (transpositions count once), or NULL if none is near: at
+ * most a third of the longer of the two names. Ties: the first one. */
 const char *ist_names_nearest(const char *name, const char *const *candidates, size_t n);
 
 #endif

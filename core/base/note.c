@@ -19,7 +19,7 @@ struct ist_note_page *ist_note_page;
 
 /* ---- the page ---- */
 
-/* The launcher's file, at our place in it; NULL: there is none for us. */
+/* Maps the launcher's file and returns this PE's page; NULL if there is none. */
 static struct ist_note_page *map_shared(const char *pages_file, unsigned index)
 {
     struct stat found;
@@ -34,7 +34,7 @@ static struct ist_note_page *map_shared(const char *pages_file, unsigned index)
     return page != MAP_FAILED ? page : NULL;
 }
 
-/* A PE may be a script that starts one program after another, or a launcher of its own whose PEs have our numbers: a page
+/* A PE may be a script that starts one program after another, or a launcher whose own PEs have the same numbers: a page
  * belongs to one living process. */
 static bool claim(struct ist_note_page *page)
 {
@@ -60,9 +60,9 @@ void ist_note_open(const char *pages_file, unsigned index)
         page = NULL;
     }
     if (page == NULL) page = map_private();
-    if (page == NULL) return; /* no notes, then */
+    if (page == NULL) return; /* no notes then */
     ist_store_relaxed(&page->pid, (int32_t)getpid());
-    if (pages_file != NULL) (void)sscanf(pages_file, "/proc/%d/", &page->launcher); /* else it stays 0 */
+    if (pages_file != NULL) (void)sscanf(pages_file, "/proc/%d/", &page->launcher); /* otherwise it stays 0 */
     ist_store_release(&page->layout, IST_NOTE_LAYOUT); /* pairs with the acquire of the launcher */
     ist_note_page = page;
 }
@@ -71,7 +71,7 @@ void ist_note_phase(enum ist_phase phase)
 {
     if (ist_note_page == NULL) return;
     ist_store_relaxed(&ist_note_page->phase_since_ns, ist_clock_ns());
-    ist_store_release(&ist_note_page->phase, phase); /* pairs with the acquire of whoever explains */
+    ist_store_release(&ist_note_page->phase, phase); /* pairs with the acquire of the process that explains */
 }
 
 void ist_note_forget(void)
@@ -84,7 +84,7 @@ void ist_note_forget(void)
 
 static bool is_gone(int32_t thread) { return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH; }
 
-/* Threads come and go without telling us: whose thread is gone is free again. */
+/* Threads end without notice: the note of a thread that is gone is free again. */
 struct ist_note *ist_note_take(void)
 {
     int saved = errno;
@@ -95,7 +95,7 @@ struct ist_note *ist_note_take(void)
         if (owner != 0 && owner != me && !is_gone(owner)) continue;
         if (!__atomic_compare_exchange_n(&note->thread, &owner, me, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             continue;
-        /* Acquire: pairs with the end of the last change of the thread that is gone, or was cancelled in one. */
+        /* Acquire: pairs with the end of the last change of a thread that has ended, or was cancelled during one. */
         uint32_t version = ist_load_acquire(&note->version);
         if (version % 2 != 0) ist_note_end_change(note);
         ist_store_relaxed(&note->kind, IST_NOTE_NONE);

@@ -1,6 +1,6 @@
-/* core/base/note.h: what the threads of this PE wait for, noted for whoever asks why a job hangs.
- * Not how it is told (note_text.h) nor who asks (core/explain.c, isthmus-run). A wait leaves a note only once it has lasted for
- * a while, calls of transports a cheap one each; so nothing that is quick pays for it. */
+/* core/base/note.h: notes of what the threads of this PE wait for, read to explain why a job hangs.
+ * Printing them is note_text.h; readers are core/explain.c and isthmus-run. A wait leaves a note only after it has
+ * lasted for a while, a call of a transport always a cheap one; so fast operations cost nothing. */
 #ifndef IST_BASE_NOTE_H
 #define IST_BASE_NOTE_H
 
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <time.h>
 
-/* The collective that this thread has begun last. Who waits for another PE's flag is in it. */
+/* The last collective that this thread has begun. A wait for another PE's flag belongs to it. */
 struct ist_collective {
     const char *routine;
     int team;        /* the world is 0 */
@@ -22,17 +22,18 @@ extern _Thread_local struct ist_collective ist_collective_now __attribute__((tls
 
 extern struct ist_note_page *ist_note_page;
 
-/* Take page `index` of the file that the launcher has made for its PEs; NULL, or one that cannot be had: a page of this
- * process alone. Once. */
+/* Takes page `index` of the file that the launcher has made for its PEs; with NULL, or if that fails, a page of this
+ * process alone. Called once. */
 void ist_note_open(const char *pages_file, unsigned index);
 void ist_note_phase(enum ist_phase phase);
-void ist_note_forget(void); /* in a child: that page is the parent's */
+void ist_note_forget(void); /* in a child: the page is the parent's */
 
-/* This thread's note; NULL: there is no room for one. */
+/* This thread's note; NULL if all are taken. */
 extern _Thread_local struct ist_note *ist_note_mine __attribute__((tls_model("initial-exec")));
 struct ist_note *ist_note_take(void) IST_COLD;
 
-/* Change a note: everything between these two is seen as a whole or not at all. By its own thread. */
+/* Changes a note: a reader gets all or nothing of what is stored between these two calls. Only the note's own thread
+ * calls them. */
 static inline void ist_note_begin_change(struct ist_note *note)
 {
     ist_store_relaxed(&note->version, note->version + 1);
@@ -42,14 +43,14 @@ static inline void ist_note_end_change(struct ist_note *note) { ist_store_releas
 
 void ist_note_set_routine(struct ist_note *note, const char *routine);
 
-/* The thread waits no longer. */
+/* Clears the note when the wait ends. */
 static inline void ist_note_over(void)
 {
     if (ist_note_mine != NULL) ist_store_relaxed(&ist_note_mine->kind, IST_NOTE_NONE);
 }
 
-/* Around what may block for a peer below the core. pe -1: for no single one. The time is coarse, and so are three
- * nanoseconds for it. */
+/* Around a call of a transport that may block for a peer. pe -1: for no single one. The time is coarse, which keeps the
+ * cost at about three nanoseconds. */
 static inline void ist_note_call(enum ist_note_kind kind, const char *routine, int pe)
 {
     struct ist_note *note = IST_LIKELY(ist_note_mine != NULL) ? ist_note_mine : ist_note_take();

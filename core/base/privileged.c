@@ -7,8 +7,8 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-/* PMIX_MCA_mca_base_component_path, UCX_MODULE_DIR, HWLOC_PLUGINS_PATH and the like name folders of shared objects; others name
- * files that are read or written. What tells the process of its job (PMIX_RANK, PMIX_SERVER_URI) stays. */
+/* PMIX_MCA_mca_base_component_path, UCX_MODULE_DIR, HWLOC_PLUGINS_PATH and the like name folders of shared objects;
+ * others name files that are read or written. The variables that describe the job (PMIX_RANK, PMIX_SERVER_URI) stay. */
 static const char *const prefixes[] = {"PMIX_MCA_", "OMPI_MCA_", "PRTE_MCA_", "UCX_",
                                        "UCM_",      "HWLOC_",    "IBV_",      "RDMAV_"};
 
@@ -25,7 +25,7 @@ void ist_privileged_clean_environment(void)
     for (char **at = environ; at != NULL && *at != NULL;) {
         size_t length = strcspn(*at, "=");
         char *name = is_dangerous(*at) ? strndup(*at, length) : NULL;
-        if (name == NULL || unsetenv(name) != 0) at++; /* else the next entry has moved here */
+        if (name == NULL || unsetenv(name) != 0) at++; /* otherwise the next entry has moved here */
         free(name);
     }
 }

@@ -1,10 +1,10 @@
 /* core/base/privileged.h: programs that have more rights than their caller (setuid, setgid, file capabilities).
- * Their own variables: config.c. Here are those of the libraries below, which load files that variables name. */
+ * Our own variables are config.c; these are the variables of lower libraries, which load the files named there. */
 #ifndef IST_BASE_PRIVILEGED_H
 #define IST_BASE_PRIVILEGED_H
 
-/* At the first init, before any of them looks: in such a program their variables are taken out of the environment, as the
- * dynamic linker does with its own. Nothing happens in others. */
+/* At the first init, before those libraries read them: removes their variables from the environment of a privileged
+ * program, as the dynamic linker does with its own. No effect in other programs. */
 void ist_privileged_clean_environment(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* core/base/process.h: what the system tells of another process.
- * Not who it is in a job: core/host_pes.c, and the launcher's own list. */
+/* core/base/process.h: what the system reports about another process.
+ * Its place in a job: core/host_pes.c, and the launcher's own list. */
 #ifndef IST_BASE_PROCESS_H
 #define IST_BASE_PROCESS_H
 
@@ -8,16 +8,18 @@
 #include <stdint.h>
 
 struct ist_process {
-    char state; /* as proc(5) has it: 'T' is a stop of job control, 't' one by a debugger */
+    char state; /* as in proc(5): 'T' is a stop by job control, 't' one by a debugger */
     int32_t parent;
-    bool is_exiting;  /* it is past all its own code */
-    uint32_t started; /* clock ticks since the system's start, cut to 32 bits: with its pid, who it is */
+    bool is_exiting; /* it runs no code of its own any more */
+    /* clock ticks since the system's start, cut to 32 bits: identifies the process together with its pid */
+    uint32_t started;
 };
 
-/* false: there is no such process. Takes a few microseconds. */
+/* Returns false if there is no such process. Takes a few microseconds. */
 bool ist_process_read(int32_t pid, struct ist_process *out);
 
-/* What fits of its file of that name in /proc, with a zero behind it; -1: it cannot be read. */
+/* Reads what fits of the process's file of that name in /proc, with a zero after it. Returns -1 if it cannot be
+ * read. */
 int ist_process_file(int32_t pid, const char *name, char *text, size_t room);
 
 #endif

@@ -1,4 +1,4 @@
-/* core/base/status.h: how failures travel. One type, one text per failure, written where the cause is known.
+/* core/base/status.h: how failures are returned. One type, one text per failure, written where the cause is known.
  * Not the log (log.h), and not what ends a job (core/base/fatal.h).
  * The codes themselves are part of the plugin ABI: isthmus/transport.h. */
 #ifndef IST_BASE_STATUS_H
@@ -21,18 +21,18 @@
 #define IST_LIKELY(x) __builtin_expect(!!(x), 1)
 #define IST_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
-/* Keep the text of a failure for this thread and return `status`: `return ist_fail(ISTHMUS_ERR_IO, ...)`.
- * Called once per failure, by the first place that knows the cause. Lower case, no full stop, no newline. */
+/* Keeps the text of a failure for this thread and returns `status`: `return ist_fail(ISTHMUS_ERR_IO, ...)`. Called once
+ * per failure, where the cause is first known. Lower case, no full stop, no newline. */
 isthmus_status ist_fail(isthmus_status status, const char *fmt, ...) IST_PRINTF(2, 3) IST_COLD;
 isthmus_status ist_fail_v(isthmus_status status, const char *fmt, va_list args) IST_COLD;
 
-/* The same, with ": " and the system's words for errno at the end. */
+/* The same, with ": " and the system's text for errno at the end. */
 isthmus_status ist_fail_errno(isthmus_status status, const char *fmt, ...) IST_PRINTF(2, 3) IST_COLD;
 
-/* Text of this thread's last failure; never NULL; valid until its next failure. */
+/* Returns the text of this thread's last failure; never NULL; valid until its next failure. */
 const char *ist_fail_text(void);
 
-/* "NO_MEMORY" for ISTHMUS_ERR_NO_MEMORY; "OK" for 0; "?" for what is no code of ours. */
+/* Returns "NO_MEMORY" for ISTHMUS_ERR_NO_MEMORY, "OK" for 0, and "?" for an unknown code. */
 const char *ist_status_name(isthmus_status status);
 
 #endif

@@ -14,14 +14,14 @@ struct image {
     size_t length_bytes;
 };
 
-/* NULL: the file is not that long. */
+/* Returns NULL if the file is shorter. */
 static const void *part_of(const struct image *image, uint64_t offset, uint64_t length_bytes)
 {
     if (offset > image->length_bytes || length_bytes > image->length_bytes - offset) return NULL;
     return image->bytes + offset;
 }
 
-/* Likewise; and NULL if it does not lie where such a table may. */
+/* The same for a table; also NULL if its offset is misaligned. */
 static const void *table_of(const struct image *image, uint64_t offset, uint64_t length_bytes)
 {
     return offset % sizeof(uint64_t) == 0 ? part_of(image, offset, length_bytes) : NULL;
@@ -36,7 +36,7 @@ static const Elf64_Ehdr *header_of(const struct image *image)
     return is_ours ? header : NULL;
 }
 
-/* Addresses in the file begin here; 0 where the system chooses. */
+/* Returns the address at which the file is linked; 0 if the system chooses it. */
 static uint64_t first_address(const struct image *image, const Elf64_Ehdr *header)
 {
     enum { PAGE_BYTES = 4096 };

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "flag", or "flags+0x8", of the variable that lies `offset` bytes behind where the ELF file `path` is loaded. Only system
- * calls: it may be used in a signal handler. */
+/* Writes "flag", or "flags+0x8", for the variable `offset` bytes after the load address of the ELF file `path`. Uses
+ * system calls only, so a signal handler may call it. */
 bool ist_symbol_at(const char *path, uint64_t offset, char *name, size_t room);
 
 #endif

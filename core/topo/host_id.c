@@ -1,5 +1,6 @@
 /* core/topo/host_id.c: see host_id.h.
- * The kernel's boot id tells machines (and reboots) apart, the inode of the network namespace tells containers apart. */
+ * The kernel's boot id distinguishes machines (and reboots), the inode of the network namespace distinguishes
+ * containers. */
 #include "core/topo/host_id.h"
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 static const char BOOT_ID[] = "/proc/sys/kernel/random/boot_id";
 static const char NET_NS[] = "/proc/self/ns/net";
 
-/* "01234567-89ab-..." to 16 bytes; dashes and the newline are skipped. */
+/* Converts "01234567-89ab-..." to 16 bytes; dashes and the newline are skipped. */
 static bool parse_hex(const char *text, size_t length, uint8_t *out, size_t out_bytes)
 {
     size_t digits = 0;
@@ -56,7 +57,7 @@ char ist_pretended_host(const char *pattern, int pe)
     return length > 0 ? pattern[(size_t)pe % length] : '\0';
 }
 
-/* The last byte is one that no inode needs. */
+/* Changes the last byte, which no inode number reaches. */
 void ist_host_id_pretend(struct isthmus_host_id *id, const char *pattern, int pe)
 {
     id->bytes[sizeof id->bytes - 1] ^= (uint8_t)ist_pretended_host(pattern, pe);

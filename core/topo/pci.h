@@ -4,9 +4,10 @@
 
 #include <stdbool.h>
 
-enum { IST_PCI_BYTES = 24 }; /* with the 0 at the end */
+enum { IST_PCI_BYTES = 24 }; /* with the terminating zero */
 
-/* "00000000:3B:00.0" becomes "0000:3b:00.0", the name in /sys/bus/pci/devices. false: the text is no PCI address, or NULL. */
+/* Converts "00000000:3B:00.0" to "0000:3b:00.0", the name in /sys/bus/pci/devices. Returns false if the text is NULL or
+ * no PCI address. */
 bool ist_pci_normalise(const char *text, char out[IST_PCI_BYTES]);
 
 #endif

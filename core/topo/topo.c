@@ -21,7 +21,7 @@ int ist_topo_numa_node(void)
     return getcpu(&cpu, &node) == 0 ? (int)node : 0;
 }
 
-/* Does the list of a node, "0-3,8-11", have one of those processors? */
+/* Returns true if the list of a node, "0-3,8-11", has one of those processors. */
 static bool has_any(FILE *list, const cpu_set_t *wanted)
 {
     unsigned first, last;
@@ -43,7 +43,7 @@ int ist_topo_bound_node(void)
         char path[64];
         snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
         FILE *list = fopen(path, "re");
-        if (list == NULL) break; /* numbers without holes, but for nodes that were taken out */
+        if (list == NULL) break; /* node numbers have no holes, except for nodes that were removed */
         bool is_mine = has_any(list, &mine);
         fclose(list);
         if (is_mine && bound >= 0) return -1;
@@ -52,7 +52,8 @@ int ist_topo_bound_node(void)
     return bound;
 }
 
-/* First number in a file; UINT64_MAX when there is none ("max" in a cgroup without limit, or no such file). */
+/* Returns the first number in a file; UINT64_MAX if there is none ("max" in a cgroup without limit, or no such
+ * file). */
 static uint64_t read_number(const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -63,8 +64,8 @@ static uint64_t read_number(const char *path)
     return got == 1 ? value : UINT64_MAX;
 }
 
-/* The limit of the cgroup that this process is in: version 2, then version 1. Inside a container its own cgroup is
- * mounted at the root, so the path from /proc/self/cgroup may not exist there: then the root is asked. */
+/* Returns the limit of the cgroup that this process is in: version 2, then version 1. A container has its own cgroup at
+ * the root, so the path from /proc/self/cgroup may not exist there: then the root's limit is read. */
 static uint64_t cgroup_limit(void)
 {
     char line[512], path[640];
