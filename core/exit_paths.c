@@ -1,11 +1,11 @@
-/* core/exit_paths.c: how a PE ends when it does not call shmem_finalize and return: global_exit, exit in the middle, return
- * from main without finalize, start_pes.
- * The aim each time: no crash, no hang of the others, nothing left behind, and the status that the program chose.
- *
- * A PE that exits with status 0 and without finalize leaves: its operations are completed, it says so in a word of its
- * symmetric memory, and takes leave of the launcher. A peer that waits in a meeting for longer than a moment looks for that
- * word, because this meeting will never be complete. A PE that exits with another status leaves the rest to the launcher,
- * which ends the job. */
+/* core/exit_paths.c: how a PE ends when it does not call shmem_finalize and return: global_exit, exit before finalize,
+ * return from main without finalize, start_pes.
+ * The aim each time: no crash, no hang of other PEs, no resources left behind, and the exit status that the program
+ * chose.
+ * A PE that exits with status 0 and without finalize leaves: its operations are completed, it sets a word of its
+ * symmetric memory, and it disconnects from the launcher. A peer that waits in a collective for longer than a moment
+ * polls that word, because the collective will never complete. After an exit with another status the launcher ends the
+ * job. */
 #include "core/runtime.h"
 
 #include "core/base/atomic.h"
@@ -26,7 +26,7 @@
 static bool is_global_exit; /* exit() is running because of shmem_global_exit */
 static bool has_forked;     /* this process is a child of a PE */
 
-/* Of a peer that has left before nothing is owed to the program. */
+/* A failed completion at exit is only logged: the peer may have left before, which is no error of the program. */
 static void forgive(isthmus_status status)
 {
     if (status != ISTHMUS_OK) ist_info("operations that were under way at exit: %s", ist_fail_text());
@@ -38,7 +38,7 @@ static void leave(void)
 {
     ist_ctx_each(drain_one);
     forgive(ist_drain_notices());
-    ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in look_for_leavers */
+    ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */
     ist_pulse_leave();
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;
@@ -66,8 +66,8 @@ static void on_exit_handler(int status, void *unused)
 
 void ist_exit_after_fork(void) { has_forked = true; }
 
-/* Transports may have loaded libraries with destructors, which end before a handler that was registered at load runs.
- * global_exit has no use for them, and the program's handlers come first. */
+/* Transports may have loaded libraries whose destructors run before a handler that was registered at load. global_exit
+ * does not need those libraries, and the program's handlers run first. */
 static void before_destructors(int status, void *unused)
 {
     if (!is_global_exit) on_exit_handler(status, unused);
@@ -90,7 +90,8 @@ _Noreturn void ist_global_exit(int exit_code)
     exit(exit_code);
 }
 
-/* Has this PE of our host said in its memory that it has left? Of one that was never talked to only its process is looked at. */
+/* Returns true if this PE of our host has set the word in its memory that it has left. Of a PE never used as a peer
+ * only the process state is checked. */
 static bool has_left(int pe)
 {
     const struct ist_peer *peer = ist_peer_known(pe);
@@ -99,8 +100,8 @@ static bool has_left(int pe)
     return area != NULL && ist_load_acquire(&area->has_left) != 0; /* acquire: pairs with the release in leave() */
 }
 
-/* From waits that last, of any kind: a transport has lost a PE. For a moment that may be one that leaves in good order, or
- * that failed and has said so. */
+/* Called from long waits of any kind: ends the job if a transport has lost a PE. The delay allows for a PE that leaves
+ * in good order, or that failed and has reported it. */
 static void look_for_losses(int sightings_needed)
 {
     static _Thread_local int sightings;
@@ -110,9 +111,9 @@ static void look_for_losses(int sightings_needed)
     ist_die(routine != NULL ? routine : "a wait", ist_fail(ISTHMUS_ERR_PEER_LOST, "%s", loss));
 }
 
-/* From waits that last. A meeting of all can never be when one of them has left. It counts only when it is seen for longer
- * than a launcher takes to end the job of a PE that failed (that failure has been reported, and this would be the second
- * message for it); also, a PE may leave in good order just after the meeting that we are about to leave ourselves. */
+/* Called from long waits. A collective of all PEs cannot complete after one has left. The PE must be seen as gone for
+ * longer than a launcher takes to end the job of a failed PE, whose failure has been reported already; it may also
+ * leave in good order just after the collective that this PE is about to leave. */
 static void look_for_leavers(void)
 {
     enum { SIGHTINGS = 12 }; /* four a second */
@@ -121,7 +122,7 @@ static void look_for_leavers(void)
     if (boot == NULL) return;
     look_for_losses(SIGHTINGS);
     int left = ist_host_pes_look();
-    if (ist_sync_routine() == NULL) return; /* a wait on a variable may be satisfied by anyone */
+    if (ist_sync_routine() == NULL) return; /* any PE may satisfy a wait on a variable */
     for (int i = 0; i < boot->n_local && left < 0; i++)
         if (has_left(boot->local_pes[i])) left = boot->local_pes[i];
     sightings = left >= 0 && left == suspect ? sightings + 1 : 0;

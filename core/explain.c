@@ -1,6 +1,6 @@
-/* core/explain.c: a PE of a job that hangs says what it waits for: the notes that its threads have written (base/note.h), to
- * isthmus-run, which reads them by itself, and on SIGUSR1 to stderr.
- * Not the launcher's summary: tools/isthmus-run/explain.c. The handler does only what a handler may. */
+/* core/explain.c: a PE of a job that hangs reports what it waits for: its threads write notes (base/note.h), which
+ * isthmus-run reads by itself, and which SIGUSR1 prints to stderr.
+ * The launcher's summary is tools/isthmus-run/explain.c. The handler is async-signal-safe. */
 #include "core/runtime.h"
 
 #include "core/base/clock.h"
@@ -32,7 +32,7 @@ static void line_end(struct ist_text *out, char *line, uint64_t since_ns)
     ist_text_add(out, " for ");
     ist_text_add_seconds(out, ist_clock_ns() - since_ns);
     *out->at++ = '\n';                                                    /* line_begin() has left room for it */
-    if (write(STDERR_FILENO, line, (size_t)(out->at - line)) < 0) return; /* there is nobody else to tell */
+    if (write(STDERR_FILENO, line, (size_t)(out->at - line)) < 0) return; /* there is no other output */
 }
 
 /* When no thread waits. */
@@ -78,7 +78,7 @@ static void explain(int signal_number, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* A handler of the program, or its wish to ignore the signal, comes first. */
+/* Keeps a handler of the program, or its setting to ignore the signal. */
 static void claim_signal(void)
 {
     struct sigaction now, ours = {.sa_sigaction = explain, .sa_flags = SA_SIGINFO | SA_RESTART};

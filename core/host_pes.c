@@ -1,7 +1,7 @@
-/* core/host_pes.c: the PEs of this host as the system's processes: has one ended, is one stopped for too long?
- * For waits that last. Where isthmus-run is the parent it sees stops by itself, also while nobody waits; under other launchers
- * nobody else does. What is known of a peer by its memory is in exit_paths.c.
- * No paths are opened for this, and little is done at a time: a host may have 128 PEs that all wait. */
+/* core/host_pes.c: the PEs of this host as processes of the system: has one ended, is one stopped for too long?
+ * Called from long waits. Where isthmus-run is the parent it detects stops by itself, also while no PE waits; other
+ * launchers do not. What a peer's memory shows about it is in exit_paths.c.
+ * It opens no paths, and does little at a time: a host may have 128 PEs that all wait. */
 #include "core/runtime.h"
 
 #include "core/base/clock.h"
@@ -21,18 +21,19 @@
 #include <unistd.h>
 
 enum { STOPS_PER_LOOK = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
-static const uint64_t most_per_look_ns = 300000000; /* between two looks of a wait; more: this process did not run */
+/* The longest time counted between two polls of a wait; if more has passed, this process did not run. */
+static const uint64_t most_per_look_ns = 300000000;
 
 static struct {
-    pthread_mutex_t lock; /* of all that follows; who does not get it need not look */
-    int32_t *pids;        /* by place in local_pes */
-    int n, next, ended;   /* `ended`: of those the one that has; -1: none so far */
-    int stopped;          /* one that is stopped; -1: none */
+    pthread_mutex_t lock; /* of all that follows; a caller that finds it taken skips the check */
+    int32_t *pids;        /* by index in local_pes */
+    int n, next, ended;   /* `ended`: the PE that has ended; -1: none */
+    int stopped;          /* a PE that is stopped; -1: none */
     uint64_t stopped_ns, looked_ns;
     int32_t condemned; /* a stopped process that ends with the job; 0: none */
 } pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
 
-/* The card is let go again: 4 bytes stay of a PE that was never talked to. */
+/* The card is freed again: a PE never used as a peer costs 4 bytes here. */
 static int32_t find_pid_on_card(int pe)
 {
     struct ist_card card;
@@ -57,7 +58,7 @@ static int32_t find_pid(int place)
     return is_here ? known.pid : PID_HIDDEN; /* it may be in another container */
 }
 
-/* 'X': it has ended; 0: nothing is known of it, or isthmus-run looks after it. */
+/* Returns 'X' if it has ended, and 0 if its state is unknown or isthmus-run watches it. */
 static char state_of(int place)
 {
     struct ist_process process;
@@ -92,13 +93,14 @@ static _Noreturn void say_stopped(void)
     ist_end_job_saying(text);
 }
 
-/* A stopped process hears of no end. After the others have: else they would take it for the first cause. */
+/* Kills the stopped process, which cannot be notified of the end. Called after the others were: otherwise they would
+ * report it as the first cause. */
 void ist_host_pes_end_stopped(void)
 {
     if (pes.condemned > 0) kill((pid_t)pes.condemned, SIGKILL);
 }
 
-/* The time is that of looks, not of the clock: while this PE does not run, nobody waits for the other. */
+/* Counts the time between polls and not the clock's: while this PE does not run, it does not wait for the other. */
 static void count_stop(uint64_t since_ns)
 {
     if (state_of(pes.stopped) != 'T') {
@@ -117,7 +119,7 @@ static bool has_table(void)
     if (pes.pids == NULL) {
         pes.pids = calloc((size_t)boot->n_local, sizeof *pes.pids);
         pes.n = pes.pids != NULL ? boot->n_local : 0;
-        while (pes.n > 0 && boot->local_pes[pes.next] != boot->pe) pes.next++; /* each begins at another */
+        while (pes.n > 0 && boot->local_pes[pes.next] != boot->pe) pes.next++; /* each PE starts at another one */
     }
     return pes.n > 0;
 }
@@ -144,9 +146,9 @@ int ist_host_pes_look(void)
     return ended;
 }
 
-/* ---- while PEs meet by the launcher: no card tells which process is which PE, but some launchers do ---- */
+/* ---- while PEs synchronize through the launcher: no card names a PE's process yet, but some launchers do ---- */
 
-/* Each looks at the next one of its host, so that one that is stopped has one that sees it. */
+/* Each PE watches the next one of its host, so that every stopped PE has a PE that detects it. */
 static void look_at_neighbour(void)
 {
     int next = (pes.next + 1) % pes.n;

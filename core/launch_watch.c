@@ -1,7 +1,8 @@
-/* core/launch_watch.c: while the launcher's server is asked for the job. A server that greets a PE which is stopped then may serve no other
- * one (PMIx 4.2), so that the calls to it last for ever, and its launcher does not hear of an end either. So a thread looks after
- * the next process of the job on this host until the calls have returned, and ends the job with it.
- * Not under isthmus-run, which sees stops by itself. What comes after is in host_pes.c. */
+/* core/launch_watch.c: the watch during requests to the launcher's server. A server that is connecting a PE which gets
+ * stopped may serve no other one (PMIx 4.2), so that calls to it never return, and its launcher does not notice an end
+ * either. So until the calls return, a thread watches the next process of the job on this host, and ends the job if
+ * that is stopped.
+ * Not under isthmus-run, which detects stops by itself. Later waits are in host_pes.c. */
 #include "core/runtime.h"
 
 #include "core/base/clock.h"
@@ -25,12 +26,12 @@ static struct {
     pthread_cond_t over;
     pthread_t thread;
     bool is_running, is_over;
-    int32_t pid; /* of the next one; 0: it is not known so far */
+    int32_t pid; /* of the next one; 0: not known yet */
     int pe;
-    unsigned stopped_ms; /* by looks, not by the clock: a job that is suspended as a whole loses nobody */
+    unsigned stopped_ms; /* counted in polls, not by the clock: a job that is suspended as a whole loses no PE */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER, .over = PTHREAD_COND_INITIALIZER};
 
-/* The server goes on when the stopped process has ended, and the launcher hears of both. */
+/* The server continues when the stopped process has ended, and the launcher detects both ends. */
 static _Noreturn void end_with(int pe, int32_t pid)
 {
     if (ist_fatal_claim())
@@ -53,7 +54,7 @@ static void look(void)
     if (!ist_siblings_are_suspended()) watch.stopped_ms += LOOK_EVERY_MS;
     if (watch.stopped_ms < ist_runtime.config.pulse_timeout_s * 1000) return;
     if (ist_sibling_is(watch.pe, watch.pid)) end_with(watch.pe, watch.pid);
-    watch.pid = 0; /* it has ended, and somebody else has its number */
+    watch.pid = 0; /* it has ended, and another process has its number */
 }
 
 static void *run(void *unused)
@@ -71,7 +72,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* Without a thread there is no watch, and nothing else is amiss. */
+/* Without a thread there is no watch, which is no failure. */
 void ist_launch_watch_begin(void)
 {
     bool has_server = ist_config_plugin_value("PMIX_NAMESPACE") != NULL;

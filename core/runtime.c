@@ -1,6 +1,6 @@
-/* core/runtime.c: the composition root: what happens at init, and backwards at finalize.
- * Each step is one line in start() and one in stop(); what it does is in the file that is named like it. A start that fails
- * on any PE is reported once for the job (start_report.c). */
+/* core/runtime.c: the composition root: the steps of init, and of finalize in reverse order.
+ * Each step is one line in start() and one in stop(), implemented in the file of that name. A start that fails on any
+ * PE is reported once for the job (start_report.c). */
 #include "core/runtime.h"
 
 #include "core/base/fatal.h"
@@ -45,7 +45,7 @@ struct ist_runtime ist_runtime;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- what the rest of the library calls back ---- */
+/* ---- callbacks of the rest of the library ---- */
 
 static void tell_launcher(int exit_code)
 {
@@ -53,8 +53,8 @@ static void tell_launcher(int exit_code)
     ist_host_pes_end_stopped();
 }
 
-/* On the bootstrap's thread: the job cannot go on, and nobody else would end this process. Who has said why stays a moment,
- * so that nobody says it again. */
+/* Runs on the bootstrap's thread: the job cannot go on, and only this thread can end the process. The PE that has
+ * reported why waits a moment, so that no other PE reports it again. */
 static void job_lost(const char *why, int exit_code)
 {
     if (why != NULL && ist_fatal_claim()) {
@@ -85,9 +85,10 @@ static void after_fork_in_child(void)
 
 void ist_runtime_watch_forks(void) { ist_fork_on_child(after_fork_in_child); }
 
-/* ---- the steps of a start that are not a call of one line ---- */
+/* ---- the steps of a start that take more than one call ---- */
 
-/* Where this job's peers and its memory may lie, as far as the launcher and the user tell. Nobody else pays for a device's driver. */
+/* Returns the scopes in which this job's peers and memory may lie, by the launcher and the configuration. A job without
+ * device memory does not start a device's driver. */
 static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
 {
     uint64_t scopes = ISTHMUS_SCOPE_SELF;
@@ -98,7 +99,7 @@ static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
     return scopes;
 }
 
-/* What must be equal on all PEs, in words that a message can quote. */
+/* Writes what must be equal on all PEs, as text that a message can quote. */
 static void write_agreement(void)
 {
     const struct ist_config *c = &ist_runtime.config;
@@ -142,7 +143,7 @@ static isthmus_status make_card(void)
     return ist_segments_to_card(card, ist_runtime.card_room, room);
 }
 
-/* A store, by a PE of this host or by another thread of this PE, wakes no thread that sleeps. */
+/* A store by a PE of this host, or by another thread of this PE, does not wake a sleeping thread. */
 static enum ist_spin_peers what_ends_waits(void)
 {
     bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on();
@@ -150,7 +151,7 @@ static enum ist_spin_peers what_ends_waits(void)
                              ist_runtime.boot->n_local > 1 || has_threads);
 }
 
-/* One peer is enough: the next host's, or any on this host in a job that has no other. */
+/* One peer is enough: the next host's first PE, or any on this host if the job has no other. */
 static isthmus_status ask_whether_arrivals_wake(const struct ist_card *next)
 {
     const ist_boot *boot = ist_runtime.boot;
@@ -161,10 +162,11 @@ static isthmus_status ask_whether_arrivals_wake(const struct ist_card *next)
     return status;
 }
 
-/* Threads that run what is in streams call beside the program's, whatever level that has asked for. */
+/* Worker threads of streams make calls beside the program's threads, whatever thread level the program has
+ * requested. */
 static bool are_calls_at_once(void) { return ist_runtime.thread_level == IST_THREAD_MULTIPLE || ist_streams_are_on(); }
 
-/* Said at start, and not at the first put that fails. */
+/* Reported at start, and not at the first put that fails. */
 static isthmus_status require_reach(const ist_boot *boot)
 {
     if (boot->n_local == boot->n_pes || ist_registry_has_network()) return ISTHMUS_OK;
@@ -175,7 +177,7 @@ static isthmus_status require_reach(const ist_boot *boot)
         boot->n_pes - boot->n_local, boot->n_pes, boot->pe);
 }
 
-/* The heap has one size in the whole job; by default what a PE of the fullest host has. */
+/* The heap has one size in the whole job; the default is that of a PE of the fullest host. */
 static isthmus_status init_heap(void)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -194,7 +196,7 @@ static isthmus_status open_transports(const ist_boot *boot, const struct ist_con
     return status == ISTHMUS_OK ? ist_registry_open(boot->pe, boot->n_pes, scopes) : status;
 }
 
-/* Everything that a PE can do by itself. */
+/* The steps that a PE can do by itself. */
 static isthmus_status start_alone(void)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -218,14 +220,14 @@ static isthmus_status start_alone(void)
     return status;
 }
 
-/* As this host's first PE counts them: PEs in different containers may see different numbers, and all have to choose the same
- * algorithms. `next` is that PE's card, on every PE but itself. */
+/* Returns the CPU count of this host's first PE: PEs in different containers may see different numbers, but all have to
+ * choose the same algorithms. `next` is that PE's card, on every PE but itself. */
 static int cpus_of_host(const ist_boot *boot, const struct ist_card *next)
 {
     return boot->pe == boot->local_pes[0] ? ist_runtime.card.n_cpus : next->n_cpus;
 }
 
-/* Everything that takes the others: their cards can be had now, and PE 0's settings are known. */
+/* The steps that need the other PEs: their cards are available now, and PE 0's settings are known. */
 isthmus_status ist_start_together(uint64_t heap_limit_bytes)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -249,7 +251,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE, !rt->config.check);
     status = ist_check_init(rt->config.check);
     if (status != ISTHMUS_OK) return status;
-    if (rt->boot->n_pes == 1) { /* alone, nobody asks us for anything */
+    if (rt->boot->n_pes == 1) { /* a job of one PE has no requests to serve */
         ist_meeting_agree(&ist_team_world, "init");
         return ISTHMUS_OK;
     }
@@ -277,7 +279,7 @@ static void greet(void)
     if (ist_runtime.config.print_info) ist_config_print_table(stdout, &ist_runtime.config);
 }
 
-/* One PE speaks for all: they have the same plugins and variables. */
+/* One PE warns for all: they have the same plugins and variables. */
 static void warn_once(void)
 {
     const char *prefixes[IST_MAX_TRANSPORTS];
@@ -290,7 +292,7 @@ static void warn_once(void)
     ist_config_warn_unknown(prefixes, ist_registry.n);
 }
 
-/* On every PE, also when it cannot start: transports of other PEs may wait for it. */
+/* Runs on every PE, also on one that cannot start: transports of other PEs may wait for it. */
 static isthmus_status say_place(void)
 {
     char key[64];
@@ -326,17 +328,17 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     ist_fatal_frames = (int)rt->config.stack_frames;
     if (rt->generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
-    /* Before the bootstrap starts threads: nobody else may write to static data while it moves. */
+    /* Before the bootstrap starts threads: no other thread may write to static data while it moves. */
     if (failure == ISTHMUS_OK) failure = ist_symmetric_data_init(&rt->config);
     char kept[512];
     snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");
 
     set_fatal(NULL, rt->config.abort_action);
-    if (rt->generation == 0) ist_launch_watch_begin(); /* the server is asked once */
+    if (rt->generation == 0) ist_launch_watch_begin(); /* the server gets one set of requests */
     isthmus_status status = ist_boot_open(&rt->config, request, job_lost, &rt->boot);
     ist_launch_watch_end();
     if (status != ISTHMUS_OK) {
-        if (status != ISTHMUS_ERR_PEER_LOST) ist_start_report_alone(status); /* else another PE does */
+        if (status != ISTHMUS_ERR_PEER_LOST) ist_start_report_alone(status); /* otherwise another PE reports it */
         stop();
         return status;
     }
@@ -347,10 +349,10 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     failure = failure != ISTHMUS_OK ? ist_fail(failure, "%s", kept) : said;
 
     if (failure == ISTHMUS_OK) failure = start_alone();
-    said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure: other PEs wait for it */
+    said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure too: other PEs wait for it */
     if (failure == ISTHMUS_OK) failure = said;
     ist_registry.look = ist_host_pes_look;
-    status = ist_start_agree(failure); /* the one exchange; all PEs get the same answer */
+    status = ist_start_agree(failure); /* the one exchange; all PEs get the same result */
     if (status == ISTHMUS_OK) {
         ist_note_phase(IST_PHASE_RUNNING);
         warn_once();
@@ -361,7 +363,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     return status;
 }
 
-/* Backwards. Takes any state that start() can leave. */
+/* In reverse order. Accepts any state that start() can leave. */
 static void stop(void)
 {
     struct ist_runtime *rt = &ist_runtime;
@@ -454,8 +456,9 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
     return status;
 }
 
-/* A PE that has left the last meeting may still serve another's quiet: where connections carry it, nobody closes his before
- * all have ended theirs. This meeting cannot go through the transports; all PEs have the same ones open. */
+/* A PE that has left the last sync may still serve another PE's quiet: with connected transports no PE closes its
+ * connections before all PEs have completed theirs. This exchange cannot go through the transports; all PEs have the
+ * same ones open. */
 static void part_from_peers(const char *routine)
 {
     if (!ist_registry_has_network() || ist_runtime.boot->n_pes == 1) return;
@@ -476,8 +479,9 @@ void ist_finalize(const char *routine)
         ist_streams_wait(routine);
         ist_ctx_each(quiet_in_finalize);
         ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);
-        ist_quiet(&ist_ctx_default, routine); /* our flags of that meeting, where quiet waits for them; others have
-                                               * come before all PEs part */
+        /* Our flags of that sync, where quiet waits for them; those of others have arrived before the PEs
+         * disconnect. */
+        ist_quiet(&ist_ctx_default, routine);
         part_from_peers(routine);
         ist_runtime.nesting = 0;
         ist_runtime.generation++;

@@ -12,7 +12,7 @@
 
 enum { ENVIRONMENT_BYTES = 1 << 18, CHILDREN_BYTES = 1 << 14 };
 
-/* The value of a variable in this environment; NULL: it has none. */
+/* Returns the value of a variable in this environment; NULL if it has none. */
 static const char *value_of(const char *environment, int length, const char *name)
 {
     size_t n = strlen(name);
@@ -21,7 +21,7 @@ static const char *value_of(const char *environment, int length, const char *nam
     return NULL;
 }
 
-/* Which PE of this job is the process? -1: none. */
+/* Returns the PE of this job that the process is; -1 if it is none. */
 static int pe_of(int32_t pid)
 {
     const char *job = ist_config_plugin_value("PMIX_NAMESPACE");
@@ -36,7 +36,7 @@ static int pe_of(int32_t pid)
 
 bool ist_sibling_is(int pe, int32_t pid) { return pe >= 0 && pe_of(pid) == pe; }
 
-/* Calls visit(pid, arg) for each child of the launcher until it says true. */
+/* Calls visit(pid, arg) for each child of the launcher until it returns true. */
 static void each_child(bool (*visit)(int32_t pid, void *arg), void *arg)
 {
     char name[64], *children = malloc(CHILDREN_BYTES), *end;
@@ -75,7 +75,7 @@ int32_t ist_sibling_find(int pe)
     return wanted.pid;
 }
 
-/* How far behind this process a number is, when they go round in a circle. */
+/* Returns the distance from this process's number to another, modulo 2^32. */
 static uint32_t distance_of(int32_t pid) { return (uint32_t)pid - (uint32_t)getpid(); }
 
 static bool is_nearer(int32_t pid, void *arg)

@@ -1,6 +1,7 @@
-/* core/start_report.c: do all PEs start, and do they agree? If not: one block for the job, which names the first cause.
- * Every PE puts its card, a card of failure if it could not get so far, and all meet in the one exchange. PE 0 reads the
- * others' cards only when somebody failed; every other PE reads PE 0's, so that no PE reads n cards in a start that works. */
+/* core/start_report.c: do all PEs start with the same settings? If not: one report for the job, which names the first
+ * cause.
+ * Every PE puts its card, or a card of failure, and all synchronize in the one exchange. PE 0 reads the others' cards
+ * only if a PE failed; every other PE reads PE 0's, so that no PE reads n cards in a start that works. */
 #include "core/runtime.h"
 
 #include "core/base/fatal.h"
@@ -22,8 +23,8 @@ static void take_reason(char why[REASON_BYTES])
     ist_log_blank_controls(why, strlen(why));
 }
 
-/* Lines of one block are built whole and written once, so that nothing comes between them. What comes from cards and plugins
- * makes no lines of its own. */
+/* A block is built whole and written once, so that no other output splits it. Text from cards and plugins adds no lines
+ * of its own. */
 static void print_block(int pe, const char *host, const char *why, const char *others)
 {
     char tried[600] = "";
@@ -54,7 +55,8 @@ void ist_start_report_alone(isthmus_status failure)
     take_reason(why);
     bool is_first = ist_fatal_claim();
     if (is_first) print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), why, "");
-    /* The launcher ends all when the first one ends. Where there is none, nobody says it again while the first one lives. */
+    /* The launcher ends all PEs when the first one ends. Without a launcher no other PE reports while the first one
+     * lives. */
     if (!is_first || ist_runtime.request.kind == IST_BOOTSTRAP_UID) ist_fatal_yield();
 }
 
@@ -80,7 +82,7 @@ static isthmus_status publish(isthmus_status failure, char *key, size_t key_room
     return status;
 }
 
-/* This PE against PE 0: it is the one that differs who is named. */
+/* Compares this PE with PE 0; the message names the PE that differs. */
 static isthmus_status compare_with_first(const struct ist_card *first)
 {
     char mine[300], theirs[300];
@@ -92,7 +94,7 @@ static isthmus_status compare_with_first(const struct ist_card *first)
     return ISTHMUS_OK;
 }
 
-/* Has a PE of a lower number something to report, as far as its card shows? Then that one speaks. */
+/* Returns true if a PE of a lower number, by its card, has a failure to report. That PE reports. */
 static bool lower_pe_reports(void)
 {
     const struct ist_card *first, *other;
@@ -106,13 +108,13 @@ static bool lower_pe_reports(void)
     return false;
 }
 
-/* Only PEs that failed come here; one of them speaks. The others stay quiet and let it, but not for ever: it will end the
- * job, or its program will when the initialiser returns a status. */
+/* Runs on PEs that failed only; one of them reports. The others wait for it, for a bounded time: it ends the job, or
+ * its program does when the initialiser returns a status. */
 static void report_failed_job(void)
 {
     const struct ist_boot *boot = ist_runtime.boot;
     char why[REASON_BYTES], others[80] = "";
-    take_reason(why); /* before the others' cards are looked at */
+    take_reason(why); /* before the others' cards are read */
     if (lower_pe_reports() || !ist_fatal_agree()) {
         ist_fatal_yield();
         return;

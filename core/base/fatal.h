@@ -25,7 +25,7 @@ _Noreturn void ist_end_job_saying(const char *text) IST_COLD;
  * job's PEs on this host, from then until that PE ends. A PE that gets false reports nothing and lets the first one end
  * the job (ist_fatal_yield). */
 bool ist_fatal_claim(void);
-/* The same among all PEs of the job, as far as they reach each other; takes up to a second. */
+/* The same among all PEs of the job, as far as they reach each other; takes half a second. */
 bool ist_fatal_agree(void);
 void ist_fatal_yield(void);
 
