@@ -1,6 +1,6 @@
 /* core/transport/abi.c: see abi.h.
- * A plugin of an older minor version has a shorter struct: what it lacks is absent. One of a newer minor version has a
- * longer one: what we do not know is left alone. */
+ * A plugin of an older minor version has a shorter struct: the missing slots are absent. One of a newer minor version
+ * has a longer one: slots unknown to us are ignored. */
 #include "core/transport/abi.h"
 
 #include <string.h>
@@ -65,10 +65,10 @@ static const void *no_extension(isthmus_tr *tr, const char *name)
     return NULL;
 }
 
-/* The smaller of what both sides know of a struct that begins with its size. */
+/* Returns the common size of a struct that begins with its size. */
 static size_t known_bytes(uint32_t theirs, size_t ours) { return theirs < ours ? theirs : ours; }
 
-/* NULL, or the name of the first required slot that is missing. */
+/* Returns the name of the first required slot that is missing, or NULL. */
 static const char *missing_slot(const struct isthmus_transport *t)
 {
     if (t->name == NULL) return "name";
@@ -126,14 +126,14 @@ static isthmus_amo_fn no_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bit
     return NULL;
 }
 
-/* The core does it by a put, a fence and an atomic operation (core/ops/signal.c). */
+/* The core emulates it by a put, a fence and an atomic operation (core/ops/signal.c). */
 static isthmus_status no_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
     (void)chan, (void)path, (void)what;
     return ISTHMUS_ERR_UNSUPPORTED;
 }
 
-/* NULL, or the name of a required slot that is missing. */
+/* Returns the name of a required slot that is missing, or NULL. */
 static const char *complete_data_ops(struct isthmus_data_ops *d)
 {
     if (d->put == NULL) return "put";
@@ -150,8 +150,8 @@ static const char *complete_data_ops(struct isthmus_data_ops *d)
     return NULL;
 }
 
-/* Ask once for every function. One that is complete on return serves where nbi is wanted; one that fetches serves where
- * nothing is fetched, with a word to throw away. */
+/* Requests every function once. One that is complete on return also serves as nbi; one that fetches also serves without
+ * a fetch, with a word whose value is dropped. */
 static void keep_amo_functions(struct ist_channel *channel)
 {
     const struct isthmus_data_ops *d = &channel->ops;

@@ -55,7 +55,8 @@ static void ask(struct ist_transport *t, const struct ist_card *card, uint32_t k
     if (!offer->is_possible) set_reason(offer, t->name, ist_fail_text());
 }
 
-/* Is transport a better than b? The user's order first, then latency, bandwidth, and the order of names. */
+/* Returns true if transport a is preferred to b: the user's order first, then latency, bandwidth, and the order of
+ * names. */
 static bool is_better(const struct ist_choice *choice, uint32_t a, uint32_t b)
 {
     const struct ist_transport *ta = &ist_registry.list[a], *tb = &ist_registry.list[b];
@@ -121,7 +122,7 @@ static const char *agent_of(const struct ist_offer *offer)
     }
 }
 
-/* "ib: its atomics are executed by processors (its own words, if it has some)" */
+/* Writes "ib: its atomics are executed by processors (the transport's reason, if it has one)". */
 static size_t write_agent(const struct ist_choice *choice, uint32_t i, char *out, size_t room)
 {
     const struct ist_offer *offer = &choice->offers[i];

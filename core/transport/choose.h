@@ -1,6 +1,6 @@
-/* core/transport/choose.h: which transport carries what to a peer, and why not the others.
- * Deterministic: both ends and every rerun come to the same answer, because it depends on nothing but the two cards and
- * the configuration that all PEs agreed on. */
+/* core/transport/choose.h: the choice of the transport for a peer, with the reasons against the others.
+ * Deterministic: both ends and every rerun make the same choice, because it depends only on the two cards and the
+ * configuration that all PEs agreed on. */
 #ifndef IST_TRANSPORT_CHOOSE_H
 #define IST_TRANSPORT_CHOOSE_H
 
@@ -15,28 +15,31 @@ struct ist_offer {
     bool is_possible;
     struct isthmus_reach reach;
     uint32_t card_slot; /* its place among the transports of the peer's card */
-    char why_not[256];  /* when it is not possible, or is possible and was not taken */
+    char why_not[256];  /* if it is not possible, or possible and not chosen */
 };
 
 struct ist_choice {
     struct ist_offer offers[IST_MAX_TRANSPORTS]; /* by registry index */
-    uint32_t carrier;                            /* registry index of the one that carries puts and gets */
-    uint32_t atomics;                            /* and of the one that carries atomics; IST_NO_TRANSPORT: none can */
+    /* Registry index of the transport for puts and gets, and of the one for atomics; IST_NO_TRANSPORT: none. */
+    uint32_t carrier;
+    uint32_t atomics;
 };
 
-/* Ask every transport about the peer with this card; memory of `kind`. */
+/* Queries every transport about the peer with this card, for memory of `kind`, and chooses. */
 void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *out);
 
-/* Does whatever comes to this PE from other hosts wake it (ISTHMUS_CAP_WAKES)? The answer of each transport holds for all peers,
- * hence that about the peer with this card is enough. A transport that cannot be asked counts as one that does not. */
+/* Returns true if every arrival from another host wakes this PE (ISTHMUS_CAP_WAKES). A transport's answer holds for all
+ * peers, so the peer with this card is enough. A transport that cannot be queried counts as one that does not wake. */
 bool ist_arrivals_wake(const struct ist_card *card);
 
-/* The agent that executes atomics on memory of this kind. Host memory belongs to the CPU, or with ISTHMUS_ATOMICS=nic to the adapter
- * of its PE: no other agent excludes that one, so PEs of the same host go through it too, and no alias is used. */
+/* Returns the agent that executes atomics on memory of this kind. Host memory belongs to the CPU, or with
+ * ISTHMUS_ATOMICS=nic to its PE's adapter: no other agent is atomic with an adapter, so PEs of the same host use it
+ * too, and no alias is used. */
 uint32_t ist_home_of_kind(uint32_t kind);
 void ist_home_set(const struct ist_config *config); /* before the first choice; the same on all PEs */
 
-/* Can each PE's atomics on host memory get to their home? By the own card. UNSUPPORTED names what each transport has instead. */
+/* Checks, by this PE's card, that its atomics on host memory can reach the agent that executes them. UNSUPPORTED names
+ * what each transport offers instead. */
 isthmus_status ist_home_check(const struct ist_card *own);
 
 #endif

@@ -1,7 +1,8 @@
-/* core/transport/flush.h: what network adapters have written into memory of this PE's devices is made visible when a wait ends.
- * An adapter that writes such memory past the device's driver (GPUDirect RDMA), and then a flag elsewhere, uses two ways, and the flag
- * can be seen first. Needed from the moment that a transport says that it has such memory (memory_is_direct in
- * isthmus/transport.h), if the device's driver says that its memory has to be flushed; else all of this is one test of one flag. */
+/* core/transport/flush.h: makes what network adapters have written into memory of this PE's devices visible when a wait
+ * ends.
+ * An adapter that writes such memory past the device's driver (GPUDirect RDMA), and then a flag elsewhere, uses two
+ * ways, and the flag may become visible first. A flush is needed once a transport reports such memory (memory_is_direct
+ * in isthmus/transport.h), if the device's driver requires one; until then this costs one test of one flag. */
 #ifndef IST_TRANSPORT_FLUSH_H
 #define IST_TRANSPORT_FLUSH_H
 
@@ -12,12 +13,12 @@
 
 extern bool ist_flush_is_needed;
 
-/* The constants of comparisons below this number pass the inline test of waits: all, or none once a flush is needed. So the test, which
- * compares with this anyway, has no branch for it. */
-enum { IST_FLUSH_COMPARISONS = 6 }; /* that there are: IST_CMP_COUNT of core/sync/wait.h */
+/* The inline test of waits accepts comparisons below this number: all of them, or none once a flush is needed. That
+ * test exists anyway, so flushing adds no branch. */
+enum { IST_FLUSH_COMPARISONS = 6 }; /* their number: IST_CMP_COUNT of core/sync/wait.h */
 extern uint32_t ist_flush_plain_comparisons;
 
-/* Every device whose memory is written directly. Ends the job when a driver fails. Any thread. */
+/* Flushes every device whose memory is written directly. Ends the job if a driver fails. Any thread. */
 void ist_flush_writes_slow(void) IST_COLD;
 uint64_t ist_flush_writes_before_slow(uint64_t value) IST_COLD;
 
@@ -26,20 +27,20 @@ static inline uint32_t ist_plain_comparisons(void)
     return __atomic_load_n(&ist_flush_plain_comparisons, __ATOMIC_RELAXED);
 }
 
-/* At the end of each wait, in which the program, or an algorithm, has learned that data is there. */
+/* At the end of each wait after which the program, or an algorithm, may read data. */
 static inline void ist_flush_writes(void)
 {
     if (IST_UNLIKELY(__atomic_load_n(&ist_flush_is_needed, __ATOMIC_RELAXED))) ist_flush_writes_slow();
 }
 
-/* The same as the last thing before a value is returned. */
+/* The same as the last step before a value is returned. */
 static inline uint64_t ist_flush_writes_before(uint64_t value)
 {
     bool is_needed = __atomic_load_n(&ist_flush_is_needed, __ATOMIC_RELAXED);
     return IST_LIKELY(!is_needed) ? value : ist_flush_writes_before_slow(value);
 }
 
-/* From now on memory of this kind is written directly, until the transports close. In cold slots. */
+/* From now on memory of this kind is written directly, until the transports close. Called in cold slots. */
 void ist_flush_expect(uint32_t kind);
 void ist_flush_forget(void);
 

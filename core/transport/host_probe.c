@@ -16,22 +16,23 @@
 #include <unistd.h>
 
 enum {
-    NODES_MOST =
-        8, /* asked by the first PE of a node; each other one asks one, to notice when its own node is cut off */
-    PAUSE_MS = 500, /* between two questions */
-    ROUND_MS = 250, /* a round counts as no longer than ROUND_MOST_MS: who was stopped meanwhile has not listened */
+    /* The first PE of a node probes this many; every other PE probes one, to detect that its own node is cut off. */
+    NODES_MOST = 8,
+    PAUSE_MS = 500, /* between two probes */
+    /* A round counts for at most ROUND_MOST_MS: a process that was stopped meanwhile could receive no reply. */
+    ROUND_MS = 250,
     ROUND_MOST_MS = 1000
 };
-static const char CLOSED_PORT[] =
-    "9"; /* "discard": hardly anybody serves it, and an answer from whoever does is one, too */
+/* "discard", a port without a server on most hosts; a server's reply counts as well. */
+static const char CLOSED_PORT[] = "9";
 
 struct node {
     struct ist_boot_node who;
     struct addrinfo *at; /* NULL: its name has no address here */
-    int fd;              /* the question that is under way; -1: none */
+    int fd;              /* the probe in progress; -1: none */
     uint64_t silent_ms, pause_ms;
     bool has_answered;
-    int error; /* why there was no answer last; 0: nobody has said */
+    int error; /* why the last probe failed; 0: no failure */
 };
 
 static struct {
@@ -63,7 +64,7 @@ static void take_answer(struct node *node)
     node->error = 0;
 }
 
-/* 0 and a refusal come from the node itself. */
+/* Both 0 and a refusal come from the node itself. */
 static void take_result(struct node *node, int error)
 {
     if (error == EINPROGRESS) return;
@@ -79,7 +80,7 @@ static void take_result(struct node *node, int error)
 static void ask(struct node *node)
 {
     node->fd = socket(node->at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (node->fd < 0) return; /* no descriptor left: later */
+    if (node->fd < 0) return; /* no descriptor left: retried later */
     take_result(node, connect(node->fd, node->at->ai_addr, node->at->ai_addrlen) == 0 ? 0 : errno);
 }
 
@@ -92,7 +93,7 @@ static void look_at(struct node *node, short revents)
     take_result(node, error);
 }
 
-/* One that has never answered is given up only when the system says that it cannot be reached. */
+/* A node that has never replied is lost only if the system reports it as unreachable. */
 static bool is_lost(const struct node *node)
 {
     bool has_no_route = node->error == EHOSTUNREACH || node->error == ENETUNREACH || node->error == EHOSTDOWN;
@@ -138,14 +139,14 @@ static void forget_nodes(void)
     probe.n = 0;
 }
 
-/* The system itself asks again only after longer and longer pauses. */
+/* Starts a new probe, because the system retries at longer and longer intervals. */
 static void ask_anew(struct node *node)
 {
     end_question(node);
     node->silent_ms = 0;
 }
 
-/* NULL: none is lost. */
+/* Returns a node that is lost, or NULL. */
 static const struct node *pass_time(uint64_t ms)
 {
     for (uint32_t i = 0; i < probe.n; i++) {
@@ -185,7 +186,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
 void ist_host_probe_start(ist_boot *boot, uint64_t timeout_s, bool (*is_needed)(void), void (*lost)(const char *what))
 {

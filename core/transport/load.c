@@ -1,5 +1,5 @@
 /* core/transport/load.c: from plugin folders to entries of the registry.
- * A file that is no plugin of ours, or of another major version, is refused with the reason: its path, its version and
+ * A file that is no plugin of ours, or of another major version, is refused; the reason names its path, its version and
  * ours. */
 #include "core/transport/registry_priv.h"
 
@@ -15,7 +15,7 @@
 
 enum { NEWEST_MAJOR_TRIED = 9, IST_NAME_ROOM = sizeof((struct ist_transport *)0)->name };
 
-/* Add an entry; NULL when the list is full. Takes `file` over. */
+/* Adds an entry and takes ownership of `file`. Returns NULL if the list is full. */
 static struct ist_transport *add_entry(char *file, const char *name)
 {
     if (ist_registry.n == IST_MAX_TRANSPORTS) {
@@ -38,7 +38,7 @@ static void refuse(struct ist_transport *t, const char *why)
     t->state = IST_TRANSPORT_REFUSED;
 }
 
-/* The major version of the plugin's symbol, when it is not ours; 0: it has none at all. */
+/* Returns the major version of the plugin's symbol if it is not ours; 0 if there is no such symbol. */
 static int other_major(void *library)
 {
     for (int major = 0; major <= NEWEST_MAJOR_TRIED; major++) {
@@ -55,7 +55,7 @@ static bool good_name(const char *name)
     return length > 0 && length < IST_NAME_ROOM && name[length] == '\0';
 }
 
-/* Check the table and copy it; the text of a failure is why the plugin is refused. */
+/* Checks the table and copies it; the failure text is the reason for the refusal. */
 static isthmus_status check_table(struct ist_transport *t)
 {
     const struct isthmus_transport *theirs = dlsym(t->library, "isthmus_transport_v1");
@@ -118,8 +118,8 @@ static void load_folder(const char *folder)
     if (n >= 0) free(entries);
 }
 
-/* The file that holds this library. A program that has the library's objects linked in is asked for at the kernel: the linker
- * knows it by argv[0], which is what its caller wants it to be. */
+/* Returns the file that holds this library. For a program with the library's objects linked in, the kernel supplies the
+ * path: the linker has only argv[0], which the program's caller controls. */
 static char *own_file(void)
 {
     Dl_info self;
@@ -128,7 +128,7 @@ static char *own_file(void)
     return realpath(map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
 }
 
-/* The folder "isthmus" beside the shared library itself: right in the build tree and wherever it is installed. */
+/* The folder "isthmus" beside the shared library, both in the build tree and where it is installed. */
 static void load_own_folder(void)
 {
     char *path = own_file();
@@ -136,7 +136,7 @@ static void load_own_folder(void)
     char *slash = strrchr(path, '/');
     if (slash != NULL) *slash = '\0';
     char folder[4096];
-    /* a program that has the library's objects linked in (isthmus-info, unit tests) lies in bin/, beside lib/ */
+    /* A program with the library's objects linked in (isthmus-info, unit tests) lies in bin/, beside lib/. */
     static const char *const places[] = {"isthmus", "../lib/isthmus", "../" ISTHMUS_LIBDIR "/isthmus"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         snprintf(folder, sizeof folder, "%s/%s", path, places[i]);
@@ -151,7 +151,7 @@ static void load_own_folder(void)
 
 void ist_plugins_load(const struct ist_config *config)
 {
-    /* config.c has read it with secure_getenv: a setuid program looks into no folder of its caller's choice */
+    /* config.c has read it with secure_getenv: a setuid program searches no folder of its caller's choice */
     char *list = config->plugin_path == NULL ? NULL : strdup(config->plugin_path);
     char *rest = list;
     for (char *folder; rest != NULL && (folder = strsep(&rest, ":")) != NULL;)

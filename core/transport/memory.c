@@ -11,7 +11,8 @@
 
 static struct ist_memory_keeper keepers[IST_MEM_KINDS];
 
-/* Whom to ask about an operand, and what stands for those that nobody has registered. Written at start. */
+/* The transports to query about an operand, and the registrations for operands that the program has not registered.
+ * Written at start. */
 static struct {
     struct {
         const struct isthmus_memory *memory;
@@ -21,7 +22,7 @@ static struct {
     isthmus_lmem *any[IST_MAX_TRANSPORTS][IST_MEM_KINDS];
 } operands;
 
-/* One that is shorter than the first version is none. */
+/* A struct shorter than the first version counts as absent. */
 const struct isthmus_memory *ist_memory_extension(const struct ist_transport *t)
 {
     const struct isthmus_memory *memory = t->ops.extension(t->handle, "memory.1");
@@ -34,7 +35,7 @@ static const struct isthmus_growing *growing_of(const struct ist_transport *t)
     return growing != NULL && growing->struct_size >= sizeof *growing ? growing : NULL;
 }
 
-/* NULL: it keeps memory of this kind. */
+/* Returns why the transport does not manage memory of this kind; NULL if it does. */
 static const char *why_no_keeper(const struct ist_transport *t, uint32_t kind)
 {
     uint32_t bit = 1u << kind, needed = t->traits.kinds_alloc & t->traits.kinds_local;
@@ -45,7 +46,7 @@ static const char *why_no_keeper(const struct ist_transport *t, uint32_t kind)
     return memory->device(t->handle, kind) < 0 ? "this PE has no device of this kind" : NULL;
 }
 
-/* Written once, before anybody has memory of that kind to copy. */
+/* Written once, before the PE has memory of that kind to copy. */
 const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
 {
     struct ist_memory_keeper *keeper = &keepers[kind];
@@ -110,7 +111,7 @@ isthmus_status ist_memory_at(const void *addr, struct isthmus_mem *out)
     return ISTHMUS_OK;
 }
 
-/* ---- local operands that the program has told nobody about ---- */
+/* ---- local operands that the program has not registered ---- */
 
 static bool has_kept_device(const struct ist_transport *t, const struct isthmus_memory *memory)
 {
@@ -170,7 +171,7 @@ isthmus_status ist_memory_copy(uint32_t kind, void *dest, const void *source, si
     return keeper->memory->copy(keeper->transport->handle, dest, source, length_bytes);
 }
 
-/* ---- for transports that do not know the kind ---- */
+/* ---- for transports that do not support the kind ---- */
 
 static isthmus_status fail_unknown(uint32_t kind, const char *what)
 {
@@ -183,7 +184,7 @@ static isthmus_status service_copy(void *core, uint32_t kind, void *dest, const 
     return kind < IST_MEM_KINDS ? ist_memory_copy(kind, dest, source, length_bytes) : fail_unknown(kind, "copies");
 }
 
-/* Of 8 and 16 bits: a compare and swap of the word around, until nobody came between. */
+/* For 8 and 16 bits: a compare and swap of the surrounding word, until no other update intervenes. */
 static isthmus_status amo_narrow(const struct ist_memory_keeper *keeper, void *addr, uint32_t op, uint32_t bits,
                                  uint64_t operand, uint64_t compare, void *fetched)
 {
@@ -211,7 +212,7 @@ static isthmus_status service_amo(void *core, uint32_t kind, void *addr, uint32_
     const struct isthmus_memory *memory = keeper != NULL ? keeper->memory : NULL;
     bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, amo) && memory->amo != NULL;
     if (!has_it) return fail_unknown(kind, "executes atomics on");
-    ist_flush_writes(); /* a kernel or a stream that waits for this word finds what the peer has put there before */
+    ist_flush_writes(); /* a kernel or a stream that waits for this word must see what the peer has put before it */
     if (bits < ISTHMUS_BITS32) return amo_narrow(keeper, addr, op, bits, operand, compare, fetched);
     return memory->amo(keeper->transport->handle, addr, op, bits, operand, compare, fetched);
 }

@@ -1,7 +1,7 @@
 /* core/transport/peer.c: first use of a peer. See peer.h.
- * A lock a peer: a connection takes a millisecond or, to a peer that is lost, seconds, and threads that use other peers first go on
- * meanwhile, as far as the transport lets them (ISTHMUS_TRAIT_PATHS_AT_ONCE). Readers of a resolved peer take no lock: its pointer
- * is published with release after everything that it points to. */
+ * Each peer has a lock: a connection takes a millisecond or, to a lost peer, seconds, and threads that use other peers
+ * first continue meanwhile, as far as the transport allows it (ISTHMUS_TRAIT_PATHS_AT_ONCE). Readers of a resolved peer
+ * take no lock: its pointer is published with release after everything that it points to. */
 #include "core/transport/peer.h"
 
 #include "core/base/atomic.h"
@@ -78,7 +78,7 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
     return ISTHMUS_OK;
 }
 
-/* Threads that read the same card at once come to one peer: that of the first. */
+/* Threads that read the same card at once get one peer: that of the first. */
 static struct ist_peer *enter(int pe, struct ist_peer *made)
 {
     pthread_mutex_lock(&table.lock);
@@ -143,7 +143,7 @@ isthmus_status ist_peer_check(int pe)
     return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, ISTHMUS_MEM_HOST, &choice);
 }
 
-/* Around the slots that open a path, and attach memory through it. */
+/* Called around the slots that open a path, and attach memory through it. */
 static void path_begin(struct ist_transport *t)
 {
     if ((t->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ist_cold_begin(t);
@@ -167,7 +167,7 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
         .card = part->card.bytes,
         .card_bytes = part->card.length_bytes,
     };
-    /* Before: a peer that is lost just now may never answer. */
+    /* Called before the path opens: a peer that is lost just now may never reply. */
     if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) ist_pulse_watch(&peer->card);
     path_begin(t);
     isthmus_status status = t->ops.path_open(t->handle, &who, &peer->paths[index]);
@@ -175,7 +175,7 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     return status;
 }
 
-/* A segment of a peer through one transport: the carrier, or that of atomics where it is another. */
+/* A segment of a peer through one transport: the carrier, or the one for atomics if it differs. */
 struct way {
     struct ist_peer *peer;
     uint32_t id, transport;
@@ -199,7 +199,7 @@ static bool has_own_way_for_atomics(const struct ist_attached *attached)
     return attached->atomics != attached->carrier && attached->atomics != IST_NO_TRANSPORT;
 }
 
-/* Attach [offset, offset + length) of a segment, with the key of the peer's card or of an extent published later. */
+/* Attaches [offset, offset + length) of a segment, with the key of the peer's card or of an extent published later. */
 static isthmus_status attach_extent(const struct way *way, const struct ist_blob *key, uint64_t offset_bytes,
                                     uint64_t length_bytes)
 {
@@ -233,7 +233,7 @@ uint32_t ist_peer_segment_id(const struct ist_peer *peer, const struct ist_attac
     return id;
 }
 
-/* The path, and what the peer's card has a key for. */
+/* Opens the path, and attaches what the peer's card has a key for. */
 static isthmus_status attach_first(const struct way *way, const struct ist_card_segment *theirs,
                                    const struct ist_offer *offer)
 {
@@ -241,11 +241,11 @@ static isthmus_status attach_first(const struct way *way, const struct ist_card_
     if (status != ISTHMUS_OK) return status;
     bool is_whole = theirs->kind == ISTHMUS_MEM_HOST && way->peer->card.transports[offer->card_slot].is_sparse;
     uint64_t length_bytes = is_whole ? theirs->length_bytes : theirs->first_bytes;
-    if (length_bytes == 0) return ISTHMUS_OK; /* it has not grown so far */
+    if (length_bytes == 0) return ISTHMUS_OK; /* it has not grown yet */
     return attach_extent(way, &theirs->keys[offer->card_slot], 0, length_bytes);
 }
 
-/* Where the peer's segments of this block lie, from now on. */
+/* Allocates the block that holds this segment of the peer. */
 static isthmus_status need_block(struct ist_peer *peer, uint32_t id)
 {
     struct ist_attached **block = &peer->blocks[id / IST_SEGMENTS_IN_BLOCK];
@@ -256,7 +256,7 @@ static isthmus_status need_block(struct ist_peer *peer, uint32_t id)
     return ISTHMUS_OK;
 }
 
-/* Memory of a device that nothing reaches is told when it is used: the host's may do for the program. */
+/* Unreachable device memory is reported when it is used: host memory may be enough for the program. */
 static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_card_segment *theirs)
 {
     struct ist_choice choice;
@@ -288,7 +288,7 @@ static const struct ist_attached_extent *find_extent(struct ist_attached_extent 
     return extent;
 }
 
-/* `index`: of the extent, which this PE has itself and published under the same number. */
+/* `index`: that of the extent, which this PE has published itself under the same number. */
 static isthmus_status fetch_extent(const struct way *way, uint32_t index)
 {
     const struct ist_peer *peer = way->peer;
@@ -314,8 +314,9 @@ static isthmus_status fetch_extent(const struct way *way, uint32_t index)
     return status;
 }
 
-/* Extents follow one another without gaps, so the one wanted is found by fetching those after the last one we have. This PE
- * has as many itself: the heap grows on all PEs at once, and nobody uses what it has not allocated. */
+/* Extents follow one another without gaps, so this fetches those after the last one attached until the wanted one is
+ * there. This PE has as many itself: the heap grows on all PEs at once, and a program uses only what it has
+ * allocated. */
 static const struct ist_attached_extent *get_extent(const struct way *way, uint64_t offset_bytes)
 {
     const struct ist_attached_extent *extent = find_extent(way->extents, offset_bytes);
@@ -450,7 +451,8 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
     return status;
 }
 
-/* Under the peer's lock. The program registers and unregisters on all PEs at once, so that the list does not change meanwhile. */
+/* Called with the peer's lock held. The program registers and unregisters on all PEs at once, so the list does not
+ * change meanwhile. */
 static isthmus_status catch_up(struct ist_peer *peer)
 {
     for (uint32_t id = ist_segments.n_at_start; id < ist_segments.n; id++) {

@@ -10,7 +10,7 @@
 
 enum { KEY_BYTES = 64, DEVICE_TRIES = 24 };
 
-/* What PEs of a host publish for one another; they are of one build. */
+/* What PEs of a host publish for each other; they are of one build. */
 struct note {
     int32_t numa_node;
     uint32_t has_device_note; /* a device_note follows */
@@ -27,17 +27,17 @@ static struct {
     bool has_device_note, is_published;
     struct device_note mine;
     uint32_t n;
-    struct isthmus_local_pe *list;    /* NULL: not asked for so far */
-    struct note *notes;               /* and these */
-    struct isthmus_local_place *all;  /* NULL: likewise */
-    struct device_note *device_notes; /* what `all` points to */
+    struct isthmus_local_pe *list;    /* NULL: not requested yet */
+    struct note *notes;               /* valid with `list` */
+    struct isthmus_local_place *all;  /* NULL: not requested yet */
+    struct device_note *device_notes; /* `all` points into it */
 } places;
 
 /* ---- this PE ---- */
 
 static isthmus_status put(const char *key, const void *note, size_t note_bytes)
 {
-    if (places.boot->n_local == 1) return ISTHMUS_OK; /* no other PE gets it */
+    if (places.boot->n_local == 1) return ISTHMUS_OK; /* no other PE fetches it */
     return places.boot->ops->put(places.boot, key, note, note_bytes);
 }
 

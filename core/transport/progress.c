@@ -1,9 +1,9 @@
 /* core/transport/progress.c: see progress.h.
- * The thread polls the transports' descriptors and one of its own, on which it is called.
- * Callers that wait make progress themselves; for them the thread would only be a second one that each message wakes. So it
- * does not watch the transports while somebody attends to them, but naps and looks again. No call tells it so: a moment
- * of attention is seldom the last one, and telling costs more than a message does. The price is that a message which comes
- * just after the last moment of attention is served a nap later. */
+ * The thread polls the transports' descriptors and one of its own, which wakes it.
+ * Callers that wait make progress themselves; each message would wake the thread in addition. So it does not poll the
+ * transports while a caller does, but naps and checks again. No call notifies it: a caller's poll is seldom its last
+ * one, and a notification costs more than a message. The price is that a message just after the last poll is handled a
+ * nap later. */
 #include "core/transport/progress.h"
 
 #include "core/base/atomic.h"
@@ -26,12 +26,13 @@
 enum {
     NAP_LEAST_MS = 2,
     NAP_MOST_MS = 10,
-    NAP_SHARE =
-        8, /* of the time that callers have been at it: so much later, at most, is served what comes after them */
-    EVENTS_AT_ONCE = 64,  /* before callers get a turn */
-    OTHERS_EVERY = 8,     /* looks of a wait at the transports that had nothing to do last */
-    ATTENDED_NS = 100000, /* a wait that attends comes round within this, unless others have the processor */
-    BUSY_ROUNDS = 2       /* of nothing done and no sleep allowed, after which it is clear that a caller is at it */
+    /* A nap is at most one such part of the time that callers have been polling, and so is the delay of a message that
+     * arrives after their last poll. */
+    NAP_SHARE = 8,
+    EVENTS_AT_ONCE = 64,  /* then callers may take the lock */
+    OTHERS_EVERY = 8,     /* polls of a wait between two of the transports that were idle last */
+    ATTENDED_NS = 100000, /* a polling wait returns to the transports within this time, unless it loses the processor */
+    BUSY_ROUNDS = 2       /* after as many rounds with no event and no permission to sleep, a caller must be polling */
 };
 
 static struct {
@@ -41,19 +42,19 @@ static struct {
     uint32_t n_sources;
     struct pollfd fds[IST_MAX_TRANSPORTS + 1]; /* the first one is call_fd */
     struct ist_transport *sources[IST_MAX_TRANSPORTS];
-    pthread_mutex_t lock; /* one caller of the progress slots at a time */
+    pthread_mutex_t lock; /* held by the one caller of the progress slots */
     uint32_t busy_source, n_polls;
-    bool has_loss; /* loss is written once, before this is set */
+    bool has_loss; /* `loss` is written once, before this is set */
     char loss[400];
-    uint64_t attended_ns; /* when a wait has last made progress */
+    uint64_t attended_ns; /* the last progress by a wait */
     uint64_t n_events;
     pthread_mutex_t sleep_lock;
-    pthread_cond_t handled; /* to sleepers: n_events has changed */
-    uint32_t n_sleepers;    /* who rely on the thread */
+    pthread_cond_t handled; /* signals a change of n_events to sleepers */
+    uint32_t n_sleepers;    /* callers that rely on the thread */
     bool is_napping;
 } progress = {.call_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .sleep_lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A lost peer ends the job where somebody waits for it; a PE that leaves in good order is not waited for. */
+/* A lost peer ends the job when a PE waits for it; no PE waits for one that leaves in good order. */
 static void note_failure(const struct ist_transport *t, isthmus_status status)
 {
     if (status == ISTHMUS_ERR_NO_MEMORY) {
@@ -71,8 +72,8 @@ static void note_failure(const struct ist_transport *t, isthmus_status status)
 
 const char *ist_progress_loss(void) { return ist_load_acquire(&progress.has_loss) ? progress.loss : NULL; }
 
-/* Sequentially consistent, as what pairs with it in ist_progress_sleep(): either the sleeper sees the new number, or we
- * see the sleeper. */
+/* Sequentially consistent, like its pair in ist_progress_sleep(): either the sleeper loads the new number, or this
+ * function finds the sleeper. */
 static void count_events(uint32_t n)
 {
     if (n == 0) return;
@@ -101,8 +102,8 @@ static uint32_t progress_locked(void)
     return n_events;
 }
 
-/* For a wait that comes again and again: to look at a transport is often a call of the system, during which others wait. The one that
- * had something to do last is looked at each time, the others now and then. */
+/* For a wait that polls repeatedly: polling a transport is often a system call, which delays other callers. The
+ * transport that was busy last is polled each time, the others now and then. */
 static uint32_t progress_busy_locked(void)
 {
     if (progress.n_polls++ % OTHERS_EVERY == 0) return progress_locked();
@@ -131,7 +132,8 @@ static void call_thread(void)
     while (write(progress.call_fd, &one, sizeof one) < 0 && errno == EINTR) {}
 }
 
-/* Every transport says on which descriptor to sleep. false: one of them has work now, or a caller who does it. */
+/* Arms every transport and collects the descriptors to sleep on. Returns false if a transport has work now, or if a
+ * caller is doing it. */
 static bool arm_all(void)
 {
     for (uint32_t i = 0; i < progress.n_sources; i++) {
@@ -140,12 +142,12 @@ static bool arm_all(void)
         isthmus_status status = t->ops.arm(t->handle, &fd);
         if (status == ISTHMUS_ERR_AGAIN) return false;
         if (status != ISTHMUS_OK) ist_warn("transport %s: cannot sleep on it: %s", t->name, ist_fail_text());
-        progress.fds[1 + i].fd = fd; /* -1: poll leaves it out */
+        progress.fds[1 + i].fd = fd; /* -1: poll ignores it */
     }
     return true;
 }
 
-/* Sleep on the first n descriptors. false: it is over. */
+/* Sleeps on the first n descriptors. Returns false if the thread must end. */
 static bool sleep_on(uint32_t n_fds, int timeout_ms)
 {
     int ready = poll(progress.fds, n_fds, timeout_ms);
@@ -159,7 +161,8 @@ static bool sleep_on(uint32_t n_fds, int timeout_ms)
     return !ist_load_acquire(&progress.must_stop);
 }
 
-/* Sequentially consistent: pairs with ist_progress_sleep(). Either we see the sleeper, or he sees that he has to call. */
+/* Sequentially consistent: pairs with ist_progress_sleep(). Either this thread finds the sleeper, or the sleeper finds
+ * that it has to wake the thread. */
 static bool nap(int nap_ms)
 {
     __atomic_store_n(&progress.is_napping, true, __ATOMIC_SEQ_CST);
@@ -169,7 +172,7 @@ static bool nap(int nap_ms)
     return goes_on;
 }
 
-/* Each time the thread wakes, a caller stands still: the longer callers have been at it, the seldomer. */
+/* Each wake-up of the thread stops a caller, so naps get longer the longer callers have been polling. */
 static int nap_length_ms(uint64_t *callers_since_ns)
 {
     uint64_t now = ist_clock_ns();
@@ -201,13 +204,14 @@ static void *run(void *unused)
         while (n > 0 && n_events < EVENTS_AT_ONCE);
         bool can_sleep = arm_all();
         pthread_mutex_unlock(&progress.lock);
-        if (n_events > 0 && ist_load_relaxed(&progress.n_sleepers) > 0) sched_yield(); /* to whom that has woken */
+        /* yields to the sleepers that the events have woken */
+        if (n_events > 0 && ist_load_relaxed(&progress.n_sleepers) > 0) sched_yield();
         busy_rounds = can_sleep || n_events > 0 ? 0 : busy_rounds + 1;
         if (busy_rounds <= BUSY_ROUNDS) {
             if (busy_rounds == 0) callers_since_ns = 0;
             goes_on = sleep_on(progress.n_sources + 1, can_sleep ? -1 : 0);
         } else if (ist_load_relaxed(&progress.n_sleepers) > 0) {
-            goes_on = sleep_on(1, NAP_LEAST_MS); /* the caller is at it, for the sleepers too */
+            goes_on = sleep_on(1, NAP_LEAST_MS); /* a caller polls, for the sleepers too */
         } else {
             goes_on = nap(nap_length_ms(&callers_since_ns));
         }
@@ -215,7 +219,7 @@ static void *run(void *unused)
     return NULL;
 }
 
-/* ---- who sleeps ---- */
+/* ---- sleepers ---- */
 
 void ist_progress_sleep(uint64_t n_events, uint64_t most_ns)
 {
@@ -237,9 +241,9 @@ void ist_progress_sleep(uint64_t n_events, uint64_t most_ns)
     pthread_mutex_unlock(&progress.sleep_lock);
 }
 
-/* ---- life ---- */
+/* ---- start and stop ---- */
 
-/* Those that ever have anything to do. */
+/* Collects the transports that ever have work to do. */
 static void collect_sources(void)
 {
     progress.n_sources = progress.busy_source = progress.n_polls = 0;
@@ -252,7 +256,7 @@ static void collect_sources(void)
     }
 }
 
-/* Sleepers count in the clock that nobody sets. */
+/* Sleepers use the monotonic clock, which cannot be set. */
 static void init_sleep(void)
 {
     pthread_condattr_t attributes;

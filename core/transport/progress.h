@@ -1,32 +1,32 @@
-/* core/transport/progress.h: work that needs a CPU although the program makes no call: a thread that sleeps until there
- * is some. It never spins beside a computing PE, and stays away from one that waits and serves for itself. */
+/* core/transport/progress.h: progress while the program makes no call: a thread that sleeps until there is work. It
+ * never spins beside a computing PE, and leaves the work to a waiting PE that polls for itself. */
 #ifndef IST_TRANSPORT_PROGRESS_H
 #define IST_TRANSPORT_PROGRESS_H
 
 #include "core/base/status.h"
 
-/* Start the thread if any open transport has a descriptor to sleep on. */
+/* Starts the thread if any open transport has a descriptor to sleep on. */
 isthmus_status ist_progress_start(void);
-void ist_progress_stop(void); /* takes any state */
+void ist_progress_stop(void); /* accepts any state */
 
-/* From calls that cannot go on: let the transports make progress now. Cheap when another thread is at it. */
-uint32_t ist_progress_poll(void); /* events handled */
+/* From calls that cannot continue: lets the transports make progress. Cheap if another thread is polling. */
+uint32_t ist_progress_poll(void); /* returns the events handled */
 
-/* The same from a wait, which will come again at once: meanwhile the thread stays away, rather than be woken for each
- * message. now_ns: of ist_clock_ns(). */
+/* From a wait that polls again at once: the thread stays away meanwhile, so that messages do not wake it. now_ns: of
+ * ist_clock_ns(). */
 void ist_progress_attended(uint64_t now_ns);
 
-/* How many events threads of this PE have handled here so far. */
+/* Returns how many events threads of this PE have handled so far. */
 uint64_t ist_progress_events(void);
 
-/* From a wait that has attended for a while: leave it to the thread, and sleep until it has handled something since there
- * were n_events, or until this time has passed. May return early. */
+/* From a wait that has polled for a while: leaves the polling to the thread, and sleeps until the number of events is
+ * no longer n_events, or until this time has passed. May return early. */
 void ist_progress_sleep(uint64_t n_events, uint64_t most_ns);
 
-/* What a transport has said about a peer that is gone, although nobody was calling it; NULL: nothing so far. */
+/* Returns a transport's report of a lost peer that no caller has received; NULL if there is none. */
 const char *ist_progress_loss(void);
 
-/* In a child after fork: there is no thread here. */
+/* In a child after fork: the thread does not exist here. */
 void ist_progress_forget(void);
 
 #endif

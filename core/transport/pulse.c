@@ -1,6 +1,6 @@
 /* core/transport/pulse.c: see pulse.h.
- * Time is counted in ticks of this thread, six to the timeout, and not read off a clock: while this process is stopped, or
- * has no processor, it does not hear its neighbours either, and may not hold that against them. */
+ * Time is counted in ticks of this thread, six to the timeout, and not read off a clock: while this process is stopped,
+ * or has no processor, it receives nothing from its neighbours and must not count that as their silence. */
 #include "core/transport/pulse.h"
 
 #include "core/base/clock.h"
@@ -22,13 +22,14 @@
 
 enum {
     TICKS_PER_TIMEOUT = 6,
-    NEIGHBOURS_PER_TICK = 1000, /* with more of them each is asked less often */
+    NEIGHBOURS_PER_TICK = 1000, /* with more neighbours each gets fewer requests */
     BYE_ROUNDS = 6,
     BYE_ROUND_MS = 50,
-    AGREE_MS = 500,       /* finders of one loss hear of each other; who finds most takes that long to say so */
-    FOLLOW_MS = 1000,     /* who follows another PE's word leaves time for it to be said */
-    START_STEP_MS = 1200, /* between PEs that find that the start takes too long */
-    HOST_STEP_MS = 600,   /* or that a host is lost */
+    /* PEs that find the same loss exchange reports in this time; the reporting PE waits that long. */
+    AGREE_MS = 500,
+    FOLLOW_MS = 1000,     /* before a PE ends on another PE's report, so that the report is printed */
+    START_STEP_MS = 1200, /* between PEs that find that the start timed out */
+    HOST_STEP_MS = 600,   /* the same for a lost host */
     STEPS_MAX = 3,
     PROBE_AFTER_MS = 300, /* most starts take less */
 };
@@ -36,11 +37,12 @@ enum {
 struct neighbour {
     int32_t pe;
     uint64_t token;
-    struct ist_pulse_place place; /* from its card; no addresses: it has found us, and is known by what it sends */
-    uint64_t n_said, n_heard;     /* numbers of the last datagrams */
-    struct sockaddr_in6 at;       /* where it was heard last; family 0: nowhere so far */
-    uint32_t silent_ticks, pace;  /* since it was heard; how often it can bear to be asked */
-    bool is_close;                /* asked on every tick */
+    /* from its card; no addresses: the neighbour found this PE, and its datagrams give its address */
+    struct ist_pulse_place place;
+    uint64_t n_said, n_heard;    /* numbers of the last datagrams */
+    struct sockaddr_in6 at;      /* source of its last datagram; family 0: none yet */
+    uint32_t silent_ticks, pace; /* ticks since its last datagram; ticks between requests that it can bear */
+    bool is_close;               /* it gets a request on every tick */
     bool has_left, has_seen_bye;
     char host_name[IST_PULSE_HOST_BYTES];
 };
@@ -52,18 +54,18 @@ static struct {
     ist_boot *boot;
     int32_t pe, n_pes;
     uint64_t timeout_s, start_timeout_s, tick_ns;
-    pthread_mutex_t lock; /* of all that follows */
-    pthread_cond_t seen;  /* to leave(): a bye has been seen */
+    pthread_mutex_t lock; /* protects all fields below */
+    pthread_cond_t seen;  /* signals leave(): a bye has been acknowledged */
     struct ist_pulse_socket socket;
     struct neighbour **by_pe, **list;
     uint32_t n, room;
     bool have_met;
-    uint64_t start_ticks; /* until all should have met; UINT64_MAX: there is no such bound */
+    uint64_t start_ticks; /* until all PEs should have synchronized; UINT64_MAX: no bound */
     bool is_leaving;
-    int32_t speaker;         /* the PE that says why the job ends; INT32_MAX: it does not end */
-    uint64_t settled_ns;     /* until then a lower PE may take its place */
-    uint64_t verdict_due_ns; /* when this PE acts on that */
-    char verdict[200];       /* what it says itself; "": nothing */
+    int32_t speaker;         /* the PE that reports why the job ends; INT32_MAX: it does not end */
+    uint64_t settled_ns;     /* until then a lower PE may become the speaker */
+    uint64_t verdict_due_ns; /* when this PE ends for it */
+    char verdict[200];       /* this PE's own report; "": none */
 } pulse = {.lock = PTHREAD_MUTEX_INITIALIZER, .seen = PTHREAD_COND_INITIALIZER, .socket = {.fd = -1}};
 
 static uint64_t in_ms(uint64_t ms) { return ist_clock_ns() + ms * 1000000u; }
@@ -81,7 +83,7 @@ static bool make_room(void)
     return true;
 }
 
-/* The neighbour of this number, made if there is none. NULL: no memory, or no such PE. */
+/* Returns the neighbour of this number, made if there is none; NULL if memory is short or there is no such PE. */
 static struct neighbour *neighbour_get(int32_t pe, uint64_t token)
 {
     if (pe < 0 || pe >= pulse.n_pes || pe == pulse.pe) return NULL;
@@ -104,9 +106,9 @@ static uint32_t pace_of(const struct neighbour *n)
     return n->is_close ? 1 : n->pace > mine ? n->pace : mine;
 }
 
-/* ---- who may be believed ---- */
+/* ---- authentication ---- */
 
-/* A key that both ends know: the peer's, from its card, or if it is the peer that has read a card, this PE's. */
+/* Returns a key known to both ends: the peer's, from its card, or this PE's if only the peer has read a card. */
 static const uint8_t *key_with(const struct neighbour *n)
 {
     return n->place.n_addresses > 0 ? n->place.key : pulse.socket.place.key;
@@ -119,9 +121,9 @@ static bool is_of_job(const struct ist_pulse_datagram *d)
     return ist_pulse_is_signed(d, pulse.socket.place.key) || (n != NULL && ist_pulse_is_signed(d, key_with(n)));
 }
 
-/* ---- saying ---- */
+/* ---- sending ---- */
 
-/* To where it answers; to all its addresses as long as that is not known, or no longer true. */
+/* Sends to its last source address, and to all its addresses if that is unknown or the neighbour has become silent. */
 static void say(struct neighbour *n, uint32_t kind)
 {
     struct ist_pulse_datagram d = {
@@ -154,7 +156,7 @@ static void say_to_all(uint32_t kind)
 
 /* ---- the end of the job ---- */
 
-/* Of those that have something to say at the same time the lowest PE does; after a moment it has done so. */
+/* Of the PEs that have a report at the same time the lowest one prints it; after a moment the speaker is settled. */
 static bool set_speaker(int32_t pe)
 {
     bool is_first = pulse.speaker == INT32_MAX;
@@ -182,7 +184,8 @@ static void judge_lost(const struct neighbour *n)
     pulse.verdict_due_ns = in_ms(AGREE_MS);
 }
 
-/* PEs that have not met hear nothing of each other: the lowest speaks first, and ends the others if it can. */
+/* PEs that have not synchronized receive no reports of each other: the lowest one reports first, and ends the others if
+ * it can. */
 static uint64_t in_turn_ms(uint64_t step_ms)
 {
     return step_ms * (uint64_t)(pulse.pe < STEPS_MAX ? pulse.pe : STEPS_MAX);
@@ -198,7 +201,7 @@ static void judge_start(void)
     pulse.verdict_due_ns = 0;
 }
 
-/* From the thread of host_probe.c. */
+/* Runs on the thread of host_probe.c. */
 static void judge_host(const char *what)
 {
     pthread_mutex_lock(&pulse.lock);
@@ -210,14 +213,14 @@ static void judge_host(const char *what)
     pthread_mutex_unlock(&pulse.lock);
 }
 
-/* Without the lock: nothing that happens here may stop this PE from ending. */
+/* Called without the lock: nothing here may keep this PE from ending. */
 static _Noreturn void carry_out(void)
 {
     bool speaks = pulse.verdict[0] != '\0' && pulse.speaker == pulse.pe;
     ist_end_job_saying(speaks ? pulse.verdict : NULL);
 }
 
-/* ---- hearing ---- */
+/* ---- receiving ---- */
 
 static void take_bye(struct neighbour *n)
 {
@@ -299,7 +302,7 @@ static void *run(void *unused)
     while (fds[1].revents == 0) {
         (void)poll(fds, 2, ms_until(earlier(earlier(tick_due_ns, probe_due_ns), verdict_due_ns)));
         pthread_mutex_lock(&pulse.lock);
-        hear_all(); /* before the tick: what lies there counts, however late we come */
+        hear_all(); /* before the tick: queued datagrams count, however late this thread runs */
         uint64_t now = ist_clock_ns();
         if (now >= tick_due_ns) {
             tick();
@@ -389,7 +392,7 @@ struct ist_blob ist_pulse_card(void)
     return (struct ist_blob){.bytes = &pulse.socket.place, .length_bytes = sizeof pulse.socket.place};
 }
 
-/* ---- who watches whom ---- */
+/* ---- neighbours to watch ---- */
 
 static void stay_on_host(struct ist_pulse_place *place)
 {
@@ -431,7 +434,7 @@ void ist_pulse_join(const struct ist_card *first)
 
 /* ---- leaving ---- */
 
-/* Who has left itself needs no bye, and might be gone; who was never heard would not answer. */
+/* A neighbour that has left needs no bye; one never heard from would not reply. */
 static uint32_t say_bye(void)
 {
     uint32_t n_open = 0;
@@ -478,7 +481,8 @@ void ist_pulse_close(void)
     free_all();
 }
 
-/* The socket stays the parent's: a child that closed its copy would do no harm, but a place on a card is nothing for it. */
+/* The socket belongs to the parent; closing the child's copy would be harmless, but the child has no place on a
+ * card. */
 void ist_pulse_forget(void)
 {
     pulse.is_open = false;

@@ -26,7 +26,7 @@ static struct sockaddr_in unmapped(const struct sockaddr_in6 *v6)
     return out;
 }
 
-/* One that other hosts may know; a link-local one means something only together with an interface. */
+/* Returns true if other hosts can use the address; a link-local one is valid only together with an interface. */
 static bool is_for_peers(const struct ifaddrs *at, bool is_v6, struct sockaddr_in6 *out)
 {
     if (at->ifa_addr == NULL || (at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) return false;
@@ -39,7 +39,7 @@ static bool is_for_peers(const struct ifaddrs *at, bool is_v6, struct sockaddr_i
     return !IN6_IS_ADDR_LINKLOCAL(&out->sin6_addr);
 }
 
-/* Peers on this host find the PE by the loopback address, whatever else there is. */
+/* Adds the loopback address, by which peers on this host reach the PE, whatever else there is. */
 static void collect_addresses(struct ist_pulse_socket *s)
 {
     struct ifaddrs *all = NULL;
@@ -74,7 +74,7 @@ static bool bind_any(struct ist_pulse_socket *s)
                              : bind(s->fd, (struct sockaddr *)&v4, sizeof v4) == 0;
     is_bound = is_bound && getsockname(s->fd, (struct sockaddr *)&v6, &length) == 0;
     if (!is_bound) ist_pulse_socket_close(s);
-    s->place.port = v6.sin6_port; /* lies where sin_port does */
+    s->place.port = v6.sin6_port; /* sin_port has the same offset */
     return is_bound;
 }
 

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-/* A thread that takes no signals: they belong to the program's. 0, or an error number. */
+/* Creates a thread with all signals blocked: they belong to the program's threads. Returns 0 or an error number. */
 int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *));
 
 #endif

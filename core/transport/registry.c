@@ -1,5 +1,5 @@
-/* core/transport/registry.c: what happens to a plugin from its file to the opened transport. See registry.h.
- * Finding and loading files is load.c; what the user selected is select.c. */
+/* core/transport/registry.c: the life of a plugin from its file to the opened transport. See registry.h.
+ * Finding and loading files is load.c; the user's selection is select.c. */
 #include "core/transport/registry_priv.h"
 
 #include "core/base/log.h"
@@ -19,7 +19,7 @@ struct ist_registry ist_registry;
 
 static const struct ist_config *settings; /* of the load */
 
-/* ---- services: what a plugin may ask of us; `core` is the transport's entry in the list ---- */
+/* ---- services that a plugin may call; `core` is the transport's entry in the list ---- */
 
 static void service_log(void *core, uint32_t level, const char *fmt, ...)
 {
@@ -102,9 +102,9 @@ static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t s
     ist_memory_serve(&t->services);
 }
 
-/* ---- life ---- */
+/* ---- load, open, close ---- */
 
-/* The failure text without the "name: " that service_fail put before it: the reader knows which transport it is. */
+/* Keeps the failure text without the prefix "name: " of service_fail: the reader knows the transport. */
 static void keep_reason(struct ist_transport *t, enum ist_transport_state state)
 {
     const char *text = ist_fail_text();
@@ -118,7 +118,7 @@ static void probe(struct ist_transport *t)
 {
     make_services(t, -1, 0, 0);
     if (t->ops.probe(&t->services) == ISTHMUS_OK)
-        t->state = IST_TRANSPORT_UNNEEDED; /* until ist_registry_open says otherwise */
+        t->state = IST_TRANSPORT_UNNEEDED; /* until ist_registry_open opens it */
     else
         keep_reason(t, IST_TRANSPORT_UNFIT);
 }

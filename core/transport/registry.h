@@ -1,5 +1,5 @@
 /* core/transport/registry.h: the transports of this process: found, checked, selected, opened.
- * Not which of them carries what (choose.h), not the peers (peer.h).
+ * Not the choice for a peer (choose.h), not the peers (peer.h).
  * A transport that cannot be used stays in the list with the reason, for messages and isthmus-info. */
 #ifndef IST_TRANSPORT_REGISTRY_H
 #define IST_TRANSPORT_REGISTRY_H
@@ -11,15 +11,15 @@
 enum { IST_MAX_TRANSPORTS = 16 };
 
 enum ist_transport_state {
-    IST_TRANSPORT_REFUSED,  /* its file cannot be loaded, or is of an ABI that we do not speak */
-    IST_TRANSPORT_EXCLUDED, /* ISTHMUS_TRANSPORTS leaves it out */
-    IST_TRANSPORT_UNFIT,    /* its probe said that it cannot run here */
+    IST_TRANSPORT_REFUSED,  /* its file cannot be loaded, or has an ABI that we do not support */
+    IST_TRANSPORT_EXCLUDED, /* ISTHMUS_TRANSPORTS excludes it */
+    IST_TRANSPORT_UNFIT,    /* its probe reported that it cannot run here */
     IST_TRANSPORT_UNNEEDED, /* usable, and no peer of this job needs it: not opened */
     IST_TRANSPORT_OPEN
 };
 
 struct ist_transport {
-    struct isthmus_transport ops; /* complete: no slot is NULL except where transport.h says so */
+    struct isthmus_transport ops; /* complete: no slot is NULL except where transport.h allows it */
     struct isthmus_services services;
     struct isthmus_traits traits;
     isthmus_tr *handle;
@@ -27,12 +27,13 @@ struct ist_transport {
     char *file;    /* path of the plugin */
     void *library; /* of dlopen */
     enum ist_transport_state state;
-    char why[400];        /* why it is not open; empty when it is */
+    char why[400];        /* why it is not open; empty if it is */
     uint32_t rank;        /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
-    pthread_mutex_t cold; /* recursive: a slot may ask the core for something that needs another */
+    pthread_mutex_t cold; /* recursive: a slot may call a service of the core that needs another slot */
 };
 
-/* Around each call of a slot that transport.h calls cold: one at a time per transport, whatever the core's own locks are of. */
+/* Around each call of a slot that transport.h declares cold: one at a time per transport, whatever locks the core
+ * holds. */
 static inline void ist_cold_begin(struct ist_transport *t) { pthread_mutex_lock(&t->cold); }
 static inline void ist_cold_end(struct ist_transport *t) { pthread_mutex_unlock(&t->cold); }
 isthmus_status ist_cold_register(struct ist_transport *t, const struct isthmus_mem *mem, isthmus_lmem **out);
@@ -43,33 +44,34 @@ struct ist_registry {
     uint32_t n;
     struct isthmus_host_id host;
     char searched[1024]; /* the folders that were searched, for messages */
-    int (*look)(
-        void); /* at the PEs of this host, from slots that wait for one; the runtime sets it. NULL: nobody looks */
+    /* Checks the PEs of this host from slots that wait for one; set by the runtime, NULL if unused. */
+    int (*look)(void);
 };
 
 extern struct ist_registry ist_registry;
 
-/* Find, load, check and probe all plugins, in the folders of ISTHMUS_PLUGIN_PATH and in the one beside the library.
- * A plugin that is refused stays in the list with the reason; a transport that ISTHMUS_TRANSPORTS names and that cannot be used is
- * an error. `config` is borrowed until the registry is closed. */
+/* Finds, loads, checks and probes all plugins, in the folders of ISTHMUS_PLUGIN_PATH and in the one beside the library.
+ * A plugin that is refused stays in the list with the reason; a transport that ISTHMUS_TRANSPORTS names and that cannot
+ * be used is an error. `config` is borrowed until the registry is closed. */
 isthmus_status ist_registry_load(const struct ist_config *config);
 
-/* Open what a job needs whose peers lie in `scopes` (ISTHMUS_SCOPE_ bits), and what the user named: the transports to devices first, so
- * that the others can be told which device each PE of the host has (ist_places_publish_device() in between). */
+/* Opens what a job with peers in `scopes` (ISTHMUS_SCOPE_ bits) needs, and what the user named. The transports to
+ * devices come first, so that the others can learn which device each PE of the host has (ist_places_publish_device() in
+ * between). */
 isthmus_status ist_registry_open_devices(int pe, int n_pes, uint64_t scopes);
 isthmus_status ist_registry_open(int pe, int n_pes, uint64_t scopes);
 
-void ist_registry_close(void); /* close what is open, then unload; takes a registry in any state */
+void ist_registry_close(void); /* closes what is open, then unloads; accepts any state */
 
 struct ist_transport *ist_registry_find(const char *name); /* NULL: unknown */
 
-/* Is a transport open that is of use for any of these (ISTHMUS_SCOPE_ bits)? */
+/* Returns true if an open transport serves any of these scopes (ISTHMUS_SCOPE_ bits). */
 bool ist_registry_has_open(uint64_t scopes);
 
-/* Does one reach other hosts? The same on all PEs. */
+/* Returns true if a transport reaches other hosts. The same on all PEs. */
 static inline bool ist_registry_has_network(void) { return ist_registry_has_open(ISTHMUS_SCOPE_NETWORK); }
 
-/* For isthmus-info: "found", "refused" ... */
+/* Returns "found", "refused" and so on, for isthmus-info. */
 const char *ist_transport_state_name(enum ist_transport_state state);
 
 #endif

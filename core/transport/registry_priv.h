@@ -4,10 +4,10 @@
 
 #include "core/transport/registry.h"
 
-/* Fill the list from the plugin folders: entries are UNNEEDED or REFUSED. Nothing found is not an error here. */
+/* Fills the list from the plugin folders: entries are UNNEEDED or REFUSED. An empty list is no error here. */
 void ist_plugins_load(const struct ist_config *config);
 
-/* Apply ISTHMUS_TRANSPORTS ("" : all; "a,b" : these, in this order; "^a,b" : all but these). */
+/* Applies ISTHMUS_TRANSPORTS ("" : all; "a,b" : these, in this order; "^a,b" : all but these). */
 isthmus_status ist_select_transports(const char *text);
 
 #endif

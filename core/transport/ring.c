@@ -4,7 +4,7 @@
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 
-enum { CARDS_MAX = 64 }; /* looked at to find the next host's first PE; PE 0 takes its place then */
+enum { CARDS_MAX = 64 }; /* cards read at most to find the next host's first PE; if none is found, PE 0 is used */
 
 static bool is_local(const ist_boot *boot, int pe)
 {
@@ -13,7 +13,7 @@ static bool is_local(const ist_boot *boot, int pe)
     return false;
 }
 
-/* In the order of first PEs. Found at once where PEs are dealt out by blocks or in turn. */
+/* Searches in PE order. The first card fits if PEs are distributed by blocks or round-robin. */
 static isthmus_status next_first(const ist_boot *boot, const struct ist_card **out)
 {
     int n_cards = 0;

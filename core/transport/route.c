@@ -6,7 +6,7 @@
 
 struct ist_windows ist_windows;
 
-/* Protected: programs find it through their offset tables, the library itself by a direct reference. */
+/* Protected: programs access it through their offset tables, the library itself directly. */
 __attribute__((visibility("protected"), aligned(64))) struct isthmus_fast isthmus_fast_v1 = {
     .struct_size = sizeof(struct isthmus_fast), .default_used = IST_FAST_OFF};
 struct isthmus_row *ist_rows;
@@ -32,7 +32,7 @@ void ist_rows_fini(void)
     ist_device_memory_is_here = false;
 }
 
-uint32_t ist_fast_idle; /* 0, or IST_FAST_OFF where programs may take no inlined path */
+uint32_t ist_fast_idle; /* 0, or IST_FAST_OFF while programs must not take inlined paths */
 
 void ist_fast_paths_forbid(void) { ist_fast_idle = IST_FAST_OFF; }
 
@@ -46,7 +46,7 @@ void ist_fast_paths_set(int n_pes)
 
 bool ist_device_memory_is_here;
 
-/* Beside other threads' copies: whoever passes such memory to one has been told of it after this. */
+/* Safe beside other threads' copies: a thread gets such memory only after this call. */
 void ist_expect_device_memory(void)
 {
     __atomic_store_n(&ist_device_memory_is_here, true, __ATOMIC_RELAXED);

@@ -1,13 +1,13 @@
 /* core/transport/route.h: from (symmetric address, PE) to a local address, in two dependent loads and no branch that
  * depends on data. The flat table that the fast paths read.
- * Not how a peer is reached when it has no alias, nor how rows are filled: peer.h.
+ * Not the access to a peer without an alias, nor the filling of rows: peer.h.
  *
- * The struct and the element paths are in isthmus/inline.h, because programs compile them in.
- * A row holds, for one PE, what has to be added to an address of mine to get an address of its memory. An entry without
- * an alias is IST_NO_ALIAS, which is odd, while true deltas are multiples of a page: one test of one bit covers a peer not
- * yet talked to, a transport that must be called, an address that is not symmetric, a misaligned one, a PE out of range
- * and a runtime that is not initialised. The slow path finds out which. (Zero cannot stand for "none": it is the right
- * delta for the own PE.) */
+ * The struct and the element paths are in isthmus/inline.h, because programs compile them in. A row holds, for one PE,
+ * the difference between an address of its memory and the same symmetric address here. An entry without an alias is
+ * IST_NO_ALIAS, which is odd, while true deltas are multiples of a page: one test of one bit covers a peer not used
+ * yet, a transport that must be called, an address that is not symmetric, a misaligned one, a PE out of range and a
+ * runtime that is not initialised. The slow path distinguishes them. (Zero cannot mean "none": it is the right delta
+ * for this PE itself.) */
 #ifndef IST_TRANSPORT_ROUTE_H
 #define IST_TRANSPORT_ROUTE_H
 
@@ -24,7 +24,8 @@ _Static_assert(offsetof(struct isthmus_fast, element) == 64, "what ordering read
 /* In default_used: not initialised. The other bits are transports. */
 #define IST_FAST_OFF (1u << 31)
 
-/* In a context's `used`, and for the default context in default_used: every ordering call is looked at (ISTHMUS_CHECK). */
+/* In a context's `used`, and for the default context in default_used: every ordering call is checked
+ * (ISTHMUS_CHECK). */
 #define IST_USED_WATCHED (1u << 30)
 
 /* Puts and gets up to this many bytes are copied inline. */
@@ -38,20 +39,21 @@ extern struct ist_windows {
     } heap, statics;
 } ist_windows;
 
-/* Is there memory in this PE that the processor cannot touch, so that a local operand has to be looked at before it is loaded or
- * stored? Copies take no inlined path then: only the range that they reach on the peer is looked at there. */
+/* Set if this PE has memory that the processor cannot access, so that the kind of a local operand is checked before it
+ * is loaded or stored. Copies take no inlined path then: that path checks only the range on the peer. */
 extern bool ist_device_memory_is_here;
 void ist_expect_device_memory(void); /* from now on */
 IST_INLINE bool ist_has_device_memory(void) { return __atomic_load_n(&ist_device_memory_is_here, __ATOMIC_RELAXED); }
 
-/* Which contexts' rows a PE number selects: the hot part of a context. */
+/* The rows that a context's PE numbers select: the hot part of a context. */
 struct ist_reachable {
     const struct isthmus_row *rows; /* of PE 0 of the context's team */
     intptr_t stride_bytes;          /* from the row of one PE of the team to that of the next */
     uint32_t n_pes;                 /* 0: not initialised, or not a simple team: always the slow path */
 };
 
-/* Where in a row the delta for this address stands; 0: it is no aligned element, or no small range, of either segment. */
+/* Returns the offset in a row of the delta for this address; 0 if it is no aligned element, or no small range, of
+ * either segment. */
 IST_INLINE size_t ist_column_of_element(uintptr_t addr, unsigned log2_size)
 {
     return isthmus_element_column_(&isthmus_fast_v1, (const void *)addr, log2_size);
@@ -69,16 +71,16 @@ IST_INLINE intptr_t ist_delta(const struct ist_reachable *reach, size_t column, 
 
 IST_INLINE bool ist_is_aliased(intptr_t delta) { return (delta & IST_NO_ALIAS) == 0; }
 
-/* Let programs take the inlined paths, or not (before init, after finalize, in a child after fork). */
+/* Lets programs take the inlined paths, or not (before init, after finalize, in a child after fork). */
 void ist_fast_paths_set(int n_pes);
 
-/* Never let them: every call has to arrive at the routine by its name. */
+/* Forbids them for good: every call has to reach the routine of its name. */
 void ist_fast_paths_forbid(void);
 
-/* Nor the library its own: no address is one that an inline test knows, so that every call arrives at its slow path. */
+/* Closes the library's own as well: no address passes an inline test, so that every call takes its slow path. */
 void ist_fast_paths_close(void);
 
-/* What default_used is when the default context has nothing to wait for. */
+/* The value of default_used when the default context has no operation to wait for. */
 extern uint32_t ist_fast_idle;
 
 /* The world team's rows; n_pes of them. Each is filled on first use of its PE. */

@@ -47,13 +47,14 @@ static isthmus_status expose_through(struct ist_transport *t, const struct isthm
     return ISTHMUS_OK;
 }
 
-/* Does this transport get the segment once and whole? Memory of a device comes in pieces that are there. */
+/* Returns true if this transport gets the segment once and whole. Memory of a device is exposed in the pieces that
+ * exist. */
 static bool is_taken_whole(const struct ist_transport *t, const struct ist_segment *segment)
 {
     return is_sparse(t) && segment->mem.kind == ISTHMUS_MEM_HOST;
 }
 
-/* The range as a sparse transport and as any other gets it; sparse ones had all with the first extent. */
+/* Exposes the range to each transport; sparse ones got the whole segment with the first extent. */
 static isthmus_status expose_extent(const struct ist_segment *segment, const struct isthmus_mem *piece,
                                     struct ist_extent *extent)
 {
@@ -85,7 +86,7 @@ static isthmus_status add_extent(struct ist_segment *segment, const struct isthm
     return ISTHMUS_OK;
 }
 
-/* Of a segment whose memory is one: what lies between the last extent and to_bytes. */
+/* For a segment in one piece of memory: returns the range from the last extent to to_bytes. */
 static struct isthmus_mem rest_of(const struct ist_segment *segment, uint64_t to_bytes)
 {
     const struct ist_extent *last = segment->n_extents > 0 ? segment->extents[segment->n_extents - 1] : NULL;
@@ -127,7 +128,7 @@ void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, u
     snprintf(out, room, "%s.%u.%u", card_key, id, number);
 }
 
-/* Names and keys of what has been exposed; an extent travels as a card with one segment, whose base is its offset. */
+/* Writes names and keys of what is exposed; an extent is sent as a card with one segment, whose base is its offset. */
 static void keys_to_card(struct ist_card *card, uint32_t slot, const struct ist_segment *segment, uint32_t extent)
 {
     card->segments[slot].kind = segment->mem.kind;
@@ -146,7 +147,7 @@ static void keys_to_card(struct ist_card *card, uint32_t slot, const struct ist_
     card->n_transports = column;
 }
 
-/* As a card of its own, with that extent as its only segment. */
+/* Publishes a card of its own, with that extent as its only segment. */
 static isthmus_status publish_extent(ist_boot *boot, const char *key, uint32_t id, uint32_t number)
 {
     const struct ist_segment *segment = &ist_segments.list[id];
@@ -189,7 +190,7 @@ isthmus_status ist_segment_grow(ist_boot *boot, const char *card_key, uint32_t i
     return ist_segment_append(boot, card_key, id, &rest, number);
 }
 
-/* No PE will look it up any more. Where the launcher cannot drop it, it stays until the job ends. */
+/* Removes a value that no PE will look up any more. If the launcher cannot remove it, it stays until the job ends. */
 static void unpublish(ist_boot *boot, const char *key)
 {
     if (boot->ops->remove != NULL && boot->ops->remove(boot, key) != ISTHMUS_OK)
@@ -215,7 +216,7 @@ void ist_late_key(char *out, size_t room, const char *card_key, uint32_t number)
     snprintf(out, room, "%s.late.%u", card_key, number);
 }
 
-/* The same on all PEs: segments come and go on all of them at once. */
+/* The same on all PEs: all of them add and remove segments in the same order. */
 static uint32_t free_id(void)
 {
     uint32_t id = ist_segments.n_at_start;
@@ -318,8 +319,8 @@ int ist_segment_of(const void *addr, size_t length_bytes)
     return -1;
 }
 
-/* NULL: addr lies in no extent. Other threads may make the segment grow meanwhile, never the part of it that they have handed
- * out. */
+/* Returns NULL if addr lies in no extent. Other threads may make the segment grow meanwhile, but not change the part
+ * that holds memory in use. */
 static const struct ist_extent *extent_at(const struct ist_segment *segment, const void *addr, uint64_t *in_extent)
 {
     uint64_t offset_bytes = (uintptr_t)addr - (uintptr_t)segment->mem.addr;

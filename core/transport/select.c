@@ -1,5 +1,5 @@
-/* core/transport/select.c: ISTHMUS_TRANSPORTS, applied to the registry.
- * "a,b" takes only these and orders them; "^a,b" takes all but these. */
+/* core/transport/select.c: applies ISTHMUS_TRANSPORTS to the registry.
+ * "a,b" selects only these, in this order; "^a,b" all but these. */
 #include "core/transport/registry_priv.h"
 
 #include "core/base/names.h"
@@ -30,7 +30,7 @@ static isthmus_status fail_unknown(const char *name)
 
 static void exclude(struct ist_transport *t, const char *why)
 {
-    if (t->state == IST_TRANSPORT_REFUSED) return; /* that reason says more */
+    if (t->state == IST_TRANSPORT_REFUSED) return; /* that reason is more specific */
     t->state = IST_TRANSPORT_EXCLUDED;
     snprintf(t->why, sizeof t->why, "%s", why);
 }
@@ -47,7 +47,7 @@ static isthmus_status select_listed(char *list, bool excluding)
                 "ISTHMUS_TRANSPORTS has a '^' inside the list; accepted: 'a,b' for only these, or '^a,b' for all "
                 "but these");
         struct ist_transport *t = ist_registry_find(name);
-        if (t == NULL && excluding && nearest(name) == NULL) continue; /* left out already: it is not here */
+        if (t == NULL && excluding && nearest(name) == NULL) continue; /* excluded and not present: no error */
         if (t == NULL) return fail_unknown(name);
         if (excluding)
             exclude(t, "ISTHMUS_TRANSPORTS excludes it");
