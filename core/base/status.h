@@ -11,8 +11,9 @@
 #define IST_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #define IST_COLD __attribute__((noinline, cold))
 
-/* For fast paths: with hundreds of callers the compiler would otherwise keep one copy and call it, and constants such as an
- * element's size would not fold. Without optimisation nothing folds, and thousands of copies only cost time to compile. */
+/* For fast paths: with hundreds of callers the compiler would otherwise keep one copy and call it, and constants such
+ * as an element's size would not fold. Without optimisation nothing folds, and thousands of copies only cost time to
+ * compile. */
 #ifdef __OPTIMIZE__
 #define IST_INLINE static inline __attribute__((always_inline))
 #else

@@ -37,11 +37,13 @@ struct ist_boot_ops {
     /* Returns what `pe` put under `key`; *out is malloc'ed for the caller. May wait until that PE puts it. */
     isthmus_status (*get)(ist_boot *boot, int pe, const char *key, void **out, size_t *out_bytes);
 
-    /* Removes what this PE put under `key`, and frees its memory where the launcher can. NULL if the launcher cannot. */
+    /* Removes what this PE put under `key`, and frees its memory where the launcher can. NULL if the launcher
+     * cannot. */
     isthmus_status (*remove)(ist_boot *boot, const char *key);
 
     /* Sets node_of to the node of each PE, n_pes numbers from 0, in the order of the nodes' first PEs, without a
-     * request to another node. Returns false if the launcher does not report nodes; the slot is NULL if it never does. */
+     * request to another node. Returns false if the launcher does not report nodes; the slot is NULL if it never
+     * does. */
     bool (*nodes)(ist_boot *boot, uint32_t *node_of);
 
     /* Returns up to `most` other nodes, in PE order from this PE's node on, and their number, without a request to
@@ -116,7 +118,8 @@ void ist_boot_leave(void);
 void ist_boot_pmix_leave(void);
 void ist_boot_uid_leave(void);
 
-/* Before this process ends with a failed job: waits, for a bounded time, until the PEs that it serves know the reason. */
+/* Before this process ends with a failed job: waits, for a bounded time, until the PEs that it serves know the
+ * reason. */
 void ist_boot_tell(void);
 
 /* In a child after fork: drops what is open without closing it, because it belongs to the parent. */

@@ -10,7 +10,8 @@
 bool ist_flush_is_needed;
 uint32_t ist_flush_plain_comparisons = IST_FLUSH_COMPARISONS;
 
-/* By kind; `memory` NULL: not written directly, or visible without a flush. Written before ist_flush_is_needed is set. */
+/* By kind; `memory` NULL: not written directly, or visible without a flush. Written before ist_flush_is_needed is
+ * set. */
 static struct {
     const struct isthmus_memory *memory;
     isthmus_tr *handle;
