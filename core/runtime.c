@@ -53,7 +53,7 @@ static void tell_launcher(int exit_code)
     ist_host_pes_end_stopped();
 }
 
-/* Runs on the bootstrap's thread: the job cannot go on, and only this thread can end the process. The PE that has
+/* Runs on the bootstrap's thread: the job cannot go on, and no other thread would end the process. The PE that has
  * reported why waits a moment, so that no other PE reports it again. */
 static void job_lost(const char *why, int exit_code)
 {

@@ -295,7 +295,7 @@ static isthmus_status store_exclusions(struct ist_config *config)
     return ist_value_store(&ist_vars[IST_ROW_transports], &value, config);
 }
 
-/* Returns false, with the reason in `problem`, if the field holds its default. */
+/* Returns false if the setting is invalid: `problem` holds the reason, and the field its default. */
 static bool resolve(size_t row, enum ist_face face, struct setting *best, char problem[PROBLEM_BYTES])
 {
     struct setting rival;

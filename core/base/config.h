@@ -1,5 +1,5 @@
-/* core/base/config.h: every environment variable that the core reads, once, at the first init.
- * No other file of core/ calls getenv: a variable is a row in config.def, its value a field below.
+/* core/base/config.h: the environment variables of the core, read once, at the first init.
+ * A variable is a row in config.def, its value a field below. Other files call getenv for launchers' variables only.
  * Plugins read theirs through services->config: ISTHMUS_<TRANSPORT>_<KEY>. */
 #ifndef IST_BASE_CONFIG_H
 #define IST_BASE_CONFIG_H
@@ -80,8 +80,8 @@ void ist_config_fini(struct ist_config *config); /* frees copied texts; accepts 
  * of the three APIs that are ignored. `prefixes` are the plugins' names in either case, n of them. */
 void ist_config_warn_unknown(const char *const *prefixes, size_t n);
 
-/* Returns a variable of a plugin by its whole name; NULL if it is not set. The only other function that reads the
- * environment. */
+/* Returns a variable of a plugin by its whole name; NULL if it is not set. The only other function here that reads
+ * the environment. */
 const char *ist_config_plugin_value(const char *name);
 
 /* Returns ISTHMUS_JOB_SECRET, or NULL if it is not set. It is in no table, so that no output shows it. */

@@ -1,4 +1,4 @@
-/* core/base/config_print.c: the variables for people and for other tools: table, short list, JSON, reference page.
+/* core/base/config_print.c: the variables for users and for other tools: table, short list, JSON, reference page.
  * Everything comes from the rows of config.def and config_alias.def; nothing is described twice. */
 #include "core/base/config_priv.h"
 

@@ -1,5 +1,5 @@
 /* core/base/json.h: writes JSON (RFC 8259), indented, to a stream. For tools.
- * Not a reader, and no document in memory: what is begun must be ended in turn. */
+ * It reads nothing and keeps no document in memory: each begin needs its end, in reverse order. */
 #ifndef IST_BASE_JSON_H
 #define IST_BASE_JSON_H
 

@@ -84,7 +84,7 @@ void ist_note_forget(void)
 
 static bool is_gone(int32_t thread) { return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH; }
 
-/* Threads end without notice: the note of a thread that is gone is free again. */
+/* Threads end without a call: the note of a thread that has ended is free again. */
 struct ist_note *ist_note_take(void)
 {
     int saved = errno;

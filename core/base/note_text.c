@@ -90,7 +90,7 @@ static void add_comparison(struct ist_text *out, const struct ist_note *note)
     add_value(out, note->wanted, note);
 }
 
-/* "flag (static data+0x40)", or what of it is known. */
+/* Adds "flag (static data+0x40)", or the part of it that is known. */
 static void add_variable(struct ist_text *out, const struct ist_note *note, const char *executable)
 {
     char name[64];

@@ -1,4 +1,4 @@
-/* core/base/symbol.c: see symbol.h. dladdr() knows exported symbols only, and variables of an executable seldom are. */
+/* core/base/symbol.c: see symbol.h. dladdr() knows exported symbols only, and variables of an executable rarely are. */
 #include "core/base/symbol.h"
 
 #include "core/base/note_text.h"

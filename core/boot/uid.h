@@ -77,6 +77,6 @@ isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listene
 /* Waits, timeout_ms at most, until all PEs of this process's servers have left or know that the job has failed, and
  * frees the servers that are done. */
 void ist_uid_servers_wait(int timeout_ms);
-void ist_uid_servers_forget(void); /* in a child after fork: close what was inherited */
+void ist_uid_servers_forget(void); /* in a child after fork: closes inherited descriptors */
 
 #endif

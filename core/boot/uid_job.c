@@ -314,7 +314,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
     if (++job->n_joined == job->n_pes) welcome_all(server);
 }
 
-/* The PE's leader may be lost without this server having noticed yet. */
+/* The PE's leader may be lost before this server has detected it. */
 static void answer_orphan(struct ist_uid_server *server, struct ist_uid_connection *connection,
                           const struct ist_uid_hello *hello)
 {

@@ -227,7 +227,7 @@ static bool serves_some(const struct ist_uid_server *server)
     return false;
 }
 
-/* Over when all PEs of this host have left. */
+/* Returns true if all PEs of this host have left. */
 bool ist_uid_leader_is_over(const struct ist_uid_server *server)
 {
     const struct ist_uid_job *job = &server->job;

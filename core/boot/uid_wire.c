@@ -16,7 +16,7 @@ int64_t ist_uid_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Take n bytes off the front of the parts. */
+/* Removes n bytes from the front of the parts. */
 static void advance(struct msghdr *message, size_t n)
 {
     while (message->msg_iovlen > 0 && n >= message->msg_iov->iov_len) {

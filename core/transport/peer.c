@@ -22,7 +22,7 @@ static struct {
     bool are_mixed;
     uint32_t n_mixed_late;
     struct ist_peer **by_pe; /* peers whose card is here, resolved or not; entries are set under the lock */
-    pthread_mutex_t lock;    /* never held while something is waited for */
+    pthread_mutex_t lock;    /* never held during a wait */
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK];

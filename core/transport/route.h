@@ -31,7 +31,7 @@ _Static_assert(offsetof(struct isthmus_fast, element) == 64, "what ordering read
 /* Puts and gets up to this many bytes are copied inline. */
 enum { IST_SMALL_BYTES = ISTHMUS_SMALL_BYTES };
 
-/* The two segments that the fast paths know, for ranges of any length. */
+/* The two segments that the fast paths cover, for ranges of any length. */
 extern struct ist_windows {
     struct ist_window {
         uintptr_t base;

@@ -78,7 +78,7 @@ isthmus_status ist_segment_append(ist_boot *boot, const char *card_key, uint32_t
 /* Withdraws the last extent and its published keys, because another PE could not grow. */
 void ist_segment_shrink(ist_boot *boot, const char *card_key, uint32_t id);
 
-/* The name under which a PE publishes an extent. */
+/* Writes the key under which a PE publishes an extent. */
 void ist_extent_key(char *out, size_t room, const char *card_key, uint32_t id, uint32_t number);
 
 /* Exposes a late segment under a free id, the same on all PEs, and publishes its card. Peers attach to it, on first
