@@ -11,7 +11,7 @@ from pathlib import Path
 SKIPPED = 77
 C_SUFFIXES = (".c", ".h", ".def", ".in", ".cpp", ".hpp")
 
-_COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
+COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)
 
 
 def arguments(doc, *more):
@@ -42,17 +42,17 @@ def _blank(match):
 
 def without_comments(text):
     """The same lines and columns, comments as spaces."""
-    return _COMMENT_OR_LITERAL.sub(lambda m: _blank(m) if m.group()[0] == "/" else m.group(), text)
+    return COMMENT_OR_LITERAL.sub(lambda m: _blank(m) if m.group()[0] == "/" else m.group(), text)
 
 
 def code_only(text):
     """The same lines and columns, comments and literals as spaces."""
-    return _COMMENT_OR_LITERAL.sub(_blank, text)
+    return COMMENT_OR_LITERAL.sub(_blank, text)
 
 
 def strings(text):
     """(line, content) of every string literal outside of comments."""
-    for match in _COMMENT_OR_LITERAL.finditer(text):
+    for match in COMMENT_OR_LITERAL.finditer(text):
         if match.group()[0] == '"':
             yield text.count("\n", 0, match.start()) + 1, match.group()[1:-1]
 

@@ -156,6 +156,33 @@ class Lint(unittest.TestCase):
         self.plant("docs/writing-a-transport.md", "Of `put`\n")
         self.assert_found(r"writing-a-transport.md:0: has no row for the slot put", "quotes")
 
+    def test_english(self):
+        self.assert_clean("english")
+        for path, text, line in (
+                ("core/ops/a.c", "int a; /* false: who was asked\n * is gone */\n", 1),
+                ("README.md", "# Text\n\nAsk PE 0.\n", 3),
+                ("tests/a.py", 'def f():\n    """Nobody calls this."""\n', 2),
+                ("tests/a.py", "a = 1\nb = 2  # said once\n", 2),
+                ("tests/a.sh", "#!/bin/sh\necho '#' \"'\" # tells the caller\n", 2),
+                ("core/CMakeLists.txt", "# whoever\n", 1)):
+            with self.subTest(path=path, text=text):
+                planted = self.plant(path, text)
+                self.assert_found(rf"(?m)^{re.escape(path)}:{line}: 1 times", "english")
+                planted.unlink()
+
+    def test_english_counts_no_code(self):
+        self.plant("core/ops/a.c", '/* See ib_ask.h and tell(). */\nstatic const char *text = "who /* says */ so";\n')
+        self.plant("README.md", "The script `who`:\n\n```\nask nobody\n```\n\n    tell somebody\n")
+        self.plant("tests/a.py", 'TEXT = "who asked"\n')
+        self.plant("tests/a.sh", "#!/usr/bin/tell\necho 'who # said it' ${#said}\n")
+        self.assert_clean("english")
+
+    def test_english_has_limits(self):
+        self.plant("docs/a.md", "word " * 2000 + "who\n")
+        self.assert_clean("english")
+        self.plant("docs/a.md", "word " * 2000 + "who\nnobody\n")
+        self.assert_found(r"(?m)^docs/a.md:1: 2 times: who \(1\), nobody \(2\)", "english")
+
     def test_format(self):
         shutil.copy(HERE.parents[1] / ".clang-format", self.root)
         self.plant("core/ops/a.c", "int   f( void ){return 1;}\n")
