@@ -1,7 +1,7 @@
 #!/bin/bash
-# abi_test.sh CASE ISTHMUS_RUN JOB PLUGINS: what becomes of a plugin, as a user sees it: from its file to the routes.
-# PLUGINS holds one folder for each plugin of these tests. Not the ABI's bytes (layout.c), nor the contract of the slots
-# (tests/contract). The cases are the functions whose names begin with case_.
+# abi_test.sh CASE ISTHMUS_RUN JOB PLUGINS: how a plugin is loaded and used, as a user sees it: from its file to the
+# routes. PLUGINS holds one folder for each plugin of these tests. Not the ABI's bytes (layout.c), nor the contract of
+# the slots (tests/contract). The cases are the functions whose names begin with case_.
 
 test_case=$1 run=$2 job=$3 plugins=$4
 work=$(mktemp -d) || exit 1
@@ -15,7 +15,7 @@ fail() {
     exit 1
 }
 
-# run_job [VARIABLE=VALUE...]: two PEs of the job; status, and the files out and err, tell what came of it
+# run_job [VARIABLE=VALUE...]: two PEs of the job; status, and the files out and err, hold the result
 run_job() {
     env "$@" "$run" -n 2 --timeout 60 "$job" >"$work/out" 2>"$work/err"
     status=$?

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """rows.py HEADER ROWS.def: every struct and constant of the plugin ABI has its rows, so that none can move unnoticed.
 
-What the rows say is compared with the committed table by layout.c; this is about what nobody wrote a row for. Counts of
+layout.c compares the rows with the committed table; this script finds what has no row. Counts of
 constants (ISTHMUS_..._COUNT) grow with them and have none."""
 import re
 import sys

@@ -1,5 +1,5 @@
-/* tests/contract/fd_pass_table_test.c: fd_pass_table_test CASE: who takes descriptors out of a PE by the table that it shows, and who
- * does not. By socket: fd_pass_test.c. */
+/* tests/contract/fd_pass_table_test.c: fd_pass_table_test CASE: which processes get descriptors from a PE by the table
+ * that it publishes, and which do not. By socket: fd_pass_test.c. */
 #include "plugins/common/fd_pass_table.h"
 #include "tests/contract/fd_pass_fixture.h"
 
@@ -110,7 +110,7 @@ static void gives_all_offers(void)
     uint32_t ids[3];
     for (unsigned i = 0; i < 3; i++) ids[i] = offer(server, 100 + i);
     fd_pass_withdraw(server, ids[1]);
-    pid_t child = fork(); /* nobody serves */
+    pid_t child = fork(); /* no process serves */
     if (child == 0) {
         struct fd_pass_bundle bundle = {.n = 0};
         CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
@@ -147,7 +147,8 @@ static void gives_later_offers(void)
     fd_pass_server_close(server);
 }
 
-/* A descriptor under a number that its offer has, of a file that all offers share: only the offer's number tells them apart. */
+/* A descriptor with the number of its offer, of a file that all offers share: only the offer's number distinguishes
+ * them. */
 static uint32_t offer_at(struct fd_pass_server *server, int file, uint32_t expected_id)
 {
     char path[32];
@@ -202,7 +203,7 @@ static void table_of_the_card_only(void)
     address.owner.table_fd = 1023;
     expect(&address, ISTHMUS_ERR_PEER_LOST, "pidfd_getfd: Bad file descriptor");
 
-    struct stat about; /* whoever could write the card would still have to show a table that only its PE writes */
+    struct stat about; /* a forged card still needs a table that only its PE writes */
     int fd = make_fd(1);
     CHECK(ftruncate(fd, sizeof(struct fd_pass_table)) == 0 && fstat(fd, &about) == 0, "%s", strerror(errno));
     address.owner.table_fd = fd;
@@ -273,7 +274,7 @@ static void ended_process_is_lost(void)
     expect(&address, ISTHMUS_ERR_PEER_LOST, "by socket: Connection refused; by pidfd_getfd: pidfd_open");
 }
 
-/* Root may trace all, and /proc shows who may not be traced as root's. */
+/* Root may trace every process, and /proc shows a process that may not be traced as root's. */
 static void other_user_is_refused(void)
 {
     need_root();
@@ -320,7 +321,7 @@ static void socket_comes_first(void)
     if (status != 0) exit(status);
 }
 
-/* A peer that has said no is not gone round. */
+/* A refusal by the peer is final: no other way is tried. */
 static void refusal_is_final(void)
 {
     struct fd_pass_server *server = open_server_that_shares("auto");
@@ -352,7 +353,7 @@ static void stands_in_for_the_socket(void)
     struct fd_pass_server *server = open_server_that_shares("auto");
     struct fd_pass_address address = *fd_pass_server_address(server);
     (void)offer(server, 5);
-    address.name[0] ^= 1; /* nobody listens there */
+    address.name[0] ^= 1; /* no process listens there */
     expect_number(&address, 5);
     share = "socket";
     expect(&address, ISTHMUS_ERR_PEER_LOST, "connecting to it: Connection refused");

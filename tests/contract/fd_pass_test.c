@@ -1,5 +1,6 @@
-/* tests/contract/fd_pass_test.c: fd_pass_test CASE: who gets the descriptors of plugins/common/fd_pass by socket, and who
- * does not. By the table: fd_pass_table_test.c. Not the transports that use it: those have the contract suite. */
+/* tests/contract/fd_pass_test.c: fd_pass_test CASE: which processes get the descriptors of plugins/common/fd_pass by
+ * socket, and which do not. By the table: fd_pass_table_test.c. Not the transports that use it: those have the contract
+ * suite. */
 #include "plugins/common/fd_pass_wire.h"
 #include "tests/contract/fd_pass_fixture.h"
 
@@ -73,7 +74,7 @@ static socklen_t public_name(const struct fd_pass_address *address, struct socka
     return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
 }
 
-/* A connection by hand, that says `n` bytes of nonsense or nothing. */
+/* A raw connection that sends `n` invalid bytes, or none. */
 static int connect_by_hand(const struct fd_pass_address *address, size_t n)
 {
     struct sockaddr_un to;
@@ -86,7 +87,8 @@ static int connect_by_hand(const struct fd_pass_address *address, size_t n)
     return fd;
 }
 
-/* The child has another user; it knows name and ticket, as if it had read the card, and does not look who serves. */
+/* The child has another user; it knows name and ticket, as if it had read the card, and does not check which process
+ * serves. */
 static void refuses_other_user(void)
 {
     if (geteuid() != 0) {
@@ -128,7 +130,7 @@ static void refuses_nonsense(void)
     fd_pass_server_close(server);
 }
 
-/* Clients that connect and say nothing keep nobody from being served. */
+/* Clients that connect and send nothing do not block other clients. */
 static void silent_client_blocks_nobody(void)
 {
     struct fd_pass_server *server = open_server();
@@ -159,7 +161,7 @@ static void closed_server_is_lost(void)
     CHECK(status == ISTHMUS_ERR_PEER_LOST, "status %d: %s", status, last_failure);
 }
 
-/* It has connected and asked; then the server goes. */
+/* The server closes after the client has connected and sent its request. */
 static void server_that_ends_is_lost(void)
 {
     int ready[2];
@@ -190,12 +192,12 @@ static double now_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- somebody else behind the name of a server that has ended ---- */
+/* ---- another process behind the name of a server that has ended ---- */
 
 struct impostor {
     pid_t pid;
     int ready; /* readable: it listens */
-    int heard; /* what clients have said to it */
+    int heard; /* what clients have sent to it */
 };
 
 /* Take the name, and answer one client with a descriptor and the countersign that is given. */
@@ -289,7 +291,7 @@ static void countersign_is_demanded(void)
     }
 }
 
-/* Nobody serves: the client gives up after its time-out, and not before. */
+/* Without a server the client gives up after its time-out, and not before. */
 static void stopped_server_times_out(void)
 {
     struct fd_pass_server *server = open_server();
@@ -321,7 +323,7 @@ static void limits_offers(void)
     CHECK(count_descriptors() <= before, "%d descriptors after, %d before", count_descriptors(), before);
 }
 
-/* The client may open no more files: it gets an error that says so, and no half of a bundle. */
+/* At its limit of open files the client gets an error that names the limit, and no part of a bundle. */
 /* Clients one after the other, of a process that cannot open a file any more. */
 static void server_without_descriptors(void)
 {

@@ -1,4 +1,4 @@
-/* tests/contract/planted.h: a transport with one bug: loopback, of which PLANTED_BUG says what is done wrong.
+/* tests/contract/planted.h: a transport with one bug: loopback, changed as PLANTED_BUG specifies.
  * The exported table is loopback's, changed in a few places; its objects are handed on as they are. */
 #ifndef TESTS_CONTRACT_PLANTED_H
 #define TESTS_CONTRACT_PLANTED_H

@@ -18,7 +18,7 @@ enum {
 static struct isthmus_data_ops base_ops;
 static unsigned progress_calls;
 
-/* Bytes that are put, other than those that were asked for. */
+/* Puts other bytes than the caller requested. */
 static size_t cut(size_t n)
 {
     if (planted_has("cuts_17") && n == 17) return 16;

@@ -162,7 +162,7 @@ static void check_lock(bool is_tried)
     shmem_barrier_all();
 }
 
-/* A get whose dest an adapter writes tells the host of its end another way. */
+/* A get whose dest an adapter writes reports its completion to the host in another way. */
 static void check_gets(void)
 {
     char *dest = shmem_malloc(BYTES);

@@ -1,5 +1,5 @@
-/* tests/device/device.h: for programs whose heap lies in memory that the processor must not touch: what goes there and comes back
- * is put to and got from the own PE. A load or a store, by the program or by the library, is a fault. */
+/* tests/device/device.h: for programs whose heap lies in memory that the processor must not touch: the program puts
+ * data to this PE itself and gets it back. A load or a store, by the program or by the library, is a fault. */
 #ifndef TESTS_DEVICE_DEVICE_H
 #define TESTS_DEVICE_DEVICE_H
 

@@ -1,6 +1,8 @@
-/* R26, R62, R67, R102, R139, R143: what comes to memory of a device from near and far PEs is there when quiet, a barrier, a wait or
- * a test says so, whatever mixture of transports it came by: data and flags on the device, on the host, and one on each.
- * far visible: in rounds between all pairs. far large: more than may be on the way at a time, from all PEs to all at once. */
+/* R26, R62, R67, R102, R139, R143: data from near and far PEs is in memory of a device when quiet, a barrier, a wait or
+ * a test returns, whichever mixture of transports carried it: data and flags on the device, on the host, and one on
+ * each.
+ * far visible: in rounds between all pairs. far large: more than may be in flight at a time, from all PEs to all at
+ * once. */
 #include "device.h"
 
 enum { ROUNDS = 6, BYTES = 70000, LARGE = 24 << 20 };
@@ -30,7 +32,7 @@ static void expect_on_host(int from, int round)
     CHECK_BYTES(host.data, wanted, BYTES);
 }
 
-/* ---- one who sends, one who learns of it ---- */
+/* ---- a sender, and a PE that learns of the data ---- */
 
 static void data_and_flag_on_device(int to, int from, int round)
 {

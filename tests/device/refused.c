@@ -1,5 +1,6 @@
-/* refused put | put_large | get | add | fetch: PE 0 alone uses memory of PE 1's device, whose driver fails (GPU_DOUBLE_FAIL): the job ends
- * with one message, of the PE that has made the call, in the words of the driver there.
+/* refused put | put_large | get | add | fetch: PE 0 alone uses memory of PE 1's device, whose driver fails
+ * (GPU_DOUBLE_FAIL): the job ends with one message, of the PE that has made the call, with the error text of that
+ * driver.
  * refused set | signal: with no room for a kernel at PE 1 (cuLaunchKernel fails) nothing is refused.
  * refused own_put | own_get: the driver of PE 0 fails, on whose device the local operand lies. */
 #include "device.h"

@@ -161,7 +161,7 @@ static void apart(void)
     nvshmem_barrier_all();
 }
 
-/* No PE's stream passes the barrier while that of the last PE is held, which says so in a word before it opens the gate. */
+/* No PE's stream passes the barrier while that of the last PE is held, which sets a word before it opens the gate. */
 static void barrier_of_a_held_stream(void)
 {
     int last = pe.n - 1;
@@ -197,8 +197,8 @@ static void host_puts(void)
     nvshmem_barrier_all();
 }
 
-/* A team of all but the first PE meets, again and again, and so do the teams that come after it and may be given the same flags. Each
- * member tells the last one by a put how often it has come; no stream gets further than that. */
+/* A team of all but the first PE synchronizes again and again, as do the teams created after it, which may be given the
+ * same flags. Each member puts the number of its calls to the last one; no stream gets further than that. */
 static void teams(void)
 {
     enum { ROUNDS = 3 };
@@ -273,7 +273,7 @@ static void count_launches(void)
     nvshmem_barrier_all();
 }
 
-/* Wrong arguments of what the host runs are said as of the call without stream. */
+/* Invalid arguments of what the host runs are reported as those of the call without stream. */
 static void misuse(void)
 {
     nvshmemx_uint64_iput_on_stream(dest, source, 1, 1, 1, pe.n + 2, streams[0]);

@@ -1,4 +1,4 @@
-/* Who uses which slot of whose memory in this epoch. */
+/* Which PE uses which slot of which PE's memory in this epoch. */
 #include "differential.h"
 
 enum use { FREE, READ, ADD, WRITTEN, SETTLED }; /* SETTLED: written, and where it belongs */

@@ -45,7 +45,7 @@ static const struct step_kind *any_kind(void)
         }
 }
 
-/* Steps of one PE are run by it alone; the others' kinds find out themselves who takes part. */
+/* Only its actor runs a step of one PE; the steps of teams determine their members themselves. */
 static bool is_of_one_pe(const struct step_kind *kind)
 {
     for (const struct step_kind *k = rma_steps; k->name != NULL; k++)

@@ -1,9 +1,9 @@
 /* tests/differential/differential.h: the library against a model that does one step after the other.
  *
- * Every PE draws the same steps from the seed. A step has one actor, or a team; who takes part runs it, and every PE applies it
- * to its model of all PEs' memory. Steps between two barriers are an epoch: in it no byte has two users that could meet in
- * another order than the list's (claims.c sees to that). At the end of an epoch the own memory equals the model, byte by byte;
- * what a call returns is compared at once. */
+ * Every PE draws the same steps from the seed. A step has one actor, or a team; its actor or members run it, and every
+ * PE applies it to its model of all PEs' memory. Steps between two barriers are an epoch: in it no byte has two users
+ * that could access it in another order than the list's (claims.c sees to that). At the end of an epoch the own memory
+ * equals the model, byte by byte; what a call returns is compared at once. */
 #ifndef TESTS_DIFFERENTIAL_DIFFERENTIAL_H
 #define TESTS_DIFFERENTIAL_DIFFERENTIAL_H
 
@@ -65,12 +65,12 @@ static inline bool takes_part_alone(const struct step *step) { return step->acto
 /* ---- claims on memory, for the rest of the epoch ---- */
 
 void claims_clear(void);
-/* [offset, offset + length) of a PE's memory; false: somebody else's use stands against it. */
+/* [offset, offset + length) of a PE's memory. Returns false if it conflicts with another use. */
 bool claim_read(int of_pe, size_t offset, size_t length, int actor);
 bool claim_write(int of_pe, size_t offset, size_t length, int actor);
-/* The same for memory that nobody has used in this epoch: any PE may write it before its owner is there. */
+/* The same for memory that no PE has used in this epoch: any PE may write it before its owner is there. */
 bool claim_fresh(int of_pe, size_t offset, size_t length, int actor);
-bool claim_add(int of_pe, size_t offset); /* by anybody, with 64-bit additions only */
+bool claim_add(int of_pe, size_t offset); /* by any PE, with 64-bit additions only */
 /* What the actor wrote so far is where it belongs: it may use it again. */
 void claims_settle(int actor);
 /* `to` knows that it is there, and from now on it is its own. */

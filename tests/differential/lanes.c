@@ -1,5 +1,6 @@
-/* Threads beside the steps: each has a lane, room of its own in every PE's memory, which nobody else writes; so it needs to meet
- * nobody, and runs whatever the steps do meanwhile. What it has written it knows, and what it reads must be that. */
+/* Threads beside the steps: each has a lane, room of its own in every PE's memory, which no other thread writes; so it
+ * needs no synchronization, and runs whatever the steps do meanwhile. It knows what it has written, and what it reads
+ * must be that. */
 #include "differential.h"
 
 #include <pthread.h>

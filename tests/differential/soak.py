@@ -2,7 +2,7 @@
 """soak.py --program PATH --run ISTHMUS-RUN [--programs N | --seconds S] [--seed X] [--jobs J]: random programs against a model.
 
 Each round draws a number of PEs, a transport and a way to reach memory, and runs `differential` with a seed of its own for a few
-hundred epochs (differential.h says what a program is made of). A program that fails is shown with the command that repeats
+hundred epochs (differential.h describes a program). A program that fails is shown with the command that repeats
 it, and counted; the others count by what they went through. Every choice follows from the seed, which is printed."""
 import argparse
 import collections

@@ -1,4 +1,4 @@
-/* Collectives on random teams, with dest that nobody has used in this epoch. */
+/* Collectives on random teams, with dest that no PE has used in this epoch. */
 #include "differential.h"
 
 enum collective { BROADCAST, COLLECT, FCOLLECT, ALLTOALL, ALLTOALLS, SUM, PROD, MAX, XOR, INSCAN, EXSCAN, COLLECTIVES };

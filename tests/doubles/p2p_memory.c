@@ -112,7 +112,7 @@ isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
     if (status == ISTHMUS_OK) status = use_words(pe, stream, remote, mem.addr);
     if (status == ISTHMUS_OK) status = stream->host_function(pe->tr, NULL, note_call, &is_called);
     isthmus_status end = stream->complete(pe->tr);
-    if (end != ISTHMUS_OK) (void)stream->complete(pe->tr); /* if that was what failed, nobody has waited */
+    if (end != ISTHMUS_OK) (void)stream->complete(pe->tr); /* if that call failed, nothing has waited */
     if (status == ISTHMUS_OK) status = end;
     if (status == ISTHMUS_OK && (to != from || !__atomic_load_n(&is_called, __ATOMIC_ACQUIRE)))
         status = pe->services.fail(NULL, ISTHMUS_ERR_IO, "wrong data by a stream");

@@ -225,7 +225,7 @@ void case_old_hip(void)
     expect_no_growth();
 }
 
-/* Other calls of the drivers fail then: those that ask for a link, or change devices. */
+/* Other calls of the drivers fail then: those that query a link, or change devices. */
 void case_faults_between_two(void)
 {
     setenv("GPU_DOUBLE_DEVICES", "2", 1);

@@ -1,6 +1,6 @@
 /* tests/faults/faulted.c: faulted CLASS STOP: for faults.py: goes through one class of operations until the file STOP is there, so
  * that a fault at a random moment hits that class. Each result is checked: a fault may end the job, it may not falsify it.
- * It says "ready" on stderr when all PEs are in it. */
+ * It prints "ready" on stderr when all PEs are in it. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void locks(long round)
     shmem_barrier_all();
 }
 
-/* A failure that is said by a null pointer, on all PEs alike, is no fault of the library. */
+/* A failure reported by a null pointer, on all PEs alike, is no fault of the library. */
 static void memory(long round)
 {
     long *block = shmem_malloc(sizeof(long) << (round % 20));

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """faults.py --program PATH --run ISTHMUS-RUN [--moments N | --seconds S] [--seed X] [--fault F,...] [--class C,...]
-[--launcher run,mpirun] [--transports T,...]: breaks jobs on this host at random moments and looks how they end.
+[--launcher run,mpirun] [--transports T,...]: breaks jobs on this host at random moments and checks how they end.
 
 Each round starts the program (faulted.c) with 2 to 4 PEs, which goes through one class of operations, or through init and
-finalize, until it is told to stop, and lets something be lost at a random moment:
+finalize, until the file STOP exists, and lets something be lost at a random moment:
   killed       a PE, with signal 9
   stopped      a PE; after a second it goes on, or the job is ended, or it stays so until it counts as lost
   launcher     the launcher, with signal 9
   memory       a PE gets no more address space than it has, or nearly
   descriptors  a PE gets no more file descriptors than it has, or nearly
   shm          /dev/shm is full before the job starts (needs root)
-A round is good when the job is over within 10 seconds of the fault with one message that names the cause, no process and no file in
-/dev/shm and TMPDIR is left (sockets and shared memory without a name end with their processes), and no result was wrong. A shortage that no PE runs into is none: then the
-job has to end well when it is told to. Every choice follows from the seed, which is printed; --only R repeats round R."""
+A round is good when the job is over within 10 seconds of the fault with one message that names the cause, no process
+and no file in /dev/shm and TMPDIR is left (sockets and shared memory without a name end with their processes), and no
+result was wrong. A shortage that no PE hits is none: then the job has to end well once STOP exists. Every choice
+follows from the seed, which is printed; --only R repeats round R."""
 import argparse
 import collections
 import glob
@@ -30,7 +31,7 @@ import time
 FAULTS = ("killed", "stopped", "launcher", "memory", "descriptors", "shm")
 CLASSES = ("life", "rma", "nbi", "amo", "signal", "collective", "lock", "malloc", "context", "team")
 LIMIT_S = 10
-CALM_S = 1.5  # of a shortage that nobody has noticed
+CALM_S = 1.5  # of a shortage that no PE has hit
 START_S = 60  # a machine that is busy
 OURS = re.compile(r"^isthmus: (?!warning|info)", re.M)
 LAUNCHER = re.compile(r"^isthmus-run: (?!PEs? [\d, -]+ (in|not in|behind|ended|failed)\b)", re.M)
@@ -45,7 +46,7 @@ def choose(seed, number, args):
             "victim": pick.random(), "delay_ms": round(pick.random() * pick.choice((20, 400)), 1),
             "early": pick.random() < 0.3, "then": pick.choice(("continue", "end", "lost")), "spare": pick.choice((0, 0, 0, 1, 3, 10)),
             "spare_mib": pick.choice((0, 0, 1, 8, 64))}
-    # Under other launchers it is those who wait in an operation that see it.
+    # Under other launchers it is the PEs that wait in an operation that detect it.
     if plan["then"] == "lost" and plan["launcher"] != "run" and (plan["early"] or plan["class"] == "life"):
         plan["then"] = "end"
     return plan
@@ -219,7 +220,7 @@ class Round:
             result["processes"] = [" ".join([str(pid), state_of(pid)] + [a.decode(errors="replace") for a in command_of(pid)]) for pid in pids]
             result["only_mpirun"] = self.plan["launcher"] == "mpirun" and not self.pes()
         if not (self.plan["launcher"] == "mpirun" and (struck == "launcher" or not is_gone)):
-            result["left"] += os.listdir(self.scratch)  # mpirun's session folder stays when nobody is there to remove it
+            result["left"] += os.listdir(self.scratch)  # mpirun leaves its session folder when it is killed
         self.clean_up()
         return result
 
@@ -232,7 +233,7 @@ class Round:
         return sorted(names)
 
     def ask(self):
-        """Where are the PEs? For whoever looks into it."""
+        """Where the PEs are, for an analysis."""
         asked = self.pes() if self.plan["launcher"] == "mpirun" else [self.job.pid] if self.job.poll() is None else []
         for pid in asked:
             with open(f"/proc/{pid}/status") as f:

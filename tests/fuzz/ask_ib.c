@@ -1,5 +1,5 @@
-/* tests/fuzz/ask_ib.c: what peers ask of a PE about memory of its device: messages that follow one another, some with their data, some
- * whose data come later. Sanitizers see every access outside of the memory that is served. */
+/* tests/fuzz/ask_ib.c: requests of peers to a PE about memory of its device: messages in sequence, some with their
+ * data, some whose data arrive later. Sanitizers see every access outside of the memory that is served. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_ask.h"
 #include "tests/fuzz/fuzz.h"

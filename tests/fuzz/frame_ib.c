@@ -1,5 +1,5 @@
-/* tests/fuzz/frame_ib.c: the frames in which the transport ib sends UCX's addresses and keys. The first byte says which of the two is
- * expected, and whether the checksum is put right, so that what lies behind it is reached. */
+/* tests/fuzz/frame_ib.c: the frames in which the transport ib sends UCX's addresses and keys. The first byte selects
+ * the one that is expected, and whether the checksum is corrected, so that the code behind its check is reached. */
 #include "plugins/ib/ib_frame.h"
 #include "tests/fuzz/fuzz.h"
 

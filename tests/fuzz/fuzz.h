@@ -53,7 +53,7 @@ static inline size_t fuzz_bytes(struct fuzz_input *in, size_t n, const uint8_t *
     return taken;
 }
 
-/* A copy that is exactly as large, malloc'ed: whoever reads beyond it is seen. */
+/* A copy that is exactly as large, malloc'ed: sanitizers report a read beyond it. */
 static inline void *fuzz_copy(const void *bytes, size_t n_bytes)
 {
     void *copy = malloc(n_bytes > 0 ? n_bytes : 1);

@@ -1,5 +1,6 @@
-/* tests/fuzz/launcher.c: what PEs say to isthmus-run beside PMIx: their output, in pieces of any length on two streams, of which it
- * makes whole lines with a name before each. The input: pieces, each with its stream and its length. */
+/* tests/fuzz/launcher.c: what PEs send to isthmus-run beside PMIx: their output, in pieces of any length on two
+ * streams, of which it makes whole lines with a name before each. The input: pieces, each with its stream and its
+ * length. */
 #include "tests/fuzz/fuzz.h"
 #include "tools/isthmus-run/launch.h"
 #include "tools/isthmus-run/output.h"

@@ -1,5 +1,5 @@
 /* tests/fuzz/note.c: what isthmus-run reads of a PE that hangs: its page of notes, which the PE may write at any time, and the table of
- * symbols of its program. The first byte says which. */
+ * symbols of its program. The first byte selects one. */
 #include "core/base/note_text.h"
 #include "core/base/symbol.h"
 #include "tests/fuzz/fuzz.h"
@@ -17,7 +17,7 @@ static void read_page(const uint8_t *bytes, size_t n_bytes)
     memset(page, 0, IST_NOTE_PAGE_BYTES);
     memcpy(page->notes, bytes, n_bytes < sizeof page->notes ? n_bytes : sizeof page->notes);
     for (int i = 0; i < IST_NOTES; i++) {
-        struct ist_note *note = malloc(sizeof *note); /* whoever reads beyond it is seen */
+        struct ist_note *note = malloc(sizeof *note); /* sanitizers report a read beyond it */
         char line[ROOM];
         struct ist_text text = ist_text_in(line, sizeof line);
         if (note == NULL) abort();

@@ -1,5 +1,6 @@
-/* tests/fuzz/p2p.c: cards and keys of the transports between GPUs, as reach() and attach() take them. The first byte says which, and
- * whose key it is. The driver is a double that has no device: it imports whatever the engine believes. */
+/* tests/fuzz/p2p.c: cards and keys of the transports between GPUs, as reach() and attach() take them. The first byte
+ * selects one, and the owner of the key. The driver is a double that has no device: it imports whatever the engine
+ * passes. */
 #include "plugins/common/p2p_priv.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* tests/fuzz/pulse.c: the pulse's datagrams, and the places on cards to which they are sent. The first byte says which, and whether the
- * datagram bears a good tag: a member of the job may send anything too. */
+/* tests/fuzz/pulse.c: the pulse's datagrams, and the places on cards to which they are sent. The first byte selects
+ * one, and whether the datagram bears a valid tag: a member of the job may send anything too. */
 #include "core/transport/pulse_wire.h"
 #include "tests/fuzz/fuzz.h"
 

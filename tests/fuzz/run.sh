@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh [--seconds N] [--merge] [TARGET...]: runs libFuzzer programs (preset "fuzz") one after the other, each from its kept corpus,
-# and says what came of it. --merge: what covers more goes into the corpus, as few and small inputs as do. Called by ./dev fuzz.
+# and prints the result. --merge: what covers more goes into the corpus, as few and small inputs as do. Called by ./dev
+# fuzz.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 programs=$here/../../build-fuzz/tests/fuzz

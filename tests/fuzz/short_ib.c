@@ -163,7 +163,7 @@ static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
         if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
         const struct ib_atomic add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
         if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching, NULL)) abort();
-        (void)ib_nic_link(&ends[i]); /* nobody has answered */
+        (void)ib_nic_link(&ends[i]); /* no peer has replied */
         if (ends[i].queue == NULL || ends[i].linking.n_pending != 1) abort();
     }
     worker->numbered[N_ENDS - 1] = NULL; /* a peer that is lost */
@@ -182,7 +182,7 @@ static void add_address(char *at, const isthmus_lmem *lmem)
 }
 
 /* A byte: the low four bits are the number of the kind; 16: addresses in it are counted from the start of what is
- * exposed, 32: they stand behind a call, 64: nobody can be answered, 128: the data is still at the sender. A byte of
+ * exposed, 32: they stand behind a call, 64: no reply can be sent, 128: the data is still at the sender. A byte of
  * length, in tens from 128 on, then the message. */
 static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
 {

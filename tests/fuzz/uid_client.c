@@ -1,5 +1,5 @@
-/* tests/fuzz/uid_client.c: what a PE reads of the server of a unique id, and of the id itself. The first byte says which: frames, as
- * they come over a socket, a welcome, or the bytes that the program hands over. */
+/* tests/fuzz/uid_client.c: what a PE reads of the server of a unique id, and of the id itself. The first byte selects
+ * one: frames, as they arrive over a socket, a welcome, or the bytes that the program hands over. */
 #include "core/boot/uid_wire.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,7 @@
-/* tests/fuzz/uid_server.c: a server of a unique id, by what comes on its connections. The first byte says whether it is the root or a
- * leader, with a connection to the root. Then an input is a row of steps: a stranger connects, sends bytes, shows the secret as a
- * PE, a leader or an orphan does, or goes; and the deadline passes. No socket is behind the connections. */
+/* tests/fuzz/uid_server.c: a server of a unique id, by what arrives on its connections. The first byte selects whether
+ * it is the root or a leader, with a connection to the root. Then an input is a row of steps: a stranger connects,
+ * sends bytes, shows the secret as a PE, a leader or an orphan does, or disconnects; and the deadline passes. No socket
+ * is behind the connections. */
 #include "core/boot/uid_server_priv.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -211,7 +212,8 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
     static const uint8_t troubles[] = {0, CONNECT, PROVE, 0,       0,    3,       7,     1, CONNECT, PROVE, 0,
                                        0, 3,       8,     1,       LATE, CONNECT, PROVE, 0, 2,       4,     9,
                                        2, GO,      1,     CONNECT, SEND, 0,       3,     1, 2,       3};
-    /* A leader: two PEs join, one looks up what the other one has not put, the root asks for that, then answers for another. */
+    /* A leader: two PEs join, one requests a value that the other has not put, the root requests it too, then replies
+     * to another. */
     static const uint8_t leader[] = {
         1,           CONNECT,     PROVE, 0,        1,   MOST_PES, 7,          1,          CONNECT,
         PROVE,       0,           2,     MOST_PES, 8,   1,        SEND_FRAME, 0,          IST_UID_GET,

@@ -1,4 +1,5 @@
-/* tests/fuzz/words.c: values of variables that have a form of their own: places, lists, patterns, keys. The first byte says which. */
+/* tests/fuzz/words.c: values of variables that have a form of their own: places, lists, patterns, keys. The first byte
+ * selects one. */
 #include "core/base/config.h"
 #include "core/base/log.h"
 #include "core/base/mac.h"

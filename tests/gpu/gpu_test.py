@@ -31,7 +31,7 @@ SKIPPED, TIMEOUT_S = 77, 300
 
 
 def listing(build):
-    """What ctest says of the tests, with the paths of this machine."""
+    """The tests as ctest lists them, with the paths of this machine."""
     carried = build / "listing.json"
     if not carried.exists():
         return shared.listed(build)
@@ -64,7 +64,7 @@ class Counts:
         self.transport, self.logs, self.values = transport, logs, [0, 0, 0]
 
     def add(self, name, command, status, took_s):
-        """passed, failed, skipped: one more of them; a failure is told with the end of what it said."""
+        """passed, failed, skipped: one more of them; a failure is printed with the end of its output."""
         index = 0 if status == 0 else 2 if status == SKIPPED else 1
         self.values[index] += 1
         print(f"{self.transport}: {name} {('ok', 'FAILED', 'skipped')[index]} ({took_s:.1f} s)", flush=True)

@@ -29,7 +29,7 @@ static void puts_and_gets(int far_right, int far_left, int round)
     check_values(got[0], (size_t)BLOCKS * WORDS, far_right, round);
 }
 
-/* Nobody but PE 0's neighbours on its host loads and stores; sums and old values are exact all the same. */
+/* Only PE 0's neighbours on its host load and store; sums and old values are exact all the same. */
 static void updates(int round)
 {
     static uint64_t old[BLOCKS];

@@ -8,7 +8,7 @@
 #   killed, stopped   the processes of PROGRAM there are (SIGKILL, SIGSTOP)
 #   continued         they go on after that
 #   halted            the host is gone at once, as when its power fails
-#   down              its link is; nobody is told
+#   down              its link is, without notice to any process
 #   vanish            its packets get lost, while the link stays up
 # HOSTS_DELAY_MS (--delay) delays what each host sends, of which HOSTS_LOSS_PERCENT (--loss) gets lost: by the kernel's netem, or
 # else by the program HOSTS_SLOW_SWITCH.

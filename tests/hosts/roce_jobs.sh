@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # roce_jobs.sh BUILD [quick|all|bench] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof that the data went
-# through these. quick: the lines that begin so; all: every line but those of
-# bench, which are run, and what they print shown, when they are asked for; REGEX: those lines only whose "KIND NAME SETTINGS" it matches. The hosts
+# through these. quick: the lines that begin so; all: every line but those of bench, which run, with their output shown,
+# when they are named; REGEX: those lines only whose "KIND NAME SETTINGS" it matches. The hosts
 # of a job are namespaces (hosts.sh): host1 uses rxe0 and host2 rxe1, both of which belong to the first namespace.
 set -u
 build=$1
@@ -85,7 +85,7 @@ table() {
   done <"$here/roce.table"
 }
 
-# Nobody has to know of any variable: the two PEs of one host share the two devices, and each sends through its own.
+# Without any variable set, the two PEs of one host share the two devices, and each sends through its own.
 without_settings() {
   local routes run=("$build/bin/isthmus-run" -n 2)
   export ISTHMUS_TRANSPORTS=ib

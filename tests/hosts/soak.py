@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""soak.py --program PATH [--moments N | --seconds S] [--seed X] [--jobs J]: breaks jobs at random moments and looks how they end.
+"""soak.py --program PATH [--moments N | --seconds S] [--seed X] [--jobs J]: breaks jobs at random moments and checks
+how they end.
 
 Each round makes 2 or 3 hosts (hosts.sh), starts the program there with 1 or 2 PEs on each, and at a random moment lets one
 host be lost in one of the ways of hosts.sh --fault: some milliseconds after the job has reached a part of one of the program's
-lives, or while the launcher starts it. A round is good when within 10 seconds no PE is left on any host, somebody has named
-what was lost, at most once as far as that is Isthmus, and nothing lies in any /dev/shm or in TMPDIR. Every choice follows from the seed, which is printed; --only R repeats round R of it.
+lives, or while the launcher starts it. A round is good when within 10 seconds no PE is left on any host, a
+message has named what was lost, at most one of them from Isthmus, and nothing lies in any /dev/shm or in TMPDIR. Every
+choice follows from the seed, which is printed; --only R repeats round R of it.
 A launcher that stays although all PEs are gone is counted by itself: that is not the library's doing, but not hidden either."""
 import argparse
 import collections
@@ -131,7 +133,8 @@ def run_round(plan, program):
         os.kill(pid, signal.SIGKILL)
     with open(log_name, errors="replace") as log:
         text = log.read()
-    # Who is through its last finalize has met all others there: the job had done its work. Or nobody had to be ended any more.
+    # A PE past its last finalize has synchronized with all others: the job had done its work. Or no PE had to be ended
+    # any more.
     gone_at_once = seconds is not None and seconds < 0.1 and not pes_left
     if "\nend" in text or (gone_at_once and text.count("part finalize") == N_LIVES):
         parts.append("end")
@@ -158,7 +161,7 @@ def verdict_of(result):
     if result["part"] == "broken":
         return "the round itself failed"
     if result["part"] in ("finalize", "end") and result["all_stopped"] and not result["ours"]:
-        return ""  # it had left the job when it was stopped, and nobody misses it
+        return ""  # it had left the job when it was stopped, and no PE needs it
     if result["pes_left"] or result["seconds"] is None or result["seconds"] > LIMIT_S:
         return "PEs left after 10 s"
     if result["behind"]:

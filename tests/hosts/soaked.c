@@ -1,5 +1,5 @@
 /* tests/hosts/soaked.c: soaked [LIVES [ROUNDS]]: for soak.py: a program that is to be hit at any moment. Some times over: init,
- * all classes of operations in rounds, finalize. It says on stderr in which part it is. */
+ * all classes of operations in rounds, finalize. It prints on stderr the part that it has reached. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +84,6 @@ int main(int argc, char **argv)
     long n_lives = argc > 1 ? atol(argv[1]) : 3;
     long n_rounds = argc > 2 ? atol(argv[2]) : 5;
     for (long i = 0; i < n_lives; i++) live(n_rounds);
-    fputs("end\n", stderr); /* every PE says so: who is here has met all others in the last finalize */
+    fputs("end\n", stderr); /* printed by every PE: it has synchronized with all others in the last finalize */
     return 0;
 }

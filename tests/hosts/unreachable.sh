@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# unreachable.sh HOST|all VAR=VALUE PROGRAM: under hosts.sh: UCX is told something on one host, or on all, with which it reaches no
-# other host. The start fails, in seconds, and one block says which PE cannot be reached from which and what each side has.
+# unreachable.sh HOST|all VAR=VALUE PROGRAM: under hosts.sh: on one host, or on all, UCX gets a setting with which it
+# reaches no other host. The start fails, in seconds, and one block names the PE that cannot be reached, from which, and
+# what each side has.
 set -u
 where=$1 assignment=$2 program=$3
 log=$HOSTS_DIR/log.job

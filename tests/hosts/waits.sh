@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# waits.sh BUILD MPIRUN: how waits of a job pass their time, by what can end them: what the first line of its log says of it.
+# waits.sh BUILD MPIRUN: how waits of a job pass their time, by what can end them, according to the first line of its
+# log.
 set -u
 build=$1 mpirun=$2
 here=$(dirname "$(readlink -f "$0")")

@@ -1,5 +1,5 @@
-/* tests/hosts/works.c: works WHEN: for fault.sh: the last PE is about to be lost, while the others do what WHEN says. PE 0
- * prints "ready" when all are at it. */
+/* tests/hosts/works.c: works WHEN: for fault.sh: the last PE is about to be lost, while the others do WHEN. PE 0
+ * prints "ready" when all have begun. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 """adapters.py BIN DOUBLE CUDA: a host with network adapters, as isthmus-info shows it and as a job shares them.
 
 DOUBLE is the folder of a libibverbs whose adapters are lines of a file (tests/doubles/ibverbs), CUDA the file of a driver whose GPUs
-are at 0000:40:00.0, 0000:41:00.0 and so on. UCX finds no such adapters and says so, which shows what it was told."""
+are at 0000:40:00.0, 0000:41:00.0 and so on. UCX finds no such adapters and reports so, which shows its settings."""
 import json
 import os
 import subprocess
@@ -135,7 +135,7 @@ def a_pe_alone_has_rails():
 
 
 def atomics_by_adapters_are_refused_with_the_reason():
-    """The double has no queue pairs: what is told is why the adapter that is chosen cannot, and not that of another one."""
+    """The double has no queue pairs: the message gives the reason for the chosen adapter, not for another."""
     for adapters, why in (
             (MIXED, "mlx5_0:1: libibverbs.so.1 lacks functions for queue pairs"),
             ("bnxt_0 1 14e4 0 -1\n 4 2 1 32\n", "bnxt_0:1 has no atomics"),

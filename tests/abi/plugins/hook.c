@@ -31,7 +31,7 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
 static isthmus_status invented_later(isthmus_tr *tr)
 {
     (void)tr;
-    abort(); /* nobody knows it */
+    abort(); /* the core does not know it */
 }
 
 __attribute__((constructor)) static void make_table(void)

@@ -1,8 +1,8 @@
 /* tests/abi/plugins/unusable.c: plugins that must not be used, one for each value of UNUSABLE:
  *   LACKS_ATTACH   a table without a required slot
- *   UNFIT          a good table whose probe says that it cannot run here
+ *   UNFIT          a valid table whose probe reports that the plugin cannot run here
  *   BAD_NAME       a name that ISTHMUS_TRANSPORTS could not hold
- *   CANNOT_OPEN    its probe is content, its open is not */
+ *   CANNOT_OPEN    its probe succeeds, its open fails */
 #include <isthmus/transport.h>
 
 enum { LACKS_ATTACH, UNFIT, BAD_NAME, CANNOT_OPEN };

@@ -1,4 +1,5 @@
-/* tests/doubles/cuda/abi_test.c: is plugins/nvlink/cuda_api.h what the toolkit's cuda.h says? Built where a toolkit is found. */
+/* tests/doubles/cuda/abi_test.c: does plugins/nvlink/cuda_api.h match the toolkit's cuda.h? Built where a toolkit is
+ * found. */
 #include "tests/doubles/cuda/abi_table.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* tests/doubles/cuda/nvml.c: libnvidia-ml.so.1, without which UCX's modules for CUDA are not loaded. It has no device to tell of. */
+/* tests/doubles/cuda/nvml.c: libnvidia-ml.so.1, without which UCX's modules for CUDA are not loaded. It reports no
+ * device. */
 
 enum { NVML_ERROR_NOT_SUPPORTED = 3, NVML_ERROR_LIBRARY_NOT_FOUND = 12 };
 

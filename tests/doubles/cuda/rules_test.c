@@ -61,7 +61,7 @@ static void check_mappings(CUstream stream)
     WORKS(cu.cuMemCreate(&twice, PIECE, &prop, 0));
     EXPECT(cu.cuMemcpyAsync(addr, host, 64, stream), CUDA_ERROR_INVALID_VALUE); /* nothing is there */
     EXPECT(cu.cuMemMap(addr, 4 * (size_t)PIECE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
-    EXPECT(cu.cuMemMap(addr, PIECE, PIECE, handle, 0), CUDA_ERROR_INVALID_VALUE); /* no offset, says the driver */
+    EXPECT(cu.cuMemMap(addr, PIECE, PIECE, handle, 0), CUDA_ERROR_INVALID_VALUE); /* the driver permits no offset */
     EXPECT(cu.cuMemMap(addr + 4096, PIECE, 0, handle, 0), CUDA_ERROR_INVALID_VALUE);
     WORKS(cu.cuMemMap(addr, 2 * (size_t)PIECE, 0, handle, 0));
     EXPECT(cu.cuMemMap(addr + PIECE, PIECE, 0, twice, 0), CUDA_ERROR_INVALID_VALUE);
@@ -116,7 +116,7 @@ static void ask_mapping(CUdeviceptr at, CUdeviceptr *base, size_t *bytes)
     WORKS(cu.cuPointerGetAttributes(2, asked, values, at));
 }
 
-/* A mapping is told as one, also where one handle is mapped twice, side by side. */
+/* The driver reports a mapping as one, also where one handle is mapped twice, side by side. */
 static void check_ranges(void)
 {
     CUmemGenericAllocationHandle handle;

@@ -1,4 +1,5 @@
-/* tests/doubles/gpu/handles.c: see gpu.h. Handles are numbers whose upper part tells a new one from an old one in the same row. */
+/* tests/doubles/gpu/handles.c: see gpu.h. Handles are numbers whose upper part distinguishes a new one from an old one
+ * in the same row. */
 #include "gpu.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* tests/doubles/gpu/knobs.c: see gpu.h. What the environment asks of the double, and what is left of it at the end. */
+/* tests/doubles/gpu/knobs.c: see gpu.h. The double's settings from the environment, and the check for leaks at the
+ * end. */
 #include "gpu.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* tests/doubles/hip/hip.c: libamdhip64.so.5, the double: HIP's calls on the device of tests/doubles/gpu. Knobs: gpu.h.
- * A handle to memory is opaque to who carries it: it names a file of the process that made it. */
+ * A handle to memory is opaque to its holders: it names a file of the process that made it. */
 #include "tests/doubles/hip/hip.h"
 
 #include <hip/hiprtc.h>

@@ -6,7 +6,7 @@
 
 enum { TYPE_PINNED = 1, TYPE_UNCACHED = 0x40000000 };
 
-/* hipMemAllocationProp as HIP 7 has it; the headers here are of HIP 5, which nobody could use on Linux. */
+/* hipMemAllocationProp as HIP 7 has it; the form of HIP 5, whose headers are used here, does not work on Linux. */
 struct properties {
     int type, handle_types;
     hipMemLocation location;

@@ -2,7 +2,7 @@
  *   ADAPTER PORTS VENDOR ATOMICS NODE, then for each of its ports, indented: STATE LINK WIDTH SPEED
  * with the library's own numbers; NODE -1: the system knows none. A port of Ethernet has a GID of RoCE 2, 10.0.0.<port>, at index 3,
  * and one of RoCE 1 before it. "broken" for PORTS: such an adapter cannot be opened. Functions that take memory regions or queues
- * are not there: whoever needs them does not find the library usable. */
+ * are not there: code that needs them rejects the library. */
 #include <infiniband/verbs.h>
 
 #include <errno.h>
@@ -36,7 +36,8 @@ static char *make_folder(const char *below, const char *name)
     return path;
 }
 
-/* Where the system would tell the NUMA node. Several processes may do this at a time: the file is there as a whole or not. */
+/* Where the system publishes the NUMA node. Several processes may write it at a time: the file is complete or
+ * absent. */
 static void write_node(struct adapter *adapter)
 {
     char *folder = make_folder(getenv("IBVERBS_DOUBLE"), ".d/"), *own = make_folder(folder, adapter->device.name);

@@ -4,7 +4,7 @@
  *
  * ISTHMUS_KINDS_OPEN     1: the processor may touch the memory where the program knows it; the core still must not
  * ISTHMUS_KINDS_GRANULE  bytes of the pieces that memory comes in, 2 MiB; 0: nothing grows, mem_alloc makes all of it
- * ISTHMUS_KINDS_HELD     1: what peers put is held back until the owner flushes it (kinds_held.c), and the core is told so
+ * ISTHMUS_KINDS_HELD     1: what peers put is held back until the owner flushes it (kinds_held.c); the core knows it
  * ISTHMUS_KINDS_MEMORY   bytes that the device of a PE has; ISTHMUS_KINDS_MEMORY_OF_1 that of PE 1 */
 #ifndef KINDS_H
 #define KINDS_H
@@ -77,7 +77,7 @@ isthmus_status kinds_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t
                                   struct isthmus_data_ops *ops);
 void kinds_channel_close(isthmus_chan *chan);
 
-/* What a key says: a descriptor on offer at the peer, and for the peer itself where it is. */
+/* Contents of a key: a descriptor on offer at the peer, and for the peer itself where it is. */
 struct kinds_key {
     uint64_t id, length_bytes;
     char *hidden;

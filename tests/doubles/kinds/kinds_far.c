@@ -90,7 +90,7 @@ void kinds_detach(isthmus_rmem *rmem)
 
 /* ---- data: complete on return ---- */
 
-/* Of a registered operand; what nobody registered is the host's. */
+/* Of a registered operand; unregistered memory is the host's. */
 static char *operand(const void *addr, const isthmus_lmem *lmem)
 {
     return (char *)(uintptr_t)addr + (lmem != NULL ? lmem->hidden_offset : 0);

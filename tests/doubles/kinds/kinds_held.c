@@ -1,7 +1,8 @@
-/* tests/doubles/kinds/kinds_held.c: with ISTHMUS_KINDS_HELD=1 what peers put is held back until the owner flushes it, as a GPU's memory
- * may hold back what a network adapter writes into it. The file behind an extent is longer then: the memory, what is held, for each
- * byte whether something is, and for each page whether that is so of any byte. Peers read through what is held, as a read of an adapter pushes its writes. The owner
- * does not, but for single words: one of those comes by itself at some time, and may be what somebody waits for. */
+/* tests/doubles/kinds/kinds_held.c: with ISTHMUS_KINDS_HELD=1 what peers put is held back until the owner flushes it,
+ * as a GPU's memory may hold back what a network adapter writes into it. The file behind an extent is longer then: the
+ * memory, the held bytes, a mark for each byte that is held, and one for each page that has any. Peers read through
+ * what is held, as a read of an adapter pushes its writes. The owner does not, but for single words: one of those
+ * becomes visible by itself at some time, and may be what a wait polls. */
 #include "tests/doubles/kinds/kinds.h"
 
 #include <pthread.h>
@@ -24,7 +25,7 @@ static void apply_bytes(const struct kinds_held *held, uint64_t at, uint64_t end
         if (__atomic_exchange_n(&held->mask[at], 0, __ATOMIC_ACQUIRE) != 0) held->real[at] = held->data[at];
 }
 
-/* A whole word at once: somebody may wait for it. */
+/* A whole word at once: a wait may poll it. */
 static void apply_word(const struct kinds_held *held, uint64_t at)
 {
     uint64_t *mask = (uint64_t *)(void *)(held->mask + at), all = UINT64_MAX;
@@ -36,7 +37,8 @@ static void apply_word(const struct kinds_held *held, uint64_t at)
         apply_bytes(held, at, at + WORD_BYTES);
 }
 
-/* One PE at a time: nobody reads between the moment that something counts as not held and that when it is there. */
+/* One PE at a time: no PE reads between the moment that a byte is marked as not held and the moment that it is
+ * written. */
 static void enter(const struct kinds_held *held)
 {
     while (__atomic_exchange_n(held->lock, 1, __ATOMIC_ACQUIRE) != 0) sched_yield();

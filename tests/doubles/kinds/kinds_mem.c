@@ -53,7 +53,7 @@ static void range_drop(struct kinds_range *range)
 static int range_fill(struct kinds_range *range, char *addr, uint64_t length_bytes, uint64_t memory_bytes, int is_open)
 {
     const off_t file_bytes = (off_t)kinds_held_file_bytes(
-        length_bytes); /* pages that nobody touches take no memory: see kinds_held.c */
+        length_bytes); /* untouched pages take no memory: see kinds_held.c */
     if (length_bytes > memory_bytes || used_bytes > memory_bytes - length_bytes) return -1;
     int fd = memfd_create("kinds", MFD_CLOEXEC), both = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED;
     if (fd < 0 || ftruncate(fd, file_bytes) != 0 ||

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tables.py DDI_HEADER... : C code of the tables that Level Zero's loader asks of every driver.
+"""tables.py DDI_HEADER... : C code of the tables that Level Zero's loader requests from every driver.
 
 A driver that lacks one of them is refused, whatever the table is for. Those that the double fills call its own function
 fill_NAME(table); the others are empty. The headers of the installed loader decide which there are."""

@@ -27,7 +27,7 @@ int double_ordinal(ze_device_handle_t device)
     return -1;
 }
 
-/* How Level Zero hands out lists: *n is the room, or 0 to be told how many there are. */
+/* How Level Zero hands out lists: *n is the room, or 0 to query the number. */
 static bool list_wants(uint32_t *n, uint32_t all)
 {
     bool is_asking = *n == 0;
@@ -407,7 +407,7 @@ static ze_result_t event_destroy(ze_event_handle_t event)
     return ZE_RESULT_SUCCESS;
 }
 
-/* Without an end to its patience: nobody here asks for another. */
+/* Waits without a time-out: no caller here passes another. */
 static ze_result_t event_wait(ze_event_handle_t event, uint64_t timeout)
 {
     ENTER("zeEventHostSynchronize", ZE_RESULT_ERROR_DEVICE_LOST);

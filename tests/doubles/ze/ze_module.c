@@ -14,7 +14,7 @@ struct kernel {
     uint32_t n_set, group_size;
 };
 
-/* An instruction says in its first word how many words it has, and what it is. */
+/* The first word of an instruction holds its number of words and its opcode. */
 static bool has_entry_point(const uint32_t *words, size_t n)
 {
     for (size_t at = HEADER_WORDS, length; at < n; at += length) {
