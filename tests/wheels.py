@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """wheels.py BUILD NAME...: other versions of libraries that Debian has, out of wheels: fetched with pip into BUILD/wheels, unpacked, and
-never installed. Exit status 77, and a line that says why, where pip or its registry is not to be had."""
+never installed. Exit status 77, and a line with the reason, where pip or its registry is not to be had."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ WHEELS = {  # name: what pip calls it
 
 
 class NotHere(Exception):
-    """The wheel cannot be had; the text says why."""
+    """The wheel cannot be had; the text gives the reason."""
 
 
 def fetch(build, name):

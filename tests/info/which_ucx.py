@@ -19,7 +19,7 @@ def run(*command, **env):
 
 
 def ib(**env):
-    """What isthmus-info has to say of ib."""
+    """What isthmus-info reports of ib."""
     done = run(os.path.join(BIN, "isthmus-info"), "--json", **env)
     return next(t for t in json.loads(done.stdout)["transports"] if t["name"] == "ib")
 

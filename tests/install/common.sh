@@ -15,7 +15,7 @@ fail() {
 # expect WHAT WANTED SEEN
 expect() { [ "$2" = "$3" ] || fail "$1: expected '$2', seen '$3'"; }
 
-# run_pes PROGRAM: two PEs of it; they have to say what outside/neighbour.c does.
+# run_pes PROGRAM: two PEs of it; they have to print what outside/neighbour.c prints.
 run_pes() {
     expect "output of $1" "$(printf 'PE 0 of 2: neighbour 1\nPE 1 of 2: neighbour 0')" \
         "$("$launcher" -n 2 --timeout 60 "$@" | sort)"

@@ -1,5 +1,6 @@
 #!/bin/sh
-# readme_example.sh README.md: the program that the README shows compiles without a warning and says what the README says.
+# readme_example.sh README.md: the program that the README shows compiles without a warning and prints what the README
+# shows.
 . "$(dirname -- "$0")/common.sh"
 fresh readme_example
 sed -n '/^```c$/,/^```$/{/^```/d;p}' "$1" >example.c

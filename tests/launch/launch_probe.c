@@ -1,6 +1,6 @@
 /* What a PE does in the tests of isthmus-run: one mode per behaviour, on the bare PMIx client library.
  * Not a test by itself and no user of Isthmus: a fault here is the launcher's, not the runtime's.
- * Read on in launch_test.sh, which says what should come of each mode. */
+ * Read on in launch_test.sh, which names the result of each mode. */
 #include <pmix.h>
 
 #include <errno.h>
@@ -293,7 +293,7 @@ static volatile sig_atomic_t caught;
 
 static void catch_signal(int signal_number) { caught = signal_number; }
 
-/* catch SIG: says what it has caught and goes home. */
+/* catch SIG: prints the signal that it has caught, and exits. */
 static void catch_one(char **arguments)
 {
     struct sigaction action = {.sa_handler = catch_signal};

@@ -28,7 +28,7 @@ fail() {
 
 now_ms() { date +%s%3N; }
 
-# launch ARGS...: runs isthmus-run to its end; status, took_ms, and the files out and err tell what came of it
+# launch ARGS...: runs isthmus-run to its end; status, took_ms, and the files out and err hold the result
 launch() {
     local begin
     begin=$(now_ms)

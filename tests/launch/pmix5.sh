@@ -1,6 +1,6 @@
 #!/bin/bash
 # pmix5.sh BUILD CASE: jobs under the mpirun of a wheel of Open MPI 5, whose server is of PMIx 5, with the PMIx client library of this
-# machine. Everything printed is a failure, but for what a case says. Without the registry it is skipped.
+# machine. Everything printed is a failure, except what a case expects. Without the registry it is skipped.
 
 build=$1 test_case=$2
 here=$(dirname "$(readlink -f "$0")")

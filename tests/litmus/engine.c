@@ -1,6 +1,7 @@
 /* tests/litmus/engine.c: see engine.h.
- * A round: every PE resets its own words with atomic sets and meets the others; the actors take their steps; all complete
- * what they have issued, tell PE 0 what they saw and meet again; PE 0 judges while the others already reset. */
+ * A round: every PE resets its own words with atomic sets and synchronizes; the actors take their steps; all complete
+ * what they have issued, report to PE 0 what they saw and synchronize again; PE 0 evaluates while the others already
+ * reset. */
 #include "engine.h"
 
 #include <inttypes.h>
@@ -16,7 +17,7 @@ enum {
     LARGEST_WORDS = 1 << 17, /* 1 MiB */
     MIDDLE_WORDS = 1 << 9,   /* 4 KiB */
     LONGEST_DELAY_NS = 2000,
-    SHOWN = 3 /* occurrences of a forbidden outcome that are told in full */
+    SHOWN = 3 /* occurrences of a forbidden outcome that are printed in full */
 };
 
 /* Where the words of a round lie. */

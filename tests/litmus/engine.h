@@ -33,7 +33,7 @@ struct lit_shape {
     void (*after)(struct lit_round *round); /* on PE 0, when all is quiet; its registers are then set. NULL: none */
     enum lit_order order;
     enum lit_targets targets;
-    int reader; /* who waits for the flag */
+    int reader; /* the PE that waits for the flag */
     uint64_t (*read)(const struct lit_round *round,
                      const uint64_t *word); /* how a shape without atomics reads from T */
     bool is_nbi;                            /* the payload is written without waiting for it */
@@ -80,7 +80,7 @@ void lit_set(const struct lit_round *round, uint64_t *word, uint64_t value, int 
 uint64_t lit_fetch(const struct lit_round *round, const uint64_t *word, int pe);
 uint64_t lit_fetch_add(const struct lit_round *round, uint64_t *word, uint64_t value, int pe);
 
-/* Runs a shape on all PEs, for so many rounds unless LITMUS_ROUNDS says otherwise; the exit status of this PE. */
+/* Runs a shape on all PEs, for so many rounds unless LITMUS_ROUNDS is set. Returns the exit status of this PE. */
 int lit_run(const struct lit_shape *shape, uint64_t rounds);
 
 #endif

@@ -45,7 +45,7 @@ void lit_store_alias(struct lit_round *r, int me)
 }
 
 /* All: put d to every PE; barrier_all; load own d. The barrier completes the default context only; PEs put equal values, so
- * that it does not matter whose comes last. */
+ * that their order does not matter. */
 void lit_barrier_local(struct lit_round *r, int me)
 {
     (void)me;

@@ -36,7 +36,7 @@ foreach(mode whole twice left in_handler)
     EXPECT -t 60 -0 "^isthmus")
 endforeach()
 
-# What is wrong is said with its cause, in one block, and values make no lines of their own.
+# An error is reported with its cause, in one block, and values make no lines of their own.
 if(TARGET isthmus-run AND TARGET plugin_ib AND NOT ISTHMUS_SANITIZE)
   add_test(NAME pe.r13_exit_paths.full_shm.np2.run COMMAND ${EXPECT} -s 1 -1 "^isthmus: the job cannot start"
     -1 "^  what .*Out of memory. /dev/shm, where UCX has its shared memory, has 0 KiB free of 64 KiB"
@@ -52,8 +52,8 @@ if(TARGET isthmus-run)
     ENVIRONMENT "ISTHMUS_TRANSPORTS=lo\nthere")
 endif()
 
-# A PE without memory: who connects to it does not wait for ever. What the shortage hits first, the system decides: nothing, the
-# one that connects (1), or that PE itself, in a library that gives up.
+# A PE without memory: a PE that connects to it does not wait for ever. What the shortage hits first, the system
+# decides: nothing, the PE that connects (1), or that PE itself, in a library that gives up.
 if(TARGET plugin_ib)
   foreach(spare_kib 12 32)
     isthmus_pe_test(r13_starved VARIANT spare_${spare_kib} ARGS context ${spare_kib} NP 4 LAUNCHERS run LABELS no_sanitizer

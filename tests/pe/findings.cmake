@@ -37,7 +37,7 @@ while(FINDINGS)
     set(labels "")
     if(NOT alias)
       if(name MATCHES "^(mixed|mixed_get|widths|types)$")
-        continue() # they tell each other through shmem_ptr
+        continue() # they synchronize through shmem_ptr
       endif()
       set(way no_alias.)
       if(NOT name MATCHES "^(past_end|changed|in_use|unordered)$")
@@ -50,5 +50,5 @@ while(FINDINGS)
       ENV ISTHMUS_CHECK=1 ISTHMUS_ALIAS=${alias} EXPECT -t 60 -0 "^isthmus")
   endforeach()
 endwhile()
-# Off, nothing is said and nothing ends.
+# Off: no message, and no PE is ended.
 isthmus_pe_test(r52_findings VARIANT off ARGS unordered NP 3 LAUNCHERS run EXPECT -t 60 -0 "^isthmus")

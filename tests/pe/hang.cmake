@@ -1,4 +1,4 @@
-# Jobs that hang, and what they say when they are asked: the launcher, by what the PEs have noted, and each PE.
+# Jobs that hang, and their reports on request: of the launcher, from the notes of the PEs, and of each PE.
 isthmus_pe_program(r13_hang)
 set(sync "isthmus-run: PE 3 in shmem_free \\(collective 2\\) for "
          "isthmus-run: PEs 0-2 in shmem_long_broadcast \\(collective 2\\) for ")

@@ -1,7 +1,7 @@
 #!/bin/bash
-# hang.sh launcher|pes REGEX... -- LAUNCHER ARGS...: starts a job that hangs and asks with SIGUSR1, the launcher or each PE, what
-# it waits for, until all lines of an answer match one of the extended regular expressions, and each of these a line; then ends
-# the job. Before, some PEs may not be where they will hang.
+# hang.sh launcher|pes REGEX... -- LAUNCHER ARGS...: starts a job that hangs and requests by SIGUSR1, from the launcher
+# or from each PE, a report of what it waits for, until all lines of a report match one of the extended regular
+# expressions, and each of these a line; then ends the job. In earlier reports some PEs may not be where they will hang.
 
 . "$(dirname "$0")/job.sh"
 whom=$1 wanted=()

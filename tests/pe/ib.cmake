@@ -2,7 +2,7 @@
 if(NOT TARGET plugin_ib)
   return()
 endif()
-# The first list always; the second, more of the same, for those who change the transport: ctest -L thorough.
+# The first list always; the second, more of the same, for changes to the transport: ctest -L thorough.
 set(IB_ALWAYS r1_pe_numbers r9_finalize_completes r22_target_computes r45_allocation_is_barrier r60_fence_and_quiet
     r68_quiet r79_remote_commit r82_commit_of_threads r92_one_home r108_shared_context r143_put_signal)
 set(IB_THOROUGH r3_init_makes_reachable r11_inner_finalize r23_initiator_computes

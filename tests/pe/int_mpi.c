@@ -1,5 +1,5 @@
-/* tests/pe/int_mpi.c: an MPI library whose handles are int, as MPICH's are: as much of it as nvshmemx_init_attr asks for. Its
- * processes are those of uid_job.h; a broadcast goes through the memory and the pipe that they share. */
+/* tests/pe/int_mpi.c: an MPI library whose handles are int, as MPICH's are: as much of it as nvshmemx_init_attr needs.
+ * Its processes are those of uid_job.h; a broadcast goes through the memory and the pipe that they share. */
 #include "int_mpi.h"
 
 #include <string.h>

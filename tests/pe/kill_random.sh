@@ -2,7 +2,7 @@
 # kill_random.sh ROUNDS PROGRAM LAUNCHER ARGS...: kills a random PE, or the launcher, with signal 9 at a random moment of a
 # job that starts and ends all the time. Within 20 s nothing may be left of it: no process, no file in its TMPDIR (but what
 # a killed mpirun cannot remove), none in /dev/shm (but what MPI programs of other tests have there meanwhile); and the
-# launcher's status tells of it.
+# launcher's status shows it.
 # ISTHMUS_TEST_SEED repeats a run, as far as time can be repeated.
 
 rounds=$1 program=$2
@@ -33,7 +33,7 @@ only_mpirun_hangs() {
     [ "$owns_files" = no ] && [ "$(marked)" = "$launcher" ] && grep -q 'PMIX ERROR: UNREACHABLE' "$work/out"
 }
 
-# mpirun keeps its session folder in TMPDIR, and nobody removes that when it is killed.
+# mpirun keeps its session folder in TMPDIR, which stays when mpirun is killed.
 # It also takes its own time to end the other PEs.
 case ${1##*/} in mpirun*) owns_files=no limit_ms=40000 ;; *) owns_files=yes limit_ms=20000 ;; esac
 

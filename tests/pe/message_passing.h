@@ -47,7 +47,7 @@ static inline void mp_run(const struct mp_way *way, struct mp_box *box, int roun
     shmem_barrier_all();
 }
 
-/* The data goes to the right neighbour, the flag to the one behind it, who fetches the data from there with a get. */
+/* The data goes to the right neighbour, the flag to the PE behind it, which gets the data from there. */
 static inline void mp_run_third_party(const struct mp_way *way, struct mp_box *box, int rounds)
 {
     int sender = (pe.me + 2 * pe.n - 2) % pe.n;

@@ -1,4 +1,4 @@
-/* R102: a program can ask who sees an update after quiet; on one host with load and store it is every PE.
+/* R102: a program can query which PEs see an update after quiet; on one host with load and store it is every PE.
  * r102_visibility_query global | local */
 #include "check.h"
 

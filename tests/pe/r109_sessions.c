@@ -1,5 +1,5 @@
-/* R109: sessions are hints: whatever they are told, operations, fence and quiet work as without; one that runs already may be
- * started again, and stopping twice is harmless. */
+/* R109: sessions are hints: with any arguments, operations, fence and quiet work as without; one that runs already may
+ * be started again, and stopping twice is harmless. */
 #include "check.h"
 
 enum { WORDS = 100 };

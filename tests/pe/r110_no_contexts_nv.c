@@ -1,4 +1,4 @@
-/* R110: NVSHMEM has no contexts; a team may be asked for some, and works. */
+/* R110: NVSHMEM has no contexts; a team may be created with some, and works. */
 #include "nv.h"
 
 int main(void)

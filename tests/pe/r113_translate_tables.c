@@ -21,7 +21,7 @@ static int model_from_world(int t, int world)
     return -1;
 }
 
-/* A PE that is not a member has no handle, and all it can be told is -1. */
+/* A PE that is not a member has no handle, and every translation returns -1. */
 static int model_translate(int from, int member, int to)
 {
     if (model_from_world(from, pe.me) < 0 || model_from_world(to, pe.me) < 0) return -1;

@@ -1,4 +1,5 @@
-/* R117: get_config tells what the team was made with; mask 0 needs no structure, an invalid team changes nothing. */
+/* R117: get_config returns the configuration that the team was made with; mask 0 needs no structure, an invalid team
+ * changes nothing. */
 #include "teams.h"
 
 int main(void)
@@ -17,7 +18,7 @@ int main(void)
     CHECK_EQ(shmem_team_get_config(with, SHMEM_TEAM_NUM_CONTEXTS, &config), 0);
     CHECK_EQ(config.num_contexts, 7);
     CHECK_EQ(shmem_team_get_config(without, SHMEM_TEAM_NUM_CONTEXTS, &config), 0);
-    CHECK_EQ(config.num_contexts, 0); /* the mask said that the structure does not count */
+    CHECK_EQ(config.num_contexts, 0); /* the mask excluded the structure */
     CHECK_EQ(shmem_team_get_config(SHMEM_TEAM_WORLD, 0, NULL), 0);
     shmem_team_destroy(with);
     shmem_team_destroy(without);

@@ -1,4 +1,5 @@
-/* R118: nvshmem_team_get_config tells what the team was made with, and leaves the structure alone for an invalid team. */
+/* R118: nvshmem_team_get_config returns the configuration that the team was made with, and leaves the structure alone
+ * for an invalid team. */
 #include "nv.h"
 
 int main(void)

@@ -1,5 +1,5 @@
-/* R119: nvshmemx_team_init makes a team of any PEs in any order, who share nothing but an id; others take no part. The id may come from
- * a PE that is not in the team, and serves once. */
+/* R119: nvshmemx_team_init makes a team of any PEs in any order, which share nothing but an id; others do not call it.
+ * The id may come from a PE that is not in the team, and serves once. */
 #include "check.h"
 
 #include <nvshmem.h>

@@ -1,5 +1,5 @@
-/* R122: the next meeting may start at once, whatever it is; nobody leaves one before all have entered it, however late one
- * of them is. */
+/* R122: the next collective may start at once, whichever it is; no PE leaves one before all have entered it, however
+ * late one of them is. */
 #include "check.h"
 
 static uint64_t entered;

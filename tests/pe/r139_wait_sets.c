@@ -1,5 +1,5 @@
-/* R139: all, any and some over arrays: who takes part, what is returned, nothing written that is not to be written; entries
- * that always hold do not hide others. */
+/* R139: all, any and some over arrays: which entries count, what is returned, nothing written that is not to be
+ * written; entries that always hold do not hide others. */
 #include "check.h"
 
 enum { N = 64 };
@@ -77,7 +77,7 @@ static void run_fairness(void)
     }
 }
 
-/* Peers raise entries one after the other, in an order of their own; each is told once. */
+/* Peers raise entries one after the other, in an order of their own; each is returned once. */
 static void run_with_peers(void)
 {
     static uint64_t flags[N];

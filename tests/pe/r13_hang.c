@@ -1,4 +1,4 @@
-/* R13: jobs that hang in one way or another, for whoever asks them why. hang MODE: PE n-1 is the odd one.
+/* R13: jobs that hang in one way or another, for reports of the reason. hang MODE: PE n-1 is the odd one.
  *   meeting     in shmem_free where the others are in a broadcast
  *   team        the same on a team of the world
  *   variable    all wait for a variable
@@ -8,7 +8,7 @@
  *   stopped     the odd one stops itself
  *   compute     the odd one computes
  *   not_in      the odd one does not call shmem_init
- *   own_handler all have a handler for SIGUSR1, which says so; else as meeting
+ *   own_handler all have a handler for SIGUSR1, which prints a line; else as meeting
  *   far         through a transport: the odd one is stopped, the others get from it
  *   threads     a second thread of each PE waits for something else */
 #include "check.h"

@@ -1,7 +1,7 @@
 /* R13: PE n-1 has no memory left for anything new when PE 0 connects to it through a network transport. starved MODE:
- *   peer     PE 0 talks to it for the first time; with 4 PEs, so that no barrier has done so before
- *   context  PE 0 talks to it on contexts that are new
- * Either it works, because nothing new was needed, or the job ends and says so; it does not hang. */
+ *   peer     PE 0 accesses it for the first time; with 4 PEs, so that no barrier has connected them before
+ *   context  PE 0 accesses it on contexts that are new
+ * Either it works, because nothing new was needed, or the job ends with a message; it does not hang. */
 #include "check.h"
 
 #include <sys/resource.h>

@@ -1,8 +1,8 @@
 /* R13: PE n-1 is stopped while the others run and need it, or not. stopped MODE [FILE]: where it is when it stops:
  *   init       before shmem_init, where the others are
- *   greeted    within it: it has connected to the launcher's server, which serves nobody else until it has said who it is
+ *   greeted    within it: connected to the launcher's server, which serves no other PE until it has sent its identity
  *   put, get   all operate on it
- *   contact    nobody has talked to it so far
+ *   contact    no PE has accessed it so far
  *   barrier    the others are in one
  *   wait       the others wait for what it would write
  *   lock       it holds what the others want

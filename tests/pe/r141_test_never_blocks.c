@@ -1,4 +1,5 @@
-/* R141: test and its forms return at once when nothing holds: a million false tests end, though nobody ever sets anything. */
+/* R141: test and its forms return at once when nothing holds: a million false tests end, though no PE ever sets
+ * anything. */
 #include "check.h"
 
 enum { N = 4 };

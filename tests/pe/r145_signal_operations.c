@@ -24,7 +24,7 @@ int main(void)
     shmem_ctx_destroy(ctx);
     shmem_barrier_all();
 
-    /* The left neighbour lets it run round in eights until it is told to stop. */
+    /* The left neighbour cycles it through eight values until this PE sets `stop`. */
     if (pe.me % 2 == 0 && pe.me + 1 < pe.n)
         for (uint64_t i = 0; shmem_signal_fetch(&stop) == 0; i++) {
             shmem_signal_set(&running, i % 8, pe.right);

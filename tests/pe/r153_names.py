@@ -92,7 +92,7 @@ def check_prototypes(args, face, *defines):
 
 
 def check_queue_forms(args):
-    """They are templates, so that each is asked for by its type, without making it."""
+    """They are templates, so that each is looked up by its type, without instantiating it."""
     asked = "".join(
         re.sub(r"(.*?)(\w+)\((.*)\)", r'static_assert(sizeof(static_cast<\1(*)(\3)>(&\2)) != 0, "");', p) + "\n"
         for p in ISHMEM.rows["queue"])

@@ -10,7 +10,7 @@
 
 static long word, numbers[4], sums[4], lock;
 
-/* A tool that is an archive lies in this program; otherwise nobody defines the function there. */
+/* A tool that is an archive lies in this program; otherwise the function has no definition there. */
 static tool_count_fn *find_tool(void)
 {
     tool_count_fn *tool;

@@ -1,4 +1,4 @@
-/* tests/pe/r156_tool.h: the routines that the tool of r156 counts, and how the program asks it.
+/* tests/pe/r156_tool.h: the routines that the tool of r156 counts, and how the program queries it.
  * ROUTINE(returns, name, (parameters), (arguments)); VOID_ROUTINE for those that return nothing. */
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
-/* R17: a unique-id job that cannot be, or that loses a PE, ends with a message that names what is wrong, and in time. The
- * argument says what is wrong; the lines on stderr are looked at by expect.sh. "far" behind it: all PEs but that with the root believe
- * that the root is on another host, and have a leader. */
+/* R17: a unique-id job that cannot start, or that loses a PE, ends with a message that names the fault, and in time.
+ * The argument selects the fault; expect.sh checks the lines on stderr. "far" behind it: all PEs but that with the root
+ * believe that the root is on another host, and have a leader. */
 #include "uid_job.h"
 
 enum { PES = 4, HOST_AT = 24 /* of core/boot/uid.h: where an id names the host */ };

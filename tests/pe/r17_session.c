@@ -10,7 +10,7 @@
 enum { PES = 3 };
 static long sum;
 
-/* A port that nobody uses. */
+/* A free port. */
 static void choose_place(void)
 {
     char place[60];

@@ -1,5 +1,5 @@
-/* R18: nvshmemx_init_attr with an MPI communicator makes a job of its members; PE numbers are ranks in it. The argument says
- * which one: world, reordered, half. With "ishmem" in front through ishmemx_init_attr (R19). */
+/* R18: nvshmemx_init_attr with an MPI communicator makes a job of its members; PE numbers are ranks in it. The argument
+ * selects it: world, reordered, half. With "ishmem" in front through ishmemx_init_attr (R19). */
 #include "check.h"
 
 #include <ishmemx.h>

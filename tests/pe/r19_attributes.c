@@ -1,4 +1,5 @@
-/* R19: ishmemx_init_attr in a job that a launcher started: each member of the attributes, and what was asked is told. */
+/* R19: ishmemx_init_attr in a job that a launcher started: each member of the attributes, and what the library returns
+ * for it. */
 #include "check.h"
 
 #include <ishmemx.h>

@@ -1,4 +1,5 @@
-/* R21: the version and the name that the library tells agree with the header; nothing is written past the name's end. */
+/* R21: the version and the name that the library returns agree with the header; nothing is written past the name's
+ * end. */
 #include "check.h"
 
 #include <sys/mman.h>

@@ -1,5 +1,5 @@
 /* R22: one-sided operations complete while the target computes and makes no call: put and quiet, get, fetching atomics,
- * put with signal. All PEs but the first compute until its last operation tells them. */
+ * put with signal. All PEs but the first compute until its last operation sets their flag. */
 #include "check.h"
 
 enum { WORDS = 50000, ROUNDS = 20, LIMIT_S = 20 };

@@ -15,7 +15,7 @@ int main(void)
     if (pe.me == 0) {
         memset(source, 'q', BYTES);
         shmem_putmem_signal_nbi(block, source, BYTES, &arrived, 1, SHMEM_SIGNAL_SET, pe.right);
-        if (pe.right == 0) answer = 1; /* alone: nobody else can answer */
+        if (pe.right == 0) answer = 1; /* alone: no other PE can reply */
         while (answer == 0) {}
         shmem_quiet();
     }

@@ -1,5 +1,5 @@
-/* R47: a request that does not fit is NULL on every PE, nothing is lost and nothing printed by default. Whoever runs this
- * looks at the output. */
+/* R47: a request that does not fit is NULL on every PE, nothing is lost and nothing printed by default. expect.sh
+ * checks the output. */
 #include "check.h"
 
 static void check_usable(void)

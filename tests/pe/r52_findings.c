@@ -1,5 +1,5 @@
 /* R52: what ISTHMUS_CHECK=1 finds and goes on: one mistake by name, or with a second argument its right twin, which differs
- * in one call. Expected lines are in findings.cmake. Where two PEs must do something at one time, they tell each other by
+ * in one call. Expected lines are in findings.cmake. Where two PEs must do something at one time, they synchronize by
  * plain stores through shmem_ptr, which the library does not see. */
 #include "check.h"
 
@@ -135,7 +135,7 @@ static void flag_by_add(void) { shmem_long_atomic_inc(&flag, 1); }
 static void unordered(int right) { put_and_tell(right, flag_by_p); }
 static void unordered_add(int right) { put_and_tell(right, flag_by_add); }
 
-/* Another PE's flag, and a put to another PE, are nobody's business. */
+/* Another PE's flag, and a put to another PE, are no finding. */
 static void unordered_any(int right)
 {
     static long flags[2];

@@ -1,4 +1,4 @@
-/* R53: the heap offers at least the bytes asked for, in one piece; what is reserved and not used costs no memory.
+/* R53: the heap offers at least the bytes requested, in one piece; what is reserved and not used costs no memory.
  * r53_heap_size BYTES: a block of that size fits. */
 #include "check.h"
 

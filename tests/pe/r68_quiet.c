@@ -30,7 +30,7 @@ static void put_nbi(struct mp_box *box, uint64_t round)
     flag_third(box, round);
 }
 
-/* Own memory by plain stores; whoever is told reads it from here: the reader's left neighbour is this PE. */
+/* Own memory by plain stores; the PE that receives the flag reads it from here: its left neighbour is this PE. */
 static void store(struct mp_box *box, uint64_t round)
 {
     for (int i = 0; i < MP_WORDS; i++) box->data[i] = round;

@@ -1,4 +1,4 @@
-/* R6: four increasing levels; what init_thread provides is what query_thread says, and nesting does not lower it. */
+/* R6: four increasing levels; query_thread returns what init_thread provides, and nesting does not lower it. */
 #include "check.h"
 
 static int queried(void)

@@ -1,5 +1,5 @@
 /* R75: blocking fetches of a PE take effect in program order: a later one never returns an older state. All PEs read what
- * one writes: x first, then y; who sees the new y sees the new x. */
+ * one writes: x first, then y; a PE that sees the new y sees the new x. */
 #include "check.h"
 
 static uint64_t x, line[8], y, counter;
@@ -32,7 +32,7 @@ int main(void)
     (void)line;
     uint64_t last = (uint64_t)pe_rounds(100000), old = 0;
     int home = pe.n - 1;
-    for (uint64_t i = 0; i < last / 4; i++) { /* growing counts, whoever else counts */
+    for (uint64_t i = 0; i < last / 4; i++) { /* growing counts, while other PEs add too */
         uint64_t count = shmem_uint64_atomic_fetch_add(&counter, 1, home) + 1;
         CHECK(count > old);
         old = count;

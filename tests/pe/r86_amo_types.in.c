@@ -1,5 +1,5 @@
-/* R86: every atomic of every type does what it says, in the blocking and the nonblocking form, with and without context,
- * and leaves its neighbours alone. expand.py repeats the parts between the marks. */
+/* R86: every atomic of every type does what its name states, in the blocking and the nonblocking form, with and without
+ * context, and leaves its neighbours alone. expand.py repeats the parts between the marks. */
 #include "check.h"
 
 static shmem_ctx_t ctx;

@@ -1,5 +1,5 @@
-/* R92, R94: one executor per location, whoever starts the atomic: the owner, threads of the owner and its peers all draw
- * numbers from one counter; every number is drawn once, and the owner's wait sees the last. */
+/* R92, R94: one executor per location, whichever PE starts the atomic: the owner, threads of the owner and its peers
+ * all draw numbers from one counter; every number is drawn once, and the owner's wait sees the last. */
 #include "check.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* R98: what a PE has seen by a wait is visible to every PE that learns of it from there (WRC): PE 0 writes to PE 1 and tells
- * it, PE 1 tells PE 2, PE 2 gets the data from PE 1. */
+/* R98: what a PE has seen by a wait is visible to every PE that learns of it from there (WRC): PE 0 writes to PE 1 and
+ * sets its flag, PE 1 sets the flag of PE 2, PE 2 gets the data from PE 1. */
 #include "check.h"
 
 enum { WORDS = 300 };

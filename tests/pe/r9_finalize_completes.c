@@ -5,7 +5,7 @@ enum { WORDS = 20000 };
 
 static uint64_t by_default[WORDS], by_private[WORDS], by_open[WORDS];
 
-/* Mappings whose name says that we made them; moved static data among them only as private memory. */
+/* Mappings whose name marks them as the library's; moved static data among them only as private memory. */
 static int n_mappings_of_ours(void)
 {
     char line[600];

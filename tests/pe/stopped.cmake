@@ -1,4 +1,4 @@
-# PEs that are stopped while others run: the job ends and names them, unless a debugger has them, or nobody runs.
+# PEs that are stopped while others run: the job ends and names them, unless a debugger has them, or no PE runs.
 isthmus_pe_program(r13_stopped)
 set(stopped_for "has been stopped for 1 s \\(SIGSTOP")
 foreach(where init greeted contact put get barrier wait lock finalize)
@@ -12,7 +12,7 @@ foreach(where init contact barrier wait lock finalize)
     ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3
     EXPECT -s nonzero -t 60 -1 "^isthmus: " -1 "^isthmus: PE [01]: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}")
 endforeach()
-# Nobody is served by the launcher's server then, nor is that told of an end.
+# The launcher's server serves no PE then, nor does it learn of an end.
 isthmus_pe_test(r13_stopped VARIANT greeted ARGS greeted NP 3 LAUNCHERS mpirun
   ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3
   EXPECT -s nonzero -t 60 -1 "^isthmus: "

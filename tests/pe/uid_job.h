@@ -61,7 +61,7 @@ static inline void uid_job_fork(struct uid_job *job, int (*body)(struct uid_job 
     job->pids[job->n_processes++] = pid;
 }
 
-/* As a shell says it: 128 and the signal. */
+/* As a shell reports it: 128 plus the signal. */
 static inline int uid_job_wait_one(struct uid_job *job, int number)
 {
     int status = 0;

@@ -1,4 +1,5 @@
-/* Atomics: each on one word of the right neighbour, which nobody else touches, twice, against arithmetic in plain C. */
+/* Atomics: each on one word of the right neighbour, which no other PE accesses, twice, against arithmetic in plain
+ * C. */
 #include "check_rows.h"
 #include "values.h"
 

@@ -132,7 +132,8 @@ static void call_collective(struct item *item, struct row_call *c)
     if ((item->row->flags & ROW_STREAM) != 0) face.complete();
 }
 
-/* dest is filled on return; later nobody writes to it any more. What belongs to the next team others may be writing already. */
+/* dest is filled on return, and no PE writes to it later. Other PEs may already be writing what belongs to the next
+ * team. */
 static void act(struct item *item)
 {
     image_clear(item);

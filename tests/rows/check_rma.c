@@ -81,7 +81,7 @@ static void act_g(struct item *item)
     memcpy(item->dest + SECOND, c.result, size);
 }
 
-/* Who filled this PE's dest at FIRST: with get it did so itself, from its right neighbour. */
+/* The PE whose data is in this PE's dest at FIRST: with get, its right neighbour's. */
 static int writer(const struct item *item)
 {
     bool is_get = strstr(item->row->check, "get") != NULL || strcmp(item->row->check, "g") == 0;

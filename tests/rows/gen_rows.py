@@ -2,7 +2,8 @@
 """gen_rows.py LIST PROGRAM OUT [--generic] [--include HEADER]...: writes the part of a program that calls routines.
 
 For each routine of LIST that belongs to PROGRAM, and each type: a function that calls it with the arguments of a struct
-row_call, typed as the prototype says, and a line in the table `rows`. With --generic the calls use the type-generic name."""
+row_call, typed as in the prototype, and a line in the table `rows`. With --generic the calls use the type-generic
+name."""
 import argparse
 import re
 from pathlib import Path

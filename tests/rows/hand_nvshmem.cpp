@@ -98,7 +98,7 @@ static void order()
     nvshmem_free(word);
 }
 
-/* Without a GPU these say so. */
+/* Without a GPU these report so. */
 static void of_devices()
 {
     nvshmemx_qp_handle_t *queues = NULL;

@@ -6,7 +6,7 @@
 #include "rows.h"
 
 struct number {
-    uint64_t bits;               /* of integers and plain bytes, widened as their signedness says */
+    uint64_t bits;               /* of integers and plain bytes, widened by their signedness */
     long double real, imaginary; /* of the others */
 };
 

@@ -12,7 +12,7 @@ mkdir -p "$folder/bin" "$folder/evil/bin" "$folder/evil/lib/isthmus"
 cp "$program" "$folder/bin/program"
 cp "$program" "$folder/evil/bin/program"
 
-# start: as nobody, with all that an attacker would set.
+# start: as user 65534, with all that an attacker would set.
 start() {
   (
     export ISTHMUS_PLUGIN_PATH=$folder/evil/lib/isthmus ISTHMUS_LOG_FILE=$folder/evil/log ISTHMUS_LOOPBACK_TIMEOUT=7

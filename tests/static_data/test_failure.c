@@ -132,7 +132,7 @@ static void way_back_without_memory_keeps_the_values(void **state)
         allowed.snapshots_left = n_snapshots;
         ist_static_data_fini(&moved);
         data = 18;
-        assert_int_equal(*(volatile long *)(void *)(view + offset), 17); /* nobody sees it any more */
+        assert_int_equal(*(volatile long *)(void *)(view + offset), 17); /* no peer sees it any more */
         data = 17;
         munmap(view, length_bytes);
         assert_private_and_intact();

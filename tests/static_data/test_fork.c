@@ -52,7 +52,7 @@ static int move_back(void **state)
     return munmap(peer_view, peer_length_bytes);
 }
 
-/* --- a child tells what it found by its exit status: 0, or the number of the first expectation that failed --- */
+/* --- a child reports what it found by its exit status: 0, or the number of the first expectation that failed --- */
 
 static int exit_status_of(pid_t child)
 {
@@ -378,8 +378,8 @@ static void child_ends_when_there_is_no_memory_for_its_copy(void **state)
     assert_int_equal(*long_at_peer(&data), 9);
 }
 
-/* More than a fork copies: the child has all values of the fork while nobody writes, what it writes is its own, and what the parent had
- * to copy is bounded. */
+/* More than a fork copies: the child has all values of the fork while no process writes, what it writes is its own, and
+ * what the parent had to copy is bounded. */
 static volatile long large[(IST_STATIC_FORK_COPY_BYTES + (16 << 20)) / sizeof(long)];
 
 static void a_large_program_copies_a_part(void **state)

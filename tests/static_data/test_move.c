@@ -249,7 +249,7 @@ static void last_values_stay_after_fini(void **state)
     assert_int_equal(initialised[0], 111);
     assert_int_equal(initialised[1], 222);
     assert_int_equal(zero[4000], 4000);
-    *remote_data = *remote_bss = -1; /* a peer that is late reaches nobody */
+    *remote_data = *remote_bss = -1; /* a late write of a peer reaches no data */
     assert_int_equal(initialised[0], 111);
     assert_int_equal(zero[4000], 4000);
     initialised[0] = 11;

@@ -1,5 +1,6 @@
-/* tests/unit/test_boot_pmix.c: what the bootstrap asks a PMIx server, with a client library made here in place of the real one: how
- * often, how large a job may be, and what it does about a server that misreads the greeting of an older client. */
+/* tests/unit/test_boot_pmix.c: the requests of the bootstrap to a PMIx server, with a client library made here in place
+ * of the real one: how often, how large a job may be, and what it does about a server that misreads the greeting of an
+ * older client. */
 #include "core/boot/boot.h"
 
 #include <pmix.h>
@@ -116,7 +117,8 @@ enum { PES = 6000, ON_A_NODE = 3 };
 static int in_blocks(int pe) { return 7 * (pe / ON_A_NODE); }
 static int in_turn(int pe) { return 5000 - pe % (PES / ON_A_NODE); }
 
-/* A name is asked for once for each PE, and nodes are numbered in the order of their first PEs, however many there are. */
+/* A name is requested once for each PE, and nodes are numbered in the order of their first PEs, however many there
+ * are. */
 static void nodes_are_numbered(void **state)
 {
     (void)state;

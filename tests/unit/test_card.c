@@ -49,7 +49,7 @@ static struct ist_card full_card(void)
     return card;
 }
 
-/* A copy of its own, exactly as large: whoever reads beyond it is seen by AddressSanitizer. */
+/* A copy of its own, exactly as large: AddressSanitizer reports a read beyond it. */
 static void *copy_of(const void *bytes, size_t n_bytes)
 {
     void *copy = malloc(n_bytes > 0 ? n_bytes : 1);

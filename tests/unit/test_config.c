@@ -1,4 +1,4 @@
-/* tests/unit/test_config.c: from the environment to fields: every row, who wins, what is refused.
+/* tests/unit/test_config.c: from the environment to fields: every row, precedence, what is refused.
  * Environments are written as "NAME=value|NAME=value". */
 #include "config_environment.h"
 
@@ -148,7 +148,7 @@ static void peer_timeout_is_whole_seconds(void **state)
     }
 }
 
-/* ---- who wins ---- */
+/* ---- precedence ---- */
 
 static void assert_heap(enum ist_face face, const char *environment, uint64_t bytes)
 {

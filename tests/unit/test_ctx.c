@@ -56,7 +56,7 @@ static void only_the_creator_is_free_to_use_a_private_context(void **state)
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* A nested init asks for threads: contexts created before are shared too, unless their options exclude it. */
+/* A nested init requests threads: contexts created before are shared too, unless their options exclude it. */
 static void contexts_created_before_threads_call_are_shared_later(void **state)
 {
     (void)state;

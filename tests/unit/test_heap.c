@@ -1,5 +1,6 @@
-/* tests/unit/test_heap.c: no page of the heap is replaced while a block is cleared, and peers that have the heap's descriptor can write its pages, and nothing else: whoever made it shorter would
- * kill all that have it mapped. What is allocated in it: test_alloc.c. */
+/* tests/unit/test_heap.c: no page of the heap is replaced while a block is cleared, and peers that have the heap's
+ * descriptor can write its pages, and nothing else: a peer that made it shorter would kill every process that has it
+ * mapped. What is allocated in it: test_alloc.c. */
 #include "core/heap/heap.h"
 
 #include <errno.h>

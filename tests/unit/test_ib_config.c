@@ -1,5 +1,5 @@
-/* tests/unit/test_ib_config.c: the keys of UCX's configuration: what a UCX of each kind is asked for, and what becomes of a key that
- * it lacks. The double accepts the keys of one version, as that version does. */
+/* tests/unit/test_ib_config.c: the keys of UCX's configuration: which are set for a UCX of each kind, and what becomes
+ * of a key that it lacks. The double accepts the keys of one version, as that version does. */
 #include "plugins/ib/ib_config.h"
 
 #include <setjmp.h>

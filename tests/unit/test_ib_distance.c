@@ -1,5 +1,6 @@
-/* Unit tests of plugins/ib/ib_distance.c, and of how ports are shared out by what it finds: in made-up trees of the system's files, with a
- * double of libibverbs. Each is a machine that somebody has, or a part of one that a container sees. */
+/* Unit tests of plugins/ib/ib_distance.c, and of how ports are shared out by what it finds: in made-up trees of the
+ * system's files, with a double of libibverbs. Each is a machine that exists, or a part of one that a container
+ * sees. */
 #include "plugins/ib/ib_hca.h"
 #include "plugins/ib/ib_text.h"
 
@@ -223,7 +224,7 @@ static void a_switch_for_two(void **state)
     assert_string_equal(shared(NULL, pes, 3, 2), "1 3 0+2");
 }
 
-/* What NUMA nodes cannot tell: four GPUs and four adapters at one socket, in pairs behind root ports. */
+/* What NUMA nodes do not show: four GPUs and four adapters at one socket, in pairs behind root ports. */
 static void one_socket(void **state)
 {
     const struct pe pes[] = {{"0000:41:00.0", 0}, {"0000:31:00.0", 0}, {"0000:21:00.0", 0}, {"0000:11:00.0", 0}};

@@ -254,7 +254,7 @@ static void fair_and_near(void **state)
     assert_string_equal(shared(NULL, "0011-"), "00000");
     read_alike(2);
     assert_string_equal(shared(NULL, "000"), "001"); /* two and one, the two near */
-    assert_string_equal(shared(NULL, "-0"), "10");   /* who is bound goes first */
+    assert_string_equal(shared(NULL, "-0"), "10");   /* a bound PE goes first */
     assert_string_equal(shared(NULL, "1010"), "1010");
     assert_string_equal(shared(NULL, "1"), "1");
     read_alike(4);

@@ -79,7 +79,7 @@ static void workers_follow_the_processors_of_a_pe(void **state)
     assert_int_equal(ib_workers_of_use(2, 128, 64), 2); /* bound: these are its own */
     assert_int_equal(ib_workers_of_use(1, 128, 64), 1);
     assert_int_equal(ib_workers_of_use(2, 2, 16), 1); /* more PEs than processors */
-    assert_int_equal(ib_workers_of_use(8, 8, 0), 4);  /* nobody knows how many PEs there are */
+    assert_int_equal(ib_workers_of_use(8, 8, 0), 4);  /* the number of PEs is unknown */
 }
 
 int main(void)

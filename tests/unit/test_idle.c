@@ -52,7 +52,7 @@ static void a_short_yield_says_nothing_of_a_crowd(void **state)
     (void)state;
     isthmus_idle_yielded(&habit, start_ns, start_ns + 100);
     assert_false(sleeps_at(&habit, start_ns + 100));
-    assert_true(habit.looks_left > 0); /* nobody has taken the processor: no yield for a while */
+    assert_true(habit.looks_left > 0); /* no thread took the processor: no yield for a while */
 }
 
 int main(void)

@@ -134,7 +134,7 @@ static void a_page_is_of_one_process(void **state)
     assert_int_equal(second->pid, getpid());
     assert_int_equal(second->launcher, getpid());
     ist_note_page = NULL;
-    pages->pid = getppid(); /* somebody else, who lives */
+    pages->pid = getppid(); /* another process, which is alive */
     ist_note_open(path, 0);
     assert_int_equal(pages->pid, getppid());
     assert_non_null(ist_note_page);

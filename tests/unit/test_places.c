@@ -1,5 +1,5 @@
-/* Unit tests of core/transport/places.c with a bootstrap of our own: what a transport is told of the PEs of its host. Where this
- * process itself is bound is the machine's business: it is asked for, and not expected to be anything. */
+/* Unit tests of core/transport/places.c with a bootstrap of our own: what a transport learns of the PEs of its host.
+ * Where this process itself is bound depends on the machine: the test queries it, and expects no value. */
 #include "core/transport/places.h"
 
 #include "core/topo/topo.h"
@@ -91,7 +91,7 @@ static void all_of_the_host_in_order(void **state)
     (void)state;
     assert_int_equal(ist_places_publish(&boot, "place", false), ISTHMUS_OK);
     assert_int_equal(n_puts, 1);
-    assert_int_equal(n_gets, 0); /* not before somebody wants to know */
+    assert_int_equal(n_gets, 0); /* not before the first ist_places_get */
     assert_int_equal(ist_places_get(&list, &n), ISTHMUS_OK);
     assert_int_equal(n, 3);
     for (uint32_t i = 0; i < n; i++) assert_int_equal(list[i].pe, here[i]);
@@ -166,7 +166,7 @@ static void devices_of_all(void **state)
     assert_int_equal(n_gets, 6);
 }
 
-/* Two transports to devices that ask for each other's device would wait for ever. */
+/* Two transports to devices that query each other's device would wait for ever. */
 static void not_before_the_own_one_is_published(void **state)
 {
     const struct isthmus_local_place *list;

@@ -1,5 +1,5 @@
-/* tests/unit/test_pulse.c: whose word on the life of PEs is taken. A stranger that sees every datagram, and so knows all but the keys,
- * cannot end a PE, nor keep a silent one alive by what it has recorded.
+/* tests/unit/test_pulse.c: whose messages on the life of PEs are accepted. A stranger that sees every datagram, and so
+ * knows all but the keys, cannot end a PE, nor keep a silent one alive by what it has recorded.
  * Not the loss of PEs: tests/hosts. */
 #include "core/transport/pulse.h"
 #include "core/transport/pulse_wire.h"
@@ -75,7 +75,7 @@ static void send_to_0(const struct ist_pulse_datagram *d)
     ist_pulse_send(&mine, &to, d);
 }
 
-/* Ask; the first answer that comes. */
+/* Sends a request and returns the first reply. */
 static struct ist_pulse_datagram ask_by(const struct ist_pulse_datagram *question)
 {
     struct sockaddr_in6 from;
@@ -118,7 +118,8 @@ static void stranger_cannot_end_the_job(void **state)
     assert_int_equal(ask(10000).kind, IST_PULSE_HERE);
 }
 
-/* PE 0 answers in the order in which it is asked, and a close neighbour as one: the first answer is not to what was recorded. */
+/* PE 0 replies in the order of the requests, and with is_close to a close neighbour: the first reply is not to what was
+ * recorded. */
 static void recorded_datagrams_are_of_no_use(void **state)
 {
     (void)state;

@@ -149,7 +149,7 @@ static void memory_of_devices_is_known_by_its_kind(void **state)
     assert_int_equal(ist_registered_remove(on_device + 16), ISTHMUS_OK);
     assert_int_equal(ist_registered_add(on_device + 200, 57), ISTHMUS_ERR_INVALID); /* its end was not allocated */
     assert_int_equal(ist_registered_add(managed, 8), ISTHMUS_ERR_INVALID);
-    ist_registry.list[1].traits.kinds_alloc = 0; /* nobody who could copy it */
+    ist_registry.list[1].traits.kinds_alloc = 0; /* no transport can copy it */
     ist_memory_forget();
     assert_int_equal(ist_registered_add(on_device, 8), ISTHMUS_ERR_IO);
     ist_rows_fini();

@@ -1,6 +1,7 @@
-/* tests/unit/test_uid.c: who gets into a job of a unique id, and who does not: strangers that know the server's place and not the
- * secret, that repeat what they have seen, say nothing or come in numbers; and servers that are not what they seem.
- * Not what the job does once it has met: tests/pe/r17_*. */
+/* tests/unit/test_uid.c: which processes join a job of a unique id, and which do not: strangers that know the server's
+ * place and not the secret, that repeat what they have seen, send nothing or connect in numbers; and servers that are
+ * not what they seem.
+ * Not what the job does once its PEs have joined: tests/pe/r17_*. */
 #include "uid_server.h"
 
 #include <errno.h>
@@ -103,7 +104,7 @@ static void recorded_hello_is_of_no_use(void **state)
     close(heard);
 }
 
-/* A put, say: whoever has not shown the secret says hello and nothing else. */
+/* For example a put: a client that has not shown the secret may send hello and nothing else. */
 static void stranger_says_hello_only(void **state)
 {
     (void)state;

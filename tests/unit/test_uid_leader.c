@@ -1,5 +1,5 @@
 /* tests/unit/test_uid_leader.c: the leader of a host in a job of a unique id: what its PEs put and get through it, and the report
- * when one of them or the leader itself ends. Who gets into the job: test_uid.c. */
+ * when one of them or the leader itself ends. Which processes join the job: test_uid.c. */
 #include "uid_server.h"
 
 #include <signal.h>
@@ -108,7 +108,7 @@ static int leader_dies(ist_boot *boot)
     for (;;) pause();
 }
 
-/* All PEs behind it end, and one says which PE it was and how it ended. */
+/* All PEs behind it end, and one reports which PE it was and how it ended. */
 static void leader_is_lost(void **state)
 {
     (void)state;

@@ -353,7 +353,8 @@ void ct_case_amo_neighbours(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* Additions by instructions go on until those by the transport are through: a word beside says so. So they meet for certain. */
+/* Additions by instructions continue until those by the transport are complete, which a second word shows. So they
+ * overlap. */
 enum { DONE_OFFSET_BYTES = 8 };
 
 static uint64_t add_by_transport(const struct contest *c)

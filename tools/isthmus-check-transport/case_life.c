@@ -81,7 +81,7 @@ static void live(struct ct_process *p)
 
 /* ---- sizes of structs ---- */
 
-/* A struct that the caller made, with room around it. `size` is what struct_size says. */
+/* A struct that the caller made, with room around it. `size` is the value of struct_size. */
 struct guarded {
     union {
         uint32_t struct_size;

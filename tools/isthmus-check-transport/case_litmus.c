@@ -1,5 +1,6 @@
-/* tools/isthmus-check-transport/case_litmus.c: the smallest programs whose outcome tells whether order was kept. Each runs many
- * times without meetings in between, on other words every time, so that all timings occur; outcomes are compared at the end. */
+/* tools/isthmus-check-transport/case_litmus.c: the smallest programs whose outcome shows whether order was kept. Each
+ * runs many times without synchronization in between, on other words every time, so that all timings occur; outcomes
+ * are compared at the end. */
 #include "cases.h"
 
 #include <sched.h>
@@ -140,7 +141,7 @@ void ct_case_litmus_causality(struct ct_process *p)
     if (p->reach[2].visibility != ISTHMUS_VISIBLE_EVERYONE) ct_skip("%s commits to the owner only", p->t->name);
     for (uint64_t round = 1; round <= CIRCLES; round++) {
         struct ct_place next = {p, &channel, &extent, (p->pe + 1) % 3}, last = {p, &channel, &extent, 2};
-        if (p->pe > 0) wait_word(&extent, 0, round); /* told by the one before */
+        if (p->pe > 0) wait_word(&extent, 0, round); /* set by the process before */
         if (p->pe == 0) put_word(&last, WORD, round);
         if (p->pe == 2)
             CT_CHECK(ct_extent_load(&extent, WORD) == round,

@@ -38,7 +38,7 @@ static void check_reach(const struct isthmus_reach *r)
     CT_CHECK(r->visibility <= ISTHMUS_VISIBLE_EVERYONE, "visibility is %u", r->visibility);
 }
 
-/* Each tells the others what it thinks of them. A card lies at any address. */
+/* Each process sends the others the reach that it reports of them. A card lies at any address. */
 void ct_case_reach_is_steady(struct ct_process *p)
 {
     struct ct_blob opinions[CT_MAX_PROCESSES];
@@ -81,7 +81,7 @@ void ct_case_reach_is_free(struct ct_process *p)
     ct_close(p);
 }
 
-/* Process 2 leaves before anybody has opened a path to it; the others never ask for one. */
+/* Process 2 leaves before any process has opened a path to it; the others never open one. */
 void ct_case_path_on_demand(struct ct_process *p)
 {
     static struct ct_extent extent;

@@ -206,7 +206,7 @@ static void sleeper_start(struct sleeper *sleeper, struct ct_process *p)
     CT_NEED(pthread_create(&sleeper->thread, NULL, sleep_and_serve, sleeper) == 0, "no thread");
 }
 
-/* Events since its start, those too that it was stopped before: the descriptor has to say so of them. */
+/* Returns the events since its start, including any left when it stopped, for which the descriptor must be ready. */
 static uint32_t sleeper_stop(struct sleeper *sleeper)
 {
     struct ct_process *p = sleeper->p;
@@ -241,8 +241,8 @@ static bool wake_by(const struct ct_place *at, int way, uint64_t value)
     return true;
 }
 
-/* Process 0 writes while process 1 sleeps, and says so when its write is there. No time is measured: once the write is there, so
- * is what wakes. */
+/* Process 0 writes while process 1 sleeps, and reports when its write is there. No time is measured: once the write is
+ * there, so is the event that wakes process 1. */
 void ct_case_wakes(struct ct_process *p)
 {
     static const char *const names[] = {"a put", "an atomic set", "a notify"};

@@ -1,13 +1,13 @@
 /* tools/isthmus-check-transport/contract.h: what a case of the contract suite is written with.
  * The suite drives one plugin through isthmus/transport.h alone, as a core would; it knows nothing of our core and nothing
- * of any plugin. What it asks for is what the header promises, no more.
+ * of any plugin. It requires what the header promises, no more.
  *
  * A case is one function that runs in each of its processes at once. They share nothing but what they exchange. A check that
- * fails is a finding and ends the case: the slot, what the contract says of it, and what was seen.
+ * fails is a finding and ends the case: the slot, the rule of the contract, and what was seen.
  *   host.c       loads the plugin, gives it services, makes its tables total
  *   processes.c  forks, exchanges, watches over processes that end or hang
- *   finding.c    what a process has to say at its end, where its parent finds it
- *   world.c      the usual steps: open, meet, expose, attach, channels
+ *   finding.c    the finding of a process at its end, where its parent reads it
+ *   world.c      the usual steps: open, synchronize, expose, attach, channels
  *   cases.def    the list; case_*.c are the cases by subject */
 #ifndef CONTRACT_H
 #define CONTRACT_H
@@ -26,7 +26,7 @@ enum {
     CT_MAX_FINDINGS = CT_MAX_PROCESSES + 1
 };
 
-/* ---- processes.c: one of the processes of a case, and what it tells the others ---- */
+/* ---- processes.c: one of the processes of a case, and what it sends to the others ---- */
 
 struct ct_process;
 typedef void ct_case_fn(struct ct_process *p);
@@ -37,7 +37,7 @@ struct ct_case {
     bool takes_more; /* than n of them */
     const char *slot;
     ct_case_fn *run;
-    const char *rule; /* what the contract says */
+    const char *rule; /* of the contract */
 };
 
 extern const struct ct_case ct_cases[];
@@ -51,7 +51,7 @@ struct ct_finding {
     char slot[24];
     char rule[240];
     char seen[900];
-    char where[160]; /* in this suite, for who wants to know exactly */
+    char where[160]; /* file and line in this suite */
 };
 
 struct ct_report {
@@ -92,7 +92,7 @@ _Noreturn void ct_fault(const struct ct_check *check, const char *fmt, ...) __at
 
 #define CT_THIS_CHECK(slot, rule, text) (&(const struct ct_check){__FILE__, __LINE__, slot, rule, text})
 
-/* Always evaluated, once. The text says what was seen, and what was expected where the rule does not. */
+/* Always evaluated, once. The text states what was seen, and what was expected where the rule does not. */
 #define CT_RULE(slot, rule, condition, ...) \
     ((condition) ? (void)0 : ct_fault(CT_THIS_CHECK(slot, rule, #condition), __VA_ARGS__))
 #define CT_CHECK(condition, ...) CT_RULE(NULL, NULL, condition, __VA_ARGS__)
@@ -117,7 +117,7 @@ const char *ct_status_name(isthmus_status status);
 /* The call that this process makes now: where it is, should it never come back or crash. */
 void ct_enter(const char *call);
 
-/* One place for what each process has to say, in memory that the parent shares. */
+/* One place for the finding of each process, in memory that the parent shares. */
 struct ct_board {
     struct ct_finding findings[CT_MAX_PROCESSES];
     int has_finding[CT_MAX_PROCESSES];
@@ -126,7 +126,7 @@ struct ct_board {
 struct ct_board *ct_board_create(void); /* NULL: no memory */
 void ct_board_destroy(struct ct_board *board);
 void ct_board_join(struct ct_board *board, const struct ct_case *c, int process); /* in a process, once */
-void ct_slot_of(const char *call, char *out, size_t out_bytes); /* "p->t->reach(...)": "reach"; empty: not to be told */
+void ct_slot_of(const char *call, char *out, size_t out_bytes); /* "p->t->reach(...)": "reach"; empty: unknown */
 
 /* ---- host.c: the plugin ---- */
 
@@ -197,7 +197,8 @@ struct ct_process {
 void ct_open(struct ct_process *p);
 void ct_close(struct ct_process *p);
 
-/* Exchange cards and ask for everybody's reach. Skips the case when the transport does not reach the others. */
+/* Exchanges cards and queries the reach of each process. Skips the case when the transport does not reach the
+ * others. */
 void ct_exchange_cards(struct ct_process *p);
 void ct_write_card(struct ct_process *p, struct ct_blob *out);
 void ct_describe_peer(struct ct_process *p, int pe, const void *card, size_t card_bytes, struct isthmus_peer *out);
@@ -230,7 +231,7 @@ void ct_begin(struct ct_process *p, struct ct_extent *extent, size_t length_byte
 void ct_end(struct ct_process *p, struct ct_extent *extent, struct ct_channel *channel);
 
 void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t options, struct ct_channel *out);
-void ct_channel_close(struct ct_process *p, struct ct_channel *channel); /* quiet first, as the contract says */
+void ct_channel_close(struct ct_process *p, struct ct_channel *channel); /* quiet first, as the contract requires */
 
 /* Where an operation goes. */
 struct ct_place {
@@ -240,7 +241,7 @@ struct ct_place {
     int pe;
 };
 
-/* Data slots; nbi forms are tried again while they say AGAIN. */
+/* Data slots; nbi forms are retried while they return AGAIN. */
 void ct_put(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
 void ct_get(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
 void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
@@ -255,7 +256,7 @@ struct ct_amo {
 bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags);
 bool ct_amo(const struct ct_place *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched);
 
-/* ---- pattern.c: bytes that tell where they came from ---- */
+/* ---- pattern.c: bytes that show their origin ---- */
 
 uint64_t ct_random(uint64_t *state);
 uint8_t ct_pattern_byte(uint64_t seed, size_t i);

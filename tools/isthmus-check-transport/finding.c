@@ -73,7 +73,7 @@ _Noreturn void ct_fault(const struct ct_check *check, const char *fmt, ...)
     end(&f);
 }
 
-/* A finding without a rule: no fault, nothing that could be asked here. */
+/* A finding without a rule: no fault; the case does not apply here. */
 _Noreturn void ct_skip(const char *fmt, ...)
 {
     struct ct_finding f = {.process = self.process};

@@ -1,4 +1,4 @@
-/* tools/isthmus-check-transport/host.c: what a plugin sees of whoever loads it. See contract.h.
+/* tools/isthmus-check-transport/host.c: what a plugin sees of its loader. See contract.h.
  * A core of its own, of a hundred lines: it loads the plugin, gives it services and fills in what is absent. */
 #include "contract.h"
 
@@ -65,7 +65,7 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     return code;
 }
 
-/* ISTHMUS_<NAME>_<KEY>, and what is one for the job, as the header says. */
+/* ISTHMUS_<NAME>_<KEY>, and the value for the whole job, as the header specifies. */
 static const char *service_config(void *core, const char *key)
 {
     const struct ct_process *p = core;

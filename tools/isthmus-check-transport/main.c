@@ -14,7 +14,7 @@ static int list_cases(void)
     return 0;
 }
 
-/* The first case is the table. Without a table there is nothing that others could ask. */
+/* The first case is the table. Without a table the other cases have nothing to test. */
 static int check(const struct options *options)
 {
     struct report report;

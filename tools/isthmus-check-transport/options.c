@@ -80,7 +80,7 @@ static enum options_result take(struct options *out, int option, const char *val
         printf("isthmus-check-transport %s (transport ABI %d.%d)\n", ISTHMUS_VERSION, ISTHMUS_ABI_MAJOR,
                ISTHMUS_ABI_MINOR);
         return OPTIONS_ANSWERED;
-    default: return OPTIONS_WRONG; /* getopt has said why */
+    default: return OPTIONS_WRONG; /* getopt has printed the reason */
     }
 }
 

@@ -1,4 +1,4 @@
-/* tools/isthmus-check-transport/options.h: what the user asked for on the command line. */
+/* tools/isthmus-check-transport/options.h: what the user requested on the command line. */
 #ifndef CHECK_TRANSPORT_OPTIONS_H
 #define CHECK_TRANSPORT_OPTIONS_H
 

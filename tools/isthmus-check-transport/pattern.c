@@ -14,7 +14,7 @@ static uint64_t mix(uint64_t x) /* splitmix64 */
 
 uint64_t ct_random(uint64_t *state) { return mix(*state += 0x9e3779b97f4a7c15u); }
 
-/* Never 0, which is what memory that nobody wrote holds. */
+/* Never 0, which is what unwritten memory holds. */
 uint8_t ct_pattern_byte(uint64_t seed, size_t i)
 {
     uint64_t block = mix(seed + (i / 8 + 1) * 0x9e3779b97f4a7c15u);

@@ -1,7 +1,8 @@
 /* tools/isthmus-check-transport/processes.c: the processes of a case. See contract.h.
- * Every process has a socket to the parent, which collects a blob from each and sends all to each. So it notices who ends
- * without saying so, and who hangs: nobody waits for ever. What a plugin prints goes to a file that must stay empty. What
- * was found stands on a board that all of them see (finding.c). */
+ * Every process has a socket to the parent, which collects a blob from each and sends all to each. So the parent
+ * detects a process that ends without notice, or that hangs, and no process waits for ever. What a plugin prints goes
+ * to a file that must stay empty.
+ * Findings stand on a board that all processes share (finding.c). */
 #include "contract.h"
 
 #include <errno.h>
@@ -143,7 +144,7 @@ static bool start_process(struct run *run, int pe)
     return pid > 0;
 }
 
-/* All at once: what one says of the end of another is no news. */
+/* All at once: a report of one on the end of another is not needed. */
 static void kill_all(struct run *run)
 {
     for (int pe = 0; pe < run->n; pe++) {
@@ -168,7 +169,7 @@ static void note_end(struct child *child)
     child->socket = -1;
 }
 
-/* Everybody who lives has sent: give all to all. */
+/* Every live process has sent: send all to all. */
 static void relay_if_complete(struct run *run)
 {
     int n_alive = 0;
@@ -205,7 +206,7 @@ static void note_hanging(struct run *run)
     }
 }
 
-/* True while the case goes on: somebody lives and nobody has failed. */
+/* Returns true while the case runs: a process lives and none has failed. */
 static bool step(struct run *run)
 {
     struct pollfd fds[CT_MAX_PROCESSES];
@@ -243,7 +244,7 @@ static void take_printed(struct run *run)
          "this was printed: %.700s", run->report->printed);
 }
 
-/* What a process that has ended has to say, and what its end says. */
+/* The finding of a process that has ended, and what its exit status shows. */
 static void judge(struct run *run, int pe)
 {
     struct ct_report *report = run->report;

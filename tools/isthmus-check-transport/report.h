@@ -1,4 +1,4 @@
-/* tools/isthmus-check-transport/report.h: what people and programs are told: lines as it goes, or a JSON document. */
+/* tools/isthmus-check-transport/report.h: the output for people and programs: lines as it goes, or a JSON document. */
 #ifndef CHECK_TRANSPORT_REPORT_H
 #define CHECK_TRANSPORT_REPORT_H
 
@@ -14,6 +14,6 @@ struct report {
 
 void report_begin(struct report *report, const char *plugin, bool is_json);
 void report_case(struct report *report, const struct ct_case *c, const struct ct_report *result);
-void report_end(struct report *report, const char *cut_short); /* why not all was asked; NULL: all was */
+void report_end(struct report *report, const char *cut_short); /* why not all cases ran; NULL: all did */
 
 #endif

@@ -55,7 +55,7 @@ static void *make_progress(void *argument)
     for (;;) {
         isthmus_status status = p->t->arm(p->tr, &fds[1].fd);
         if (status != ISTHMUS_ERR_AGAIN) {
-            /* not CT_OK: where the process is, the main thread says */
+            /* not CT_OK: the main thread records where the process is */
             CT_RULE("arm", "works where nothing is wrong", status == ISTHMUS_OK, "%s: %s", ct_status_name(status),
                     ct_failure_text());
             if (poll(fds, 2, -1) < 0) CT_NEED(errno == EINTR, "poll: %s", strerror(errno));
@@ -305,7 +305,7 @@ void ct_end(struct ct_process *p, struct ct_extent *extent, struct ct_channel *c
     ct_channel_close(p, channel);
     ct_meet(p);
     ct_extent_detach(p, extent);
-    ct_meet(p); /* nobody withdraws what others still have attached */
+    ct_meet(p); /* no process withdraws what others still have attached */
     ct_extent_close(p, extent);
     ct_close(p);
 }

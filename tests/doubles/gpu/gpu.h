@@ -1,5 +1,5 @@
 /* tests/doubles/gpu/gpu.h: a device made of files in memory and of threads: what the doubles of CUDA, Level Zero and HIP share.
- * Not a simulator: it says nothing about speed, nor about a GPU's memory model. It answers whether host code keeps the
+ * Not a simulator: it models neither the speed nor the memory model of a GPU. It verifies that host code keeps the
  * drivers' rules, and nothing that it shows is a result of hardware.
  *
  * Device memory is a memfd, so that a peer that imports the descriptor has the same memory. Device addresses fault when the
@@ -15,7 +15,7 @@
  *   GPU_DOUBLE_PEERS=0            no device reaches another
  *   GPU_DOUBLE_FABRIC=0           no handles of CUDA that go through a fabric
  *   GPU_DOUBLE_RDMA=0             no memory for network adapters (GPUDirect RDMA): CUDA refuses the flag
- *   GPU_DOUBLE_WRITES_ORDER=n     of CUDA: whom adapters' writes need no flush for: 0 nobody, 100 the device (100), 200 all devices
+ *   GPU_DOUBLE_WRITES_ORDER=n     of CUDA: adapters' writes need no flush for 0 none, 100 the device (100), 200 all of them
  *   GPU_DOUBLE_FLUSH=0            of CUDA: a processor cannot have such writes flushed
  *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
  *   GPU_DOUBLE_TRACE=1            each call to stderr
@@ -146,7 +146,7 @@ struct gpu_op {
 };
 
 struct gpu_stream *gpu_stream_create(void);         /* NULL: no thread */
-struct gpu_stream *gpu_stream_default(void);        /* which nobody creates or destroys */
+struct gpu_stream *gpu_stream_default(void);        /* it exists without create and destroy */
 void gpu_stream_destroy(struct gpu_stream *stream); /* after what it has to do */
 bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op);
 bool gpu_stream_is_idle(struct gpu_stream *stream);

@@ -1,4 +1,5 @@
-/* Each PE tells its right neighbour its number: through the heap, so that what is installed has to work as a whole. */
+/* Each PE sends its number to its right neighbour: through the heap, so that what is installed has to work as a
+ * whole. */
 #include <shmem.h>
 #include <stdio.h>
 
