@@ -15,7 +15,7 @@
  *   GPU_DOUBLE_PEERS=0            no device reaches another
  *   GPU_DOUBLE_FABRIC=0           no handles of CUDA that go through a fabric
  *   GPU_DOUBLE_RDMA=0             no memory for network adapters (GPUDirect RDMA): CUDA refuses the flag
- *   GPU_DOUBLE_WRITES_ORDER=n     of CUDA: adapters' writes need no flush for 0 none, 100 the device (100), 200 all of them
+ *   GPU_DOUBLE_WRITES_ORDER=n     of CUDA: adapters' writes need no flush for 0 none, 100 the device (100), 200 all
  *   GPU_DOUBLE_FLUSH=0            of CUDA: a processor cannot have such writes flushed
  *   GPU_DOUBLE_HOST_ACCESS=1      the CPU may touch device addresses
  *   GPU_DOUBLE_TRACE=1            each call to stderr
