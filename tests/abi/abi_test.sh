@@ -132,7 +132,7 @@ case_other_files_are_ignored() {
     expect_not_said "is refused"
 }
 
-# ---- where they are looked for ----
+# ---- where plugins are searched ----
 
 case_first_of_two_names_wins() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/twin:$plugins/twin_two" ISTHMUS_TRANSPORTS=twin

@@ -1,5 +1,5 @@
-/* tests/abi/job.c: a small program that needs everything of a transport: puts, gets, atomics, order, waits, meetings.
- * Every PE checks what it sees. Whatever carries it, it must end with status 0. */
+/* tests/abi/job.c: a small program that uses all of a transport: puts, gets, atomics, order, waits, barriers.
+ * Every PE checks what it sees. Over every transport it must end with status 0. */
 #include <shmem.h>
 #include <stdint.h>
 #include <stdio.h>

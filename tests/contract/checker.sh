@@ -1,5 +1,6 @@
 #!/bin/bash
-# checker.sh CHECKER PLUGIN PLANTED PYTHON: how isthmus-check-transport speaks: usage, status, JSON. What it checks: planted.sh.
+# checker.sh CHECKER PLUGIN PLANTED PYTHON: the output of isthmus-check-transport: usage, status, JSON. What it checks:
+# planted.sh.
 checker=$1 plugin=$2 planted=$3 python=$4
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT

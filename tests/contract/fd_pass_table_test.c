@@ -20,7 +20,7 @@ static struct fd_pass_server *open_server_that_shares(const char *word)
     return open_server();
 }
 
-/* Where the server's own rows are; only to look. */
+/* Where the server's own rows are; read only. */
 static const struct fd_pass_table *table_of(const struct fd_pass_server *server)
 {
     int fd = fd_pass_server_address(server)->owner.table_fd;
@@ -39,7 +39,7 @@ static void expect(const struct fd_pass_address *address, isthmus_status expecte
     CHECK(count_descriptors() == before, "%d descriptors after, %d before", count_descriptors(), before);
 }
 
-/* One descriptor comes, and holds the number. */
+/* One descriptor arrives, and its file holds the number. */
 static void expect_number(const struct fd_pass_address *address, uint64_t number)
 {
     struct fd_pass_bundle bundle = {.n = 0};
@@ -161,7 +161,7 @@ static uint32_t offer_at(struct fd_pass_server *server, int file, uint32_t expec
     return id;
 }
 
-/* Offers come and go while a peer takes them: it never gets one under the number of another. */
+/* Offers are made and withdrawn while a peer takes them: it never gets one under the number of another. */
 static void withdrawn_meanwhile(void)
 {
     enum { CLIENT_TURNS = 6000, AT_ONCE = 16 };

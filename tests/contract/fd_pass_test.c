@@ -147,7 +147,7 @@ static void silent_client_blocks_nobody(void)
     CHECK(serve_until_end_of(server, child) == 0, "the client failed");
     for (int i = 0; i < SILENT_CLIENTS; i++) close(silent[i]);
     struct pollfd events = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
-    while (poll(&events, 1, 0) > 0) fd_pass_serve(server); /* those have gone: nothing stays in the set */
+    while (poll(&events, 1, 0) > 0) fd_pass_serve(server); /* closed connections: nothing stays in the set */
     fd_pass_server_close(server);
 }
 
@@ -200,7 +200,7 @@ struct impostor {
     int heard; /* what clients have sent to it */
 };
 
-/* Take the name, and answer one client with a descriptor and the countersign that is given. */
+/* Takes the name, and replies to one client with a descriptor and the given countersign. */
 static void pose(const struct fd_pass_address *address, const uint8_t countersign[16], int ready, int heard)
 {
     struct sockaddr_un at;
@@ -245,7 +245,7 @@ static struct impostor start_impostor(const struct fd_pass_address *address, con
     return impostor;
 }
 
-/* What it has heard: 0 bytes is nothing. */
+/* The number of bytes that it has received. */
 static size_t end_impostor(const struct impostor *impostor)
 {
     char bytes[64];

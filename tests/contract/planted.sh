@@ -11,7 +11,7 @@ while read -r bug case slot; do
     (($# == 0)) || [[ " $* " == *" $bug "* ]] || continue
     # Only a bug that makes a PE silent may be short of time: on a busy machine the others would be taken for that one.
     case $bug in hangs | commit_leaks) patience_s=3 ;; *) patience_s=60 ;; esac
-    # PEs have to meet within some nanoseconds to see these, which a busy machine may not let them.
+    # These show only when PEs collide within some nanoseconds, which a busy machine may not permit.
     case $bug in torn_* | commit_leaks) tries=10 ;; *) tries=1 ;; esac
     for ((status = 0; tries > 0 && status == 0; tries--)); do
         out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 100 "$checker" "$plugin" --case "$case" --timeout $patience_s)

@@ -30,7 +30,7 @@ static size_t cut(size_t n)
 
 /* ---- a put that waits, so that others overtake it ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* progress looks at it, too */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* progress takes it, too */
 static struct {
     isthmus_chan *chan;
     isthmus_path *path;

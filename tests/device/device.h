@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* There when it returns, for all that reads the own heap by other ways than a get. */
+/* Visible when it returns, for all that reads this PE's heap by other ways than a get. */
 static inline void to_heap(void *dest, const void *source, size_t n_bytes)
 {
     shmem_putmem(dest, source, n_bytes, pe.me);

@@ -89,7 +89,7 @@ static void after_barrier(int to, int from, int round)
     expect_on_host(from, round);
 }
 
-/* A third PE looks, where there is one: an update that quiet has completed is visible to all. */
+/* A third PE reads, where there is one: an update that quiet has completed is visible to all. */
 static void seen_by_others(int to, int from, int round)
 {
     int third = (to + 1) % pe.n, its_target = (pe.me + pe.n - 1) % pe.n;

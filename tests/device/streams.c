@@ -1,6 +1,6 @@
-/* R134: calls on streams of a real platform take effect in the stream's order and do not hold the host. No case looks at a clock:
- * a stream is held at a gate, the calls return all the same, and nothing of them has happened; the gate is opened, and all of
- * it has. */
+/* R134: calls on streams of a real platform take effect in the stream's order and do not block the host. No case reads
+ * a clock: a stream is held at a gate, the calls return all the same, and nothing of them has happened; the gate is
+ * opened, and all of it has. */
 #include "cuda_stream.h"
 #include "tests/pe/nv.h"
 
@@ -136,8 +136,8 @@ static void arrays(void)
     nvshmem_barrier_all();
 }
 
-/* One stream is held at the gate, with an operation of the host behind it; the first PE's other one waits for the others in a
- * barrier that they have not come to. A third goes its way. */
+/* One stream is held at the gate, with an operation of the host behind it; the first PE's other stream waits in a
+ * barrier for the others, which have not entered it. A third stream continues. */
 static void apart(void)
 {
     cudaStream_t third = stream_new();
@@ -250,7 +250,7 @@ static void collectives(void)
 
 static void count_launches(void)
 {
-    bool by_host = is_far || getenv("ISTHMUS_CHECK") != NULL; /* which looks at what the host does */
+    bool by_host = is_far || getenv("ISTHMUS_CHECK") != NULL; /* which checks what the host does */
     begin_case();
     stream_hold(streams[0], turn);
     int before = cuda_launches();
@@ -281,7 +281,8 @@ static void misuse(void)
     nvshmem_barrier_all();
 }
 
-/* Little of everything, for drivers that fail somewhere: no stream is created, none synchronised, no answer looked at. */
+/* A few calls of each kind, for drivers that fail in one of them: no stream is created or synchronised, no status
+ * checked. */
 static int few_calls(void)
 {
     dest = nvshmem_malloc(BYTES);

@@ -2,7 +2,7 @@
  *
  * Every PE draws the same steps from the seed. A step has one actor, or a team; its actor or members run it, and every
  * PE applies it to its model of all PEs' memory. Steps between two barriers are an epoch: in it no byte has two users
- * that could access it in another order than the list's (claims.c sees to that). At the end of an epoch the own memory
+ * that could access it in another order than the list's (claims.c sees to that). At the end of an epoch the PE's memory
  * equals the model, byte by byte; what a call returns is compared at once. */
 #ifndef TESTS_DIFFERENTIAL_DIFFERENTIAL_H
 #define TESTS_DIFFERENTIAL_DIFFERENTIAL_H

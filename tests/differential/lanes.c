@@ -42,7 +42,7 @@ static void write_lane(struct worker *w, int pe)
 {
     static _Thread_local unsigned char source[LANE_BYTES];
     size_t offset = draw(w, LANE_BYTES), length = draw(w, LANE_BYTES - offset + 1);
-    settle(w); /* nothing that is under way reads the source, or may come after what is written now */
+    settle(w); /* no operation in flight reads the source, or may follow what is written now */
     for (size_t i = 0; i < length; i++) source[i] = (unsigned char)draw(w, 256);
     unsigned char *dest = lanes[w->number][my_pe].bytes + offset;
     if (draw(w, 2))

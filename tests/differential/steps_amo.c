@@ -103,7 +103,7 @@ static bool plan_add(struct step *s)
     s->size = sizeof(uint64_t);
     s->way = ADD;
     s->value = random_next(&common);
-    s->dest = pick(8) * SLOT_BYTES; /* few, so that PEs meet there */
+    s->dest = pick(8) * SLOT_BYTES; /* few, so that PEs collide there */
     return claim_add(s->target, s->dest);
 }
 

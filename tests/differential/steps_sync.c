@@ -1,4 +1,4 @@
-/* Ordering, waiting for a signal or flag with data, meetings of teams, the lock. */
+/* Ordering, waiting for a signal or flag with data, barriers of teams, the lock. */
 #include "differential.h"
 
 long lock_counter, lock_expected;
@@ -106,7 +106,7 @@ static void apply_message(struct step *s)
     memcpy(model[s->target] + s->dst, &s->expected, sizeof s->expected);
 }
 
-/* ---- meetings, the lock ---- */
+/* ---- barriers, the lock ---- */
 
 static bool plan_meeting(struct step *s)
 {

@@ -1,4 +1,4 @@
-/* Teams and contexts come and go. */
+/* Teams and contexts are created and destroyed. */
 #include "differential.h"
 
 struct team teams[TEAMS];

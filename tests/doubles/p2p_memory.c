@@ -94,7 +94,8 @@ static isthmus_status use_words(struct pe *pe, const struct isthmus_stream *stre
     return status == ISTHMUS_ERR_UNSUPPORTED ? ISTHMUS_OK : status;
 }
 
-/* All calls in the order of a stream, where there are any. The stream has passed before its memory goes, whatever fails. */
+/* All calls in the order of a stream, where there are any. The stream has completed before its memory is freed, also if
+ * a call fails. */
 isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
 {
     static uint64_t from = 9, to;
@@ -120,7 +121,7 @@ isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
     return status;
 }
 
-/* What a stream of the program is given happens in its order, and not before the word that it waits for has come. */
+/* What a stream of the program is given happens in its order, and not before the word that it waits for has arrived. */
 static void note_done(void *argument)
 {
     struct stream_scene *scene = argument;

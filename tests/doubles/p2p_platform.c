@@ -41,7 +41,8 @@ static int uses_of(const char *call)
     return 0;
 }
 
-/* One put or put_nbi of so many bytes at that offset; how many copies it took. The source is gone when it returns. */
+/* One put or put_nbi of so many bytes at that offset; how many copies it took. The source is overwritten before it
+ * returns. */
 static int copies_of_put(struct stream_scene *scene, isthmus_chan *chan, const struct isthmus_data_ops *ops,
                          uint64_t offset, size_t bytes, bool is_nbi)
 {

@@ -139,7 +139,7 @@ void close_both(struct pe pes[2])
 const struct isthmus_memory *memory_of(const struct pe *pe) { return plugin->extension(pe->tr, "memory.1"); }
 const struct isthmus_growing *growing_of(const struct pe *pe) { return plugin->extension(pe->tr, "growing.1"); }
 
-/* ---- all that a transport is used for, once; everything is given back, whatever fails ---- */
+/* ---- all that a transport is used for, once; everything is given back, also on failure ---- */
 
 static isthmus_status move_data(struct pe *pe, isthmus_path *path, const isthmus_rmem *remote, isthmus_chan *chan,
                                 const struct isthmus_data_ops *ops)

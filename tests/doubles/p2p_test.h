@@ -27,7 +27,7 @@ extern struct gpu_double {
 } gpu_double;
 extern char said[400]; /* the last text of a failure */
 
-/* At once: streams may be about to start, and what a thread has in its first moment looks like a leak. */
+/* Immediately: streams may be about to start, and the first allocations of a thread would count as leaks. */
 _Noreturn void skip(void);
 
 const char *variable(const char *key); /* ISTHMUS_<NAME OF THE TRANSPORT>_<KEY> */
@@ -51,7 +51,7 @@ void close_both(struct pe pes[2]); /* and nothing is left */
 const struct isthmus_memory *memory_of(const struct pe *pe);
 const struct isthmus_growing *growing_of(const struct pe *pe);
 
-isthmus_status use_all(void); /* all that a transport is used for, once; everything is given back, whatever fails */
+isthmus_status use_all(void); /* all that a transport is used for, once; everything is given back, also on failure */
 isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote); /* a part of it */
 void expect_device(int pe_number, int device);
 void expect_reach(struct pe pes[2], isthmus_status expected);

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* Every variable with its default, and a few in words of other libraries. */
+/* Every variable with its default, and a few under names of other libraries. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const char own_lines[] =

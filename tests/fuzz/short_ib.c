@@ -1,6 +1,6 @@
-/* tests/fuzz/short_ib.c: short puts, with signals or without, atomics, calls, answers and queue pairs to connect that arrive
- * from peers, in any order and of any length. Sanitizers see every access outside of the memory that is exposed; what
- * arrives well is done, and nothing else. */
+/* tests/fuzz/short_ib.c: short puts, with signals or without, atomics, calls, replies and queue pairs to connect that
+ * arrive from peers, in any order and of any length. Sanitizers see every access outside of the memory that is exposed;
+ * what arrives well is done, and nothing else. */
 #include "plugins/ib/ib.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -228,9 +228,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* A put, a call, a put with a call, the answer to the first call here; an atomic, one that fetches, an answer to
- * each fetch here; puts with a signal: alone, with a call, answered, and the signal only; a queue pair to connect, and
- * the answer to one of here. */
+/* A put, a call, a put with a call, the reply to the first call here; an atomic, one that fetches, a reply to
+ * each fetch here; puts with a signal: alone, with a call, with a reply, and the signal only; a queue pair to connect,
+ * and the reply to one from here. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};

@@ -58,7 +58,7 @@ def jobs_of(transport, tests):
 
 
 class Counts:
-    """What came out, and the lines about it."""
+    """The results, and the lines about them."""
 
     def __init__(self, transport, logs):
         self.transport, self.logs, self.values = transport, logs, [0, 0, 0]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # fault.sh HOW WHEN PROGRAM: under hosts.sh: the host of the job's last PE is lost (hosts.sh --fault HOW) while the other PEs do
 # WHEN (works.c). Within 10 seconds no PE is left, on either side, and one message has named the host: of a PE, or of a
-# launcher that noticed by itself. A launcher that stays behind is printed, and is no failure: Open MPI's does when a
+# launcher that detected the loss. A launcher that stays behind is printed, and is no failure: Open MPI's does when a
 # link is cut.
 set -u
 how=$1 when=$2 program=$3
@@ -12,7 +12,7 @@ victim_host=host$n_hosts
 pes() { pgrep -f "^$program" | wc -l; }
 
 : >"$log"
-# In `init` the last PE starts when its host is lost already, so that no PE has heard of either.
+# In `init` the last PE starts when its host is lost already, so that no other PE knows of it.
 [[ $when != init ]] || export ISTHMUS_START_TIMEOUT=3
 timeout 40 mpirun --bind-to none ${ISTHMUS_START_TIMEOUT+-x ISTHMUS_START_TIMEOUT} -np $((n_hosts * slots)) "$program" "$when" >"$log" 2>&1 &
 job=$!
@@ -22,7 +22,7 @@ for ((i = 0; i < 150; i++)); do
 done
 grep -q '^ready' "$log" || { cat "$log"; echo "the job did not start"; exit 1; }
 [[ $when != init ]] || sleep 0.5 # until PE 0 is inside
-[[ $when != meeting ]] || sleep 1 # until they have looked at one another's hosts
+[[ $when != meeting ]] || sleep 1 # until they have probed one another's hosts
 
 broken_at=$(date +%s%N)
 "$(dirname "$0")/hosts.sh" --fault "$how" "$victim_host" "$program" || exit

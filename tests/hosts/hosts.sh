@@ -105,7 +105,7 @@ write_files() { # DIR N
     for ((i = 1; i <= $2; i++)); do echo "10.78.0.$i host$i"; done; } >"$1/etc-hosts"
   cat >"$1/rsh" <<END_OF_RSH
 #!/usr/bin/env bash
-# Stands in for ssh: rsh [-options] HOST COMMAND... Like ssh it does not hear of it when the host is halted, and stays.
+# Stands in for ssh: rsh [-options] HOST COMMAND... Like ssh it is not notified when the host is halted, and stays.
 while [[ \${1:-} == -* ]]; do shift; done
 host=\$1; shift
 pid=\$(cat "$1/pid.\$host")
@@ -158,7 +158,7 @@ done
 unshare --net --mount --uts --ipc --pid --fork true 2>/dev/null || skip "this machine lets nobody make namespaces"
 unshare --net ip link add switch type bridge 2>/dev/null || skip "this kernel has no bridges"
 
-# Not named after us: tests look for mappings that are, and Open MPI maps files below.
+# Not named after Isthmus: tests search for mappings that are, and Open MPI maps files below.
 dir=$(mktemp -d "${TMPDIR:-/tmp}/hosts.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 130' INT

@@ -28,7 +28,7 @@ LIMIT_S = 10
 PULSE_S, START_S = 1, 3  # short, so that a round is; what is tested does not depend on it
 N_LIVES, N_ROUNDS = 4, 2
 MOST_MS = {"launch": 400, "init": 60, "work": 100, "finalize": 30}  # about how long each takes
-QUIET_S = 1.0  # PEs may come late: gone means gone for so long, as long as there is a launcher
+QUIET_S = 1.0  # PEs may start late: none may appear for so long, as long as there is a launcher
 OURS = re.compile(r"^isthmus: .*(PE \d+ on host\d+ is lost|not all PEs have met|PE \d+ on host\d+ does not answer|"
                   r"no connection to PE \d+ on host\d+)", re.M)
 LAUNCHERS = re.compile(r"rank \d+ .* on node host\d|remote daemon|a daemon .* (died|on node)|ORTE has lost communication|"
@@ -168,7 +168,7 @@ def verdict_of(result):
         return "left behind: " + " ".join(result["behind"])
     if result["ours"] > 1:
         return "more than one message"
-    # A job that the fault did not reach any more ends well; a launcher that had no PE so far speaks for itself.
+    # A job that the fault did not reach any more ends well; a launcher that had no PE so far reports by itself.
     if result["status"] != 0 and result["part"] not in ("launch", "end") and not result["named_by_us"] and not result["named_by_launcher"]:
         return "nobody has named the cause"
     return ""

@@ -77,7 +77,7 @@ static const struct {
                {"wait_until", wait_until},
                {"finalize", finalize}};
 
-/* One comes late, when its host is lost already. By the launcher's number: there is no PE's so far. */
+/* One starts late, when its host is lost already. By the launcher's number: no PE has its own so far. */
 static int meet_in_init(void)
 {
     const char *rank = getenv("PMIX_RANK"), *size = getenv("OMPI_COMM_WORLD_SIZE");
@@ -88,7 +88,7 @@ static int meet_in_init(void)
     return 1;
 }
 
-/* All are in it and wait for PE 1, which never comes. */
+/* All are in it and wait for PE 1, which never arrives. */
 static int meet_in_vain(void)
 {
     const char *rank = getenv("PMIX_RANK");

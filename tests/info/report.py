@@ -1,4 +1,4 @@
-"""tests/info/report.py BIN_FOLDER ENVIRONMENT_PAGE: isthmus-info as a user meets it.
+"""tests/info/report.py BIN_FOLDER ENVIRONMENT_PAGE: isthmus-info as a user sees it.
 
 Each check is a function; all run, and each failure is printed with what was expected and seen."""
 import json

@@ -1,6 +1,6 @@
 #!/bin/sh
 # transport_tcp.sh SOURCE: the example of a transport outside of this tree, as its reader builds it: against an installed tree, in
-# another folder. What comes out is a plugin: one symbol, nothing of ours linked. tests/transport_tcp shows that it works.
+# another folder. The result is a plugin: one symbol, nothing of ours linked. tests/transport_tcp shows that it works.
 . "$(dirname -- "$0")/common.sh"
 rm -rf "$WORK/transport_tcp_source"
 cp -r "$1" "$WORK/transport_tcp_source"

@@ -206,7 +206,7 @@ static void wait_plain(char **arguments)
     wait_for_ever();
 }
 
-/* desert PE: that PE is gone without PMIx_Finalize; the others have no need of it. */
+/* desert PE: that PE exits without PMIx_Finalize; the others do not need it. */
 static void desert(char **arguments)
 {
     join();
@@ -214,7 +214,7 @@ static void desert(char **arguments)
     leave();
 }
 
-/* desert_fence PE now|later: that PE is gone while, or before, the others enter a fence. */
+/* desert_fence PE now|later: that PE exits while, or before, the others enter a fence. */
 static void desert_fence(char **arguments)
 {
     join();
@@ -302,7 +302,7 @@ static void catch_one(char **arguments)
     sigemptyset(&one);
     sigaddset(&one, signal_number);
     sigaction(signal_number, &action, NULL);
-    sigprocmask(SIG_BLOCK, &one, &before); /* the signal may come before sigsuspend() is reached */
+    sigprocmask(SIG_BLOCK, &one, &before); /* the signal may arrive before sigsuspend() is reached */
     join();
     say("waiting");
     while (!caught) sigsuspend(&before);

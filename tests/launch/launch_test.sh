@@ -381,7 +381,7 @@ case_program_not_found() {
     expect_nothing_left
 }
 
-case_options_end() { # what looks like an option behind PROGRAM is PROGRAM's
+case_options_end() { # what has the form of an option behind PROGRAM is PROGRAM's
     launch -n 1 -- echo -n --tag-output -x
     expect_status 0
     [ "$(cat "$work/out")" = '--tag-output -x' ] || fail "the arguments do not arrive as they are"

@@ -264,7 +264,7 @@ static uint64_t *word_at(enum place place, size_t slot)
     return (in_statics ? statics.words : here.words) + slot * distance;
 }
 
-/* Mostly one word, sometimes a page, seldom a megabyte: that is what the sizes cost. */
+/* Mostly one word, sometimes a page, rarely a megabyte, as larger sizes take longer. */
 static size_t draw_words(const struct lit_shape *shape, uint64_t dice)
 {
     if (!shape->has_payload) return 1;

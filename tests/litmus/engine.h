@@ -47,7 +47,7 @@ struct lit_round {
     uint64_t number;        /* from 1; what every word of the payload holds afterwards */
     uint64_t *x, *y;        /* words that are raced for */
     uint64_t *f, *g;        /* flags */
-    uint64_t *d, *e;        /* payload, looked at only after synchronisation */
+    uint64_t *d, *e;        /* payload, read only after synchronisation */
     uint64_t *spare_signal; /* for put_signal where the signal does not matter */
     size_t n_words;         /* of d and of e */
     int t, u;
@@ -71,7 +71,7 @@ uint64_t lit_stale_words(const struct lit_round *round, const uint64_t *copy);
 uint64_t lit_stale_here(const struct lit_round *round, const uint64_t *payload);       /* by plain loads */
 uint64_t lit_stale_at(const struct lit_round *round, const uint64_t *payload, int pe); /* by a get */
 
-/* Set a flag of `pe` from 0 to 1, by any routine that a wait takes notice of; wait for it. */
+/* Set a flag of `pe` from 0 to 1, by any routine that ends a wait; wait for it. */
 void lit_raise(const struct lit_round *round, uint64_t *flag, int pe);
 void lit_await(const struct lit_round *round, uint64_t *flag);
 

@@ -38,7 +38,7 @@ bool lit_wrc_broken(uint64_t (*seen)[LIT_REGISTERS]);
 void lit_iriw(struct lit_round *r, int me);
 bool lit_readers_disagree(uint64_t (*seen)[LIT_REGISTERS]);
 
-/* stores.c: plain stores and meetings. */
+/* stores.c: plain stores and barriers. */
 void lit_store_then_flag(struct lit_round *r, int me);
 void lit_store_sync(struct lit_round *r, int me);
 void lit_store_alias(struct lit_round *r, int me);

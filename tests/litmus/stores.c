@@ -1,4 +1,4 @@
-/* tests/litmus/stores.c: plain stores that others see, and what meetings promise. See shapes.h. */
+/* tests/litmus/stores.c: plain stores that others see, and the guarantees of barriers. See shapes.h. */
 #include "shapes.h"
 
 static void fill(const struct lit_round *r, uint64_t *payload)

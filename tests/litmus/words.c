@@ -137,7 +137,7 @@ void lit_fetch_both(struct lit_round *r)
 
 bool lit_words_both_one(uint64_t (*seen)[LIT_REGISTERS]) { return seen[0][0] == 1 && seen[0][1] == 1; }
 
-/* P0: put x=1@T; order; i=get x@T; also with set and fetch. The register is whether the old value came back. */
+/* P0: put x=1@T; order; i=get x@T; also with set and fetch. The register is whether the old value was returned. */
 void lit_read_own(struct lit_round *r, int me)
 {
     if (me != 0) return;

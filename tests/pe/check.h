@@ -139,8 +139,8 @@ static inline int pe_rounds(int with_two)
     return pe_part_of(pe.n <= 2 ? with_two : pe.n <= 4 ? with_two / 4 : with_two / 40);
 }
 
-/* How often to repeat what PEs do to one word at the same time; pe_collide in the loop, with its count, makes them meet now
- * and then: else one would be through before the next one is given a processor. */
+/* How often to repeat what PEs do to one word at the same time; pe_collide in the loop, with its count, makes them
+ * collide at times: else one would be through before the next one is given a processor. */
 static inline int pe_contended_rounds(void) { return pe_part_of(pe.n <= 4 ? 200000 : 10000); }
 
 static inline void pe_collide(uint64_t count)
@@ -183,7 +183,7 @@ static inline void dawdle_us(unsigned microseconds)
     } while ((now.tv_sec - start.tv_sec) * 1000000 + (now.tv_nsec - start.tv_nsec) / 1000 < (long)microseconds);
 }
 
-/* 0 to about 200 ns: to shift the steps of PEs that leave a meeting together against each other. */
+/* 0 to about 200 ns: to shift the steps of PEs that leave a barrier together against each other. */
 static inline void jitter(uint64_t *state)
 {
     for (volatile size_t turns = random_below(state, 200); turns > 0; turns = turns - 1) {}

@@ -1,6 +1,6 @@
 #!/bin/bash
-# expect.sh [-s STATUS] [-1 REGEX]... [-a REGEX]... [-m REGEX]... [-0 REGEX]... [-t SECONDS] -- COMMAND...: runs a job and looks at how
-# it ends.
+# expect.sh [-s STATUS] [-1 REGEX]... [-a REGEX]... [-m REGEX]... [-0 REGEX]... [-t SECONDS] -- COMMAND...: runs a job
+# and checks how it ends.
 #   -s  exit status: a number, several with a comma between them, or "nonzero"; default 0
 #   -1  exactly one line of the output (both streams) matches this extended regular expression
 #   -a  at least one line matches

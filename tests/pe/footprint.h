@@ -1,4 +1,4 @@
-/* tests/pe/footprint.h: what this process holds: for programs that look whether something stays behind. */
+/* tests/pe/footprint.h: what this process holds: for programs that check for leaks. */
 #ifndef TESTS_PE_FOOTPRINT_H
 #define TESTS_PE_FOOTPRINT_H
 

@@ -37,7 +37,7 @@ is_complete() {
 
 env "$mark" TMPDIR="$work/tmp" "$@" >"$work/out" 2>&1 </dev/null &
 launcher=$!
-hears_all() { # of one question, which a busy machine answers when it comes to it: each time it may take longer
+hears_all() { # of one request, to which a busy machine may reply late: each time it may take longer
     local i
     for ((i = 0; i < 2 + questions; i++)); do
         said=$(answer)

@@ -1,5 +1,5 @@
-# job.sh: for scripts that run a job and look at what is left of it; they source it. It makes the folder $work, which goes at the
-# end with all processes that have $mark in their environment.
+# job.sh: for scripts that run a job and check what is left of it; they source it. It makes the folder $work, which is
+# removed at the end, with all processes that have $mark in their environment.
 
 work=$(mktemp -d) || exit 1
 mkdir "$work/tmp"

@@ -28,7 +28,7 @@ files_left() {
     new_names
 }
 # Open MPI 4.1 does not end when a PE dies in the middle of connecting to its PMIx server; with programs of PMIx alone it is
-# the same. All PEs are gone then.
+# the same. All PEs have ended then.
 only_mpirun_hangs() {
     [ "$owns_files" = no ] && [ "$(marked)" = "$launcher" ] && grep -q 'PMIX ERROR: UNREACHABLE' "$work/out"
 }

@@ -1,6 +1,6 @@
 /* tests/pe/message_passing.h: rounds of message passing around the ring of PEs, the shape of most ordering tests.
- * In each round a PE sends: it writes the round's number into all words of data, by whatever way is under test, and then
- * into flag; its reader waits for the flag and must find all of the data. What is ordered how is the sender's business. */
+ * In each round a PE sends: it writes the round's number into all words of data, by the routines under test, and then
+ * into flag; its reader waits for the flag and must find all of the data. The sender provides the order. */
 #ifndef TESTS_PE_MESSAGE_PASSING_H
 #define TESTS_PE_MESSAGE_PASSING_H
 

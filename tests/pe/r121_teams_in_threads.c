@@ -5,7 +5,7 @@
 
 static struct lane {
     shmem_team_t team;
-    long source[16], sums[2][16]; /* by turns: others may be a round ahead */
+    long source[16], sums[2][16]; /* alternating: others may be a round ahead */
     int rounds, number;
 } lanes[2];
 

@@ -4,7 +4,7 @@
 
 enum { PES_MAX = 16, MOST = 40, BATCH = 32 };
 
-/* A dest of its own for each collective between two meetings: before a PE calls, dest is to be free on all PEs. */
+/* A dest of its own for each collective between two barriers: before a PE calls, dest is to be free on all PEs. */
 static long source[PES_MAX * MOST], dests[BATCH][PES_MAX * MOST], *dest;
 
 /* Element i of what PE `member` gives in a round. */

@@ -1,4 +1,5 @@
-/* R131: prefix sums in the order of the team, with and without the own element, in place and not; without: 0 on PE 0. */
+/* R131: prefix sums in the order of the team, with and without the PE's own element, in place and not; without: 0 on PE
+ * 0. */
 #include "teams.h"
 
 #include <stdbool.h>

@@ -64,7 +64,7 @@ static void run_empty(void)
     }
 }
 
-/* Entry 0 always holds, the last one too, others come and go: each that holds is reported in the end. */
+/* Entry 0 always holds, the last one too, others begin and cease to hold: each that holds is reported in the end. */
 static void run_fairness(void)
 {
     for (int last = N - 1; last > 0; last -= 13) {

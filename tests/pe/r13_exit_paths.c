@@ -1,4 +1,4 @@
-/* R13 and design section 9: whatever way a PE ends, the job ends in order, and soon. exit_paths MODE:
+/* R13 and design section 9: however a PE ends, the job ends in order, and soon. exit_paths MODE:
  *   all_leave       all return from main without finalize: that is allowed; earlier operations arrive
  *   one_leaves      the last PE returns from main while the others wait in barrier_all
  *   one_leaves_3    the last PE calls exit(3) there

@@ -4,7 +4,7 @@
  *   variable    all wait for a variable
  *   set         the last PE waits for two of four variables, the others for any of them
  *   lock        PE 0 holds the lock that the others want
- *   broadcast   the root does not come
+ *   broadcast   the root does not call it
  *   stopped     the odd one stops itself
  *   compute     the odd one computes
  *   not_in      the odd one does not call shmem_init

@@ -1,4 +1,4 @@
-/* R145: signal_set and signal_add without data; signal_fetch reads the own one; signal_wait_until returns a value that
+/* R145: signal_set and signal_add without data; signal_fetch reads the PE's own; signal_wait_until returns a value that
  * satisfied, also while it keeps changing. */
 #include "check.h"
 

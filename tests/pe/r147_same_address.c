@@ -1,5 +1,5 @@
-/* R147: source and destination may be the same symmetric address on different PEs; on the own PE that is undefined, and must
- * not crash. */
+/* R147: source and destination may be the same symmetric address on different PEs; on the calling PE that is undefined,
+ * and must not crash. */
 #include "check.h"
 
 enum { WORDS = 5000 };

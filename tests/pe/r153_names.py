@@ -101,7 +101,7 @@ def check_queue_forms(args):
 
 
 def of_our_headers(preprocessed):
-    """The lines that come from a header of ours: everything outside of the system's folders."""
+    """The lines from a header of Isthmus: everything outside of the system's folders."""
     ours = True
     for line in preprocessed.splitlines():
         marker = re.match(r'# \d+ "([^"]*)"', line)

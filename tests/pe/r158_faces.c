@@ -23,7 +23,7 @@ static void check_numbering(void)
     CHECK_EQ(shmem_team_n_pes(SHMEMX_TEAM_NODE), nvshmem_team_n_pes(NVSHMEMX_TEAM_NODE));
 }
 
-/* Initialisers nest whatever the face. */
+/* Initialisers of all faces nest. */
 static void check_nesting(void)
 {
     int initialized = 0;

@@ -10,7 +10,7 @@ static long never;
 
 static int is_fault(const char *name) { return strcmp(fault, name) == 0; }
 
-/* The rank and the number of PEs that this process believes in. */
+/* The rank and the number of PEs that this process passes. */
 static int rank_of(int number) { return is_fault("duplicate") && number == 2 ? 1 : number; }
 static int pes_of(int number) { return is_fault("wrong_n") && number == 2 ? PES + 1 : PES; }
 

@@ -1,5 +1,5 @@
-/* R17: with NVSHMEM_BOOTSTRAP_UID_SESSION_ID every process makes the id for itself, and PE 0 serves at that place; it may come
- * last. An id is gone when its job is over. */
+/* R17: with NVSHMEM_BOOTSTRAP_UID_SESSION_ID every process makes the id for itself, and PE 0 serves at that place; it
+ * may start last. An id is invalid when its job is over. */
 #include "footprint.h"
 #include "uid_job.h"
 

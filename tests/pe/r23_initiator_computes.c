@@ -1,5 +1,5 @@
-/* R23: what was started goes on while the initiator computes and makes no call: it stops computing when it sees the answer
- * of the PE that its nonblocking put with signal woke up. */
+/* R23: what was started goes on while the initiator computes and makes no call: it stops computing when it sees the
+ * reply of the PE that its nonblocking put with signal woke up. */
 #include "check.h"
 
 enum { BYTES = 16 << 20 };

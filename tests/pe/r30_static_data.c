@@ -16,7 +16,7 @@ static void use(long *variable, long value)
     shmem_long_p(variable, pe.me + 5, pe.right);
     shmem_barrier_all();
     CHECK_EQ(*variable, pe.left + 5);
-    shmem_barrier_all(); /* all have looked */
+    shmem_barrier_all(); /* all have read */
     CHECK_EQ(shmem_long_atomic_swap(variable, pe.me + 9, pe.right), pe.me + 5);
     shmem_barrier_all();
     CHECK_EQ(*variable, pe.left + 9);

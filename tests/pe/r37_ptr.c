@@ -1,5 +1,6 @@
 /* R37: ptr gives an address for direct loads and stores, linear over the object, usable as the private operand of other
- * calls; the own PE's is never NULL, others' are NULL only when there is none: with ISTHMUS_ALIAS=0, and on other hosts. */
+ * calls; that of the calling PE is never NULL, others' are NULL only when there is none: with ISTHMUS_ALIAS=0, and on
+ * other hosts. */
 #include "check.h"
 
 enum { WORDS = 64 };

@@ -1,4 +1,4 @@
-/* R40: SHMEM_TEAM_SHARED holds exactly the PEs that get non-NULL pointers to each other's heap, at least the own PE.
+/* R40: SHMEM_TEAM_SHARED holds exactly the PEs that get non-NULL pointers to each other's heap, at least the PE itself.
  * r40_team_shared [n]: and it has n members. */
 #include "check.h"
 

@@ -22,7 +22,7 @@ static void put_to_right(uint64_t value)
 {
     static uint64_t words[WORDS];
     for (int i = 0; i < WORDS; i++) words[i] = value;
-    if (value % 3 == (uint64_t)pe.me % 3) dawdle_us(200); /* some come late */
+    if (value % 3 == (uint64_t)pe.me % 3) dawdle_us(200); /* some arrive late */
     shmem_uint64_put_nbi(data, words, WORDS, pe.right);
 }
 
@@ -41,14 +41,14 @@ int main(void)
             uint64_t *block = allocate(way, 8000 + (size_t)round);
             CHECK(block != NULL);
             check_data(value);
-            /* Written at once; calloc's zeroes and the slower PE's own affairs must not come after it. */
+            /* Written at once; calloc's zeroes and accesses of the slower PE must not follow it. */
             shmem_uint64_p(&block[900], value, pe.right);
             shmem_barrier_all();
             CHECK_EQ(block[900], value);
             put_to_right(++value);
             shmem_free(block);
             check_data(value);
-            shmem_barrier_all(); /* all have looked */
+            shmem_barrier_all(); /* all have read */
         }
     }
     return pe_end();

@@ -27,7 +27,7 @@ static void use(char *block, int turn)
     shmem_barrier_all();
     CHECK_FILLED(block, pe.left + turn + 1, BLOCK_BYTES - sizeof(int));
     CHECK_EQ(*last, pe.left + 1);
-    shmem_getmem(buffer, block, BLOCK_BYTES, pe.right); /* crosses whatever borders there are */
+    shmem_getmem(buffer, block, BLOCK_BYTES, pe.right); /* crosses the borders of extents */
     CHECK_FILLED(buffer, pe.me + turn + 1, BLOCK_BYTES - sizeof(int));
     const char *alias = shmem_ptr(block + BLOCK_BYTES / 2, pe.right);
     CHECK(alias == NULL || *alias == (char)(pe.me + turn + 1));

@@ -1,4 +1,4 @@
-/* R49: calloc zeroes every byte on every PE before any PE returns: peers look at once, whatever was there before. */
+/* R49: calloc zeroes every byte on every PE before any PE returns: peers read at once, after any earlier contents. */
 #include "check.h"
 
 enum { MOST_BYTES = 3 << 20 };

@@ -90,8 +90,8 @@ static void written(int right)
     CHECK_EQ(b[N - 1], 5);
 }
 
-/* PE 2 does its part right after PE 0's, which it knows of only by a plain store; the twin has a meeting between. PE 0 first
- * hears that PE 2 has left the meeting before. */
+/* PE 2 does its part right after PE 0's, which it knows of only by a plain store; the twin has a barrier between. PE 0
+ * first learns that PE 2 has left the earlier barrier. */
 static void one_after_the_other(int right, void (*first)(void), void (*second)(void))
 {
     if (pe.me == 2) tell(0);

@@ -1,5 +1,6 @@
-/* R60, R64: a flag that is put behind a fence comes after the atomics before the fence, and one that is set by an atomic after the
- * puts: also where the target's processor executes atomics, and its adapter writes what is put. Seen from the target. */
+/* R60, R64: a flag that is put after a fence arrives after the atomics before the fence, and one that is set by an
+ * atomic after the puts: also where the target's processor executes atomics, and its adapter writes what is put. Seen
+ * from the target. */
 #include "check.h"
 #include "message_passing.h"
 
@@ -46,7 +47,7 @@ static void by_long_put(struct mp_box *box, uint64_t round)
     shmem_uint64_put_nbi(box->data, words, MP_WORDS, pe.right);
 }
 
-/* Some atomics come between the fence and the flag, too. */
+/* Some atomics are issued between the fence and the flag, too. */
 static void by_set_twice(struct mp_box *box, uint64_t round)
 {
     by_set(box, round);

@@ -25,7 +25,7 @@ static void read_own(uint64_t round)
     CHECK_EQ(shmem_uint64_atomic_fetch(&words[0], pe.right), round + 8);
 }
 
-/* PE 0 sets x and then looks at y, PE 1 the other way round; both words on the last PE. One of them sees the other. */
+/* PE 0 sets x and then reads y, PE 1 the other way round; both words on the last PE. One of them sees the other. */
 static void store_buffering(uint64_t round, uint64_t *random)
 {
     static uint64_t seen;

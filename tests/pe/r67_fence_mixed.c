@@ -39,7 +39,7 @@ static void to_one(uint64_t rounds)
     if (pe.me == 1) CHECK_EQ(data, rounds);
 }
 
-/* PE 0 sends to all others in turn, and each answers. */
+/* PE 0 sends to all others in turn, and each replies. */
 static void to_all(uint64_t rounds)
 {
     for (uint64_t round = 1; round <= rounds; round++) {

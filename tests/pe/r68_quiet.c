@@ -38,7 +38,7 @@ static void store(struct mp_box *box, uint64_t round)
     shmem_uint64_p(&box->flag, round, pe.right);
 }
 
-/* Both set their word and look at the other's with quiet between: one of them sees it, wherever the words are. */
+/* Both set their word and read the other's with quiet between: one of them sees it, wherever the words are. */
 static void store_buffering(uint64_t round, uint64_t *random)
 {
     static uint64_t seen;

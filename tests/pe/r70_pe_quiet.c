@@ -1,5 +1,5 @@
-/* R70: pe_quiet is a quiet for the listed PEs; with no PE it returns at once and ignores the pointer. Duplicates and the own
- * PE are fine. */
+/* R70: pe_quiet is a quiet for the listed PEs; with no PE it returns at once and ignores the pointer. Duplicates and
+ * the calling PE are permitted. */
 #include "check.h"
 
 enum { WORDS = 3000 };

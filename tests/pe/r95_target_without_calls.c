@@ -2,7 +2,7 @@
 #include "check.h"
 
 static uint64_t counter;
-static volatile uint64_t finished; /* on the last PE, which looks at it by plain loads */
+static volatile uint64_t finished; /* on the last PE, which reads it by plain loads */
 
 int main(void)
 {

@@ -12,7 +12,7 @@ isthmus_fork_test(r17_unique_id four ARGS 4 0 EXPECT -0 .)
 isthmus_fork_test(r17_unique_id last_serves ARGS 4 3 EXPECT -0 .)
 isthmus_fork_test(r17_unique_id by_address ARGS 4 1 far EXPECT -0 .)
 isthmus_fork_test(r17_unique_id loopback_only ARGS 3 0 ENV NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME=lo EXPECT -0 .)
-if(NOT ISTHMUS_SANITIZE) # sanitizers look for the server's thread in the children, too
+if(NOT ISTHMUS_SANITIZE) # sanitizers search for the server's thread in the children, too
   isthmus_fork_test(r17_unique_id parent_serves ARGS 4 -1 EXPECT -0 .)
   isthmus_fork_test(r17_unique_id sixty_four ARGS 64 5 EXPECT -t 60 -0 .)
 endif()
@@ -81,7 +81,7 @@ isthmus_pe_test(r119_team_init VARIANT few_gets ARGS one NP 16 LAUNCHERS run
   ENV ISTHMUS_TRANSPORTS=hook ISTHMUS_HOOK_BASE=loopback ISTHMUS_HOOK_FAIL=get:4 ISTHMUS_HOOK_PE=5)
 isthmus_pe_test(r119_teams_of_threads NP 2 4 LAUNCHERS run LABELS threads)
 # Not under ThreadSanitizer: without aliases one thread writes a word of a peer after another one did, and what orders the two is
-# an answer of the peer's process, which the sanitizer does not see.
+# a reply of the peer's process, which the sanitizer does not see.
 isthmus_pe_test(r119_teams_of_threads VARIANT no_alias NP 2 3 LAUNCHERS run ENV ISTHMUS_ALIAS=0)
 
 # ---- names of the other faces (R20), on a whole job ----

@@ -20,7 +20,7 @@ isthmus_pe_program(r128_reduce LIBRARIES m)
 isthmus_pe_test(r128_reduce NO_ALIAS)
 isthmus_pe_test(r131_scan NO_ALIAS)
 isthmus_pe_test(r132_active_sets NP 1 2 3 8 LAUNCHERS run NO_ALIAS)
-# Most sets find no index left and meet in pSync.
+# Most sets find no index left and synchronize in pSync.
 isthmus_pe_test(r132_active_sets VARIANT few_indices NP 8 LAUNCHERS run NO_ALIAS ENV ISTHMUS_TEAMS_MAX=16)
 isthmus_pe_test(r132_many_sets VARIANT few_indices NP 4 8 LAUNCHERS run ENV ISTHMUS_TEAMS_MAX=16)
 isthmus_pe_test(r132_many_sets NP 64 LAUNCHERS run LABELS thorough TIMEOUT 300)

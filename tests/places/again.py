@@ -53,7 +53,7 @@ LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
 
 
 class Test:
-    """One of ctest's, taken apart: what comes before the launcher, the number of PEs, what it starts."""
+    """One of ctest's tests in parts: the command before the launcher, the number of PEs, the program that it starts."""
 
     def __init__(self, entry, values):
         command = entry.get("command", [])

@@ -1,4 +1,4 @@
-/* Put and get in all forms, to the right neighbour and to the own PE, and with nothing to copy. */
+/* Put and get in all forms, to the right neighbour and to the PE itself, and with nothing to copy. */
 #include "check_rows.h"
 #include "values.h"
 

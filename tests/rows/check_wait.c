@@ -79,7 +79,7 @@ static void compare_empty(struct item *item, const int *excluded, size_t nelems)
                                   : 0);
 }
 
-/* The comparison holds for the elements that were stored: what came back, and that a wait did wait for it. */
+/* The comparison holds for the elements that were stored: what was returned, and that a wait did wait for it. */
 static void check_held(const struct item *item, const struct comparison *with, long long seen)
 {
     bool waits_for_all = row_is(item, "wait") && !row_is(item, "_any") && !row_is(item, "_some");

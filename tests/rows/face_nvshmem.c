@@ -36,7 +36,7 @@ static void end(void)
 static void complete(void)
 {
     nvshmemx_quiet_on_stream(stream);
-    (void)nvshmemx_int_g_on_stream(word, nvshmem_my_pe(), stream); /* until the stream has come this far */
+    (void)nvshmemx_int_g_on_stream(word, nvshmem_my_pe(), stream); /* until the stream has reached this call */
     nvshmem_quiet();
 }
 

@@ -19,7 +19,7 @@ struct row_type {
     enum row_kind kind;
 };
 
-/* The arguments that a routine may take, each under the name of its parameter, and what came back. */
+/* The arguments that a routine may take, each under the name of its parameter, and what it returned. */
 struct row_call {
     void *dest, *fetch;
     const void *source, *value, *cond, *cmp_value, *cmp_values;

@@ -10,7 +10,7 @@ declare -A variable=([ze]=ZE_INCLUDE_DIR [hip]=HIP_INCLUDE_DIR [cuda]=CUDA_DRIVE
 declare -A transport=([ze]=xelink [hip]=xgmi [cuda]=none)
 missing=() left=" nvlink xelink xgmi "
 for sdk; do
-    missing+=("-D${variable[$sdk]}=") # found, and empty: it is not looked for
+    missing+=("-D${variable[$sdk]}=") # found, and empty: it is not searched
     left=${left/ ${transport[$sdk]} / }
 done
 cmake -S "$source" -B "$folder" -G Ninja -DBUILD_TESTING=ON "${missing[@]}" >"$folder/log" 2>&1 || { tail -n 40 "$folder/log"; exit 1; }

@@ -1,5 +1,5 @@
-/* tests/security/growth.c: a heap that gets extents after PEs have met, each with a descriptor of its own: all are reached, whichever way
- * descriptors take. Whether the heap is right is looked at by r47_growth. */
+/* tests/security/growth.c: a heap that gets extents after init, each with a descriptor of its own: all are reached, by
+ * every way of passing descriptors. r47_growth checks the contents of the heap. */
 #include "tests/pe/check.h"
 
 enum { BLOCK_BYTES = 40 << 20, BLOCKS = 3 };

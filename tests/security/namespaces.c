@@ -1,5 +1,5 @@
-/* tests/security/namespaces.c: PEs in network namespaces of their own, as in containers of one pod that share processes and user. They
- * have met their launcher before: what is looked at is how they reach one another's memory. */
+/* tests/security/namespaces.c: PEs in network namespaces of their own, as in containers of one pod that share processes
+ * and user. They have connected to their launcher before: the test checks how they reach one another's memory. */
 #include "tests/pe/check.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* tests/security/privileged.c: what a program takes from its environment, one line each: looked at by privileged.sh, with and without
- * more rights than its caller has. */
+/* tests/security/privileged.c: what a program takes from its environment, one line each: checked by privileged.sh, with
+ * and without more rights than its caller has. */
 #include "core/base/privileged.h"
 #include "core/transport/registry_priv.h"
 

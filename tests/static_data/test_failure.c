@@ -30,7 +30,7 @@ static struct {
 static volatile long data = 17;
 static volatile long bss[BSS_LONGS];
 
-/* The moved part in two halves: so that a failure can come after the first has been moved. */
+/* The moved part in two halves: so that a failure can follow the move of the first. */
 isthmus_status __wrap_ist_static_image_find(const char *name, struct ist_static_image *out)
 {
     const isthmus_status status = __real_ist_static_image_find(name, out);

@@ -149,7 +149,7 @@ static void child_has_the_values_of_the_fork(void **state)
     for (long i = 0; i < BSS_LONGS; i++) bss[i] = 0;
 }
 
-/* Without stdio, whose buffers come and go. */
+/* Without stdio, which allocates and frees buffers. */
 static uint64_t address_space_bytes(void)
 {
     char text[128] = "";
@@ -173,7 +173,7 @@ static void parent_goes_on_sharing(void **state)
         assert_int_equal(bss[i], i);
         if (i == 0) before_bytes = address_space_bytes();
     }
-    assert_int_equal(address_space_bytes(), before_bytes); /* the snapshots are gone */
+    assert_int_equal(address_space_bytes(), before_bytes); /* the snapshots are freed */
     assert_true(is_shared_mapping_left());
 }
 

@@ -44,7 +44,7 @@ static bool is_inside(const volatile void *address)
     return a >= moved.base && a < moved.base + moved.length_bytes;
 }
 
-/* The peer's pointer to an object of ours; not inlined, so that the compiler believes nothing about it. */
+/* The peer's pointer to an object of this process; not inlined, so that the compiler assumes nothing about it. */
 __attribute__((noinline)) static void *at_peer(const volatile void *object)
 {
     assert_true(is_inside(object));

@@ -217,7 +217,7 @@ static bool is_inside(const struct ist_card *card, size_t n_bytes, const void *a
     return length == 0 || (p >= begin && length <= n_bytes && p - begin <= n_bytes - length);
 }
 
-/* Whatever was accepted points into its own bytes, and its texts end there. */
+/* An accepted card points into its own bytes, and its texts end there. */
 static void check_accepted(const struct ist_card *card, size_t n_bytes)
 {
     assert_true(card->n_transports <= IST_CARD_MAX_TRANSPORTS && card->n_segments <= IST_CARD_MAX_SEGMENTS);

@@ -74,7 +74,8 @@ static void processors_are_the_home(void **state)
     assert_int_equal(choice.atomics, IST_NO_TRANSPORT);
 }
 
-/* Puts still take the faster transport; a PE of the same host, and the own PE, has its atomics executed by its adapter. */
+/* Puts still take the faster transport; a PE of the same host, and this PE itself, has its atomics executed by its
+ * adapter. */
 static void adapters_are_the_home(void **state)
 {
     (void)state;

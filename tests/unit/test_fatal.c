@@ -1,4 +1,5 @@
-/* tests/unit/test_fatal.c: one PE of a job speaks, and no stranger can make all of them silent by taking the name first. */
+/* tests/unit/test_fatal.c: one PE of a job reports, and no stranger can make all of them silent by taking the name
+ * first. */
 #include "core/base/fatal.h"
 
 #include <setjmp.h>

@@ -44,7 +44,8 @@ static char *open_block(void)
     return ist_heap.user_base + (1 << 20);
 }
 
-/* A page in a pipe stands for one that an adapter has registered: its holder keeps that page, whatever is mapped later. */
+/* A page in a pipe stands for one that an adapter has registered: its holder keeps that page, also when another is
+ * mapped later. */
 static void cleared_pages_stay_registered(void **state)
 {
     (void)state;

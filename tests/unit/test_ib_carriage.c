@@ -1,4 +1,5 @@
-/* How UCX carries what an endpoint sends, from its own words (plugins/ib/ib_carriage.c): as printed by UCX 1.13 to 1.22. */
+/* How UCX carries what an endpoint sends, from its own output (plugins/ib/ib_carriage.c): as printed by UCX 1.13 to
+ * 1.22. */
 #include "plugins/ib/ib.h"
 
 #include <setjmp.h>

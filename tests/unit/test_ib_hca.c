@@ -228,8 +228,8 @@ static void what_the_user_cannot_have(void **state)
 
 /* ---- by whom ---- */
 
-/* The digits of `nodes` are those of the PEs, '-' is none; the answer has the digit of each PE's port. Distances are 10 within a
- * node and 21 between two. */
+/* The digits of `nodes` are those of the PEs, '-' is none; the result has the digit of each PE's port. Distances are 10
+ * within a node and 21 between two. */
 static const char *shared(const char *text, const char *nodes)
 {
     static char out[64];
@@ -276,7 +276,7 @@ static void dealt_in_order(void **state)
     assert_string_equal(shared("mlx5_2:1:2,mlx5_0:1:1", "0000000"), "2202202");
 }
 
-/* Loads differ by one at most, whatever the places. */
+/* Loads differ by one at most, for all places. */
 static void always_fair(void **state)
 {
     (void)state;

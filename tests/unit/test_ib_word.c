@@ -18,7 +18,7 @@ struct adapter {
     uint32_t n_requests, n_swaps_that_fail, fails_after;
 };
 
-/* Another PE comes between the fetch and the swap, so often as the test wants. */
+/* Another PE writes between the fetch and the swap, as often as the test sets. */
 static uint64_t execute_now(struct adapter *adapter, const struct ib_word_request *request)
 {
     uint64_t old = adapter->word[1];

@@ -1,4 +1,4 @@
-/* tests/unit/test_idle.c: how long a wait believes that others want the processor. */
+/* tests/unit/test_idle.c: how long a wait assumes that other threads need the processor. */
 #include <isthmus/idle.h>
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* core/base/note_text.c, note.c, symbol.c: notes that threads write, in words. */
+/* core/base/note_text.c, note.c, symbol.c: notes that threads write, as text. */
 #include "core/base/note.h"
 #include "core/base/note_text.h"
 #include "core/sync/wait.h"
@@ -106,7 +106,7 @@ static void *write_note(void *unused)
     return ist_note_mine != NULL ? ist_note_mine : unused;
 }
 
-/* More threads than notes, one after the other: the notes of those that are gone are free again. */
+/* More threads than notes, one after the other: the notes of those that have ended are free again. */
 static void notes_of_dead_threads_are_free(void **state)
 {
     (void)state;

@@ -237,7 +237,7 @@ static void *look_up_lasting(void *arg)
     return NULL;
 }
 
-/* Others come and go between them: lists move, and grow. */
+/* Others are added and removed between them: lists move, and grow. */
 static void look_ups_beside_changes(void **state)
 {
     (void)state;

@@ -64,7 +64,7 @@ static void far_addresses_belong_to_none(void **state)
     for (size_t i = 0; i < sizeof far / sizeof *far; i++)
         for (unsigned log2_size = 0; log2_size < 5; log2_size++)
             assert_int_equal(ist_column_of_element(far[i], log2_size), 0);
-    /* what would fall into the heap if high bits were dropped, or low bits came to the top */
+    /* what would fall into the heap if high bits were dropped, or low bits moved to the top */
     for (unsigned bit = 47; bit < 64; bit++)
         for (unsigned log2_size = 0; log2_size < 5; log2_size++)
             assert_int_equal(ist_column_of_element(heap ^ (uintptr_t)1 << bit, log2_size), 0);
@@ -152,7 +152,7 @@ static void programs_get_an_address_or_null(void **state)
     (void)state;
     set_windows(heap_bytes, statics_bytes);
     assert_int_equal(ist_rows_init(N_PES), ISTHMUS_OK);
-    ist_rows[0].delta[1] = 0; /* the own PE */
+    ist_rows[0].delta[1] = 0; /* this PE */
     ist_rows[1].delta[1] = 16 * PAGE;
     ist_rows[1].delta[2] = -16 * PAGE;
     const void *in_heap = (const void *)(heap + 64), *in_statics = (const void *)(statics + 64);

@@ -48,7 +48,7 @@ static isthmus_status fake_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
 static isthmus_status fake_put(ist_boot *boot, const char *key, const void *value, size_t value_bytes)
 {
     (void)boot, (void)value, (void)value_bytes;
-    assert_null(find_key(key)); /* one that was looked up before may be answered from a cache */
+    assert_null(find_key(key)); /* an earlier look-up may be in a cache */
     char *room = find_key("");
     assert_non_null(room); /* else keys pile up */
     snprintf(room, sizeof *published, "%s", key);

@@ -19,7 +19,7 @@ enum { POLL_NS = 100, TIMER_SLACK_NS = 50000, TICK_NS = 1000000 };
 static struct {
     uint64_t now_ns, yield_ns, events;
     uint64_t n_polls, n_yields, n_sleeps, longest_ask_ns, first_sleep_ns;
-    uint64_t looked_ns, longest_gap_ns; /* between two looks of the wait at its variable */
+    uint64_t looked_ns, longest_gap_ns; /* between two polls of the variable */
 } planted;
 
 static uint64_t planted_clock_ns(void) { return planted.now_ns; }
@@ -101,7 +101,8 @@ static void kinds_of_waits(void **state)
     assert_int_equal(ist_spin_peers_of(true, false, true), IST_SPIN_ADAPTER);
 }
 
-/* The update comes without a wake-up: between two looks there is no more than a scheduler's tick, however long the wait. */
+/* The update arrives without a wake-up: between two polls there is no more than a scheduler's tick, however long the
+ * wait. */
 static void what_no_arrival_wakes_looks_every_tick(void **state)
 {
     static const enum ist_spin_peers kinds[] = {IST_SPIN_ADAPTER, IST_SPIN_MIXED};
@@ -138,7 +139,7 @@ static void naps_grow_with_the_wait(void **state)
     assert_true(planted.longest_ask_ns <= 4 * TICK_NS / NAP_SHARE + NAP_LEAST_NS);
 }
 
-/* Others want the processor: they get it at once, and the wait still looks in time. */
+/* Other threads need the processor: they get it at once, and the wait still polls in time. */
 static void a_crowded_processor_is_given_away(void **state)
 {
     (void)state;

@@ -63,7 +63,7 @@ static uint32_t say_hello(int fd, const struct ist_uid_hello *hello)
 
 /* ---- the server's side ---- */
 
-/* With the secret one is in, so that the refusals below are for the want of it. */
+/* A client with the secret is accepted, so that the refusals below are due to its lack. */
 static void member_gets_in(void **state)
 {
     (void)state;
@@ -164,7 +164,8 @@ static void flood_keeps_nobody_out(void **state)
 
 /* ---- the PE's side ---- */
 
-/* A listener in place of the server: it sends what it is given, and keeps what it hears in the pipe that it returns. */
+/* A listener in place of the server: it sends what it is given, and keeps what it receives in the pipe that it
+ * returns. */
 static int pose(struct ist_uid *uid, const void *says, size_t n_bytes)
 {
     struct sockaddr_storage address;
@@ -220,7 +221,7 @@ static void server_without_the_secret_is_refused(void **state)
     assert_null(memmem(heard_bytes, n_heard, uid.secret, sizeof uid.secret));
 }
 
-/* Nothing that comes before the proof is believed, printed, or room made for. */
+/* Nothing that arrives before the proof is trusted, printed, or allocated for. */
 static void unproved_words_are_not_repeated(void **state)
 {
     (void)state;

@@ -91,7 +91,7 @@ static void comparisons_are_those_of_c(void **state)
                              (unsigned long long)values[j]);
 }
 
-/* What a wait returns is the variable's bits, and the first look already counts. */
+/* What a wait returns is the variable's bits, and the first poll already counts. */
 static void a_wait_that_holds_returns_the_value(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-/* How long to wait for what comes as soon as the machine has time for it. */
+/* How long to wait for what arrives as soon as the machine is not busy. */
 enum { PATIENCE_S = 20, PATIENCE_MS = PATIENCE_S * 1000 };
 
 static const struct isthmus_host_id elsewhere = {.bytes = "elsewhere"}; /* so that the id's addresses are used */

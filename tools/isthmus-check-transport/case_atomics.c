@@ -147,7 +147,7 @@ static uint64_t fetching(const struct contest *c, uint32_t op, uint64_t operand,
     return old;
 }
 
-/* The word starts at 0 for everybody, and is looked at when everybody has finished. */
+/* The word starts at 0 for every process, and is read when every process has finished. */
 static void start_contest(const struct contest *c)
 {
     uint64_t zero = 0;
@@ -237,7 +237,7 @@ static void compare_swap_counts(const struct contest *c)
              (unsigned long long)all, (unsigned long long)word);
 }
 
-/* Each process owns one bit and must find it as it left it, whatever the others do with theirs. */
+/* Each process owns one bit and must find it as it left it, while the others change theirs. */
 static void bits_are_kept(const struct contest *c)
 {
     uint64_t own = 1ull << c->at.p->pe;

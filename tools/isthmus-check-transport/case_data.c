@@ -68,7 +68,7 @@ static uint64_t seed_of(int from, size_t size, int slot)
     return (uint64_t)from << 40 ^ (uint64_t)size << 8 ^ (uint64_t)slot;
 }
 
-/* Put one size to process `to`, look at what came from `from`, and get it back. */
+/* Puts one size to process `to`, checks what arrived from `from`, and gets it back. */
 static void try_size(struct ct_place *at, struct ct_extent *extent, uint8_t *local, size_t size, int from)
 {
     struct slot slots[SLOTS];
@@ -266,7 +266,8 @@ static void send_payload(const struct ct_place *at, uint64_t round, uint64_t *pa
     }
 }
 
-/* Payload, fence, flag; the reader answers with a flag of its own. Each kind of payload with each kind of flag and of fence. */
+/* Payload, fence, flag; the reader replies with a flag of its own. Each kind of payload with each kind of flag and of
+ * fence. */
 static void send_round(struct ct_place *at, uint64_t round, uint64_t *payload, size_t n_bytes)
 {
     const struct isthmus_data_ops *ops = &at->channel->ops;

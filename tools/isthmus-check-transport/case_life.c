@@ -156,7 +156,7 @@ void ct_case_longer_structs(struct ct_process *p)
     p->t->close(p->tr);
 }
 
-/* Services as they were at first: what came later is not there, and what lies there is no function. */
+/* Services as they were at first: later fields are absent, and their bytes hold no function. */
 void ct_case_older_services(struct ct_process *p)
 {
     size_t first_bytes = offsetof(struct isthmus_services, host) + sizeof p->services.host;

@@ -107,7 +107,7 @@ void ct_case_litmus_coherence(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* ---- store buffering: each puts to the other, commits, and looks at its own word ---- */
+/* ---- store buffering: each puts to the other, commits, and reads its own word ---- */
 
 void ct_case_litmus_commit(struct ct_process *p)
 {

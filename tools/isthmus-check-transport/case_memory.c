@@ -92,7 +92,7 @@ static void try_key(struct ct_process *p, int pe, const void *key, size_t key_by
     ct_forget_failure();
     isthmus_status status = p->t->attach(p->path[pe], key, key_bytes, &rmem, &alias);
     if (status == ISTHMUS_OK) {
-        p->t->detach(rmem); /* a change that means something else that exists; it was not looked at */
+        p->t->detach(rmem); /* a change that names another object that exists; the case does not read it */
         return;
     }
     CT_CHECK(status < 0 && status >= ISTHMUS_ERR_VERSION, "%d is no error code", status);
@@ -141,9 +141,9 @@ void ct_case_damaged_key(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* ---- several extents, and when they come ---- */
+/* ---- several extents, and the order in which they are exposed ---- */
 
-/* Everybody writes to its neighbour's extent, and looks at what came to its own. */
+/* Every process writes to its neighbour's extent, and checks what arrived in its own. */
 static void use(struct ct_process *p, const struct ct_channel *channel, struct ct_extent *extent, uint64_t seed)
 {
     static uint8_t buffer[EXTENT_BYTES];

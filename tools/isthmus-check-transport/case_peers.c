@@ -205,7 +205,7 @@ void ct_case_reach_other_host(struct ct_process *p)
     ct_close(p);
 }
 
-/* Whatever it takes for a card must lead nowhere; the true one must still work. */
+/* An altered card that it accepts must reach no memory; the true one must still work. */
 static void try_card(struct ct_process *p, int pe, const void *card, size_t card_bytes)
 {
     struct isthmus_peer peer;
@@ -220,7 +220,7 @@ static void try_card(struct ct_process *p, int pe, const void *card, size_t card
     isthmus_path *path = NULL;
     if (card_bytes == p->cards[pe].n_bytes && memcmp(card, p->cards[pe].bytes, card_bytes) == 0) return;
     status = p->t->path_open(p->tr, &peer, &path);
-    if (status == ISTHMUS_OK) p->t->path_close(path); /* it notices later, when something is attached */
+    if (status == ISTHMUS_OK) p->t->path_close(path); /* the error appears later, at attach */
 }
 
 void ct_case_damaged_card(struct ct_process *p)

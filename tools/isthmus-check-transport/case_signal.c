@@ -115,7 +115,7 @@ static void put_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t 
     ct_put(at, offset_bytes, &value, sizeof value);
 }
 
-/* Process 1 answers when it has looked: a word that no signal goes to. */
+/* Process 1 replies after its check: a word to which no signal goes. */
 enum { ANSWER = 64 };
 
 static void answer(struct world *w, const struct ct_place *to_words, uint64_t round)

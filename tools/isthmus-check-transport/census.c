@@ -34,7 +34,7 @@ static int is_leaving(const char *tid)
     char path[300], line[512];
     (void)snprintf(path, sizeof path, "/proc/self/task/%s/stat", tid);
     FILE *file = fopen(path, "r");
-    if (file == NULL) return 1; /* gone since its name was read */
+    if (file == NULL) return 1; /* removed since its name was read */
     size_t n = fread(line, 1, sizeof line - 1, file);
     fclose(file);
     line[n] = '\0';

@@ -64,11 +64,11 @@ struct ct_report {
     char printed[2000]; /* by the plugin or a sanitizer; a finding, too */
 };
 
-/* Runs a case in its processes: as many as it has, or n_processes where it takes more (0: no wish). When nothing comes
- * from a process for patience_s seconds, that is a finding, and the case ends. */
+/* Runs a case in its processes: as many as it has, or n_processes where it takes more (0: the case's own number). When
+ * a process sends nothing for patience_s seconds, that is a finding, and the case ends. */
 void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, int patience_s, struct ct_report *out);
 
-/* Bytes from every process to every process; also a meeting of all. n_bytes of a process that has ended: CT_GONE. */
+/* Bytes from every process to every process; also a barrier of all. n_bytes of a process that has ended: CT_GONE. */
 struct ct_blob {
     uint32_t n_bytes;
     uint8_t bytes[CT_BLOB_ROOM];
@@ -100,7 +100,7 @@ _Noreturn void ct_fault(const struct ct_check *check, const char *fmt, ...) __at
 /* What the check needs of the machine; no fault of the plugin's. */
 #define CT_NEED(condition, ...) CT_RULE("none", "this machine has what the check takes", condition, __VA_ARGS__)
 
-/* The call worked; else the plugin's own words. Its slot is in the call's text. */
+/* The call worked; else the plugin's own text. Its slot is in the call's text. */
 #define CT_OK(status) CT_OK_OF(NULL, status)
 #define CT_OK_OF(slot, status) \
     (ct_enter(#status), ct_expect_ok(CT_THIS_CHECK(slot, "works where nothing is wrong", #status), (status)))
@@ -114,7 +114,7 @@ void ct_expect_ok(const struct ct_check *check, isthmus_status status);
 void ct_expect_error(const struct ct_check *check, isthmus_status status, uint32_t codes);
 const char *ct_status_name(isthmus_status status);
 
-/* The call that this process makes now: where it is, should it never come back or crash. */
+/* The call that this process makes now: where it is, should it crash or never return. */
 void ct_enter(const char *call);
 
 /* One place for the finding of each process, in memory that the parent shares. */
@@ -152,7 +152,7 @@ struct ct_extent {
     struct isthmus_mem mem;
     void *mapping; /* the extent may be a part of it */
     size_t mapping_bytes;
-    uint8_t *copy; /* of device memory, for this process to look at; NULL: none so far */
+    uint8_t *copy; /* of device memory, for this process to read; NULL: none so far */
     isthmus_lmem *lmem;
     uint8_t key[CT_KEY_ROOM];
     size_t key_bytes;
@@ -226,7 +226,8 @@ void ct_extent_detach(struct ct_process *p, struct ct_extent *extent);
 void ct_extent_close(struct ct_process *p, struct ct_extent *extent);
 void ct_extent_free(struct ct_extent *extent); /* one that was not exposed */
 
-/* All of it, for cases about data: everybody is attached to everybody's extent. Ends with a meeting on both sides. */
+/* All of it, for cases about data: every process is attached to every extent. A barrier ends ct_begin, and encloses the
+ * detach of ct_end. */
 void ct_begin(struct ct_process *p, struct ct_extent *extent, size_t length_bytes, struct ct_channel *channel);
 void ct_end(struct ct_process *p, struct ct_extent *extent, struct ct_channel *channel);
 

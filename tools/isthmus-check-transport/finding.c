@@ -13,7 +13,7 @@ static struct {
     struct ct_board *board;
     const struct ct_case *c;
     int process;
-    int has_ended; /* the first thread that finds something speaks */
+    int has_ended; /* only the first thread with a finding reports */
 } self;
 
 struct ct_board *ct_board_create(void)

@@ -198,7 +198,7 @@ static void require(const void *slot, const char *name)
     CT_RULE(name, "this slot is required", slot != NULL, "the table lacks it");
 }
 
-/* Function pointers are looked at as data here: only whether they are there. */
+/* Function pointers are read as data here: only whether they are set. */
 #define REQUIRE(slot)                         \
     do {                                      \
         const void *at;                       \

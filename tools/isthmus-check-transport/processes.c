@@ -85,7 +85,7 @@ static void find(struct run *run, int process, const char *slot, const char *rul
     va_end(args);
 }
 
-/* Where a process was when it was heard of last. */
+/* The last known call of a process. */
 static void slot_of_last_call(const struct run *run, int process, char *out, size_t out_bytes)
 {
     const char *call = __atomic_load_n(&run->board->call[process], __ATOMIC_RELAXED);

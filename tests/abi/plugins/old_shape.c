@@ -1,5 +1,5 @@
-/* tests/abi/plugins/old_shape.c: what a plugin may look like that was built against less than today's header: its table ends
- * after channel_close, its channels have no optional slot. It must load and work for ever.
+/* tests/abi/plugins/old_shape.c: a plugin built against an older, smaller header: its table ends after channel_close,
+ * its channels have no optional slot. It must load and work for ever.
  * Without progress and arm it has to make progress by itself. */
 #define isthmus_transport_v1 declared_by_the_header
 #include <isthmus/transport.h>

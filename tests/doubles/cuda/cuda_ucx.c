@@ -171,7 +171,7 @@ REFUSE(cuMemPoolSetAccess)
 REFUSE(cuMemGetHandleForAddressRange)
 REFUSE(cuStreamAddCallback)
 
-/* Newer UCX looks calls up through the driver, by their names without a version. */
+/* Newer UCX resolves calls through the driver, by their names without a version. */
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags, int *found)
 {
     static const char *const suffixes[] = {"_v2", ""};

@@ -56,8 +56,8 @@ CUresult cuCtxSynchronize(void)
     return (CUresult)gpu_device_error();
 }
 
-/* Memory of the host that the driver does not know is copied by way of its own: all that goes there, and much that comes from
- * there, is done when the call returns, and so is what the stream had before. */
+/* Memory of the host that the driver does not know is copied differently: all copies to it, and many copies from
+ * it, are complete when the call returns, and so is what the stream had before. */
 static bool must_wait(CUdeviceptr dest, CUdeviceptr source, size_t size)
 {
     enum { IN_THE_COMMAND = 64 << 10 };

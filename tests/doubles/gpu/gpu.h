@@ -85,7 +85,7 @@ unsigned gpu_memory_types(const struct gpu_memory *memory);
 /* Handles that are bytes: they name a file of the process that made them. */
 enum { GPU_TICKET_BYTES = 12 };
 void gpu_ticket_write(const struct gpu_memory *memory, void *out);
-struct gpu_memory *gpu_ticket_open(const void *ticket); /* NULL: none of these, or its memory is gone */
+struct gpu_memory *gpu_ticket_open(const void *ticket); /* NULL: no ticket, or its memory was freed */
 
 /* handles.c: numbers for pieces of memory; 0: none. make() takes the memory over; retain() gives another use of a number. */
 uint64_t gpu_handle_make(struct gpu_memory *memory);

@@ -70,7 +70,7 @@ static int count_use(const char *call)
     return 0;
 }
 
-/* Does one "call:nth[+][:code]" of the list speak of this use? */
+/* Does one "call:nth[+][:code]" of the list match this use? */
 static bool is_meant(const char *item, const char *call, int use, int *code)
 {
     size_t n = strlen(call);

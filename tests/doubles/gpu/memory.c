@@ -408,7 +408,7 @@ void *gpu_word(uint64_t addr, size_t length_bytes)
     return n == length_bytes ? at : NULL;
 }
 
-/* An engine moves an aligned word at once: another one may be looking at it. */
+/* An engine moves an aligned word at once: another one may be reading it. */
 static void move(char *to, const char *from, uint64_t n)
 {
     bool is_word = n == sizeof(uint64_t) && ((uintptr_t)to | (uintptr_t)from) % sizeof(uint64_t) == 0;

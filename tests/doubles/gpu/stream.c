@@ -1,4 +1,4 @@
-/* tests/doubles/gpu/stream.c: see gpu.h. A stream is a thread that works off a queue; an event, a turn that was reached. */
+/* tests/doubles/gpu/stream.c: see gpu.h. A stream is a thread that executes a queue; an event is a position in it. */
 #include "gpu.h"
 
 #include <pthread.h>

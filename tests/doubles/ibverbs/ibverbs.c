@@ -113,7 +113,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *out)
     return 0;
 }
 
-/* As the real one: the struct of that symbol ends before the fields that came later. */
+/* As the real one: the struct of that symbol ends before the fields that were added later. */
 int ibv_query_port(struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *out)
 {
     const struct adapter *adapter = (const struct adapter *)(void *)context->device;

@@ -229,7 +229,7 @@ static isthmus_lmem *lmem_of(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
-/* The descriptor of a piece comes with it; the program's memory is known by its address. -1: only the beginning of that can be
+/* A piece has its descriptor; the program's memory is known by its address. -1: only the beginning of that can be
  * exposed here. */
 static int fd_of(const struct isthmus_mem *mem)
 {

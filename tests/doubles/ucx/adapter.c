@@ -17,7 +17,7 @@ struct front {
 static const struct front of_adapter = {
     .domains = 1, .type = UCS_MEMORY_TYPE_CUDA, .part_bytes = 1, .padding = "adapt"};
 
-static ucp_mem_h mapped[N_MAPPED]; /* memory of CUDA; cold slots come one at a time */
+static ucp_mem_h mapped[N_MAPPED]; /* memory of CUDA; cold slots are called one at a time */
 
 #define NEXT(name)          \
     __typeof__(name) *next; \
