@@ -62,7 +62,7 @@ static void refuses_wrong_ticket(void)
     fd_pass_server_close(server);
 }
 
-/* As everybody on the host can read it in /proc/net/unix. */
+/* As any process on the host can read it in /proc/net/unix. */
 static socklen_t public_name(const struct fd_pass_address *address, struct sockaddr_un *out)
 {
     char name[64] = "isthmus-";

@@ -8,12 +8,13 @@
 
 enum { PROGRAM_GRANULE = 2 << 20 };
 
-/* The driver that the library has loaded from this file, and addresses of so many granules; false: something is missing. */
+/* Opens the driver that the library has loaded from this file, and reserves addresses of so many granules. Returns
+ * false on error. */
 bool program_open(const char *driver_file, int granules);
 void program_close(void);
 void program_enter(void); /* in other threads that call what is below; they need not leave */
 
-/* A piece of so many granules, behind that many of the reserved ones; for_export: a descriptor can be had of it. */
+/* A piece of so many granules, behind that many of the reserved ones; for_export: it has a descriptor. */
 long *program_map(int at, int granules, bool for_export);
 
 /* The same, in memory of the host that devices use as theirs; the processor is given no access. */

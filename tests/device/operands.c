@@ -8,7 +8,7 @@
 #include <nvshmem.h>
 #include <pthread.h>
 
-enum { MOST = PROGRAM_GRANULE }; /* twice of what may be under way at a time */
+enum { MOST = PROGRAM_GRANULE }; /* twice of what may be in flight at a time */
 
 static char globals[MOST], wanted[MOST], seen[MOST];
 static const size_t sizes[] = {1, 8, 257, 100001, (256 << 10) + 1, MOST - 3};

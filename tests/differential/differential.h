@@ -47,7 +47,7 @@ struct step {
 struct step_kind {
     const char *name;
     size_t weight; /* how often it is drawn */
-    /* Fills in the step and claims what it touches. false: not possible now, draw another one. */
+    /* Fills in the step and claims what it touches. Returns false if it is not possible now: draw another one. */
     bool (*plan)(struct step *);
     /* On the PEs that take part, before the model changes. NULL: nothing to run. */
     void (*run)(struct step *);

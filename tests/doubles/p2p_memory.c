@@ -186,7 +186,7 @@ void case_stream_order(void)
     stream_scene_close(&scene);
 }
 
-/* A child, because it may fault. true: it has read the word. */
+/* Reads the word in a child, because the read may fault. Returns true if the read worked. */
 static bool can_touch(const void *addr)
 {
     int state;

@@ -19,7 +19,7 @@ static const char *name_of(unsigned number)
     return number < ist_n_ignored_names ? ist_ignored_names[number].name : NULL;
 }
 
-/* One entry of an environment, malloc'ed; NULL: the input is over. */
+/* One entry of an environment, malloc'ed; NULL: the input has ended. */
 static char *take_line(struct fuzz_input *in)
 {
     if (in->end - in->at < 3) return NULL;

@@ -307,7 +307,7 @@ static void reset_words(const struct lit_round *r)
     for (size_t slot = 0; slot < SLOTS; slot++) shmem_uint64_atomic_set(word_at(place_of(r), slot), 0, here.me);
 }
 
-/* All that was issued is complete; PE 0 has everybody's registers. */
+/* All that was issued is complete; PE 0 has the registers of all. */
 static void end_round(const struct lit_round *r)
 {
     shmem_ctx_quiet(here.own_ctx);

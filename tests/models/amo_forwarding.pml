@@ -1,6 +1,7 @@
 /* tests/models/amo_forwarding.pml: atomics of the domain CPU: a transport without mapped memory sends them to the owner, whose
  * progress thread executes them one by one; PEs of the owner's host, and the owner itself, use instructions on the same word.
- * Shown: no addition is lost, no two have fetched the same value, and a commit's answer comes after what was asked before it.
+ * Shown: no addition is lost, no two have fetched the same value, and the reply to a commit follows the requests before
+ * it.
  * PLANTED: the progress thread loads and stores instead of one instruction. */
 #define SENDERS 2
 #define NEIGHBOURS 1
@@ -21,7 +22,7 @@ inline note(value)
     d_step { assert(!was_fetched[value]); was_fetched[value] = true }
 }
 
-/* One addition whose old value it wants, one that it does not; then a commit. */
+/* One addition with the old value, one without; then a commit. */
 active [SENDERS] proctype sender()
 {
     byte old;

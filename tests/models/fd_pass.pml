@@ -1,8 +1,9 @@
 /* tests/models/fd_pass.pml: plugins/common/fd_pass.c, fd_pass_client.c: PEs fetch one another's descriptors by
- * socket. A program's thread asks and waits for the answer, holding the lock of the cold slots; the peer's progress thread
- * answers, also while its program waits for somebody else. A PE may close its server at any time when it needs
- * nothing more: who asks then is told so, and does not wait.
- * Shown: every question is answered or refused, whoever asks whom at once; descriptors come only to who has shown the ticket.
+ * socket. A program's thread sends a request and waits for the reply, holding the lock of the cold slots; the peer's
+ * progress thread replies, also while its program waits for another PE. A PE may close its server at any time when it
+ * needs nothing more: a client that sends a request then gets an end of stream, and does not wait.
+ * Shown: every request is granted or refused, with all PEs sending at once; only clients that have shown the ticket get
+ * descriptors.
  * PLANTED: the progress thread needs the lock that the waiting program holds. */
 #define PES 2
 
@@ -51,7 +52,7 @@ proctype progress(byte me)
         :: else -> to_client[who]!refusal
         fi
     :: atomic {
-        /* close: whoever waits in the socket's queue is told by the system */
+        /* close: the system notifies the clients in the socket's queue */
         has_finished[me] -> is_open[me] = false;
         do
         :: to_server[me]?question, who -> to_client[who]!end_of_stream

@@ -1,7 +1,7 @@
-/* tests/models/sync_dissemination.pml: core/coll/sync_dissemination.c: in round r a PE tells the one 2^r further on, and waits to
- * be told by the one 2^r before. Flags are put, not sent: what is under way arrives when it likes, and in any order; a PE may be a
- * meeting ahead.
- * Shown: nobody leaves a meeting before all have come to it, and nobody stays in one for ever.
+/* tests/models/sync_dissemination.pml: core/coll/sync_dissemination.c: in round r a PE notifies the PE 2^r further on,
+ * and waits for the notice of the PE 2^r before. Flags are put, not sent: a put in flight arrives at any time, and in
+ * any order; a PE may be one sync ahead.
+ * Shown: no PE leaves a sync before all have entered it, and no PE stays in one for ever.
  * PLANTED: the last round is left out. */
 #define PES 3
 #define ROUNDS 2 /* 2^ROUNDS is no less than PES */
@@ -12,9 +12,9 @@
 #define LAST PES
 #endif
 
-byte flag[PES * ROUNDS];  /* of each PE, for each round: the newest meeting that it was told of */
-byte came[PES];           /* the newest meeting that a PE has come to */
-chan wire[PES * ROUNDS] = [MEETINGS] of { byte }; /* puts under way to a flag: it has one writer */
+byte flag[PES * ROUNDS];  /* of each PE, for each round: the newest sync of which it was notified */
+byte came[PES];           /* the newest sync that a PE has entered */
+chan wire[PES * ROUNDS] = [MEETINGS] of { byte }; /* puts in flight to a flag: it has one writer */
 
 active [PES * ROUNDS] proctype deliver()
 {

@@ -26,7 +26,7 @@ static void run(unsigned char *dest, size_t bytes, uint64_t rounds)
         send(round, dest, bytes > 0 ? source : NULL, bytes);
         CHECK_EQ(shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, round), round);
         CHECK_FILLED(dest, fill, bytes);
-        shmem_quiet(); /* the source is ours again */
+        shmem_quiet(); /* the source is reusable */
         shmem_uint64_atomic_set(&ack, round, pe.left);
         shmem_uint64_wait_until(&ack, SHMEM_CMP_EQ, round);
     }

@@ -27,7 +27,7 @@ int main(void)
             send(round, dest, source, bytes);
             CHECK_EQ(shmem_signal_wait_until(&signal_word, SHMEM_CMP_EQ, round), round);
             CHECK_FILLED(dest, (int)(round % 251), bytes);
-            shmem_quiet(); /* the source is ours again */
+            shmem_quiet(); /* the source is reusable */
             shmem_uint64_p(&answer, round, pe.left);
             shmem_uint64_wait_until(&answer, SHMEM_CMP_EQ, round);
         }

@@ -17,7 +17,7 @@ int main(void)
         int provided = -1, nested = -1;
         pe_deadline(PE_DEADLINE_S);
         CHECK_EQ(shmem_init_thread(level, &provided), 0);
-        CHECK(provided >= level); /* at least; our promise */
+        CHECK(provided >= level); /* at least: a guarantee of this library */
         CHECK_EQ(queried(), provided);
         CHECK_EQ(shmem_init_thread(SHMEM_THREAD_SINGLE, &nested), 0);
         CHECK(nested >= provided);

@@ -29,7 +29,7 @@ static void *work(void *arg)
         uint64_t back[WORDS];
         shmem_uint64_get(back, area[w], WORDS, pe.right);
         CHECK_BYTES(back, words, sizeof words);
-        shmem_uint64_atomic_set(&flags[w], (uint64_t)i, pe.me); /* to oneself, then wait for it */
+        shmem_uint64_atomic_set(&flags[w], (uint64_t)i, pe.me); /* to this PE, then wait for it */
         shmem_uint64_wait_until(&flags[w], SHMEM_CMP_EQ, (uint64_t)i);
     }
     return NULL;

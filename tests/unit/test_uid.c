@@ -131,8 +131,8 @@ static void silent_stranger_is_dropped(void **state)
     close(fd);
 }
 
-/* More strangers than the serving process has descriptors for: a member gets in all the same. The server waits long for each of
- * them, so that it is not their time that is over. */
+/* More strangers than the serving process has descriptors for: a member is accepted all the same. The server's time-out
+ * for each of them is long, so that none of them times out. */
 static void flood_keeps_nobody_out(void **state)
 {
     enum { DESCRIPTORS = 64, STRANGERS = 300 };
@@ -249,7 +249,7 @@ static void real_server_is_taken(void **state)
     if (join(&uid) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
 }
 
-/* ---- what is shown to everybody ---- */
+/* ---- what every process can read ---- */
 
 static void name_of_the_job_is_not_of_the_secret(void **state)
 {

@@ -130,7 +130,7 @@ void ct_case_amo_values(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* ---- exclusion: everybody on words of process 0, itself included ---- */
+/* ---- exclusion: all processes on words of process 0, itself included ---- */
 
 struct contest {
     struct ct_place at;

@@ -112,7 +112,7 @@ void ct_case_put_get(struct ct_process *p) { try_all_sizes(p, 1 - p->pe, 1 - p->
 
 void ct_case_put_get_self(struct ct_process *p) { try_all_sizes(p, p->pe, p->pe); }
 
-/* Each has a part of everybody's extent. */
+/* Each process has a part of every extent. */
 void ct_case_all_pairs(struct ct_process *p)
 {
     enum { PART = 40000 };
@@ -243,7 +243,7 @@ static uint64_t wait_for(struct ct_extent *extent, uint64_t value)
     return value;
 }
 
-/* false: there is no such operation, or none that the owner may load meanwhile. */
+/* Returns false if there is no such operation, or none that the owner may load meanwhile. */
 static bool set_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
 {
     const struct ct_amo set = {.op = ISTHMUS_AMO_SET, .bits = ISTHMUS_BITS64, .operand = value};

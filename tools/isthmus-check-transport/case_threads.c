@@ -227,7 +227,7 @@ static void drain_progress(struct ct_process *p)
         CT_CHECK(++tries < 100000, "nothing is to be done, and progress finds work for ever");
 }
 
-/* false: the transport has no such operation. */
+/* Returns false if the transport has no such operation. */
 static bool wake_by(const struct ct_place *at, int way, uint64_t value)
 {
     const struct isthmus_data_ops *ops = &at->channel->ops;

@@ -214,8 +214,8 @@ void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_b
 void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
 bool ct_extent_is_host(const struct ct_extent *extent);
 
-/* What this process finds in its own extent: host memory itself, or what a get from oneself brings of a device's; until the
- * next call. And how it writes there. The extent is attached; not for several threads. */
+/* What this process finds in its own extent: host memory itself, or what a get from this process itself returns of a
+ * device's; until the next call. And how it writes there. The extent is attached; not for several threads. */
 const uint8_t *ct_extent_view(struct ct_extent *extent, uint64_t offset_bytes, size_t length_bytes);
 void ct_extent_write(struct ct_extent *extent, uint64_t offset_bytes, const void *bytes, size_t length_bytes);
 void ct_extent_fill(struct ct_extent *extent, uint8_t value);
@@ -249,7 +249,7 @@ void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *so
 void ct_get_nbi(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
 void ct_quiet(struct ct_process *p, const struct ct_channel *channel);
 
-/* An atomic operation; false: the transport has no such function. */
+/* An atomic operation. Both return false if the transport has no such function. */
 struct ct_amo {
     uint32_t op, bits, flags;
     uint64_t operand, compare;

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* false: the library, which may be NULL, lacks one of them. */
+/* Returns false if the library, which may be NULL, lacks one of them. */
 static inline bool cuda_load(void *library, struct cuda_api *out)
 {
     static const char *const names[] = {

@@ -93,7 +93,7 @@ uint64_t gpu_handle_retain(struct gpu_memory *memory);
 struct gpu_memory *gpu_handle_memory(uint64_t handle); /* borrowed; NULL: no such handle */
 bool gpu_handle_release(uint64_t handle);
 
-/* Addresses, and what is mapped there. false: against the rules. */
+/* Addresses, and what is mapped there. The bool functions return false if a call violates the rules. */
 void *gpu_reserve(uint64_t length_bytes, uint64_t alignment);
 bool gpu_unreserve(uint64_t addr, uint64_t length_bytes); /* as reserved, with nothing mapped */
 bool gpu_map(uint64_t addr, uint64_t length_bytes, struct gpu_memory *memory);
@@ -101,14 +101,14 @@ bool gpu_allow(uint64_t addr, uint64_t length_bytes);      /* accesses by the de
 bool gpu_allow_host(uint64_t addr, uint64_t length_bytes); /* by the CPU, likewise, to memory of the host */
 bool gpu_unmap(uint64_t addr, uint64_t length_bytes);      /* of whole mappings */
 
-/* All of that at once, for drivers whose allocations are addresses. gpu_free: addr as it was handed out. */
+/* All of that at once, for drivers whose allocations are addresses. gpu_free: addr as gpu_alloc returned it. */
 void *gpu_alloc(struct gpu_memory *memory);
 bool gpu_free(uint64_t addr);
 
 /* Host memory that the driver knows: allocated by it, or registered. */
 void *gpu_host_alloc(uint64_t length_bytes);
 bool gpu_host_free(void *addr);
-bool gpu_pin(void *addr, uint64_t length_bytes); /* false: some of it is pinned */
+bool gpu_pin(void *addr, uint64_t length_bytes); /* Returns false if some of it is pinned. */
 bool gpu_unpin(void *addr);
 
 /* What is at an address. */
@@ -122,7 +122,8 @@ struct gpu_place {
 };
 struct gpu_place gpu_find(uint64_t addr);
 
-/* For the engines: where the double may touch a word, or NULL; and copies. false: an illegal address. */
+/* For the engines: where the double may touch a word, or NULL; and copies. The bool functions return false if an
+ * address is illegal. */
 void *gpu_word(uint64_t addr, size_t length_bytes);
 bool gpu_is_valid(uint64_t addr, uint64_t length_bytes);
 bool gpu_copy(uint64_t dest, uint64_t source, uint64_t length_bytes);
