@@ -27,7 +27,7 @@ def shared_ones(build):
 
 
 def session_folder():
-    """The session folder of an mpirun below own_folder.sh, and whether it is removed in the end; None without mpirun."""
+    """The session folder of an mpirun below own_folder.sh, and whether it is removed at the end; None: no mpirun."""
     mpirun = shutil.which("mpirun")
     if mpirun is None:
         return None
