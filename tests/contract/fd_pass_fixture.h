@@ -1,4 +1,5 @@
-/* tests/contract/fd_pass_fixture.h: what a transport would have around plugins/common/fd_pass, for the tests of its two ways. */
+/* tests/contract/fd_pass_fixture.h: the surroundings of plugins/common/fd_pass in a transport, for the tests of its two
+ * ways. */
 #ifndef FD_PASS_FIXTURE_H
 #define FD_PASS_FIXTURE_H
 

@@ -76,7 +76,7 @@ static void need_root(void)
     exit(SKIPPED);
 }
 
-/* A server in a process of its own, of that user, which goes on until it is killed. */
+/* A server in a process of its own, of that user, which runs until it is killed. */
 static pid_t start_server(uid_t user, struct fd_pass_address *address)
 {
     int ready[2];
@@ -102,7 +102,7 @@ static void end_server(pid_t child)
     waitpid(child, NULL, 0);
 }
 
-/* ---- what is given ---- */
+/* ---- accepted ---- */
 
 static void gives_all_offers(void)
 {
@@ -187,7 +187,7 @@ static void withdrawn_meanwhile(void)
     fd_pass_server_close(server);
 }
 
-/* ---- what is not taken ---- */
+/* ---- refused ---- */
 
 static void table_of_the_card_only(void)
 {
@@ -238,7 +238,7 @@ static void countersign_is_demanded(void)
     fd_pass_server_close(server);
 }
 
-/* The program has closed it, and the number is that of something else then. */
+/* The program has closed it, and the number now belongs to another file. */
 static void offer_of_the_table_only(void)
 {
     struct fd_pass_server *server = open_server_that_shares("pidfd");
@@ -246,7 +246,7 @@ static void offer_of_the_table_only(void)
     const struct fd_pass_table *table = table_of(server);
     int number = table->rows[0].fd, other = make_fd(2);
     close(number);
-    pid_t child = fork(); /* whose own descriptors do not take that number in this process */
+    pid_t child = fork(); /* a child, so that its descriptors do not take that number in this process */
     if (child == 0) {
         expect(fd_pass_server_address(server), ISTHMUS_ERR_PEER_LOST, "pidfd_getfd: Bad file descriptor");
         _exit(0);
@@ -302,9 +302,9 @@ static void untraceable_process_refuses(void)
     end_server(server);
 }
 
-/* ---- which way ---- */
+/* ---- choice of the way ---- */
 
-/* Also where taking is forbidden, a socket that is there does. */
+/* The socket is tried first: pidfd_getfd would kill the client here. */
 static void socket_comes_first(void)
 {
     struct fd_pass_server *server = open_server_that_shares("auto");
@@ -337,7 +337,7 @@ static void refusal_is_final(void)
     fd_pass_server_close(server);
 }
 
-/* Nor is one that is there and has too much to do. */
+/* A busy peer is waited for; no other way is tried. */
 static void busy_peer_is_waited_for(void)
 {
     enum { NAME_BYTES = sizeof(sa_family_t) + 1 + sizeof "isthmus-" - 1 + 32 };

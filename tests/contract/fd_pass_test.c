@@ -255,7 +255,7 @@ static size_t end_impostor(const struct impostor *impostor)
     return n > 0 ? (size_t)n : 0;
 }
 
-/* Another user has even got hold of the countersign: its descriptors are not taken, and it does not learn the ticket. */
+/* Another user has obtained the countersign: its descriptors are not taken, and it does not learn the ticket. */
 static void other_user_cannot_pose(void)
 {
     if (geteuid() != 0) {

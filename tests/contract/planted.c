@@ -36,7 +36,7 @@ static isthmus_status drop_text(void *core, isthmus_status code, const char *fmt
     return code;
 }
 
-/* With a step that is as long as what this plugin knows of an entry. */
+/* Steps by the size of an entry that this plugin was built with. */
 static isthmus_status find_own_place(const struct isthmus_services *s)
 {
     const struct isthmus_local_place *list;
@@ -160,7 +160,7 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
     return ISTHMUS_OK;
 }
 
-/* Each caller notes its peer in one place, and opens what is noted when all have. */
+/* Each caller stores its peer in one variable, and opens the stored one when all have stored. */
 static const struct isthmus_peer *take_in_hand(const struct isthmus_peer *peer)
 {
     static const struct isthmus_peer *in_hand;
@@ -221,7 +221,7 @@ static struct {
     void *alias;
 } first[PEERS];
 
-/* What was attached first through a path; NULL: nothing so far. */
+/* The first extent attached through a path; NULL: none so far. */
 static int first_of(isthmus_path *path)
 {
     int i = 0;

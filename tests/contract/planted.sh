@@ -9,7 +9,7 @@ complain() { echo "$*"; failed=1; }
 rows=$(sed -n 's/^BUG(\([a-z0-9_]*\), \([a-z0-9_]*\), \([a-z0-9_]*\), .*/\1 \2 \3/p' "$table")
 while read -r bug case slot; do
     (($# == 0)) || [[ " $* " == *" $bug "* ]] || continue
-    # Only a bug that makes a PE silent may be short of time: on a busy machine the others would be taken for that one.
+    # Only a bug that silences a PE gets a short time-out: on a busy machine others would time out, too.
     case $bug in hangs | commit_leaks) patience_s=3 ;; *) patience_s=60 ;; esac
     # These show only when PEs collide within some nanoseconds, which a busy machine may not permit.
     case $bug in torn_* | commit_leaks) tries=10 ;; *) tries=1 ;; esac

@@ -139,7 +139,7 @@ static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
     return base_ops.fence(chan, path);
 }
 
-/* Loopback has none: there is one only with this bug. */
+/* Loopback lacks the slot: it exists only with this bug. */
 static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                              uint64_t value)
 {

@@ -70,7 +70,7 @@ static void by_wait_vector(void)
     shmem_uint64_wait_until_all_vector(flags, FLAGS, NULL, SHMEM_CMP_EQ, values);
 }
 
-/* Those that fail flush nothing: the whole loop does once. */
+/* Failed tests flush nothing: the whole loop flushes once. */
 static void by_test(void)
 {
     while (!shmem_uint64_test(flags, SHMEM_CMP_EQ, turn)) {}

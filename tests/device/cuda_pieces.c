@@ -32,7 +32,7 @@ static void check_use(long *piece, int round)
     CHECK_EQ(program_word(&symmetric[3]), before);
 }
 
-/* Of two mappings of a piece side by side the second is a piece as the first is, and both together are none. */
+/* Of two adjacent mappings of a piece each is a valid range, and both together are not. */
 static void check_twice(long *first)
 {
     long *const second = first + 2 * WORDS, *const symmetric = second + WORDS;

@@ -83,7 +83,7 @@ static long *map(int at, size_t bytes, CUmemGenericAllocationHandle handle)
     return (long *)(uintptr_t)addr;
 }
 
-/* The mapping keeps the memory, as programs have it. */
+/* The mapping keeps the memory after the release of the handle, as in real programs. */
 static long *map_new(CUmemLocation location, int at, int granules, bool for_export)
 {
     const size_t bytes = (size_t)granules * PROGRAM_GRANULE;

@@ -1,5 +1,6 @@
-/* tests/device/cuda_program.h: the part of a program that makes memory by CUDA, on the double of its driver. In a file of its own: what
- * nvshmem.h includes where there is a toolkit, and our own statement of the driver's interface, have types of the same names. */
+/* tests/device/cuda_program.h: the part of a program that allocates memory by CUDA, on the double of its driver. In a
+ * file of its own, because nvshmem.h, where there is a toolkit, and Isthmus's declarations of the driver define types
+ * of the same names. */
 #ifndef TESTS_DEVICE_CUDA_PROGRAM_H
 #define TESTS_DEVICE_CUDA_PROGRAM_H
 

@@ -11,13 +11,13 @@ void cuda_end(void);
 
 void *stream_new(void); /* a cudaStream_t */
 void stream_free(void *stream);
-void stream_hold(void *stream, uint64_t turn); /* until the gate was opened that often */
-void stream_end(void *stream);                 /* until it has done everything */
+void stream_hold(void *stream, uint64_t turn); /* until the gate has been opened `turn` times */
+void stream_end(void *stream);                 /* waits until all its operations are done */
 
 void gate_open(void);
-uint64_t gate_turn(void); /* how often it was opened */
+uint64_t gate_turn(void); /* how often the gate was opened */
 
-/* How often the driver was given work for streams so far; -1: that driver does not count, it is no double. */
+/* Returns how many operations for streams the driver has received, or -1 if it is a real one, which does not count. */
 int cuda_launches(void);
 
 #endif

@@ -124,7 +124,7 @@ static void visible(void)
             }
 }
 
-/* All PEs by all ways on one word. */
+/* All PEs, over all transports, on one word. */
 static void atomics(void)
 {
     for (int to = 0; to < pe.n; to++)

@@ -47,7 +47,7 @@ static void addresses(void)
     shmem_free(block);
 }
 
-/* Until a device is full; all PEs see it at once, and can go on. `least` MiB there are at any rate. */
+/* Allocates until a device is full; all PEs get NULL then, and can continue. At least `least` MiB must fit. */
 static void shortage(size_t least)
 {
     enum { MOST = 4096, STEP = 3 * MIB };

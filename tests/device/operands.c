@@ -138,7 +138,7 @@ static void all(char *buffer, char *far)
     shmem_free(word);
 }
 
-/* ---- threads: more pieces are wanted than there are, by contexts that share a worker and by such that do not ---- */
+/* ---- threads: more pieces are needed than exist, by contexts with a shared worker and with their own ---- */
 
 enum { N_THREADS = 4, SHARE = MOST / N_THREADS, ROUNDS = 6 };
 

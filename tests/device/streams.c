@@ -185,7 +185,7 @@ static void barrier_of_a_held_stream(void)
     nvshmem_barrier_all();
 }
 
-/* What the host has put before, and not waited for, is there behind a barrier of streams. */
+/* Earlier nonblocking puts of the host are complete after a barrier of streams. */
 static void host_puts(void)
 {
     begin_case();
@@ -223,7 +223,7 @@ static void teams(void)
     nvshmem_barrier_all();
 }
 
-/* One after another, each on what the one before has left. */
+/* One after another, each on the result of the one before. */
 static void collectives(void)
 {
     uint64_t *part = dest + 100, *all = dest + 200, *sum = dest + 300;

@@ -28,7 +28,7 @@ static bool claim(int of_pe, size_t offset, size_t length, enum use wanted, int 
     for (size_t slot = first; slot <= last; slot++)
         if (!may(of_pe, slot, wanted, actor)) return false;
     for (size_t slot = first; slot <= last; slot++) {
-        /* Reading what one wrote ends the right to write it again: the operation that reads may not be complete. */
+        /* After reading its own write an actor may not write it again: the read may be incomplete. */
         claims[of_pe][slot].use = wanted == READ && claims[of_pe][slot].use == SETTLED ? WRITTEN : wanted;
         claims[of_pe][slot].actor = actor;
     }

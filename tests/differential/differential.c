@@ -1,5 +1,5 @@
-/* differential [--seed S] [--epochs N] [--threads T]: random steps on all PEs, compared with a model. The seed, also from ISTHMUS_TEST_SEED,
- * is printed; the same seed with the same number of PEs is the same run. */
+/* differential [--seed S] [--epochs N] [--threads T]: random steps on all PEs, compared with a model. The seed, also
+ * from ISTHMUS_TEST_SEED, is printed; the same seed with the same number of PEs gives the same run. */
 #include "differential.h"
 
 enum { STEPS_MAX = 120, DRAWS = 30 };

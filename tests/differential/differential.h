@@ -71,9 +71,9 @@ bool claim_write(int of_pe, size_t offset, size_t length, int actor);
 /* The same for memory that no PE has used in this epoch: any PE may write it before its owner is there. */
 bool claim_fresh(int of_pe, size_t offset, size_t length, int actor);
 bool claim_add(int of_pe, size_t offset); /* by any PE, with 64-bit additions only */
-/* What the actor wrote so far is where it belongs: it may use it again. */
+/* The actor's earlier writes have reached their targets: it may use that memory again. */
 void claims_settle(int actor);
-/* `to` knows that it is there, and from now on it is its own. */
+/* `to` knows that the data is there, and owns it from now on. */
 void claims_hand_over(int of_pe, size_t offset, size_t length, int to);
 
 /* Random room for length bytes, a multiple of `align`. */

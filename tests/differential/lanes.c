@@ -21,7 +21,7 @@ static struct worker {
     uint64_t random;
     struct lane at[PES_MAX]; /* the model of what is there */
     shmem_ctx_t ctx;
-    int is_dirty; /* something may not be there yet */
+    int is_dirty; /* a write may not have arrived yet */
 } workers[LANES_MAX];
 static int n_workers, must_stop;
 

@@ -20,7 +20,7 @@ static size_t source_elements(const struct step *s, size_t n)
 /* How many elements member i gives to a collect. */
 static size_t collect_nelems(const struct step *s, int i) { return (s->nelems + (size_t)i * 7) % (s->nelems + 1); }
 
-/* Only reductions and scans may be. */
+/* Only reductions and scans may work in place. */
 static bool in_place(const struct step *s) { return s->way >= SUM && s->dest == s->source; }
 
 static bool plan(struct step *s)

@@ -88,7 +88,7 @@ static void apply_split(struct step *s)
     if (number >= 0) compare_value(s, "number in the team", (uint64_t)shmem_team_my_pe(made->handle), (uint64_t)number);
 }
 
-/* The contexts of a team go with it; what was begun on them is completed before. */
+/* The contexts of a team are destroyed with it, after their operations have completed. */
 static bool plan_destroy(struct step *s)
 {
     s->team = any_team();

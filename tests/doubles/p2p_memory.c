@@ -85,7 +85,7 @@ void stream_scene_close(struct stream_scene *scene)
 
 static void note_call(void *argument) { __atomic_store_n((int *)argument, 1, __ATOMIC_RELEASE); }
 
-/* One that is written, one that holds already; not every platform writes words. */
+/* One word that is written, one that already has the value; not every platform writes words. */
 static isthmus_status use_words(struct pe *pe, const struct isthmus_stream *stream, const isthmus_rmem *remote,
                                 const uint64_t *word)
 {
@@ -121,14 +121,14 @@ isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
     return status;
 }
 
-/* What a stream of the program is given happens in its order, and not before the word that it waits for has arrived. */
+/* Operations on a stream of the program run in its order, and not before the word that it waits for has arrived. */
 static void note_done(void *argument)
 {
     struct stream_scene *scene = argument;
     __atomic_store_n(&scene->is_done, 1, __ATOMIC_RELEASE);
 }
 
-/* A word of theirs is written only once one of mine holds, which one of the host's writes. */
+/* The peer's word is written only when this PE's word has the value, which the host writes. */
 static void check_words(const struct stream_scene *scene, const struct isthmus_stream *stream, uint64_t *word)
 {
     static const uint64_t go = 9;
@@ -152,11 +152,7 @@ void case_stream_order(void)
 {
     static struct pe pes[2];
     static struct stream_scene scene;
-    enum {
-        PAYLOAD = 8,
-        BACK = 16,
-        WORDS = 4
-    }; /* words of mine: what a stream is given is memory that the device reaches */
+    enum { PAYLOAD = 8, BACK = 16, WORDS = 4 }; /* this PE's words: streams take only memory that the device reaches */
     static const uint64_t payload[WORDS] = {11, 12, 13, 14}, go = 5;
     static uint64_t back[WORDS], there[WORDS + 1];
     stream_scene_open(&scene, pes);

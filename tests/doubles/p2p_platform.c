@@ -1,4 +1,4 @@
-/* tests/doubles/p2p_platform.c: see p2p_test.h. What only one of the platforms has. */
+/* tests/doubles/p2p_platform.c: see p2p_test.h. Cases of one platform only. */
 #include "tests/doubles/cuda/load.h"
 #include "tests/doubles/p2p_test.h"
 
@@ -24,7 +24,7 @@ void case_lacking_call(void)
     CHECK(strstr(said, "lacks cuMemSetAccess") != NULL, "it says: %s", said);
 }
 
-/* It is the library that the toolkit has for linking. */
+/* It is the stub library that the toolkit has for linking. */
 void case_stub_library(void)
 {
     struct isthmus_services services = services_of(0);
@@ -84,7 +84,7 @@ void case_words_by_value(void)
     stream_scene_close(&scene);
 }
 
-/* Memory goes by bytes in the key: no descriptor is taken from the peer. */
+/* Memory is shared by bytes in the key: no descriptor is taken from the peer. */
 void case_fabric_handles(void)
 {
     struct pe pe;
@@ -118,7 +118,7 @@ static bool is_for_adapters(const struct cuda_api *driver, struct pe *pe)
 }
 
 /* Network adapters register such memory if it was made for that. A device may not support it, and not every driver knows the
- * question. */
+ * attribute. */
 void case_memory_for_adapters(void)
 {
     struct pe pe;
@@ -137,7 +137,7 @@ static void *flush(void *argument)
     return NULL;
 }
 
-/* Whether it is offered, on a machine with these knobs; if so, it works in a thread that has no context. */
+/* Whether it is offered, with these knobs; if so, it works in a thread that has no context. */
 static bool is_flushed(const char *devices, const char *peers, const char *order)
 {
     struct pe pe;
@@ -156,7 +156,8 @@ static bool is_flushed(const char *devices, const char *peers, const char *order
     return is_offered;
 }
 
-/* What adapters write is flushed unless the driver orders it: for this device, and for the others where they reach its memory. */
+/* Writes of adapters are flushed unless the driver orders them: for this device, and for the others where they reach
+ * its memory. */
 void case_flush_of_writes(void)
 {
     struct pe pe;
@@ -226,14 +227,14 @@ void case_old_hip(void)
     expect_no_growth();
 }
 
-/* Other calls of the drivers fail then: those that query a link, or change devices. */
+/* Now other calls of the drivers fail: those that query a link, or change devices. */
 void case_faults_between_two(void)
 {
     setenv("GPU_DOUBLE_DEVICES", "2", 1);
     case_faults();
 }
 
-/* Memory that goes by handles of bytes. */
+/* Memory that is shared by handles of bytes. */
 void case_faults_of_old_hip(void)
 {
     setenv("GPU_DOUBLE_VERSION", "60342131", 1);

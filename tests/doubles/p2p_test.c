@@ -89,7 +89,7 @@ static void *serve(void *argument)
     struct pe *pe = argument;
     while (!__atomic_load_n(&pe->is_ending, __ATOMIC_ACQUIRE)) {
         (void)plugin->progress(pe->tr);
-        usleep(200); /* not to race with anything: only to leave the processor to others */
+        usleep(200); /* only to leave the processor to other threads, not for order */
     }
     return NULL;
 }
@@ -252,7 +252,7 @@ isthmus_status use_all(void)
 
 /* ---- every call of the driver fails, each of its uses in turn ---- */
 
-/* What gives back is not undone when it fails, and a device that has failed refuses everything: then something may be left, but
+/* A failed release is not repeated, and a device that has failed refuses everything: then objects may be left, but
  * nothing crashes or hangs. */
 static bool may_leave(const char *call)
 {
@@ -263,7 +263,7 @@ static bool may_leave(const char *call)
     return false;
 }
 
-/* In a process of its own. Its status: 0 all is well. */
+/* In a process of its own, whose exit status is 0 if all is well. */
 static void run_fault(const char *call, int nth)
 {
     char knob[120], text[200] = "";

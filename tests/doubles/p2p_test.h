@@ -1,5 +1,5 @@
-/* tests/doubles/p2p_test.h: what the files of that program share: p2p_test.c has a PE, all that a transport is used for, failures and
- * devices; p2p_memory.c memory and streams; p2p_platform.c what only one platform has. */
+/* tests/doubles/p2p_test.h: what the files of that program share: p2p_test.c has a PE, all that a transport is used
+ * for, failures and devices; p2p_memory.c memory and streams; p2p_platform.c the cases of one platform. */
 #ifndef TESTS_DOUBLES_P2P_TEST_H
 #define TESTS_DOUBLES_P2P_TEST_H
 
@@ -47,7 +47,7 @@ struct pe {
 isthmus_status pe_open(struct pe *pe, int number);
 void pe_close(struct pe *pe);
 void open_both(struct pe pes[2]);
-void close_both(struct pe pes[2]); /* and nothing is left */
+void close_both(struct pe pes[2]); /* and checks that nothing is left */
 const struct isthmus_memory *memory_of(const struct pe *pe);
 const struct isthmus_growing *growing_of(const struct pe *pe);
 

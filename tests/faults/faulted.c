@@ -68,7 +68,7 @@ static void amo(long round)
 
 static void signals(long round)
 {
-    size_t nelems = round % 2 == 0 ? N : 8; /* short ones take another way */
+    size_t nelems = round % 2 == 0 ? N : 8; /* short ones take another path */
     fill(round);
     shmem_long_put_signal(dest, source, nelems, &arrived, (uint64_t)round + 1, SHMEM_SIGNAL_SET, right);
     (void)shmem_signal_wait_until(&arrived, SHMEM_CMP_GE, (uint64_t)round + 1);
@@ -166,7 +166,7 @@ static void begin(void)
     right = (me + 1) % n, left = (me + n - 1) % n;
 }
 
-/* Init and finalize, over and over. */
+/* Init and finalize, repeatedly. */
 static void live_and_die(void)
 {
     int over;

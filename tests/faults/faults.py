@@ -127,7 +127,7 @@ class Round:
             return log.read()
 
     def wait_for_moment(self):
-        """False: the job is over before it began."""
+        """Returns False if the job has ended before it began."""
         begin = time.monotonic()
         is_early = self.plan["early"] and self.plan["fault"] != "shm"
         while self.job.poll() is None and time.monotonic() < begin + START_S:
@@ -150,7 +150,7 @@ class Round:
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (room, room))
 
     def strike(self):
-        """What has been lost; None: nothing, there was no PE."""
+        """Returns what has been lost, or None if there was no PE."""
         fault, pes = self.plan["fault"], self.pes()
         if fault == "launcher":
             self.job.kill()
@@ -225,7 +225,7 @@ class Round:
         return result
 
     def names_left(self):
-        """Other jobs on this host have names there for a moment."""
+        """Other jobs on this host have names there for a short time."""
         names = shared_names() - self.before
         if names:
             time.sleep(2)

@@ -119,7 +119,8 @@ static void begin(isthmus_tr *tr, isthmus_lmem *lmem)
     if (ib_stage_add(lmem) != ISTHMUS_OK) abort();
 }
 
-/* A byte: 1 the data are here, 2 the address is one from the start of what is served, 4 first something arrives. Then the head. */
+/* A byte: 1 the data are here, 2 the address counts from the start of the served memory, 4 a message arrives first.
+ * Then the head. */
 static void ask(isthmus_tr *tr, struct fuzz_input *in)
 {
     static char far_data[1];

@@ -1,5 +1,6 @@
 /* tests/fuzz/config.c: the environment, as the first init reads it. An input is a face and then lines: two bytes choose a variable of
- * ours or one of its other names, the rest of the line is its value; a number past the last one: the line is NAME=value itself. */
+ * Isthmus or one of its other names, the rest of the line is its value; a number past the last one: the line is
+ * NAME=value itself. */
 #include "core/base/config_priv.h"
 #include "core/base/log.h"
 #include "tests/fuzz/fuzz.h"
@@ -45,7 +46,7 @@ static void read_configuration(enum ist_face face)
         nowhere = fopen("/dev/null", "w");
         ist_log_open(ISTHMUS_LOG_TRACE, "/dev/null");
     }
-    /* Not the whole table: its words are ours, and laying them out took nine tenths of the time. */
+    /* Not the whole table: its text is constant, and formatting it took nine tenths of the time. */
     if (ist_config_init(&config, face) == ISTHMUS_OK) ist_config_print_set(nowhere, &config);
     ist_config_warn_unknown(prefixes, 2);
     (void)ist_config_plugin_value("ISTHMUS_LOOPBACK_TIMEOUT");

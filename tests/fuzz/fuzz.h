@@ -1,6 +1,7 @@
-/* tests/fuzz/fuzz.h: what a fuzz target has: the function that libFuzzer calls, and seeds that the real encoder has made. A target calls
- * the real parser and nothing else; what it reads of the parser's result is there so that a sanitizer sees bad pointers.
- * Run by ./dev fuzz; the kept inputs (corpus/) by replay.c, in the tests. Read on: docs/security.md. */
+/* tests/fuzz/fuzz.h: the interface of a fuzz target: the function that libFuzzer calls, and seeds that the real encoder
+ * has made. A target calls the real parser and nothing else; it reads the parser's result so that a sanitizer sees bad
+ * pointers.
+ * Run by ./dev fuzz; replay.c runs the kept inputs (corpus/) in the tests. Read on: docs/security.md. */
 #ifndef TESTS_FUZZ_FUZZ_H
 #define TESTS_FUZZ_FUZZ_H
 
@@ -15,7 +16,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size); /* the name is libFuzzer's */
 
-/* Seed number i into `out`: how many bytes; 0: there are no more. */
+/* Writes seed number i to `out`. Returns its bytes, or 0 after the last. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room);
 
 enum { FUZZ_SEED_ROOM = 64 << 10 };
@@ -28,7 +29,7 @@ static inline isthmus_status fuzz_fail(void *core, isthmus_status code, const ch
     va_list args;
     (void)core;
     va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args); /* what it is given is read, as the core would */
+    vsnprintf(text, sizeof text, fmt, args); /* reads the arguments, as the core would */
     va_end(args);
     return code;
 }
@@ -44,7 +45,7 @@ struct fuzz_input {
 
 static inline uint8_t fuzz_byte(struct fuzz_input *in) { return in->at < in->end ? *in->at++ : 0; }
 
-/* At most n bytes; how many there are. */
+/* Takes at most n bytes. Returns how many there are. */
 static inline size_t fuzz_bytes(struct fuzz_input *in, size_t n, const uint8_t **out)
 {
     size_t left = (size_t)(in->end - in->at), taken = n < left ? n : left;

@@ -1,5 +1,5 @@
-/* tests/fuzz/hca.c: which adapters and addresses the user wants: ISTHMUS_HCA and the variables of RoCE, against ports of two kinds. The
- * input is four lines. */
+/* tests/fuzz/hca.c: the user's choice of adapters and addresses: ISTHMUS_HCA and the variables of RoCE, against ports
+ * of two kinds. The input is four lines. */
 #include "plugins/ib/ib_hca.h"
 #include "tests/fuzz/fuzz.h"
 

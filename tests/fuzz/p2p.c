@@ -59,7 +59,7 @@ static void read_key(const uint8_t *bytes, size_t n_bytes, bool is_self)
     isthmus_path path = {.tr = transport(), .pe = is_self ? 0 : 1, .is_self = is_self};
     isthmus_rmem *rmem = NULL;
     void *alias;
-    /* A descriptor would have to be fetched, from a peer that is not there: that fails, and costs a connection. */
+    /* A descriptor would be fetched from an absent peer: that fails, and costs a connection. */
     if (p2p_attach(&path, bytes, n_bytes, &rmem, &alias) != ISTHMUS_OK) return;
     if (rmem->addr < device_memory || rmem->addr + rmem->length_bytes > device_memory + sizeof device_memory) abort();
     p2p_detach(rmem);

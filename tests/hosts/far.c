@@ -1,5 +1,6 @@
-/* tests/hosts/far.c: values over a slow and lossy way: what is put, got and updated by streams of operations is right, after
- * as few round trips as the calls need. Every PE works with one on another host, and all of them with PE 0's counter. */
+/* tests/hosts/far.c: values over a slow and lossy network: puts, gets and updates by streams of operations are right,
+ * after as few round trips as the calls need. Every PE accesses one on another host, and all of them with PE 0's
+ * counter. */
 #include "../pe/check.h"
 
 enum { ROUNDS = 8, BLOCKS = 64, WORDS = 512 };

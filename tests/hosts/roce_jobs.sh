@@ -19,7 +19,7 @@ failed() {
 packets() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/sent_pkts"; }
 
 # attempt TITLE PROOF COMMAND...: its output only when it fails. PROOF: both: both devices send; some: one does; none: neither
-# may; any: whatever
+# may; any: not checked
 attempt() {
   local title=$1 proof=$2 start=$SECONDS output status=0 moved0 moved1
   shift 2

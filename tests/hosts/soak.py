@@ -25,7 +25,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 HOSTS = os.path.join(HERE, "hosts.sh")
 FAULTS = ("killed", "stopped", "halted", "down", "vanish")
 LIMIT_S = 10
-PULSE_S, START_S = 1, 3  # short, so that a round is; what is tested does not depend on it
+PULSE_S, START_S = 1, 3  # short, for short rounds; the result does not depend on it
 N_LIVES, N_ROUNDS = 4, 2
 MOST_MS = {"launch": 400, "init": 60, "work": 100, "finalize": 30}  # about how long each takes
 QUIET_S = 1.0  # PEs may start late: none may appear for so long, as long as there is a launcher
@@ -74,7 +74,7 @@ def wait_for_moment(plan, log_name, job):
 
 
 def wait_until_gone(program, job, start):
-    """Seconds after the fault when the last PE was seen, or None: some are left."""
+    """Seconds after the fault when the last PE was seen, or None if some are left."""
     last_seen = start
     while time.monotonic() < start + LIMIT_S + 2:
         now = time.monotonic()

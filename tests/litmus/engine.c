@@ -93,7 +93,7 @@ static void call_remote_commit(const struct lit_round *r)
         shmem_ctx_remote_commit(r->ctx);
 }
 
-/* Quiet, or one of the things that have its effect for the PEs of a shape: its two halves, and quiet for a list of PEs. */
+/* Quiet, or a call with its effect for the PEs of a shape: its two halves, and quiet for a list of PEs. */
 static void call_quiet(const struct lit_round *r)
 {
     static const int all[LIT_MAX_PES] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
@@ -151,7 +151,7 @@ static void write_nbi(const struct lit_round *r, uint64_t *payload, const uint64
     }
 }
 
-/* One word has more ways to be written; the last three need it to be 0 before, or leave the old bits alone. */
+/* One word has more routines that write it; the last three need it to be 0 before, or keep the old bits. */
 static void write_word(const struct lit_round *r, uint64_t *word, int pe)
 {
     switch (r->dice >> 12 & 3) {

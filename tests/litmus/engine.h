@@ -13,7 +13,7 @@
 
 enum { LIT_MAX_PES = 16, LIT_REGISTERS = 2, LIT_SKIPPED = 77, LIT_BLOCK_WORDS = 64 };
 
-/* What stands between two steps. */
+/* The order call between two steps. */
 enum lit_order { NONE, FENCE, QUIET, LOCAL_COMPLETE, REMOTE_COMMIT, LC_THEN_RC, RC_THEN_LC };
 
 enum lit_verdict { ALLOWED, FORBIDDEN };
@@ -25,11 +25,11 @@ struct lit_round;
 
 struct lit_shape {
     const char *name;        /* as in the list of litmus tests */
-    const char *requirement; /* the one that the verdict follows from */
+    const char *requirement; /* the one on which the verdict rests */
     int n_actors;
     enum lit_verdict verdict;
     void (*act)(struct lit_round *round, int me);     /* the steps; every PE calls it */
-    bool (*outcome)(uint64_t (*seen)[LIT_REGISTERS]); /* seen[actor]: is it the outcome that the verdict is about? */
+    bool (*outcome)(uint64_t (*seen)[LIT_REGISTERS]); /* Returns true if seen[actor] is the judged outcome. */
     void (*after)(struct lit_round *round); /* on PE 0, when all is quiet; its registers are then set. NULL: none */
     enum lit_order order;
     enum lit_targets targets;

@@ -35,7 +35,7 @@ uint64_t lit_read_g(const struct lit_round *r, const uint64_t *word)
     return r->ctx == SHMEM_CTX_DEFAULT ? shmem_uint64_g(word, r->t) : shmem_ctx_uint64_g(r->ctx, word, r->t);
 }
 
-/* One word, or a block that it begins, for what is longer goes another way. */
+/* One word, or a block that it begins: longer data takes another path. */
 uint64_t lit_read_get(const struct lit_round *r, const uint64_t *word)
 {
     uint64_t got[LIT_BLOCK_WORDS] = {0};

@@ -1,4 +1,4 @@
-/* tools/isthmus-check-transport/case_atomics.c: what atomic operations do, and that all of them on one word exclude one another. */
+/* tools/isthmus-check-transport/case_atomics.c: the results of atomic operations, and their exclusion on one word. */
 #include "cases.h"
 
 #include <isthmus/amo_cpu.h>
@@ -71,7 +71,7 @@ static uint64_t expected(const struct ct_amo *amo, uint64_t old)
     }
 }
 
-/* Three words: the middle one is operated on. Flags: with a fetched value, which is as wide as the type. */
+/* Three words: the middle one is operated on. Flags: FETCHING, whose fetched value is as wide as the type. */
 static void try_value(const struct ct_place *at, const struct ct_amo *amo, uint64_t old)
 {
     size_t size = bytes_of(amo->bits);
@@ -200,7 +200,8 @@ static void fetch_add_is_exact(const struct contest *c)
              "%zu bits: fetched values are not distinct", 8 * bytes_of(c->bits));
 }
 
-/* Additions without fetching, against swaps to 0: what was swapped out and what is left is all that was added. */
+/* Additions without fetching, against swaps to 0: the sum of the swapped values and of the rest equals all
+ * additions. */
 static void swap_against_add(const struct contest *c)
 {
     struct ct_amo add = {.op = ISTHMUS_AMO_ADD, .bits = c->bits, .operand = 1};
@@ -256,7 +257,7 @@ static void bits_are_kept(const struct contest *c)
              (unsigned long long)word);
 }
 
-/* Process 0 sets even numbers, the others turn what they find odd: a set that is lost shows as an older number. */
+/* Process 0 sets even numbers, the others make the word odd: a lost set shows as an older number. */
 static void no_set_is_lost(const struct contest *c)
 {
     uint64_t mask = mask_of(c->bits);
@@ -301,7 +302,7 @@ void ct_case_amo_exact(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* The owner stores to the last word of 8 bytes, plainly; the others add to those before it. */
+/* The owner stores to the last word of 8 bytes by plain stores; the others add to those before it. */
 static void store_plainly(char *word, uint32_t bits, uint64_t value)
 {
     switch (bits) {
@@ -396,7 +397,7 @@ void ct_case_amo_with_owner(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* The owner's memory, as a transport of another kind on the same host maps it. */
+/* The owner's memory, mapped as a transport of another kind on the same host would map it. */
 static char *map_of_owner(struct ct_process *p, const struct ct_extent *extent)
 {
     static struct ct_blob paths[CT_MAX_PROCESSES];

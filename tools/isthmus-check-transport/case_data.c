@@ -239,7 +239,7 @@ void ct_case_registered_buffers(struct ct_process *p)
 static uint64_t wait_for(struct ct_extent *extent, uint64_t value)
 {
     for (int looks = 0; ct_extent_load(extent, 0) < value; looks++)
-        if (looks % LOOKS_AT_A_TIME == 0) sched_yield(); /* closely, not to miss what is wrong for a moment only */
+        if (looks % LOOKS_AT_A_TIME == 0) sched_yield(); /* polls closely, to catch a brief wrong value */
     return value;
 }
 
@@ -329,8 +329,8 @@ void ct_case_remote_commit(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* The target's program waits for a message outside of the transport. What the initiator needs of it, its progress thread does,
- * which sleeps on the descriptor that arm hands out: memory exposed late is attached now, too. */
+/* The target's program waits for a message outside of the transport. Only its progress thread, which sleeps on the
+ * descriptor of arm(), does what the initiator needs: memory exposed late is attached now, too. */
 void ct_case_target_without_calls(struct ct_process *p)
 {
     enum { BYTES = 30000 };

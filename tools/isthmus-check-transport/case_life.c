@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* KEPT_BYTES: in each life, by a fabric's library for itself: UCX does not give back all that it takes. */
+/* KEPT_BYTES: bytes that a fabric's library may keep in each life: UCX does not free all that it allocates. */
 enum { LIVES = 50, WARM_UP = 5, SMALL_BYTES = 64 << 10, GUARD_BYTES = 128, GUARD = 0xa5, KEPT_BYTES = 2048 };
 
 void ct_case_table(struct ct_process *p)
@@ -107,7 +107,7 @@ static void check_guard(const struct guarded *g, size_t from, const char *what)
         CT_CHECK(g->u.bytes[i] == GUARD, "%s wrote byte %zu of a struct that it had %zu bytes of", what, i, from);
 }
 
-/* Call everything that fills a struct of ours, with `change` more or less room than it has today. */
+/* Calls every slot that fills a caller's struct, with a struct_size larger or smaller by `change`. */
 static void fill_structs(struct ct_process *p, ptrdiff_t change)
 {
     struct guarded g;
@@ -167,7 +167,7 @@ void ct_case_older_services(struct ct_process *p)
     live(p);
 }
 
-/* The last field of each is cut off. A core that old does not exist; the rule does. */
+/* The last field of each is cut off. No core is that old, but the rule holds. */
 void ct_case_shorter_structs(struct ct_process *p)
 {
     ct_open(p);

@@ -49,7 +49,7 @@ void ct_case_litmus_ordered(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* ---- message passing, by the slot that is made for it ---- */
+/* ---- message passing, by the slot put_signal ---- */
 
 void ct_case_notify(struct ct_process *p)
 {

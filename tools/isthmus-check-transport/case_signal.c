@@ -1,6 +1,5 @@
 /* tools/isthmus-check-transport/case_signal.c: puts with a signal: the data is there when its signal is seen, the
- * update is an atomic one, and fences order the whole. A call that the transport declines is done in parts, as a
- * core does it. */
+ * update is atomic, and fences order both. A call that the transport declines is made in two parts, as a core does. */
 #include "cases.h"
 
 #include <sched.h>
@@ -136,7 +135,7 @@ enum { ROUNDS_EACH = 8, DATA_ROOM = WORD + 2 * GUARDS + 8 };
 
 /* One of them; which one follows from its number, on both sides. */
 struct round {
-    uint64_t number, offset_bytes, value, expected; /* what the word is before and behind follows from that */
+    uint64_t number, offset_bytes, value, expected; /* the words before and after are derived from these */
     size_t length_bytes;
     uint32_t op, flags;
     bool is_elsewhere;
@@ -222,9 +221,9 @@ void ct_case_put_signal(struct ct_process *p)
     end(p, &w);
 }
 
-/* ---- the source, again and again ---- */
+/* ---- reuse of the source ---- */
 
-/* Blocking calls give it back when they return, the others with local_complete. */
+/* It is reusable when a blocking call returns, and after local_complete for the others. */
 void ct_case_put_signal_source(struct ct_process *p)
 {
     enum { MOST = 100000 };

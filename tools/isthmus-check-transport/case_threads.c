@@ -159,7 +159,7 @@ void ct_case_progress_beside_data(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
-/* After what start-up may bring has been handled. */
+/* Begins when the events of start-up have been handled. */
 void ct_case_progress_idle(struct ct_process *p)
 {
     static struct ct_extent extent;
@@ -178,7 +178,7 @@ void ct_case_progress_idle(struct ct_process *p)
 
 /* ---- ISTHMUS_CAP_WAKES ---- */
 
-/* What a PE does that sleeps until something arrives: it waits for the descriptor, then makes progress. */
+/* A PE that sleeps until something arrives: it polls the descriptor, then makes progress. */
 struct sleeper {
     struct ct_process *p;
     int stop_fd;
@@ -291,7 +291,7 @@ static void *flush(void *argument)
     return NULL;
 }
 
-/* What adapters write is not to be seen here: that waits of all threads can call it, is. */
+/* This machine has no writes of adapters; the case tests that waits of all threads can call the slot. */
 void ct_case_flush_writes(struct ct_process *p)
 {
     struct flusher flushers[N_THREADS];

@@ -12,7 +12,7 @@ struct ct_census {
     int descriptors, mappings, threads;
     size_t memory_bytes;
 };
-/* What may be more than before: the C library's allocator maps when it likes, and a plugin may keep what it uses again. */
+/* Permitted growth: the C library's allocator maps at any time, and a plugin may keep what it reuses. */
 struct ct_slack {
     int mappings;
     size_t memory_bytes;

@@ -43,7 +43,7 @@ static int is_leaving(const char *tid)
     return rest == NULL || sscanf(rest, ") %*c %*d %*d %*d %*d %u", &flags) != 1 || (flags & FLAG_EXITING) != 0;
 }
 
-/* A thread that was joined stays in the kernel's list for a moment: it is not counted. */
+/* A thread that was joined stays in the kernel's list for some time: it is not counted. */
 static int n_threads(void)
 {
     int n = 0;
@@ -66,7 +66,8 @@ struct ct_census ct_census_take(void)
     };
 }
 
-/* A sanitizer maps memory for itself, as late as the first call of a thread that was there before. What is lost is lost many times. */
+/* A sanitizer maps memory for itself, as late as the first call of a thread that was there before. A real leak
+ * repeats. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 enum { SANITIZER_MAPPINGS = 16 };
 #else

@@ -1,4 +1,4 @@
-/* tools/isthmus-check-transport/contract.h: what a case of the contract suite is written with.
+/* tools/isthmus-check-transport/contract.h: the interface for cases of the contract suite.
  * The suite drives one plugin through isthmus/transport.h alone, as a core would; it knows nothing of our core and nothing
  * of any plugin. It requires what the header promises, no more.
  *
@@ -33,8 +33,8 @@ typedef void ct_case_fn(struct ct_process *p);
 
 struct ct_case {
     const char *name;
-    int n;           /* processes */
-    bool takes_more; /* than n of them */
+    int n;           /* number of processes */
+    bool takes_more; /* may run with more than n */
     const char *slot;
     ct_case_fn *run;
     const char *rule; /* of the contract */
@@ -47,7 +47,7 @@ enum ct_result { CT_PASSED, CT_FAILED, CT_SKIPPED };
 
 /* What is wrong, or why a case was skipped (`seen` only). */
 struct ct_finding {
-    int process; /* -1: none in particular */
+    int process; /* -1: no single process */
     char slot[24];
     char rule[240];
     char seen[900];
@@ -82,7 +82,7 @@ _Noreturn void ct_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 
 /* ---- finding.c ---- */
 
-/* Where a check stands, and what it is about; slot and rule NULL: those of the case. */
+/* The place of a check, and its subject; slot and rule NULL: those of the case. */
 struct ct_check {
     const char *file;
     int line;
@@ -114,7 +114,7 @@ void ct_expect_ok(const struct ct_check *check, isthmus_status status);
 void ct_expect_error(const struct ct_check *check, isthmus_status status, uint32_t codes);
 const char *ct_status_name(isthmus_status status);
 
-/* The call that this process makes now: where it is, should it crash or never return. */
+/* Records the call that this process makes now, for a report if it crashes or never returns. */
 void ct_enter(const char *call);
 
 /* One place for the finding of each process, in memory that the parent shares. */
@@ -137,7 +137,7 @@ struct ct_plugin {
     struct isthmus_transport t;     /* completed: no slot is NULL */
 };
 
-void ct_plugin_load(const char *path, struct ct_plugin *out); /* faults when it is none */
+void ct_plugin_load(const char *path, struct ct_plugin *out); /* a finding if it is no plugin */
 void ct_make_services(struct ct_process *p, struct isthmus_services *out);
 void ct_forget_failure(void); /* of this thread */
 const char *ct_failure_text(void);
@@ -193,7 +193,7 @@ struct ct_process {
     pthread_mutex_t cold; /* one caller of the cold slots at a time, for cases with threads */
 };
 
-/* open, describe, start the progress thread; and back. */
+/* Opens, describes and starts the progress thread; and the reverse. */
 void ct_open(struct ct_process *p);
 void ct_close(struct ct_process *p);
 
@@ -203,7 +203,8 @@ void ct_exchange_cards(struct ct_process *p);
 void ct_write_card(struct ct_process *p, struct ct_blob *out);
 void ct_describe_peer(struct ct_process *p, int pe, const void *card, size_t card_bytes, struct isthmus_peer *out);
 
-/* Sleeps on the transport's descriptor, as the core's thread does. Stopping it: this process makes no progress. */
+/* Sleeps on the transport's descriptor, as the core's thread does. After ct_progress_stop this process makes no
+ * progress. */
 void ct_progress_start(struct ct_process *p);
 void ct_progress_stop(struct ct_process *p);
 int32_t ct_progress(struct ct_process *p); /* from any thread */

@@ -1,4 +1,4 @@
-/* tools/isthmus-check-transport/finding.c: how a process ends when something is wrong, and what it leaves on the board.
+/* tools/isthmus-check-transport/finding.c: how a process with a finding ends, and its entry on the board.
  * See contract.h. */
 #include "contract.h"
 

@@ -26,7 +26,7 @@ const char *ct_failure_text(void) { return failure.text; }
 
 static const char text_rule[] = "one line for people: lower case, no full stop, no newline";
 
-/* What goes for every text that a plugin hands over. An abbreviation or a name may begin in capitals. */
+/* The rules for every text of a plugin. An abbreviation or a name may begin in capitals. */
 static void check_text(const char *service, int length, const char *text)
 {
     CT_RULE(service, text_rule, length > 0 && strchr(text, '\n') == NULL, "it is empty or has a line end: '%s'", text);
@@ -85,7 +85,7 @@ static isthmus_status service_local_pes(void *core, const struct isthmus_local_p
     return ISTHMUS_OK;
 }
 
-/* As a newer core's, which knows more of each; what a plugin does not know is no place. */
+/* Entries as of a newer core, with more fields; a plugin must step over fields that it does not know. */
 static isthmus_status service_local_places(void *core, const struct isthmus_local_place **list, uint32_t *n)
 {
     struct ct_process *p = core;
@@ -102,7 +102,7 @@ static isthmus_status service_local_places(void *core, const struct isthmus_loca
 static const char *service_nearest_name(void *core, const char *name, const char *const *candidates, size_t n)
 {
     (void)core, (void)name, (void)candidates, (void)n;
-    return NULL; /* none is near enough: allowed at any time */
+    return NULL; /* no candidate is near enough: permitted at any time */
 }
 
 void ct_make_services(struct ct_process *p, struct isthmus_services *out)
@@ -131,7 +131,7 @@ const char *ct_status_name(isthmus_status status)
     return status <= 0 && -status < (int)(sizeof names / sizeof *names) ? names[-status] : "no code";
 }
 
-/* ---- what absent cold slots become ---- */
+/* ---- replacements of absent cold slots ---- */
 
 static isthmus_status no_probe(const struct isthmus_services *services)
 {

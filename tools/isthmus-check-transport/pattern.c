@@ -1,5 +1,5 @@
-/* tools/isthmus-check-transport/pattern.c: see contract.h. Bytes that differ from place to place, so that a copy that is shifted, short or
- * from elsewhere shows. */
+/* tools/isthmus-check-transport/pattern.c: see contract.h. Bytes that differ from place to place, so that a copy that
+ * is shifted, short or from elsewhere shows. */
 #include "contract.h"
 
 #include <stdlib.h>

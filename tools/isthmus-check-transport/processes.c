@@ -126,7 +126,7 @@ static _Noreturn void be_process(const struct run *run, int pe, int to_parent)
     ct_forget_failure();
     if (p.t->probe(&p.services) != ISTHMUS_OK) ct_skip("%s cannot run here: %s", p.t->name, ct_failure_text());
     run->c->run(&p);
-    exit(EXIT_SUCCESS); /* with the checks that sanitizers make at exit */
+    exit(EXIT_SUCCESS); /* so that sanitizers run their checks at exit */
 }
 
 static bool start_process(struct run *run, int pe)
@@ -144,7 +144,7 @@ static bool start_process(struct run *run, int pe)
     return pid > 0;
 }
 
-/* All at once: a report of one on the end of another is not needed. */
+/* All at once, so that none reports the end of another. */
 static void kill_all(struct run *run)
 {
     for (int pe = 0; pe < run->n; pe++) {

@@ -123,7 +123,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     return CUDA_SUCCESS;
 }
 
-/* Nothing is held back here: that it is called, and how, is what counts. */
+/* The double holds nothing back: it counts the calls and checks their arguments. */
 CUresult cuFlushGPUDirectRDMAWrites(CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope)
 {
     ENTER_CONTEXT();
@@ -349,7 +349,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
     return CUDA_SUCCESS;
 }
 
-/* For programs that allocate in the older way; our plugin does not. */
+/* For programs that allocate in the older way; the plugin does not. */
 CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size)
 {
     ENTER_CONTEXT();

@@ -1,5 +1,6 @@
-/* tests/doubles/cuda/cuda_ucx.c: the calls of CUDA's driver that UCX makes and our plugin does not. With them UCX takes the double for a
- * driver: it knows memory of CUDA, and copies it, while no adapter registers it. Types are spelled as the caller passes them. */
+/* tests/doubles/cuda/cuda_ucx.c: the calls of CUDA's driver that UCX makes and the plugin does not. With them UCX takes
+ * the double for a driver: it knows memory of CUDA, and copies it, while no adapter registers it. Types are spelled as
+ * the caller passes them. */
 #include "tests/doubles/cuda/cuda_double.h"
 
 #include <dlfcn.h>
@@ -10,7 +11,7 @@ enum { HAS_CONTEXT = 1, MEMORY_BYTES_SHIFT = 34, ATTRIBUTE_SYNC_MEMOPS = 6, ATTR
 
 typedef struct gpu_event *double_event;
 
-/* No header of ours has them. */
+/* No header of Isthmus has them. */
 CUresult cuGetErrorString(CUresult error, const char **text);
 CUresult cuDeviceTotalMem_v2(size_t *bytes, CUdevice device);
 CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device);

@@ -1,4 +1,4 @@
-/* tests/doubles/cuda/cuda_work.c: see cuda_double.h: what streams are given, and what kernels do. */
+/* tests/doubles/cuda/cuda_work.c: see cuda_double.h: operations on streams, and kernels. */
 #include "tests/doubles/cuda/cuda_double.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
     return *stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Also on a device that has failed: what a program holds can always be given back. */
+/* Also on a device that has failed: every object can always be released. */
 CUresult cuStreamDestroy_v2(CUstream stream)
 {
     ENTER_CODE(CUDA_ERROR_INVALID_HANDLE);
@@ -168,7 +168,7 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
     return submit(stream, &(struct gpu_op){.run = run_host_function, .function = function, .argument = argument});
 }
 
-/* ---- kernels: those of our plugin, each in C under the name of its entry in the image ---- */
+/* ---- kernels: those of the plugin, each in C under the name of its entry in the image ---- */
 
 static const struct kernel {
     const char *name;
@@ -220,7 +220,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     return CUDA_ERROR_NOT_FOUND;
 }
 
-/* Parameters are taken here, as the driver does. */
+/* Parameters are copied at the launch, as the driver does. */
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
                         void **extra)

@@ -83,8 +83,8 @@ static void check_mappings(CUstream stream)
     WORKS(cu.cuMemRelease(twice));
 }
 
-/* Any address of a piece gives its handle, also when the program has released its own; what was not wished at creation is not to be
- * had later. */
+/* Any address of a piece gives its handle, also when the program has released its own; a property that was not set at
+ * creation cannot be added later. */
 static void check_retained(void)
 {
     CUmemGenericAllocationHandle first, again;
@@ -135,7 +135,7 @@ static void check_ranges(void)
     WORKS(cu.cuMemAddressFree(addr, 4 * (size_t)PIECE));
 }
 
-/* Memory of the host made for devices: the processor touches it once it is let, as it is not of a device's memory. */
+/* Memory of the host made for devices: the processor may touch it once access is granted, unlike a device's memory. */
 static void check_host_memory(void)
 {
     const CUmemAccessDesc for_host = {.location = {.type = CU_MEM_LOCATION_TYPE_HOST_NUMA, .id = 0},
@@ -173,8 +173,8 @@ static void *check_other_thread(void *argument)
     return NULL;
 }
 
-/* Into memory of the host that the driver does not know a copy is made when its call returns. With a delay on every operation one into
- * other memory is not; in one of many tries at least that shows. */
+/* A copy into memory of the host that the driver does not know is done when its call returns. With a delay on every
+ * operation a copy into other memory is not, which one of many tries at least shows. */
 static void check_asynchrony(CUstream stream)
 {
     static volatile char unknown;
@@ -203,7 +203,7 @@ static void call_driver(void *result)
     *(CUresult *)result = cu.cuDeviceGetCount(&n);
 }
 
-/* In a context, of one of the two scopes. */
+/* In a context, for one of the two scopes. */
 static void check_flush(CUcontext context)
 {
     CUcontext ours;
@@ -223,7 +223,7 @@ static void check_host_function(CUstream stream)
     EXPECT(result, CUDA_ERROR_NOT_PERMITTED);
 }
 
-/* The last thing: an operation that fails on the device is the end of it, but streams can be given back. */
+/* The last case: an operation that fails on the device makes the device unusable, but streams can be destroyed. */
 static void check_sticky_error(CUstream stream)
 {
     static char dest, source;

@@ -32,7 +32,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 /* ---- knobs.c ---- */
 
 struct gpu_knobs {
-    int devices, tiles, version, writes_order; /* version 0: as the double likes */
+    int devices, tiles, version, writes_order; /* version 0: the double's default */
     unsigned delay_us;
     bool has_peers, has_fabric, has_rdma, has_flush, host_access;
 };
@@ -44,13 +44,13 @@ int gpu_enter(const char *call, int code);
 /* For tests that load the double into their own process: read the environment again, count from the start. */
 void gpu_double_reset(void);
 
-/* The calls that were made so far, by number, and how often each; NULL: there are no more. */
+/* Returns the name of the call of this number and how often it was made, or NULL after the last. */
 const char *gpu_double_call(int number, int *uses);
 
 /* How many things are held, and which: "1 mapping, 2 streams". The text may be NULL. */
 int gpu_double_held(char *text, size_t text_bytes);
 
-/* What is counted there. */
+/* The kinds of objects that are counted. */
 enum gpu_thing {
     GPU_MEMORY,
     GPU_MAPPING,
@@ -69,7 +69,7 @@ void gpu_count(enum gpu_thing thing, int change);
 struct gpu_memory; /* a piece of device memory, counted: by its handles and its mappings */
 
 /* `device` below 0: memory of the host, which devices reach as their own; of its NUMA node -1 - device. */
-struct gpu_memory *gpu_memory_create(int device, uint64_t length_bytes); /* NULL: none left */
+struct gpu_memory *gpu_memory_create(int device, uint64_t length_bytes); /* NULL: the device is full */
 struct gpu_memory *gpu_memory_import(int fd); /* NULL: no memory of a device that is here; fd stays the caller's */
 struct gpu_memory *gpu_memory_retain(struct gpu_memory *memory);
 void gpu_memory_release(struct gpu_memory *memory);
@@ -87,7 +87,8 @@ enum { GPU_TICKET_BYTES = 12 };
 void gpu_ticket_write(const struct gpu_memory *memory, void *out);
 struct gpu_memory *gpu_ticket_open(const void *ticket); /* NULL: no ticket, or its memory was freed */
 
-/* handles.c: numbers for pieces of memory; 0: none. make() takes the memory over; retain() gives another use of a number. */
+/* handles.c: numbers for pieces of memory; 0: none. make() takes ownership of the memory; retain() adds a reference to
+ * a number. */
 uint64_t gpu_handle_make(struct gpu_memory *memory);
 uint64_t gpu_handle_retain(struct gpu_memory *memory);
 struct gpu_memory *gpu_handle_memory(uint64_t handle); /* borrowed; NULL: no such handle */
@@ -148,12 +149,12 @@ struct gpu_op {
 
 struct gpu_stream *gpu_stream_create(void);         /* NULL: no thread */
 struct gpu_stream *gpu_stream_default(void);        /* it exists without create and destroy */
-void gpu_stream_destroy(struct gpu_stream *stream); /* after what it has to do */
+void gpu_stream_destroy(struct gpu_stream *stream); /* when its operations are done */
 bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op);
 bool gpu_stream_is_idle(struct gpu_stream *stream);
 void gpu_stream_wait(struct gpu_stream *stream);
-void gpu_device_wait(void); /* until no stream has anything to do */
-int gpu_device_error(void); /* the first code that an operation failed with, in this process; sticky */
+void gpu_device_wait(void); /* until all streams are idle */
+int gpu_device_error(void); /* the code of the first failed operation in this process; sticky */
 
 /* An event that was never recorded is set; recording clears it until its operation is done. */
 struct gpu_event *gpu_event_create(bool is_set);
@@ -162,7 +163,7 @@ bool gpu_event_is_set(struct gpu_event *event);
 void gpu_event_wait(struct gpu_event *event);
 void gpu_event_clear(struct gpu_event *event);
 
-/* Common operations. GPU_ILLEGAL is the face's code for an illegal address. */
+/* Common operations. gpu_illegal_address is the face's code for an illegal address. */
 extern const int gpu_illegal_address;
 int gpu_run_copy(struct gpu_op *op);
 int gpu_run_fill(struct gpu_op *op);

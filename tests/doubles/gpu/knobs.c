@@ -60,7 +60,7 @@ void gpu_double_reset(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* How often it was used, this time included. Names are constants of the faces. */
+/* How often the call was made, this time included. Names are constants of the faces. */
 static int count_use(const char *call)
 {
     for (int i = 0; i < CALLS_MAX; i++) {

@@ -376,7 +376,8 @@ struct gpu_place gpu_find(uint64_t addr)
     return place;
 }
 
-/* Where the double touches what is at addr, and how many of the bytes lie there; NULL: an illegal address. */
+/* Where the double touches what is at addr, and how many of the bytes lie there. Returns NULL if the address is
+ * illegal. */
 static char *translate(uint64_t addr, uint64_t *length_bytes)
 {
     struct range *range = find(mapped, addr);
@@ -434,7 +435,8 @@ bool gpu_copy(uint64_t dest, uint64_t source, uint64_t length_bytes)
     return ok;
 }
 
-/* Zeros of whole pages of a file in memory take none: a heap of its full size from the start is as large as what is used of it. */
+/* Zeros of whole pages of a file in memory take none: a heap of full size from the start uses only the memory that was
+ * written. */
 static void fill(char *to, uint8_t value, uint64_t n)
 {
     bool is_whole = ((uintptr_t)to | n) % (uint64_t)sysconf(_SC_PAGESIZE) == 0;

@@ -152,7 +152,7 @@ struct gpu_stream *gpu_stream_create(void)
     stream->last = &stream->first;
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
-    sigset_t all, before; /* the program's signals are not for this thread */
+    sigset_t all, before; /* this thread does not handle the program's signals */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int failed = pthread_create(&stream->thread, NULL, stream_main, stream);
@@ -219,7 +219,7 @@ bool gpu_stream_is_idle(struct gpu_stream *stream)
     return is_idle;
 }
 
-/* For what was submitted before; others may go on submitting. */
+/* Waits for earlier operations; other threads may continue to submit. */
 void gpu_stream_wait(struct gpu_stream *stream)
 {
     pthread_mutex_lock(&stream->lock);

@@ -194,7 +194,7 @@ hipError_t hipIpcCloseMemHandle(void *addr)
     return gpu_free(number_of(addr)) ? hipSuccess : hipErrorInvalidValue;
 }
 
-/* Memory that HIP does not know is an error here, unlike with CUDA. */
+/* An address that HIP does not know is an error here, unlike with CUDA. */
 hipError_t hipPointerGetAttributes(hipPointerAttribute_t *out, const void *addr)
 {
     ENTER(hipErrorOutOfMemory);
@@ -307,7 +307,7 @@ hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *arg
     return submit(stream, &(struct gpu_op){.run = gpu_run_function, .function = function, .argument = argument});
 }
 
-/* ---- the compiler: what it makes of the text is the text ---- */
+/* ---- the compiler: it returns the text itself ---- */
 
 #define ENTER_RTC()                                                    \
     do {                                                               \
@@ -394,7 +394,7 @@ hipError_t hipModuleGetFunction(hipFunction_t *out, hipModule_t module, const ch
     return hipSuccess;
 }
 
-/* Parameters are taken here, as HIP does. */
+/* Parameters are copied at the launch, as HIP does. */
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                                  hipStream_t stream, void **parameters, void **extra)

@@ -50,7 +50,7 @@ struct isthmus_path {
 };
 
 struct isthmus_rmem {
-    char *hidden; /* of the extent, here */
+    char *hidden; /* address of the extent in this process */
     uint64_t length_bytes;
     uint32_t is_mapped, is_held;
 };
@@ -89,7 +89,7 @@ struct kinds_held {
     char *real, *data;
     uint8_t *mask, *pages, *lock; /* pages: of which some bytes are */
     uint64_t length_bytes;
-    const char *owner_addr; /* as the program of the owner knows it; of own extents */
+    const char *owner_addr; /* the owner's address of it; for own extents */
 };
 uint64_t kinds_held_file_bytes(uint64_t length_bytes); /* of an extent */
 struct kinds_held kinds_held_at(char *all, uint64_t length_bytes);
@@ -97,7 +97,7 @@ void kinds_held_write(const struct kinds_held *held, uint64_t at, const void *so
 void kinds_held_apply(const struct kinds_held *held, uint64_t at, uint64_t length_bytes);
 int kinds_held_expose(isthmus_tr *tr, const isthmus_lmem *lmem, int fd); /* 0: writes are not held back */
 void kinds_held_hide(const isthmus_lmem *lmem);
-void kinds_held_arrive(const void *addr, uint64_t length_bytes); /* the owner reads that */
+void kinds_held_arrive(const void *addr, uint64_t length_bytes); /* the owner is about to read that memory */
 isthmus_status kinds_flush_writes(isthmus_tr *tr);
 
 /* For programs: they find these in the loaded plugin (dlopen, dlsym), as they would find a driver's. */

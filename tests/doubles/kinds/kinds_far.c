@@ -102,7 +102,7 @@ static void read_through(const isthmus_rmem *remote, uint64_t offset, uint64_t l
     if (remote->is_held) kinds_held_apply(&held, offset, length_bytes);
 }
 
-/* Elements that someone may wait for are written at once, as a device would. */
+/* Elements that a wait may poll are written at once, as a device would. */
 static void copy(char *dest, const char *source, size_t length_bytes)
 {
     if (length_bytes == 8 && ((uintptr_t)dest | (uintptr_t)source) % 8 == 0)
@@ -153,7 +153,7 @@ WIDTHS(ADD)
 WIDTHS(AND)
 WIDTHS(OR)
 #define ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, amo_##op##_32, amo_##op##_64}
-/* Without XOR, so that the core's emulation has something to do. */
+/* Without XOR, so that the core's emulation is tested. */
 static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
     ROW(FETCH), ROW(SET), ROW(SWAP), ROW(COMPARE_SWAP), ROW(ADD), ROW(AND), ROW(OR)};
 

@@ -17,7 +17,7 @@ static struct kinds_held exposed[KINDS_MAX_RANGES]; /* this PE's own; real NULL:
 static uint64_t n_flushes;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- one range: mask before data, so that what a peer writes meanwhile is found again ---- */
+/* ---- one range: mask before data, so that a concurrent write of a peer is not lost ---- */
 
 static void apply_bytes(const struct kinds_held *held, uint64_t at, uint64_t end)
 {

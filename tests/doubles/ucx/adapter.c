@@ -1,6 +1,7 @@
-/* tests/doubles/ucx/adapter.c: UCX as it is, but that it knows memory of CUDA and has an adapter that registers it: it takes that for
- * host memory, so the double of the driver has to let the processor touch it (GPU_DOUBLE_HOST_ACCESS=1). Keys of such memory have
- * a part of one adapter in front of UCX's own. For puts and gets of host operands. */
+/* tests/doubles/ucx/adapter.c: the system's UCX, except that it knows memory of CUDA and has an adapter that registers
+ * it: it takes that for host memory, so the double of the driver has to let the processor touch it
+ * (GPU_DOUBLE_HOST_ACCESS=1). Keys of such memory have a part of one adapter in front of UCX's own. For puts and gets
+ * of host operands. */
 #include <dlfcn.h>
 #include <stdbool.h>
 #include <stdlib.h>

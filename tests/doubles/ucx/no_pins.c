@@ -1,4 +1,5 @@
-/* tests/doubles/ucx/no_pins.c: UCX as it is, but that host memory is registered on demand only, as where locked memory is used up. */
+/* tests/doubles/ucx/no_pins.c: the system's UCX, except that host memory is registered on demand only, as where locked
+ * memory is used up. */
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 

@@ -1,5 +1,6 @@
-/* tests/doubles/ucx/refuses.c: UCX as it is, but that gets of more than a byte cannot be started: as UCX 1.16 and newer do with
- * an operation for which an endpoint has no protocol, it logs why, and the request is canceled. The peer is well. */
+/* tests/doubles/ucx/refuses.c: the system's UCX, except that gets of more than a byte cannot be started: as UCX 1.16
+ * and newer do with an operation for which an endpoint has no protocol, it logs the reason and cancels the request. The
+ * peer is alive. */
 #include <dlfcn.h>
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>

@@ -148,7 +148,7 @@ static void check_operation(const struct operation *o, uint64_t before)
           o->op, o->bytes, (unsigned long long)result, (unsigned long long)old);
 }
 
-/* Numbers with bits in both halves, so that a width that is not kept shows. */
+/* Numbers with bits in both halves, so that a wrong width shows. */
 static void check_all(void)
 {
     static const uint64_t before = 0xfedcba98f0f0f0f0, operand = 0x0123456789abcdef;

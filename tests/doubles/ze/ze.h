@@ -15,7 +15,7 @@
         if (failed_ != 0) return (ze_result_t)failed_;  \
     } while (0)
 
-int double_ordinal(ze_device_handle_t device); /* -1: none of one tile */
+int double_ordinal(ze_device_handle_t device); /* -1: not a device of one tile */
 
 /* A launch of this kernel with the arguments that it has now. */
 ze_result_t double_kernel_op(ze_kernel_handle_t kernel, struct gpu_op *out);

@@ -1,5 +1,5 @@
-/* tests/doubles/ze/ze_module.c: see ze.h. A module is accepted when it is SPIR-V with the entry point that is run here in C; the code
- * itself is tests/doubles/ze/spirv_test.c's matter. */
+/* tests/doubles/ze/ze_module.c: see ze.h. A module is accepted when it is SPIR-V with the entry point that is run here
+ * in C; tests/doubles/ze/spirv_test.c tests the code itself. */
 #include "tests/doubles/ze/ze.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static ze_result_t kernel_set_group_size(ze_kernel_handle_t kernel, uint32_t x, 
     return ZE_RESULT_SUCCESS;
 }
 
-/* Without a value: a pointer that is null. */
+/* Without a value: a null pointer. */
 static ze_result_t kernel_set_argument(ze_kernel_handle_t handle, uint32_t index, size_t bytes, const void *value)
 {
     struct kernel *kernel = kernel_of(handle);
