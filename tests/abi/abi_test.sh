@@ -26,7 +26,7 @@ expect_failure() { [ "$status" -ne 0 ] && [ "$status" -ne 124 ] || fail "the sta
 expect_said() { grep -qF -- "$1" "$work/err" || fail "not said: $1"; }
 expect_not_said() { ! grep -qF -- "$1" "$work/err" || fail "said: $1"; }
 expect_carrier() { expect_said "the symmetric heap through $1"; }
-# The one block of a job that cannot start, with this in its line "what"
+# expect_block TEXT: the one block of a job that cannot start, with this in its line "what"
 expect_block() {
     expect_failure
     [ "$(grep -c 'the job cannot start' "$work/err")" -eq 1 ] || fail "not one block that says why the job cannot start"

@@ -80,7 +80,7 @@ def a_wrong_name_is_an_error():
 
 
 def add_device(root, chain, *link):
-    """A PCI device below root/devices, and where else the system shows it."""
+    """A PCI device below root/devices, and the other places where the system shows it."""
     folder, place = os.path.join(root, "devices", chain), os.path.join(root, *link)
     os.makedirs(folder)
     with open(os.path.join(folder, "numa_node"), "w") as file:

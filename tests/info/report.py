@@ -29,7 +29,7 @@ def one_screen():
 def lines_fit_80_columns():
     for options in ([], ["--env"], ["--routes"], ["--help"]):
         for line in run(*options)[0].splitlines():
-            is_free = "build " in line or "file " in line or "/" in line  # flags and paths are as long as they are
+            is_free = "build " in line or "file " in line or "/" in line  # flags and paths may have any length
             assert len(line) <= 80 or is_free, f"{options}: {line}"
 
 

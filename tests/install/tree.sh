@@ -1,5 +1,5 @@
 #!/bin/sh
-# The install itself; then the tree is moved, so that every later test shows that it does not care where it lies.
+# The install itself; then the tree is moved, so that every later test shows that it works at any place.
 . "$(dirname -- "$0")/common.sh"
 rm -rf "$WORK/first" "$prefix"
 "$CMAKE" --install "$BUILD" --prefix "$WORK/first" >/dev/null

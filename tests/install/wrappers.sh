@@ -1,5 +1,5 @@
 #!/bin/sh
-# oshcc and oshc++: installed, through a symbolic link, in the build tree, and what they show of themselves.
+# oshcc and oshc++: installed, through a symbolic link, in the build tree, and their options that print the command.
 . "$(dirname -- "$0")/common.sh"
 fresh wrappers
 unset OSHCC_CC OSHCXX_CXX

@@ -68,7 +68,7 @@ static uint32_t number_of(uint32_t pe, const char *key)
     return (uint32_t)job_number(&other, key);
 }
 
-/* Line by line, so that the script can wait for a line while the PE goes on. */
+/* Line by line, so that the script can wait for a line while the PE continues. */
 static void say(const char *text)
 {
     printf("%s %u\n", text, me.rank);
@@ -109,7 +109,7 @@ static void modex(char **arguments)
     leave();
 }
 
-/* No fence: the server has to hold the question until the other PE has committed its number. */
+/* No fence: the server has to hold the request until the other PE has committed its number. */
 static void direct_modex(char **arguments)
 {
     (void)arguments;
@@ -157,7 +157,7 @@ static void exit_with(char **arguments)
     wait_for_ever();
 }
 
-/* stubborn PE STATUS: the others do not even end on SIGTERM. */
+/* stubborn PE STATUS: the others ignore SIGTERM. */
 static void stubborn(char **arguments)
 {
     signal(SIGTERM, SIG_IGN);
@@ -173,7 +173,7 @@ static void kill_self(char **arguments)
     wait_for_ever();
 }
 
-/* kill_in_fence PE: that PE dies while the others are in a fence with it; the fence fails, and they with it. */
+/* kill_in_fence PE: that PE is killed while the others are in a fence with it; the fence fails, and so do they. */
 static void kill_in_fence(char **arguments)
 {
     join();
@@ -228,7 +228,7 @@ static void desert_fence(char **arguments)
     leave();
 }
 
-/* absent PE: that PE ends well without ever having been there; the others need it in a fence. */
+/* absent PE: that PE exits with 0 without PMIx_Init; the others need it in a fence. */
 static void absent(char **arguments)
 {
     const char *rank = getenv("PMIX_RANK");

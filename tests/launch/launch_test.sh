@@ -115,7 +115,7 @@ case_signal_named() {
     launch -n 2 "$probe" kill_self 0 11
     expect_status 139
     expect_message 'PE 0 \(pid [0-9]+\) was killed by signal 11 \(Segmentation fault.*\); ending the other PE'
-    for pe in 0 3; do # also when the others fail because of it, and end before it has
+    for pe in 0 3; do # also when the others fail because of it, and end earlier
         launch -n 4 --timeout 20 "$probe" kill_in_fence $pe
         expect_status 137
         expect_message "PE $pe \(pid [0-9]+\) was killed by signal 9 \(Killed\)(; ending the other .*)?"
@@ -184,7 +184,7 @@ case_tag_output() {
     expect_lines '^\[PE' 0
 }
 
-# A reader that goes away, or does not read for a while, is the PEs' business as without tags.
+# A reader that closes, or does not read for some time, affects the PEs as without tags.
 case_tag_output_reader() {
     env "$mark" "$run" --tag-output -n 2 yes 2>/dev/null | head -3 >"$work/out"
     expect_lines '^\[PE [01]\] y$' 3
@@ -322,7 +322,8 @@ case_job_secret() {
     expect_lines '^mine$' 1
 }
 
-# The second probe is of the same user, knows where the server listens, and guesses the name of the job as far as one can.
+# The second probe is of the same user, knows where the server listens, and guesses the name of the job as far as
+# possible.
 case_guessed_name() {
     launch -n 1 sh -c 'PMIX_NAMESPACE=${PMIX_NAMESPACE%-*} "$0" hello && exit 6; "$0" hello || exit 5; exit 0' "$probe"
     expect_status 0
@@ -424,7 +425,7 @@ case_leftovers() { # what PEs start and do not wait for ends with the job, a dae
 }
 
 case_script_starts_pe() {
-    launch -n 2 sh -c '"$0" modex && "$0" hello' "$probe" # two jobs' worth of PMIx_Init, one after the other
+    launch -n 2 sh -c '"$0" modex && "$0" hello' "$probe" # two calls of PMIx_Init, one after the other
     expect_status 0
     expect_lines hello 2
     launch -n 2 sh -c '"$0" exit 1 3; exit $?' "$probe"
@@ -494,7 +495,7 @@ kill9_of_pe() {
     victims=($(marked | grep -vx "$launcher"))
     [ ${#victims[@]} -gt 0 ] && victim=${victims[RANDOM % ${#victims[@]}]}
     case $(cat "/proc/$victim/comm" 2>/dev/null) in
-    '' | isthmus-guard | run) kill -TERM "$launcher" ;; # no PE yet, or none of its processes: nothing fails by itself
+    '' | isthmus-guard | run) kill -TERM "$launcher" ;; # no PE yet, or none of its processes: nothing fails on its own
     *) kill -9 "$victim" ;;
     esac
     begin=$(now_ms)

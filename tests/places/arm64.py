@@ -6,7 +6,7 @@ of its own: nothing is installed, no architecture is added to the system, and ro
 preset's toolchain and runs the unit tests, the contract suite of loopback, and the suite's jobs of 2 PEs: isthmus-run is this
 machine's own, each PE is an emulator that runs the program for ARM64. Without the packages or the tools the place is skipped.
 
-An emulator gives no weaker order than the machine that it runs on: what orders memory is shown by codegen.order.*."""
+An emulator gives no weaker order than its machine: codegen.order.* tests the instructions that order memory."""
 
 import argparse
 import concurrent.futures
@@ -29,7 +29,8 @@ SKIPPED = 77
 TOOLS = {"aarch64-linux-gnu-gcc": "gcc-aarch64-linux-gnu", "aarch64-linux-gnu-g++": "g++-aarch64-linux-gnu",
          "qemu-aarch64": "qemu-user", "apt-get": "apt", "dpkg": "dpkg"}
 PACKAGES = ["libpmix-dev", "libhwloc-dev", "libucx-dev", "libibverbs-dev", "libcmocka-dev", "libstdc++6"]
-# What a run of the whole suite takes: the processor's part of the library, one of each kind, and nothing that needs UCX.
+# The part for a run of the whole suite: the processor's part of the library, one of each kind, and nothing that needs
+# UCX.
 QUICK_UNITS = "alloc|card|ctx|hosts|object_sizes|registered|route|segment|static_data|team|wait_compare"
 QUICK_CASES = "open_close|alias|put_get|nbi|fence|amo_values|amo_mixed|litmus_ordered|litmus_causality|shared_channel|wakes"
 NEEDS_UCX = r"\.(ib|ib_sm|hosts|network)(\.|$)"
@@ -61,7 +62,7 @@ def apt(root, *arguments):
 
 
 def fill(folder):
-    """The sysroot: whole, or not there."""
+    """The sysroot, complete or absent."""
     sysroot = folder / "sysroot"
     if sysroot.exists():
         return sysroot

@@ -57,6 +57,6 @@ void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)
 void image_clear(struct item *item);
 void image_elements(struct item *item, size_t offset_bytes, size_t n, const void *elements);
 void image_compare(struct item *item);
-void image_compare_until(struct item *item, size_t end_bytes); /* only what lies before it */
+void image_compare_until(struct item *item, size_t end_bytes); /* only the bytes before end_bytes */
 
 #endif

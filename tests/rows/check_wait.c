@@ -54,7 +54,7 @@ static long long compare(struct item *item, const struct comparison *with, const
     return c.returned;
 }
 
-/* What the wait was for has happened. */
+/* The condition of the wait holds. */
 static void check_changed(const struct item *item, size_t group, size_t index)
 {
     uint64_t after[N];

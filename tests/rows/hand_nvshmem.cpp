@@ -1,5 +1,5 @@
-/* The routines of NVSHMEM that have no table to run over: queries, memory, teams, ordering, and what only a GPU can do. With an
- * argument it ends through nvshmem_global_exit. */
+/* The routines of NVSHMEM that have no table to run over: queries, memory, teams, ordering, and routines for GPUs only.
+ * With an argument it ends through nvshmem_global_exit. */
 #include "../pe/nv.h"
 
 static void queries()

@@ -18,7 +18,7 @@ static void queries(void)
     CHECK(shmem_my_pe() >= 0 && shmem_my_pe() < shmem_n_pes());
     CHECK_EQ(_my_pe(), shmem_my_pe());
     CHECK_EQ(_num_pes(), shmem_n_pes());
-    start_pes(0); /* the library is there already: no effect */
+    start_pes(0); /* the library is initialised already: no effect */
     shmem_info_get_version(&major, &minor);
     CHECK_EQ(major, SHMEM_MAJOR_VERSION);
     CHECK_EQ(minor, SHMEM_MINOR_VERSION);
@@ -86,7 +86,7 @@ static void memory_by_its_old_names(void)
     shfree(block);
 }
 
-/* Of machines without coherent caches; nothing happens. */
+/* For machines without coherent caches; no effect. */
 static void caches(void)
 {
     long before = word;
@@ -120,7 +120,7 @@ static void teams(void)
     shmem_team_destroy(all);
 }
 
-/* Completes what was begun on `ctx` in each way that there is. */
+/* Completes the operations on `ctx` by each routine that does so. */
 static void complete_on_context(shmem_ctx_t ctx, int way)
 {
     switch (way) {

@@ -63,7 +63,7 @@ struct face {
     int (*n_pes)(void);
     void *(*allocate)(size_t size_bytes); /* symmetric */
     void (*barrier)(void);
-    void (*complete)(void); /* all this PE has begun, on context and stream too */
+    void (*complete)(void); /* all operations of this PE, on context and stream too */
     void (*store)(void *dest, const void *value, size_t size_bytes, int pe); /* 2, 4 or 8 bytes at once */
     size_t sync_longs, work_elements; /* of pSync and pWrk; 0: the face has no active sets */
     long sync_value;

@@ -26,7 +26,7 @@ static float float_of_bf16(uint16_t half)
     return value;
 }
 
-/* Exact for the numbers of these tests: what is cut off is zero. */
+/* Exact for the numbers of these tests: the bits cut off are zero. */
 static uint16_t bf16_of_float(float value)
 {
     uint32_t bits;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # privileged.sh PROGRAM: a setuid copy of the program, started by another user, follows no path that this user has set: not of
-# plugins, not of a log, not of what the libraries below load, and not by way of argv[0]. Without the bit it follows them all.
+# plugins, not of a log, not of what the libraries below load, and not through argv[0]. Without the bit it follows them
+# all.
 set -euo pipefail
 program=$1
 ((EUID == 0)) || { echo "skipped: only root can make a program of root's"; exit 77; }

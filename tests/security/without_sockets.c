@@ -1,5 +1,5 @@
-/* tests/security/without_sockets.c: without_sockets PROGRAM ARGS...: runs it in a sandbox that gives no socket by which descriptors can be
- * passed, and all others: what Isthmus connects to its launcher by is not meant. */
+/* tests/security/without_sockets.c: without_sockets PROGRAM ARGS...: runs it in a sandbox that refuses sockets by which
+ * descriptors can be passed, and allows all others, such as the connection of Isthmus to its launcher. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>

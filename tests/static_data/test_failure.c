@@ -1,4 +1,4 @@
-/* tests/static_data/test_failure.c: when the system refuses in the middle of a move or of the way back, the program's
+/* tests/static_data/test_failure.c: when the system refuses in the middle of a move, there or back, the program's
  * data is as it was. The linker puts the doubles below between static_data.c and the steps it is made of (--wrap). */
 #include "core/heap/static_data_priv.h"
 

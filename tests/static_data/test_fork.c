@@ -1,4 +1,4 @@
-/* tests/static_data/test_fork.c: a child of fork() has its own copy of moved static data; the parent goes on sharing.
+/* tests/static_data/test_fork.c: a child of fork() has its own copy of moved static data; the parent's stays shared.
  * Usage: test_fork [NAME]: one test or all. */
 #include "core/heap/fork.h"
 #include "core/heap/static_data.h"
@@ -190,7 +190,7 @@ static void grandchild_is_private(void **state)
             _exit(0);
         }
         expect_in_child(exit_status_of(grandchild) == 0 && data == 2, 2);
-        ist_static_data_fini(&moved); /* harmless: nothing of the parent's, no descriptor that is another's by now */
+        ist_static_data_fini(&moved); /* no effect on the parent's data, nor on a descriptor that was reused */
         expect_in_child(data == 2 && moved.base == NULL, 3);
         _exit(0);
     }
@@ -232,7 +232,8 @@ static void threads_of_the_parent_lose_no_update(void **state)
     assert_int_equal(atomic_load_explicit(&counter, memory_order_relaxed), totals[0] + totals[1] + totals[2]);
 }
 
-/* Handlers of the program, registered before any init: they see a parent as usual, and a child that is private. */
+/* Handlers of the program, registered before any init: in the parent the data is shared as usual, in the child it is
+ * private. */
 static volatile long prepared, handled_in_child;
 static volatile bool has_handlers;
 static void program_prepares(void) { prepared = data; }
@@ -343,7 +344,7 @@ static void system_popen_and_spawn_work(void **state)
     assert_int_equal(*long_at_peer(&data), 8);
 }
 
-/* Room for a stack of stdio and the like, not for 8 MB of bss. */
+/* Enough for the stack and stdio, not for 8 MB of bss. */
 static void child_ends_when_there_is_no_memory_for_its_copy(void **state)
 {
     (void)state;

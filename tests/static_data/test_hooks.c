@@ -1,5 +1,5 @@
-/* tests/static_data/test_hooks.c: UCX, whose registration caches watch what a process unmaps, learns of each page that static data
- * moved, there and back. With its own library of hooks, as MPI libraries use it. */
+/* tests/static_data/test_hooks.c: UCX, whose registration caches watch the unmappings of a process, learns of each page
+ * that static data moved, there and back. With its own library of hooks, as MPI libraries use it. */
 #include "core/heap/static_data.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
 /* tests/static_data/test_huge_bss.c: gibibytes of untouched bss cost no memory and next to no time: at init,
- * at fork, at fini. Time is printed; what is asserted is its cause, page faults and pages. */
+ * at fork, at fini. Time is printed; the test asserts its causes, page faults and pages. */
 #include "core/heap/static_data.h"
 
 #include <setjmp.h>

@@ -111,7 +111,7 @@ static void values_and_addresses_are_as_before(void **state)
     zero[7 * PAGE_LONGS] = 0;
 }
 
-/* Sanitizers keep guards between globals that only they may read; this comparison is theirs to ignore. */
+/* Sanitizers keep guards between globals that only they may read; they must ignore this comparison. */
 __attribute__((no_sanitize("address", "thread"))) static bool is_equal(const char *a, const char *b, uint64_t n_bytes)
 {
     for (uint64_t i = 0; i < n_bytes; i++) {

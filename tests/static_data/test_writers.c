@@ -1,5 +1,5 @@
-/* tests/static_data/test_writers.c: static data moves there and back while other threads write to it, and no write is lost; faults
- * of the program arrive where they did. */
+/* tests/static_data/test_writers.c: static data moves there and back while other threads write to it, and no write is
+ * lost; signals for faults of the program arrive as without the move. */
 #include "core/heap/static_data.h"
 
 #include <pthread.h>

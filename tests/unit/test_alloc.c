@@ -400,7 +400,7 @@ static void *resize_array_until_out(void *array, size_t bytes)
     return array_calls_left-- > 0 ? realloc(array, bytes) : NULL;
 }
 
-/* A failing call has left the same offsets, sizes and statistics behind; a copy with memory goes on equally. */
+/* A failing call has left the same offsets, sizes and statistics behind; a copy that has memory behaves equally. */
 static void without_memory_nothing_changes(void **unused)
 {
     (void)unused;
@@ -452,7 +452,7 @@ static void resize_and_grow_without_memory(void **unused)
     assert_int_equal(ist_alloc_size(alloc, 0), 128);
     assert_int_equal(ist_alloc_grow(alloc, 128 * KIB), ISTHMUS_ERR_NO_MEMORY);
     assert_sound(alloc);
-    assert_true(ist_alloc_give(alloc, 128)); /* giving back never needs memory */
+    assert_true(ist_alloc_give(alloc, 128)); /* a release never needs memory */
     assert_sound(alloc);
     ist_alloc_destroy(alloc);
 }

@@ -1,4 +1,4 @@
-/* tests/unit/test_card.c: cards to bytes and back; what a peer sends is never believed. */
+/* tests/unit/test_card.c: cards to bytes and back; bytes of a peer are never trusted. */
 #include "core/boot/card.h"
 
 #include <setjmp.h>
@@ -265,7 +265,7 @@ static void flipped_bits_do_no_harm(void **state)
     free(good);
 }
 
-/* Noise behind a good beginning of any length, so that every field is read from it now and then. */
+/* Random bytes after a valid beginning of any length, so that each field is read from them in some runs. */
 static void noise_does_no_harm(void **state)
 {
     (void)state;
@@ -286,7 +286,7 @@ static void noise_does_no_harm(void **state)
     free(good);
 }
 
-/* Two of one number would be attached one over the other. */
+/* Two extents of one number would be attached in one place. */
 static void each_segment_comes_once(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Unit tests of core/transport/choose.c: atomics on host memory have one home in a job. Transports of our own: "near" is the faster one
- * and has processors execute atomics, "wire" network adapters. */
+/* Unit tests of core/transport/choose.c: atomics on host memory have one home in a job. The test's transports: "near"
+ * is the faster one and has processors execute atomics, "wire" network adapters. */
 #include "core/transport/choose.h"
 
 #include <setjmp.h>
@@ -67,7 +67,7 @@ static void processors_are_the_home(void **state)
     assert_int_equal(atomics_with(IST_ATOMICS_AUTO), NEAR);
     assert_int_equal(atomics_with(IST_ATOMICS_CPU), NEAR);
     assert_int_equal(ist_home_check(&card), ISTHMUS_OK);
-    ist_registry.list[NEAR].state = IST_TRANSPORT_EXCLUDED; /* no other agent takes their place */
+    ist_registry.list[NEAR].state = IST_TRANSPORT_EXCLUDED; /* no other agent replaces them */
     struct ist_choice choice;
     ist_choose(&card, ISTHMUS_MEM_HOST, &choice);
     assert_int_equal(choice.carrier, WIRE);

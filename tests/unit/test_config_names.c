@@ -228,7 +228,7 @@ static const struct row {
 #include "environment_rows.def"
 };
 
-/* Some that the list ignores have words that mean something here, and others that are warned of. */
+/* Some variables that the list ignores have values with a meaning here, and others that cause a warning. */
 static bool is_as_wanted(const struct row *row)
 {
     bool alias = is_alias(row->name), silent = is_in(ist_silent_names, ist_n_silent_names, row->name);

@@ -106,7 +106,7 @@ static void booleans_have_six_words_for_false(void **state)
     for (size_t i = 0; i < sizeof yes / sizeof *yes; i++) assert_true(ist_text_is_true(yes[i]));
 }
 
-/* What is printed can be typed in again, and means the same. */
+/* A printed value, read again, is the same value. */
 static void printed_values_are_accepted_again(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static void only_the_creator_is_free_to_use_a_private_context(void **state)
     ist_ctx *ctxs[] = {create(IST_CTX_SHARED), create(IST_CTX_SERIALIZED), create(IST_CTX_PRIVATE)};
     (void)state;
     assert_true(ist_ctx_is_free_to_use(ctxs[IST_CTX_SHARED]));
-    assert_false(ist_ctx_is_free_to_use(ctxs[IST_CTX_SERIALIZED])); /* which thread has it is the program's knowledge */
+    assert_false(ist_ctx_is_free_to_use(ctxs[IST_CTX_SERIALIZED])); /* only the program knows the thread that uses it */
     assert_true(ist_ctx_is_free_to_use(ctxs[IST_CTX_PRIVATE]));
     assert_int_equal(pthread_create(&thread, NULL, uses_of_another_thread, ctxs), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);

@@ -40,7 +40,7 @@ static pid_t start_holder(void (*hold)(const struct sockaddr_un *), uid_t user)
     pid_t pid = fork();
     if (pid == 0) {
         if (user != geteuid() && (setgid(user) != 0 || setuid(user) != 0)) _exit(1);
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid, which takes it back */
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* after setuid, which clears it */
         hold(&address);
         (void)!write(ready[1], "r", 1);
         for (;;) pause();

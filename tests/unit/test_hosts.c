@@ -29,7 +29,7 @@ static struct ist_hosts *hosts_of(int n, int my_pe)
     return hosts;
 }
 
-/* The definition, from the placement alone, by the plainest of loops. */
+/* The definition, from the placement alone, by a simple loop. */
 static void check_member(const struct ist_hosts *hosts, int n, int pe)
 {
     int before = 0, host = 0;
@@ -78,7 +78,7 @@ static void any_placement_is_found(void **state)
     check("zzyyzx", 3, 1, false);
 }
 
-/* Any numbers will do: only which are equal counts. */
+/* Any numbers: only their equality matters. */
 static void numbers_of_hosts_are_the_teams_own(void **state)
 {
     (void)state;

@@ -121,7 +121,7 @@ static void missing_key_is_left_out_in_words(void **state)
     assert_int_equal(ib_config_set(&services, NULL, &key), ISTHMUS_OK);
     assert_string_equal(logged, "UCX 1.23.4 does not accept FUTURE_KEY=on: Invalid parameter (the words of UCX); "
                                 "left out, it was to be set because it is faster");
-    assert_int_equal(ib_config_set_all(&services, NULL), ISTHMUS_OK); /* what the table can do without */
+    assert_int_equal(ib_config_set_all(&services, NULL), ISTHMUS_OK); /* the optional keys of the table */
 }
 
 static void missing_key_that_is_needed_is_named(void **state)

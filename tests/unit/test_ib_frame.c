@@ -1,5 +1,5 @@
-/* tests/unit/test_ib_frame.c: the frames of UCX's addresses: what is not whole, or of a build that does not fit, is refused, and
- * the text names its sender and what each side has. */
+/* tests/unit/test_ib_frame.c: the frames of UCX's addresses: an incomplete frame, or one of another build, is refused,
+ * and the text names its sender and what each side has. */
 #include "plugins/ib/ib_frame.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Unit tests of the adapters of a host: what is read of them (plugins/ib/ib_verbs.c, through a double of libibverbs), which are
- * used and by whom (plugins/ib/ib_select.c). */
+/* Unit tests of the adapters of a host: what is read of them (plugins/ib/ib_verbs.c, through a double of libibverbs),
+ * which are used and by which PEs (plugins/ib/ib_select.c). */
 #include "plugins/ib/ib_hca.h"
 
 #include "core/base/names.h"
@@ -85,7 +85,7 @@ static int remove_folder(void **state)
     return system(command);
 }
 
-/* ---- what is read ---- */
+/* ---- properties that are read ---- */
 
 static void a_host_without_adapters(void **state)
 {
@@ -226,7 +226,7 @@ static void what_the_user_cannot_have(void **state)
     assert_string_equal(selected("round_robin"), "");
 }
 
-/* ---- by whom ---- */
+/* ---- by which PEs ---- */
 
 /* The digits of `nodes` are those of the PEs, '-' is none; the result has the digit of each PE's port. Distances are 10
  * within a node and 21 between two. */

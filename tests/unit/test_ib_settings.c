@@ -1,4 +1,4 @@
-/* tests/unit/test_ib_settings.c: the numbers that users set for ib, and what holds where they do not. */
+/* tests/unit/test_ib_settings.c: the numbers that users set for ib, and the defaults. */
 #include "plugins/ib/ib_settings.h"
 
 #include <setjmp.h>
@@ -76,7 +76,7 @@ static void workers_follow_the_processors_of_a_pe(void **state)
     assert_int_equal(ib_workers_of_use(128, 128, 1), 4);
     assert_int_equal(ib_workers_of_use(128, 128, 64), 2); /* unbound: its share */
     assert_int_equal(ib_workers_of_use(64, 64, 64), 1);
-    assert_int_equal(ib_workers_of_use(2, 128, 64), 2); /* bound: these are its own */
+    assert_int_equal(ib_workers_of_use(2, 128, 64), 2); /* bound: it has these alone */
     assert_int_equal(ib_workers_of_use(1, 128, 64), 1);
     assert_int_equal(ib_workers_of_use(2, 2, 16), 1); /* more PEs than processors */
     assert_int_equal(ib_workers_of_use(8, 8, 0), 4);  /* the number of PEs is unknown */

@@ -20,7 +20,7 @@ static void messages_wake(void **state)
     assert_true(ib_resources_wake(SELF_AND_TCP RESOURCE(3, "cuda_copy/cuda") "#\n"));
 }
 
-/* One peer that may be reached so is enough. */
+/* One peer that may be reached by such a transport is enough. */
 static void writes_of_adapters_do_not(void **state)
 {
     static const char *const names[] = {"rc_verbs/mlx5_0:1", "rc_mlx5/mlx5_0:1", "dc_mlx5/mlx5_0:1", "ud_verbs/rxe0:1",

@@ -1,5 +1,5 @@
-/* tests/unit/test_ib_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on an adapter that is a double: it has these
- * two only, executes one request at a time, and excludes no other agent. */
+/* tests/unit/test_ib_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on a double of an adapter:
+ * it has only these two, executes one request at a time, and excludes no other agent. */
 #include "plugins/ib/ib_word.h"
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ static uint64_t update(struct adapter *adapter, uint32_t op, uint64_t operand, u
 
 static const uint64_t before = 0xf0f0123456789abcu, operand = 0x8000ffff00000001u;
 
-/* op, compare; what the word holds then, and how many requests it takes: the round trips. */
+/* op, compare; the word afterwards, and the number of requests, which are round trips. */
 static const struct row {
     uint32_t op, n_requests;
     uint64_t compare, after;
@@ -91,7 +91,7 @@ static void each_operation_gives_its_value(void **state)
     }
 }
 
-/* The value that such an operation returns and works on is that of the swap which succeeds. */
+/* The old value that such an operation returns and uses is that of the successful swap. */
 static void others_that_come_between_are_kept(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* tests/unit/test_mac.c: tags are those of SipHash-2-4 with 128 bits (the authors' test vectors), and comparisons see every byte. */
+/* tests/unit/test_mac.c: tags are those of SipHash-2-4 with 128 bits (the authors' test vectors), and comparisons cover
+ * every byte. */
 #include "core/base/mac.h"
 
 #include <setjmp.h>

@@ -92,7 +92,7 @@ static void variables_have_names(void **state)
     assert_non_null(strstr(told(&note, true), "shmem_long_wait_until: named_variable+0x10 (0x"));
     assert_int_equal(note.since_ns, 1000);
     named_variable[2] = 3;
-    ist_awaited_note(&awaited, 0, 3000); /* what it sees changes, since when does not */
+    ist_awaited_note(&awaited, 0, 3000); /* the value changes, the start of the wait does not */
     assert_true(ist_note_read(ist_note_mine, &note));
     assert_int_equal(note.since_ns, 1000);
     assert_int_equal(note.seen, 3);

@@ -1,4 +1,5 @@
-/* tests/unit/test_object_sizes.c: what must stay small: what a put reads, and what a PE costs that was never talked to, or was. */
+/* tests/unit/test_object_sizes.c: what must stay small: the data that a put reads, and the cost of a PE before and
+ * after its first use. */
 #include "core/team/hosts.h"
 #include "core/transport/peer.h"
 
@@ -37,7 +38,7 @@ static size_t allocated_bytes(void)
     return info.uordblks + info.hblkhd;
 }
 
-/* Those of sanitizers do not. */
+/* Allocators of sanitizers do not. */
 static bool allocator_tells(void)
 {
     static void *kept; /* static: the compiler may not leave the allocation out */
@@ -79,7 +80,7 @@ static void a_pe_never_talked_to_costs_at_most_64_bytes(void **state)
     ist_hosts_fini();
 }
 
-/* ---- peers that were talked to: two transports, of which the second reaches all peers, and cards as ib publishes them ---- */
+/* ---- peers in use: two transports, of which the second reaches all peers, and cards as ib publishes them ---- */
 
 enum { ADDRESS_BYTES = 300, KEY_BYTES = 250, N_SEGMENTS = 3 };
 static char some_bytes[ADDRESS_BYTES], some_agreement[700];

@@ -1,5 +1,5 @@
-/* Unit tests of core/transport/peer.c: the first use of peers by several threads. A transport of our own opens the path
- * to a peer only when a second thread calls for one, too. */
+/* Unit tests of core/transport/peer.c: the first use of peers by several threads. A transport of the test opens the
+ * path to a peer only when a second thread calls for one, too. */
 #include "core/transport/choose.h"
 #include "core/transport/peer.h"
 #include "core/transport/registry.h"

@@ -1,4 +1,4 @@
-/* Unit tests of core/transport/places.c with a bootstrap of our own: what a transport learns of the PEs of its host.
+/* Unit tests of core/transport/places.c with a bootstrap of the test: what a transport learns of the PEs of its host.
  * Where this process itself is bound depends on the machine: the test queries it, and expects no value. */
 #include "core/transport/places.h"
 
@@ -145,7 +145,7 @@ static void devices_of_all(void **state)
     const struct isthmus_local_place *list;
     uint32_t n;
     (void)state;
-    n_unready = 3; /* a driver takes its time */
+    n_unready = 3; /* a driver is slow */
     assert_int_equal(ist_places_publish(&boot, "place", true), ISTHMUS_OK);
     assert_int_equal(ist_places_publish_device(ISTHMUS_MEM_CUDA, "00000000:5B:00.0"), ISTHMUS_OK);
     assert_int_equal(ist_places_publish_device(ISTHMUS_MEM_HOST, NULL), ISTHMUS_OK); /* the first one counts */

@@ -1,5 +1,6 @@
-/* Unit tests of core/heap/registered.c with a transport of our own: what reaches it, and what happens when it, or the memory
- * for the table, fails (R55); what look-ups find, beside changes too. Ranges and return values of the API: tests/pe/r54_buffer_register.c. */
+/* Unit tests of core/heap/registered.c with a transport of the test: the calls that reach it, and what happens when it,
+ * or the memory for the table, fails (R55); the results of look-ups, beside changes too. Ranges and return values of
+ * the API: tests/pe/r54_buffer_register.c. */
 #include "core/heap/registered.h"
 #include "core/transport/memory.h"
 #include "core/transport/route.h"
@@ -178,7 +179,7 @@ static void no_memory_for_the_table(void **state)
     assert_int_equal(ist_registered_add(room, 100), ISTHMUS_OK);
 }
 
-/* Many, in any order; each gap takes exactly what fits. */
+/* Many, in any order; each gap takes a range of exactly its size. */
 static void ranges_do_not_overlap(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* tests/unit/test_route.c: which addresses and PEs the fast paths take for their own, and which they leave to the rest. */
+/* tests/unit/test_route.c: which addresses and PEs the fast paths handle, and which they leave to the slow paths. */
 #include "core/transport/route.h"
 
 #include <setjmp.h>
@@ -51,7 +51,7 @@ static void elements_belong_to_the_segment_that_holds_them_whole(void **state)
     set_windows(heap_bytes, statics_bytes);
     compare_around(heap, heap_bytes, statics_bytes);
     compare_around(heap + PAGE, heap_bytes, statics_bytes);
-    compare_around(statics, heap_bytes, statics_bytes); /* the end of the one is the start of the other */
+    compare_around(statics, heap_bytes, statics_bytes); /* one ends where the other starts */
     compare_around(statics + statics_bytes, heap_bytes, statics_bytes);
 }
 
@@ -145,7 +145,7 @@ static void a_strided_team_is_a_view_of_the_worlds_rows(void **state)
     assert_true(ist_delta(&backwards, 1, 0) == 5 * PAGE && ist_delta(&backwards, 1, 2) == 1 * PAGE);
 }
 
-/* ---- what programs compile in ---- */
+/* ---- fast paths that programs inline ---- */
 
 static void programs_get_an_address_or_null(void **state)
 {
@@ -164,7 +164,7 @@ static void programs_get_an_address_or_null(void **state)
     assert_ptr_equal(isthmus_small_((const char *)in_heap + 3, 1), (const char *)in_heap + 3 + 16 * PAGE);
     assert_null(isthmus_element_((const char *)in_heap + 4, 8, 1)); /* misaligned */
     assert_null(isthmus_element_(in_statics, 8, 0));                /* that PE's static data was not attached */
-    assert_null(isthmus_element_(in_heap, 8, 2));                   /* not talked to */
+    assert_null(isthmus_element_(in_heap, 8, 2));                   /* not in use so far */
     assert_null(isthmus_element_(in_heap, 8, N_PES));
     assert_null(isthmus_element_(in_heap, 8, -1));
     assert_null(isthmus_element_(NULL, 8, 1));

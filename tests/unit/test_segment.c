@@ -1,4 +1,5 @@
-/* Unit tests of core/transport/segment.c: which registration holds a local operand in symmetric memory. Transports of our own:
+/* Unit tests of core/transport/segment.c: which registration holds a local operand in symmetric memory. Transports of
+ * the test:
  * 0 takes a segment once and whole, 1 in extents, 2 is not open. */
 #include "core/transport/segment.h"
 
@@ -50,7 +51,7 @@ static isthmus_status fake_put(ist_boot *boot, const char *key, const void *valu
     (void)boot, (void)value, (void)value_bytes;
     assert_null(find_key(key)); /* an earlier look-up may be in a cache */
     char *room = find_key("");
-    assert_non_null(room); /* else keys pile up */
+    assert_non_null(room); /* else keys accumulate */
     snprintf(room, sizeof *published, "%s", key);
     return ISTHMUS_OK;
 }

@@ -67,7 +67,7 @@ static void planted_note(const struct ist_awaited *awaited, uint64_t since_ns, u
 enum { ALONE = 1, CROWDED = 4, N_CPUS = 2 };
 static const uint64_t a_second_ns = 1000000000, start_ns = 5000000000;
 
-/* One wait that nothing ends, until so much time has passed. */
+/* One wait that no update ends, until so much time has passed. */
 static void wait_for_ns(uint64_t ns)
 {
     struct ist_spin spin = {0};
@@ -179,7 +179,7 @@ static void the_longest_nap_can_be_chosen(void **state)
     assert_true(planted.n_sleeps > 0);
 }
 
-/* One that has begun to arrive is waited for awake again. */
+/* After an event a wait stays awake for some time again. */
 static void an_event_begins_anew(void **state)
 {
     struct ist_spin spin = {0};

@@ -1,4 +1,4 @@
-/* tests/unit/test_static_data.c: moving static data: which objects, what is refused, what the descriptor is like.
+/* tests/unit/test_static_data.c: moving static data: which objects, what is refused, the properties of the descriptor.
  * How moved data behaves, in each kind of executable and around fork(), is in tests/static_data. */
 #include "core/heap/static_data.h"
 
@@ -88,7 +88,7 @@ static void object_without_writable_data_is_empty(void **state)
     ist_static_data_fini(&moved);
 }
 
-/* The test library itself: what it counts must not be lost. */
+/* The test library itself: its counts must not be lost. */
 static void shared_object_by_name(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* tests/unit/test_team.c: the numbers of a team's members, and what they are in the world. */
+/* tests/unit/test_team.c: the numbers of a team's members, and their numbers in the world. */
 #include "core/team/team.h"
 
 #include <setjmp.h>

@@ -198,7 +198,7 @@ static void read_heard(int heard, char *out, size_t room, size_t *n_bytes)
     waitpid(-1, NULL, 0);
 }
 
-/* It gives a challenge as the real one does, and a proof that it cannot make. */
+/* It sends a challenge as the real server does, and a false proof. */
 static void server_without_the_secret_is_refused(void **state)
 {
     (void)state;

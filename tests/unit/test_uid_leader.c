@@ -131,7 +131,8 @@ static int stays(ist_boot *boot)
     for (;;) pause();
 }
 
-/* The process of the root does not end before the PEs behind a lost leader know why: else they would report the root's end. */
+/* The process of the root waits until the PEs behind a lost leader know the reason: else they would report the root's
+ * end. */
 static void root_awaits_pes_of_lost_leader(void **state)
 {
     enum { HELD_MS = 300 };
@@ -246,7 +247,7 @@ static void values_are_replaced_between_hosts(void **state)
     munmap(shared, sizeof *shared);
 }
 
-/* It sits where a leader would: the PE goes to the root. */
+/* A stranger at the leader's address: the PE connects to the root. */
 static void leader_without_the_secret_is_passed_by(void **state)
 {
     (void)state;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* Interesting in every type that is cut out of their low bytes: 0, small ones, the ends of signed and unsigned ranges. */
+/* Boundary values of every type that their low bytes form: 0, small ones, the ends of signed and unsigned ranges. */
 static const uint64_t values[] = {0,
                                   1,
                                   2,
@@ -40,7 +40,7 @@ static const uint64_t values[] = {0,
                                   UINT64_MAX};
 enum { N_VALUES = sizeof values / sizeof *values };
 
-/* For one type: a function that compares as C does, and one that goes the way of shmem_TYPENAME_test. */
+/* For one type: a function that compares as C does, and one that compares as shmem_TYPENAME_test does. */
 #define FOR_TYPE(name, type, is_signed)                                                                  \
     static bool c_##name(int cmp, uint64_t a, uint64_t b) { return in_c(cmp, ORDER((type)a, (type)b)); } \
     static bool ours_##name(int cmp, uint64_t a, uint64_t b) { return ours(cmp, a, b, sizeof(type), is_signed); }

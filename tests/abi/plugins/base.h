@@ -6,7 +6,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-/* The real plugin's table. A test that cannot find it shall not pass. */
+/* The real plugin's table. A test fails if it cannot find it. */
 static inline const struct isthmus_transport *base_load(void)
 {
     void *library = dlopen(BASE_PLUGIN, RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,5 @@
-/* tests/abi/plugins/major_two.c: a plugin of the next major version of the ABI: another symbol, a table that we cannot read. */
+/* tests/abi/plugins/major_two.c: a plugin of the next major version of the ABI: another symbol, a table that this core
+ * cannot read. */
 #include <stdint.h>
 
 struct table_of_the_future {
