@@ -1,4 +1,4 @@
-"""Tests as ctest knows them, run by others than ctest: what tests/places and tests/gpu share."""
+"""Tests of ctest's list, run by other scripts: the code that tests/places and tests/gpu share."""
 
 import json
 import os
@@ -26,8 +26,8 @@ def settings_of(properties):
 
 
 def run(command, settings, log, timeout_s, folder=None):
-    """Its exit status, or None when it was ended, with all its children, after the time; the output is in the log. It has a
-    folder of its own for temporary files, as by own_folder.sh."""
+    """Returns its exit status, or None if it was ended, with all its children, after the time; the log has the output. It
+    has a folder of its own for temporary files, as by own_folder.sh."""
     with tempfile.TemporaryDirectory(prefix="job.", ignore_cleanup_errors=True) as own:
         environment = dict(os.environ, **dict.fromkeys(SESSION_FOLDERS, own))
         environment.update(setting.split("=", 1) for setting in settings)

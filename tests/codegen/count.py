@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Counts what the processor does on fast paths and compares it with a committed table.
+"""Counts the instructions on fast paths and compares them with a committed table.
 
 The fast path of a function is its shortest way from the entry to a return that calls nothing and stays in the function:
-what is unusual leaves to a .cold part or to another function. Columns of the table: file (library or program), function,
+rare cases branch to a .cold part or to another function. Columns of the table: file (library or program), function,
 instructions, conditional branches, locked instructions on that way. More than the table allows is a fault; fewer are
 welcome. Counts are those of GCC at the release build's flags on x86-64; elsewhere the test is skipped.
 
@@ -40,7 +40,7 @@ def is_locked(text):
 
 
 def steps(text, following):
-    """Where it may go on inside of the function; None for a return, () where the fast path ends otherwise."""
+    """The next addresses inside of the function; None for a return, () where the fast path ends otherwise."""
     name = re.sub(r"^(notrack|bnd|rep|repz) ", "", text).split()[0]
     if name.startswith("ret"):
         return None
@@ -54,7 +54,7 @@ def steps(text, following):
 
 
 def fast_path(code):
-    """The shortest way, as counts; None: there is none without a call."""
+    """Returns the counts of the shortest path without a call, or None."""
     entry = min(code)
     queue, seen = collections.deque([(entry, Way(0, 0, 0))]), {entry}
     while queue:
@@ -121,7 +121,7 @@ def main():
                 print(line)
             continue
         row = line.split("\t")
-        function = code[row[0]].get(row[1]) or code[row[0]].get(f"p{row[1]}")  # one code, two names
+        function = code[row[0]].get(row[1]) or code[row[0]].get(f"p{row[1]}")  # two names for one function
         if function is None:
             faults.append(f"{row[0]} has no function {row[1]}")
             continue

@@ -1,4 +1,4 @@
-/* tests/codegen/library.c: fast paths as the library has them, from the headers that its entry points are made of: one
+/* tests/codegen/library.c: fast paths of the library, from the headers of its entry points: one
  * function each, for order.py, which compiles this file alone for other processors. Not run. */
 #include "core/api/amo_entry.h"
 #include "core/api/rma_entry.h"

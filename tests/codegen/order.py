@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What orders memory on the fast paths, on a processor other than this one: compiles program.c and library.c with a cross
-compiler and compares the ordering instructions with a committed table.
+"""The ordering instructions of the fast paths, on a processor other than this one: compiles program.c and library.c
+with a cross compiler and compares the ordering instructions with a committed table.
 
-An emulator keeps the order of the machine that it runs on, so that a missing barrier never shows there; what the compiler
-emits does show it. The fast path is count.py's: the shortest way from the entry to a return without a call. Columns of the
-table: file (library or program), function, and its ordering instructions in their order, "-" where there are none. They
+An emulator keeps the order of the machine that it runs on, so that a missing barrier never shows there; the code that
+the compiler emits does show it. The fast path is count.py's: the shortest way from the entry to a return without a
+call. Columns of the table: file (library or program), function, and its ordering instructions in their
+order, "-" where there are none. They
 are compared exactly; a helper of the compiler that executes one atomic (__aarch64_ldadd8_acq_rel) counts as an instruction.
 
 --print writes the table's lines as they are now."""
@@ -49,7 +50,7 @@ def compile_for(args, source, folder):
 
 
 def ordering(processor, text):
-    """What this instruction orders by, as one word; None: nothing."""
+    """Returns the ordering of this instruction as one word, or None."""
     name = text.split()[0]
     helper = re.search(processor.helper, text)
     if helper and re.match(processor.call, name):
@@ -60,7 +61,7 @@ def ordering(processor, text):
 
 
 def fast_path(processor, rows):
-    """The ordering instructions of the shortest way; None: there is none without a call."""
+    """Returns the ordering instructions of the shortest path without a call, or None."""
     code = {at: (text, rows[i + 1][0] if i + 1 < len(rows) else None) for i, (at, text) in enumerate(rows)}
     queue, seen = collections.deque([(rows[0][0], ())]), {rows[0][0]}
     while queue:

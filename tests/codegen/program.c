@@ -1,4 +1,4 @@
-/* tests/codegen/program.c: fast paths as a program has them, inlined from shmem.h: one function each, for count.py and order.py.
+/* tests/codegen/program.c: fast paths of a program, inlined from shmem.h: one function each, for count.py and order.py.
  * Not run. */
 #include <shmem.h>
 #include <stdint.h>

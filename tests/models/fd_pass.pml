@@ -9,7 +9,7 @@
 
 mtype = { ticket, wrong_ticket, descriptors, refusal, end_of_stream };
 
-chan to_server[PES] = [PES] of { mtype, byte }; /* what a server's socket has received, and from whom */
+chan to_server[PES] = [PES] of { mtype, byte }; /* what a server's socket has received, and the sender */
 chan to_client[PES] = [2] of { mtype };
 bool is_open[PES] = true, has_finished[PES], cold_lock[PES];
 byte given = 0, shown = 0;

@@ -133,7 +133,7 @@ static inline int pe_part_of(int rounds)
     return rounds > 3 ? rounds : 3;
 }
 
-/* How often to repeat what takes all PEs: `with_two` times with up to two of them, fewer when many share the cores. */
+/* How often to repeat steps of all PEs: `with_two` times with up to two of them, fewer when many share the cores. */
 static inline int pe_rounds(int with_two)
 {
     return pe_part_of(pe.n <= 2 ? with_two : pe.n <= 4 ? with_two / 4 : with_two / 40);
@@ -160,7 +160,7 @@ static inline void pe_seed(void)
     shmem_barrier_all();
 }
 
-/* splitmix64; *state may begin anywhere: pe.seed for what all PEs must do alike, pe.seed + pe.me for what they need not. */
+/* splitmix64; *state may begin anywhere: pe.seed for equal numbers on all PEs, pe.seed + pe.me for different ones. */
 static inline uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -171,7 +171,7 @@ static inline uint64_t random_next(uint64_t *state)
 
 static inline size_t random_below(uint64_t *state, size_t bound) { return (size_t)(random_next(state) % bound); }
 
-/* ---- being late on purpose, to make wrong orders likely; nothing is right because of it ---- */
+/* ---- deliberate delays, which make wrong orders likely; no result depends on them ---- */
 
 static inline void dawdle_us(unsigned microseconds)
 {

@@ -17,7 +17,7 @@ foreach(choice BARRIER=central BARRIER=dissemination BROADCAST=tree BROADCAST=pu
     isthmus_pe_test(r122_algorithms VARIANT ${variant} NP ${n} LAUNCHERS run LABELS thorough ENV ISTHMUS_COLL_${choice})
   endforeach()
 endforeach()
-# With many PEs one is ahead of another now and then.
+# With many PEs one is often ahead of another.
 isthmus_pe_test(r122_algorithms VARIANT alltoall_pairwise_many NP 16 LAUNCHERS run ENV ISTHMUS_COLL_ALLTOALL=pairwise)
 isthmus_pe_test(r122_algorithms VARIANT check NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1)
 
@@ -78,8 +78,8 @@ while(MISTAKES)
 endwhile()
 isthmus_pe_test(r52_checks VARIANT none ARGS none NP 1 2 3 16 LAUNCHERS run NO_ALIAS ENV ISTHMUS_CHECK=1)
 
-# Two containers of one host may show different numbers of processors: all PEs go by what the host's first one sees. The choice
-# between a central and a message barrier rests on it, and a PE that chose alone would wait for ever.
+# Two containers of one host may show different numbers of processors: all PEs use the number of the host's first one.
+# The choice between a central and a message barrier depends on it, and a PE that chose alone would wait for ever.
 if(NOT ISTHMUS_SANITIZE)
   add_library(other_cpus MODULE other_cpus.c)
   target_link_libraries(other_cpus PRIVATE isthmus_flags)

@@ -1,4 +1,4 @@
-# tests/pe/environment.cmake: R20: what variables do to a whole job, and starts that fail: one block for the job.
+# tests/pe/environment.cmake: R20: the effect of variables on a whole job, and starts that fail: one block for the job.
 
 # isthmus_environment(VARIANT SETTINGS EXPECT...): r1_pe_numbers under these settings, "-" between them
 function(isthmus_environment variant settings)
@@ -17,7 +17,7 @@ isthmus_environment(silently_ignored_name SHMEM_TEAMS_MAX=3 -0 "^isthmus")
 isthmus_environment(debug SHMEM_DEBUG=1 -1 "^isthmus: PE 0: debug: transport loopback .*: open$")
 isthmus_environment(quiet_by_default "" -0 "^isthmus")
 
-# Of several names for one thing ISTHMUS_ wins over SHMEM_, and that over SMA_.
+# Of several names for one setting ISTHMUS_ has precedence over SHMEM_, and that over SMA_.
 isthmus_pe_test(r20_priority PROGRAM r53_heap_size VARIANT shmem_sma ARGS 67108864 NP 1 3 LAUNCHERS run
   ENV SHMEM_SYMMETRIC_SIZE=64m SMA_SYMMETRIC_SIZE=4m)
 isthmus_pe_test(r20_priority PROGRAM r53_heap_size VARIANT isthmus_shmem ARGS 67108864 NP 1 3 LAUNCHERS run
@@ -51,7 +51,7 @@ isthmus_failed_start(one_size_wrong "" "(PE 2.*: )?ISTHMUS_HEAP_SIZE is 'x'"
 isthmus_failed_start(one_size_differs "" "this PE has 'ISTHMUS_HEAP_SIZE 7', PE 0 on "
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=7 3)
 
-# Variables of a launcher without a PMIx server behind them: never a job of one PE.
+# Variables of a launcher without a PMIx server: never a job of one PE.
 isthmus_failed_start(no_server "PMIX_NAMESPACE=x;PMIX_RANK=0" "PMIX_NAMESPACE is x and PMIX_RANK is 0, but the PMIx server"
   NP 1 LAUNCHERS alone)
 isthmus_failed_start(open_mpi_without_pmix "OMPI_COMM_WORLD_SIZE=4;OMPI_COMM_WORLD_RANK=0" "OMPI_COMM_WORLD_SIZE is 4"

@@ -1,4 +1,4 @@
-# tests/pe/findings.cmake: what ISTHMUS_CHECK=1 finds and goes on, and that it is silent otherwise.
+# tests/pe/findings.cmake: mistakes that ISTHMUS_CHECK=1 reports without an end of the job, and its silence otherwise.
 
 # NAME of the mistake in r52_findings.c, and the one line that it must give (no semicolon: it
 # would end the item); the twin gives none

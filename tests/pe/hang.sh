@@ -24,7 +24,7 @@ ask() {
     launcher) kill -USR1 "$launcher" ;;
     pes) for pid in $(marked); do
         [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$program_of_pes" ] || continue
-        # Before init it has no handler, and would die.
+        # Before init it has no handler, and the signal would kill it.
         ((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status") >> 9 & 1)) && kill -USR1 "$pid"
     done ;;
     esac

@@ -1,5 +1,5 @@
-# tests/pe/headers.cmake: R153 to R158, what programs are compiled with: standards, names, generic macros, tools in front of the library,
-# all headers at once. A sanitizer learns nothing from them.
+# tests/pe/headers.cmake: R153 to R158, the compilation of programs: standards, names, generic macros, tools in front of
+# the library, all headers at once. A sanitizer learns nothing from them.
 if(ISTHMUS_SANITIZE)
   return()
 endif()

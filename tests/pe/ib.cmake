@@ -1,4 +1,5 @@
-# Every access to another PE through UCX, though they run on one host: over a network, and over the shared memory of UCX.
+# Every access to another PE through UCX, although the PEs run on one host: over a network, and over the shared memory
+# of UCX.
 if(NOT TARGET plugin_ib)
   return()
 endif()

@@ -67,5 +67,5 @@ for ((round = 1; round <= rounds; round++)); do
     wait "$launcher"
     status=$?
     [ "$status" -ne 0 ] || fail "the launcher's status is 0"
-done 2>/dev/null # or bash would report each killed launcher
+done 2>/dev/null # otherwise bash reports each killed launcher
 echo "$rounds rounds"

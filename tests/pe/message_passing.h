@@ -63,7 +63,7 @@ static inline void mp_run_third_party(const struct mp_way *way, struct mp_box *b
     shmem_barrier_all();
 }
 
-/* Every way, with the box in static data and in the heap. Collective. */
+/* Runs all routines, with the box in static data and in the heap. Collective. */
 static inline void mp_run_all(const struct mp_way *ways, size_t n_ways, int rounds,
                               void (*run)(const struct mp_way *, struct mp_box *, int))
 {

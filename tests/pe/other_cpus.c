@@ -1,4 +1,5 @@
-/* tests/pe/other_cpus.c: to be preloaded: PE 0 sees 1,000 processors, the others one, as PEs in different containers may. */
+/* tests/pe/other_cpus.c: a library to preload: PE 0 sees 1,000 processors, the others one, as PEs in different
+ * containers may. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* R107: ctx_destroy completes the context's operations first; contexts that are left are destroyed by finalize. */
+/* R107: ctx_destroy completes the context's operations first; finalize destroys the remaining contexts. */
 #include "check.h"
 
 enum { WORDS = 3000 };

@@ -1,4 +1,5 @@
-/* R114: every small triplet: members, their numbers, the result on all PEs of the parent; wrong ones change nothing. */
+/* R114: every small triplet: members, their numbers, the result on all PEs of the parent; invalid ones change
+ * nothing. */
 #include "teams.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* R116: a new team serves for anything at once, without further synchronisation, and results agree on all PEs. */
+/* R116: a new team is ready for any use at once, without further synchronisation, and results agree on all PEs. */
 #include "teams.h"
 
 static long source, sum, words[4];

@@ -34,7 +34,7 @@ static nvshmem_team_t join(int n, int place)
     return team;
 }
 
-/* Collectives of the members while the others do something else. */
+/* Collectives of the members while the other PEs do not take part. */
 static void use(nvshmem_team_t team, const int *members, int n)
 {
     one = 1, mine = pe.me;

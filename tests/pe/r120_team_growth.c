@@ -30,7 +30,7 @@ static void make_and_end(int teams)
     for (int i = 0; i < teams; i++) {
         shmem_ctx_t ctx = SHMEM_CTX_INVALID;
         shmem_team_t team = team_backwards();
-        if (i % 10 == 0) CHECK_EQ(shmem_team_create_ctx(team, 0, &ctx), 0); /* dies with its team */
+        if (i % 10 == 0) CHECK_EQ(shmem_team_create_ctx(team, 0, &ctx), 0); /* destroyed with its team */
         shmem_team_destroy(team);
         shmem_team_destroy(SHMEM_TEAM_INVALID);
     }
@@ -43,7 +43,7 @@ int main(void)
     struct footprint before = look();
     make_and_end(pe_rounds(30000));
     struct footprint after = look();
-    CHECK(after.descriptors <= before.descriptors); /* one may have been that of a peer's first use of this PE */
+    CHECK(after.descriptors <= before.descriptors); /* one may belong to a peer's first access to this PE */
     CHECK(after.mappings <= before.mappings);
     if (after.resident_kb > before.resident_kb + GROWTH_MAX_KB)
         check_fail(__FILE__, __LINE__, "resident memory grew from %ld KiB to %ld KiB", before.resident_kb,

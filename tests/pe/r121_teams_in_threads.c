@@ -9,7 +9,7 @@ static struct lane {
     int rounds, number;
 } lanes[2];
 
-/* Calls that are not collective go on in between. */
+/* Calls that are not collective continue in between. */
 static void *run(void *argument)
 {
     struct lane *lane = argument;

@@ -112,7 +112,7 @@ static void storm(shmem_team_t team)
     }
 }
 
-/* The same of alltoall alone: nothing else holds back a PE that is ahead. It writes to the other half then. */
+/* The same with alltoall alone: no other call delays a PE that is ahead. It writes to the other half then. */
 static void storm_of_blocks(shmem_team_t team)
 {
     int me = shmem_team_my_pe(team), n_pes = shmem_team_n_pes(team);

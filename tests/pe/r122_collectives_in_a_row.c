@@ -7,7 +7,7 @@ enum { PES_MAX = 16, MOST = 40, BATCH = 32 };
 /* A dest of its own for each collective between two barriers: before a PE calls, dest is to be free on all PEs. */
 static long source[PES_MAX * MOST], dests[BATCH][PES_MAX * MOST], *dest;
 
-/* Element i of what PE `member` gives in a round. */
+/* Element i of the source of PE `member` in a round. */
 static long given(int round, int member, size_t i) { return (long)round * 100003 + member * 1009 + (long)i; }
 
 static void reduce(shmem_team_t team, int round, int n, size_t nelems)

@@ -1,4 +1,4 @@
-/* R124: nvshmem_barrier on a team synchronises it and completes what its members have begun. */
+/* R124: nvshmem_barrier on a team synchronises it and completes the operations of its members. */
 #include "nv.h"
 
 enum { WORDS = 2000 };

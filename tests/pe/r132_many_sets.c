@@ -65,7 +65,7 @@ int main(void)
         int row = round % IN_A_ROW;
         size_t what = random_below(&random, 3);
         struct set set = draw(&random);
-        if (row == 0) shmem_barrier_all(); /* what follows has the memory of the row before */
+        if (row == 0) shmem_barrier_all(); /* the next row reuses this row's memory */
         if (set.my_number < 0) continue;
         (what == 0 ? sum : what == 1 ? broadcast : meet)(&set, row, round);
         for (int i = 0; i < SHMEM_SYNC_SIZE; i++)

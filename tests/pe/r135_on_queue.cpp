@@ -10,7 +10,7 @@ enum { N = 64 };
 static long words[N], copied[N], gathered[16 * 2], sums[2];
 static uint64_t signal_word;
 
-/* Each put overwrites what the one before has put. */
+/* Each put overwrites the data of the put before. */
 static void check_order_in_a_queue(void)
 {
     sycl::queue q;
@@ -74,7 +74,7 @@ static void check_overloads(void)
     CHECK_EQ(ishmem_long_sum_reduce(ISHMEM_TEAM_WORLD, sums, block, 2), 0);
     CHECK_EQ(ishmem_sum_reduce(sums, block, 2), 0);
     CHECK_EQ(ishmem_sum_reduce(ISHMEM_TEAM_SHARED, sums, block, 2), 0);
-    ishmem_sync_all(); /* sums is ready for more on all PEs */
+    ishmem_sync_all(); /* sums is reusable on all PEs */
     CHECK_EQ(ishmem_broadcastmem(ISHMEM_TEAM_WORLD, sums, block, sizeof sums, 0), 0);
     CHECK_EQ(sums[0], 3);
     ishmem_put(words, block, 2, pe.right);

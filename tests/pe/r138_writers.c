@@ -1,5 +1,5 @@
-/* R138: a wait ends whatever changed its variable: atomics, signals, and as in older programs puts of any kind, a thread's
- * atomic to its own PE, a plain store of a thread. */
+/* R138: a wait ends on every kind of change of its variable: atomics, signals, and as in older programs puts of any
+ * kind, a thread's atomic to its own PE, a plain store of a thread. */
 #include "check.h"
 
 #include <pthread.h>

@@ -43,7 +43,7 @@ static void later_handler(void)
 
 /* ---- before and after main ---- */
 
-/* The command line is not there yet; the environment is. */
+/* The environment is available already, the command line not yet. */
 __attribute__((constructor)) static void init_early(void)
 {
     const char *name = getenv("TEST_MODE");

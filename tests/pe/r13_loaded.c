@@ -1,5 +1,5 @@
-/* R13: a program that knows nothing of Isthmus loads a library that is made with it. loaded LIBRARY MODE:
- *   whole      the library lives its whole life, and is unloaded
+/* R13: a program that does not use Isthmus loads a library that does. loaded LIBRARY MODE:
+ *   whole      the library is loaded, initialised, finalised and unloaded
  *   twice      it is loaded and unloaded twice
  *   left       it is still initialised when the program ends
  *   in_handler it ends in an exit handler of the program, registered before it was loaded */

@@ -8,7 +8,7 @@
 
 static long cell, is_starved;
 
-/* Nothing new can be mapped but so much; what malloc has at hand it keeps, or the launcher's client would be what fails. */
+/* Limits new mappings; malloc keeps its free memory, or the launcher's client would fail first. */
 static void starve(long spare_kib)
 {
     long pages = 0;

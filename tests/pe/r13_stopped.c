@@ -45,7 +45,7 @@ int connect(int fd, const struct sockaddr *address, socklen_t length)
     return failed;
 }
 
-/* This time has to pass; nothing is to happen in it. */
+/* This time has to pass without any event. */
 static void hold(pid_t pid)
 {
     enum { HELD_MS = 2500 };

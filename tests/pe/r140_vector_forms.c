@@ -13,7 +13,7 @@ int main(void)
     size_t found[N], n;
     pe_begin();
     for (int i = 0; i < N; i++) wanted[i] = 1000 + i;
-    for (int i = 0; i < N; i++) vars[i] = wanted[(i + 1) % N]; /* every value is there, none at its place */
+    for (int i = 0; i < N; i++) vars[i] = wanted[(i + 1) % N]; /* every value exists, none at its own index */
     CHECK_EQ(shmem_long_test_any_vector(vars, N, NULL, SHMEM_CMP_EQ, wanted), SIZE_MAX);
     CHECK_EQ(shmem_long_test_some_vector(vars, N, found, NULL, SHMEM_CMP_EQ, constant), 0);
     CHECK_EQ(shmem_long_test_all_vector(vars, N, NULL, SHMEM_CMP_NE, constant), 1);

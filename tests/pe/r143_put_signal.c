@@ -19,7 +19,7 @@ static void send(uint64_t round, unsigned char *dest, const unsigned char *sourc
 static void run(unsigned char *dest, size_t bytes, uint64_t rounds)
 {
     static unsigned char source[MOST];
-    static uint64_t round; /* goes on */
+    static uint64_t round; /* continues over all calls */
     for (uint64_t i = 0; i < rounds; i++) {
         unsigned char fill = (unsigned char)++round;
         memset(source, fill, bytes);

@@ -3,7 +3,7 @@
 exports them, and the routines of shmem.h under their pshmem_ names too.
 
 r153_names.py --cc CC --cxx CXX --library FILE --include DIR...
-The lists are the ..._names.txt beside this file. Names of our own begin with isthmus_ or ISTHMUS_."""
+The lists are the ..._names.txt beside this file. Names of Isthmus begin with isthmus_ or ISTHMUS_."""
 import argparse
 import re
 import subprocess
@@ -13,7 +13,7 @@ from pathlib import Path
 HERE = Path(__file__).parent
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-address"]
 KINDS = ("function", "proposal", "extension", "overload", "queue", "generic", "constant", "type")
-# What else the headers declare, and the library exports.
+# Further names that the headers declare, and the library exports.
 OUR_EXTENSIONS = (r"isthmus_fast_v1|shmemx_(visibility|transport_name)|shmemx_(ctx_)?(local_complete|remote_commit)|"
                   r"shmemx_team_remote_commit|ishmemx_print_as|ishmem_query_initialized")
 OUR_NAMES = r"(isthmus|ISTHMUS)_\w+"
@@ -56,7 +56,7 @@ def check_compiles(what, command, text):
 
 
 def pointer_to(prototype):
-    """A pointer of the prototype's type gets the function: names with a C11 generic or C++ overloads are no hindrance."""
+    """A pointer of the prototype's type gets the function: also for names with a C11 generic or C++ overloads."""
     declared = re.sub(r"(\w+)\(", "(*pointer)(", prototype, count=1)
     return f"    {{ __extension__ {declared} = {name_of(prototype)}; sum += pointer != 0; }}\n"
 
@@ -144,7 +144,7 @@ def declared_by(args, source, defines):
 
 
 def check_shmem_names(args, defines, allowed):
-    """Exactly those of the specification."""
+    """The names are exactly those of the specification."""
     rows = SHMEM.rows
     for source in ("#include <shmem.h>\n", "#include <mpp/shmem.h>\n"):
         macros, names = declared_by(args, source, defines)
@@ -158,7 +158,7 @@ def check_shmem_names(args, defines, allowed):
 
 
 def check_name_space(args, face):
-    """R158: nothing that another header or the program could have."""
+    """R158: no name that another header or the program could define."""
     macros, names = declared_by(args, face.includes(), [])
     for name in sorted(macros | names):
         if not re.fullmatch(f"{face.own_names}|{OUR_NAMES}|_|\\d\\w*", name):

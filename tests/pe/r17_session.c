@@ -29,7 +29,7 @@ static int member(struct uid_job *job, int number)
     nvshmemx_uniqueid_t id;
     char byte = 0;
     CHECK_EQ(nvshmemx_get_uniqueid(&id), 0);
-    if (number == 0) CHECK_EQ(read(job->ready[0], &byte, 1), 1); /* last: when another one is about to join */
+    if (number == 0) CHECK_EQ(read(job->ready[0], &byte, 1), 1); /* start last: when another PE is about to join */
     if (number == 1) CHECK_EQ(write(job->ready[1], &byte, 1), 1);
     CHECK_EQ(uid_job_join(&id, number, PES), 0);
     for (int to = 0; to < PES; to++) shmem_long_atomic_add(&sum, 1, to);
@@ -39,7 +39,7 @@ static int member(struct uid_job *job, int number)
     return 0;
 }
 
-/* One job after the other in one process, each with an id of its own; an old id leads nowhere. */
+/* One job after the other in one process, each with an id of its own; an old id is invalid. */
 static int again(struct uid_job *job, int number)
 {
     nvshmemx_uniqueid_t id, old;

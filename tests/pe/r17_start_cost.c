@@ -43,7 +43,7 @@ static long run_job(int n)
     }
     fclose(file);
     printf("%d PEs: %ld messages\n", n, messages);
-    fflush(stdout); /* or the children of the next job would print it too */
+    fflush(stdout); /* otherwise the children of the next job print it too */
     return messages;
 }
 

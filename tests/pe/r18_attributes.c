@@ -1,5 +1,5 @@
-/* R18: what nvshmemx_init_attr takes and refuses, in a job that a launcher started: structures of version 1, version fields of 0,
- * structs that the program has not initialised, unknown flags, joining a running job. */
+/* R18: arguments that nvshmemx_init_attr accepts and refuses, in a job that a launcher started: structures of version
+ * 1, version fields of 0, structs that the program has not initialised, unknown flags, joining a running job. */
 #include "check.h"
 
 #include <nvshmem.h>

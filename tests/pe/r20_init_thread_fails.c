@@ -1,5 +1,5 @@
-/* R20: when the job cannot start, shmem_init_thread returns nonzero and leaves `provided` alone; the program goes on, here
- * to a status of its own. */
+/* R20: when the job cannot start, shmem_init_thread returns nonzero and does not write `provided`; the program
+ * continues, here to a status of its own. */
 #include "check.h"
 
 int main(void)

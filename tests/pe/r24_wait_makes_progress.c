@@ -1,5 +1,5 @@
-/* R24: a loop around test ends without any other call, and a PE that waits still serves what targets it: every PE waits for
- * the flag that the next one sets, after that one has used this PE's memory. */
+/* R24: a loop around test ends without any other call, and a PE that waits still serves operations on its memory: every
+ * PE waits for the flag that the next one sets, after that one has used this PE's memory. */
 #include "check.h"
 
 static uint64_t flag, counter;

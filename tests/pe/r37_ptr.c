@@ -29,7 +29,7 @@ static void use(uint64_t *object)
     for (int i = 0; i < WORDS && is_stored_to; i++) CHECK_EQ(object[i], pe.left * 1000 + i);
     shmem_barrier_all();
 
-    /* A get whose destination is the right neighbour's memory: what I have arrives there. */
+    /* A get whose destination is the right neighbour's memory: this PE's data arrives there. */
     object[0] = (uint64_t)pe.me + 7;
     shmem_barrier_all();
     if (there != NULL) shmem_uint64_get(there + 1, object, 1, pe.me);

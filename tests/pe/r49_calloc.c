@@ -14,7 +14,7 @@ int main(void)
             memset(block, 0xab, bytes);
             shmem_free(block);
             if (pe.me % 2 == 0) dawdle_us(100);
-            CHECK(shmem_calloc(bytes, 1) == block); /* the same, else nothing is tested */
+            CHECK(shmem_calloc(bytes, 1) == block); /* the same block, else the test proves nothing */
             shmem_getmem(seen, block, bytes, pe.right);
             CHECK_FILLED(seen, 0, bytes);
             CHECK_FILLED(block, 0, bytes);

@@ -1,5 +1,5 @@
 /* R50: realloc keeps the content up to the smaller size, acts as malloc for NULL and as free for size 0, and leaves the
- * block alone when it fails. What peers have put into the block before is there after. */
+ * block alone when it fails. Earlier puts of peers into the block are kept. */
 #include "check.h"
 
 enum { BYTES = 100000 };

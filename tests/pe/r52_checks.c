@@ -59,7 +59,7 @@ static void nothing(int odd)
         CHECK_EQ(shmem_long_sum_reduce(SHMEM_TEAM_WORLD, a, a, 1), 0);
         CHECK_EQ(shmem_long_collect(SHMEM_TEAM_WORLD, b, a, (size_t)pe.me), 0);
         shmem_long_put(b + 50, a, 1, pe.right);
-        shmem_long_iput(a + 101, a + 100, 2, 2, 10, pe.me); /* between one another, not over one another */
+        shmem_long_iput(a + 101, a + 100, 2, 2, 10, pe.me); /* interleaved, without overlap */
         shmem_long_put_signal(a + 200, b, 4, (uint64_t *)(void *)(a + 204), 1, SHMEM_SIGNAL_SET, pe.right);
         shmem_barrier_all();
         sum += b[50];

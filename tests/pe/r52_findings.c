@@ -1,6 +1,6 @@
-/* R52: what ISTHMUS_CHECK=1 finds and goes on: one mistake by name, or with a second argument its right twin, which differs
- * in one call. Expected lines are in findings.cmake. Where two PEs must do something at one time, they synchronize by
- * plain stores through shmem_ptr, which the library does not see. */
+/* R52: mistakes that ISTHMUS_CHECK=1 reports without an end of the job: one mistake by name, or with a second argument
+ * its right twin, which differs in one call. Expected lines are in findings.cmake. Where two PEs must do something at
+ * one time, they synchronize by plain stores through shmem_ptr, which the library does not see. */
 #include "check.h"
 
 enum { N = 100 };
@@ -76,7 +76,7 @@ static void in_use_fetch(int right)
     shmem_quiet();
 }
 
-/* Until quiet the destination of a get has nothing of the source in it, and stays the library's. */
+/* Until quiet the destination of a get does not hold the data yet, and belongs to the library. */
 static void written(int right)
 {
     for (int i = 0; i < N; i++) a[i] = 5;

@@ -1,5 +1,5 @@
-/* R58, R59: memory of the program's own becomes symmetric and private again, with its content; what cannot gives NULL on all
- * PEs, and what is no live buffer INVALID_VALUE. */
+/* R58, R59: memory of the program becomes symmetric and private again, with its content; memory that cannot gives NULL
+ * on all PEs, and an address of no live buffer INVALID_VALUE. */
 #include "check.h"
 
 #include <nvshmem.h>

@@ -1,5 +1,5 @@
-/* R60: what fence orders and quiet completes: stores through a pointer, blocking and nonblocking puts, strided puts,
- * atomics, puts with signal; each with each, seen from the target. */
+/* R60: the operations that fence orders and quiet completes: stores through a pointer, blocking and nonblocking puts,
+ * strided puts, atomics, puts with signal; each with each, seen from the target. */
 #include "check.h"
 #include "message_passing.h"
 

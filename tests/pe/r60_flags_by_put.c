@@ -39,7 +39,7 @@ static void by_put_nbi(struct mp_box *box, uint64_t round)
     for (int i = 0; i < MP_WORDS; i++) shmem_uint64_put_nbi(&box->data[i], &words[i], 1, pe.right);
 }
 
-/* Behind something long, of which an adapter has much to do. */
+/* After a long put, which keeps an adapter busy. */
 static void by_long_put(struct mp_box *box, uint64_t round)
 {
     fill(round);
@@ -80,7 +80,7 @@ WAY(by_long_put, flag_by_p)
 WAY(by_long_put, flag_by_set)
 WAY(by_long_put, flag_by_swap)
 
-/* The quiet in it is not to stand in for the fence. */
+/* Its quiet must not replace the fence. */
 static void by_set_flag_by_put_nbi(struct mp_box *box, uint64_t round)
 {
     static uint64_t value;

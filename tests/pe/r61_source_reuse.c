@@ -1,4 +1,4 @@
-/* R61: when a blocking put returns its source may be overwritten: what arrives is what was there at the call. */
+/* R61: when a blocking put returns its source may be overwritten: the data of the time of the call arrives. */
 #include "check.h"
 
 enum { MOST = 1 << 20 };

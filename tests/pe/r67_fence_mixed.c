@@ -1,5 +1,5 @@
-/* R67: a fence holds where operations to one PE go by different transports, and where one PE is reached so and another is not. With
- * the argument "one", PE 0 only sends to PE 1: for tests that count what that costs. */
+/* R67: a fence holds where operations to one PE use different transports, and where only one of two PEs is reached so.
+ * With the argument "one", PE 0 only sends to PE 1: for tests that count the cost. */
 #include "check.h"
 
 static uint64_t data, lines[16], flag, lines_too[16], count;
@@ -14,7 +14,7 @@ static void send(uint64_t round, int to)
         shmem_uint64_p(&flag, round, to);
 }
 
-/* Atomics before, a put behind. */
+/* Atomics before the fence, a put after it. */
 static void send_back(uint64_t round, int to)
 {
     shmem_uint64_atomic_add(&count, 1, to);

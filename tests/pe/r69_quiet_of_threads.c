@@ -1,4 +1,5 @@
-/* R69: quiet covers what other threads have issued on the context, when the program has ordered that before. */
+/* R69: quiet covers operations that other threads have issued on the context, if the program has ordered them
+ * before. */
 #include "check.h"
 
 #include <pthread.h>

@@ -4,7 +4,7 @@
 
 static uint64_t purse, removed, bits, owner_word;
 
-/* What is swapped out plus what is left is what was added. */
+/* The sum of the swapped values and of the rest equals the additions. */
 static void add_against_swap(int n, int home)
 {
     uint64_t taken = 0;
@@ -18,8 +18,8 @@ static void add_against_swap(int n, int home)
     if (pe.me == home) CHECK_EQ(purse + removed, 3 * (uint64_t)n * (uint64_t)pe.n);
 }
 
-/* PE 0 sets an odd number, and the others turn odd numbers into their double: a set is never lost, so that after the last
- * set and all swaps the word is that number, or its double. */
+/* PE 0 sets an odd number, and the others replace odd numbers by their double: a set is never lost, so that after the
+ * last set and all swaps the word is that number, or its double. */
 static void set_against_compare_swap(uint64_t n, int home)
 {
     for (uint64_t i = 0; i < n; i++) {

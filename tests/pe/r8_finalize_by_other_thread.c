@@ -1,5 +1,5 @@
-/* R8: only the thread that initialised may finalise. Where another one does, the program is wrong; it must not crash or
- * hang: here it works. */
+/* R8: only the thread that initialised may finalise. If another thread does, the program is erroneous; it must not
+ * crash or hang: here it works. */
 #include "check.h"
 
 #include <pthread.h>

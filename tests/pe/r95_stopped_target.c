@@ -46,7 +46,7 @@ int main(void)
     if (pe.n != 2 || atomics == NULL || strcmp(atomics, "nic") != 0)
         pe_skip("it takes two PEs and ISTHMUS_ATOMICS=nic");
     if (pe.me == 1) shmem_long_p(&target_pid, (long)getpid(), 0);
-    if (pe.me == 0) shmem_uint64_atomic_inc(&word, 1); /* the first one makes the connection */
+    if (pe.me == 0) shmem_uint64_atomic_inc(&word, 1); /* the first atomic connects */
     shmem_barrier_all();
     if (pe.me == 0) {
         stop(target_pid);

@@ -23,7 +23,7 @@ int main(void)
 {
     static uint64_t source[3][WORDS]; /* in use until the end of finalize */
     shmem_ctx_t private_ctx, open_ctx;
-    pe_begin(); /* what other libraries keep from their first use is not ours */
+    pe_begin(); /* so that what other libraries keep from their first use is not counted */
     shmem_finalize();
     int descriptors = footprint_descriptors(), threads = footprint_threads();
 
@@ -36,7 +36,7 @@ int main(void)
     shmem_ctx_destroy(private_ctx);
     shmem_putmem_nbi(by_default, source[1], sizeof by_default, pe.right);
     shmem_ctx_putmem_nbi(open_ctx, by_open, source[2], sizeof by_open, pe.right);
-    if (pe.me == pe.n - 1) dawdle_us(20000); /* the others must not be through before */
+    if (pe.me == pe.n - 1) dawdle_us(20000); /* the others must not return before */
     shmem_finalize();
 
     for (int i = 0; i < WORDS; i++) {

@@ -1,5 +1,5 @@
-# Starts that need no launcher, or one that is not ours: unique ids, communicators, attributes. The programs that fork their
-# PEs themselves are one process for ctest.
+# Starts without a launcher, or with another one than isthmus-run: unique ids, communicators, attributes. The programs
+# that fork their PEs themselves are one process for ctest.
 
 # isthmus_fork_test(NAME VARIANT ARGS... [-- options of expect.sh])
 function(isthmus_fork_test name variant)
@@ -57,7 +57,7 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
 endforeach()
 
 isthmus_pe_test(r18_attributes)
-# Its MPI is in the executable, which exports it as a library would.
+# The executable contains its MPI, and exports it as a library would.
 isthmus_pe_program(r18_int_handles SOURCES r18_int_handles.c int_mpi.c LINK -rdynamic COMPILE -fvisibility=default)
 isthmus_fork_test(r18_int_handles three EXPECT -t 60)
 isthmus_pe_test(r19_attributes NP 1 3)
@@ -76,7 +76,7 @@ isthmus_pe_test(r58_many_buffers NO_ALIAS NP 1 2 3)
 isthmus_pe_test(r58_many_buffers VARIANT extents ENV ISTHMUS_LOOPBACK_SPARSE=0 NP 3 LAUNCHERS run)
 
 isthmus_pe_test(r119_team_init NP 1 2 3 4 7 16 NO_ALIAS)
-# A PE reads the list of members from the first one in one piece, however many they are: its fourth get would fail.
+# A PE reads the list of members from the first one in one piece for any number: its fourth get would fail.
 isthmus_pe_test(r119_team_init VARIANT few_gets ARGS one NP 16 LAUNCHERS run
   ENV ISTHMUS_TRANSPORTS=hook ISTHMUS_HOOK_BASE=loopback ISTHMUS_HOOK_FAIL=get:4 ISTHMUS_HOOK_PE=5)
 isthmus_pe_test(r119_teams_of_threads NP 2 4 LAUNCHERS run LABELS threads)

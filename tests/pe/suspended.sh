@@ -1,6 +1,6 @@
 #!/bin/bash
 # suspended.sh whole|pes SECONDS PROGRAM LAUNCHER ARGS...: a job is suspended for SECONDS, by the launcher (as Ctrl-Z does) or by a
-# stop of each PE, while PEs wait for one another; then it goes on and ends as if nothing had been.
+# stop of each PE, while PEs wait for one another; then it continues and ends normally.
 
 how=$1 pause_s=$2 program=$3
 shift 3
@@ -35,7 +35,7 @@ until_true grep -q ready "$work/out" || fail "the PEs do not start"
 all=($(pes))
 if [ $how = whole ]; then signal_job TSTP; else signal_job STOP; fi
 until_true has_stopped ${#all[@]} || fail "the PEs do not stop"
-sleep "$pause_s" # that they stay so for longer than the timeout
+sleep "$pause_s" # longer than the timeout
 signal_job CONT
 until_true has_stopped 0 || fail "the PEs do not continue"
 touch "$work/go"

@@ -8,7 +8,7 @@ isthmus_pe_test(r114_split_strided NP 1 4 5 6 7 8 LAUNCHERS run NO_ALIAS)
 isthmus_pe_test(r115_split_2d NP 1 2 3 4 5 6 7 8 9 LAUNCHERS run)
 isthmus_pe_test(r116_team_ready NO_ALIAS)
 isthmus_pe_test(r117_team_config NP 1 2 3)
-if(NOT ISTHMUS_SANITIZE) # which keep what was freed
+if(NOT ISTHMUS_SANITIZE) # sanitizers keep freed memory
   isthmus_pe_test(r120_team_growth NP 1 2 4 LAUNCHERS run NO_ALIAS)
 endif()
 isthmus_pe_test(r121_teams_in_threads NP 1 2 3 4 LAUNCHERS run NO_ALIAS LABELS threads)
