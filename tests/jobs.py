@@ -26,8 +26,8 @@ def settings_of(properties):
 
 
 def run(command, settings, log, timeout_s, folder=None):
-    """Returns its exit status, or None if it was ended, with all its children, after the time; the log has the output. It
-    has a folder of its own for temporary files, as by own_folder.sh."""
+    """Returns its exit status, or None if it was ended, with all its children, after the time; the log has the output.
+    It has a folder of its own for temporary files, as by own_folder.sh."""
     with tempfile.TemporaryDirectory(prefix="job.", ignore_cleanup_errors=True) as own:
         environment = dict(os.environ, **dict.fromkeys(SESSION_FOLDERS, own))
         environment.update(setting.split("=", 1) for setting in settings)
