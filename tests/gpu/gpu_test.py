@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""gpu_test.py [TRANSPORT...]: the tests of a transport between GPUs, on the real driver of this machine instead of the
-double.
+"""gpu_test.py [TRANSPORT...]: the tests of a transport between GPUs, on the real driver instead of its double.
 
 For each of nvlink, xelink, xgmi: the programs of tests/doubles that need nothing of the double, the contract suite, and the jobs
 of tests/device, without what only a double can do: fail, delay, have other devices than the machine. All PEs of a job share the
