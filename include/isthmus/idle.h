@@ -1,10 +1,11 @@
-/* isthmus/idle.h: how a wait that a network ends passes its time: it looks, now and then it gives the processor away, and in
- * the end it sleeps. For the core's waits and for those inside a transport's slots; how to look and where to sleep is theirs.
+/* isthmus/idle.h: how a wait that a network ends passes its time: it polls, now and then it yields the processor, and
+ * in the end it sleeps. For the core's waits and for those inside a transport's slots, which supply the poll and the
+ * sleep.
  *
- * Looking must be cheap, for half of what a look costs is added to every message: most looks read no clock. And others may
- * need the processor, whom we wait for among them: a yield that took no time gave it to nobody, so the next ones would not
- * either; a long one says that sleeping gets it back sooner than yielding does, and the more often it is found so, the longer
- * that is believed: asleep, each message takes many times as long.
+ * A poll must be cheap, because half of its cost is added to every message: most polls read no clock. Other threads may
+ * need the processor, the awaited peer among them. A yield that took no time found no other thread to run, and the next
+ * ones would not either. After a long yield the wait sleeps instead, because a sleep gets the processor back sooner.
+ * The more yields are long, the longer the wait keeps to sleeping, since asleep each message takes many times as long.
  *
  *     struct isthmus_idle idle = {0};
  *     while (!done) {
@@ -23,14 +24,14 @@
 
 #include <stdint.h>
 
-/* What earlier waits have learnt. Of one thread, or under a lock. */
+/* What earlier waits have measured. Used by one thread, or under a lock. */
 struct isthmus_idle_habit {
     uint32_t looks_left; /* before the clock is read again */
     uint64_t crowded_until_ns,
-        crowded_ns; /* others want the processor; the latter: for how long this was believed last */
+        crowded_ns; /* other threads want the processor; the latter: how long that was assumed last time */
 };
 
-/* One wait, since something was there to do. Begins as zeros. */
+/* One wait, since it last had something to do. Begins as zeros. */
 struct isthmus_idle {
     uint32_t n_looks; /* since decided_ns */
     uint64_t since_ns, decided_ns;
@@ -51,8 +52,8 @@ static inline enum isthmus_idle_way isthmus_idle_next(struct isthmus_idle *idle,
 {
     enum {
         LOOKS = 32,
-        CHEAP_LOOK_NS = 100, /* a look that takes no system call */
-        EAGER_NS = 2000,     /* where looks are cheap, no processor is given away for so long: a round trip over RDMA */
+        CHEAP_LOOK_NS = 100, /* a poll that takes no system call */
+        EAGER_NS = 2000,     /* where polls are cheap, the first yield comes after this time: a round trip over RDMA */
         AWAKE_NS = 50000     /* some round trips over TCP; after it the processor is worth more to others */
     };
     if (idle->since_ns == 0) idle->since_ns = idle->decided_ns = now_ns;
@@ -68,9 +69,9 @@ static inline enum isthmus_idle_way isthmus_idle_next(struct isthmus_idle *idle,
 static inline void isthmus_idle_yielded(struct isthmus_idle_habit *habit, uint64_t before_ns, uint64_t after_ns)
 {
     enum {
-        LOOKS = 32,             /* nobody else has run: so many before the next yield */
-        SHORT_YIELD_NS = 1000,  /* nobody else has run */
-        LONG_YIELD_NS = 200000, /* others want the processor, or something has come between just once */
+        LOOKS = 32,             /* no other thread has run: so many polls before the next yield */
+        SHORT_YIELD_NS = 1000,  /* no other thread has run */
+        LONG_YIELD_NS = 200000, /* other threads want the processor, or only one of them has run in between */
         CROWDED_LEAST_NS = 500000,
         CROWDED_MOST_NS = 20000000
     };

@@ -1,7 +1,7 @@
 /* isthmus/inline.h: the fast paths of shmem.h that are compiled into the program: element access and atomics on peers whose
  * memory this PE can load and store, and the ordering calls while nothing else is in use.
- * Programs do not include it; shmem.h does, when the compiler optimises and ISTHMUS_NO_INLINE is not defined. What is
- * unusual in any way goes to the routine in the library, which does the same work from the start.
+ * Programs do not include it; shmem.h does, when the compiler optimises and ISTHMUS_NO_INLINE is not defined. Every
+ * unusual case calls the routine in the library, which does the same work from the start.
  *
  * The struct is ABI of the library: fields are added at its end only. It is read-only between init and finalize, except for
  * `default_used`, the rows, which change when a peer is used for the first time, and `small`, which becomes empty when the
@@ -17,8 +17,8 @@ extern "C" {
 #endif
 
 /* For one PE: what to add to an address of mine to get an address of its memory. An entry without an alias is odd; true
- * deltas are multiples of the page size. One test of one bit so covers a PE not yet talked to, one that a transport must be
- * called for, and, through entry 0, addresses that are not symmetric or misaligned. */
+ * deltas are multiples of the page size. One test of one bit so covers a PE that is not connected yet, one that takes a
+ * call of the transport, and, through entry 0, addresses that are not symmetric or misaligned. */
 struct isthmus_row {
     intptr_t delta[4]; /* [0] never an alias, [1] heap, [2] static data, [3] unused */
 };
@@ -88,7 +88,7 @@ ISTHMUS_FAST_ intptr_t isthmus_delta_(const struct isthmus_fast *fast, size_t co
 
 #define ISTHMUS_LOG2_(size) ((size) == 1 ? 0u : (size) == 2 ? 1u : (size) == 4 ? 2u : (size) == 8 ? 3u : 4u)
 
-/* Address of an element of `size` bytes on pe; NULL: the library has to be called. */
+/* Returns the address of an element of `size` bytes on pe, or NULL if the library has to be called. */
 ISTHMUS_FAST_ void *isthmus_element_(const volatile void *addr, size_t size, int pe)
 {
     const struct isthmus_fast *fast = isthmus_fast_();
@@ -104,7 +104,7 @@ ISTHMUS_FAST_ void *isthmus_small_(const volatile void *addr, int pe)
     return __builtin_expect((delta & 1) == 0, 1) ? (void *)((uintptr_t)addr + (uintptr_t)delta) : NULL;
 }
 
-/* Are aliased accesses all that the default context's ordering calls have to think of? */
+/* Returns true if the default context's ordering calls have only aliased accesses to order. */
 ISTHMUS_FAST_ int isthmus_order_is_simple_(void)
 {
     return __builtin_expect(__atomic_load_n(&isthmus_fast_()->default_used, __ATOMIC_RELAXED) == 0, 1) != 0;
@@ -121,8 +121,8 @@ ISTHMUS_FAST_ void isthmus_publish_stores_(void)
 #endif
 }
 
-/* Earlier stores reach every PE before later ones, and earlier loads are done before later stores: a flag that says "read"
- * must not overtake the reads. x86-64 keeps both orders, so only the compiler is held back. */
+/* Earlier stores reach every PE before later ones, and earlier loads are done before later stores: a flag that
+ * announces "read" must not overtake the reads. x86-64 keeps both orders, so only the compiler is held back. */
 ISTHMUS_FAST_ void isthmus_order_stores_(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
