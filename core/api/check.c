@@ -28,7 +28,7 @@ uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine)
 {
     require_wait(ivar, IST_CMP_EQ, size, routine);
     uint64_t seen = ist_wait_read(ivar, size);
-    if (ist_check_on) ist_check_synchronised(); /* what the program looks for in it is not known here */
+    if (ist_check_on) ist_check_synchronised(); /* the value that the program waits for is not known here */
     return ist_flush_writes_before(seen);
 }
 

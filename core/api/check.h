@@ -8,8 +8,8 @@
 #include "core/transport/flush.h"
 #include "core/transport/route.h"
 
-/* The whole routine where the inline test does not let it pass: a mistake, a segment that the test does not know, a PE whose waits flush
- * what adapters have written, or ISTHMUS_CHECK, which looks at what is seen in the end. */
+/* The whole routine for calls that fail the inline test: a mistake, a segment that the test does not know, a PE whose
+ * waits flush the writes of adapters, or ISTHMUS_CHECK, which checks the value that the wait ends with. */
 uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
     IST_COLD;
 uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine) IST_COLD;

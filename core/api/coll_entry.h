@@ -1,5 +1,5 @@
 /* core/api/coll_entry.h: what the entry points of collectives call: elements become bytes, active sets become teams.
- * A team that is NULL comes from an invalid handle; the routines then return nonzero and have done nothing. */
+ * A NULL team comes from an invalid handle; the routines then do nothing and return nonzero. */
 #ifndef IST_API_COLL_ENTRY_H
 #define IST_API_COLL_ENTRY_H
 
@@ -116,7 +116,7 @@ static inline void ist_entry_alltoalls_set(void *dest, const void *source, ptrdi
 void ist_entry_to_all(enum ist_combine_op op, void *dest, const void *source, int nreduce, int start, int log2_stride,
                       int n, void *pWrk, long *pSync, enum ist_combine_type type, const char *routine);
 
-/* ---- meetings ---- */
+/* ---- barrier and sync ---- */
 
 static inline void ist_entry_sync_all(const char *routine) { (void)ist_meet(ist_team_of_all(routine), routine); }
 

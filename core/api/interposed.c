@@ -1,5 +1,6 @@
-/* core/api/interposed.c: does a tool define routines of shmem.h in our place? Then programs must not take their inlined
- * paths, which would pass it by. Looked up once, at load, when everything that can stand in front of us is loaded too. */
+/* core/api/interposed.c: detects a tool that defines routines of shmem.h instead of this library. Programs then must
+ * not take their inlined paths, which would bypass the tool. Looked up once, at load, when every object that can
+ * precede the library is loaded too. */
 #include "core/api/public.h"
 #include "core/transport/route.h"
 
@@ -18,8 +19,8 @@ static const struct routine {
 };
 enum { N_INLINED = sizeof inlined / sizeof inlined[0] };
 
-/* Does the object that holds addr define a function there, or is it a stand-in that the linker made because a program takes
- * the function's address? */
+/* Returns true if the object that holds addr defines a function there, false for a stand-in of the linker, made because
+ * a program takes the function's address. */
 static bool is_definition(const void *addr)
 {
     Dl_info info;

@@ -82,7 +82,7 @@ void ishmemx_timestamp(ishmemx_ts_handle_t dst)
 
 void ishmemx_timestamp_nbi(ishmemx_ts_handle_t dst) { ishmemx_timestamp(dst); }
 
-/* ISTHMUS_VERBOSE_PRINT: say too which kind of message it is. */
+/* ISTHMUS_VERBOSE_PRINT also prints the kind of message. */
 static void print_to(FILE *stream, const char *place, const char *out)
 {
     const char *kind = stream == stderr ? "STDERR: " : "STDOUT: ";

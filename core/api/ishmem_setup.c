@@ -15,7 +15,7 @@ _Static_assert(ISHMEM_THREAD_MULTIPLE == (int)IST_THREAD_MULTIPLE, "thread level
 
 static ishmemx_runtime_type_t runtime_type = ISHMEMX_RUNTIME_INVALID; /* that of the last init */
 
-/* The runtime that ISHMEM_RUNTIME names; values that are none have been refused by the configuration. */
+/* The runtime that ISHMEM_RUNTIME names; the configuration has refused all other values. */
 static ishmemx_runtime_type_t default_runtime(void)
 {
     const char *text = ist_config_plugin_value("ISHMEM_RUNTIME");
@@ -24,7 +24,7 @@ static ishmemx_runtime_type_t default_runtime(void)
     return ISHMEMX_RUNTIME_OPENSHMEM;
 }
 
-/* ---- as the environment says ---- */
+/* ---- start by the environment ---- */
 
 void ishmem_init(void)
 {
@@ -53,8 +53,8 @@ void ishmemx_query_initialized(int *initialized) { *initialized = ist_is_initial
 
 /* ---- attributes ---- */
 
-/* MPI or another OpenSHMEM below us is neither needed nor started; with initialize_runtime false the program has it, and keeps
- * it, and only a communicator makes a difference. `gpu` chooses between heaps where there are two; there is that of the host. */
+/* This library neither needs nor starts MPI or another OpenSHMEM; with initialize_runtime false the program starts and
+ * ends it, and only a communicator makes a difference. `gpu` chooses between two heaps; there is only the host's. */
 void ishmemx_init_attr(ishmemx_attr_t *attr)
 {
     const char routine[] = "ishmemx_init_attr";

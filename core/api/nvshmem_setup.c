@@ -32,14 +32,14 @@ static int code_of(isthmus_status status)
     }
 }
 
-/* For failures that nobody has reported: the program gets a number only. */
+/* For failures that are not reported yet: the program gets a number only. */
 static int report(const char *routine, isthmus_status status)
 {
     if (status != ISTHMUS_OK) ist_error("%s: %s", routine, ist_fail_text());
     return code_of(status);
 }
 
-/* ---- as the environment says ---- */
+/* ---- start by the environment ---- */
 
 void nvshmem_init(void)
 {
@@ -70,9 +70,9 @@ int nvshmemx_init_status(void)
 
 /* ---- attributes ---- */
 
-/* What a version field held before says nothing: NVSHMEM's own nvshmemx_init_attr is an inline function that writes it, so
- * programs pass structs of which they have set only the fields that their flags name. The versions that there are have one
- * size, and differ only in a field that is not read. */
+/* The previous value of a version field has no meaning: NVSHMEM's own nvshmemx_init_attr is an inline function that
+ * writes it, so programs set only the fields that their flags name. All versions have one size, and differ only in a
+ * field that is not read. */
 static void write_versions(nvshmemx_init_attr_t *attr)
 {
     attr->version = NVSHMEMX_VERSION_OF_(2, nvshmemx_init_attr_v2);

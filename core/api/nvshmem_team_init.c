@@ -1,4 +1,4 @@
-/* core/api/nvshmem_team_init.c: teams of any PEs in nvshmemx.h; core/coll/lobby.c brings the members together. */
+/* core/api/nvshmem_team_init.c: teams of any PEs in nvshmemx.h; core/coll/lobby.c connects the members. */
 #include "core/api/team_entry.h"
 #include "core/base/log.h"
 #include "core/coll/lobby.h"

@@ -1,5 +1,5 @@
 /* core/api/public.h: the public headers as the library itself sees them: what they declare is visible outside.
- * A tool may define routines of shmem.h in our place: their names are weak, and the pshmem_ names stay ours. */
+ * A tool may define routines of shmem.h itself: their names are weak here, and the pshmem_ names are not. */
 #ifndef IST_API_PUBLIC_H
 #define IST_API_PUBLIC_H
 

@@ -1,4 +1,4 @@
-/* core/api/reach.c: what of other PEs' memory can be reached, and at which address. See team_entry.h. */
+/* core/api/reach.c: which memory of other PEs can be reached, and at which address. See team_entry.h. */
 #include "core/api/team_entry.h"
 #include "core/base/fatal.h"
 #include "core/ops/operand.h"

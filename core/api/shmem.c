@@ -1,5 +1,5 @@
 /* core/api/shmem.c: the routines of shmem.h that are not made from the table: start and end, and those whose structures and
- * handles only this face has: teams and contexts. Thin: each finds out what its handles mean and calls the floor below. */
+ * handles only this face has: teams and contexts. Thin: each resolves its handles and calls the floor below. */
 #include "core/api/team_entry.h"
 #include "core/base/fatal.h"
 #include "core/ops/order.h"
@@ -48,7 +48,7 @@ IST_PROFILED(shmem_info_get_version)
 void shmem_info_get_name(char *name) { snprintf(name, SHMEM_MAX_NAME_LEN, "%s", SHMEM_VENDOR_STRING); }
 IST_PROFILED(shmem_info_get_name)
 
-void shmem_pcontrol(int level, ...) { (void)level; } /* for tools that define it in our place */
+void shmem_pcontrol(int level, ...) { (void)level; } /* for tools that replace it */
 IST_PROFILED(shmem_pcontrol)
 
 /* ---- teams ---- */
@@ -154,7 +154,7 @@ int shmem_ctx_get_team(shmem_ctx_t handle, shmem_team_t *team)
 }
 IST_PROFILED(shmem_ctx_get_team)
 
-/* Sessions are hints on what the program is about to issue. Nothing that we do would become faster by knowing. */
+/* Sessions are hints on what the program is about to issue. No path of this library uses them. */
 void shmem_ctx_session_start(shmem_ctx_t ctx, long options, const shmem_ctx_session_config_t *config, long config_mask)
 {
     (void)ctx, (void)options, (void)config, (void)config_mask;

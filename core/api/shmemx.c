@@ -22,7 +22,7 @@ char *shmemx_nodename(void)
 int shmemx_visibility(void)
 {
     ist_require_ctx(&ist_ctx_default, "shmemx_visibility");
-    /* Not by looking at this PE's routes: those between two others count too. */
+    /* Not from this PE's routes alone: those between two other PEs count too. */
     bool is_shared = ist_team_world.is_on_one_host && ist_peers_use_alias() && !ist_registry_has_network();
     return is_shared ? SHMEMX_VISIBILITY_GLOBAL : SHMEMX_VISIBILITY_LOCAL;
 }
@@ -38,7 +38,7 @@ const char *shmemx_transport_name(int pe)
     return ist_registry.list[ist_peer_segment(peer, ist_heap.segment)->carrier].name;
 }
 
-void shmemx_register_gettid(uint64_t (*gettid_fn)(void)) { (void)gettid_fn; } /* threads are told apart without it */
+void shmemx_register_gettid(uint64_t (*gettid_fn)(void)) { (void)gettid_fn; } /* threads are distinguished without it */
 
 /* ---- removed from OpenSHMEM in 1.5; memory is coherent ---- */
 

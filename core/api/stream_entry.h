@@ -45,7 +45,7 @@ void ist_entry_sync_all_on_stream(void *stream, const char *routine);
 int ist_entry_team_sync_on_stream(void *stream, struct ist_team *team, const char *routine);
 int ist_entry_barrier_on_stream(void *stream, struct ist_team *team, const char *routine);
 
-/* ---- stream_coll.c: 0 when the call has been taken, nonzero as without stream for an invalid team ---- */
+/* ---- stream_coll.c: 0 if the call was queued, nonzero as without stream for an invalid team ---- */
 
 int ist_entry_broadcast_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
                                   int root, size_t size, const char *routine);

@@ -1,4 +1,4 @@
-/* core/api/stream_sync.c: see stream_entry.h: waits and meetings. */
+/* core/api/stream_sync.c: see stream_entry.h: waits, barriers and syncs. */
 #include "core/api/coll_entry.h"
 #include "core/api/stream_entry.h"
 #include "core/api/sync_entry.h"
@@ -76,7 +76,7 @@ static void copy_arrays(struct ist_stream_call *c)
     if (c->status != NULL) c->status = (const int *)(const void *)(copies + values_bytes);
 }
 
-/* What is wrong with the arguments is said before they are copied. */
+/* Wrong arguments are reported before they are copied. */
 static void wait_all(void *stream, struct ist_stream_call *c)
 {
     if (ist_streams_are_on()) {
@@ -115,7 +115,7 @@ void ist_entry_wait_all_vector_on_stream(void *stream, const void *ivars, size_t
                                                .values = values});
 }
 
-/* ---- meetings ---- */
+/* ---- barrier and sync ---- */
 
 static int run_barrier_all(const struct ist_stream_call *c)
 {

@@ -25,7 +25,7 @@ static inline int ist_entry_test(const void *ivar, int cmp, const void *value, s
     return ist_compare(cmp, ist_wait_load(ivar, size), ist_bits_of(value, size), size, is_signed);
 }
 
-/* The forms of long ago: until the variable is no longer `value`. */
+/* The deprecated forms: return when the variable is no longer `value`. */
 static inline void ist_entry_wait_change(const void *ivar, const void *value, size_t size, bool is_signed,
                                          const char *routine)
 {

@@ -10,7 +10,7 @@
 #include "core/coll/sync.h"
 #include "core/ops/target.h"
 
-/* NULL: the handle is invalid, or not that of a live team. Ends the job when the library is not initialised. */
+/* Returns NULL if the handle is not that of a live team. Ends the job if the library is not initialised. */
 IST_INLINE struct ist_team *ist_team_of_index(long index, const char *routine)
 {
     if (IST_UNLIKELY(!ist_ctx_default.is_valid)) ist_require_ctx(&ist_ctx_default, routine);

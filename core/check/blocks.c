@@ -1,5 +1,6 @@
-/* core/check/blocks.c: the live blocks of the symmetric heap by address, and the last ones that were freed; with who did it.
- * The allocator (heap/alloc.h) knows the live ones too, but not the call. A table, because operations look every time. */
+/* core/check/blocks.c: the live blocks of the symmetric heap by address, and the last ones that were freed, each with
+ * its call site. The allocator (heap/alloc.h) knows the live ones too, but not the call. A table, because every
+ * operation looks its block up. */
 #include "core/check/check_priv.h"
 
 #include "core/base/call_site.h"
@@ -24,7 +25,7 @@ static struct block *live;                               /* by address */
 static size_t n_live, room;
 static struct block freed[MAX_FREED];
 static size_t n_freed;     /* ever */
-static bool is_incomplete; /* there was no memory for a block: nothing is said any more */
+static bool is_incomplete; /* there was no memory for a block: no more reports */
 
 void ist_blocks_init(void) { is_incomplete = false; }
 
@@ -92,7 +93,7 @@ void ist_check_block_gone(const void *block, const char *routine)
     pthread_mutex_unlock(&lock);
 }
 
-/* The block that was freed last of those that held the address; NULL: none that is remembered. */
+/* Returns the most recently freed block that held the address, or NULL if none is recorded. */
 static const struct block *freed_at(uintptr_t addr)
 {
     for (size_t i = n_freed; i > 0 && i + MAX_FREED > n_freed; i--) {
@@ -102,7 +103,7 @@ static const struct block *freed_at(uintptr_t addr)
     return NULL;
 }
 
-/* What is wrong with a range; false: nothing. */
+/* Returns true and describes what is wrong with a range, or returns false. */
 static bool describe(uintptr_t addr, size_t length_bytes, char *out, size_t room_bytes)
 {
     size_t at = behind(addr);

@@ -1,4 +1,4 @@
-/* core/check/check.c: see check.h: whether to look, and in which order the subjects do. */
+/* core/check/check.c: see check.h: whether a call is checked, and in which order the subjects check it. */
 #include "core/check/check_priv.h"
 
 #include "core/base/call_site.h"
@@ -17,7 +17,7 @@ pthread_mutex_t ist_check_lock = PTHREAD_MUTEX_INITIALIZER;
 ist_ctx *ist_check_ctx;
 uint64_t ist_check_synchronised_ns;
 
-/* Meetings go through the default context as the program does. */
+/* Barriers and syncs use the default context, as the program does. */
 bool ist_check_is_on_program(void) { return ist_check_depth == 0 && ist_sync_routine() == NULL; }
 
 isthmus_status ist_check_init(bool is_on)
@@ -49,7 +49,7 @@ uint64_t ist_check_place(const void *addr)
     return (uint64_t)(id + 1) << 56 | ((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
 }
 
-/* Both sides have their say here, so that they are right before anything is noted. */
+/* Both sides are checked here, so that they are right before the operation is recorded. */
 static int require_right(const struct ist_checked_op *op)
 {
     int world_pe = ist_require_pe(op->ctx, op->pe, op->routine, "pe");
@@ -77,7 +77,7 @@ bool ist_check_op(const struct ist_checked_op *op)
     if (op->kind == IST_CHECK_READ && ist_symmetric_data_is_constant(op->remote, op->length_bytes)) return false;
     struct ist_check_access access = {.op = op, .world_pe = require_right(op), .caller = ist_caller()};
     access.now_ns = ist_clock_ns();
-    ist_check_enter(); /* what the tables take from other PEs is no operation of the program */
+    ist_check_enter(); /* accesses to the tables of other PEs are no operations of the program */
     pthread_mutex_lock(&ist_check_lock);
     ist_pending_compare(&access);
     bool is_held = op->is_nbi && op->local != NULL && ist_pending_add(&access);

@@ -10,10 +10,10 @@
 /* One mutex for all tables: the mode is not about speed. Not held while the program's own operations run. */
 extern pthread_mutex_t ist_check_lock;
 
-/* For accesses to the tables of other PEs: nobody's operations but those of this folder, under the lock. */
+/* For accesses to the tables of other PEs: used by this folder only, under the lock. */
 extern ist_ctx *ist_check_ctx;
 
-/* When this PE may last have learnt what another one did (ist_check_synchronised). */
+/* When this PE may last have synchronised with another one (ist_check_synchronised). */
 extern uint64_t ist_check_synchronised_ns;
 
 /* An operation as the tables see it. */

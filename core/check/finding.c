@@ -14,7 +14,7 @@ enum { MAX_SAID = 256, MAX_SITES = 1024, SITE_BYTES = 112 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* What has been said. */
+/* The findings that have been reported. */
 static struct said {
     enum ist_finding kind;
     const char *routine; /* a literal of the entry point */
@@ -29,7 +29,7 @@ static struct site {
     char text[SITE_BYTES];
 } sites[MAX_SITES];
 
-/* Is this the first of its kind from there? */
+/* Returns true if this is the first of its kind from that call site. */
 static bool is_new(enum ist_finding kind, const char *routine, const void *caller)
 {
     for (uint32_t i = 0; i < n_said; i++)

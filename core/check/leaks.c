@@ -1,4 +1,4 @@
-/* core/check/leaks.c: see leaks.h. Blocks and teams are the same on all members: the first member tells. */
+/* core/check/leaks.c: see leaks.h. Blocks and teams are the same on all members: the first member reports. */
 #include "core/check/leaks.h"
 
 #include "core/check/check_priv.h"

@@ -1,4 +1,4 @@
-/* core/check/leaks.h: what the program has made and not given back when it finalizes. */
+/* core/check/leaks.h: what the program has created and not released when it finalizes. */
 #ifndef IST_CHECK_LEAKS_H
 #define IST_CHECK_LEAKS_H
 

@@ -1,14 +1,14 @@
 /* core/check/mixed.c: accesses of different kinds to one location at one time: atomic and plain, or atomics of different
  * widths, or of integers and of floating point numbers.
- * "At one time": this PE cannot have learnt of the other one's access, because it has synchronised with nobody since that
- * began. So nothing is said of accesses that the program may have ordered, by whatever chain of routines. */
+ * "At one time": this PE cannot know of the other one's access, because it has synchronised with no PE since that
+ * began. So accesses that the program may have ordered, by any chain of routines, are not reported. */
 #include "core/check/check_priv.h"
 #include "core/check/shadow.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_LINES = 16 }; /* of a plain access: longer ones are not looked at */
+enum { MAX_LINES = 16 }; /* of a plain access: longer ones are not checked */
 
 static bool is_floating(const char *routine)
 {

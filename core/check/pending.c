@@ -1,7 +1,7 @@
 /* core/check/pending.c: the local buffers of nonblocking operations, from the call until local completion.
  * A source is summed at the call and again at completion. A get is held back until completion, which is allowed: until then
- * its destination holds a pattern, so that a program that looks there too early finds that at every run, and one that writes
- * there is seen to. What other calls of the library do with either buffer in between is compared with the table. */
+ * its destination holds a pattern, so that a program that reads it too early gets the pattern in every run, and one
+ * that writes there is detected. Accesses of other calls to either buffer in between are compared with the table. */
 #include "core/check/check_priv.h"
 
 #include "core/base/call_site.h"
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    MAX_PENDING = 1 << 14, /* later ones are not looked at */
+    MAX_PENDING = 1 << 14, /* later ones are not checked */
     PATTERN = 0xdb         /* in a destination until its data comes */
 };
 
@@ -50,7 +50,7 @@ static uint64_t add_to_sum(uint64_t sum, const unsigned char *bytes, size_t n)
     return sum;
 }
 
-/* Through the system: the program may have unmapped the buffer, and that is to be said and not to end in a fault. */
+/* By a system call: the program may have unmapped the buffer, which is reported instead of ending in a fault. */
 static bool sum_of(uintptr_t addr, size_t length_bytes, uint64_t *out)
 {
     unsigned char bytes[8192];
@@ -106,7 +106,7 @@ struct use {
     bool is_fetch; /* into that buffer, by an atomic that is nonblocking itself */
 };
 
-/* Reading what is only read is no mistake; nor are fetches to one word, whose values the program throws away. */
+/* Two reads are no mistake; nor are fetches to one word, whose values the program discards. */
 static bool is_conflict(const struct use *use, const struct pending *p)
 {
     if (!(p->is_dest || use->is_write) || (p->is_fetch && use->is_fetch)) return false;

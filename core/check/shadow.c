@@ -1,5 +1,5 @@
-/* core/check/shadow.c: see shadow.h. A bucket is locked by a word of its own, with the atomics of whatever transport reaches
- * the PE; everything goes through the context of this folder. */
+/* core/check/shadow.c: see shadow.h. A bucket is locked by a word of its own, with the atomics of the transport that
+ * reaches the PE; all accesses use the context of this folder. */
 #include "core/check/shadow.h"
 
 #include "core/check/check_priv.h"
@@ -86,7 +86,7 @@ void ist_shadow_count_up(int world_pe, enum ist_shadow_count which)
 
 uint64_t ist_shadow_count_here(enum ist_shadow_count which)
 {
-    return ist_load_acquire(&shadow()->counts[which]); /* pairs with the locked add of whoever counts */
+    return ist_load_acquire(&shadow()->counts[which]); /* pairs with the locked add of the PE that counts */
 }
 
 void ist_shadow_drop(enum ist_shadow_state state)
@@ -94,7 +94,7 @@ void ist_shadow_drop(enum ist_shadow_state state)
     for (size_t i = 0; i < IST_SHADOW_BUCKETS; i++)
         for (int way = 0; way < IST_SHADOW_WAYS; way++) {
             const struct ist_shadow_entry *seen = &shadow()->buckets[i].entries[way];
-            uint64_t line = ist_load_relaxed(&seen->line); /* a first look, which the bucket's copy confirms */
+            uint64_t line = ist_load_relaxed(&seen->line); /* a first check, which the bucket's copy confirms */
             if (line == 0 || ist_load_relaxed(&seen->state) != (uint8_t)state) continue;
             struct ist_shadow_bucket bucket;
             ist_shadow_take(ist_team_world.my_pe, line, &bucket);

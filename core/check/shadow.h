@@ -1,6 +1,6 @@
-/* core/check/shadow.h: a table at every PE, in symmetric memory, of who has accessed its words, and how.
- * Bounded: an old access gives way to a new one, which can only hide a mistake. Initiators write it, before they access; so
- * what two PEs do to a third one meets there. Both readers are in this folder: mixed.c and unordered.c. */
+/* core/check/shadow.h: a table at every PE, in symmetric memory, of the PEs that have accessed its words, and how.
+ * Bounded: a new access replaces an old one, which can only hide a mistake. Initiators write it before they access; so
+ * it joins the accesses of two PEs to a third one. Both readers are in this folder: mixed.c and unordered.c. */
 #ifndef IST_CHECK_SHADOW_H
 #define IST_CHECK_SHADOW_H
 
@@ -36,10 +36,11 @@ struct ist_shadow_spot {
     uint64_t line, mask;
 };
 
-/* The first part of a range; `*addr` and `*length_bytes` then say what is left. */
+/* The first part of a range; `*addr` and `*length_bytes` become the rest. */
 struct ist_shadow_spot ist_shadow_next_spot(uintptr_t *addr, size_t *length_bytes);
 
-/* A copy of the line's bucket at a PE, which nobody else changes until it is given back; `is_changed`: with what it is then. */
+/* A copy of the line's bucket at a PE, which stays locked until the bucket is put back; `is_changed`: with the copy's
+ * content. */
 void ist_shadow_take(int world_pe, uint64_t line, struct ist_shadow_bucket *out);
 void ist_shadow_give(int world_pe, uint64_t line, const struct ist_shadow_bucket *bucket, bool is_changed);
 

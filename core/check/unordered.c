@@ -1,9 +1,9 @@
 /* core/check/unordered.c: a flag that may overtake the data that it is for: a PE puts data, and then, without fence or quiet
- * between, sets a word of the same PE, which waits for that word.
- * The initiator knows the order of its calls, the target what it waits for: so the initiator notes the flag at the target,
- * before it sets it, and the target looks when a wait of its has ended. A note goes when the word is set in order, and,
- * once the initiator has completed its puts, as soon as the target may have heard of that.
- * Data is a put of more than one word. What is put by p, or together with its signal, may be a flag itself. */
+ * between, sets a word of the same PE, which waits for that word. The initiator knows the order of its calls, the
+ * target the word that it waits for: so the initiator notes the flag at the target before it sets it, and the target
+ * reads the notes when one of its waits has ended. A note is removed when the word is set in order, or, once the
+ * initiator has completed its puts, as soon as the target may know that.
+ * Data is a put of more than one word. A put by p, or one with its own signal, may be a flag itself. */
 #include "core/base/call_site.h"
 #include "core/check/check_priv.h"
 #include "core/check/shadow.h"
@@ -12,7 +12,7 @@
 
 enum { WORD_BYTES = 8, MAX_DATA = 256, MAX_NOTES = 256 };
 
-/* The last put from one thread, on one context, to one PE that nothing has ordered. */
+/* The last unordered put from one thread, on one context, to one PE. */
 static struct data {
     const ist_ctx *ctx; /* NULL: none */
     pthread_t thread;

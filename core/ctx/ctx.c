@@ -17,7 +17,7 @@ static pthread_mutex_t created_lock =
 static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
 static bool fast_paths_on;
 
-/* Transports open and close channels for one caller at a time; contexts of different threads meet here. */
+/* Transports open and close channels for one caller at a time; this lock serialises contexts of different threads. */
 
 /* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
 static struct ist_reachable reach_of_team(const struct ist_team *team)
@@ -28,7 +28,7 @@ static struct ist_reachable reach_of_team(const struct ist_team *team)
                                   .n_pes = (uint32_t)team->n_pes};
 }
 
-/* Where every call is looked at, ordering calls are never simple. */
+/* With ISTHMUS_CHECK, ordering calls never take the simple path. */
 static uint32_t used_at_start(void) { return fast_paths_on ? 0 : IST_USED_WATCHED; }
 
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths)

@@ -37,7 +37,7 @@ struct ist_ctx {
 
 extern ist_ctx ist_ctx_default, ist_ctx_invalid;
 
-/* The default context, of the world team. Without fast paths every operation is looked at (ISTHMUS_CHECK). */
+/* The default context, of the world team. Without fast paths every operation is checked (ISTHMUS_CHECK). */
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
 
 /* From now on several threads call: reopen, for many threads, the channels of the default context and of every context that
@@ -50,7 +50,7 @@ void ist_ctxs_fini(void);
 isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, uint64_t options, ist_ctx **out);
 void ist_ctx_destroy(ist_ctx *ctx); /* after a quiet */
 
-/* The channel of a transport, opened on first use. Dies when that fails: `routine` is for the message. */
+/* The channel of a transport, opened on first use. Ends the job if that fails; `routine` is for the message. */
 struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine);
 
 ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created on it; NULL: none is left */
@@ -59,8 +59,8 @@ ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created o
  * threads may create contexts meanwhile, and destroy all but the one that fn works on. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx));
 
-/* Where several threads call at once: true if the calling thread may use the context whatever the others are doing. False for
- * a context that another thread may be using without a lock. */
+/* Where several threads call at once: returns true if the calling thread may use the context whatever the others are
+ * doing, false if another thread may be using it without a lock. */
 bool ist_ctx_is_free_to_use(const ist_ctx *ctx);
 
 /* What to add to an address to reach it on `pe`. The comparison folds where the context is known, as it is in every routine

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <sys/auxv.h>
 
-/* How far behind where the executable is loaded; 0: it lies elsewhere. */
+/* Returns the offset from the executable's load address, 0 if the address lies elsewhere. */
 static uint64_t offset_in_executable(const void *addr)
 {
     Dl_info of_addr, of_program;
@@ -60,7 +60,7 @@ static void note_begin(struct ist_note *note, const struct ist_awaited *awaited,
     note->collective = 0;
     if (awaited != NULL) {
         ist_note_set_routine(note, awaited->routine);
-        bool is_lock = awaited->behind >= 0; /* which is told as the whole that the program knows */
+        bool is_lock = awaited->behind >= 0; /* which is reported as the whole variable that the program knows */
         note_place(note,
                    is_lock ? (const char *)awaited->ivar - (uintptr_t)awaited->ivar % sizeof(long) : awaited->ivar);
         return;

@@ -1,5 +1,5 @@
-/* core/sync/awaited.h: what a wait of the program is for, in the words of its arguments; and the note of it (base/note.h).
- * Not how the time passes (spin.h). */
+/* core/sync/awaited.h: what a wait of the program is for, by its arguments; and the note of it (base/note.h). Not how
+ * the time passes (spin.h). */
 #ifndef IST_SYNC_AWAITED_H
 #define IST_SYNC_AWAITED_H
 
@@ -23,8 +23,8 @@ struct ist_awaited {
     enum ist_quantity quantity;     /* of them */
 };
 
-/* From a wait that lasts, now and then: note it, or what it sees by now. since_ns 0: it is noted already. NULL: it is a
- * collective that waits. */
+/* Called now and then by a long wait: notes it, or the value that it sees by now. since_ns 0: it is noted already.
+ * NULL: a collective waits. */
 void ist_awaited_note(const struct ist_awaited *awaited, uint64_t since_ns, uint64_t now_ns);
 
 #endif

@@ -1,8 +1,8 @@
 /* core/sync/lock.c: a queue lock after Mellor-Crummey and Scott, in one long of each PE.
- * The two halves of a PE's copy are words of their own. `tail`, used in the copy of the lock's home PE alone, names the last
- * PE of the queue; 0: the lock is free. `node` is the PE's own place in the queue: who comes next, and whether the lock has
- * been handed over. PEs are named by number + 1. Each word has its writers: a successor writes the low bits of the node,
- * the predecessor its top bit, so that both can be atomic ORs. A PE waits on its own node only. */
+ * The two halves of a PE's copy are words of their own. `tail`, used in the copy of the lock's home PE alone, names the
+ * last PE of the queue; 0: the lock is free. `node` is the PE's own place in the queue: its successor, and whether the
+ * lock has been handed over. PEs are named by number + 1. Each word has its writers: a successor writes the low bits of
+ * the node, the predecessor its top bit, so that both can be atomic ORs. A PE waits on its own node only. */
 #include "core/sync/lock.h"
 
 #include "core/base/fatal.h"
@@ -43,7 +43,7 @@ static uint32_t my_name(void) { return (uint32_t)ist_team_world.my_pe + 1; }
 
 static int pe_named(uint32_t name) { return (int)name - 1; }
 
-/* Done with this lock: the place in the queue is nobody's. */
+/* Done with this lock: frees the place in the queue. */
 static void reset(struct lock *lock, const char *routine)
 {
     (void)update(ISTHMUS_AMO_SET, &lock->node, 0, 0, ist_team_world.my_pe, routine);
@@ -54,7 +54,7 @@ void ist_lock_set(long *word, const char *routine)
     struct lock *lock = checked(word, routine);
     uint32_t last = update(ISTHMUS_AMO_SWAP, &lock->tail, my_name(), 0, home_of(lock), routine);
     if (last == 0) {
-        ist_flush_writes(); /* what earlier holders have put here */
+        ist_flush_writes(); /* data that earlier holders have put here */
         return;
     }
     if (last == my_name()) ist_misuse(routine, "this PE holds or awaits the lock already");
@@ -72,7 +72,7 @@ int ist_lock_test(long *word, const char *routine)
     return 0;
 }
 
-/* The PE behind this one in the queue; 0: there is none, and the lock is free now. */
+/* Returns this PE's successor in the queue, or 0 if there is none and the lock is free now. */
 static uint32_t leave_queue(struct lock *lock, const char *routine)
 {
     uint32_t node = (uint32_t)ist_wait_read(&lock->node, sizeof lock->node);
@@ -80,7 +80,7 @@ static uint32_t leave_queue(struct lock *lock, const char *routine)
         uint32_t last = update(ISTHMUS_AMO_COMPARE_SWAP, &lock->tail, 0, my_name(), home_of(lock), routine);
         if (last == my_name()) return 0;
         if (last == 0) ist_misuse(routine, "this PE does not hold the lock");
-        /* Somebody has joined and is about to say who. */
+        /* A successor has joined and is about to write its number. */
         node = (uint32_t)ist_wait_behind_anywhere(&lock->node, IST_CMP_NE, node, sizeof lock->node, false,
                                                   pe_named(last), routine);
     }

@@ -10,18 +10,18 @@
 enum {
     ALONE_ROUNDS = 4000,        /* some tens of microseconds */
     OVERSUBSCRIBED_ROUNDS = 24, /* less than a context switch costs */
-    REMOTE_ROUNDS = 64,         /* what comes over a network is seen after progress only */
-    MIXED_ROUNDS = 400,         /* what a peer on this host stores comes within this, or late */
+    REMOTE_ROUNDS = 64,         /* data from a network is seen after progress only */
+    MIXED_ROUNDS = 400,         /* a store of a peer on this host arrives within this time, or late */
     NS_PER_ROUND = 12,
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
-    STREAM_LOOKS = 8, /* all with something to do: large messages, among which what is waited for is not the next one */
+    STREAM_LOOKS = 8,     /* all with something to do: large messages that arrive before the awaited one */
     PATIENT_NS = 1000000, /* where an adapter stores, before the first nap: the skew of a barrier */
     NAP_LEAST_NS = 50000, /* a timer is not finer */
     NAP_USUAL_NS =
         1000000,  /* a scheduler's tick: a store that ends a wait is noticed late by no more, and a PE that waits
                    * for ever wakes 1000 times a second, which takes 1 to 3 % of a processor */
-    NAP_SHARE = 8 /* until then it is noticed late by this part of the time waited */
+    NAP_SHARE = 8 /* until then the delay is at most this fraction of the time waited */
 };
 
 uint32_t ist_spin_rounds = ALONE_ROUNDS;
@@ -94,7 +94,8 @@ static uint64_t nap_ns(const struct ist_spin *spin, uint64_t now_ns)
     return nap < nap_most_ns ? nap : nap_most_ns;
 }
 
-/* Is it too early for a nap? Where the processor is wanted by others (a yield took long), a nap gives it to them sooner. */
+/* Returns true if it is too early for a nap. If other threads want the processor (a yield took long), a nap yields it
+ * to them sooner. */
 static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_idle_habit *habit, uint64_t now_ns)
 {
     if (who_ends_waits == IST_SPIN_REMOTE) return false;
@@ -103,8 +104,8 @@ static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_id
     return who_ends_waits == IST_SPIN_ADAPTER && !is_crowded && now_ns - spin->start_ns < PATIENT_NS;
 }
 
-/* Serve; stay awake while there is something to serve. What another thread has served since the last look counts too: it
- * may be what this wait is for. */
+/* Makes progress and stays awake while there is something to do. Work of another thread since the last poll counts too:
+ * it may be what this wait is for. */
 static void yield_on_network(struct ist_spin *spin)
 {
     static _Thread_local struct isthmus_idle_habit habit __attribute__((tls_model("initial-exec")));

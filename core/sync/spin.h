@@ -1,8 +1,8 @@
-/* core/sync/spin.h: how a wait passes its time: a short spin, then it gives the processor away each time round. Where a network
- * ends the wait, it sleeps in the end: until something arrives, if what arrives wakes this PE; else it naps between looks at
- * its variable, for an eighth of the time that it has waited, at least 50 us and at most ISTHMUS_NAP.
- * Not what is waited for (wait.h). With more PEs than processors the spin is almost nothing: whoever is waited for needs
- * the processor that a spinning PE would burn. */
+/* core/sync/spin.h: how a wait passes its time: a short spin, then it yields the processor each time round. Where a
+ * network ends the wait, it finally sleeps: until something arrives, if arrivals wake this PE; else it naps between
+ * polls of its variable, for an eighth of the time that it has waited, at least 50 us and at most ISTHMUS_NAP.
+ * Not what is waited for (wait.h). With more PEs than processors the spin is almost nothing: the awaited PE needs the
+ * processor that a spinning PE would burn. */
 #ifndef IST_SYNC_SPIN_H
 #define IST_SYNC_SPIN_H
 
@@ -18,13 +18,13 @@ struct ist_awaited;
 struct ist_spin {
     uint32_t rounds;
     uint32_t yields;
-    uint64_t deadline_ns; /* of the next look around; 0: not set so far */
+    uint64_t deadline_ns; /* of the next ist_spin_on_long_wait; 0: not set so far */
     /* On a network only. */
     uint64_t start_ns, n_events; /* the first idle yield; events handled by this PE's threads until the last one */
     uint32_t n_busy;             /* yields, one after another, that had something to do */
     struct isthmus_idle idle;    /* since there was something to do */
-    const struct ist_awaited
-        *awaited; /* what for (awaited.h), to be noted if it lasts; NULL: for the others of a collective */
+    /* What the wait is for (awaited.h), noted if it lasts; NULL for a collective. */
+    const struct ist_awaited *awaited;
     bool is_noted;
 };
 
@@ -41,7 +41,7 @@ enum ist_spin_peers {
     IST_SPIN_N
 };
 
-/* The kind of waits of a PE: has_network: a transport to other hosts is open; wakes: what arrives through it wakes this PE;
+/* The kind of waits of a PE: has_network: a transport to other hosts is open; wakes: its arrivals wake this PE;
  * has_stores: other PEs of this host, or other threads of this PE, store. */
 enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_stores);
 
@@ -52,17 +52,18 @@ void ist_spin_expect(enum ist_spin_peers peers); /* from now on */
 bool ist_spin_is_oversubscribed(void);
 const char *ist_spin_describe(void); /* how a wait that lasts passes its time, for the log */
 
-/* This thread is the library's own and waits beside the program, not in its place: once a wait lasts it naps, and leaves the
- * processor to the threads that compute. */
+/* This thread is the library's own and waits beside the program: in a long wait it naps, and leaves the processor to
+ * the threads that compute. */
 extern _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
 
-/* Yield; now and then make progress, and look whether waiting still makes sense (ist_spin_on_long_wait). */
+/* Yields; now and then makes progress, and calls ist_spin_on_long_wait, which decides whether waiting still makes
+ * sense. */
 void ist_spin_yield(struct ist_spin *spin) IST_COLD;
 
-/* `look` is called four times a second from waits that last; it may end the job. NULL: nobody looks. */
+/* `look` is called four times a second from long waits; it may end the job. NULL: no call. */
 void ist_spin_on_long_wait(void (*look)(void));
 
-/* Before the first yield. false: it is time for it. */
+/* Before the first yield. Returns false when it is time for it. */
 static inline bool ist_spin_briefly(uint32_t *rounds)
 {
     enum { HOT_ROUNDS = 64 }; /* without a pause: a flag that is about to arrive is seen 10 ns sooner */
@@ -77,7 +78,7 @@ static inline void ist_spin_once(struct ist_spin *spin)
     if (!ist_spin_briefly(&spin->rounds)) ist_spin_yield(spin);
 }
 
-/* After the last round: who was told that this thread waits is told that it is over. */
+/* After the last round: clears the note that this thread waits. */
 static inline void ist_spin_end(const struct ist_spin *spin)
 {
     if (IST_UNLIKELY(spin->is_noted)) ist_note_over();

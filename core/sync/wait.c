@@ -1,4 +1,4 @@
-/* core/sync/wait.c: waits that last, and those for memory of a device. See wait.h. */
+/* core/sync/wait.c: long waits, and those for memory of a device. See wait.h. */
 #include "core/sync/wait.h"
 
 uint64_t ist_wait_read_slow(const void *ivar, size_t size)

@@ -24,8 +24,8 @@ static inline uint64_t ist_wait_load(const void *ivar, size_t size)
     }
 }
 
-/* The same of a variable that may lie in memory of a device: it is copied then. What the writer ordered before its update is
- * there, because copies are done by whoever orders that memory. */
+/* The same of a variable that may lie in memory of a device: it is copied then. Data that the writer ordered before its
+ * update is visible, because the transport that copies also orders that memory. */
 uint64_t ist_wait_read_slow(const void *ivar, size_t size) IST_COLD;
 static inline uint64_t ist_wait_read(const void *ivar, size_t size)
 {
@@ -55,7 +55,7 @@ static inline bool ist_compare(int cmp, uint64_t a, uint64_t b, size_t size, boo
 uint64_t ist_wait_on(const struct ist_awaited *awaited) IST_COLD;
 void ist_wait_on_flag(const uint64_t *flag, uint64_t value) IST_COLD;
 
-/* Before the first yield. true: the comparison holds, for the value in *seen. */
+/* Before the first yield. Returns true if the comparison holds for the value in *seen. */
 static inline bool ist_wait_briefly(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
                                     uint64_t *seen)
 {
@@ -77,8 +77,8 @@ static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, s
     return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, -1, NULL, IST_ALL_OF});
 }
 
-/* The same in any PE, of a variable that may lie in memory of a device. `behind`: the PE that will make it hold, of a lock; -1: that
- * may be anyone. */
+/* The same in any PE, of a variable that may lie in memory of a device. `behind`: for a lock, the PE that will make it
+ * hold; -1: any PE. */
 static inline uint64_t ist_wait_behind_anywhere(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
                                                 int behind, const char *routine)
 {
@@ -88,7 +88,8 @@ static inline uint64_t ist_wait_behind_anywhere(const void *ivar, int cmp, uint6
     return ist_wait_on(&(struct ist_awaited){routine, ivar, value, size, cmp, is_signed, behind, NULL, IST_ALL_OF});
 }
 
-/* For our own flags, which only grow. What device memory has got along with them is not flushed here: see ist_wait_for_data(). */
+/* For our own flags, which only grow. Device memory written along with them is not flushed here: see
+ * ist_wait_for_data(). */
 static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
 {
     uint32_t rounds = 0;
@@ -99,7 +100,7 @@ static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
         }
 }
 
-/* The same for a flag that stands behind data, which is used from here on. */
+/* The same for a flag that follows data, which is used from here on. */
 static inline void ist_wait_for_data(const uint64_t *flag, uint64_t value)
 {
     ist_wait_at_least(flag, value);

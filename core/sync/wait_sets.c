@@ -16,7 +16,7 @@ static bool holds(const struct ist_wait_set *set, size_t i)
     return ist_compare(set->cmp, ist_wait_read(ivar, set->size), wanted, set->size, set->is_signed);
 }
 
-/* With ISTHMUS_CHECK, of an entry that counts for the result. */
+/* With ISTHMUS_CHECK, for an entry that counts for the result. */
 static void look(const struct ist_wait_set *set, size_t i)
 {
     if (IST_UNLIKELY(ist_check_on)) ist_check_seen((const char *)set->ivars + i * set->size, set->size, set->routine);

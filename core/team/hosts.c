@@ -11,13 +11,14 @@
 static struct {
     ist_boot *boot;
     const char *pretended;
-    int *host_of; /* by PE; NULL: not asked for so far */
+    int *host_of; /* by PE; NULL until first used */
     pthread_mutex_t lock;
 } world = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the world ---- */
 
-/* What tells two PEs' hosts apart: the launcher's numbers of nodes, or else (NULL) what is on the PEs' cards. */
+/* What distinguishes two PEs' hosts: the launcher's numbers of nodes, or else (NULL) the host identity on the PEs'
+ * cards. */
 static bool are_together(const uint32_t *node_of, int a, int b)
 {
     const struct ist_card *card_a, *card_b;
@@ -28,7 +29,7 @@ static bool are_together(const uint32_t *node_of, int a, int b)
            ist_host_id_equal(&card_a->host, &card_b->host);
 }
 
-/* Every card is fetched once, so that one that cannot be had is a failure and not another host. */
+/* Every card is fetched once, so that a missing card is a failure and not another host. */
 static isthmus_status fetch_cards(int n_pes)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -64,7 +65,7 @@ static isthmus_status find_world(void)
         number_hosts(node_of, n_pes, first_of, host_of);
         world.host_of = host_of;
         host_of = NULL;
-        ist_boot_forget_nodes(world.boot); /* these numbers say as much */
+        ist_boot_forget_nodes(world.boot); /* the numbers show that */
     }
     free(first_of);
     free(host_of);
@@ -154,7 +155,7 @@ isthmus_status ist_hosts_new(const int *host_of, int n, int n_numbers, int my_pe
     return ISTHMUS_OK;
 }
 
-/* A team in another one's place: nobody else knows it, and it has no index. */
+/* A team made for another one: no other PE knows it, and it has no index. */
 static isthmus_status new_part(const struct ist_team *team, int *members, int n, struct ist_team_area *area,
                                struct ist_team **out)
 {

@@ -1,5 +1,6 @@
 /* core/team/hosts.h: on which hosts the members of a team are, however they were placed: in blocks, in turn, unevenly.
- * Not what they do with it (core/coll). Found without asking a PE, where the launcher tells; every member finds the same. */
+ * Not what they do with it (core/coll). Found without a message to another PE if the launcher provides it; every member
+ * finds the same. */
 #ifndef IST_TEAM_HOSTS_H
 #define IST_TEAM_HOSTS_H
 
@@ -20,7 +21,7 @@ struct ist_hosts {
     struct ist_team *inner, *outer;
 };
 
-/* The hosts of a registered team, found when it first asks; the team's until it is deleted. By one caller at a time. */
+/* Returns the hosts of a registered team, found on the first call and owned by the team. One caller at a time. */
 isthmus_status ist_hosts_of_team(struct ist_team *team, const struct ist_hosts **out);
 void ist_hosts_free(struct ist_hosts *hosts); /* takes NULL */
 

@@ -26,9 +26,10 @@ static struct {
     pthread_mutex_t lock;
 } teams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- who shares memory ---- */
+/* ---- PEs that share memory ---- */
 
-/* Do we reach that PE's memory of the host by load and store? Asked of the transports, so that no connection is made. */
+/* Returns true if this PE reaches that PE's host memory by load and store. The transports answer, so that no connection
+ * is made. */
 static bool shares_memory(int pe)
 {
     static struct ist_choice choice; /* large; the caller holds the lock, or is alone */
@@ -38,7 +39,7 @@ static bool shares_memory(int pe)
     return choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0;
 }
 
-/* And all of its heap, by who works on it: kernels, where it lies on a device; no processor reaches it there. */
+/* And all of its heap, by its users: kernels, if it lies on a device, where no processor reaches it. */
 static bool shares_heap(int pe)
 {
     static struct ist_choice choice;
@@ -49,12 +50,12 @@ static bool shares_heap(int pe)
     return choice.carrier != IST_NO_TRANSPORT && ist_memory_extension(&ist_registry.list[choice.carrier]) != NULL;
 }
 
-/* Do all PEs of this host load and store in each other's memory, all of it? All have the same transports open, so one
- * answer holds for all of them. */
+/* Returns true if all PEs of this host load and store in all of each other's memory. All have the same transports open,
+ * so one answer holds for all of them. */
 static bool ask_host(const ist_boot *boot)
 {
     if (boot->n_local == 1) return true;
-    if (ist_segments_have_extents()) return false; /* what grows is mapped on first use only */
+    if (ist_segments_have_extents()) return false; /* memory that grows is mapped on first use only */
     return shares_memory(boot->local_pes[boot->local_pes[0] == boot->pe]);
 }
 

@@ -1,4 +1,4 @@
-/* core/team/team.h: who takes part: an ordered set of PEs, and where the flags lie that its members share.
+/* core/team/team.h: an ordered set of PEs, and the place of the flags that its members share.
  * Not what they do together, making teams included (core/coll). Members are numbered 0..n-1; PE i of a strided team is
  * start + i * stride of the world; any other set has a list. */
 #ifndef IST_TEAM_TEAM_H
@@ -34,7 +34,7 @@ struct ist_slot {
     uint64_t sequence;
 };
 
-/* What the members of one team use to talk to each other, in symmetric memory, at the same offset on each of them. */
+/* What the members of one team use to communicate, in symmetric memory, at the same offset on each of them. */
 struct ist_team_area {
     struct ist_sync_area sync;
     struct ist_meeting_point central; /* of reductions */
@@ -48,13 +48,13 @@ enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
 /* All of a team's symmetric memory: for the team, and for the two parts of it that a member on one of several hosts is in. */
 struct ist_team_place {
     struct ist_team_area whole, inner, outer;
-    struct ist_line arrived, release; /* of a meeting on a host: counted on its leader; on each member, by its leader */
+    struct ist_line arrived, release; /* on a host: counted on its leader; on each member, by its leader */
 };
 
 /* Indices of the predefined teams; those that programs make follow. */
 enum { IST_TEAM_WORLD, IST_TEAM_SHARED, IST_TEAM_NODE, IST_TEAM_SAME_MYPE_NODE, IST_TEAMS_PREDEFINED };
 
-/* What a program says about a team; kept to be told, without effect. */
+/* The program's team configuration; kept for get_config, without effect. */
 struct ist_team_options {
     int num_contexts;
     uint64_t unique_id;
@@ -66,15 +66,15 @@ struct ist_team {
     const int *list;              /* world numbers of the members; NULL: strided */
     struct ist_team_area *area;   /* symmetric */
     struct ist_team_place *place; /* which that area begins; NULL: the area is all there is */
-    struct ist_hosts *hosts;      /* see hosts.h; NULL: not asked for so far */
-    uint64_t sync_sequence;       /* of meetings so far, and so on: the same on all members */
+    struct ist_hosts *hosts;      /* see hosts.h; NULL until first used */
+    uint64_t sync_sequence;       /* of synchronisations so far, and so on: the same on all members */
     uint64_t broadcast_sequence;
     uint64_t doubling_sequence;
     uint64_t central_sequence;
     uint64_t pairwise_sequence;
     uint64_t check_sequence;
     uint64_t hosts_sequence;
-    uint64_t stream_sequence; /* of meetings in streams */
+    uint64_t stream_sequence; /* of synchronisations in streams */
     bool meets_in_streams;    /* core/stream/meeting.h */
     uint64_t n_collectives;   /* begun so far, those inside allocations included: the same on all members */
     bool is_on_one_host;
@@ -100,8 +100,8 @@ void ist_teams_fini(void);
 extern struct ist_team **ist_team_table;
 extern uint32_t ist_team_limit; /* ISTHMUS_TEAMS_MAX: how many teams can live at a time */
 
-/* Predefined teams but the world are made on first use: some need the cards of other PEs. NULL: there is none of that
- * index, or no memory for it, which a warning has said. */
+/* Predefined teams but the world are made on first use: some need the cards of other PEs. Returns NULL if there is none
+ * of that index, or no memory for it, which a warning has reported. */
 struct ist_team *ist_team_late(long index) IST_COLD;
 
 static inline struct ist_team *ist_team_at(long index)
@@ -120,11 +120,11 @@ static inline int ist_team_to_world(const struct ist_team *team, int pe)
 /* The member number of a PE of the world; -1: not a member. */
 int ist_team_from_world(const struct ist_team *team, int world_pe);
 
-/* For whoever makes teams. Where the place of index lies; the lowest free index from `from` on, and -1: none; a team with
- * its members, `list` (may be NULL) copied. */
+/* For making teams. The address of the place of an index; the lowest free index from `from` on, or -1; a team with its
+ * members, `list` (may be NULL) copied. */
 struct ist_team_place *ist_team_place_of(int index);
 int ist_team_free_index(int from);
-bool ist_team_reserve(int index); /* false: it is taken */
+bool ist_team_reserve(int index); /* false if it is taken */
 void ist_team_unreserve(int index);
 isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
 void ist_team_clear_place(const struct ist_team *team, int index); /* before its first use by `team` */
