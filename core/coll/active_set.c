@@ -1,9 +1,9 @@
 /* core/coll/active_set.c: the deprecated sets of PEs (start, log2 of the stride, size) as teams.
  * A set's first collective makes a team with the help of pSync, which then has its first value again; later ones find the
  * team and leave pSync alone. Its members agree on an index of the table of teams, of which all sets together take half at
- * most; a set that comes when a member has none left runs each collective on the flags in pSync, however many such sets there
- * are. No set is ever given up for another: no member knows whether all others have done with it.
- * In memory of a device pSync only carries a number, by which the set meets in the lobby. */
+ * most; a set whose members have no common index left runs each collective on the flags in pSync, however many such
+ * sets there are. No set is ever dropped for another: no member knows whether all others are done with it.
+ * In memory of a device pSync only carries a number, by which the members find each other in the lobby. */
 #include "core/base/fatal.h"
 #include "core/check/check.h"
 #include "core/coll/lobby.h"
@@ -20,7 +20,7 @@ struct set {
     int start, stride, size; /* a set of one PE has stride 1 */
 };
 
-/* The sets that have a team, by what they are: indices of the table of teams, 0 for none. Only added to. */
+/* The sets that have a team: indices of the table of teams, 0 for none. Only added to. */
 enum { SLOTS = 1024, SETS_MOST = SLOTS / 2 };
 static uint32_t slots[SLOTS], n_sets;
 
@@ -63,7 +63,7 @@ static void remember(const struct set *set, struct ist_team *team)
     }
 }
 
-/* May one more set take an index? Half of them stay for the teams that the program makes. */
+/* Returns true if one more set may take an index. Half of them are kept for the teams that the program makes. */
 static bool has_room(void)
 {
     uint32_t half = (ist_team_limit - IST_TEAMS_PREDEFINED) / 2;
@@ -72,7 +72,7 @@ static bool has_room(void)
 
 /* ---- pSync in memory of a device ---- */
 
-/* From the first member to the others, who give pSync its first value back. */
+/* From the first member to the others, which give pSync its first value back. */
 static uint64_t pass_number(const struct set *set, long *pSync, const char *routine)
 {
     uint64_t number = 0;

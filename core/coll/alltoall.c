@@ -1,7 +1,8 @@
 /* core/coll/alltoall.c: a block from every PE to every PE: alltoall, and alltoalls, whose elements lie apart.
- * direct: each PE writes each block where it belongs, then all meet: no copy in between, and no entry flag, because the
- * destinations are ready by the rules. pairwise: a PE goes on to the next only when blocks have come from about as many as it
- * has sent to, so that a large team does not fall upon one PE; arrivals are counted, and no meeting follows. */
+ * direct: each PE writes each block to its place, then all synchronise: no copy in between, and no entry flag, because
+ * the destinations are ready by the rules. pairwise: a PE goes on to the next only when blocks have arrived from about
+ * as many as it has sent to, so that a large team does not flood one PE; arrivals are counted, and no synchronisation
+ * follows. */
 #include "core/coll/algorithms.h"
 #include "core/coll/choose.h"
 #include "core/coll/sync.h"
@@ -36,7 +37,7 @@ static void direct(const struct exchange *x)
     ist_sync(x->team, x->routine);
 }
 
-/* Two counters in turn: a PE that is in the next call already, which needs me to have left this one, counts apart. */
+/* Two counters in turn: a PE that is in the next call already, while I am still in this one, uses the other counter. */
 static void pairwise(const struct exchange *x)
 {
     struct ist_team *team = x->team;

@@ -99,10 +99,10 @@ static void pull(const struct broadcast *b)
 {
     read_part(b, 0, b->length_bytes);
     if (b->team->my_pe == b->root) copy_at_root(b);
-    ist_sync(b->team, b->routine); /* the root's source may be overwritten when all have read it */
+    ist_sync(b->team, b->routine); /* the root's source may be overwritten once all have read it */
 }
 
-/* On its host the root takes the leader's part: the leader reads from it, as the others do, before it sends. */
+/* On its host the root acts as leader: the leader reads from it, as the others do, before it sends. */
 static void through_leaders(const struct broadcast *b, const struct ist_hosts *hosts)
 {
     int root_host = hosts->host_of[b->root];
@@ -124,7 +124,7 @@ static void through_leaders(const struct broadcast *b, const struct ist_hosts *h
         done += length;
     } while (done < b->length_bytes);
     if (ist_hosts_leads(hosts)) ist_wire_reuse(outer.team, b->routine);
-    ist_sync(inner.team, b->routine); /* all have read what is read from this PE */
+    ist_sync(inner.team, b->routine); /* all have read this PE's data */
     if (b->team->my_pe == b->root) copy_at_root(b);
 }
 

@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* What a PE is about to do. Two records in turn: nobody writes one before all have compared it, because they meet for the
- * next one in between. */
+/* What a PE is about to do. Two records in turn: no PE overwrites one before all have compared it, because they
+ * synchronise for the next one in between. */
 struct record {
     char routine[48];
     uint64_t length_bytes, any_length, dest, source; /* dest and source: segment and offset */
@@ -27,7 +27,7 @@ static void read_record(struct ist_team *team, int pe, struct record *out, const
     ist_wire_get(team, out, record_of(team), sizeof *out, pe, routine);
 }
 
-/* Whoever has nothing to give may give any address. */
+/* A PE without data may pass any address. */
 static bool is_equal(const struct record *a, const struct record *b)
 {
     bool any_place = a->length_bytes == 0 || b->length_bytes == 0;
@@ -36,7 +36,7 @@ static bool is_equal(const struct record *a, const struct record *b)
            memcmp(a->other, b->other, sizeof a->other) == 0;
 }
 
-/* Both are in the routine of `call`, so that its names are theirs. */
+/* Both are in the routine of `call`, so that its argument names apply to both. */
 static const char *difference(const struct ist_checked_call *call, const struct record *one, const struct record *rest,
                               char *out, size_t room)
 {
@@ -57,14 +57,14 @@ static const char *difference(const struct ist_checked_call *call, const struct 
     return out;
 }
 
-/* The odd one out is whoever differs from most of the others. */
+/* The odd one out is the PE that differs from most of the others. */
 static _Noreturn void report(struct ist_team *team, const struct ist_checked_call *call)
 {
     const char *routine = call->routine;
     struct record mine, other, odd;
     int n_like_me = 0, pe_like_me = -1, pe_unlike_me = -1;
     char text[160];
-    if (team->my_pe != 0) ist_fatal_yield(); /* all have seen it, on whatever hosts: the first member tells */
+    if (team->my_pe != 0) ist_fatal_yield(); /* all have seen it, on every host: the first member reports */
     read_record(team, team->my_pe, &mine, routine);
     for (int pe = 0; pe < team->n_pes; pe++) {
         read_record(team, pe, &other, routine);

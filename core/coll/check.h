@@ -1,11 +1,11 @@
-/* core/coll/check.h: ISTHMUS_CHECK=1: do all members of a team call the same thing, with the same arguments?
- * Every collective of the APIs begins with one comparison, so that the first one that differs is found, whatever it is. */
+/* core/coll/check.h: ISTHMUS_CHECK=1: checks that all members of a team call the same routine with the same arguments.
+ * Every collective of the APIs begins with one comparison, so that the first one that differs is found. */
 #ifndef IST_COLL_CHECK_H
 #define IST_COLL_CHECK_H
 
 #include "core/ops/target.h"
 
-/* What the program has called, as far as it must be the same on all PEs. Fields that a routine has no use for are 0. */
+/* The program's call, as far as it must be the same on all PEs. Fields that a routine does not use are 0. */
 enum { IST_CHECK_VALUES = 3 };
 struct ist_checked_call {
     const char *routine;
@@ -18,7 +18,7 @@ struct ist_checked_call {
     } other[IST_CHECK_VALUES];
 };
 
-/* Ends the job with who is where, or who passes what. */
+/* Ends the job with a message that names the PEs and their routines, or the PEs and their arguments. */
 void ist_check_meeting(struct ist_team *team, const struct ist_checked_call *call) IST_COLD;
 
 #endif

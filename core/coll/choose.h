@@ -1,6 +1,6 @@
 /* core/coll/choose.h: which algorithm a collective takes: the cheapest of those that apply, by a rough model of time.
- * Every member must come to the same choice, so only what all of them know counts: the team and the sizes. A variable
- * ISTHMUS_COLL_<NAME> overrides, where the algorithm named applies. */
+ * Every member must make the same choice, so it depends only on values that all of them know: the team and the sizes. A
+ * variable ISTHMUS_COLL_<NAME> overrides, where the algorithm named applies. */
 #ifndef IST_COLL_CHOOSE_H
 #define IST_COLL_CHOOSE_H
 
@@ -8,10 +8,11 @@
 #include "core/ops/operand.h"
 #include "core/team/hosts.h"
 
-/* Does this host have more PEs than processors? The same on all PEs of the host, whatever each of them sees of it. */
+/* Returns true if this host has more PEs than processors. The same on all PEs of the host, whatever each of them sees
+ * of it. */
 void ist_choose_init(bool is_crowded);
 
-/* Is the team on one host, and that host crowded? */
+/* Returns true if the team is on one host and that host is crowded. */
 bool ist_is_crowded(const struct ist_team *team);
 
 /* What an algorithm is judged by. */
@@ -64,9 +65,9 @@ static inline uint64_t ist_cost_copy(const struct ist_shape *shape, uint64_t byt
     return bytes * (shape->is_aliased ? IST_COST_KIB_NS : IST_COST_NETWORK_KIB_NS) / 1024;
 }
 
-/* Of algorithms that go through the leaders of hosts: going in or out once, and copying inside. A host's members may sleep
- * where they wait for a network, and a store wakes nobody. Counted as if they shared memory on every host, so that all members
- * come to the same cost. */
+/* Of algorithms that go through the leaders of hosts: going in or out once, and copying inside. A host's members may
+ * sleep where they wait for a network, and a store wakes no thread. Counted as if they shared memory on every host, so
+ * that all members compute the same cost. */
 static inline uint64_t ist_cost_inside(uint64_t bytes)
 {
     return 2 * IST_COST_HANDOVER_NS + bytes * IST_COST_KIB_NS / 1024;

@@ -88,7 +88,7 @@ static inline isthmus_status leave(void)
 
 static inline bool is_alone(const struct ist_team *team) { return team->n_pes == 1; }
 
-/* The two may overlap in memory of the host only, as ISTHMUS_CHECK would say. */
+/* The two may overlap in host memory only, which ISTHMUS_CHECK reports. */
 static void copy_alone(void *dest, const void *source, size_t length_bytes, const char *routine)
 {
     if (dest == source || length_bytes == 0) return;
@@ -166,8 +166,8 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
     return leave();
 }
 
-/* Bytes from the first to past the last of all elements, `stride` elements apart; ends the job if there are more than there
- * can be addresses. */
+/* Returns the bytes from the first to past the last of all elements, `stride` elements apart; ends the job if they
+ * exceed the address space. */
 static size_t require_span(const struct call *c, const char *argument, ptrdiff_t stride, size_t nelems,
                            size_t size_bytes)
 {

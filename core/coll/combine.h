@@ -33,7 +33,7 @@ enum ist_combine_type {
 /* out may be a or b, or overlap neither. Integer sums and products wrap. */
 typedef void ist_combine(void *out, const void *a, const void *b, size_t nelems);
 
-ist_combine *ist_combine_of(enum ist_combine_op op, enum ist_combine_type type); /* NULL: the APIs do not have it */
+ist_combine *ist_combine_of(enum ist_combine_op op, enum ist_combine_type type); /* NULL if the APIs do not have it */
 size_t ist_combine_size(enum ist_combine_type type);                             /* bytes of an element */
 
 #endif

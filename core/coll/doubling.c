@@ -3,7 +3,7 @@
 
 #include "core/coll/wire.h"
 
-/* The members that take part in the rounds, numbered 0 .. n-1 with n a power of two: the pairs first. */
+/* The members in the rounds, numbered 0 .. n-1 with n a power of two: the pairs first. */
 struct cube {
     struct ist_team *team;
     struct ist_slot *slots; /* of this call's turn */

@@ -1,7 +1,7 @@
 /* core/coll/doubling.h: a few bytes of all members combined, in log2(n) exchanges of pairs.
- * The operands are private memory. Pairs talk both ways, so that nobody can be more than one call ahead of a partner: two
- * sets of slots in turn suffice. A number of members that is no power of two: the first ones pair up with their right
- * neighbours, who take no part. The lower member is always the left operand: all get the same bits. */
+ * The operands are private memory. Pairs exchange both ways, so that no PE can be more than one call ahead of a
+ * partner: two sets of slots in turn suffice. If the number of members is no power of two, the first ones pair up with
+ * their right neighbours, which skip the rounds. The lower member is always the left operand: all get the same bits. */
 #ifndef IST_COLL_DOUBLING_H
 #define IST_COLL_DOUBLING_H
 

@@ -1,7 +1,7 @@
 /* core/coll/gather.c: every PE's data to all: fcollect and collect.
- * direct: each PE writes its blocks where they belong and then all meet: no copy in between, and no entry flag, because the
- * destinations are ready by the rules. dissemination and ring spare a large team on a network the n * n messages. hosts: every
- * block crosses to each host once, to its leader, from whom that host reads. */
+ * direct: each PE writes its blocks to their places, then all synchronise: no copy in between, and no entry flag,
+ * because the destinations are ready by the rules. dissemination and ring spare a large team on a network the n * n
+ * messages. hosts: every block crosses to each host once, to its leader, from which that host reads. */
 #include "core/coll/algorithms.h"
 #include "core/coll/choose.h"
 #include "core/coll/doubling.h"
@@ -69,7 +69,7 @@ static void dissemination(const struct gather *g)
     ist_wire_reuse(team, g->routine);
 }
 
-/* Each PE passes on what came last to its neighbour. */
+/* Each PE passes its last arrival on to its neighbour. */
 static void ring(const struct gather *g)
 {
     struct ist_team *team = g->team;
@@ -146,7 +146,8 @@ static void fcollect_hosts(const struct gather *g, const struct ist_hosts *hosts
     through_leaders(g, hosts, &extent);
 }
 
-/* What lies before a host's blocks and what there is in all, the leaders find among themselves, and tell. */
+/* The leaders compute the bytes before each host's blocks and the total among themselves, and pass both to their
+ * hosts. */
 static struct extent measure_blocks(const struct gather *g, const struct ist_hosts *hosts)
 {
     struct extent extent = {
@@ -179,7 +180,7 @@ static void collect_hosts(const struct gather *g, const struct ist_hosts *hosts)
 
 /* ---- fcollect ---- */
 
-/* Puts to many PEs are under way together: a tenth of a message's time for each, and a meeting. */
+/* Puts to many PEs are under way together: a tenth of a message's time for each, and a synchronisation. */
 static uint64_t cost_direct(const struct ist_shape *shape)
 {
     return ((uint64_t)shape->rounds + ist_cost_others(shape) / 10) * ist_cost_flag(shape) +

@@ -1,10 +1,10 @@
 /* core/coll/lobby.c: see lobby.h.
- * An id names a word of the PE that made it. The member with place 0, the host, writes its PE there, and so is found by the
- * guests, which read it. These add themselves to a list: the host has its head, each guest the link to the guest before it.
- * When the list is complete the host alone walks it. From then on the host leads: it writes one word on each guest, which waits
- * for that in its own memory, acts and answers. So each member is handed the list in parts, then an index of the table of teams
- * to reserve, until one is free on all. What a PE needs for this lies in a room; a PE has several, so that teams made by several
- * threads do not wait for one another. */
+ * An id names a word of the PE that made it. The member with place 0, the host, writes its PE there, where the guests
+ * read it. The guests add themselves to a list: the host has its head, each guest the link to the guest before it. When
+ * the list is complete the host alone walks it. From then on the host leads: it writes one word on each guest, which
+ * waits for that in its own memory, acts and replies. So each member receives the list in parts, then an index of the
+ * table of teams to reserve, until one is free on all. A PE's memory for one team is a room; a PE has several, so that
+ * teams made by several threads do not wait for one another. */
 #include "core/coll/lobby.h"
 
 #include "core/base/call_site.h"
@@ -27,7 +27,7 @@ enum { PE_BITS = 32, WORD_BITS = 8, NUMBER_MOST = (1 << 24) - 1 };
 #define OPEN UINT64_C(0)
 #define DONE UINT64_C(0xffffffff)
 
-/* A PE and its room, in the words by which others find it; 0: none. */
+/* A PE and its room, as stored in the words that others read; 0: none. */
 enum { NAME_PE_BITS = 26 };
 _Static_assert(IST_LOBBY_ROOMS <= 32, "a name has to be less than DONE");
 
@@ -78,7 +78,7 @@ static void enter_room(struct visit *visit)
     };
 }
 
-/* Nothing comes any more: a guest's last message and all answers have been waited for. */
+/* No more messages: a guest's last message and all replies have arrived. */
 static void leave_room(const struct visit *visit)
 {
     pthread_mutex_lock(&local.rooms);
@@ -101,7 +101,7 @@ static uint64_t update(const struct visit *visit, uint64_t *word, uint32_t op, u
     return ist_amo(&ist_ctx_default, word, amo, ISTHMUS_AMO_FETCHING, pe, visit->routine);
 }
 
-/* false: it was not open. */
+/* Returns false if it was not open. */
 static bool take_word(const struct visit *visit)
 {
     uint64_t open = visit->number << PE_BITS | OPEN;
@@ -145,9 +145,9 @@ static isthmus_status read_id(uint64_t id, struct visit *visit)
     return ISTHMUS_OK;
 }
 
-/* ---- finding one another ---- */
+/* ---- finding the members ---- */
 
-/* false: the id was used, or is by another team. */
+/* Returns false if the id was used, or is in use by another team. */
 static bool find_host(struct visit *visit)
 {
     struct ist_spin spin = {0};
@@ -205,9 +205,9 @@ static bool read_list(struct visit *visit, uint64_t *proposal)
     return fits;
 }
 
-/* ---- what each member does when it is told so ---- */
+/* ---- what each member does on the host's message ---- */
 
-/* false: there is no memory. */
+/* Returns false if there is no memory. */
 static bool take_part(struct visit *visit)
 {
     int n_left = visit->n - visit->n_known, n = n_left < IST_LOBBY_PART ? n_left : IST_LOBBY_PART;
@@ -219,8 +219,8 @@ static bool take_part(struct visit *visit)
     return ist_team_new(visit->n, 0, 1, visit->members, &visit->team) == ISTHMUS_OK;
 }
 
-/* Teams that are made at the same time may get into each other's way, each with an index on another PE. What they try next
- * differs, so that they do not meet there again. */
+/* Teams that are made at the same time may block each other, each with an index on another PE. Their next proposals
+ * differ, so that they do not collide again. */
 static void propose(struct visit *visit, int index)
 {
     enum { SPREAD = 8 };
@@ -253,7 +253,7 @@ static bool propose_anew(struct visit *visit)
     return true;
 }
 
-/* false: it did not work here. */
+/* Returns false if it failed here. */
 static bool act(struct visit *visit, uint32_t told)
 {
     if (told == WORD(PART)) return take_part(visit);
@@ -273,7 +273,7 @@ static void tell(struct visit *visit, uint32_t word)
               visit->routine);
 }
 
-/* All members act; true: it worked everywhere. An answer counts 1, and one more above PE_BITS where it did not work. */
+/* All members act; returns true if all succeeded. A reply counts 1, and one more above PE_BITS if its member failed. */
 static bool lead(struct visit *visit, uint32_t word)
 {
     tell(visit, word);
@@ -308,7 +308,7 @@ static uint64_t highest_proposal(const struct visit *visit)
     return highest;
 }
 
-/* A proposal of -1, the highest of all: that PE has none left, or those that were left out on the way are free again. */
+/* A proposal of -1, the highest of all: that PE has none left, or indices that were skipped are free again. */
 static uint32_t find_index(struct visit *visit, uint64_t proposal)
 {
     enum { ROUNDS_MOST = 16 };
@@ -326,7 +326,7 @@ static uint32_t find_index(struct visit *visit, uint64_t proposal)
     return WORD(FULL);
 }
 
-/* Out: how it ends. */
+/* Out: the result. */
 static uint32_t host(struct visit *visit)
 {
     uint64_t proposal;
@@ -349,7 +349,7 @@ static uint32_t guest(struct visit *visit)
         uint32_t told = (uint32_t)(ist_load_relaxed(&visit->room->told) & DONE);
         if (is_end(told)) return told;
         uint64_t answer = act(visit, told) ? 1 : UINT64_C(1) << PE_BITS | 1;
-        ist_quiet(&ist_ctx_default, visit->routine); /* a host that sees the answer sees the proposal */
+        ist_quiet(&ist_ctx_default, visit->routine); /* a host that sees the reply sees the proposal */
         (void)update(visit, &room_of(visit->host)->answers, ISTHMUS_AMO_ADD, answer, pe_of(visit->host));
     }
 }
@@ -366,7 +366,7 @@ static isthmus_status status_of(const struct visit *visit, uint32_t end)
     if (end == WORD(NO_MEMORY))
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: this PE or another one has no memory for a team of %d PEs",
                         visit->routine, visit->n);
-    if (visit->place == 0) return ISTHMUS_ERR_INVALID; /* take_place has said why */
+    if (visit->place == 0) return ISTHMUS_ERR_INVALID; /* take_place has reported why */
     return ist_fail(ISTHMUS_ERR_INVALID, "the PEs that passed one uniqueid do not pass each place of one n once");
 }
 

@@ -1,9 +1,9 @@
 /* core/coll/reduce.c: reductions and scans.
- * doubling: a few bytes, in pairs. central: the last PE to come computes for all, for PEs that share processors. owner: each
- * PE computes one part of the elements for all PEs, reading every source and writing every destination where it lies: no
- * element crosses more often than it has to, and all PEs get the bits that one PE has computed. Nobody else touches the
- * part, so dest may be source. hosts: the same inside each host, by as many PEs as every host has, and each of them reduces
- * its part with those of the other hosts before it hands it out. */
+ * doubling: a few bytes, in pairs. central: the last PE to arrive computes for all, for PEs that share processors.
+ * owner: each PE computes one part of the elements for all PEs, reading every source and writing every destination
+ * where it lies: no element crosses more often than it has to, and all PEs get the bits that one PE has computed. No
+ * other PE touches the part, so dest may be source. hosts: the same inside each host, by as many PEs as every host has,
+ * and each of them reduces its part with those of the other hosts before it hands it out. */
 #include "core/base/fatal.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/choose.h"
@@ -27,7 +27,7 @@ struct block {
 
 static const void *part(const void *base, size_t offset_bytes) { return (const char *)base + offset_bytes; }
 
-/* Does this PE load and store the members' sources and destinations where they lie? */
+/* Returns true if this PE loads and stores the members' sources and destinations in place. */
 static bool is_direct(const struct ist_team *team, const struct ist_reduction *r)
 {
     return team->is_aliased && !r->is_on_device;
@@ -157,7 +157,7 @@ static void reduce_owner(struct ist_team *team, const struct ist_reduction *r, c
     ist_sync(team, routine); /* all sources are ready */
     reduce_part(team, r, first, end, true, routine);
     ist_wire_drain(team, routine);
-    ist_sync(team, routine); /* all parts are there, and nobody reads my source any more */
+    ist_sync(team, routine); /* all parts have arrived, and no PE reads my source any more */
 }
 
 static void reduce_central(struct ist_team *team, const struct ist_reduction *r, const char *routine)
@@ -192,7 +192,7 @@ static void reduce_hosts(const struct ist_hosts *hosts, const struct ist_reducti
         if (first < end) reduce_through(hosts, r, first, end, routine);
         ist_wire_drain(hosts->inner, routine);
     }
-    ist_sync(hosts->inner, routine); /* all parts are there, and nobody reads my source any more */
+    ist_sync(hosts->inner, routine); /* all parts have arrived, and no PE reads my source any more */
 }
 
 /* ---- the choice ---- */
@@ -205,7 +205,7 @@ static uint64_t cost_of_slots(const struct ist_shape *shape, uint64_t rounds)
 
 static uint64_t cost_doubling(const struct ist_shape *shape) { return cost_of_slots(shape, (uint64_t)shape->rounds); }
 
-/* Everybody is scheduled in once to come and once to go. */
+/* Every PE is scheduled in once to arrive and once to leave. */
 static uint64_t cost_central(const struct ist_shape *shape)
 {
     uint64_t n = (uint64_t)shape->team->n_pes;
@@ -214,7 +214,7 @@ static uint64_t cost_central(const struct ist_shape *shape)
            2 * n * ist_cost_copy(shape, shape->length_bytes);
 }
 
-/* Reads from other hosts wait for an answer, some at a time; those of shared memory overlap. */
+/* Reads from other hosts wait for a reply, some at a time; those of shared memory overlap. */
 static uint64_t cost_of_parts(const struct ist_shape *shape, uint64_t n, uint64_t rounds)
 {
     uint64_t reads = n * ist_cost_flag(shape);

@@ -1,4 +1,4 @@
-/* core/coll/select.c: which algorithm a meeting uses; ISTHMUS_COLL_BARRIER overrides. */
+/* core/coll/select.c: which algorithm a barrier or sync uses; ISTHMUS_COLL_BARRIER overrides. */
 #include "core/base/fatal.h"
 #include "core/coll/check.h"
 #include "core/coll/choose.h"
@@ -9,7 +9,7 @@
 
 static int barrier_choice;
 static _Thread_local const char *waiting_in
-    __attribute__((tls_model("initial-exec"))); /* routine; NULL: in no meeting */
+    __attribute__((tls_model("initial-exec"))); /* routine; NULL: in no barrier or sync */
 
 void ist_sync_init(const struct ist_config *config) { barrier_choice = config->barrier; }
 
@@ -19,7 +19,7 @@ static bool use_central(const struct ist_team *team)
     return barrier_choice == IST_BARRIER_CENTRAL || (team->n_pes > 2 && ist_is_crowded(team));
 }
 
-/* What members have put into memory of this PE's device, past its driver, is there when the meeting is over. */
+/* Data that members have put into this PE's device memory, past its driver, is visible after the synchronisation. */
 static void end_meeting(void)
 {
     waiting_in = NULL;
@@ -52,7 +52,7 @@ void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t
     end_meeting();
 }
 
-/* The tree that this PE is in; NULL: it is no host's leader. */
+/* Returns the tree that this PE is in, or NULL if it is no host's leader. */
 static const struct ist_team *rare_tree(struct ist_team *team, const char *routine)
 {
     const struct ist_hosts *hosts = ist_hosts_that_matter(team, routine);
@@ -78,7 +78,8 @@ void ist_sync_rarely_link(struct ist_team *team, struct ist_sync_area *area, con
 
 const char *ist_sync_routine(void) { return waiting_in; }
 
-/* NULL: all PEs meet alike. Else the leaders save more rounds between hosts than it costs to go in and out of each host. */
+/* Returns NULL if all PEs synchronise alike; else the leaders save more rounds between hosts than the steps inside each
+ * host cost. */
 static const struct ist_hosts *hosts_to_meet_through(struct ist_team *team, const char *routine)
 {
     if (barrier_choice == IST_BARRIER_DISSEMINATION) return NULL;

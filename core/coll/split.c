@@ -18,11 +18,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a PE brings into the search for an index. */
+/* A PE's input to the search for an index. */
 enum part { NO_MEMBER, MEMBER, MEMBER_WITHOUT_ROOM };
 
-/* An index that is free on all PEs of `meeting` that will be members, and reserved there; those that will not be go along.
- * -1: there is none. */
+/* Returns an index that is free on all PEs of `meeting` that will be members, and reserves it there; the others only
+ * join the search. Returns -1 if there is none. */
 static int agree_on_index(struct ist_team *meeting, enum part part, const char *routine)
 {
     enum { NONE = 1 << 30 };
@@ -39,7 +39,7 @@ static int agree_on_index(struct ist_team *meeting, enum part part, const char *
     }
 }
 
-/* All of `meeting` take part, after they have agreed on an index; -1: there is none. */
+/* Called by all of `meeting` after they have agreed on an index; -1: there is none. */
 static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, int index, isthmus_status status,
                              const char *routine)
 {
@@ -63,7 +63,7 @@ static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, in
                                 : ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: another PE has no room for a team", routine);
 }
 
-/* All of `meeting` take part; `mine` is the team that this PE will be in, NULL if in none. All come to one result. */
+/* Called by all of `meeting`; `mine` is the team that this PE will be in, NULL if in none. All get the same result. */
 static isthmus_status establish(struct ist_team *meeting, struct ist_team *mine, isthmus_status status,
                                 const char *routine)
 {
@@ -190,7 +190,8 @@ isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *
     int index = agree_on_index(provisional, has_room ? MEMBER : MEMBER_WITHOUT_ROOM, routine);
     if (index >= 0) {
         status = settle(provisional, *team, index, status, routine);
-        /* All that others write here has been waited for, by the meeting at the end of settle(), and nobody reads it. */
+        /* The synchronisation at the end of settle() has waited for all writes of other PEs here, and no PE reads
+         * it. */
         memset(pSync, 0, IST_TEAM_AREA_BYTES);
     } else {
         ist_team_delete(*team);
@@ -214,7 +215,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);
     }
-    /* By messages: once they are here nobody looks at this PE's flags, which the next team may clear. */
+    /* By messages: once they have arrived no PE reads this PE's flags, which the next team may clear. */
     if (team->n_pes > 1) ist_sync_dissemination(team, &team->area->sync, ++team->sync_sequence, routine);
     ist_team_delete(team);
 }

@@ -6,8 +6,8 @@
 #include "core/team/team.h"
 
 /* Collective over parent: PEs start, start + stride, ... of it, `size` of them. *out is NULL on PEs that are not members.
- * The result is the same on all PEs of the parent; not OK: *out is NULL everywhere (parent NULL, a triplet that leaves the
- * parent, too many live teams). Never ends the job. */
+ * The result is the same on all PEs of the parent; on an error *out is NULL everywhere (parent NULL, a triplet that
+ * leaves the parent, too many live teams). Never ends the job. */
 isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int stride, int size,
                                       const struct ist_team_options *options, struct ist_team **out,
                                       const char *routine);
@@ -22,7 +22,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine);
 
 /* A collective on an active set of the world (deprecated forms) lies between begin and end, and works on `team`: the set's
  * team, made on first use with the help of pSync and kept until finalize, or one for this call only, whose flags lie in pSync.
- * begin ends the job when the set (PE_start, logPE_stride, PE_size) is wrong or this PE is not in it. */
+ * begin ends the job if the set (PE_start, logPE_stride, PE_size) is wrong or this PE is not in it. */
 struct ist_active_set {
     struct ist_team *team, in_psync;
 };
@@ -31,8 +31,8 @@ void ist_active_set_end(struct ist_active_set *call, const char *routine);
 void ist_active_sets_init(void); /* at init: there are no teams yet */
 
 /* For active sets, collective over the members of *team: registers it at an index that is free on all of them, with the help of
- * pSync, IST_TEAM_AREA_BYTES of symmetric memory that are 0 on all of them, and 0 again on return. Where a member has none or does not have room, *team is deleted and becomes *provisional, which
- * has its flags in pSync, until ist_sync_and_clear. */
+ * pSync, IST_TEAM_AREA_BYTES of symmetric memory that are 0 on all of them, and 0 again on return. If a member has none
+ * or no room, *team is deleted and becomes *provisional, which has its flags in pSync, until ist_sync_and_clear. */
 isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
                                    const char *routine);
 

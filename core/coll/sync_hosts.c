@@ -1,5 +1,5 @@
-/* core/coll/sync_hosts.c: on each host all tell its leader, the leaders meet, and each tells its host.
- * Between hosts go the messages of the leaders only; inside a host every PE is told once and tells once. */
+/* core/coll/sync_hosts.c: on each host all signal its leader, the leaders synchronise, and each signals its host. Only
+ * the leaders' messages go between hosts; inside a host every PE sends and receives one signal. */
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 #include "core/ops/amo.h"

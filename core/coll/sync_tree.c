@@ -1,13 +1,13 @@
-/* core/coll/sync_tree.c: each PE waits for its two children, tells its parent, and tells the children in turn what that says.
- * Twice the depth of a tree in messages one after another, but three peers for each PE, however many there are: for a
- * meeting that may be the first thing that PEs say to one another, and so makes its connections. */
+/* core/coll/sync_tree.c: each PE waits for its two children, signals its parent, and passes the parent's signal to the
+ * children. Twice the depth of a tree in messages one after another, but three peers for each PE, however many there
+ * are: for a synchronisation that may be the first communication of the PEs, and so makes its connections. */
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* Each tells its parent at once, and waits for its children alone. */
+/* Each PE signals its parent at once, and waits for its children alone. */
 void ist_sync_tree_up(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
 {
     int me = team->my_pe, first_child = 2 * me + 1;
@@ -30,9 +30,10 @@ void ist_sync_tree(const struct ist_team *team, struct ist_sync_area *area, uint
         ist_wire_flag(team, &area->round[FROM_PARENT].value, sequence, first_child + child, routine);
 }
 
-/* What a collective has sent to this PE has arrived, because its receivers wait for all of it. Each PE clears before it tells its
- * parent; so all have cleared when the first one leaves, and what that one sends next stays. The words of this tree are those
- * of central meetings, which only aliased teams have; each is cleared before its writer can come again. */
+/* The data that a collective has sent to this PE has arrived, because its receivers wait for all of it. Each PE clears
+ * before it signals its parent; so all have cleared when the first one leaves, and its next messages stay. The words of
+ * this tree are those of central synchronisation, which only aliased teams have; each is cleared before its writer can
+ * write again. */
 void ist_sync_and_clear(const struct ist_team *team, const char *routine)
 {
     struct ist_team_area *area = team->area;

@@ -6,7 +6,7 @@
 /* First use of the peer, memory that the table of rows does not know, or the last bytes of a segment. */
 void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, const char *routine)
 {
-    if (length_bytes == 0) return (void *)(uintptr_t)addr; /* an empty collective: may be NULL, nobody looks there */
+    if (length_bytes == 0) return (void *)(uintptr_t)addr; /* an empty collective: may be NULL, and is not read */
     struct ist_target target;
     struct ist_access access = {routine, "dest or source", addr, length_bytes, 1, world_pe};
     ist_target_find(&ist_ctx_default, &access, &target);
@@ -16,7 +16,8 @@ void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, c
     return target.alias;
 }
 
-/* Where the peer is reached in several ways, ist_fence_to() completes what has to come before; else all of it went the flag's way. */
+/* If the peer is reached in several ways, ist_fence_to() completes the earlier puts; else all of them went the flag's
+ * way. */
 void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine)
 {
     ist_ctx *ctx = &ist_ctx_default;

@@ -1,6 +1,6 @@
 /* core/coll/wire.h: what algorithms are made of: blocks and flags from one member to another.
- * Everything goes through the default context; collectives may order more than they have to. Flags only grow, and each has
- * one writer, so that a PE that is ahead disturbs nobody. */
+ * Everything goes through the default context; collectives may order more than they have to. Flags only grow, and each
+ * has one writer, so that a PE that is ahead disturbs no other. */
 #ifndef IST_COLL_WIRE_H
 #define IST_COLL_WIRE_H
 
@@ -20,7 +20,7 @@ IST_INLINE int ist_wire_further(const struct ist_team *team, int distance)
 
 void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, const char *routine) IST_COLD;
 
-/* Where this PE loads and stores symmetric memory of another PE. For aliased teams only. */
+/* Returns where this PE loads and stores symmetric memory of another PE. For aliased teams only. */
 IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, size_t length_bytes, int pe,
                                 const char *routine)
 {
@@ -33,8 +33,8 @@ IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, s
 
 void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine) IST_COLD;
 
-/* After whatever was put there before, on any path. Whom it is for waits for it before it leaves the collective: so quiet
- * need not, and a transport that can leaves it out. */
+/* After all earlier puts to that PE, on any path. The receiver waits for it before it leaves the collective: so quiet
+ * need not, and a transport that can skips it. */
 IST_INLINE void ist_wire_flag(const struct ist_team *team, uint64_t *flag, uint64_t value, int to, const char *routine)
 {
     int pe = ist_team_to_world(team, to);
@@ -69,16 +69,16 @@ IST_INLINE void ist_wire_slot(const struct ist_team *team, struct ist_slot *slot
     ist_wire_flag(team, &slot->sequence, sequence, to, routine);
 }
 
-/* Do all puts between the members go by load and store, whatever their operands? */
+/* Returns true if all puts between the members go by load and store, whatever their operands. */
 IST_INLINE bool ist_wire_is_direct(const struct ist_team *team) { return team->is_aliased && !ist_has_device_memory(); }
 
-/* What was put so far has arrived, wherever it went; without transports in use nothing is left to do. */
+/* All earlier puts have arrived; without transports in use nothing is left to do. */
 IST_INLINE void ist_wire_drain(const struct ist_team *team, const char *routine)
 {
     if (!ist_wire_is_direct(team)) ist_quiet(&ist_ctx_default, routine);
 }
 
-/* What was put so far may be overwritten here. Enough where each that is put to is also told, and waits for that. */
+/* The sources of all earlier puts may be overwritten. Enough if each target also gets a flag and waits for it. */
 IST_INLINE void ist_wire_reuse(const struct ist_team *team, const char *routine)
 {
     if (!ist_wire_is_direct(team)) ist_local_complete(&ist_ctx_default, routine);

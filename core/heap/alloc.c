@@ -64,7 +64,7 @@ isthmus_status ist_alloc_grow(ist_alloc *alloc, uint64_t managed_bytes)
     return ISTHMUS_OK;
 }
 
-/* Bytes of a block for that request, and the alignment it is taken with. false: no segment could hold it. */
+/* The bytes of a block for that request, and its alignment. Returns false if no segment could hold it. */
 static bool round_request(uint64_t size_bytes, uint64_t *length_bytes, uint64_t *align_bytes)
 {
     if (size_bytes == 0 || size_bytes > IST_ALLOC_MAX_BYTES) return false;

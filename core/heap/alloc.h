@@ -41,13 +41,14 @@ uint64_t ist_alloc_take(ist_alloc *alloc, uint64_t size_bytes, uint64_t align_by
  * UINT64_MAX when no size could do (overflow). */
 uint64_t ist_alloc_needed(const ist_alloc *alloc, uint64_t size_bytes, uint64_t align_bytes);
 
-/* Give back the block that starts at offset. false: no live block starts there, nothing changed. */
+/* Frees the block that starts at offset. Returns false, with nothing changed, if no live block starts there. */
 bool ist_alloc_give(ist_alloc *alloc, uint64_t offset);
 
-/* Shrink, or grow in place, the block at offset. false: no such block, or it cannot grow here; nothing changed. */
+/* Shrinks, or grows in place, the block at offset. Returns false, with nothing changed, if there is no such block or it
+ * cannot grow here. */
 bool ist_alloc_resize(ist_alloc *alloc, uint64_t offset, uint64_t size_bytes);
 
-/* Size as requested of the live block that starts at offset; 0: there is none. */
+/* Returns the requested size of the live block that starts at offset, or 0 if there is none. */
 uint64_t ist_alloc_size(const ist_alloc *alloc, uint64_t offset);
 
 /* The live block that contains offset: true and its start and requested size. O(live blocks): for error texts and

@@ -20,7 +20,7 @@ enum { IST_ALLOC_CLASSES = IST_ALLOC_ROWS * IST_ALLOC_COLUMNS }; /* class = row 
 
 struct ist_alloc_block {
     uint64_t offset, length_bytes; /* multiples of the granule */
-    uint64_t requested_bytes;      /* as the caller said; 0: free */
+    uint64_t requested_bytes;      /* the requested size; 0: free */
     uint32_t prev, next;           /* neighbours in the range */
     uint32_t link_prev;            /* free: list of its class */
     uint32_t link_next;            /* free: list of its class; live: chain of its bucket; unused record: the next one */

@@ -56,7 +56,7 @@ isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t 
                     ist_memory_kind_name(*kind), reasons);
 }
 
-/* That no transport allocates the wanted kind is an error when the heap is opened, and not here: others may come. */
+/* A kind that no transport allocates is an error when the heap is opened, and not here: others may be loaded later. */
 isthmus_status ist_device_heap_publish(const struct ist_config *config)
 {
     uint32_t kind;
@@ -69,7 +69,7 @@ isthmus_status ist_device_heap_publish(const struct ist_config *config)
 
 static uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
-/* As many addresses as can be had, at least those that are asked for. */
+/* Takes as many addresses as it can get, at least as many as requested. */
 static isthmus_status reserve(uint64_t size_bytes, uint64_t usual_bytes)
 {
     const struct ist_memory_keeper *keeper = owned.keeper;

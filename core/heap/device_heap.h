@@ -1,7 +1,7 @@
 /* core/heap/device_heap.h: the memory of a symmetric heap that lies on a device: addresses, and pieces of memory under them.
  * Not the heap as the rest knows it (heap.h), which keeps the book of its blocks.
- * Where the transport that keeps such memory can, addresses are taken once and memory is put there as the heap grows; else
- * all of it is there from the start. */
+ * If the transport of that memory can, addresses are taken once and memory is mapped there as the heap grows; else all
+ * of it is allocated at the start. */
 #ifndef IST_HEAP_DEVICE_HEAP_H
 #define IST_HEAP_DEVICE_HEAP_H
 
@@ -21,18 +21,19 @@ struct ist_device_heap {
 
 extern struct ist_device_heap ist_device_heap;
 
-/* The kind of memory that the settings ask for; the face counts where they leave it open. NO_DEVICE: they insist on one that no
+/* The kind of memory that the settings request, or else the face's default. NO_DEVICE: they require one that no
  * transport allocates, and the text has each transport's reason. */
 isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t *kind);
 
-/* The transports to devices are open: tell the PEs of this host which device will hold this PE's heap, or that none will. */
+/* The transports to devices are open: announces to the PEs of this host which device will hold this PE's heap, or that
+ * none will. */
 isthmus_status ist_device_heap_publish(const struct ist_config *config);
 
-/* Take addresses for a heap of `kind`, and the memory that it begins with: what the settings ask for, and all of it where it
- * does not grow. After an error close takes back what was done. */
+/* Take addresses for a heap of `kind`, and the memory that it begins with: the configured amount, and all of it if it
+ * does not grow. After an error close undoes the rest. */
 isthmus_status ist_device_heap_open(uint32_t kind, const struct ist_config *config);
 const struct isthmus_mem *ist_device_heap_first(void); /* the memory that it began with; NULL: none */
-void ist_device_heap_close(void); /* takes any state; nobody is attached any more, nothing exposed */
+void ist_device_heap_close(void); /* takes any state; no peer is attached any more, nothing exposed */
 
 /* More memory: up to filled_bytes + length_bytes. *piece is the new one, to be exposed; take it back: the last one. */
 isthmus_status ist_device_heap_fill(uint64_t length_bytes, struct isthmus_mem *piece);

@@ -12,7 +12,7 @@
  * of the parent may hold, so: unmap, close, set a flag. */
 void ist_fork_on_child(void (*fn)(void));
 
-/* false: the handlers could not be registered when the library was loaded; nothing may be shared then. */
+/* Returns false if the handlers could not be registered when the library was loaded; then nothing may be shared. */
 bool ist_fork_is_watched(void);
 
 #endif

@@ -140,7 +140,7 @@ isthmus_status ist_heap_init(const struct ist_config *config, int n_local, uint3
     return status;
 }
 
-/* How much of the program's part is there at the start. */
+/* How much of the program's part is usable at the start. */
 static uint64_t first_bytes(void)
 {
     if (ist_heap.segment == IST_SEGMENT_DEVICE) return ist_device_heap.filled_bytes;

@@ -2,7 +2,7 @@
  * device (device_heap.h).
  * Not the collective calls (ops/malloc.c has their barriers), not the book-keeping of blocks (alloc.h).
  * The library has a small area of its own, symmetric like the rest: flags of barriers and the like. It is always memory of the
- * host, lies before the program's part if that is too, and does not count against the size that the user asked for. */
+ * host, lies before the program's part if that is too, and does not count against the size that the user requested. */
 #ifndef IST_HEAP_HEAP_H
 #define IST_HEAP_HEAP_H
 
@@ -53,9 +53,9 @@ isthmus_status ist_heap_grow(uint64_t managed_bytes);
 
 void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes);                                /* NULL: does not fit */
 void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t align_bytes); /* at info level */
-bool ist_heap_give(void *block);                                /* false: no live block starts there */
-bool ist_heap_resize(void *block, uint64_t size_bytes);         /* in place; false: not possible */
-uint64_t ist_heap_size_of(const void *block);                   /* as requested; 0: no live block starts there */
+bool ist_heap_give(void *block);                                /* false if no live block starts there */
+bool ist_heap_resize(void *block, uint64_t size_bytes);         /* in place; false if impossible */
+uint64_t ist_heap_size_of(const void *block);                   /* as requested; 0 if no live block starts there */
 isthmus_status ist_heap_zero(void *block, uint64_t size_bytes); /* fails in memory of a device only */
 
 /* In a child after fork: what the parent writes later is the parent's. */

@@ -6,13 +6,13 @@
 #include "core/heap/heap.h"
 #include "core/team/team.h"
 
-/* Of core/coll/lobby.c: what a PE needs for one team that is being made, whether it hosts the meeting or is a guest. */
+/* Of core/coll/lobby.c: a PE's memory for one team that is being made, as host or as guest. */
 enum { IST_LOBBY_WORDS = 32, IST_LOBBY_ROOMS = 16, IST_LOBBY_PART = 1008 };
 struct ist_lobby_room {
     uint64_t claim, link, proposal,
         line0[5]; /* for the host to read: n and place, the guest before, the lowest free index */
     uint64_t head, n_here, answers,
-        line1[5];                 /* of the host, by guests: the last guest, how many; how many have answered */
+        line1[5];                 /* of the host, by guests: the last guest, how many; how many have replied */
     uint64_t told, line2[7];      /* by the host */
     int32_t part[IST_LOBBY_PART]; /* of the host, for guests to read: some members' PEs, by place */
 };
@@ -22,8 +22,8 @@ struct ist_lobby {
 };
 
 struct ist_internal_area {
-    struct ist_sync_area exit;      /* the last meeting, apart from the program's own barriers */
-    struct ist_sync_area links;     /* init: the links of that meeting are there */
+    struct ist_sync_area exit;      /* the last synchronisation, apart from the program's own barriers */
+    struct ist_sync_area links;     /* init: the connections for that synchronisation exist */
     uint64_t failed_allocations[2]; /* counted on PE 0: a PE that could not allocate makes all return NULL */
     uint64_t line0[6];
     uint64_t has_left; /* this PE has left without shmem_finalize */

@@ -53,7 +53,7 @@ static bool overlaps_a_move(const struct ist_static_image *image)
 
 /* --- there --- */
 
-/* Private pages again. When there is no memory for them, pages of the descriptor that nobody else will write: the
+/* Private pages again. When there is no memory for them, pages of the descriptor that no other process will write: the
  * values are the same, and the caller need not know. */
 static void part_make_private(const struct move *move, const struct ist_static_part *part)
 {
@@ -116,7 +116,7 @@ static isthmus_status move_locked(struct move *move)
     return status;
 }
 
-/* What the process cannot write, in front of the first part that it can. */
+/* The bytes that the process cannot write, before the first part that it can. */
 static uint64_t frozen_bytes_of(const struct ist_static_image *image)
 {
     for (uint32_t i = 0; i < image->n_parts; i++) {
@@ -250,7 +250,7 @@ void ist_static_fork_parent(void)
 }
 
 /* A fork handler cannot make fork() fail. A child that went on without its own copy would write into the variables of
- * its parent, and of a running job; one that ends says so, and the parent sees status 127, as from a shell. */
+ * its parent, and of a running job; one that ends reports it, and the parent sees status 127, as from a shell. */
 static void end_child(void)
 {
     static const char text[] =

@@ -25,7 +25,7 @@ struct ist_static_data {
  * Other threads may write to the object's data during the call: they wait. A system call that writes there fails meanwhile
  * (EFAULT), and where a thread blocks SIGSEGV none waits, and writes may be lost. Untouched bss stays untouched.
  * ISTHMUS_ERR_INVALID: no such object, or its data has been moved already; ISTHMUS_ERR_NO_MEMORY: no memory, address
- * space, descriptors, or over the file size limit; ISTHMUS_ERR_UNSUPPORTED: the system cannot. *out is untouched then,
+ * space, descriptors, or over the file size limit; ISTHMUS_ERR_UNSUPPORTED: the system cannot. *out is unchanged then,
  * and the data is private as before. */
 isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name);
 

@@ -31,20 +31,21 @@ struct ist_static_image {
 /* The image of the executable (NULL or "") or of the first loaded object of that name. */
 isthmus_status ist_static_image_find(const char *name, struct ist_static_image *out);
 
-/* --- static_pages.c: system calls only, no library function that a sanitizer replaces by one that looks at or marks
- * the memory: the data of others is copied here, their guards and races included. --- */
+/* --- static_pages.c: system calls only, no library function that a sanitizer replaces by one that checks or marks the
+ * memory: the data of others is copied here, their guards and races included. --- */
 
 /* A sealed memfd of that length, all holes. */
 isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out);
 
-/* Write what the part holds to the descriptor; zero pages stay holes, pages never touched are not looked at. */
+/* Write what the part holds to the descriptor; zero pages stay holes, untouched pages are skipped. */
 isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, uint64_t fd_offset);
 
-/* Map the descriptor over the part, at the same address, in one step: nobody ever sees another content. */
+/* Map the descriptor over the part, at the same address, in one step: no thread ever sees another content. */
 isthmus_status ist_static_map_shared(const struct ist_static_part *part, int fd, uint64_t fd_offset);
 
-/* Private memory elsewhere with the descriptor's content for that part; pages NULL: no memory, errno says why. `budget_bytes`
- * NULL: for all of the part; else for as much of its beginning as can be had by copying so many bytes, which are taken off. */
+/* Private memory elsewhere with the descriptor's content for that part; pages NULL: no memory, errno has the reason.
+ * `budget_bytes` NULL: for all of the part; else for as much of its beginning as can be had by copying so many bytes,
+ * which are taken off. */
 struct ist_static_snapshot {
     char *pages;
     uint64_t length_bytes;
@@ -53,12 +54,13 @@ struct ist_static_snapshot ist_static_snapshot(const struct ist_static_part *par
                                                uint64_t *budget_bytes);
 void ist_static_snapshot_drop(const struct ist_static_snapshot *snapshot);
 
-/* Move a snapshot over the part, in one step. What it lacks of the part becomes private pages of the descriptor: the values
- * are the same, until somebody writes to the descriptor. false: not possible, errno says why. */
+/* Move a snapshot over the part, in one step. What it lacks of the part becomes private pages of the descriptor: the
+ * values are the same until a process writes to the descriptor. Returns false if impossible, with the reason in
+ * errno. */
 bool ist_static_snapshot_place(const struct ist_static_part *part, int fd, uint64_t fd_offset,
                                const struct ist_static_snapshot *snapshot);
 
-/* Lets MPI, UCX and libfabric know that other pages lie there now: what they have registered of the part is outdated. */
+/* Notifies MPI, UCX and libfabric that other pages lie there now: their registrations of the part are outdated. */
 void ist_static_announce(const struct ist_static_part *part);
 
 /* --- static_guard.c: while pages are copied, other threads that write to them wait. --- */

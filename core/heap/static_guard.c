@@ -1,4 +1,4 @@
-/* core/heap/static_guard.c: lets other threads wait that write to static data while it is copied and moved. See
+/* core/heap/static_guard.c: blocks other threads that write to static data while it is copied and moved. See
  * static_data_priv.h.
  * The pages are made read-only, so that such a write faults; the handler of SIGSEGV waits until the shared pages are in place, and
  * returns to it. The handler stays when the move is over: a thread may have faulted and not arrived in it. It passes all other
@@ -36,7 +36,7 @@ static _Thread_local uintptr_t last_fault;
 
 /* ---- the handler ---- */
 
-/* Waits for a move that the write has to wait for. false: the fault has another reason. */
+/* Waits for the move that blocks the write. Returns false if the fault has another reason. */
 static bool has_waited(const siginfo_t *info)
 {
     const uintptr_t at = (uintptr_t)info->si_addr;
@@ -125,7 +125,8 @@ static bool can_all_wait_now(void)
     return can;
 }
 
-/* The kernel kills a thread whose fault it cannot deliver. One that begins, ends or forks blocks all signals for a moment. */
+/* The kernel kills a thread whose fault it cannot deliver. A thread that begins, ends or forks blocks all signals for a
+ * moment. */
 static bool can_all_wait(void)
 {
     bool can = can_all_wait_now();

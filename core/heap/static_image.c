@@ -1,5 +1,6 @@
 /* core/heap/static_image.c: where a loaded object's writable data lies, and which parts of it stay writable.
- * Not what is done with it (static_data.c). The object's program headers say it all; see elf(5), dl_iterate_phdr(3). */
+ * Not what is done with it (static_data.c). All of it follows from the object's program headers; see elf(5),
+ * dl_iterate_phdr(3). */
 #include "core/heap/static_data_priv.h"
 
 #include <link.h>
@@ -90,7 +91,7 @@ static void image_fill(struct search *search, const struct dl_phdr_info *info)
     if (all.start >= all.end) return;
     search->out->base = (char *)all.start;
     search->out->length_bytes = all.end - all.start;
-    for (int i = 0; i < info->dlpi_phnum; i++) { /* ascending, says the ELF specification */
+    for (int i = 0; i < info->dlpi_phnum; i++) { /* ascending, by the ELF specification */
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type != PT_LOAD || header->p_memsz == 0) continue;
         const struct span pages = pages_of(info, header);

@@ -1,7 +1,7 @@
 /* core/heap/static_pages.c: moves pages of static data between private memory and a memfd. System calls only, see
  * static_data_priv.h: libc's mmap() runs hooks of MPI, UCX and sanitizers, which write to static data between copy and move,
  * clear the sanitizer's guards, and take locks in a child of fork(). UCX 1.13 moreover passes no fifth argument of mremap() on.
- * The hooks are told afterwards, by ist_static_announce(). Which pages, and when, is static_data.c's business. */
+ * ist_static_announce() notifies the hooks afterwards. Which pages, and when, static_data.c decides. */
 #include "core/heap/static_data_priv.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ static isthmus_status write_nonzero(const struct copy *copy, const char *start, 
     return write_all(copy, run, end);
 }
 
-/* Pages that began as zero pages: only those that are somewhere, in memory or swapped out, can hold something. */
+/* Pages that began as zero pages: only those that are in memory or swapped out can hold data. */
 static isthmus_status write_populated(const struct copy *copy, int pagemap_fd, const char *start, const char *end)
 {
     uint64_t entries[WINDOW_PAGES];
@@ -107,7 +107,7 @@ static isthmus_status write_populated(const struct copy *copy, int pagemap_fd, c
         const size_t n_wanted = n_left < WINDOW_PAGES ? n_left : WINDOW_PAGES;
         const uint64_t entry_offset = (uintptr_t)start / copy->page_bytes * sizeof entries[0];
         const long n_bytes = syscall(SYS_pread64, pagemap_fd, entries, n_wanted * sizeof entries[0], entry_offset);
-        if (n_bytes < (long)sizeof entries[0]) return write_nonzero(copy, start, end); /* then look at all of them */
+        if (n_bytes < (long)sizeof entries[0]) return write_nonzero(copy, start, end); /* then check all of them */
         const size_t n = (size_t)n_bytes / sizeof entries[0];
         for (size_t i = 0; i < n;) {
             const size_t first = i;

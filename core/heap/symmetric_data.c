@@ -69,7 +69,7 @@ struct range {
     size_t length_bytes;
 };
 
-/* The executable comes first; its segments that are loaded and not writable are asked. */
+/* The executable comes first; its segments that are loaded and not writable are checked. */
 static int find_constant(struct dl_phdr_info *info, size_t info_bytes, void *data)
 {
     const struct range *range = data;
@@ -81,7 +81,7 @@ static int find_constant(struct dl_phdr_info *info, size_t info_bytes, void *dat
             range->length_bytes <= segment->p_memsz - offset)
             return 1;
     }
-    return -1; /* ends the iteration: other objects are not asked */
+    return -1; /* ends the iteration: other objects are not checked */
 }
 
 bool ist_symmetric_data_is_constant(const void *addr, size_t length_bytes)

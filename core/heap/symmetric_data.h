@@ -9,8 +9,8 @@
 isthmus_status ist_symmetric_data_init(const struct ist_config *config);
 isthmus_status ist_symmetric_data_expose(void); /* as segments 1, 2, ... */
 
-/* Does the range lie in read-only data of the executable? Every PE runs the same executable, so that a copy of it is as good
- * as the peer's: constants can be read by get. */
+/* Returns true if the range lies in read-only data of the executable. Every PE runs the same executable, so that get
+ * can read constants from the local copy. */
 bool ist_symmetric_data_is_constant(const void *addr, size_t length_bytes);
 
 void ist_symmetric_data_fini(void); /* private memory again, with the last values; takes any state */
