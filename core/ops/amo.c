@@ -42,8 +42,8 @@ IST_INLINE void amo_by(const struct call *c, isthmus_amo_fn fn, uint64_t offset_
 }
 
 /* ---- what a transport lacks ----
- * Every operation is a compare and swap that is tried until nobody came between, and one of a narrow operand is one of the
- * wider word that it lies in: the same agent executes it, so that it excludes all others on the location. */
+ * Every operation is a compare and swap that is repeated until it succeeds, and an operation on a narrow operand is one
+ * on the wider word that it lies in: the same agent executes it, so that it excludes all others on the location. */
 
 static uint64_t low_bits(size_t size) { return size == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1; }
 
@@ -95,7 +95,7 @@ IST_INLINE void amo_as_it_can(const struct call *c, const struct ist_amo *amo, u
 {
     isthmus_amo_fn fn = function_of(c->channel, amo->op, amo->size, flags);
     if (fn != NULL) {
-        /* Nothing is fetched unless asked for, except by a function that also serves where nothing is. */
+        /* Only requested values are fetched, except by a function that also serves non-fetching operations. */
         bool fetches = (flags & ISTHMUS_AMO_FETCHING) != 0 ||
                        fn == function_of(c->channel, amo->op, amo->size, ISTHMUS_AMO_FETCHING);
         amo_by(c, fn, c->to->offset_bytes, amo, fetches ? fetched : NULL);
@@ -170,7 +170,7 @@ uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint3
         old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
     else
         amo_through(ctx, &to, amo, flags, &old, pe, routine);
-    ist_order_loads(); /* as behind a locked instruction, whoever wrote the reply */
+    ist_order_loads(); /* as after a locked instruction, whichever agent wrote the reply */
     if ((flags & ISTHMUS_AMO_FETCHING) != 0 && ist_check_applies()) ist_check_synchronised();
     return old;
 }

@@ -1,6 +1,7 @@
 /* core/ops/malloc.c: see malloc.h.
- * The allocator is deterministic, so all PEs come to the same offset without talking. Only a shortage on one PE alone
- * (private memory for the book-keeping) has to be told: it is counted on PE 0 before the meeting and looked at after it. */
+ * The allocator is deterministic, so all PEs compute the same offset without communication. Only a shortage on one PE
+ * alone (private memory for the book-keeping) has to be reported: it is counted on PE 0 before the synchronisation and
+ * read after it. */
 #include "core/ops/malloc.h"
 
 #include "core/base/fatal.h"
@@ -19,8 +20,8 @@ enum { MIN_ALIGN_BYTES = 16 };
 
 static pthread_mutex_t heap_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Failures are counted in two words in turn: a PE that has left a meeting may already count for the next call while
- * another still looks at this one's, but never for the one after that. */
+/* Failures are counted in two words in turn: a PE that has left a synchronisation may already count for the next call
+ * while another still reads this one's, but never for the one after that. */
 static uint64_t calls, failures_seen[2];
 
 static struct {
@@ -29,7 +30,7 @@ static struct {
     uint32_t n_attempts; /* the same on all PEs */
 } grower;
 
-/* With ISTHMUS_CHECK: all PEs ask for the same thing. */
+/* With ISTHMUS_CHECK: all PEs make the same request. */
 static void check(const char *routine, const void *block, size_t bytes, const char *name, size_t value)
 {
     if (!ist_check_on) return;
@@ -71,7 +72,7 @@ bool ist_malloc_agree(bool mine, const char *routine)
     return all;
 }
 
-/* Every PE exposes one more extent of its heap; when one of them cannot, none of them uses it. */
+/* Every PE exposes one more extent of its heap; if one of them cannot, none of them uses it. */
 static bool grow(uint64_t managed_bytes, const char *routine)
 {
     isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes, ++grower.n_attempts);
@@ -86,7 +87,7 @@ static bool grow(uint64_t managed_bytes, const char *routine)
     return status == ISTHMUS_OK;
 }
 
-/* With a little more for later if there is so much, else as it has to be. */
+/* With a little more for later if there is enough, else as little as possible. */
 static bool grow_for(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     uint64_t usual_bytes = ist_heap_grown_for(size_bytes, align_bytes, true);
@@ -95,7 +96,7 @@ static bool grow_for(size_t size_bytes, size_t align_bytes, const char *routine)
     return grow(usual_bytes, routine) || (least_bytes < usual_bytes && grow(least_bytes, routine));
 }
 
-/* All PEs come to the same answer, growth included, before the caller's own meeting. */
+/* All PEs get the same result, growth included, before the caller's own synchronisation. */
 static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     void *block = take_what_is_there(size_bytes, align_bytes);
@@ -144,7 +145,7 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
     if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
         block = take(bytes, MIN_ALIGN_BYTES, routine);
     isthmus_status zeroed = ISTHMUS_OK;
-    if (block != NULL) zeroed = ist_heap_zero(block, bytes); /* before the meeting: after it peers may write */
+    if (block != NULL) zeroed = ist_heap_zero(block, bytes); /* before the synchronisation: after it peers may write */
     if (zeroed != ISTHMUS_OK) ist_die(routine, zeroed);
     return agreed(block, bytes, routine);
 }
@@ -177,7 +178,7 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
     size_t old_bytes = ist_heap_size_of(block);
     if (old_bytes == 0) refuse_block(routine, "ptr", block);
     check(routine, block, size_bytes, NULL, 0);
-    ist_barrier_all(routine); /* what peers have put into the block is here before it moves */
+    ist_barrier_all(routine); /* data that peers have put into the block arrives before it moves */
 
     pthread_mutex_lock(&heap_lock);
     bool resized = size_bytes <= SIZE_MAX / 2 && ist_heap_resize(block, size_bytes);

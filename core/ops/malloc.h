@@ -1,5 +1,5 @@
-/* core/ops/malloc.h: the collective allocation calls: the heap's operations with the meetings that the APIs promise.
- * Not the book-keeping (core/heap). Size 0 and NULL return at once, without a meeting. */
+/* core/ops/malloc.h: the collective allocation calls: the heap's operations with the barriers that the APIs promise.
+ * Not the book-keeping (core/heap). Size 0 and NULL return at once, without a barrier. */
 #ifndef IST_OPS_MALLOC_H
 #define IST_OPS_MALLOC_H
 
@@ -9,12 +9,13 @@
 #include <stddef.h>
 
 void *ist_malloc(size_t size_bytes, size_t align_bytes,
-                 const char *routine); /* any alignment that is no power of two: NULL */
+                 const char *routine); /* returns NULL for an alignment that is no power of two */
 void *ist_calloc(size_t count, size_t size_bytes, const char *routine);
 void *ist_realloc(void *block, size_t size_bytes, const char *routine);
 void ist_free(void *block, const char *routine);
 
-/* Meet; has it worked on every PE? For calls that end with a barrier and succeed on all PEs or on none. */
+/* Synchronises; returns true if the call succeeded on every PE. For calls that end with a barrier and succeed on all
+ * PEs or on none. */
 bool ist_malloc_agree(bool mine, const char *routine);
 
 void ist_malloc_init(ist_boot *boot, const char *card_key); /* at init: the heap is new; boot publishes its growth */

@@ -19,7 +19,7 @@ IST_INLINE order_fn slot_of(const struct ist_channel *channel, enum half half)
                                     : channel->ops.remote_commit;
 }
 
-/* One half on every transport in `used`. The first failure is the answer; the others get their turn all the same. */
+/* One half on every transport in `used`. Returns the first failure, after all transports have been called. */
 IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half, const char *routine)
 {
     isthmus_status first = ISTHMUS_OK;
@@ -34,7 +34,7 @@ IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half,
     return first;
 }
 
-/* The transports that a context has used; what else the bits say is not for them. */
+/* The transports that a context has used, without the other bits. */
 IST_INLINE uint32_t transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
 
 /* Nonblocking gets into memory of a device are complete. As the bits of `used` theirs stays where threads share the context. */
@@ -45,7 +45,7 @@ IST_INLINE void flush_gets(ist_ctx *ctx)
     ist_flush_writes();
 }
 
-/* What may wait for other PEs: one of the halves, or both. */
+/* The part that may wait for other PEs: one of the halves, or both. */
 IST_INLINE isthmus_status complete(ist_ctx *ctx, uint32_t used, uint32_t halves, const char *routine)
 {
     isthmus_status local = ISTHMUS_OK, remote = ISTHMUS_OK;
@@ -94,7 +94,7 @@ void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_LOCAL_COMPLETE, routine);
     isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    if (ist_check_applies()) ist_check_synchronised(); /* values that were fetched are here */
+    if (ist_check_applies()) ist_check_synchronised(); /* fetched values have arrived */
 }
 
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
@@ -105,8 +105,8 @@ void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
-/* Of the transports in use, those through which something may have gone to a peer that is reached in other ways, too. A peer of which
- * that was not known when it was used lets all of them count once. */
+/* Of the transports in use, those that may have carried operations to a peer that is reached in other ways too. A peer
+ * of which that became known only after its use makes all of them count once. */
 static uint32_t take_mixed(ist_ctx *ctx, uint32_t used)
 {
     uint32_t n_late = ist_peers_n_mixed_late();
@@ -120,8 +120,8 @@ static uint32_t take_mixed(ist_ctx *ctx, uint32_t used)
     return mixed;
 }
 
-/* A fence of one transport orders what went through it. What went through it to a peer that is reached in several ways is completed
- * instead: nothing that is issued later, by whatever way, can arrive before it. */
+/* A fence of one transport orders its own operations. Those to a peer that is reached in several ways are completed
+ * instead: no later operation, on any path, can arrive before them. */
 void ist_fence_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
@@ -134,7 +134,7 @@ void ist_fence_transports(ist_ctx *ctx, const char *routine)
     if (ist_peers_are_mixed()) ist_publish_stores();
 }
 
-/* One transport has carried all that went to a peer which is not mixed. */
+/* One transport has carried all operations to a peer that is not mixed. */
 void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine)
 {
     const struct ist_peer *peer = ist_peer_known(world_pe);

@@ -13,20 +13,20 @@
 #include "core/ctx/ctx.h"
 #include "core/transport/peer.h"
 
-/* What the transports in ctx->used have to do; `routine` is for messages. */
+/* The work of the transports in ctx->used; `routine` is for messages. */
 void ist_fence_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_quiet_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 
-/* Order what this context has sent to one peer: what comes later arrives there later. For what the runtime sends by itself: a
- * signal, a flag. `world_pe`: used before. */
+/* Orders this context's operations to one peer: later ones arrive there later. For the runtime's own: a signal, a flag.
+ * `world_pe`: used before. */
 void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine) IST_COLD;
 
-/* As far as it goes: both halves, and the first failure instead of the end of the job. */
+/* Both halves as far as possible; returns the first failure instead of ending the job. */
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine) IST_COLD;
 
-/* An operation goes through a transport: ordering calls must ask it. Relaxed: the same thread, or one that the program
+/* An operation goes through a transport: ordering calls must call it. Relaxed: the same thread, or one that the program
  * has ordered after it, reads it. */
 IST_INLINE void ist_mark_used(ist_ctx *ctx, uint32_t transport)
 {
@@ -62,7 +62,8 @@ IST_INLINE void ist_ctx_leave(ist_ctx *ctx, uint32_t transport)
     if (ist_ctx_needs_lock(ctx, transport)) pthread_mutex_unlock(&ctx->lock);
 }
 
-/* Is there anything beyond aliases to think of? One test for: transports used, context invalid, not initialised. */
+/* Returns true if there is more than aliases to order. One test for: transports used, context invalid, not
+ * initialised. */
 IST_INLINE bool ist_order_is_simple(const ist_ctx *ctx)
 {
     return IST_LIKELY((ist_load_relaxed(&ctx->used) | (ctx->is_valid ^ 1u)) == 0);
@@ -83,7 +84,7 @@ IST_INLINE void ist_fence_to(ist_ctx *ctx, int world_pe, const char *routine)
 IST_INLINE void ist_local_complete(ist_ctx *ctx, const char *routine)
 {
     if (!ist_order_is_simple(ctx)) ist_local_complete_transports(ctx, routine);
-    ist_order_loads(); /* what nonblocking gets and fetches have read comes before later loads */
+    ist_order_loads(); /* nonblocking gets and fetches are ordered before later loads */
 }
 
 IST_INLINE void ist_remote_commit(ist_ctx *ctx, const char *routine)

@@ -71,7 +71,7 @@ IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *d
 
 enum { STAGE_BYTES = 1 << 20, STAGE_PART_BYTES = 256 << 10 };
 
-/* Does the carrier move this operand from, or to, where it lies? Then `mem` is what to give it along. */
+/* Returns true if the carrier moves this operand directly; `mem` is then its registration for the carrier. */
 static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t length_bytes, const isthmus_lmem **mem)
 {
     *mem = ist_operand_registration(carrier, addr, length_bytes);
@@ -98,7 +98,7 @@ static void start_staged(ist_ctx *ctx, const struct ist_target *far, const char 
     }
 }
 
-/* By way of host memory, some at a time: for carriers that do not know the kind and do nothing about it themselves. */
+/* Through host memory, a part at a time: for carriers that neither know the kind nor stage it themselves. */
 static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, size_t length_bytes, bool is_put,
                         const char *routine)
 {
@@ -106,7 +106,7 @@ static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, 
     char *stage = malloc(at_once);
     struct ist_target part = *far;
     if (stage == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a copy of %zu bytes", at_once));
-    ist_check_enter(); /* the completions in here are none of the program's */
+    ist_check_enter(); /* the completions in here are not the program's */
     for (size_t done = 0; done < length_bytes; done += at_once) {
         size_t n = length_bytes - done < at_once ? length_bytes - done : at_once;
         part.offset_bytes = far->offset_bytes + done;
@@ -210,7 +210,7 @@ static void check_put(ist_ctx *ctx, void *dest, const void *source, size_t lengt
                                                 .is_nbi = mode == NBI});
 }
 
-/* true: held back, nothing is to be done before the context's completion. */
+/* Returns true if the operation is held back until the context's completion. */
 static bool check_get(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                       completion mode)
 {
@@ -227,7 +227,7 @@ static bool check_get(ist_ctx *ctx, void *dest, const void *source, size_t lengt
                                                  .is_nbi = mode == NBI});
 }
 
-/* A blocking read tells this PE what others have done so far. */
+/* A blocking read shows this PE what others have done so far. */
 static void check_got(void)
 {
     if (ist_check_applies()) ist_check_synchronised();
@@ -328,7 +328,7 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
 
 /* ---- bulk: aliased peers without the slow path's book-keeping ---- */
 
-/* The alias of a range that lies in one of the two windows as a whole; NULL: not that simple. */
+/* Returns the alias of a range that lies in one of the two windows as a whole, else NULL. */
 static inline char *alias_of_range(const ist_ctx *ctx, uintptr_t addr, size_t length_bytes, int pe)
 {
     const struct ist_windows *w = &ist_windows;

@@ -8,7 +8,7 @@
 #include "core/ops/target.h"
 #include "core/transport/progress.h"
 
-/* Where the signal is loaded and stored; NULL: not that simple. */
+/* Returns where the signal is loaded and stored, or NULL if that takes the slow path. */
 static char *alias_of(ist_ctx *ctx, const struct ist_signal *signal, int pe)
 {
     intptr_t delta = ist_ctx_delta(ctx, ist_column_of_element((uintptr_t)signal->addr, 3), pe);
@@ -89,8 +89,8 @@ static void find_both(ist_ctx *ctx, const struct call *c, struct ist_target *dat
     ist_target_find(ctx, &to_word, word);
 }
 
-/* Does one transport carry both, and does it execute atomics on the word? Another transport's update could happen in
- * another atomics domain than the other updates of that word. */
+/* Returns true if one transport carries both and executes atomics on the word. Another transport's update could happen
+ * in another atomics domain than the other updates of that word. */
 static bool goes_one_way(const struct call *c, const struct ist_target *data, const struct ist_target *word)
 {
     uint32_t carrier = data->segment->carrier;
@@ -132,7 +132,7 @@ static isthmus_status put_signal_through(ist_ctx *ctx, const struct call *c, con
     return status;
 }
 
-/* false: nothing was done. */
+/* Returns false if nothing was done. */
 static bool put_signal_in_one(ist_ctx *ctx, const struct call *c)
 {
     struct ist_target data, word;

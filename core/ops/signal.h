@@ -1,4 +1,4 @@
-/* core/ops/signal.h: puts that tell the target when their data is there.
+/* core/ops/signal.h: puts that signal the target when their data has arrived.
  * The signal is updated in the location's atomics domain, after the data of the same call and of no other. */
 #ifndef IST_OPS_SIGNAL_H
 #define IST_OPS_SIGNAL_H

@@ -38,7 +38,7 @@ void ist_buffers_init(ist_boot *boot, const char *card_key)
     buffers.calls = buffers.n = 0;
 }
 
-/* ---- is it memory of the right kind? ---- */
+/* ---- checks of the kind of memory ---- */
 
 struct mapping {
     uintptr_t start, end;
@@ -105,7 +105,7 @@ static isthmus_status check_device_memory(const void *addr, size_t length_bytes,
     if (length_bytes == 0 || length_bytes % granule != 0)
         return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pieces of %" PRIu64 " bytes", length_bytes,
                         addr, granule);
-    for (size_t at = 0; at < length_bytes; at += granule) /* what is symmetric consists of whole pieces */
+    for (size_t at = 0; at < length_bytes; at += granule) /* symmetric memory consists of whole pieces */
         if (ist_segment_of((const char *)addr + at, 1) >= 0)
             return ist_fail(ISTHMUS_ERR_INVALID, "some of %zu bytes at %p is symmetric already", length_bytes, addr);
     uint64_t offset = (uintptr_t)addr - (uintptr_t)mem->addr;
@@ -160,7 +160,7 @@ static void unmake(struct buffer *buffer)
     if (buffer->mem.kind == ISTHMUS_MEM_HOST) ist_static_data_fini(&buffer->data);
 }
 
-/* Memory of one kind on all PEs: collectives treat it alike. What a PE has not got counts as host memory. */
+/* Memory of one kind on all PEs: collectives treat it alike. A missing kind counts as host memory. */
 static bool is_of_one_kind(uint32_t kind, const char *routine)
 {
     uint64_t most = ist_doubling_max(&ist_team_world, kind, routine);
@@ -204,7 +204,7 @@ isthmus_status ist_buffer_make_private(void *addr, size_t length_bytes, const ch
                         length_bytes, addr);
     ist_segment_show_late(buffer->segment, 0);
     ist_peers_detach(buffer->segment);
-    ist_barrier_all(routine); /* from here on nobody is attached */
+    ist_barrier_all(routine); /* from here on no peer is attached */
     unmake(buffer);
     *buffer = buffers.list[--buffers.n];
     return ISTHMUS_OK;

@@ -9,13 +9,13 @@
 
 void ist_buffers_init(ist_boot *boot, const char *card_key);
 
-/* Collective over all PEs, with equal sizes. The memory keeps address and content. Not OK on all PEs when one of them cannot: INVALID
- * (here: not whole pages of private anonymous memory), or what the system or a transport said. `is_wanted` false: this PE
- * knows of a reason of its own. */
+/* Collective over all PEs, with equal sizes. The memory keeps address and content. Fails on all PEs if one of them
+ * cannot: INVALID (here: not whole pages of private anonymous memory), or the error of the system or a transport.
+ * `is_wanted` false: this PE has a reason of its own. */
 isthmus_status ist_buffer_make_symmetric(void *addr, size_t length_bytes, bool is_wanted, const char *routine);
 
-/* Collective. Private memory again with its last content, when all PEs have called. INVALID on all PEs: for one of them that is no
- * live symmetric buffer. */
+/* Collective. Private memory again with its last content, when all PEs have called. INVALID on all PEs if on one of
+ * them it is no live symmetric buffer. */
 isthmus_status ist_buffer_make_private(void *addr, size_t length_bytes, const char *routine);
 
 void ist_buffers_fini(void); /* all of them, after their segments are withdrawn; takes any state */

@@ -1,4 +1,5 @@
-/* core/ops/target.c: see target.h. The texts of misuse are here, so that every routine says the same thing the same way. */
+/* core/ops/target.c: see target.h. The texts of misuse are here, so that every routine reports a mistake in the same
+ * words. */
 #include "core/ops/target.h"
 
 #include "core/base/fatal.h"
@@ -98,7 +99,7 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
 {
     int world_pe = ist_require_pe(ctx, access->pe, access->routine, "pe");
     int id = require_in_segment(access->routine, access->argument, access->addr, access->length_bytes,
-                                access->align_bytes); /* operations are looked at as a whole (ist_check_op) */
+                                access->align_bytes); /* operations are checked as a whole (ist_check_op) */
     bool is_first_use = ist_peer_known(world_pe) == NULL;
     if (is_first_use) ist_note_call(IST_NOTE_CONNECTION, access->routine, world_pe);
     isthmus_status status = ist_peer_get(world_pe, &out->peer);
@@ -107,7 +108,7 @@ void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_t
 
     out->segment = ist_peer_segment(out->peer, (uint32_t)id);
     uint64_t offset_bytes = (uint64_t)((uintptr_t)access->addr - (uintptr_t)ist_segments.list[id].mem.addr);
-    if (out->peer->card.failure != ISTHMUS_OK) { /* which it has said, or is about to */
+    if (out->peer->card.failure != ISTHMUS_OK) { /* which it has reported, or is about to */
         (void)ist_fail(ISTHMUS_ERR_PEER_LOST, "PE %d on %s could not start", world_pe, out->peer->card.host_name);
         ist_die(access->routine, ISTHMUS_ERR_PEER_LOST);
     }

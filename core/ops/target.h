@@ -1,6 +1,6 @@
-/* core/ops/target.h: the slow path's first step: what exactly does (address, PE) mean, or what is wrong with it?
- * Everything unusual ends here: first use of a peer, peers without an alias, ranges that the fast path does not judge, and
- * all mistakes of the program, which end the job with one line. */
+/* core/ops/target.h: the slow path's first step: resolves (address, PE), or reports what is wrong with it. All unusual
+ * cases end here: first use of a peer, peers without an alias, ranges that the fast path does not check, and all
+ * mistakes of the program, which end the job with one line. */
 #ifndef IST_OPS_TARGET_H
 #define IST_OPS_TARGET_H
 
@@ -14,7 +14,7 @@ struct ist_target {
     const struct ist_attached_extent *extent; /* which holds its beginning */
     uint64_t offset_bytes;                    /* in that extent */
     size_t length_bytes;                      /* of the part of the range that lies in it */
-    char *alias;                              /* local address of that part; NULL: call the transport */
+    char *alias;                              /* local address of that part; NULL to call the transport */
 };
 
 /* What an operation accesses, as the program gave it. */
@@ -27,11 +27,12 @@ struct ist_access {
     int pe;             /* in the context's team */
 };
 
-/* Ends the job when the access is wrong or the peer cannot be reached. */
+/* Ends the job if the access is wrong or the peer cannot be reached. */
 void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out);
 
-/* The same for what is right and was used before: nothing is fetched, opened or judged. Waiting for the network, a processor
- * forgets where it was; so the way there and back is short. false, and `out` undefined: ask ist_target_find(). */
+/* The same for a valid target that was used before: nothing is fetched, opened or checked. While waiting for the
+ * network a processor's caches go cold, so the path there and back is short. Returns false, with `out` undefined, if
+ * the caller has to call ist_target_find(). */
 static inline bool ist_target_known(const ist_ctx *ctx, const void *addr, size_t length_bytes, int pe,
                                     struct ist_target *out)
 {
@@ -59,14 +60,14 @@ int ist_require_pe(const ist_ctx *ctx, int pe, const char *routine, const char *
 int ist_require_symmetric(const char *routine, const char *argument, const void *addr, size_t length_bytes,
                           size_t align_bytes);
 
-/* Ends the job when a local buffer is NULL. */
+/* Ends the job if a local buffer is NULL. */
 void ist_require_buffer(const char *routine, const char *argument, const void *addr);
 
-/* Ends the job when the two overlap; equal ones are allowed where the routine may work in place. */
+/* Ends the job if the two overlap; equal ones are allowed where the routine may work in place. */
 void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,
                        size_t source_bytes, bool may_be_equal) IST_COLD;
 
-/* nelems * size, or the end of the job when that does not fit in half the address space. */
+/* Returns nelems * size; ends the job if that does not fit in half the address space. */
 size_t ist_require_length(const char *routine, const char *argument, size_t nelems, size_t size);
 
 #endif

@@ -11,7 +11,7 @@
 
 static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 
-/* true: it is in the stream. UNSUPPORTED is how a transport says that the host should do it. */
+/* Returns true if it is in the stream. A transport returns UNSUPPORTED if the host should do it. */
 static bool is_taken(isthmus_status status, const char *routine)
 {
     if (status != ISTHMUS_OK && status != ISTHMUS_ERR_UNSUPPORTED) ist_die(routine, status);
@@ -20,7 +20,7 @@ static bool is_taken(isthmus_status status, const char *routine)
 
 /* ---- both sides of an operation ---- */
 
-/* Ends the job when the access is wrong, as the operation itself would. */
+/* Ends the job if the access is wrong, as the operation itself would. */
 static bool reaches_far(const struct ist_access *access, struct ist_target *out)
 {
     ist_target_find(&ist_ctx_default, access, out);
@@ -56,7 +56,7 @@ static bool is_transfer_in(void *stream, struct ist_stream_call *call, bool is_p
     return true;
 }
 
-/* Piece by piece; what is left when one cannot go this way is the host's. */
+/* Piece by piece; the host does the rest from the first piece that cannot go this way. */
 static bool transfer(void *stream, struct ist_stream_call *call, bool is_put)
 {
     ist_require_pe(&ist_ctx_default, call->pe, call->routine, "pe");
@@ -95,7 +95,8 @@ static bool update_signal(void *stream, const struct ist_stream_call *call)
 
 bool ist_direct_signal_op(void *stream, struct ist_stream_call *call) { return update_signal(stream, call); }
 
-/* The stream keeps the two in order. A word that is none for it is seen before any data moves: run() then has all to do. */
+/* The stream keeps the two in order. An unsuitable word is detected before any data moves: run() then does all of
+ * it. */
 bool ist_direct_put_signal(void *stream, struct ist_stream_call *call)
 {
     ist_require_symmetric(call->routine, "sig_addr", call->signal.addr, sizeof *call->signal.addr,
@@ -139,7 +140,7 @@ int ist_run_quiet(const struct ist_stream_call *call)
     return 0;
 }
 
-/* What the host has given to transports: none, or to the streams' own only, and that is done. */
+/* Operations that the host has given to transports: none, or only to the streams' own transport, and completed. */
 static bool is_host_done(void)
 {
     const struct isthmus_stream *ops = ist_streams.ops;

@@ -1,7 +1,8 @@
-/* core/stream/direct.h: what the transport of the heap does by itself in a stream: no thread, and nothing that blocks.
- * Each is an `enqueue` of struct ist_stream_call. Transfers and signals: where the peer's memory is reached by that transport, and
- * the local buffer by its device without the driver's help (its memory, or memory that it has pinned: a driver copies other
- * memory of the host before the call returns, and waits for the stream to do so). */
+/* core/stream/direct.h: operations that the heap's transport executes in a stream by itself: no thread, and nothing
+ * that blocks. Each is an `enqueue` of struct ist_stream_call. Transfers and signals: where the peer's memory is
+ * reached by that transport, and the local buffer by its device without the driver's help (its memory, or memory that
+ * it has pinned: a driver copies other memory of the host before the call returns, and waits for the stream to do
+ * so). */
 #ifndef IST_STREAM_DIRECT_H
 #define IST_STREAM_DIRECT_H
 
@@ -18,7 +19,7 @@ bool ist_direct_signal_op(void *stream, struct ist_stream_call *call);
 bool ist_direct_signal_wait(void *stream, struct ist_stream_call *call);
 bool ist_direct_wait(void *stream, struct ist_stream_call *call);
 
-/* What a stream was given is complete when the stream gets there; only what the host does may not be. */
+/* Operations in a stream are complete when the stream gets past them; only the host's may not be. */
 bool ist_direct_quiet(void *stream, struct ist_stream_call *call);
 int ist_run_quiet(const struct ist_stream_call *call); /* its other half, on the host */
 

@@ -33,7 +33,7 @@ static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 
 /* ---- waiting for items ---- */
 
-/* A device that has failed runs no host function any more, and tells only who asks. */
+/* A device that has failed runs no host function any more, and reports that only to calls. */
 static void require_device(const char *routine)
 {
     uint64_t word;
@@ -98,7 +98,7 @@ static void put_back(struct ist_item *item)
     pthread_mutex_unlock(&items.lock);
 }
 
-/* With the lock also for the item that the stream lets run next: what this one has done comes before it. */
+/* With the lock also for the item that the stream lets run next: this item's work is ordered before it. */
 static void tell_done(const struct ist_item *item)
 {
     pthread_mutex_lock(&items.lock);
@@ -109,7 +109,7 @@ static void tell_done(const struct ist_item *item)
 
 void ist_item_run(struct ist_item *item)
 {
-    (void)item->call.run(&item->call); /* whose answer nobody waits for */
+    (void)item->call.run(&item->call); /* whose result no thread waits for */
     free(item->call.copies);
     tell_done(item);
 }
@@ -131,7 +131,7 @@ static void prepare(const char *routine)
     (void)ist_ctx_channel(&ist_ctx_default, ist_streams.number, routine);
 }
 
-/* `list` NULL: nothing goes with its wait. */
+/* `list` NULL: the wait is launched alone. */
 static void post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done,
                  struct isthmus_stream_word *list, uint32_t n)
 {
@@ -174,7 +174,7 @@ void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call)
 
 /* ---- life ---- */
 
-/* A word that holds already: does the platform let a stream wait on such memory? */
+/* Waits for a word that holds already, to test whether the platform lets a stream wait on such memory. */
 isthmus_status ist_items_open(void)
 {
     return ist_streams.ops->wait_until(tr(), NULL, ist_streams.mem.addr, ISTHMUS_COMPARE_GE, 0);

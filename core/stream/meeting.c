@@ -21,13 +21,14 @@ static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 
 uint64_t ist_meetings_bytes(const struct ist_config *config) { return ist_teams_max(config) * FLAGS_BYTES; }
 
-/* Of that team, on this PE; those of a peer have the same place in its segment. */
+/* The flags of that team on this PE; a peer's have the same place in its segment. */
 static uint64_t *flags_of(int index)
 {
     return (uint64_t *)ist_streams.mem.addr + IST_ITEM_WORDS + (size_t)index * IST_TEAM_ROUNDS;
 }
 
-/* A word that holds already shows that the platform does it. ISTHMUS_CHECK looks at meetings where processors do them. */
+/* Waiting for a word that holds already shows that the platform supports it. ISTHMUS_CHECK checks barriers and syncs on
+ * processors. */
 void ist_meetings_open(const struct ist_config *config)
 {
     const struct isthmus_stream *ops = ist_streams.ops;
@@ -55,7 +56,7 @@ void ist_meeting_clear(int index, const char *routine)
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
-/* ---- may a team meet so? ---- */
+/* ---- which teams can synchronise in streams ---- */
 
 static bool is_reached(int world_pe, const char *routine)
 {
@@ -80,9 +81,9 @@ void ist_meeting_agree(struct ist_team *team, const char *routine)
     team->meets_in_streams = ist_doubling_max(team, !are_reached(team, routine), routine) == 0;
 }
 
-/* ---- meeting ---- */
+/* ---- synchronisation ---- */
 
-/* list[0] is kept for who needs a word before those of the meeting; returns the length with it. */
+/* list[0] is kept for a caller that needs a word before those of the synchronisation; returns the length with it. */
 enum { LIST_MOST = 1 + 2 * IST_TEAM_ROUNDS };
 
 static uint32_t list_words(struct ist_team *team, const char *routine, struct isthmus_stream_word list[LIST_MOST])
@@ -115,7 +116,7 @@ bool ist_meeting_sync(void *stream, struct ist_stream_call *call)
     return true;
 }
 
-/* Where quiet takes the host, its end and the meeting are one launch, behind the host function. */
+/* If quiet takes the host, its end and the synchronisation are one launch, behind the host function. */
 bool ist_meeting_barrier(void *stream, struct ist_stream_call *call)
 {
     struct ist_stream_call quiet = {.routine = call->routine, .run = ist_run_quiet};

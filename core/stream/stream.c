@@ -1,4 +1,4 @@
-/* core/stream/stream.c: see stream.h: whether streams are more than names, and which way a call takes. */
+/* core/stream/stream.c: see stream.h: whether streams are more than names, and how a call is executed. */
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/check/check.h"
@@ -81,7 +81,7 @@ static int run(const struct ist_stream_call *call)
     return answer;
 }
 
-/* ISTHMUS_CHECK looks at operations where the host does them. */
+/* ISTHMUS_CHECK checks operations of the host only. */
 static bool enqueue(void *stream, struct ist_stream_call *call)
 {
     return call->enqueue != NULL && !ist_check_on && call->enqueue(stream, call);

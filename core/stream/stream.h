@@ -1,5 +1,5 @@
 /* core/stream/stream.h: calls in the order of a stream of the program's own (nvshmemx_..._on_stream).
- * Not the operations themselves (core/ops, core/coll, core/sync), nor how a platform's stream is told what to do (stream.1 in
+ * Not the operations themselves (core/ops, core/coll, core/sync), nor the commands to a platform's stream (stream.1 in
  * isthmus/transport.h).
  *
  * Where this PE's heap lies in memory of a device whose transport has stream.1, every handle is a stream of that platform, NULL
@@ -14,14 +14,14 @@
 #include "core/ops/signal.h"
 #include "core/team/team.h"
 
-/* A call with all that it was given. Buffers are the program's until its stream has passed; the rest is taken by value. */
+/* A call with all its arguments. Buffers are the program's until its stream has passed; the rest is taken by value. */
 struct ist_stream_call {
     const char *routine;
 
-    /* The call as the host does it: blocks, and returns what the routine without a stream would, 0 where that is nothing. */
+    /* The call on the host: blocks, and returns the result of the routine without a stream, 0 if that has none. */
     int (*run)(const struct ist_stream_call *call);
 
-    /* Give it to the transport. false: what is left of it in `call` has to be run. NULL: always. */
+    /* Gives it to the transport. Returns false if the rest of it in `call` has to be run. NULL: always run. */
     bool (*enqueue)(void *stream, struct ist_stream_call *call);
 
     struct ist_team *team; /* of a collective */
@@ -42,22 +42,22 @@ struct ist_stream_call {
     void *copies;       /* of those two, freed after run(); NULL: there are none */
 };
 
-/* Put a call into a stream. Returns what run() does where it has run, else 0. A failure to do so ends the job. */
+/* Puts a call into a stream. Returns the result of run() if it has run, else 0. Ends the job on failure. */
 int ist_stream_do(void *stream, const struct ist_stream_call *call);
 
-/* The same of a collective, which refuses a team that is NULL at once. */
+/* The same for a collective, which refuses a NULL team at once. */
 int ist_stream_do_on_team(void *stream, const struct ist_stream_call *call);
 
-/* The same, and it has run when this returns. */
+/* The same; returns after it has run. */
 void ist_stream_do_now(void *stream, const struct ist_stream_call *call);
 
-/* Do calls outlast themselves here, so that what they point to has to be copied? */
+/* Returns true if calls return before they are done, so that the memory that they point to has to be copied. */
 bool ist_streams_are_on(void);
 
-/* Once the heap is there: are streams more than names? */
+/* Called once the heap exists: decides whether streams are more than names. */
 isthmus_status ist_streams_open(const struct ist_config *config);
 
-/* Until all that streams have is done. Ends the job when the device has failed, and streams with it. */
+/* Waits until all work of streams is done. Ends the job if the device, and its streams, have failed. */
 void ist_streams_wait(const char *routine);
 
 void ist_streams_close(void);  /* after that; takes any state */

@@ -12,10 +12,9 @@ extern struct ist_streams {
     const struct ist_transport *transport; /* NULL: streams are names */
     const struct isthmus_stream *ops;
     const struct isthmus_memory *memory;
-    uint32_t kind;   /* of its memory */
-    uint32_t number; /* in the registry */
-    struct isthmus_mem
-        mem; /* on the device: the words of items (item.c), and behind them the flags of meetings (meeting.c) */
+    uint32_t kind;          /* of its memory */
+    uint32_t number;        /* in the registry */
+    struct isthmus_mem mem; /* on the device: the words of items (item.c), and behind them the flags of meeting.c */
 } ist_streams;
 
 #endif

@@ -1,4 +1,4 @@
-/* core/stream/worker.c: see worker.h. A thread is made when an item may run and all that there are are busy. */
+/* core/stream/worker.c: see worker.h. A thread is created when an item may run and all workers are busy. */
 #include "core/stream/worker.h"
 
 #include "core/base/fatal.h"
@@ -80,7 +80,7 @@ void ist_workers_begin(const char *routine)
         ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for operations on streams: %s", strerror(error)));
 }
 
-/* Without a thread more the item waits for one that is busy. */
+/* Without another thread the item waits for a busy one. */
 void ist_worker_may_run(void *argument)
 {
     struct ist_item *item = argument;

@@ -19,7 +19,7 @@ void ist_item_end(struct ist_item *item);
 /* The host function of an item: returns at once, and calls no platform. */
 void ist_worker_may_run(void *item);
 
-void ist_workers_begin(const char *routine); /* there is one at least, or the job ends */
+void ist_workers_begin(const char *routine); /* starts at least one thread, or ends the job */
 void ist_workers_end(void);                  /* nothing is left to run; takes any state */
 
 #endif
