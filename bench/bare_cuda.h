@@ -1,5 +1,5 @@
-/* bench/bare_cuda.h: what bench_gpu.c compares with: the same work by the CUDA driver itself, between the same buffers.
- * Apart from it, because nvshmem.h, where there is a toolkit, knows the driver's types by declarations of its own. */
+/* bench/bare_cuda.h: the reference of bench_gpu.c: the same work by the CUDA driver itself, between the same buffers.
+ * In a file of its own, because nvshmem.h declares the driver's types itself if there is a toolkit. */
 #ifndef ISTHMUS_BARE_CUDA_H
 #define ISTHMUS_BARE_CUDA_H
 
@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The driver, the context of the GPU that this device memory is of, a stream. false: no driver, or not all of its calls. */
+/* Loads the driver, the context of the GPU that holds this device memory, a stream. Returns false if the driver or one
+ * of its calls is missing. */
 bool bare_cuda_open(const void *device_memory);
 void bare_cuda_close(void);
 const char *bare_cuda_device(void); /* its name and the driver's version */

@@ -1,12 +1,12 @@
 /* The fastest way to the other CPU and back: two processes, a cache line each, a store and a spinning load.
- * Not a SHMEM call in it; the measure of every call that has to hear from the peer.
+ * Without a SHMEM call; the measure of every call that waits for the peer.
  * Read on: bench_pingpong.c, bench_barrier.c. */
 #ifndef ISTHMUS_BARE_PINGPONG_H
 #define ISTHMUS_BARE_PINGPONG_H
 
 #include "bench.h"
 
-/* Counts on through all batches, so that no line has to be reset between them. */
+/* Keeps counting through all batches, so that no line has to be reset between them. */
 static long bench_turn;
 
 /* Acquire and release pair with each other across the two processes. */

@@ -10,7 +10,7 @@
 
 enum { ADDRESS_ROOM = 2048, KEY_ROOM = 512 };
 
-/* What one PE has to know of the other. Symmetric: the other one gets it. */
+/* What one PE needs to know of the other. Symmetric: the other one gets it. */
 static struct {
     size_t address_bytes, key_bytes;
     uint64_t window;
@@ -175,7 +175,7 @@ void bare_ucp_open(int peer, size_t window_bytes)
     require(ucp_ep_create(bare.worker, &params, &bare.ep), "ucp_ep_create");
     require(ucp_ep_rkey_unpack(bare.ep, peer_card.key, &bare.key), "ucp_ep_rkey_unpack");
     const uint64_t arrived = 1;
-    bare_ucp_put(0, &arrived, sizeof arrived); /* connects; both know then that neither needs the other's progress */
+    bare_ucp_put(0, &arrived, sizeof arrived); /* connects; afterwards neither needs the other's progress */
     bare_ucp_wait_at_least(0, arrived);
     shmem_barrier_all();
 }

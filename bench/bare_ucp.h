@@ -1,6 +1,7 @@
-/* UCP without a runtime on it: a worker, an endpoint to the other PE and a window of memory; what transport ib is measured
- * against. Puts, gets and atomics wait as the leanest program would: progress, and the processor away when there is none.
- * SHMEM only carries the addresses. Not a transport, and no care for failures: a program that measures ends instead.
+/* UCP without a runtime on it: a worker, an endpoint to the other PE and a window of memory; the reference for
+ * transport ib. Puts, gets and atomics wait as the leanest program would: they make progress, and yield the processor
+ * when there is none. SHMEM only carries the addresses. Not a transport, and without error handling: the program ends
+ * instead.
  * Read on: bench_hosts.c. */
 #ifndef ISTHMUS_BARE_UCP_H
 #define ISTHMUS_BARE_UCP_H
@@ -22,7 +23,7 @@ void bare_ucp_put(uint64_t offset, const void *source, size_t length_bytes);
 void bare_ucp_get(uint64_t offset, void *dest, size_t length_bytes);
 uint64_t bare_ucp_fetch_add(uint64_t offset, uint64_t value);
 
-/* Progress until this word of the own window has at least this value. */
+/* Makes progress until this word of this PE's window has at least this value. */
 void bare_ucp_wait_at_least(uint64_t offset, uint64_t value);
 
 #endif

@@ -17,7 +17,7 @@
 
 enum { BENCH_BATCHES_DEFAULT = 101, BENCH_BATCHES_MAX = 1001, BENCH_SKIPPED = 77 };
 
-/* Who plays with whom, and on what: dest is symmetric, alias is the peer's copy of it by shmem_ptr. */
+/* The PEs and buffers of a run: dest is symmetric, alias is the peer's copy of it by shmem_ptr. */
 struct bench_target {
     int my_pe, n_pes, peer;
     int batches; /* how often each side of a comparison is timed */
@@ -38,8 +38,8 @@ struct bench_row {
     const char *unit; /* of the budget: "x" (times the bare operation) or "ns" */
 };
 
-/* Hides where a value comes from, without an instruction: the loop around it stays as it is written, and nothing that
- * depends on the value moves out of it. Both sides of a comparison use it in the same way. */
+/* Hides the origin of a value, without an instruction: the loop around it stays as it is written, and no computation on
+ * the value moves out of it. Both sides of a comparison use it in the same way. */
 static inline long *bench_hide(long *pointer)
 {
     __asm__ volatile("" : "+r"(pointer));

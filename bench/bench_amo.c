@@ -1,5 +1,5 @@
 /* Fetching atomics on the peer's long against the bare locked instruction.
- * Not about contention: nobody else touches the location.
+ * Not about contention: no other PE touches the location.
  * Read on: bench.h. */
 #include "bench.h"
 
@@ -25,7 +25,7 @@ static void bare_fetch_add(const struct bench_target *target, long reps)
     *(long *)target->local = sum;
 }
 
-/* Every swap succeeds: the location counts on with the loop. */
+/* Every swap succeeds: the location counts along with the loop. */
 static void call_compare_swap(const struct bench_target *target, long reps)
 {
     long *dest = target->dest, sum = 0;

@@ -1,5 +1,5 @@
 /* barrier_all and sync_all: of two PEs against the bare ping-pong's round trip, of more in nanoseconds.
- * Not about large jobs: with more PEs than CPUs it shows whether those who wait let the others run.
+ * Not about large jobs: with more PEs than CPUs it shows whether waiting PEs let the others run.
  * Read on: bare_pingpong.h. */
 #include "bare_pingpong.h"
 

@@ -35,7 +35,7 @@ static void call_alltoall(const struct bench_target *target, long reps)
 
 static void open_sets(void) {}
 #else
-/* Two sets of work arrays in turn, as the rules for consecutive calls ask for. */
+/* Two sets of work arrays in turn, as the rules for consecutive calls require. */
 static long
     sync_of[2][SHMEM_REDUCE_SYNC_SIZE + SHMEM_BCAST_SYNC_SIZE + SHMEM_COLLECT_SYNC_SIZE + SHMEM_ALLTOALL_SYNC_SIZE];
 static long *work_of[2];

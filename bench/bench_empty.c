@@ -1,6 +1,6 @@
-/* init and finalize, and nothing between: what startup.py takes the time of.
- * With the argument "memory" each PE reads after init what it holds alone, and PE 0 prints the largest.
- * Read on: startup.py; bare_pmix.c is what it is compared with. */
+/* init and finalize, and nothing between: startup.py measures its time.
+ * With the argument "memory" each PE reads its private memory after init, and PE 0 prints the largest.
+ * Read on: startup.py; bare_pmix.c is its reference. */
 #include <shmem.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,8 @@ enum { PES_MAX = 1024 };
 
 static long private_kib_of[PES_MAX];
 
-/* Pages that no other process maps: those count for this PE alone. -1: the system does not say. */
+/* Returns the pages that no other process maps: those count for this PE alone. Returns -1 if the system does not report
+ * them. */
 static long private_kib(void)
 {
     char line[256];

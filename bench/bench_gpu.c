@@ -1,5 +1,5 @@
-/* Memory of GPUs, two PEs on one host: the calls of the host and those on streams, beside what the CUDA driver does between the
- * same buffers. PE 0 measures, PE 1 waits in a barrier of the host; both take part where a row says so.
+/* Memory of GPUs, two PEs on one host: the calls of the host and those on streams, beside the same work of the CUDA
+ * driver between the same buffers. PE 0 measures, PE 1 waits in a barrier of the host; both measure in some rows.
  * Not about kernels that communicate. A second argument picks the rows with it in the name.
  * Read on: bare_cuda.h; gpu.py starts this. */
 #include "bare_cuda.h"
@@ -12,7 +12,7 @@
 enum { LARGE_BYTES = 64 << 20, MEDIUM_BYTES = 1 << 20, SMALL_BYTES = 4096, FLAGS = 64 };
 
 static char *from;             /* symmetric memory of this PE, as dest is */
-static uint64_t value, round_; /* what is written, and how often all have met */
+static uint64_t value, round_; /* the value written, and the number of barriers so far */
 
 /* ---- device to device ---- */
 
@@ -120,7 +120,7 @@ static void call_fetch_add(const struct bench_target *target, long reps)
     for (long i = 0; i < reps; i++) value = shmem_uint64_atomic_fetch_add(target->dest, 1, target->peer);
 }
 
-/* ---- all PEs meet ---- */
+/* ---- barriers and syncs ---- */
 
 static void call_barrier(const struct bench_target *target, long reps)
 {

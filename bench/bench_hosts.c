@@ -10,14 +10,14 @@
 enum {
     LARGE_BYTES = 4 << 20,
     LARGE_COUNT = 4,
-    FEW = 1000, /* some milliseconds: what changes hands before and after is no part of an operation */
+    FEW = 1000, /* some milliseconds: the exchange before and after is no part of an operation */
     FLAG = 0,   /* offsets in the bare window: 0 is the flag of pairs, then what ends the serving, then data */
     STOP = 64,
     DATA = 128,
     WINDOW_BYTES = DATA + LARGE_BYTES
 };
 
-/* ---- bare: PE 1 serves until PE 0 is through ---- */
+/* ---- bare: PE 1 serves until PE 0 is done ---- */
 
 static bool serve(const struct bench_target *target)
 {
@@ -131,7 +131,7 @@ static void bare_large_get(const struct bench_target *target, long reps)
     end_serving();
 }
 
-/* ---- meetings ---- */
+/* ---- barriers ---- */
 
 static void call_barrier_all(const struct bench_target *target, long reps)
 {
@@ -139,7 +139,7 @@ static void call_barrier_all(const struct bench_target *target, long reps)
     for (long i = 0; i < reps; i++) shmem_barrier_all();
 }
 
-/* One message each way and no answer to either: no meeting of two can be faster. */
+/* One message each way and no reply to either: no barrier of two can be faster. */
 static void bare_pair_of_puts(const struct bench_target *target, long reps)
 {
     static uint64_t turn = 1; /* that of bare_ucp_open() */

@@ -1,6 +1,6 @@
-/* What a PE costs that has nothing to do for five seconds: the processor time of all its threads, with connections open.
- * It sleeps, so that only the runtime's own threads could run; or it waits for another PE, in wait_until or in a barrier.
- * Not about how soon it wakes up.
+/* The cost of a PE that has nothing to do for five seconds: the processor time of all its threads, with connections
+ * open. It sleeps, so that only the runtime's own threads could run; or it waits for another PE, in wait_until or in a
+ * barrier. Not about how soon it wakes up.
  * Read on: hosts.py. */
 #include "bench.h"
 

@@ -1,5 +1,5 @@
 /* p and quiet, one after the other, against a store and a full barrier.
- * Not about waiting for anybody: with an alias of the peer, quiet ends on this CPU.
+ * Not about waiting for a peer: with an alias of the peer, quiet ends on this CPU.
  * Read on: bench.h. */
 #include "bench.h"
 

@@ -1,6 +1,6 @@
-/* What starting and ending costs a PE, in things that a job of many hosts could have too many of: values asked of the
- * launcher, cards of other PEs among them, and connections. It counts them by standing in for the functions of those names.
- * One line for each PE: processor time in us, gets, cards, connections made and taken.
+/* The cost of a PE's start and end, in things that grow with the number of hosts: values requested from the launcher,
+ * cards of other PEs among them, and connections. It counts them by replacing the functions of those names. One line
+ * for each PE: processor time in us, gets, cards, connections made and taken.
  * Read on: hosts.py, which runs this on more and more hosts. */
 #include <dlfcn.h>
 #include <pmix.h>

@@ -1,7 +1,7 @@
-/* How late a PE that waits notices what ends its wait: a put 20 ms later, in wait_until beside a loop of loads; and a barrier to
- * which one PE comes late, after the moment at which it comes. PE 0 measures; the clock is one that both PEs read, so that
- * their hosts have to be namespaces of one machine. The value is the median, the worst stands behind it.
- * Not about how long the operations themselves take.
+/* How late a waiting PE notices the end of its wait: a put 20 ms later, in wait_until beside a loop of loads; and a
+ * barrier that one PE enters late, from that moment on. PE 0 measures; the clock is one that both PEs read, so that
+ * their hosts have to be namespaces of one machine. The value is the median, the worst stands behind it. Not about how
+ * long the operations themselves take.
  * Read on: tests/hosts/roce.table runs this where a put is an RDMA write. */
 #include "bench.h"
 
@@ -78,7 +78,7 @@ static void print(const char *what, struct late *late, struct late *reference)
     printf("row\t%s, worst\t%.4g\t%.4g\t-\t-\tus\n", what, worst_us(late), worst_us(reference));
 }
 
-/* In turn, so that what else the machine does meets both alike. */
+/* In turn, so that other load of the machine affects both alike. */
 static void measure_wakes(const struct bench_target *target)
 {
     static struct late waits, loads;

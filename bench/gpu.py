@@ -32,7 +32,7 @@ to a host, the copy from pinned memory among them; the budget of 1.2 is for the 
 
 
 def driver():
-    """The version of the kernel's part of the driver, where it tells: ", 580.65.06"; else nothing."""
+    """The version of the kernel's part of the driver, if it is reported: ", 580.65.06"; else nothing."""
     file = pathlib.Path("/proc/driver/nvidia/version")
     found = re.search(r"\s(\d{3}\.\d+(\.\d+)?)\s", file.read_text(encoding="utf-8")) if file.exists() else None
     return f", {found[1]}" if found else ""

@@ -48,7 +48,7 @@ def runs_on(folder, hosts, slots, **more):
 
 
 def why_not():
-    """None, or why there can be no hosts here."""
+    """Returns None, or the reason why there can be no hosts here."""
     done = subprocess.run([str(HOSTS_SH), "1", "1", "true"], text=True, stdin=subprocess.DEVNULL, capture_output=True,
                           check=False)
     return None if done.returncode == 0 else done.stderr.strip() or f"hosts.sh: status {done.returncode}"
@@ -73,7 +73,8 @@ def run_calls(args, ours, theirs, many):
 
 
 def run_split(args, ours, folder):
-    """The rows of every delay go into one table. A switch that delays may not be possible here: said, not failed."""
+    """The rows of every delay go into one table. A switch that delays may not be possible here: reported, not
+    failed."""
     for delay_ms in DELAYS_MS:
         table.progress(f"the split of quiet, {delay_ms} ms of delay")
         split = runs_on(folder, 2, 1, HOSTS_DELAY_MS=delay_ms, HOSTS_SLOW_SWITCH=os.path.abspath(os.path.join(folder, "slow_switch")))

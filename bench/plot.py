@@ -72,7 +72,7 @@ def data(points):
 
 
 def draw(path, rows, quantity):
-    """Writes the PNG; says so and goes on when gnuplot is missing. Rows without a budget are left out."""
+    """Writes the PNG; if gnuplot is missing, reports that and goes on. Rows without a budget are left out."""
     rows = [row for row in rows if row.budget is not None]
     if not rows or not shutil.which("gnuplot"):
         print("bench: no plot: " + ("gnuplot is not installed" if rows else "no row has a budget"), file=sys.stderr)
@@ -95,7 +95,7 @@ def draw(path, rows, quantity):
 
 
 def draw_split(path, points):
-    """Writes the PNG; says so and goes on when gnuplot is missing. points: (delay in ms, two times in ns)."""
+    """Writes the PNG; if gnuplot is missing, reports that and goes on. points: (delay in ms, two times in ns)."""
     if len(points) < 2 or not shutil.which("gnuplot"):
         print("bench: no plot of the split: " + ("gnuplot is not installed" if len(points) > 1 else "only one delay"),
               file=sys.stderr)

@@ -12,7 +12,7 @@ CC = "/usr/bin/oshcc"  # not that of PATH, which may be ours
 
 
 def is_here():
-    """Can they be built? Says so when not."""
+    """Returns True if they can be built; reports if not."""
     if os.access(CC, os.X_OK):
         return True
     print(f"bench: no reference: {CC} is missing (Debian's libopenmpi-dev has it)", file=sys.stderr)

@@ -11,7 +11,8 @@ import sys
 import table
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent / "tests" / "hosts"
-# Each PE takes the device of its host; UCX 1.13 drops datagrams of Soft-RoCE unless it is told not to compare their addresses.
+# Each PE takes the device of its host; UCX 1.13 drops datagrams of Soft-RoCE unless it is set not to compare their
+# addresses.
 ON_HOST = "export UCX_NET_DEVICES=rxe$(($(hostname | tr -dc 0-9) - 1)):1; exec \"$@\""
 SETTINGS = {"UCX_TLS": "rc_verbs,ud_verbs,self", "UCX_UD_VERBS_ETH_DGID_CHECK": "n", "UCX_WARN_UNUSED_ENV_VARS": "n"}
 

@@ -1,6 +1,7 @@
-/* slow_switch MS LOSS_PERCENT PORT...: a switch that gives each frame on after a delay and loses some, for machines whose kernel has
- * no netem: hosts.sh starts it in the place of its bridge. What the first port sends is never lost: the launcher is there. It learns which host is behind which port, and leaves to the ports what does not fit into
- * its queue.
+/* slow_switch MS LOSS_PERCENT PORT...: a switch that forwards each frame after a delay and loses some, for machines
+ * whose kernel has no netem: hosts.sh starts it in place of its bridge. Frames from the first port are never lost: the
+ * launcher is there. It learns which host is behind which port, and leaves frames that do not fit into its queue to the
+ * ports.
  * Not for speed: each frame is copied twice, by one process. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,7 +19,7 @@
 
 enum { MAX_PORTS = 64, QUEUE = 16384, FRAME_BYTES = 2048, HEAD_BYTES = sizeof(struct virtio_net_hdr) };
 
-/* A frame has a head that says which checksums are still to be made: veth leaves them out. */
+/* A frame's header states which checksums are still missing: veth leaves them out. */
 struct frame {
     uint64_t due_ns;
     int from, length_bytes;
@@ -71,7 +72,7 @@ static void take(int port, uint64_t delay_ns, double loss)
     }
 }
 
-/* To its port, or to all, when it is for all or nobody has heard of that address. */
+/* To its port, or to all ports for a broadcast or an unknown address. */
 static void give(const struct frame *frame)
 {
     int to = -1;

@@ -1,4 +1,4 @@
-"""What the bench programs said, as rows: medians, verdicts, the printed table, the file of results.
+"""The output of the bench programs, as rows: medians, verdicts, the printed table, the file of results.
 
 Not a program of its own.
 Read on: run.py and hosts.py, which start the programs; bench.h, what they print.
@@ -21,7 +21,7 @@ REPEATABLE = 1.02  # so much do two medians of the same program differ
 
 
 class Runs:
-    """What the runs of one runtime said: call -> list of (value, bare or None, budget or None, unit)."""
+    """The output of the runs of one runtime: call -> list of (value, bare or None, budget or None, unit)."""
 
     def __init__(self, launch, folder, environment):
         self.launch, self.folder, self.environment = launch, folder, environment
@@ -85,7 +85,8 @@ def verdict_of(row, beat_reference):
 
 
 def make_rows(ours, theirs, beat_reference=False):
-    """One Row per call, with the verdict. beat_reference: who takes longer than the reference is over the budget too."""
+    """One Row per call, with the verdict. beat_reference: a call that takes longer than the reference is over the
+    budget too."""
     rows = []
     for call in ours.seen:
         value, bare, ratio, budget, unit = ours.median(call)
@@ -168,7 +169,7 @@ def read_results(path):
 
 
 def conclude(rows, ours, theirs, check):
-    """Says what went wrong and what is over its budget; the exit status."""
+    """Reports failures and calls over their budget; returns the exit status."""
     for problem in ours.problems + (theirs.problems if theirs else []):
         print(f"bench: {problem}", file=sys.stderr)
     over = [row.call for row in rows if row.verdict == "over"]

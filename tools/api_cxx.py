@@ -19,7 +19,7 @@ def returning(routine, text):
 
 
 def overloads(families, types):
-    """The same name with a team in front, as the documentation has it."""
+    """The same name with a team in front, as in the documentation."""
     return [function(f"inline {r.returns} {r.plain_name()}({r.parameter_list()})",
                      returning(r, call(r.name, r.params())))
             for f in families for r in f.routines("ishmem", types) if r.is_overload()]

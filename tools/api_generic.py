@@ -17,7 +17,7 @@ def by_c_type(routines):
 
 
 def selection(family, routines, with_ctx):
-    """Looks at the value behind the first pointer, so that qualifiers do not matter."""
+    """Selects by the value behind the first pointer, so that qualifiers do not matter."""
     rows = [f"{c_type}: {r.name}" for c_type, r in by_c_type(r for r in routines if r.with_ctx == with_ctx).items()]
     names = [name_of(p) for p in family.params]
     at = 1 if family.params[0].startswith("TEAM ") else 0
@@ -29,7 +29,7 @@ def selection(family, routines, with_ctx):
 
 
 def generic(family, types):
-    """With and without context are told apart by the number of arguments."""
+    """The number of arguments distinguishes the forms with and without context."""
     routines = family.routines("shmem", types)
     plain = f"ISTHMUS_{family.generic.upper()}_"
     text = selection(family, routines, False)

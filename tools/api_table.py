@@ -1,5 +1,5 @@
-"""core/api/api.table as objects: types, families and the routines that they make. The head of the table says what its rows
-mean."""
+"""core/api/api.table as objects: types, families and the routines that they make. The head of the table explains its
+rows."""
 
 import re
 import sys

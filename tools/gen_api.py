@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes the APIs from core/api/api.table: public headers from their templates, the definitions, the tools' names, the
-version script. Run by CMake at configure time; nothing made is committed. The table's own header says what a row means,
+version script. Run by CMake at configure time; nothing made is committed. The table's own header explains a row,
 docs/api-table.md how to add one."""
 
 import argparse
@@ -107,7 +107,7 @@ def write_definitions(made, out):
 
 
 def write_profiling(made, out):
-    """The routines that a tool may define in our place, and those of them whose calls the compiler may never make."""
+    """The routines that a tool may replace, and those of them whose calls the compiler may never make."""
     weak = "".join(f"#pragma weak {name}\n" for _, name, _ in made.profiled)
     write_if_changed(out / "core/api/weak_names.h", f"{MADE_FROM}{weak}")
     inlined = [r.name for r in inlined_routines(made.families, made.types)] + list(INLINED_ORDERING)

@@ -1,5 +1,6 @@
 /* core/stream/direct.h: operations that the heap's transport executes in a stream by itself: no thread, and nothing
- * that blocks. Each is an `enqueue` of struct ist_stream_call. Transfers and signals: where the peer's memory is
+ * that blocks.
+ * Each is an `enqueue` of struct ist_stream_call. Transfers and signals: where the peer's memory is
  * reached by that transport, and the local buffer by its device without the driver's help (its memory, or memory that
  * it has pinned: a driver copies other memory of the host before the call returns, and waits for the stream to do
  * so). */

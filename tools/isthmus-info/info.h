@@ -1,5 +1,5 @@
 /* tools/isthmus-info/info.h: the sections of the report, each as text and as JSON.
- * A section is asked for once; `text` ones write to stdout, `json` ones add a member to the open object. */
+ * A section is called once; `text` ones write to stdout, `json` ones add a member to the open object. */
 #ifndef ISTHMUS_INFO_INFO_H
 #define ISTHMUS_INFO_INFO_H
 
@@ -18,11 +18,11 @@ void plugins_text(void);
 void plugins_json(struct ist_json *json);
 void plugins_unload(void);
 
-/* What an open transport says of the devices that it works through; NULL: nothing. */
+/* An open transport's text about the devices that it uses; NULL: none. */
 struct ist_transport;
 const struct isthmus_devices *transport_devices(const struct ist_transport *t);
 
-/* hwloc's view. Not OK: it has none. */
+/* hwloc's view. Returns an error if it has none. */
 isthmus_status topology_text(void);
 isthmus_status topology_json(struct ist_json *json);
 

@@ -35,7 +35,7 @@ static void look_around(struct report *report)
     if (ist_config_init(config, IST_FACE_SHMEM) != ISTHMUS_OK) fail(report);
     bool quiet = config->log_level == ISTHMUS_LOG_WARN; /* refused plugins are in the report */
     ist_log_open(quiet ? ISTHMUS_LOG_ERROR : (uint32_t)config->log_level, config->log_file);
-    if (plugins_load(config) != ISTHMUS_OK) report->failed = true; /* the section says why */
+    if (plugins_load(config) != ISTHMUS_OK) report->failed = true; /* the section reports why */
     report->config = config;
 }
 
@@ -112,7 +112,7 @@ static void print(struct report *report)
     fflush(stdout);
 }
 
-/* As one PE of a job, of which PE 0 speaks. */
+/* As one PE of a job, of which PE 0 prints. */
 static void report_with_routes(struct report *report)
 {
     report->failed = routes_gather(&report->routes) != ISTHMUS_OK;

@@ -8,7 +8,7 @@ struct options {
     bool routes, env, env_markdown, topology, json, help, version;
 };
 
-/* false: something has been said on stderr, and the status is 2. */
+/* Returns false if it has printed an error to stderr; the exit status is then 2. */
 bool options_parse(int argc, char **argv, struct options *out);
 void options_print_help(void);
 

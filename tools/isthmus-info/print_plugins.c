@@ -36,7 +36,7 @@ void plugins_unload(void)
     ist_places_close();
 }
 
-/* What an open transport offers towards the own PE. false: it does not reach it, or gives no card. */
+/* What an open transport offers towards this PE. Returns false if it does not reach it, or gives no card. */
 static bool reach_self(const struct ist_transport *t, struct isthmus_reach *out)
 {
     char card[CARD_BYTES];
@@ -62,7 +62,7 @@ static void print_field(const char *name, const char *text)
     print_filled(14, 14, text);
 }
 
-/* "usable", or why not. A transport that was found before something went wrong has not been asked. */
+/* "usable", or why not. Transports found before a failure have not been opened. */
 static const char *verdict(const struct ist_transport *t)
 {
     if (t->state == IST_TRANSPORT_UNNEEDED && problem[0] != '\0') return "found, not asked";
@@ -118,7 +118,7 @@ static void json_devices(struct ist_json *json, const struct ist_transport *t)
     ist_json_end_array(json);
 }
 
-/* false: the transport names none. */
+/* Returns false if the transport names none. */
 static bool library_of(const struct ist_transport *t, struct isthmus_library_info *out)
 {
     if (t->state != IST_TRANSPORT_OPEN) return false;

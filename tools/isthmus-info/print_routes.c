@@ -1,5 +1,6 @@
 /* tools/isthmus-info/print_routes.c: the matrix of a job, what its letters mean, and why other transports are not in
- * it. Up to 37 PEs the matrix has a blank between columns, up to 73 none; above that it is told in numbers of pairs. */
+ * it. Up to 37 PEs the matrix has a blank between columns, up to 73 none; above that it is printed as numbers of
+ * pairs. */
 #include "tools/isthmus-info/info.h"
 #include "tools/isthmus-info/routes.h"
 #include "tools/isthmus-info/words.h"
@@ -68,7 +69,7 @@ static void print_pairs(const struct routes *routes)
         printf("  %c: %zu pairs\n", letter_of((uint8_t)kind), count_pairs(routes, (uint8_t)kind));
 }
 
-/* Where the heap is, if not on the host: PEs in a row on one device are told together. */
+/* Where the heap is, if not on the host: PEs in a row on one device are printed together. */
 static void print_heap(const struct routes *routes)
 {
     char kind[WORDS_BYTES];

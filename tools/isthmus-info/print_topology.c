@@ -48,7 +48,7 @@ static char *own_cpus(hwloc_topology_t topology)
 
 /* ---- devices ---- */
 
-/* What a PCI class means to a transport; NULL: nothing. */
+/* The kind of device of a PCI class, for transports; NULL: none. */
 static const char *class_name(unsigned class_id)
 {
     switch (class_id >> 8) {
@@ -60,7 +60,7 @@ static const char *class_name(unsigned class_id)
     }
 }
 
-/* A device without a PCI parent (virtual adapters) is told by its own type. */
+/* A device without a PCI parent (virtual adapters) is classified by its own type. */
 static const char *osdev_name(const struct hwloc_obj *device)
 {
     switch (device->attr->osdev.type) {

@@ -1,5 +1,5 @@
 /* tools/isthmus-info/routes.c: see routes.h.
- * Each PE asks the core about its own row, by the peers' cards and without connecting to them, and publishes the answer
+ * Each PE gets its own row from the core, by the peers' cards and without connecting to them, and publishes the answer
  * through the bootstrap, so that a broken transport cannot keep the report from being made. */
 #include "tools/isthmus-info/routes.h"
 
@@ -28,7 +28,7 @@ struct wire_head {
 
 /* ---- kinds and reasons: lists without doubles ---- */
 
-/* NO_ROUTE when there is no room for one more kind: it cannot be told from no route then, but 52 kinds are many. */
+/* NO_ROUTE if there is no room for one more kind: it then looks like no route, but 52 kinds are many. */
 static uint8_t add_kind(struct routes *routes, const struct route_kind *kind)
 {
     for (uint32_t i = 0; i < routes->n_kinds; i++)

@@ -29,14 +29,14 @@ struct route_kind {
     char how[ROUTE_HOW_BYTES]; /* the transport's own words; "": it has none */
 };
 
-/* Why a transport does not carry puts and gets from one PE to another. */
+/* The reason why a transport does not carry puts and gets from one PE to another. */
 struct route_reason {
     char transport[ROUTE_NAME_BYTES], text[REASON_BYTES];
     int32_t pe, peer; /* the first pair that it holds for */
     uint32_t n_pairs;
 };
 
-/* What a PE's transport works through. Alike on several PEs: told once, with the PEs. */
+/* The devices of a PE's transport. Equal ones on several PEs are printed once, with the PEs. */
 struct route_device {
     char transport[ROUTE_NAME_BYTES], name[DEVICE_NAME_BYTES], what[DEVICE_TEXT_BYTES], why[DEVICE_TEXT_BYTES];
 };
@@ -71,11 +71,11 @@ static inline uint8_t *routes_entry(const struct routes *routes, size_t memory, 
     return &routes->matrix[(memory * n + (size_t)from) * n + (size_t)to];
 }
 
-/* Start the library, ask, gather. A failed start has been reported when this returns it. */
+/* Starts the library, gets the row, gathers. A failed start has been reported when this returns it. */
 isthmus_status routes_gather(struct routes *out);
 
-/* All PEs have read what they need. The library stays up until the process exits: its finalize would meet the others
- * through the transports, and that they cannot be reached may be just what the report says. */
+/* All PEs have read what they need. The library stays up until the process exits: its finalize would synchronise
+ * through the transports, and may not reach the others, which may be just what the report shows. */
 void routes_end(struct routes *routes);
 
 void routes_text(const struct routes *routes);

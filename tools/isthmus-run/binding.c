@@ -16,7 +16,7 @@ static struct {
 
 size_t binding_set_bytes(void) { return CPU_ALLOC_SIZE(MAX_CPUS); }
 
-/* The lowest CPU of the same core, which names the core; the CPU itself where the kernel does not say. */
+/* The lowest CPU of the same core, which names the core; the CPU itself if the kernel does not report it. */
 static int core_of(int cpu)
 {
     char path[128];

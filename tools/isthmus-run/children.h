@@ -1,4 +1,4 @@
-/* What the kernel knows about the launcher's children: those that PEs have left to it, and who is about to end.
+/* What the kernel knows about the launcher's children: those that PEs have left to it, and which are about to end.
  * Not which of them are PEs: the job knows those.
  * Read on in children.c. */
 #ifndef ISTHMUS_RUN_CHILDREN_H
@@ -15,11 +15,11 @@ void children_adopt(void);
 bool children_exist(void);
 void children_signal(int signal_number);
 
-/* Its state, as the letters of proc(5) have it ('Z' also when it is gone), and where in the system it sleeps, as far as the
- * kernel tells; "" else. */
+/* Its state, as the letters of proc(5) have it ('Z' also when it is gone), and where in the system it sleeps, or "" if
+ * the kernel does not report it. */
 char process_state(pid_t pid, char *where, size_t room);
 
-/* Has it a handler for this signal, which would not end it? */
+/* Returns true if it has a handler for this signal, which would not end it. */
 bool process_catches(pid_t pid, int signal_number);
 
 /* True from the moment that the process is past all its own code, before its descriptors are closed, on. */

@@ -16,8 +16,8 @@ enum { SECRET_BYTES = 16 };
 
 static size_t name_length(const char *variable) { return strcspn(variable, "="); }
 
-/* A launcher that was itself started by a launcher has PMIX_ variables which say who *it* is. Passed on, they would
- * send the PEs to the wrong server; PMIX_MCA_ ones are the user's settings of the library and stay. */
+/* A launcher that was itself started by a launcher has PMIX_ variables that identify itself. Passed on, they would send
+ * the PEs to the wrong server; PMIX_MCA_ ones are the user's settings of the library and stay. */
 static bool is_outer_launchers(const char *variable)
 {
     return strncmp(variable, "PMIX_", 5) == 0 && strncmp(variable, "PMIX_MCA_", 9) != 0;
@@ -55,7 +55,7 @@ static void set_export(char **variables, const char *export)
         report("warning: -x %s: this variable is not set, so the PEs do not get it", export);
 }
 
-/* Peers on the host use it to tell each other from strangers. Hexadecimal, 128 bits. */
+/* Peers on the host authenticate each other by it. Hexadecimal, 128 bits. */
 static char *make_secret(void)
 {
     unsigned char bytes[SECRET_BYTES];
@@ -76,8 +76,8 @@ char **environment_create(const struct options *options)
     for (size_t i = 0; i < n_inherited; i++)
         if (!is_outer_launchers(environ[i])) variables[n++] = copy(environ[i]);
     if (!getenv("ISTHMUS_JOB_SECRET")) set(variables, make_secret());
-    /* A program of Open MPI 4 asks the PMIx server who it is only under launchers that it knows by name. Without the
-     * component that does not find one of them, it asks whoever is there. */
+    /* A program of Open MPI 4 gets its identity from the PMIx server only under launchers that it knows by name.
+     * If the component that checks for those is excluded, it uses any server. */
     if (!getenv("OMPI_MCA_schizo")) set(variables, copy("OMPI_MCA_schizo=^orte"));
     char *notes = explain_variable();
     if (notes) set(variables, notes);
@@ -111,8 +111,8 @@ char **environment_join(char *const *common, char *const *own)
     return joined;
 }
 
-/* The library complains on stderr of each connection that a killed PE cuts in the middle, beside the launcher's one line
- * that says what happened. Whoever asks the library to be verbose gets all of it. */
+/* The library complains on stderr of each connection that a killed PE cuts in the middle, beside the launcher's one
+ * line that reports what happened. With the library's verbose settings all of it is printed. */
 static void silence_library(void)
 {
     for (char **at = environ; *at; at++)
@@ -134,7 +134,7 @@ void environment_prepare_server(void)
         }
         memcpy(name, *at, length);
         name[length] = '\0';
-        unsetenv(name); /* closes the gap in environ: look at the same place again */
+        unsetenv(name); /* closes the gap in environ: check the same place again */
     }
     /* The library's other stores of job data make directories in /tmp, which a kill -9 would leave there. */
     setenv("PMIX_MCA_gds", "hash", 1);

@@ -1,12 +1,12 @@
 /* The environment that PEs start with, and the one the launcher itself goes on with.
- * Not the variables that tell a PE who it is: server_variables() adds those for each PE.
+ * Not the variables that identify a PE: server_variables() adds those for each PE.
  * Read on in environment.c. */
 #ifndef ISTHMUS_RUN_ENVIRONMENT_H
 #define ISTHMUS_RUN_ENVIRONMENT_H
 
 #include "options.h"
 
-/* What all PEs have in common: the launcher's environment without the traces of an outer launcher, what -x asks for,
+/* What all PEs have in common: the launcher's environment without the traces of an outer launcher, the variables of -x,
  * and a secret of this job. NULL-terminated, allocated; destroy with environment_destroy(). */
 char **environment_create(const struct options *options);
 void environment_destroy(char **variables);

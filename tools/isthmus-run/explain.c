@@ -1,6 +1,6 @@
-/* Reads the PEs' notes, puts each into words, and joins what is the same.
+/* Reads the PEs' notes, puts each into words, and joins equal ones.
  * Not the words for a note, which a PE uses as well: core/base/note_text.c.
- * Read on in job.c, where it is asked for. */
+ * Read on in job.c, which calls it. */
 #include "explain.h"
 #include "children.h"
 #include "pe_list.h"
@@ -18,7 +18,7 @@
 
 enum { MOST_LINES = 10, TEXT_BYTES = 256 };
 
-/* A thread that waits looks at what it waits for, and notes that, four times a second. */
+/* A waiting thread checks its variable, and notes the value, four times a second. */
 static const uint64_t silent_ns = 5000000000; /* on a machine that is busy, not so often */
 
 static int pages_fd = -1;
@@ -29,7 +29,7 @@ struct place {
     int pe;
     uint64_t since_ns;      /* 0: not known */
     char text[TEXT_BYTES];  /* the same for all that wait for the same */
-    char exact[TEXT_BYTES]; /* with what is to be seen on this PE; may differ */
+    char exact[TEXT_BYTES]; /* with this PE's own values; may differ */
 };
 
 /* Places with the same text: `n` from `first` on. */
@@ -85,7 +85,7 @@ static void add_process_state(struct ist_text *out, pid_t pid)
     }
 }
 
-/* Notes of transports say only where the routine's name lies in the PE. */
+/* Notes of transports contain only the address of the routine's name in the PE. */
 static void fetch_routine(struct ist_note *note, pid_t pid)
 {
     struct iovec here = {note->routine, sizeof note->routine - 1};
@@ -95,7 +95,7 @@ static void fetch_routine(struct ist_note *note, pid_t pid)
     if (process_vm_readv(pid, &here, 1, &there, 1, 0) <= 0) snprintf(note->routine, sizeof note->routine, "a call");
 }
 
-/* Is there more to say of a process that waits than that? */
+/* Returns true if there is more to report of a waiting process. */
 static bool is_stuck(const struct ist_note *note, pid_t pid)
 {
     char where[64], state = process_state(pid, where, sizeof where);

@@ -1,6 +1,6 @@
-/* What the PEs wait for, when somebody asks: on SIGUSR1, and when time is up.
- * The PEs note it in memory that they share with the launcher (core/base/note_page.h), so none has to answer: also one that is
- * stopped, or that has a handler of its own for every signal, is told of.
+/* What the PEs wait for, reported on SIGUSR1 and when time is up.
+ * The PEs note it in memory that they share with the launcher (core/base/note_page.h), so none has to reply: a PE that
+ * is stopped, or that has a handler of its own for every signal, is reported too.
  * Read on in explain.c. */
 #ifndef ISTHMUS_RUN_EXPLAIN_H
 #define ISTHMUS_RUN_EXPLAIN_H

@@ -17,7 +17,7 @@ static struct {
 } guardian;
 
 /* Its own session: neither the terminal's signals nor a kill of the launcher's process group reach it. It holds none
- * of the launcher's descriptors, so that whoever reads the launcher's output sees its end. */
+ * of the launcher's descriptors, so that a reader of the launcher's output sees its end. */
 __attribute__((noreturn)) static void watch(int launcher_dies, const volatile pid_t *groups, int n_pes)
 {
     sigset_t all;

@@ -14,7 +14,7 @@ pid_t *guardian_start(int n_pes);
 
 pid_t guardian_pid(void);
 
-/* Lets the guardian go and waits for it. All places must be 0 again, or it does its work. */
+/* Releases the guardian and waits for it. All places must be 0 again, or it does its work. */
 void guardian_stop(void);
 
 #endif

@@ -11,7 +11,7 @@
 
 static struct {
     int pe;             /* write end of the pipe to PE 0, or -1 */
-    bool is_background; /* the terminal belongs to somebody else until SIGCONT */
+    bool is_background; /* the terminal belongs to another process group until SIGCONT */
     char bytes[4096];   /* read, but not yet taken by the pipe */
     size_t length, sent;
 } input = {.pe = -1};
@@ -75,7 +75,7 @@ void input_ready(void)
         input.sent = 0;
         send_bytes();
     } else if (length < 0 && errno == EIO) {
-        input.is_background = true; /* SIGTTIN is ignored, so this is how the terminal says no */
+        input.is_background = true; /* SIGTTIN is ignored, so this is how the terminal refuses */
     } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
         close_input();
     }

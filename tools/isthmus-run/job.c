@@ -1,5 +1,5 @@
 /* What follows when a PE ends, fails, aborts, when a signal comes, when time is up; and the way from there to the end.
- * Not what happened in which order: the loop brings one thing after the other.
+ * Not what happened in which order: the loop reports one event after the other.
  * Read on in loop.c. */
 #include "job.h"
 #include "children.h"
@@ -88,7 +88,7 @@ static int exit_status_of(const struct pe *pe)
     return WIFSIGNALED(pe->wait_status) ? 128 + WTERMSIG(pe->wait_status) : WEXITSTATUS(pe->wait_status);
 }
 
-/* A PE that has ended as if all were well, but without saying good-bye to the others; -1: none. */
+/* Returns a PE that has exited with status 0 but without PMIx_Finalize, or -1 if there is none. */
 static int deserter(const struct job *job)
 {
     for (int i = 0; i < job->n_pes; i++) {
@@ -108,7 +108,7 @@ static void report_failure(const struct job *job, int i)
         report("PE %d (pid %d) was killed by signal %d (%s%s)%s", i, (int)pe->pid, WTERMSIG(pe->wait_status),
                strsignal(WTERMSIG(pe->wait_status)), WCOREDUMP(pe->wait_status) ? ", core dumped" : "",
                ending_others(job->n_running));
-    else if (early >= 0) /* the likely cause: the library tells the others that a fence has lost a member */
+    else if (early >= 0) /* the likely cause: the library reports to the others that a fence has lost a member */
         report("PE %d (pid %d) exited with status 0 without %s, then PE %d (pid %d) exited with status %d%s", early,
                (int)job->pes[early].pid, what_it_left_out(&job->pes[early]), i, (int)pe->pid,
                WEXITSTATUS(pe->wait_status), ending_others(job->n_running));
@@ -117,8 +117,8 @@ static void report_failure(const struct job *job, int i)
                ending_others(job->n_running));
 }
 
-/* A fence waits for a PE that has ended: nothing but the launcher can end that. The library's news may come before the
- * kernel's, so this is asked at both. */
+/* A fence waits for a PE that has ended: nothing but the launcher can end that. The library's event may arrive before
+ * the kernel's, so this is checked at both. */
 static void check_stuck_fence(struct job *job)
 {
     int i = job->has_stuck_fence && job->phase == JOB_RUNNING ? deserter(job) : -1;
@@ -128,7 +128,7 @@ static void check_stuck_fence(struct job *job)
     job_end(job, LAUNCH_FAILED, -1);
 }
 
-/* The first failure ends the job, and is what the user is told. */
+/* The first failure ends the job, and is the one reported to the user. */
 static void pe_failed(struct job *job, int i)
 {
     if (job->phase != JOB_RUNNING) return;
@@ -136,7 +136,7 @@ static void pe_failed(struct job *job, int i)
     job_end(job, exit_status_of(&job->pes[i]), -1);
 }
 
-/* A dying PE has closed its connection to the server before the kernel tells of its end. The others may learn it from
+/* A dying PE has closed its connection to the server before the kernel reports its end. The others may learn it from
  * the server and fail in the meantime, so that they seem to be first. */
 static bool someone_is_dying(const struct job *job)
 {
@@ -216,8 +216,7 @@ void job_server_event(struct job *job, const struct server_event *event)
     }
 }
 
-/* The first signal is the user's word to the PEs, which may have something to say to it (a checkpoint). A second one
- * means "now". */
+/* The first signal is for the PEs, which may handle it (a checkpoint). A second one means "now". */
 static void interrupt(struct job *job, int signal_number)
 {
     bool is_second = job->was_interrupted || job->phase != JOB_RUNNING;
@@ -245,7 +244,7 @@ void job_signal(struct job *job, int signal_number)
         signal_groups(job, SIGCONT, -1);
         input_continue();
         break;
-    case SIGUSR1: /* a question; whom it would end does not get it */
+    case SIGUSR1: /* a request for a report; a PE that it would end does not get it */
         explain_report(job);
         for (int i = 0; i < job->n_pes; i++)
             if (job->pes[i].running && process_catches(job->pes[i].pid, SIGUSR1)) kill(-*job->pes[i].group, SIGUSR1);
@@ -300,7 +299,7 @@ int64_t job_next_time_ns(const struct job *job)
     return job->stop_tick_ns && (!next_ns || job->stop_tick_ns < next_ns) ? job->stop_tick_ns : next_ns;
 }
 
-/* A process group exists as long as it has members, and its number can only then not be somebody else's. */
+/* A process group exists as long as it has members, and only so long its number cannot belong to another. */
 static bool forget_empty_groups(struct job *job)
 {
     bool all_empty = true;

@@ -37,9 +37,9 @@ struct job {
     int64_t times_out_ns;  /* --timeout; 0: never */
     double timeout_s;
     uint64_t stop_limit_s;    /* a PE that is stopped for longer is lost; 0: none is */
-    int64_t stop_tick_ns;     /* when stopped PEs are looked at next; 0: there are none */
+    int64_t stop_tick_ns;     /* when stopped PEs are checked next; 0: there are none */
     int suspect;              /* a PE that has failed, perhaps only because another is dying; -1: none */
-    int64_t suspect_until_ns; /* when it is taken for the culprit */
+    int64_t suspect_until_ns; /* when it is reported as the cause */
     bool was_interrupted;     /* a signal that ends programs has been passed on */
     bool has_stuck_fence;
     int exit_status; /* of isthmus-run */
@@ -49,7 +49,7 @@ struct job {
 void job_init(struct job *job, const struct options *options, pid_t *groups);
 void job_fini(struct job *job);
 
-/* What happened. Each may move the job on. */
+/* Events. Each may move the job on. */
 void job_child_ended(struct job *job, pid_t pid, int wait_status);
 void job_child_stopped(struct job *job, pid_t pid, int wait_status); /* or continued */
 void job_server_event(struct job *job, const struct server_event *event);
@@ -62,7 +62,7 @@ void job_settle(struct job *job);
 /* Ends the job with this status: SIGTERM to all PEs but `spared` (-1: none), SIGKILL two seconds later. */
 void job_end(struct job *job, int exit_status, int spared);
 
-/* When job_time_passed() wants to be called next; 0: not. */
+/* When job_time_passed() must be called next; 0: not at all. */
 int64_t job_next_time_ns(const struct job *job);
 
 /* True if a PE that never connected has ended well while others are connected: those would wait for it for ever in

@@ -1,5 +1,5 @@
-/* The facts of a job on one host in PMIx's words: sizes, maps, and who each PE is.
- * Not bindings or distances: the launcher knows neither before the PEs run, and they look at the machine themselves.
+/* The facts of a job on one host in PMIx's words: sizes, maps, and the identity of each PE.
+ * Not bindings or distances: the launcher knows neither before the PEs run, and they inspect the machine themselves.
  * Read on in server.c, which serves them. */
 #include "job_info.h"
 #include "launch.h"

@@ -1,5 +1,5 @@
-/* What PEs can ask the PMIx server about the job.
- * Not what PEs tell each other; that goes through the library's own store.
+/* The job's facts that PEs can get from the PMIx server.
+ * Not what PEs send each other; that goes through the library's own store.
  * Read on in job_info.c. */
 #ifndef ISTHMUS_RUN_JOB_INFO_H
 #define ISTHMUS_RUN_JOB_INFO_H

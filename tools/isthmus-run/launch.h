@@ -1,4 +1,4 @@
-/* The few words that all files of isthmus-run share: how a step ends, and the one way to say something.
+/* The few words that all files of isthmus-run share: how a step ends, and the one way to print a message.
  * Not a place for a file's own types; those are in the header of the same name.
  * Read on in main.c, which is the list of what happens. */
 #ifndef ISTHMUS_RUN_LAUNCH_H
@@ -9,7 +9,7 @@
 
 enum { LAUNCH_MAX_PES = 4096 };
 
-/* What a step returns, and what isthmus-run itself exits with. Who finds the failure reports it. */
+/* What a step returns, and what isthmus-run itself exits with. The function that finds a failure reports it. */
 enum launch_status {
     LAUNCH_OK = 0,
     LAUNCH_FAILED = 1,

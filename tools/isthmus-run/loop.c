@@ -55,13 +55,13 @@ static size_t collect_ends(struct job *job, struct end *ends, size_t room)
     return n;
 }
 
-/* The kernel does not say in which order children ended. Of those found together, a signal comes first: a PE that was
- * killed makes others fail in their fences, seldom the other way round, and the first failure is the job's. */
+/* The kernel does not report in which order children ended. Of those found together, a signal comes first: a PE that
+ * was killed makes others fail in their fences, seldom the other way round, and the first failure is the job's. */
 static void reap_children(struct job *job)
 {
     struct end ends[64];
     for (size_t n; (n = collect_ends(job, ends, sizeof ends / sizeof ends[0])) > 0;) {
-        take_server_events(job); /* first what these told the server: that they finalize, or abort the job */
+        take_server_events(job); /* first their requests to the server: that they finalize, or abort the job */
         for (size_t i = 0; i < n; i++)
             if (WIFSIGNALED(ends[i].wait_status)) job_child_ended(job, ends[i].pid, ends[i].wait_status);
         for (size_t i = 0; i < n; i++)

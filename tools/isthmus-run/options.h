@@ -1,4 +1,4 @@
-/* What the user asked for on the command line.
+/* The options of the command line.
  * Not the environment of the PEs (environment.h), and nothing is started here.
  * Read on in options.c, whose table is the list of options. */
 #ifndef ISTHMUS_RUN_OPTIONS_H

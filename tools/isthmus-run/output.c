@@ -94,7 +94,7 @@ static void close_stream(struct stream *stream)
     stream->fd = -1;
 }
 
-/* Nobody reads this destination: drop what is there and close its pipes, so that the PEs learn it as usual (SIGPIPE). */
+/* This destination has no reader: drops its output and closes its pipes, so that the PEs get the usual SIGPIPE. */
 static void lose_destination(int destination)
 {
     output.batch.length = output.batch_sent = 0;

@@ -1,4 +1,4 @@
-/* Finds the program in PATH and says in one line what is wrong when it is not there or cannot run.
+/* Finds the program in PATH and reports in one line why it is missing or cannot run.
  * Not the shell's rules for aliases or for files without an interpreter line: those are refused.
  * Read on in spawn.c, which executes it. */
 #include "program.h"
@@ -85,7 +85,7 @@ enum launch_status program_report_failure(const char *name, const char *path, in
     case ENOEXEC:
         report("cannot start '%s': %s is neither a binary for this machine nor a script with #!", name, path);
         return LAUNCH_NOT_EXECUTABLE;
-    case ENOENT: /* the file itself was there a moment ago */
+    case ENOENT: /* the file itself existed a moment ago */
         report("cannot start '%s': the interpreter that %s asks for does not exist", name, path);
         return LAUNCH_NOT_FOUND;
     case E2BIG:

@@ -9,7 +9,7 @@
 /* *path: the file to execute for this name, as a shell would find it; allocated. Reports what it could not find. */
 enum launch_status program_find(const char *name, char **path);
 
-/* Reports why `path` could not be executed, and says which status that is. */
+/* Reports why `path` could not be executed, and returns the status for it. */
 enum launch_status program_report_failure(const char *name, const char *path, int error);
 
 #endif

@@ -1,5 +1,5 @@
 /* A list of published values in memory, for as long as the job lasts.
- * Not persistent, no ranges and no waiting look-up: a key that is not there now is not found.
+ * Not persistent, no ranges and no waiting look-up: a key that is not published yet is not found.
  * Read on in server.c, whose table names these functions. */
 #include "publish.h"
 #include "launch.h"
@@ -23,8 +23,8 @@ static struct entry **find(const char *key)
     return at;
 }
 
-/* Directions that clients send along with what they publish; they say how long and for whom, which is always "until
- * the job ends" and "the job" here. */
+/* Directions that clients send along with what they publish; they set the lifetime and the readers, which are always
+ * "until the job ends" and "the job" here. */
 static bool is_direction(const pmix_info_t *info)
 {
     return PMIX_CHECK_KEY(info, PMIX_RANGE) || PMIX_CHECK_KEY(info, PMIX_PERSISTENCE) ||

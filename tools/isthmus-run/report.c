@@ -1,6 +1,6 @@
 /* Messages, time and memory for the other files.
- * Not the decision what to say: each message is written where its cause is known.
- * Read on in job.c for what is said about PEs. */
+ * Not the texts: each message is written where its cause is known.
+ * Read on in job.c for the messages about PEs. */
 #include "launch.h"
 
 #include <stdarg.h>
@@ -18,7 +18,8 @@ static void write_line(const char *format, va_list arguments)
     size_t length = prefix + (written < 0 ? 0 : (size_t)written);
     if (length > sizeof line - 2) length = sizeof line - 2;
     line[length++] = '\n';
-    /* One write, so that the line stays whole beside the output of the PEs; nobody is left to tell if it fails. */
+    /* One write, so that the line stays whole beside the output of the PEs; there is no one left to inform if it
+     * fails. */
     if (write(STDERR_FILENO, line, length) < 0) return;
 }
 

@@ -1,6 +1,6 @@
-/* Starts the PMIx server library, answers what it asks, and turns what it says into events for the launcher's loop.
+/* Starts the PMIx server library, serves its requests, and turns its reports into events for the launcher's loop.
  * Not the protocol and not the store of modex data, which are the library's; on one host it seldom needs the launcher.
- * Read on in job_info.c for what PEs can ask, in job.c for what becomes of the events. */
+ * Read on in job_info.c for the facts that PEs can get, in job.c for the handling of the events. */
 #include "server.h"
 #include "environment.h"
 #include "job_info.h"
@@ -37,8 +37,8 @@ static void post(enum server_event_kind kind, const pmix_proc_t *who, int status
     eventfd_write(server.event_fd, 1);
 }
 
-/* The entries of pmix_server_module_t. All run in the library's thread and must not wait. "Operation succeeded" tells
- * the library that there will be no call back. */
+/* The entries of pmix_server_module_t. All run in the library's thread and must not wait. "Operation succeeded"
+ * announces to the library that there will be no call back. */
 
 static pmix_status_t client_connected(const pmix_proc_t *who, void *object, pmix_op_cbfunc_t answer, void *data)
 {
@@ -54,7 +54,7 @@ static pmix_status_t client_finalized(const pmix_proc_t *who, void *object, pmix
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* A PE can only abort the whole job: a SHMEM job with holes is of no use to anybody. */
+/* A PE can only abort the whole job: a SHMEM job with holes is useless. */
 static pmix_status_t client_aborts(const pmix_proc_t *who, void *object, int status, const char message[],
                                    pmix_proc_t procs[], size_t n_procs, pmix_op_cbfunc_t answer, void *data)
 {
@@ -63,10 +63,10 @@ static pmix_status_t client_aborts(const pmix_proc_t *who, void *object, int sta
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* On one host the library completes a fence without asking. That it asks means that it counts members elsewhere: PEs
- * that it has lost without PMIx_Finalize. Those that are left are all in the fence, which can never be what it should.
- * They stay in it, without an answer, until the launcher has ended the job: an error here would only make each of
- * them print one. */
+/* On one host the library completes a fence without this call. The call means that it counts members elsewhere: PEs
+ * that it has lost without PMIx_Finalize. The remaining PEs are all in the fence, which can never complete. They stay
+ * in it, without a reply, until the launcher has ended the job: an error here would only make each of them print
+ * one. */
 static pmix_status_t fence(const pmix_proc_t procs[], size_t n_procs, const pmix_info_t info[], size_t n_info,
                            char *contribution, size_t contribution_bytes, pmix_modex_cbfunc_t answer, void *data)
 {
@@ -75,7 +75,7 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t n_procs, const pmix
     return PMIX_SUCCESS;
 }
 
-/* Asked only for PEs that are not on this host: there are none. A local PE's data the library waits for itself. */
+/* Called only for PEs that are not on this host: there are none. For a local PE's data the library itself waits. */
 static pmix_status_t fetch_remote_data(const pmix_proc_t *who, const pmix_info_t info[], size_t n_info,
                                        pmix_modex_cbfunc_t answer, void *data)
 {
@@ -136,8 +136,8 @@ static pmix_server_module_t module = {
     .notify_event = notify_event,
 };
 
-/* Whoever names the job and says that it is of our user is one of its PEs to the library: over TCP it cannot ask the kernel. So
- * the name is one that nobody guesses, and that only processes of our user can read in the PEs' environment. */
+/* The library takes any client that names the job and claims our user for one of its PEs: over TCP the kernel cannot
+ * confirm it. So the name cannot be guessed, and only processes of our user can read it in the PEs' environment. */
 static void name_job(void)
 {
     uint64_t random[2];

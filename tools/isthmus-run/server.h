@@ -1,4 +1,4 @@
-/* The PMIx server that the PEs talk to, and what it tells the launcher about them.
+/* The PMIx server of the PEs, and its events about them for the launcher.
  * Not the launcher's decisions: the server only reports, job.c acts.
  * Read on in server.c. */
 #ifndef ISTHMUS_RUN_SERVER_H
@@ -21,8 +21,8 @@ struct server_event {
     struct server_event *next;
 };
 
-/* Starts the server for a job of n_pes PEs, its threads included. Reports what went wrong. There is no server_stop():
- * see the end of main(). */
+/* Starts the server for a job of n_pes PEs, its threads included. Reports failures. There is no server_stop(): see the
+ * end of main(). */
 enum launch_status server_start(int n_pes);
 
 /* The variables with which this PE finds the server; NULL-terminated, destroy with environment_destroy(). */
@@ -31,7 +31,7 @@ char **server_variables(int pe);
 /* Readable when there is an event. */
 int server_event_fd(void);
 /* The next event, oldest first, or NULL; destroy with server_event_destroy(). What a PE did before it ended is in the
- * list by the time its end can be seen: the server does not answer a PE before. */
+ * list by the time its end can be seen: the server does not reply to a PE before. */
 struct server_event *server_next_event(void);
 void server_event_destroy(struct server_event *event);
 

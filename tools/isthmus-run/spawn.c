@@ -1,5 +1,5 @@
 /* Clone and exec, with everything between them that makes the child a clean process of its own.
- * Not posix_spawn: it cannot ask the kernel to kill the child when the launcher dies.
+ * Not posix_spawn: it cannot make the kernel kill the child when the launcher dies.
  * Read on in guardian.c for what the kernel does not kill. */
 #include "spawn.h"
 
@@ -48,7 +48,7 @@ static void remember_descriptors(void)
     if (original.n_inherited) qsort(original.inherited, original.n_inherited, sizeof *original.inherited, ascending);
 }
 
-/* Later code may then say "0, 1, 2" without finding a socket there. */
+/* Later code may then use 0, 1 and 2 without finding a socket there. */
 static void open_missing_standard_descriptors(void)
 {
     int fd;
@@ -114,7 +114,7 @@ static void become_program(const struct spawn_plan *plan)
 
 struct child {
     const struct spawn_plan *plan;
-    int error; /* the child's word to the launcher, in the memory that they share */
+    int error; /* the child's report to the launcher, in the memory that they share */
 };
 
 static int child_main(void *argument)

@@ -91,7 +91,7 @@ void start_stand_in(struct job *job, int pe)
     char *common_variables[] = {mark, NULL};
     char **own_variables = server_variables(pe);
     char **variables = environment_join(common_variables, own_variables);
-    static pid_t group; /* nobody signals it: it ends by itself, or with the launcher */
+    static pid_t group; /* no process signals it: it ends by itself, or with the launcher */
     int null = open_null();
     struct spawn_plan plan = {
         .path = "/proc/self/exe",

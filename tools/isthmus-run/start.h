@@ -6,11 +6,12 @@
 
 #include "job.h"
 
-/* Starts all PEs. If one cannot be started, says so and ends the job: those that run already end as in any failure. */
+/* Starts all PEs. If one cannot be started, reports it and ends the job: those that run already end as in any
+ * failure. */
 void start_pes(struct job *job, const struct options *options, const char *path, char *const *common_variables);
 
-/* Starts something that connects to the server as this PE and is gone. The library then takes the PE for lost and lets
- * go of the fences that wait for it; nothing else tells it about a PE that never connected. */
+/* Starts something that connects to the server as this PE and is gone. The library then takes the PE for lost and
+ * releases the fences that wait for it; it has no other report of a PE that never connected. */
 void start_stand_in(struct job *job, int pe);
 
 /* What the stand-in does; main() calls it first thing. Returns only if this process is none. */

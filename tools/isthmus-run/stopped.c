@@ -1,5 +1,5 @@
 /* Counts the time that PEs are stopped, in ticks of the launcher and not by the clock: while the launcher itself is stopped, or
- * has no processor, or no PE runs at all, the job is suspended as a whole, and nobody is lost by that.
+ * has no processor, or no PE runs at all, the job is suspended as a whole, and no PE is lost by that.
  * Not the message and the end of the job: those are in job.c.
  * Read on in core/transport/pulse.c, which counts the same way. */
 #include "stopped.h"
@@ -63,7 +63,7 @@ static bool someone_runs(const struct job *job)
     return false;
 }
 
-/* A debugger may have taken a stopped PE over since, or let go of it. */
+/* A debugger may have taken a stopped PE over since, or released it. */
 static bool is_lost(struct pe *pe)
 {
     pe->stopped_ticks = state_of(pe) == 'T' ? pe->stopped_ticks + 1 : 0;
