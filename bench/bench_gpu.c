@@ -1,5 +1,5 @@
 /* Memory of GPUs, two PEs on one host: the calls of the host and those on streams, beside the same work of the CUDA
- * driver between the same buffers. PE 0 measures, PE 1 waits in a barrier of the host; both measure in some rows.
+ * driver between the same buffers. PE 0 measures, PE 1 waits in a barrier of the host; both take part in some rows.
  * Not about kernels that communicate. A second argument picks the rows with it in the name.
  * Read on: bare_cuda.h; gpu.py starts this. */
 #include "bare_cuda.h"

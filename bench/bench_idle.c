@@ -1,6 +1,7 @@
 /* The cost of a PE that has nothing to do for five seconds: the processor time of all its threads, with connections
  * open. It sleeps, so that only the runtime's own threads could run; or it waits for another PE, in wait_until or in a
- * barrier. Not about how soon it wakes up.
+ * barrier.
+ * Not about how soon it wakes up.
  * Read on: hosts.py. */
 #include "bench.h"
 

@@ -1,5 +1,5 @@
 /* A put with signal beside a put of the same size, both blocking and with a quiet behind them: what the signal costs.
- * PE 0 measures, over whatever transport leads to PE 1; PE 1 serves it in a wait of the library.
+ * PE 0 measures, over the transport that leads to PE 1; PE 1 serves it in a wait of the library.
  * Not about the time until the signal is seen. A second argument selects the rows with it in their name.
  * ISTHMUS_IB_UCX names the UCX. Read on: bench.h; hosts.py starts this on hosts made of namespaces. */
 #include "bench.h"

@@ -1,7 +1,7 @@
 /* How late a waiting PE notices the end of its wait: a put 20 ms later, in wait_until beside a loop of loads; and a
  * barrier that one PE enters late, from that moment on. PE 0 measures; the clock is one that both PEs read, so that
- * their hosts have to be namespaces of one machine. The value is the median, the worst stands behind it. Not about how
- * long the operations themselves take.
+ * their hosts have to be namespaces of one machine. The value is the median, the worst stands behind it.
+ * Not about how long the operations themselves take.
  * Read on: tests/hosts/roce.table runs this where a put is an RDMA write. */
 #include "bench.h"
 

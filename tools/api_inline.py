@@ -1,5 +1,5 @@
 """Fast paths that are compiled into programs, made from the families with the flag "inline KIND".
-They may use only what include/isthmus/inline.h offers: see the rules at the head of that file."""
+They may use only include/isthmus/inline.h: see the rules at the head of that file."""
 
 # Bodies of inlined routines, by kind. {real} is the call of the library's routine.
 INLINE_BODIES = {

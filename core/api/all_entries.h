@@ -1,4 +1,4 @@
-/* core/api/all_entries.h: what the routines made from the table call, and the headers that declare them. */
+/* core/api/all_entries.h: the headers that declare the entry functions of the routines made from the table. */
 #ifndef IST_API_ALL_ENTRIES_H
 #define IST_API_ALL_ENTRIES_H
 

@@ -1,4 +1,4 @@
-/* core/api/amo_entry.h: what the typed entry points of atomics call: values become bits here.
+/* core/api/amo_entry.h: entry functions of the typed atomics: values become bits here.
  * Floating point types only fetch, set and swap, which are the same on their bits. */
 #ifndef IST_API_AMO_ENTRY_H
 #define IST_API_AMO_ENTRY_H

@@ -1,4 +1,4 @@
-/* core/api/coll_entry.h: what the entry points of collectives call: elements become bytes, active sets become teams.
+/* core/api/coll_entry.h: entry functions of the collectives: elements become bytes, active sets become teams.
  * A NULL team comes from an invalid handle; the routines then do nothing and return nonzero. */
 #ifndef IST_API_COLL_ENTRY_H
 #define IST_API_COLL_ENTRY_H

@@ -1,4 +1,4 @@
-/* core/api/entry.h: what all entry functions of the APIs share. */
+/* core/api/entry.h: shared by all entry functions of the APIs. */
 #ifndef IST_API_ENTRY_H
 #define IST_API_ENTRY_H
 

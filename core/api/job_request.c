@@ -1,5 +1,5 @@
-/* core/api/job_request.c: see job_request.h. These calls come before the first init, which reads the configuration for good, so
- * that they read it for themselves. */
+/* core/api/job_request.c: see job_request.h. These calls precede the first init, which reads the configuration for
+ * good, so they read it themselves. */
 #include "core/api/job_request.h"
 
 #include "core/boot/boot_mpi.h"

@@ -1,4 +1,4 @@
-/* core/api/memory_entry.h: what the entry points of the symmetric heap call. */
+/* core/api/memory_entry.h: entry functions of the symmetric heap. */
 #ifndef IST_API_MEMORY_ENTRY_H
 #define IST_API_MEMORY_ENTRY_H
 
@@ -19,7 +19,7 @@ static inline void *ist_entry_malloc_with_hints(size_t size, long hints, const c
 
 static inline void *ist_entry_align(size_t alignment, size_t size, const char *routine)
 {
-    bool is_valid = alignment % sizeof(void *) == 0; /* and a power of two, which is seen below */
+    bool is_valid = alignment % sizeof(void *) == 0; /* and a power of two, which is checked below */
     return ist_malloc(size, is_valid ? alignment : 0, routine);
 }
 

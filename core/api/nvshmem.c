@@ -1,5 +1,5 @@
 /* core/api/nvshmem.c: the routines of nvshmem.h and nvshmemx.h that are not made from the table, but for start and end
- * (nvshmem_setup.c): versions, and what structures and devices only this face has. */
+ * (nvshmem_setup.c): versions, and the structures and devices of this face only. */
 #include "core/api/team_entry.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* core/api/order_entry.h: what the entry points of ordering call, where core/ops/order.h does not fit as it is. */
+/* core/api/order_entry.h: entry functions of the ordering calls that core/ops/order.h does not provide directly. */
 #ifndef IST_API_ORDER_ENTRY_H
 #define IST_API_ORDER_ENTRY_H
 

@@ -1,4 +1,4 @@
-/* core/api/public.h: the public headers as the library itself sees them: what they declare is visible outside.
+/* core/api/public.h: the public headers as the library itself sees them: their declarations are exported.
  * A tool may define routines of shmem.h itself: their names are weak here, and the pshmem_ names are not. */
 #ifndef IST_API_PUBLIC_H
 #define IST_API_PUBLIC_H

@@ -1,4 +1,4 @@
-/* core/api/rma_entry.h: what the typed entry points of put, get and signal call: elements become bytes here.
+/* core/api/rma_entry.h: entry functions of the typed put, get and signal: elements become bytes here.
  * The point to step into with a debugger. `size` is that of an element and constant at every call. */
 #ifndef IST_API_RMA_ENTRY_H
 #define IST_API_RMA_ENTRY_H

@@ -28,7 +28,7 @@ static int run_reducescatter(const struct ist_stream_call *c)
     return ist_reducescatter(c->team, c->dest, c->source, c->nelems, c->op, c->type, c->routine);
 }
 
-/* What moves blocks of one size; `root` counts for some. */
+/* The collectives that move blocks of one size; some use `root`. */
 static int move(void *stream, const char *routine, int (*run)(const struct ist_stream_call *), struct ist_team *team,
                 void *dest, const void *source, size_t length_bytes, int root)
 {

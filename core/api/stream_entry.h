@@ -1,5 +1,5 @@
-/* core/api/stream_entry.h: what the typed entry points on streams call: the entry functions of the same names without stream,
- * in the stream's order. Arguments that are values, and the arrays of waits, are taken when the call is made. */
+/* core/api/stream_entry.h: entry functions of the typed routines on streams: those of the same names without stream, in
+ * the stream's order. Arguments that are values, and the arrays of waits, are taken when the call is made. */
 #ifndef IST_API_STREAM_ENTRY_H
 #define IST_API_STREAM_ENTRY_H
 

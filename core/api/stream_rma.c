@@ -1,11 +1,11 @@
-/* core/api/stream_rma.c: see stream_entry.h: transfers, signals and quiet. Each routine is what the host runs, and what a
- * transport may do instead. */
+/* core/api/stream_rma.c: see stream_entry.h: transfers, signals and quiet. Each routine has a host function, and an
+ * operation that a transport may do instead. */
 #include "core/api/rma_entry.h"
 #include "core/api/stream_entry.h"
 #include "core/ops/order.h"
 #include "core/stream/direct.h"
 
-/* ---- what the host runs ---- */
+/* ---- functions of the host ---- */
 
 static int run_put(const struct ist_stream_call *c)
 {

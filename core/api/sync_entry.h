@@ -1,4 +1,4 @@
-/* core/api/sync_entry.h: what the typed entry points of wait and test call: arguments are checked here. */
+/* core/api/sync_entry.h: entry functions of the typed wait and test: arguments are checked here. */
 #ifndef IST_API_SYNC_ENTRY_H
 #define IST_API_SYNC_ENTRY_H
 

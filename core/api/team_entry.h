@@ -1,4 +1,4 @@
-/* core/api/team_entry.h: handles of teams, and what the entry points of teams and of PE numbers call.
+/* core/api/team_entry.h: handles of teams, and entry functions of teams and of PE numbers.
  * A team's index is the same on all its members. Handles of shmem.h are index + 1, so that the invalid one is a null
  * pointer; those of the other faces are the index itself, and -1 is the invalid one. */
 #ifndef IST_API_TEAM_ENTRY_H
@@ -84,7 +84,7 @@ static inline int ist_entry_pe_accessible(int pe, const char *routine)
     return pe >= 0 && pe < ist_entry_n_pes(routine);
 }
 
-/* reach.c: 1 or 0; an address for loads and stores, NULL: there is none. */
+/* reach.c: returns 1 or 0; returns an address for loads and stores, or NULL. */
 int ist_addr_accessible(const void *addr, int pe, const char *routine);
 void *ist_ptr(const void *dest, int pe, const char *routine);
 void *ist_device_ptr(const void *dest, int pe, const char *routine);

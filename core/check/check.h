@@ -1,9 +1,9 @@
 /* core/check/check.h: ISTHMUS_CHECK=1: the mistakes that leave no trace where they are made. docs/checking.md lists them.
- * Not the comparison of collectives (coll/check.h), nor what every call is checked for anyway (ops/target.h).
+ * Not the comparison of collectives (coll/check.h), nor the checks of every call (ops/target.h).
  *
  * While the mode is on no call takes a fast path (ist_fast_paths_close), so that all checks are on slow paths, which
  * call ist_check_applies() first. Off, the mode costs that one test on paths that are slow already.
- * Subjects: blocks.c what is allocated; pending.c buffers of operations under way; shadow.c which PE has accessed which
+ * Subjects: blocks.c allocated blocks; pending.c buffers of operations under way; shadow.c which PE has accessed which
  * words of a PE; mixed.c and unordered.c, which read that; leaks.c the end. finding.h reports the mistakes. */
 #ifndef IST_CHECK_CHECK_H
 #define IST_CHECK_CHECK_H

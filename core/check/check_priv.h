@@ -1,4 +1,4 @@
-/* core/check/check_priv.h: what the files of this folder share. */
+/* core/check/check_priv.h: shared by the files of this folder. */
 #ifndef IST_CHECK_CHECK_PRIV_H
 #define IST_CHECK_CHECK_PRIV_H
 
@@ -34,9 +34,9 @@ void ist_blocks_init(void);
 void ist_blocks_leaks(void); /* those that are still allocated, one line for each call that made some */
 void ist_blocks_fini(void);
 
-bool ist_pending_add(const struct ist_check_access *access); /* after ist_pending_compare; true: held back */
+bool ist_pending_add(const struct ist_check_access *access); /* after ist_pending_compare; returns true if held back */
 void ist_pending_compare(const struct ist_check_access *access);
-void ist_pending_complete(ist_ctx *ctx); /* do what was held back, compare the sums, forget all */
+void ist_pending_complete(ist_ctx *ctx); /* executes the gets that were held back, compares the sums, forgets all */
 void ist_pending_fini(void);
 
 void ist_mixed_note(const struct ist_check_access *access);

@@ -15,7 +15,7 @@
 
 enum {
     MAX_PENDING = 1 << 14, /* later ones are not checked */
-    PATTERN = 0xdb         /* in a destination until its data comes */
+    PATTERN = 0xdb         /* in a destination until its data arrives */
 };
 
 struct pending {

@@ -23,7 +23,7 @@ struct ist_shadow_entry {
     uint8_t is_floating, is_fetch; /* an atomic that changes nothing */
     uint8_t state; /* enum ist_shadow_state: an access, or the setting of a flag that may overtake data */
     char routine[40], site[80];
-    char data[80]; /* of a flag: what it may overtake */
+    char data[80]; /* of a flag: the operations that it may overtake */
 };
 
 struct ist_shadow_bucket {

@@ -16,7 +16,7 @@ void ist_run_alltoall(struct ist_team *team, void *dest, const void *source, siz
 void ist_run_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
                        size_t size_bytes, size_t nelems, int forced, const char *routine);
 
-/* What a reduction or scan works on. */
+/* The operands of a reduction or scan. */
 struct ist_reduction {
     void *dest;
     const void *source;

@@ -1,7 +1,8 @@
 /* core/coll/broadcast.c: one PE's data to all.
  * tree: blocks go down a binomial tree whose edges span powers of two, so that each flag has one writer, whatever the root.
  * pull: only flags go down the tree, and all read from the root at once.
- * hosts: down a tree of the hosts' leaders, each of whose hosts reads a chunk from its leader while the next one comes. */
+ * hosts: down a tree of the hosts' leaders, each of whose hosts reads a chunk from its leader while the next one
+ * arrives. */
 #include "core/coll/algorithms.h"
 #include "core/coll/choose.h"
 #include "core/coll/sync.h"

@@ -15,7 +15,7 @@ void ist_choose_init(bool is_crowded);
 /* Returns true if the team is on one host and that host is crowded. */
 bool ist_is_crowded(const struct ist_team *team);
 
-/* What an algorithm is judged by. */
+/* The input of the choice. */
 struct ist_shape {
     const struct ist_team *team;
     size_t length_bytes;           /* of one PE's part */
@@ -81,7 +81,7 @@ static inline int ist_rounds_of(int n)
     return rounds;
 }
 
-/* The data of a call. Operands are symmetric, so that all members know what memory they lie in. */
+/* The data of a call. Operands are symmetric, so that all members know their kind of memory. */
 struct ist_work {
     const void *dest, *source;
     size_t length_bytes; /* of one PE's part */

@@ -26,7 +26,7 @@ void ist_coll_init(const struct ist_config *config)
     forced.scan = config->scan;
 }
 
-/* What every collective begins with. `dest_parts` blocks of length_bytes are written, `source_parts` read. */
+/* Every collective begins with this. `dest_parts` blocks of length_bytes are written, `source_parts` read. */
 struct call {
     const char *routine;
     struct ist_team *team;
@@ -76,7 +76,7 @@ static inline isthmus_status enter(const struct call *c)
     return ISTHMUS_OK;
 }
 
-/* What every collective that enter() let in ends with. */
+/* Every collective that enter() accepted ends with this. */
 static inline isthmus_status leave(void)
 {
     if (ist_check_on) {

@@ -1,4 +1,4 @@
-/* core/coll/coll.h: collectives on data, for every face: what each call does, whatever algorithm does it.
+/* core/coll/coll.h: collectives on data, for every face: the contract of each call, independent of its algorithm.
  * Not barriers and syncs (sync.h), not the algorithms (algorithms.h) nor their choice (choose.c).
  *
  * Every member of `team` calls with the same arguments, and the team's collectives in the same order. On return `source`

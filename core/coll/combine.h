@@ -9,8 +9,8 @@
 
 enum ist_combine_op { IST_SUM, IST_PROD, IST_MIN, IST_MAX, IST_AND, IST_OR, IST_XOR, IST_COMBINE_OPS };
 
-/* Machine types: what the C types of the APIs are on the machines we run on. F16 and BF16 are computed in float and
- * rounded to nearest even. */
+/* Machine types: the representations of the APIs' C types on the supported machines. F16 and BF16 are computed in float
+ * and rounded to nearest even. */
 enum ist_combine_type {
     IST_S8,
     IST_S16,

@@ -65,7 +65,7 @@ void ist_doubling_reduce(struct ist_team *team, void *inout, const struct ist_ve
     if (is_in_pair(&cube)) send(&cube, &team->area->result, inout, bytes, team->my_pe + 1, routine);
 }
 
-/* `total` is what the members of the subcube have together, `before` what those of it before this one have. */
+/* `total` combines all members of the subcube, `before` those of it before this one. */
 void ist_doubling_scan(struct ist_team *team, void *before, const void *mine, const struct ist_vector *vector,
                        const char *routine)
 {

@@ -13,14 +13,14 @@ struct ist_vector {
     size_t nelems, length_bytes; /* at most IST_SLOT_BYTES */
 };
 
-/* inout: own value, then that of all together. */
+/* inout: this PE's value, then that of all combined. */
 void ist_doubling_reduce(struct ist_team *team, void *inout, const struct ist_vector *vector, const char *routine);
 
-/* before: what the members before this one have together; untouched on the first one. */
+/* before: the combined value of the members before this one; unchanged on the first one. */
 void ist_doubling_scan(struct ist_team *team, void *before, const void *mine, const struct ist_vector *vector,
                        const char *routine);
 
-/* What the library itself needs. */
+/* For the library's own use. */
 uint64_t ist_doubling_max(struct ist_team *team, uint64_t mine, const char *routine);
 uint64_t ist_doubling_sum(struct ist_team *team, uint64_t mine, const char *routine);
 uint64_t ist_doubling_sum_before(struct ist_team *team, uint64_t mine, const char *routine);

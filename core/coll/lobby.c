@@ -21,8 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An id: number of the use of the word, the word, the PE. What the word holds: number of the use, and below it OPEN, a PE + 1,
- * or DONE. */
+/* An id: number of the use of the word, the word, the PE. The word holds the number of the use, and below it OPEN,
+ * a PE + 1, or DONE. */
 enum { PE_BITS = 32, WORD_BITS = 8, NUMBER_MOST = (1 << 24) - 1 };
 #define OPEN UINT64_C(0)
 #define DONE UINT64_C(0xffffffff)
@@ -37,7 +37,8 @@ static struct {
     uint32_t number, taken; /* taken: rooms, as bits */
 } local = {.ids = PTHREAD_MUTEX_INITIALIZER, .rooms = PTHREAD_MUTEX_INITIALIZER, .room_left = PTHREAD_COND_INITIALIZER};
 
-/* What a host writes on its guests: one of these, or the index to reserve; and in the high half the number of the message. */
+/* A host's message to its guests: one of these, or the index to reserve; and in the high half the number of the
+ * message. */
 enum { PART, RETRY, ANEW, GO, MISFIT, FULL, NO_MEMORY };
 #define WORD(what) (UINT32_MAX - (uint32_t)(what))
 

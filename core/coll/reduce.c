@@ -35,7 +35,7 @@ static bool is_direct(const struct ist_team *team, const struct ist_reduction *r
 
 /* ---- a block of all members ---- */
 
-/* What a PE needs to combine blocks: how long they are, and where sources that cannot be loaded are fetched to. */
+/* A PE's data for combining blocks: their length, and the room for sources that have to be fetched. */
 struct bench {
     size_t at_once; /* elements */
     char *fetched;  /* FETCHES blocks; NULL: all sources are loaded where they lie */
@@ -61,7 +61,7 @@ static void bench_init(struct bench *bench, const struct ist_team *team, const s
 
 static void bench_fini(struct bench *bench) { free(bench->fetched); }
 
-/* The sources of members begin to end - 1, all at once; the own one only if it cannot be loaded. */
+/* The sources of members begin to end - 1, all at once; this PE's only if it cannot be loaded. */
 static void fetch(struct ist_team *team, const struct ist_reduction *r, char *fetched, const void *source,
                   size_t length_bytes, int begin, int end, const char *routine)
 {
@@ -124,7 +124,7 @@ static void reduce_doubling(struct ist_team *team, const struct ist_reduction *r
     }
 }
 
-/* The elements [first, end) of what the members have together, to my dest, and to all if is_for_all. */
+/* Writes the elements [first, end) of the result to my dest, and to all if is_for_all. */
 static void reduce_part(struct ist_team *team, const struct ist_reduction *r, size_t first, size_t end, bool is_for_all,
                         const char *routine)
 {
@@ -170,7 +170,7 @@ static void reduce_central(struct ist_team *team, const struct ist_reduction *r,
 
 /* ---- reduce through hosts ---- */
 
-enum { SHARED_FROM_BYTES = 16 << 10 }; /* what more than one PE of a host works on */
+enum { SHARED_FROM_BYTES = 16 << 10 }; /* from here on several PEs of a host share the work */
 
 static void reduce_through(const struct ist_hosts *hosts, const struct ist_reduction *r, size_t first, size_t end,
                            const char *routine)
@@ -321,8 +321,8 @@ static void to_dest_of(struct ist_team *team, const struct ist_reduction *r, siz
         memcpy(at, block, length_bytes);
 }
 
-/* One block for all PEs: what goes to a PE is known when its source has been read. Two sums in turn: the one up to a PE,
- * and the one that goes to it when the scan is exclusive. */
+/* One block for all PEs: a PE's result is known once its source has been read. Two sums in turn: the one up to a PE,
+ * and the one that goes to it in an exclusive scan. */
 static void scan_for_all(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, size_t first,
                          size_t nelems, const char *routine)
 {

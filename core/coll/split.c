@@ -97,7 +97,7 @@ static isthmus_status new_strided(const struct ist_team *parent, int start, int 
     return status;
 }
 
-/* -1: the PE is not among start, start + stride, ... */
+/* -1 if the PE is not among start, start + stride, ... */
 static int number_in(int pe, int start, int stride, int size)
 {
     int distance = pe - start;

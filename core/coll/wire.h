@@ -1,4 +1,4 @@
-/* core/coll/wire.h: what algorithms are made of: blocks and flags from one member to another.
+/* core/coll/wire.h: building blocks of the algorithms: blocks and flags from one member to another.
  * Everything goes through the default context; collectives may order more than they have to. Flags only grow, and each
  * has one writer, so that a PE that is ahead disturbs no other. */
 #ifndef IST_COLL_WIRE_H

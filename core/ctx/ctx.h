@@ -44,7 +44,7 @@ void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
  * threads may share. Called by the only thread that has called so far, after a quiet of all contexts. */
 void ist_ctxs_share(void);
 
-/* Close what is left and make the default context unusable; takes any state. */
+/* Closes the remaining contexts and makes the default context unusable; takes any state. */
 void ist_ctxs_fini(void);
 
 isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, uint64_t options, ist_ctx **out);
@@ -63,8 +63,8 @@ void ist_ctx_each(void (*fn)(ist_ctx *ctx));
  * doing, false if another thread may be using it without a lock. */
 bool ist_ctx_is_free_to_use(const ist_ctx *ctx);
 
-/* What to add to an address to reach it on `pe`. The comparison folds where the context is known, as it is in every routine
- * without a context argument. */
+/* Returns the difference between an address on `pe` and the same address here. The comparison folds where the context
+ * is known, as it is in every routine without a context argument. */
 IST_INLINE intptr_t ist_ctx_delta(const ist_ctx *ctx, size_t column, int pe)
 {
     bool is_default = __builtin_constant_p(ctx == &ist_ctx_default) && ctx == &ist_ctx_default;

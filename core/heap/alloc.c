@@ -7,7 +7,7 @@
 
 enum {
     RECORDS_PER_CALL = 2
-}; /* what one call can add at most: the gap before an aligned block and the rest after it */
+}; /* the most that one call can add: the gap before an aligned block and the rest after it */
 
 isthmus_status ist_alloc_create(uint64_t managed_bytes, ist_alloc **out)
 {

@@ -1,4 +1,4 @@
-/* core/heap/alloc.h: the allocator of a symmetric segment: offsets in, offsets out, never a look at the memory.
+/* core/heap/alloc.h: the allocator of a symmetric segment: offsets in, offsets out, without access to the memory.
  * Not the collective part (heap.h has barriers and growth), not thread safe: the caller holds the heap's lock.
  * Two-level segregated fit, O(1). Deterministic: the same calls give the same offsets on every PE. Its metadata lives
  * in private memory, because the segment may be device memory. */

@@ -1,6 +1,6 @@
 /* core/heap/alloc_index.c: free blocks by size: two-level segregated lists with a bitmap per level, last in first out.
  * Not the records themselves (alloc_blocks.c). After Masmano, Ripoll, Crespo, Real: "TLSF: a New Dynamic Memory
- * Allocator for Real-Time Systems" (2004), with the failing path extended so that whatever fits is found. */
+ * Allocator for Real-Time Systems" (2004), with the failing path extended so that any fitting block is found. */
 #include "core/heap/alloc_priv.h"
 
 static uint32_t log2_floor(uint64_t value) { return 63u - (uint32_t)__builtin_clzll(value); }

@@ -1,4 +1,4 @@
-/* core/heap/alloc_priv.h: what the allocator's files share: its state, and the helpers of each file.
+/* core/heap/alloc_priv.h: shared by the allocator's files: its state, and the helpers of each file.
  * Not for callers (alloc.h). alloc_blocks.c keeps the block records, alloc_index.c the free lists, alloc.c joins them.
  *
  * Blocks cover the managed range without gaps; no two neighbours are both free. A record is named by its index, so that
@@ -46,7 +46,7 @@ static inline bool ist_alloc_is_free(const struct ist_alloc *alloc, uint32_t blo
 
 /* --- alloc_blocks.c: records, and the table of live blocks --- */
 
-bool ist_alloc_blocks_init(struct ist_alloc *alloc); /* false: no memory; fini is still due */
+bool ist_alloc_blocks_init(struct ist_alloc *alloc); /* false if out of memory; fini is still due */
 void ist_alloc_blocks_fini(struct ist_alloc *alloc);
 bool ist_alloc_blocks_reserve(struct ist_alloc *alloc, uint32_t n); /* the next n adds cannot fail; false: no memory */
 
@@ -56,7 +56,7 @@ void ist_alloc_block_drop(struct ist_alloc *alloc, uint32_t block);
 
 void ist_alloc_live_insert(struct ist_alloc *alloc, uint32_t block);
 void ist_alloc_live_remove(struct ist_alloc *alloc, uint32_t block);
-uint32_t ist_alloc_live_lookup(const struct ist_alloc *alloc, uint64_t offset); /* 0: none starts there */
+uint32_t ist_alloc_live_lookup(const struct ist_alloc *alloc, uint64_t offset); /* 0 if none starts there */
 
 /* --- alloc_index.c: free blocks by size --- */
 

@@ -11,14 +11,14 @@
 #include <string.h>
 
 #define MAX_ALIGN_BYTES ((uint64_t)1 << 30)   /* of a heap that grows: as on the host */
-#define FIXED_ALIGN_BYTES ((uint64_t)4096)    /* what every allocation of a driver has */
+#define FIXED_ALIGN_BYTES ((uint64_t)4096)    /* of every allocation of a driver */
 #define USUAL_FIXED_BYTES ((uint64_t)1 << 30) /* of a heap that does not grow */
 
 struct ist_device_heap ist_device_heap;
 
 static struct {
     const struct ist_memory_keeper *keeper;
-    void *reserved; /* what reserve() gave, before it was aligned */
+    void *reserved; /* the result of reserve(), before it was aligned */
     uint64_t reserved_bytes;
     struct isthmus_mem pieces[IST_MAX_EXTENTS];
     uint32_t n_pieces;

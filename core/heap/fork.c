@@ -1,4 +1,4 @@
-/* core/heap/fork.c: the process's fork handlers: order and signals. What they do to static data is in static_data.c. */
+/* core/heap/fork.c: the process's fork handlers: order and signals. static_data.c does the work on static data. */
 #include "core/heap/fork.h"
 
 #include "core/heap/static_data_priv.h"
@@ -18,7 +18,7 @@ static bool is_watched;
 static _Thread_local sigset_t mask_before_fork;
 
 /* Signals stay blocked from the first snapshot until the child's data is private: a handler that ran between would
- * write to what the child still shares, or be missing in the snapshot. */
+ * write to memory that the child still shares, or its writes would miss the snapshot. */
 static void before_fork(void)
 {
     sigset_t all;

@@ -1,4 +1,4 @@
-/* core/heap/fork.h: what a child process must do before it runs on: a PE's runtime does not live in its children.
+/* core/heap/fork.h: work of a child process before it continues: a PE's runtime does not live in its children.
  * The static data is private in the child by itself (static_data.h); the rest of the runtime hooks in here.
  * Not for vfork(), posix_spawn(), system(), popen(): they run no handlers and need none. A child made by _Fork() or
  * clone() runs none either and would share the static data with its parent: it may only exec or exit. */

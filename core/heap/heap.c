@@ -303,7 +303,7 @@ static void zero_existing_pages(char *block, uint64_t size_bytes)
         off_t data = lseek(ist_heap.fd, at, SEEK_DATA);
         if (data < 0 && errno == ENXIO) return; /* no page exists from here to the end of the heap */
         off_t hole = data >= 0 ? lseek(ist_heap.fd, data, SEEK_HOLE) : -1;
-        if (hole < 0) { /* the system cannot look: clear everything */
+        if (hole < 0) { /* the system cannot report pages: clear everything */
             data = at;
             hole = end;
         }

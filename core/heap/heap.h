@@ -46,19 +46,20 @@ void ist_heap_fini(void); /* takes any state */
 bool ist_heap_grows(void);
 uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with_more);
 
-/* Expose what there is more then, under a number as ist_segment_grow() takes it; take that back; let blocks lie there. */
+/* Exposes the added memory, under a number as ist_segment_grow() takes it; shrink undoes that; grow releases it for
+ * blocks. */
 isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t managed_bytes, uint32_t number);
 void ist_heap_shrink(ist_boot *boot, const char *card_key);
 isthmus_status ist_heap_grow(uint64_t managed_bytes);
 
-void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes);                                /* NULL: does not fit */
+void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes); /* NULL if it does not fit */
 void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t align_bytes); /* at info level */
 bool ist_heap_give(void *block);                                /* false if no live block starts there */
 bool ist_heap_resize(void *block, uint64_t size_bytes);         /* in place; false if impossible */
 uint64_t ist_heap_size_of(const void *block);                   /* as requested; 0 if no live block starts there */
 isthmus_status ist_heap_zero(void *block, uint64_t size_bytes); /* fails in memory of a device only */
 
-/* In a child after fork: what the parent writes later is the parent's. */
+/* In a child after fork: later writes of the parent stay the parent's. */
 void ist_heap_make_private(void);
 
 #endif

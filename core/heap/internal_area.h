@@ -1,4 +1,4 @@
-/* core/heap/internal_area.h: what lies in the library's own part of the symmetric heap, on every PE.
+/* core/heap/internal_area.h: the library's own part of the symmetric heap, on every PE.
  * All of it is zero at start. Each subject has its own cache lines. */
 #ifndef IST_HEAP_INTERNAL_AREA_H
 #define IST_HEAP_INTERNAL_AREA_H

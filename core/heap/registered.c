@@ -1,7 +1,7 @@
 /* core/heap/registered.c: see registered.h.
- * Changes are under a lock. Look-ups are not: they read beside a change, and once more when there was one (the version). What
- * they may be reading then, removed buffers and outgrown lists, is kept until the end. Every store of a change is a release and
- * every load of a look-up an acquire, so that none of them passes the version. */
+ * Changes are under a lock. Look-ups are not: they read beside a change, and once more when there was one (the version).
+ * Removed buffers and outgrown lists, which they may still be reading, are kept until the end. Every store of a change
+ * is a release and every load of a look-up an acquire, so that none of them passes the version. */
 #include "core/heap/registered.h"
 
 #include "core/base/atomic.h"
@@ -35,7 +35,7 @@ static struct {
     struct buffer *unused;
 } table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The first of n buffers that ends behind `start`: where a new one goes, or what it overlaps. */
+/* The first of n buffers that ends behind `start`: the place of a new one, or the buffer that it overlaps. */
 static size_t find(const struct list *list, size_t n, uintptr_t start)
 {
     size_t low = 0, high = n;
@@ -92,7 +92,7 @@ bool ist_registered_holds(const void *addr, uint32_t *kind)
 
 /* ---- transports ---- */
 
-/* The program's own globals are as good as any memory; what the library hands out is registered already. */
+/* The program's own globals may be registered like any memory; the library's own memory is registered already. */
 static bool touches_symmetric(uintptr_t start, uintptr_t end)
 {
     for (uint32_t s = 0; s < ist_segments.n; s++) {
@@ -200,7 +200,7 @@ static void buffer_put_back(struct buffer *buffer)
     table.unused = buffer;
 }
 
-/* Of memory of a device: it can be copied, and all of the range is there. */
+/* Of memory of a device: it can be copied, and all of the range is allocated. */
 static isthmus_status check_device_memory(uintptr_t start, uintptr_t end, const struct isthmus_mem *mem)
 {
     uintptr_t first = (uintptr_t)mem->addr, last = first + mem->length_bytes;

@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of any kind. INVALID: NULL, no bytes, managed memory, memory of a device beyond what was allocated there, bytes of a symmetric segment other than static data, or bytes that are registered already. NO_MEMORY:
- * for the table. IO: a transport could not register the memory, and reported why. Nothing has changed then. */
+/* Of any kind. INVALID: NULL, no bytes, managed memory, memory of a device outside its allocations, bytes of a
+ * symmetric segment other than static data, or bytes that are registered already. NO_MEMORY: for the table. IO: a
+ * transport could not register the memory, and reported why. Nothing has changed then. */
 isthmus_status ist_registered_add(void *addr, size_t length_bytes);
 
 /* By the exact start address; INVALID if none starts there. */

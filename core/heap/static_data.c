@@ -1,8 +1,8 @@
-/* core/heap/static_data.c: which static data is moved, the move, the way back, and what happens to it around a fork.
+/* core/heap/static_data.c: which static data is moved, the move, the way back, and the handling of a fork.
  * Not where it lies (static_image.c) nor how pages are copied (static_pages.c).
  *
  * Nothing here may rest on the static data being where it was a moment ago: in a program that links this code
- * statically, the variables below are part of what is moved. */
+ * statically, the variables below are moved too. */
 #include "core/heap/static_data_priv.h"
 
 #include "core/heap/fork.h"

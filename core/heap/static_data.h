@@ -8,8 +8,9 @@
 #include "core/base/status.h"
 
 /* Of data that is somewhere (pages never touched do not count), a fork copies so much, in the order of addresses. Behind that the
- * child sees the descriptor's pages, and those that it writes become its own: what its parent and peers write later shows
- * in pages that the child has not written. A copy of all would cost a fork that only execs as much as the data is large. */
+ * child sees the descriptor's pages, and those that it writes become its own: later writes of its parent and peers show
+ * in pages that the child has not written. A copy of all would cost a fork that only execs as much as the data is
+ * large. */
 #define IST_STATIC_FORK_COPY_BYTES ((uint64_t)64 << 20)
 
 struct ist_static_data {

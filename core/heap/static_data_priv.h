@@ -1,4 +1,4 @@
-/* core/heap/static_data_priv.h: what the files of static data share: the parts of an object's image, and their pages.
+/* core/heap/static_data_priv.h: shared by the files of static data: the parts of an object's image, and their pages.
  * Not for callers (static_data.h, fork.h). */
 #ifndef IST_HEAP_STATIC_DATA_PRIV_H
 #define IST_HEAP_STATIC_DATA_PRIV_H
@@ -17,7 +17,7 @@ struct ist_static_part {
     bool is_moved; /* false: read-only after relocation; the descriptor gets a copy, the process keeps its pages */
 };
 
-/* GNU ld makes two (RELRO, then data and bss), lld as many in two PT_LOADs; what lies between two counts too. */
+/* GNU ld makes two (RELRO, then data and bss), lld as many in two PT_LOADs; gaps between parts count as parts too. */
 enum { IST_STATIC_PARTS_MAX = 16 };
 struct ist_static_image {
     char *base; /* NULL: the object has no writable data */
@@ -37,7 +37,7 @@ isthmus_status ist_static_image_find(const char *name, struct ist_static_image *
 /* A sealed memfd of that length, all holes. */
 isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out);
 
-/* Write what the part holds to the descriptor; zero pages stay holes, untouched pages are skipped. */
+/* Writes the part's content to the descriptor; zero pages stay holes, untouched pages are skipped. */
 isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, uint64_t fd_offset);
 
 /* Map the descriptor over the part, at the same address, in one step: no thread ever sees another content. */
@@ -54,9 +54,8 @@ struct ist_static_snapshot ist_static_snapshot(const struct ist_static_part *par
                                                uint64_t *budget_bytes);
 void ist_static_snapshot_drop(const struct ist_static_snapshot *snapshot);
 
-/* Move a snapshot over the part, in one step. What it lacks of the part becomes private pages of the descriptor: the
- * values are the same until a process writes to the descriptor. Returns false if impossible, with the reason in
- * errno. */
+/* Move a snapshot over the part, in one step. The rest of the part becomes private pages of the descriptor: the values
+ * are the same until a process writes to the descriptor. Returns false if impossible, with the reason in errno. */
 bool ist_static_snapshot_place(const struct ist_static_part *part, int fd, uint64_t fd_offset,
                                const struct ist_static_snapshot *snapshot);
 
@@ -70,7 +69,7 @@ void ist_static_announce(const struct ist_static_part *part);
 void ist_static_guard_begin(const struct ist_static_image *image);
 void ist_static_guard_end(const struct ist_static_image *image);
 
-/* --- static_data.c: what core/heap/fork.c calls, in this order, around a fork --- */
+/* --- static_data.c: called by core/heap/fork.c, in this order, around a fork --- */
 
 void ist_static_fork_prepare(void); /* snapshots of all moved data; holds the lock until one of the next two */
 void ist_static_fork_parent(void);

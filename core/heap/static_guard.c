@@ -61,7 +61,7 @@ static void pass_on(int number, siginfo_t *info, void *context)
     } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
         before->sa_handler(number);
     } else if (before->sa_handler == SIG_DFL ||
-               info->si_code > 0) { /* a fault comes again; what was sent is sent again */
+               info->si_code > 0) { /* a fault occurs again; a sent signal is sent again */
         (void)sigaction(number, before, NULL);
         if (info->si_code <= 0) (void)raise(number);
     }
@@ -163,7 +163,7 @@ void ist_static_guard_begin(const struct ist_static_image *image)
 
 void ist_static_guard_end(const struct ist_static_image *image)
 {
-    protect(image, 0); /* what was not moved */
+    protect(image, 0); /* the parts that were not moved */
     if (!guard.is_on) return;
     __atomic_store_n(&guard.is_on, 0, __ATOMIC_RELEASE); /* pairs with the handler, which then retries a write once */
     syscall(SYS_futex, &guard.is_on, FUTEX_WAKE_PRIVATE, INT_MAX);

@@ -1,6 +1,5 @@
 /* core/heap/static_image.c: where a loaded object's writable data lies, and which parts of it stay writable.
- * Not what is done with it (static_data.c). All of it follows from the object's program headers; see elf(5),
- * dl_iterate_phdr(3). */
+ * Not its use (static_data.c). All of it follows from the object's program headers; see elf(5), dl_iterate_phdr(3). */
 #include "core/heap/static_data_priv.h"
 
 #include <link.h>

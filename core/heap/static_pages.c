@@ -60,7 +60,7 @@ isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out)
 
 /* --- private memory to descriptor --- */
 
-struct copy { /* what goes to the descriptor: address - origin is the offset */
+struct copy { /* the data for the descriptor: address - origin is the offset */
     const char *origin;
     int fd;
     size_t page_bytes;
@@ -169,7 +169,7 @@ static bool read_range(const struct ist_static_part *part, char *snapshot, int f
 static long min_of(long a, uint64_t b) { return (uint64_t)a < b ? a : (long)b; }
 
 /* Pages that the descriptor has; for the others private memory is as empty as they are. Returns where it ended: at the part's end,
- * or where the budget did; -1: it could not. */
+ * or where the budget did; -1 on failure. */
 static long read_populated(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset,
                            uint64_t *budget_bytes)
 {

@@ -41,7 +41,7 @@ IST_INLINE void amo_by(const struct call *c, isthmus_amo_fn fn, uint64_t offset_
     if (status != ISTHMUS_OK) ist_die(c->routine, status);
 }
 
-/* ---- what a transport lacks ----
+/* ---- operations that a transport lacks ----
  * Every operation is a compare and swap that is repeated until it succeeds, and an operation on a narrow operand is one
  * on the wider word that it lies in: the same agent executes it, so that it excludes all others on the location. */
 

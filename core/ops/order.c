@@ -73,8 +73,8 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
     isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised();
-    /* With several threads the bits stay: clearing them could hide what another thread has just issued, or make another
-     * thread's quiet return while this one is still at work. */
+    /* With several threads the bits stay: clearing them could hide operations that another thread has just issued, or
+     * make another thread's quiet return while this one is still at work. */
     if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
     ist_store_relaxed(&ctx->used_mixed, 0);
     uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;

@@ -1,5 +1,6 @@
 /* core/ops/order.h: fence, quiet and its two halves, for one context.
- * quiet = local_complete + remote_commit, literally. With only aliases in use no call leaves the core. What is left then:
+ * quiet = local_complete + remote_commit, literally. With only aliases in use no call leaves the core.
+ * The remaining cost:
  *                    x86-64                ARM64
  *     fence          the compiler          dmb ish
  *     local_complete the compiler          dmb ishld
@@ -43,7 +44,7 @@ IST_INLINE void ist_mark_written(ist_ctx *ctx, const struct ist_peer *peer, uint
     if (IST_UNLIKELY(ist_peer_is_mixed(peer))) __atomic_fetch_or(&ctx->used_mixed, 1u << transport, __ATOMIC_RELAXED);
 }
 
-/* Likewise what quiet leaves out (notify in isthmus/transport.h): for a PE that is about to end. */
+/* Likewise for operations that quiet skips (notify in isthmus/transport.h): for a PE that is about to end. */
 isthmus_status ist_drain_notices(void) IST_COLD;
 
 /* Around a call of a data slot: a lock only where threads share the context and the transport cannot. */

@@ -118,7 +118,7 @@ static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, 
     free(stage);
 }
 
-/* ---- one range, whatever it is ---- */
+/* ---- one range of any kind ---- */
 
 static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
                     completion mode)

@@ -1,12 +1,12 @@
-/* core/ops/rma.h: put and get: the inline fast paths, and what they fall back to.
+/* core/ops/rma.h: put and get: the inline fast paths, and their slow paths.
  * Not strided forms (strided.h) nor the typed entry points (api/).
  * Fast: one aligned element, or up to IST_SMALL_BYTES, to a peer with an alias: two dependent loads (row, then data), no
  * call. Everything else, mistakes included, repeats the work from the start in a function of its own.
  *
- * A blocking read is done when it returns (R62): what the PE does next, reads by g, get, a load or a wait included, comes
- * after it. Hence acquire loads in g, and ist_order_loads() after the copy of a get; both pair with what the writer has
- * between its accesses: a fence, a quiet, or an atomic. On x86-64 they hold back the compiler only. p and put are relaxed:
- * puts are in no order without a fence (R61). */
+ * A blocking read is done when it returns (R62): the PE's later accesses, reads by g, get, a load or a wait included,
+ * are ordered after it. Hence acquire loads in g, and ist_order_loads() after the copy of a get; both pair with the
+ * fence, quiet or atomic between the writer's accesses. On x86-64 they hold back the compiler only. p and put are
+ * relaxed: puts are in no order without a fence (R61). */
 #ifndef IST_OPS_RMA_H
 #define IST_OPS_RMA_H
 
@@ -120,8 +120,8 @@ IST_INLINE void ist_get(ist_ctx *ctx, void *dest, const void *source, size_t len
     ist_order_loads();
 }
 
-/* Copies to and from aliased memory are made at once, so that nbi differs only where a transport has to be called; what a
- * get_nbi has read comes before later loads once quiet or local_complete has ordered it. */
+/* Copies to and from aliased memory are made at once, so that nbi differs only where a transport has to be called; the
+ * reads of a get_nbi are ordered before later loads once quiet or local_complete has ordered it. */
 IST_INLINE void ist_put_nbi(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe,
                             const char *routine)
 {

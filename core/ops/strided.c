@@ -40,7 +40,7 @@ static void copy_elements(char *dest, const char *source, ptrdiff_t dest_bytes, 
 #undef COPY_LOOP
 }
 
-/* With ISTHMUS_CHECK: the blocks one by one, because what lies between them is not touched. */
+/* With ISTHMUS_CHECK: the blocks one by one, because the bytes between them are not touched. */
 static void check_blocks(ist_ctx *ctx, char *dest, const char *source, const struct ist_stride *s, int pe,
                          const char *routine, enum ist_check_kind kind)
 {

@@ -50,7 +50,7 @@ static void list_segment(const struct ist_segment *segment, char *out, size_t ro
     *used += n > 0 ? (size_t)n : 0;
 }
 
-/* "the symmetric heap 0x.. to 0x.., static data 0x.. to 0x..": what is the program's. */
+/* "the symmetric heap 0x.. to 0x.., static data 0x.. to 0x..": the program's symmetric memory. */
 static void list_segments(char *out, size_t room)
 {
     size_t used = 0;

@@ -17,7 +17,7 @@ struct ist_target {
     char *alias;                              /* local address of that part; NULL to call the transport */
 };
 
-/* What an operation accesses, as the program gave it. */
+/* The access of an operation, as the program passed it. */
 struct ist_access {
     const char *routine;  /* as the program called it */
     const char *argument; /* name of the symmetric argument: "dest", "source" */

@@ -24,8 +24,7 @@ static struct {
     pthread_cond_t changed;
     struct ist_item *free;
     uint64_t n_made, n_pending;
-    pthread_mutex_t
-        post_lock; /* the two entries of an item follow one another, whatever other threads put into the stream */
+    pthread_mutex_t post_lock; /* the two entries of an item follow one another, even if other threads use the stream */
 } items = {
     .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .post_lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -140,7 +139,7 @@ static void post(void *stream, const struct ist_stream_call *call, struct ist_it
     struct ist_item *item = take(call->routine);
     item->call = *call;
     item->done = done;
-    uint64_t turn = ++item->turn; /* once the first entry is there, the item is no longer ours */
+    uint64_t turn = ++item->turn; /* after the first entry is queued, the item is no longer ours */
     const uint64_t *word = item->word;
     pthread_mutex_lock(&items.post_lock);
     isthmus_status status = ops->host_function(tr(), stream, ist_worker_may_run, item);

@@ -3,9 +3,9 @@
  * isthmus/transport.h).
  *
  * Where this PE's heap lies in memory of a device whose transport has stream.1, every handle is a stream of that platform, NULL
- * its default stream. What the transport does by itself in a stream is given to it (direct.h); everything else becomes an
- * item, which a thread of the library runs when the stream gets there, and the stream waits for (item.h). Elsewhere streams
- * are names: the call is done when it returns. */
+ * its default stream. Operations that the transport executes in a stream by itself are passed to it (direct.h);
+ * everything else becomes an item, which a thread of the library runs when the stream gets there, and the stream waits
+ * for (item.h). Elsewhere streams are names: the call is done when it returns. */
 #ifndef IST_STREAM_STREAM_H
 #define IST_STREAM_STREAM_H
 

@@ -1,4 +1,4 @@
-/* core/stream/stream_priv.h: what the files of this folder share. */
+/* core/stream/stream_priv.h: shared by the files of this folder. */
 #ifndef IST_STREAM_STREAM_PRIV_H
 #define IST_STREAM_STREAM_PRIV_H
 

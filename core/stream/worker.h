@@ -8,7 +8,7 @@ struct ist_item {
     struct ist_stream_call call;
     struct ist_item_done *done;
     uint64_t *word; /* on the device */
-    uint64_t turn;  /* what the word becomes when this use of the item is over; it only grows */
+    uint64_t turn;  /* the word's value when this use of the item is over; it only grows */
     struct ist_item *next;
 };
 

@@ -90,7 +90,7 @@ static uint32_t leave_queue(struct lock *lock, const char *routine)
 void ist_lock_clear(long *word, const char *routine)
 {
     struct lock *lock = checked(word, routine);
-    ist_quiet(&ist_ctx_default, routine); /* the next holder sees what was done under the lock */
+    ist_quiet(&ist_ctx_default, routine); /* the next holder sees the updates made under the lock */
     uint32_t next = leave_queue(lock, routine);
     reset(lock, routine); /* before handing over: from then on this PE may be in the queue again */
     if (next != 0) (void)update(ISTHMUS_AMO_OR, &lock->node, HANDED_OVER, 0, pe_named(next), routine);

@@ -1,8 +1,8 @@
 /* core/sync/spin.h: how a wait passes its time: a short spin, then it yields the processor each time round. Where a
  * network ends the wait, it finally sleeps: until something arrives, if arrivals wake this PE; else it naps between
  * polls of its variable, for an eighth of the time that it has waited, at least 50 us and at most ISTHMUS_NAP.
- * Not what is waited for (wait.h). With more PEs than processors the spin is almost nothing: the awaited PE needs the
- * processor that a spinning PE would burn. */
+ * Not the condition of the wait (wait.h). With more PEs than processors the spin is almost nothing: the awaited PE
+ * needs the processor that a spinning PE would burn. */
 #ifndef IST_SYNC_SPIN_H
 #define IST_SYNC_SPIN_H
 
@@ -36,7 +36,7 @@ enum ist_spin_peers {
     IST_SPIN_REMOTE, /* only what wakes this PE when it arrives (ISTHMUS_CAP_WAKES): a wait serves it itself rather than
                       * wake the progress thread for it, and can sleep until that thread has something to serve */
     IST_SPIN_MIXED,  /* that, and stores, which wake no thread: a sleep is a nap */
-    IST_SPIN_ADAPTER, /* stores of a network adapter, which wake no thread either and come soon after one another:
+    IST_SPIN_ADAPTER, /* stores of a network adapter, which wake no thread either and arrive in quick succession:
                        * likewise, but the first nap comes later */
     IST_SPIN_N
 };

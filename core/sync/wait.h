@@ -1,6 +1,7 @@
 /* core/sync/wait.h: comparisons of a symmetric variable of this PE with a value, and waiting until one holds.
- * Not how the time passes (spin.h). Loads are acquire: what the writer ordered before its update (fence, quiet,
- * put_signal) is visible to plain loads after the wait (R101); each pairs with the writer's store or locked instruction. */
+ * Not how the time passes (spin.h). Loads are acquire: data that the writer ordered before its update (fence, quiet,
+ * put_signal) is visible to plain loads after the wait (R101); each pairs with the writer's store or locked
+ * instruction. */
 #ifndef IST_SYNC_WAIT_H
 #define IST_SYNC_WAIT_H
 

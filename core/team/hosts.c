@@ -96,7 +96,7 @@ void ist_hosts_fini(void)
 
 /* ---- a team ---- */
 
-/* Numbers by first member. number_of: by the given number, 0 or one more than what it becomes. */
+/* Numbers by first member. number_of: by the given number, 0 or the new number plus one. */
 static void renumber(struct ist_hosts *hosts, const int *host_of, int n, int *number_of)
 {
     for (int pe = 0; pe < n; pe++) {

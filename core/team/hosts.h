@@ -1,6 +1,6 @@
 /* core/team/hosts.h: on which hosts the members of a team are, however they were placed: in blocks, in turn, unevenly.
- * Not what they do with it (core/coll). Found without a message to another PE if the launcher provides it; every member
- * finds the same. */
+ * Not its use (core/coll). Found without a message to another PE if the launcher provides it; every member finds the
+ * same. */
 #ifndef IST_TEAM_HOSTS_H
 #define IST_TEAM_HOSTS_H
 
@@ -15,9 +15,9 @@ struct ist_hosts {
     int *host_of;                    /* by member */
     int *members, *first;            /* host h: members[first[h]] to members[first[h + 1] - 1] */
 
-    /* Teams for what goes on inside a host and between hosts. inner: all members on this host, the leader first. outer: those
-     * of each host, in the order of the hosts, that have the same number there as this PE; NULL on PEs whose number some host
-     * lacks. The leaders are such a team. */
+    /* Teams for communication inside a host and between hosts. inner: all members on this host, the leader first.
+     * outer: those of each host, in the order of the hosts, that have the same number there as this PE; NULL on PEs
+     * whose number some host lacks. The leaders are such a team. */
     struct ist_team *inner, *outer;
 };
 

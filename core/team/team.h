@@ -1,5 +1,5 @@
 /* core/team/team.h: an ordered set of PEs, and the place of the flags that its members share.
- * Not what they do together, making teams included (core/coll). Members are numbered 0..n-1; PE i of a strided team is
+ * Not collectives, making teams included (core/coll). Members are numbered 0..n-1; PE i of a strided team is
  * start + i * stride of the world; any other set has a list. */
 #ifndef IST_TEAM_TEAM_H
 #define IST_TEAM_TEAM_H
@@ -41,7 +41,7 @@ struct ist_team_area {
     struct ist_line pairwise[2];      /* arrivals, counted */
     struct ist_line broadcast[IST_TEAM_ROUNDS];
     struct ist_slot fold, result, doubling[2][IST_TEAM_ROUNDS];
-    uint64_t check[32]; /* of ISTHMUS_CHECK: what this PE is about to do */
+    uint64_t check[32]; /* of ISTHMUS_CHECK: this PE's next call */
 };
 enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
 

@@ -2,7 +2,7 @@
  * Used by all that execute atomics on host memory: the core on aliased peers, a transport on behalf of a remote PE. All
  * use locked instructions of the same width on the same bytes, so that they exclude one another (ISTHMUS_DOMAIN_CPU in
  * isthmus/transport.h). A set is an exchange, not a plain store: it must not slip between the halves of another
- * operation, and what follows it must not overtake it.
+ * operation, and later accesses must not overtake it.
  * Compiles alone; needs nothing but a compiler with the __atomic builtins. */
 #ifndef ISTHMUS_AMO_CPU_H
 #define ISTHMUS_AMO_CPU_H

@@ -16,9 +16,9 @@
 extern "C" {
 #endif
 
-/* For one PE: what to add to an address of mine to get an address of its memory. An entry without an alias is odd; true
- * deltas are multiples of the page size. One test of one bit so covers a PE that is not connected yet, one that takes a
- * call of the transport, and, through entry 0, addresses that are not symmetric or misaligned. */
+/* For one PE: the difference between an address of its memory and this PE's own symmetric address. An entry without an
+ * alias is odd; true deltas are multiples of the page size. One test of one bit so covers a PE that is not connected
+ * yet, one that takes a call of the transport, and, through entry 0, addresses that are not symmetric or misaligned. */
 struct isthmus_row {
     intptr_t delta[4]; /* [0] never an alias, [1] heap, [2] static data, [3] unused */
 };
@@ -131,8 +131,8 @@ ISTHMUS_FAST_ void isthmus_order_stores_(void)
 #endif
 }
 
-/* Earlier loads are done before whatever comes later. x86-64 keeps that order, so only the compiler is held back; programs that
- * are built for ThreadSanitizer, which knows no fences, include this too. */
+/* Earlier loads are done before later accesses. x86-64 keeps that order, so only the compiler is held back; programs
+ * that are built for ThreadSanitizer, which knows no fences, include this too. */
 ISTHMUS_FAST_ void isthmus_order_loads_(void)
 {
     __atomic_signal_fence(__ATOMIC_ACQUIRE);

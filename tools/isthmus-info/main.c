@@ -16,7 +16,7 @@ enum { EXIT_USAGE = 2 };
 struct report {
     struct options options;
     struct ist_config own_config;
-    const struct ist_config *config; /* the own one, or the running library's for --routes */
+    const struct ist_config *config; /* this process's own, or the running library's for --routes */
     struct routes routes;
     bool is_screen; /* no section was named: the summary */
     bool failed;

@@ -19,8 +19,8 @@ static const char key[] = "isthmus-info.routes";
 
 enum { WIRE_MAGIC = 0x69737275 };
 
-/* What a PE publishes: this, then kinds, reasons, devices, and for each kind of memory one number of a kind per PE. All PEs run
- * this program. */
+/* A PE publishes this, then kinds, reasons, devices, and for each kind of memory one number of a kind per PE. All PEs
+ * run this program. */
 struct wire_head {
     uint32_t magic, n_pes, n_memories, n_kinds, n_reasons, n_devices;
     struct route_host host;

@@ -49,7 +49,7 @@ struct route_host {
 };
 
 struct routes {
-    int pe, n_pes; /* of this process; the rest is there on PE 0 only */
+    int pe, n_pes; /* of this process; the rest is filled in on PE 0 only */
     uint32_t
         memories[MAX_MEMORIES]; /* ISTHMUS_MEM_ of each matrix: the host's, and that of the heap if it lies elsewhere */
     uint32_t n_memories;

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* Makes the launcher the parent of what PEs leave behind. Before the first PE, after the guardian has been started. */
+/* Makes the launcher the parent of processes that PEs leave behind. Before the first PE, after the guardian has been
+ * started. */
 void children_adopt(void);
 
 /* Only when no PE runs any more: whether the launcher has a child other than the guardian, and a signal to all such. */

@@ -6,8 +6,8 @@
 
 #include "options.h"
 
-/* What all PEs have in common: the launcher's environment without the traces of an outer launcher, the variables of -x,
- * and a secret of this job. NULL-terminated, allocated; destroy with environment_destroy(). */
+/* The environment common to all PEs: the launcher's environment without the traces of an outer launcher, the variables
+ * of -x, and a secret of this job. NULL-terminated, allocated; destroy with environment_destroy(). */
 char **environment_create(const struct options *options);
 void environment_destroy(char **variables);
 

@@ -1,6 +1,6 @@
 /* Watches a pipe whose other end only the launcher has: when the launcher is gone, kills the process groups of the job.
- * Not needed for a PE itself, which the kernel kills with its parent, but for what a PE has started (a PE may be a
- * shell script), and the launcher leaves no files, so that there are only processes to clean up.
+ * Not needed for a PE itself, which the kernel kills with its parent, but for processes that a PE has started (a PE may
+ * be a shell script), and the launcher leaves no files, so that there are only processes to clean up.
  * Read on in spawn.c for the process groups. */
 #include "guardian.h"
 

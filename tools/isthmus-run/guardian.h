@@ -8,8 +8,8 @@
 
 #include <sys/types.h>
 
-/* Starts the guardian. Returns one place for a process group per PE, all 0, shared with it: what stands there when the
- * launcher is gone is killed. Before any thread exists. */
+/* Starts the guardian. Returns one place for a process group per PE, all 0, shared with it: groups that stand there
+ * when the launcher is gone are killed. Before any thread exists. */
 pid_t *guardian_start(int n_pes);
 
 pid_t guardian_pid(void);

@@ -1,4 +1,4 @@
-/* What follows when a PE ends, fails, aborts, when a signal comes, when time is up; and the way from there to the end.
+/* The reaction to a PE that ends, fails or aborts, to a signal, to the timeout; and the steps from there to the end.
  * Not what happened in which order: the loop reports one event after the other.
  * Read on in loop.c. */
 #include "job.h"
@@ -19,7 +19,7 @@
 static const int64_t terminating_ns = 2000000000;
 /* SIGKILL needs longer only for a process inside the kernel, in a driver say; then the launcher does not wait for it. */
 static const int64_t killing_ns = 2000000000;
-/* What a PE has started may be the end of a pipeline that is still writing a file. */
+/* A process that a PE has started may be the end of a pipeline that is still writing a file. */
 static const int64_t lingering_ns = 500000000;
 /* A process on its way out needs microseconds for the rest of it, seconds only if a driver does not let it go. */
 static const int64_t suspicion_ns = 500000000;
@@ -153,7 +153,7 @@ static void judge_suspect(struct job *job)
     pe_failed(job, i);
 }
 
-/* -1: not a PE, but what one has left behind. */
+/* Returns the PE of a process, or -1 for a process that a PE has left behind. */
 static int pe_of(const struct job *job, pid_t pid)
 {
     for (int i = 0; i < job->n_pes; i++)

@@ -1,5 +1,5 @@
-/* The job: its PEs, what has become of them, and how far its end has come.
- * Not their start (start.h) and not the waiting (loop.h): here is what follows from what happened.
+/* The job: its PEs, their state, and the phase of its end.
+ * Not their start (start.h) and not the waiting (loop.h): here are the reactions to events.
  * Read on in job.c. */
 #ifndef ISTHMUS_RUN_JOB_H
 #define ISTHMUS_RUN_JOB_H
@@ -17,7 +17,7 @@ struct pe {
     bool finalized;    /* has called PMIx_Finalize since */
     bool was_replaced; /* see start_stand_in() */
     int wait_status;   /* once it does not run */
-    int stop_signal;   /* what has stopped it; 0: nothing */
+    int stop_signal;   /* the signal that has stopped it; 0: none */
     int stopped_ticks; /* for so long, while others ran */
 };
 

@@ -1,6 +1,6 @@
 /* The few words that all files of isthmus-run share: how a step ends, and the one way to print a message.
  * Not a place for a file's own types; those are in the header of the same name.
- * Read on in main.c, which is the list of what happens. */
+ * Read on in main.c, which lists the steps. */
 #ifndef ISTHMUS_RUN_LAUNCH_H
 #define ISTHMUS_RUN_LAUNCH_H
 
@@ -9,7 +9,7 @@
 
 enum { LAUNCH_MAX_PES = 4096 };
 
-/* What a step returns, and what isthmus-run itself exits with. The function that finds a failure reports it. */
+/* The result of a step, and the exit status of isthmus-run itself. The function that finds a failure reports it. */
 enum launch_status {
     LAUNCH_OK = 0,
     LAUNCH_FAILED = 1,
@@ -22,8 +22,8 @@ enum launch_status {
 /* One line on stderr, "isthmus-run: " before it and the newline after it, in a single write. */
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As report(), for what no job can go on without: ends the launcher with LAUNCH_FAILED. If there are PEs, the kernel and
- * the guardian end them as if the launcher had been killed. */
+/* As report(), for failures that no job survives: ends the launcher with LAUNCH_FAILED. If there are PEs, the kernel
+ * and the guardian end them as if the launcher had been killed. */
 void report_and_exit(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 /* calloc() that does not fail: a launcher without memory for its tables cannot do anything useful. */

@@ -1,5 +1,5 @@
-/* Waits for what happens to the job until it is over.
- * Not what follows from it (job.h).
+/* Waits for the events of the job until it is over.
+ * Not the reactions (job.h).
  * Read on in loop.c. */
 #ifndef ISTHMUS_RUN_LOOP_H
 #define ISTHMUS_RUN_LOOP_H

@@ -14,7 +14,7 @@
 enum {
     READ_BYTES = 64 * 1024,
     LONGEST_LINE_BYTES = 1024 * 1024, /* longer ones are cut here, so that one PE cannot take all memory */
-    SAFE_WRITE_BYTES = 4096,          /* what a pipe takes without blocking once poll() calls it writable */
+    SAFE_WRITE_BYTES = 4096,          /* the bytes that a pipe takes without blocking once poll() reports it writable */
 };
 
 struct buffer {
@@ -26,7 +26,7 @@ struct stream {
     int fd; /* -1: closed */
     int pe;
     int destination;    /* 1 or 2 */
-    struct buffer line; /* read, but its newline has not come yet */
+    struct buffer line; /* read, but its newline has not arrived yet */
 };
 
 static struct {

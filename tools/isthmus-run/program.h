@@ -6,7 +6,7 @@
 
 #include "launch.h"
 
-/* *path: the file to execute for this name, as a shell would find it; allocated. Reports what it could not find. */
+/* *path: the file to execute for this name, as a shell would find it; allocated. Reports a missing file. */
 enum launch_status program_find(const char *name, char **path);
 
 /* Reports why `path` could not be executed, and returns the status for it. */

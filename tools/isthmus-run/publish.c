@@ -23,8 +23,8 @@ static struct entry **find(const char *key)
     return at;
 }
 
-/* Directions that clients send along with what they publish; they set the lifetime and the readers, which are always
- * "until the job ends" and "the job" here. */
+/* Directions that clients send along with their values; they set the lifetime and the readers, which are always "until
+ * the job ends" and "the job" here. */
 static bool is_direction(const pmix_info_t *info)
 {
     return PMIX_CHECK_KEY(info, PMIX_RANGE) || PMIX_CHECK_KEY(info, PMIX_PERSISTENCE) ||

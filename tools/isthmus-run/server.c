@@ -179,7 +179,7 @@ int server_event_fd(void) { return server.event_fd; }
 struct server_event *server_next_event(void)
 {
     eventfd_t count;
-    eventfd_read(server.event_fd, &count); /* before the list: what is posted from here on raises it again */
+    eventfd_read(server.event_fd, &count); /* before the list: events posted from here on raise it again */
     pthread_mutex_lock(&server.lock);
     struct server_event *event = server.first;
     if (event) server.first = event->next;

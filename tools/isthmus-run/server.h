@@ -30,7 +30,7 @@ char **server_variables(int pe);
 
 /* Readable when there is an event. */
 int server_event_fd(void);
-/* The next event, oldest first, or NULL; destroy with server_event_destroy(). What a PE did before it ended is in the
+/* The next event, oldest first, or NULL; destroy with server_event_destroy(). A PE's events before its end are in the
  * list by the time its end can be seen: the server does not reply to a PE before. */
 struct server_event *server_next_event(void);
 void server_event_destroy(struct server_event *event);

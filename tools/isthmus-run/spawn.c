@@ -101,7 +101,7 @@ static void become_program(const struct spawn_plan *plan)
     if (setpgid(0, 0) != 0) return;
     *plan->group = getpid(); /* here and not in the launcher, which may be killed before it could */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return;
-    if (getppid() != original.launcher) _exit(LAUNCH_FAILED); /* it died before the line above: no signal will come */
+    if (getppid() != original.launcher) _exit(LAUNCH_FAILED); /* it died before the line above: no signal will arrive */
     for (int i = 0; i < 3; i++)
         if (plan->stdio[i] >= 0 && dup2(plan->stdio[i], i) < 0) return;
     close_what_is_not_inherited();

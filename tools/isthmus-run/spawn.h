@@ -20,8 +20,8 @@ struct spawn_plan {
     pid_t *group; /* out: the child's process group, written before the program runs */
 };
 
-/* Remembers what a child gets back: signal mask and dispositions, descriptor limit, open descriptors. Then blocks
- * *handled, so that these signals wait for a signalfd. First thing in main(), before any thread exists. */
+/* Remembers the state that a child gets back: signal mask and dispositions, descriptor limit, open descriptors. Then
+ * blocks *handled, so that these signals wait for a signalfd. First thing in main(), before any thread exists. */
 void spawn_prepare(const sigset_t *handled);
 
 /* Makes room for so many descriptors in the launcher, or reports that the system does not allow them. */

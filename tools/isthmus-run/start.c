@@ -100,7 +100,7 @@ void start_stand_in(struct job *job, int pe)
         .stdio = {null, null, null},
         .group = &group,
     };
-    job->pes[pe].was_replaced = true; /* tried once, whatever comes of it */
+    job->pes[pe].was_replaced = true; /* tried once, whatever the result */
     spawn_child(&plan);
     close(null);
     free(variables);

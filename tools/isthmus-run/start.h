@@ -14,7 +14,7 @@ void start_pes(struct job *job, const struct options *options, const char *path,
  * releases the fences that wait for it; it has no other report of a PE that never connected. */
 void start_stand_in(struct job *job, int pe);
 
-/* What the stand-in does; main() calls it first thing. Returns only if this process is none. */
+/* The stand-in's code; main() calls it first. Returns only if this process is no stand-in. */
 void stand_in_main(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { TICKS_PER_TIMEOUT = 6 };
 
-/* The library refuses what is no number in this range, so the value does not matter then. */
+/* The library refuses any other value, so the result does not matter then. */
 static uint64_t seconds_of(const char *value)
 {
     enum { MOST_S = 86400 };

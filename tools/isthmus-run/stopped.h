@@ -1,6 +1,6 @@
 /* PEs in a stop of job control (SIGSTOP, SIGTSTP, SIGTTIN): one that stays so while others run counts as lost.
  * Not a PE that a debugger holds: the kernel reports that to the debugger, and its state is another.
- * Read on in job.c for what follows. */
+ * Read on in job.c for the reactions. */
 #ifndef ISTHMUS_RUN_STOPPED_H
 #define ISTHMUS_RUN_STOPPED_H
 
