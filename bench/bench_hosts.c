@@ -1,6 +1,7 @@
 /* The way between two hosts, of one PE each: puts, gets, atomics, rates and barriers against the same work of bare UCP.
  * PE 0 measures; PE 1 serves it: in a wait of the library, or, for bare UCP, in a loop of progress.
- * Not about several PEs on a host, nor about what a computing PE pays. A second argument picks the rows with it in the name.
+ * Not about several PEs on a host, nor about what a computing PE pays. A second argument picks the rows with it in the
+ * name.
  * Read on: bare_ucp.h; hosts.py starts this on hosts made of namespaces. */
 #include "bare_ucp.h"
 #include "bench.h"

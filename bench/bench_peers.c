@@ -1,5 +1,6 @@
-/* A quiet after one put where PE 0 has connections to all other PEs, against the same in a context that has one connection only.
- * Transports give contexts parts of their own, so that connections of one are not those of another (ib: as long as it has workers).
+/* A quiet after one put where PE 0 has connections to all other PEs, against the same in a context that has one
+ * connection only. Transports give contexts parts of their own, so that connections of one are not those of another
+ * (ib: as long as it has workers).
  * Not about what a connection costs. Read on: bench.h; hosts.py starts this on hosts made of namespaces. */
 #include "bench.h"
 

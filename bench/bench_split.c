@@ -1,6 +1,6 @@
-/* What the split of quiet into its halves gives a sender that uses a few buffers again and again: local_complete returns when
- * the buffers are free, quiet when the data has arrived. The argument is the delay between the hosts, for the names of the
- * rows; the network has it, not this program. Needs shmem_local_complete and shmem_remote_commit.
+/* What the split of quiet into its halves gives a sender that uses a few buffers again and again: local_complete
+ * returns when the buffers are free, quiet when the data has arrived. The argument is the delay between the hosts, for
+ * the names of the rows; the network has it, not this program. Needs shmem_local_complete and shmem_remote_commit.
  * Read on: hosts.py, which starts this with several delays and draws them. */
 #include "bench.h"
 

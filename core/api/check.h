@@ -18,7 +18,8 @@ void ist_check_wait_set(const void *ivars, size_t nelems, int cmp, const void *v
                         const char *routine);
 void ist_check_indices(const size_t *indices, size_t nelems, const char *routine);
 
-/* A wait's variable is an aligned symmetric element and cmp one of the constants, in a PE whose waits have nothing to flush. */
+/* A wait's variable is an aligned symmetric element and cmp one of the constants, in a PE whose waits have nothing to
+ * flush. */
 static inline bool ist_is_plain_wait(const void *ivar, int cmp, size_t size)
 {
     unsigned log2_size = size == 2 ? 1 : size == 4 ? 2 : 3;

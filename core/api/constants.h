@@ -1,5 +1,5 @@
-/* core/api/constants.h: comparisons and signal operations of the three faces as the library has them. Those of shmem.h are
- * ours. Any other value ends the job with a message. */
+/* core/api/constants.h: comparisons and signal operations of the three faces as the library has them. Those of shmem.h
+ * are ours. Any other value ends the job with a message. */
 #ifndef IST_API_CONSTANTS_H
 #define IST_API_CONSTANTS_H
 

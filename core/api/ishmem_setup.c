@@ -1,5 +1,5 @@
-/* core/api/ishmem_setup.c: start and end of ishmem.h. The start itself is core/runtime.c, the rest of the face is made from the
- * table or in ishmem.c. */
+/* core/api/ishmem_setup.c: start and end of ishmem.h. The start itself is core/runtime.c, the rest of the face is made
+ * from the table or in ishmem.c. */
 #include "core/api/job_request.h"
 #include "core/api/public.h"
 #include "core/base/fatal.h"

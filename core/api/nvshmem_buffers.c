@@ -1,5 +1,5 @@
-/* core/api/nvshmem_buffers.c: the registered buffers of nvshmemx.h: what the routines return; core/heap/registered.c and
- * core/ops/symmetric_buffers.c do the work. */
+/* core/api/nvshmem_buffers.c: the registered buffers of nvshmemx.h: what the routines return; core/heap/registered.c
+ * and core/ops/symmetric_buffers.c do the work. */
 #include "core/api/public.h"
 #include "core/base/log.h"
 #include "core/heap/registered.h"

@@ -1,5 +1,5 @@
-/* core/api/shmem.c: the routines of shmem.h that are not made from the table: start and end, and those whose structures and
- * handles only this face has: teams and contexts. Thin: each resolves its handles and calls the floor below. */
+/* core/api/shmem.c: the routines of shmem.h that are not made from the table: start and end, and those whose structures
+ * and handles only this face has: teams and contexts. Thin: each resolves its handles and calls the floor below. */
 #include "core/api/team_entry.h"
 #include "core/base/fatal.h"
 #include "core/ops/order.h"

@@ -1,4 +1,5 @@
-/* core/check/check.h: ISTHMUS_CHECK=1: the mistakes that leave no trace where they are made. docs/checking.md lists them.
+/* core/check/check.h: ISTHMUS_CHECK=1: the mistakes that leave no trace where they are made. docs/checking.md lists
+ * them.
  * Not the comparison of collectives (coll/check.h), nor the checks of every call (ops/target.h).
  *
  * While the mode is on no call takes a fast path (ist_fast_paths_close), so that all checks are on slow paths, which

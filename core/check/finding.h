@@ -16,8 +16,8 @@ enum ist_finding {
     IST_FINDING_LEAK,
 };
 
-/* "isthmus: PE 3: check: ROUTINE: TEXT; called in main (a.out+0x11d4)", the first time for this kind, routine and caller;
- * others are counted. A leak has "leak" in place of "check". */
+/* "isthmus: PE 3: check: ROUTINE: TEXT; called in main (a.out+0x11d4)", the first time for this kind, routine and
+ * caller; others are counted. A leak has "leak" in place of "check". */
 void ist_finding(enum ist_finding kind, const char *routine, const void *caller, const char *fmt, ...) IST_PRINTF(4, 5)
     IST_COLD;
 

@@ -1,5 +1,5 @@
-/* core/check/mixed.c: accesses of different kinds to one location at one time: atomic and plain, or atomics of different
- * widths, or of integers and of floating point numbers.
+/* core/check/mixed.c: accesses of different kinds to one location at one time: atomic and plain, or atomics of
+ * different widths, or of integers and of floating point numbers.
  * "At one time": this PE cannot know of the other one's access, because it has synchronised with no PE since that
  * began. So accesses that the program may have ordered, by any chain of routines, are not reported. */
 #include "core/check/check_priv.h"

@@ -1,7 +1,8 @@
 /* core/check/pending.c: the local buffers of nonblocking operations, from the call until local completion.
- * A source is summed at the call and again at completion. A get is held back until completion, which is allowed: until then
- * its destination holds a pattern, so that a program that reads it too early gets the pattern in every run, and one
- * that writes there is detected. Accesses of other calls to either buffer in between are compared with the table. */
+ * A source is summed at the call and again at completion. A get is held back until completion, which is allowed: until
+ * then its destination holds a pattern, so that a program that reads it too early gets the pattern in every run, and
+ * one that writes there is detected. Accesses of other calls to either buffer in between are compared with the
+ * table. */
 #include "core/check/check_priv.h"
 
 #include "core/base/call_site.h"

@@ -1,5 +1,5 @@
-/* core/check/unordered.c: a flag that may overtake the data that it is for: a PE puts data, and then, without fence or quiet
- * between, sets a word of the same PE, which waits for that word.
+/* core/check/unordered.c: a flag that may overtake the data that it is for: a PE puts data, and then, without fence or
+ * quiet between, sets a word of the same PE, which waits for that word.
  * The initiator knows the order of its calls, the
  * target the word that it waits for: so the initiator notes the flag at the target before it sets it, and the target
  * reads the notes when one of its waits has ended. A note is removed when the word is set in order, or, once the

@@ -1,8 +1,8 @@
 /* core/coll/active_set.c: the deprecated sets of PEs (start, log2 of the stride, size) as teams.
- * A set's first collective makes a team with the help of pSync, which then has its first value again; later ones find the
- * team and leave pSync alone. Its members agree on an index of the table of teams, of which all sets together take half at
- * most; a set whose members have no common index left runs each collective on the flags in pSync, however many such
- * sets there are. No set is ever dropped for another: no member knows whether all others are done with it.
+ * A set's first collective makes a team with the help of pSync, which then has its first value again; later ones find
+ * the team and leave pSync alone. Its members agree on an index of the table of teams, of which all sets together take
+ * half at most; a set whose members have no common index left runs each collective on the flags in pSync, however many
+ * such sets there are. No set is ever dropped for another: no member knows whether all others are done with it.
  * In memory of a device pSync only carries a number, by which the members find each other in the lobby. */
 #include "core/base/fatal.h"
 #include "core/check/check.h"

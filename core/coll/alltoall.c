@@ -56,8 +56,8 @@ static void pairwise(const struct exchange *x)
     ist_wire_reuse(team, x->routine);
 }
 
-/* Puts to many PEs are under way together: a tenth of a message's time for each. On a network large blocks for one PE from
- * many others get into each other's way. */
+/* Puts to many PEs are under way together: a tenth of a message's time for each. On a network large blocks for one PE
+ * from many others get into each other's way. */
 static uint64_t cost_direct(const struct ist_shape *shape)
 {
     uint64_t copy = ist_cost_others(shape) * ist_cost_copy(shape, shape->length_bytes);

@@ -1,5 +1,6 @@
 /* core/coll/broadcast.c: one PE's data to all.
- * tree: blocks go down a binomial tree whose edges span powers of two, so that each flag has one writer, whatever the root.
+ * tree: blocks go down a binomial tree whose edges span powers of two, so that each flag has one writer, whatever the
+ * root.
  * pull: only flags go down the tree, and all read from the root at once.
  * hosts: down a tree of the hosts' leaders, each of whose hosts reads a chunk from its leader while the next one
  * arrives. */

@@ -25,8 +25,8 @@ struct ist_shape {
     const struct ist_hosts *hosts; /* NULL: they do not matter */
 };
 
-/* The hosts of a team, where an algorithm can use them: NULL when all members are on one, or each has its own. The first call
- * for a team finds them; it ends the job if that fails. */
+/* The hosts of a team, where an algorithm can use them: NULL when all members are on one, or each has its own. The
+ * first call for a team finds them; it ends the job if that fails. */
 const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const char *routine) IST_COLD;
 static inline const struct ist_hosts *ist_hosts_that_matter(struct ist_team *team, const char *routine)
 {

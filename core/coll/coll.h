@@ -1,10 +1,10 @@
 /* core/coll/coll.h: collectives on data, for every face: the contract of each call, independent of its algorithm.
  * Not barriers and syncs (sync.h), not the algorithms (algorithms.h) nor their choice (choose.c).
  *
- * Every member of `team` calls with the same arguments, and the team's collectives in the same order. On return `source`
- * may be reused and `dest` is filled on this PE; other PEs may be busy still. `dest` and `source` are symmetric. Wrong
- * arguments end the job with a message that names `routine`. All return ISTHMUS_OK, or an error with nothing done:
- * ISTHMUS_ERR_INVALID if `team` is NULL (an invalid handle). */
+ * Every member of `team` calls with the same arguments, and the team's collectives in the same order. On return
+ * `source` may be reused and `dest` is filled on this PE; other PEs may be busy still. `dest` and `source` are
+ * symmetric. Wrong arguments end the job with a message that names `routine`. All return ISTHMUS_OK, or an error with
+ * nothing done: ISTHMUS_ERR_INVALID if `team` is NULL (an invalid handle). */
 #ifndef IST_COLL_COLL_H
 #define IST_COLL_COLL_H
 

@@ -61,7 +61,8 @@ static uint16_t f16_of_float(float value)
         }                                                                             \
     }
 
-/* Sums and products of integers wrap: they are computed without sign, and not in int, where 16-bit products overflow. */
+/* Sums and products of integers wrap: they are computed without sign, and not in int, where 16-bit products
+ * overflow. */
 #define DEFINE_INTEGER(suffix, T, U)                               \
     DEFINE(sum_##suffix, T, (U)((U)x + (U)y))                      \
     DEFINE(prod_##suffix, T, (U)((uint64_t)(U)x * (uint64_t)(U)y)) \

@@ -72,8 +72,8 @@ static void fetch(struct ist_team *team, const struct ist_reduction *r, char *fe
     ist_local_complete(&ist_ctx_default, routine);
 }
 
-/* out = the sources of all members at offset, in the order of the members. out may be this PE's own source only if it is
- * the first or the second member: a later one would lose its source before its turn. */
+/* out = the sources of all members at offset, in the order of the members. out may be this PE's own source only if it
+ * is the first or the second member: a later one would lose its source before its turn. */
 static void combine_all(struct ist_team *team, const struct ist_reduction *r, const struct bench *bench, void *out,
                         size_t offset_bytes, size_t nelems, const char *routine)
 {

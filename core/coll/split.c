@@ -1,7 +1,7 @@
 /* core/coll/split.c: see split.h.
  * A team's flags lie at the offset that its index gives, so the members need an index that is free on all of them: each
- * proposes its lowest free one, the highest proposal is tried next, until all propose the same. The parent's flags carry
- * that; where there is no parent, memory that the program hands over does. */
+ * proposes its lowest free one, the highest proposal is tried next, until all propose the same. The parent's flags
+ * carry that; where there is no parent, memory that the program hands over does. */
 #include "core/coll/split.h"
 
 #include "core/base/call_site.h"

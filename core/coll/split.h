@@ -5,9 +5,9 @@
 
 #include "core/team/team.h"
 
-/* Collective over parent: PEs start, start + stride, ... of it, `size` of them. *out is NULL on PEs that are not members.
- * The result is the same on all PEs of the parent; on an error *out is NULL everywhere (parent NULL, a triplet that
- * leaves the parent, too many live teams). Never ends the job. */
+/* Collective over parent: PEs start, start + stride, ... of it, `size` of them. *out is NULL on PEs that are not
+ * members. The result is the same on all PEs of the parent; on an error *out is NULL everywhere (parent NULL, a triplet
+ * that leaves the parent, too many live teams). Never ends the job. */
 isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int stride, int size,
                                       const struct ist_team_options *options, struct ist_team **out,
                                       const char *routine);
@@ -20,9 +20,9 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
 /* Collective over the team. NULL is ignored; a predefined team ends the job with a message. */
 void ist_team_destroy(struct ist_team *team, const char *routine);
 
-/* A collective on an active set of the world (deprecated forms) lies between begin and end, and works on `team`: the set's
- * team, made on first use with the help of pSync and kept until finalize, or one for this call only, whose flags lie in pSync.
- * begin ends the job if the set (PE_start, logPE_stride, PE_size) is wrong or this PE is not in it. */
+/* A collective on an active set of the world (deprecated forms) lies between begin and end, and works on `team`: the
+ * set's team, made on first use with the help of pSync and kept until finalize, or one for this call only, whose flags
+ * lie in pSync. begin ends the job if the set (PE_start, logPE_stride, PE_size) is wrong or this PE is not in it. */
 struct ist_active_set {
     struct ist_team *team, in_psync;
 };
@@ -30,9 +30,10 @@ void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], lon
 void ist_active_set_end(struct ist_active_set *call, const char *routine);
 void ist_active_sets_init(void); /* at init: there are no teams yet */
 
-/* For active sets, collective over the members of *team: registers it at an index that is free on all of them, with the help of
- * pSync, IST_TEAM_AREA_BYTES of symmetric memory that are 0 on all of them, and 0 again on return. If a member has none
- * or no room, *team is deleted and becomes *provisional, which has its flags in pSync, until ist_sync_and_clear. */
+/* For active sets, collective over the members of *team: registers it at an index that is free on all of them, with the
+ * help of pSync, IST_TEAM_AREA_BYTES of symmetric memory that are 0 on all of them, and 0 again on return. If a member
+ * has none or no room, *team is deleted and becomes *provisional, which has its flags in pSync, until
+ * ist_sync_and_clear. */
 isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
                                    const char *routine);
 

@@ -1,6 +1,6 @@
 /* core/coll/sync_central.c: count arrivals at the team's first PE; the last one to arrive releases all.
- * For PEs that share processors: each is scheduled in once to arrive and once to leave, where rounds of messages would need
- * a context switch per round. Loads and stores only: for aliased teams. */
+ * For PEs that share processors: each is scheduled in once to arrive and once to leave, where rounds of messages would
+ * need a context switch per round. Loads and stores only: for aliased teams. */
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 #include "core/ops/amo.h"

@@ -153,7 +153,8 @@ ist_ctx *ist_ctx_of_team(const struct ist_team *team)
     return ctx;
 }
 
-/* The list changes only where no visitor is: the context that fn works on keeps its place, and its successor is read after. */
+/* The list changes only where no visitor is: the context that fn works on keeps its place, and its successor is read
+ * after. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx))
 {
     fn(&ist_ctx_default);

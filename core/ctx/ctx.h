@@ -40,8 +40,8 @@ extern ist_ctx ist_ctx_default, ist_ctx_invalid;
 /* The default context, of the world team. Without fast paths every operation is checked (ISTHMUS_CHECK). */
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
 
-/* From now on several threads call: reopen, for many threads, the channels of the default context and of every context that
- * threads may share. Called by the only thread that has called so far, after a quiet of all contexts. */
+/* From now on several threads call: reopen, for many threads, the channels of the default context and of every context
+ * that threads may share. Called by the only thread that has called so far, after a quiet of all contexts. */
 void ist_ctxs_share(void);
 
 /* Closes the remaining contexts and makes the default context unusable; takes any state. */
@@ -55,8 +55,8 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
 
 ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created on it; NULL: none is left */
 
-/* Call fn for every live context, the default one first. No lock is held during fn, which may wait for the network: other
- * threads may create contexts meanwhile, and destroy all but the one that fn works on. */
+/* Call fn for every live context, the default one first. No lock is held during fn, which may wait for the network:
+ * other threads may create contexts meanwhile, and destroy all but the one that fn works on. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx));
 
 /* Where several threads call at once: returns true if the calling thread may use the context whatever the others are

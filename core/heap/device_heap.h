@@ -1,4 +1,5 @@
-/* core/heap/device_heap.h: the memory of a symmetric heap that lies on a device: addresses, and pieces of memory under them.
+/* core/heap/device_heap.h: the memory of a symmetric heap that lies on a device: addresses, and pieces of memory under
+ * them.
  * Not the heap as the rest knows it (heap.h), which keeps the book of its blocks.
  * If the transport of that memory can, addresses are taken once and memory is mapped there as the heap grows; else all
  * of it is allocated at the start. */

@@ -209,7 +209,8 @@ bool ist_heap_grows(void)
     return ist_heap.segment == IST_SEGMENT_DEVICE ? ist_device_heap.granule_bytes > 0 : ist_segments_have_extents();
 }
 
-/* On the host at least doubled, so that even a heap of terabytes has few extents; memory of a device is taken for good. */
+/* On the host at least doubled, so that even a heap of terabytes has few extents; memory of a device is taken for
+ * good. */
 uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with_more)
 {
     struct ist_alloc_stats stats;
@@ -293,9 +294,9 @@ static isthmus_status zero_on_device(char *block, uint64_t size_bytes)
     return status;
 }
 
-/* Clears the pages that exist and leaves the others to the system, which fills them with zeroes on the first touch: a large
- * block that was never written costs nothing. No page is given back: an adapter may have registered it, for this library
- * or for MPI, and would keep the old page while the processor gets a new one. */
+/* Clears the pages that exist and leaves the others to the system, which fills them with zeroes on the first touch: a
+ * large block that was never written costs nothing. No page is given back: an adapter may have registered it, for this
+ * library or for MPI, and would keep the old page while the processor gets a new one. */
 static void zero_existing_pages(char *block, uint64_t size_bytes)
 {
     off_t at = block - ist_heap.base, end = at + (off_t)size_bytes;

@@ -1,8 +1,9 @@
-/* core/heap/heap.h: the symmetric heap: on the host one sparse memfd, mapped shared, as large as it may become; or memory of a
- * device (device_heap.h).
+/* core/heap/heap.h: the symmetric heap: on the host one sparse memfd, mapped shared, as large as it may become; or
+ * memory of a device (device_heap.h).
  * Not the collective calls (ops/malloc.c has their barriers), not the book-keeping of blocks (alloc.h).
- * The library has a small area of its own, symmetric like the rest: flags of barriers and the like. It is always memory of the
- * host, lies before the program's part if that is too, and does not count against the size that the user requested. */
+ * The library has a small area of its own, symmetric like the rest: flags of barriers and the like. It is always memory
+ * of the host, lies before the program's part if that is too, and does not count against the size that the user
+ * requested. */
 #ifndef IST_HEAP_HEAP_H
 #define IST_HEAP_HEAP_H
 
@@ -29,8 +30,8 @@ struct ist_heap {
 
 extern struct ist_heap ist_heap;
 
-/* Reserve and map. On the host the size is the configured one, or else a share of the machine's memory for each of n_local
- * PEs. `kind`: of the program's part, from ist_device_heap_choose(). */
+/* Reserve and map. On the host the size is the configured one, or else a share of the machine's memory for each of
+ * n_local PEs. `kind`: of the program's part, from ist_device_heap_choose(). */
 isthmus_status ist_heap_init(const struct ist_config *config, int n_local, uint32_t kind);
 
 /* As segments, and for the fast paths. */
@@ -40,9 +41,9 @@ isthmus_status ist_heap_expose(void);
 isthmus_status ist_heap_set_limit(uint64_t limit_bytes);
 void ist_heap_fini(void); /* takes any state */
 
-/* Growth, where a transport has to register memory, and in memory of a device: how much there has to be for a request, and a
- * little more for the next ones, or no more than it takes (0: it does not fit within the limit). Otherwise all of the limit is
- * there from the start. */
+/* Growth, where a transport has to register memory, and in memory of a device: how much there has to be for a request,
+ * and a little more for the next ones, or no more than it takes (0: it does not fit within the limit). Otherwise all of
+ * the limit is there from the start. */
 bool ist_heap_grows(void);
 uint64_t ist_heap_grown_for(uint64_t size_bytes, uint64_t align_bytes, bool with_more);
 

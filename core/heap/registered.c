@@ -1,7 +1,7 @@
 /* core/heap/registered.c: see registered.h.
- * Changes are under a lock. Look-ups are not: they read beside a change, and once more when there was one (the version).
- * Removed buffers and outgrown lists, which they may still be reading, are kept until the end. Every store of a change
- * is a release and every load of a look-up an acquire, so that none of them passes the version. */
+ * Changes are under a lock. Look-ups are not: they read beside a change, and once more when there was one (the
+ * version). Removed buffers and outgrown lists, which they may still be reading, are kept until the end. Every store of
+ * a change is a release and every load of a look-up an acquire, so that none of them passes the version. */
 #include "core/heap/registered.h"
 
 #include "core/base/atomic.h"

@@ -1,16 +1,16 @@
 /* core/heap/static_data.h: the executable's writable data and bss, moved onto a memfd at the same addresses.
  * Not their exposure to peers (segment.h does that for every segment), not const data in read-only segments.
- * After it, peers on the host that map the descriptor reach globals by load and store; fork() gives a child data of its own,
- * and fini() makes the memory private again with its last values. */
+ * After it, peers on the host that map the descriptor reach globals by load and store; fork() gives a child data of its
+ * own, and fini() makes the memory private again with its last values. */
 #ifndef IST_HEAP_STATIC_DATA_H
 #define IST_HEAP_STATIC_DATA_H
 
 #include "core/base/status.h"
 
-/* Of data that is somewhere (pages never touched do not count), a fork copies so much, in the order of addresses. Behind that the
- * child sees the descriptor's pages, and those that it writes become its own: later writes of its parent and peers show
- * in pages that the child has not written. A copy of all would cost a fork that only execs as much as the data is
- * large. */
+/* Of data that is somewhere (pages never touched do not count), a fork copies so much, in the order of addresses.
+ * Behind that the child sees the descriptor's pages, and those that it writes become its own: later writes of its
+ * parent and peers show in pages that the child has not written. A copy of all would cost a fork that only execs as
+ * much as the data is large. */
 #define IST_STATIC_FORK_COPY_BYTES ((uint64_t)64 << 20)
 
 struct ist_static_data {
@@ -23,8 +23,9 @@ struct ist_static_data {
 
 /* Move the writable segment of one loaded object: the executable for name NULL or "", else the shared object whose file
  * name (basename, version suffix optional) is `name`. An object without writable data: OK, base NULL.
- * Other threads may write to the object's data during the call: they wait. A system call that writes there fails meanwhile
- * (EFAULT), and where a thread blocks SIGSEGV none waits, and writes may be lost. Untouched bss stays untouched.
+ * Other threads may write to the object's data during the call: they wait. A system call that writes there fails
+ * meanwhile (EFAULT), and where a thread blocks SIGSEGV none waits, and writes may be lost. Untouched bss stays
+ * untouched.
  * ISTHMUS_ERR_INVALID: no such object, or its data has been moved already; ISTHMUS_ERR_NO_MEMORY: no memory, address
  * space, descriptors, or over the file size limit; ISTHMUS_ERR_UNSUPPORTED: the system cannot. *out is unchanged then,
  * and the data is private as before. */
@@ -33,8 +34,8 @@ isthmus_status ist_static_data_init(struct ist_static_data *out, const char *nam
 /* The same for whole pages of private anonymous memory that can be read and written: the program's own buffer. */
 isthmus_status ist_static_range_init(struct ist_static_data *out, void *start, uint64_t length_bytes);
 
-/* Private memory again, same addresses, last values, those that peers wrote included; closes fd. Other threads as above; no peer
- * may write any more. Takes a zeroed struct and one whose base is NULL.
+/* Private memory again, same addresses, last values, those that peers wrote included; closes fd. Other threads as
+ * above; no peer may write any more. Takes a zeroed struct and one whose base is NULL.
  * In a child of fork() it only clears the struct: there the data is private and the descriptor closed already. */
 void ist_static_data_fini(struct ist_static_data *data);
 

@@ -64,8 +64,8 @@ void ist_static_announce(const struct ist_static_part *part);
 
 /* --- static_guard.c: while pages are copied, other threads that write to them wait. --- */
 
-/* From here to the end each write to a moved part waits, in every thread but this one, which may not write. Nothing where there is
- * no other thread, or one that blocks SIGSEGV: it would be killed. Any number of calls of end. */
+/* From here to the end each write to a moved part waits, in every thread but this one, which may not write. Nothing
+ * where there is no other thread, or one that blocks SIGSEGV: it would be killed. Any number of calls of end. */
 void ist_static_guard_begin(const struct ist_static_image *image);
 void ist_static_guard_end(const struct ist_static_image *image);
 

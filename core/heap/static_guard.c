@@ -1,8 +1,8 @@
 /* core/heap/static_guard.c: blocks other threads that write to static data while it is copied and moved. See
  * static_data_priv.h.
- * The pages are made read-only, so that such a write faults; the handler of SIGSEGV waits until the shared pages are in place, and
- * returns to it. The handler stays when the move is over: a thread may have faulted and not arrived in it. It passes all other
- * faults on to the handler before it, and is taken back when the library is unloaded. */
+ * The pages are made read-only, so that such a write faults; the handler of SIGSEGV waits until the shared pages are in
+ * place, and returns to it. The handler stays when the move is over: a thread may have faulted and not arrived in it.
+ * It passes all other faults on to the handler before it, and is taken back when the library is unloaded. */
 #include "core/base/log.h"
 #include "core/heap/static_data_priv.h"
 
@@ -31,7 +31,8 @@ static struct {
     struct sigaction before;
 } guard;
 
-/* The last write that faulted although no move was under way: it is tried once more, and then is a fault of the program. */
+/* The last write that faulted although no move was under way: it is tried once more, and then is a fault of the
+ * program. */
 static _Thread_local uintptr_t last_fault;
 
 /* ---- the handler ---- */

@@ -1,7 +1,7 @@
 /* core/heap/static_pages.c: moves pages of static data between private memory and a memfd. System calls only, see
- * static_data_priv.h: libc's mmap() runs hooks of MPI, UCX and sanitizers, which write to static data between copy and move,
- * clear the sanitizer's guards, and take locks in a child of fork(). UCX 1.13 moreover passes no fifth argument of mremap() on.
- * ist_static_announce() notifies the hooks afterwards. Which pages, and when, static_data.c decides. */
+ * static_data_priv.h: libc's mmap() runs hooks of MPI, UCX and sanitizers, which write to static data between copy and
+ * move, clear the sanitizer's guards, and take locks in a child of fork(). UCX 1.13 moreover passes no fifth argument
+ * of mremap() on. ist_static_announce() notifies the hooks afterwards. Which pages, and when, static_data.c decides. */
 #include "core/heap/static_data_priv.h"
 
 #include <errno.h>
@@ -168,8 +168,8 @@ static bool read_range(const struct ist_static_part *part, char *snapshot, int f
 
 static long min_of(long a, uint64_t b) { return (uint64_t)a < b ? a : (long)b; }
 
-/* Pages that the descriptor has; for the others private memory is as empty as they are. Returns where it ended: at the part's end,
- * or where the budget did; -1 on failure. */
+/* Pages that the descriptor has; for the others private memory is as empty as they are. Returns where it ended: at the
+ * part's end, or where the budget did; -1 on failure. */
 static long read_populated(const struct ist_static_part *part, char *snapshot, int fd, uint64_t fd_offset,
                            uint64_t *budget_bytes)
 {
@@ -224,8 +224,8 @@ bool ist_static_snapshot_place(const struct ist_static_part *part, int fd, uint6
 
 /* --- the hooks of others --- */
 
-/* A madvise() that would drop pages counts as unmapping them for every hook there is. This one drops none: the system refuses
- * addresses that are not aligned. Libraries that watch for themselves (userfaultfd) have seen the move. */
+/* A madvise() that would drop pages counts as unmapping them for every hook there is. This one drops none: the system
+ * refuses addresses that are not aligned. Libraries that watch for themselves (userfaultfd) have seen the move. */
 void ist_static_announce(const struct ist_static_part *part)
 {
     const int before = errno;

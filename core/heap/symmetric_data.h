@@ -1,6 +1,6 @@
 /* core/heap/symmetric_data.h: which loaded objects' static data is symmetric, and their exposure to peers.
- * The executable's always (unless ISTHMUS_STATIC_DATA=0), a shared object's only when ISTHMUS_SYMMETRIC_OBJECTS names it.
- * How data moves onto a memfd is static_data.h. */
+ * The executable's always (unless ISTHMUS_STATIC_DATA=0), a shared object's only when ISTHMUS_SYMMETRIC_OBJECTS names
+ * it. How data moves onto a memfd is static_data.h. */
 #ifndef IST_HEAP_SYMMETRIC_DATA_H
 #define IST_HEAP_SYMMETRIC_DATA_H
 

@@ -1,6 +1,6 @@
 /* core/ops/amo.h: atomics on a symmetric word of any PE: the inline path to aliased peers, and the rest.
- * Every location has one executor, its home; for host memory that is the processor (isthmus/amo_cpu.h), and a peer behind a
- * transport is reached through one that executes there. */
+ * Every location has one executor, its home; for host memory that is the processor (isthmus/amo_cpu.h), and a peer
+ * behind a transport is reached through one that executes there. */
 #ifndef IST_OPS_AMO_H
 #define IST_OPS_AMO_H
 

@@ -37,7 +37,8 @@ IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half,
 /* The transports that a context has used, without the other bits. */
 IST_INLINE uint32_t transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
 
-/* Nonblocking gets into memory of a device are complete. As the bits of `used` theirs stays where threads share the context. */
+/* Nonblocking gets into memory of a device are complete. As the bits of `used` theirs stays where threads share the
+ * context. */
 IST_INLINE void flush_gets(ist_ctx *ctx)
 {
     if (ist_load_relaxed(&ctx->has_device_gets) == 0) return;

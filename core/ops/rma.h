@@ -1,7 +1,7 @@
 /* core/ops/rma.h: put and get: the inline fast paths, and their slow paths.
  * Not strided forms (strided.h) nor the typed entry points (api/).
- * Fast: one aligned element, or up to IST_SMALL_BYTES, to a peer with an alias: two dependent loads (row, then data), no
- * call. Everything else, mistakes included, repeats the work from the start in a function of its own.
+ * Fast: one aligned element, or up to IST_SMALL_BYTES, to a peer with an alias: two dependent loads (row, then data),
+ * no call. Everything else, mistakes included, repeats the work from the start in a function of its own.
  *
  * A blocking read is done when it returns (R62): the PE's later accesses, reads by g, get, a load or a wait included,
  * are ordered after it. Hence acquire loads in g, and ist_order_loads() after the copy of a get; both pair with the
@@ -38,8 +38,8 @@ IST_INLINE unsigned ist_log2_of(size_t size) /* constant wherever it is called *
     return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : 4;
 }
 
-/* Up to IST_SMALL_BYTES; every byte is written once, and 1, 2, 4 or 8 bytes by one store: a peer that waits for the last
- * word of a short put, and resets it at once, must not find it set again. */
+/* Up to IST_SMALL_BYTES; every byte is written once, and 1, 2, 4 or 8 bytes by one store: a peer that waits for the
+ * last word of a short put, and resets it at once, must not find it set again. */
 IST_INLINE void ist_copy_small(char *dest, const char *source, size_t length_bytes)
 {
     while (length_bytes >= 16) {

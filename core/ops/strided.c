@@ -1,6 +1,6 @@
 /* core/ops/strided.c: see strided.h.
- * The whole range is checked once; then aliased peers are a loop of copies, other peers a stream of puts or gets that are
- * completed together. */
+ * The whole range is checked once; then aliased peers are a loop of copies, other peers a stream of puts or gets that
+ * are completed together. */
 #include "core/ops/strided.h"
 
 #include "core/base/fatal.h"

@@ -1,5 +1,5 @@
-/* core/ops/symmetric_buffers.h: memory of the program's own that becomes symmetric, and private again: collective, because all
- * PEs do it at once or none does. How pages move onto a descriptor is core/heap/static_data.h. */
+/* core/ops/symmetric_buffers.h: memory of the program's own that becomes symmetric, and private again: collective,
+ * because all PEs do it at once or none does. How pages move onto a descriptor is core/heap/static_data.h. */
 #ifndef IST_OPS_SYMMETRIC_BUFFERS_H
 #define IST_OPS_SYMMETRIC_BUFFERS_H
 

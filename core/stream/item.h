@@ -18,7 +18,8 @@ void ist_items_close(void); /* none is pending; takes any state */
 /* `done` (may be NULL) is set when the call has run. Ends the job if the stream does not take it. */
 struct ist_item_done;
 void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done);
-/* Behind it in the same launch as its wait, which becomes list[0]: words 1 to n - 1. Where the transport has `words`. */
+/* Behind it in the same launch as its wait, which becomes list[0]: words 1 to n - 1. Where the transport has
+ * `words`. */
 void ist_item_post_before(void *stream, const struct ist_stream_call *call, struct isthmus_stream_word *list,
                           uint32_t n);
 void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call);

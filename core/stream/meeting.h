@@ -1,6 +1,6 @@
 /* core/stream/meeting.h: PEs of one host synchronise in the order of their streams, without a processor.
- * The same flags and rounds as in core/coll/sync_dissemination.c, but the flags lie in memory of the devices, and it is streams
- * that write them at peers and wait for their own: one launch for each synchronisation. Teams on several hosts
+ * The same flags and rounds as in core/coll/sync_dissemination.c, but the flags lie in memory of the devices, and it is
+ * streams that write them at peers and wait for their own: one launch for each synchronisation. Teams on several hosts
  * synchronise by their processors (item.h). */
 #ifndef IST_STREAM_MEETING_H
 #define IST_STREAM_MEETING_H

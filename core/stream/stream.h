@@ -2,10 +2,10 @@
  * Not the operations themselves (core/ops, core/coll, core/sync), nor the commands to a platform's stream (stream.1 in
  * isthmus/transport.h).
  *
- * Where this PE's heap lies in memory of a device whose transport has stream.1, every handle is a stream of that platform, NULL
- * its default stream. Operations that the transport executes in a stream by itself are passed to it (direct.h);
- * everything else becomes an item, which a thread of the library runs when the stream gets there, and the stream waits
- * for (item.h). Elsewhere streams are names: the call is done when it returns. */
+ * Where this PE's heap lies in memory of a device whose transport has stream.1, every handle is a stream of that
+ * platform, NULL its default stream. Operations that the transport executes in a stream by itself are passed to it
+ * (direct.h); everything else becomes an item, which a thread of the library runs when the stream gets there, and the
+ * stream waits for (item.h). Elsewhere streams are names: the call is done when it returns. */
 #ifndef IST_STREAM_STREAM_H
 #define IST_STREAM_STREAM_H
 

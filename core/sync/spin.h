@@ -45,8 +45,8 @@ enum ist_spin_peers {
  * has_stores: other PEs of this host, or other threads of this PE, store. */
 enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_stores);
 
-/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. nap_ns: the longest nap of a wait, UINT64_MAX: the
- * usual one; 0: waits never nap. */
+/* spin_ns UINT64_MAX: decide from how many PEs share how many processors. nap_ns: the longest nap of a wait,
+ * UINT64_MAX: the usual one; 0: waits never nap. */
 void ist_spin_init(uint64_t spin_ns, uint64_t nap_ns, int n_local, int n_cpus, enum ist_spin_peers peers);
 void ist_spin_expect(enum ist_spin_peers peers); /* from now on */
 bool ist_spin_is_oversubscribed(void);

@@ -68,8 +68,8 @@ static inline bool ist_wait_briefly(const void *ivar, int cmp, uint64_t value, s
     return false;
 }
 
-/* Wait until the comparison holds; returns the value that satisfied it. For a variable in host memory, in a PE whose waits flush
- * nothing (core/transport/flush.h). */
+/* Wait until the comparison holds; returns the value that satisfied it. For a variable in host memory, in a PE whose
+ * waits flush nothing (core/transport/flush.h). */
 static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
                                     const char *routine)
 {

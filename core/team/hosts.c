@@ -38,8 +38,8 @@ static isthmus_status fetch_cards(int n_pes)
     return status;
 }
 
-/* PEs that are neighbours in number are often on one host, or on the host after: the search begins at the host of the PE
- * before, so that blocks and turns find theirs at once. first_of: the first PE of each host. */
+/* PEs that are neighbours in number are often on one host, or on the host after: the search begins at the host of the
+ * PE before, so that blocks and turns find theirs at once. first_of: the first PE of each host. */
 static void number_hosts(const uint32_t *node_of, int n_pes, int *first_of, int *host_of)
 {
     int n_hosts = 0;

@@ -6,8 +6,8 @@
 
 #include "core/team/team.h"
 
-/* Hosts are numbered in the order of their first members, and the members of a host in the order of the team. The first one
- * of a host leads it. */
+/* Hosts are numbered in the order of their first members, and the members of a host in the order of the team. The first
+ * one of a host leads it. */
 struct ist_hosts {
     int n_hosts, my_host, my_number; /* my_number: among the members of my host */
     int least;                       /* members of the host that has the fewest */

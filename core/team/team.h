@@ -45,7 +45,8 @@ struct ist_team_area {
 };
 enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
 
-/* All of a team's symmetric memory: for the team, and for the two parts of it that a member on one of several hosts is in. */
+/* All of a team's symmetric memory: for the team, and for the two parts of it that a member on one of several hosts is
+ * in. */
 struct ist_team_place {
     struct ist_team_area whole, inner, outer;
     struct ist_line arrived, release; /* on a host: counted on its leader; on each member, by its leader */

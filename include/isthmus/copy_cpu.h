@@ -1,13 +1,14 @@
 /* isthmus/copy_cpu.h: bulk copies to and from memory that other PEs see, at the machine's speed and in order.
  * Not for a few bytes, where a call costs more than the copy.
  *
- * Which copy is fastest depends on the size (GB/s on one core of a Zen 4 with 32 MiB of shared cache; bench/bench_bulk):
+ * Which copy is fastest depends on the size (GB/s on one core of a Zen 4 with 32 MiB of shared cache;
+ * bench/bench_bulk):
  *                      512 B  8 KiB  128 KiB  2 MiB  8 MiB  14 MiB  32 MiB   buffers that were not used before, 2 to 32 MiB
  *     memmove            111    107       58     48     41      24      15     14 to 9
  *     rep movsb           49    107       58     48     41      24      12     14 to 10
  *     past the cache       5     23       28     28     28      28      20     21 to 16
- * So the C library's memmove (which itself chooses between vectors and rep movsb) up to a size at which the data would push
- * itself out of the cache, and from there on stores that go past it. */
+ * So the C library's memmove (which itself chooses between vectors and rep movsb) up to a size at which the data would
+ * push itself out of the cache, and from there on stores that go past it. */
 #ifndef ISTHMUS_COPY_CPU_H
 #define ISTHMUS_COPY_CPU_H
 
@@ -21,8 +22,8 @@
 /* Past the cache from this size on. */
 #define ISTHMUS_COPY_PAST_CACHE_BYTES ((size_t)12 << 20)
 
-/* From this size on memmove too may use such stores: three quarters of the shared cache divided by its threads is no less
- * on any processor that we know. */
+/* From this size on memmove too may use such stores: three quarters of the shared cache divided by its threads is no
+ * less on any processor that we know. */
 #define ISTHMUS_COPY_NEEDS_FENCE_BYTES ((size_t)256 << 10)
 
 #if defined(__SSE2__)
@@ -53,8 +54,9 @@ static inline void isthmus_copy_cpu(void *dest, const void *source, size_t lengt
         isthmus_copy_past_cache_((char *)dest, (const char *)source, length_bytes);
     else
         memmove(dest, source, length_bytes);
-    /* Such stores are weakly ordered; a flag that is written next must not overtake them. Elsewhere (below) no store of memmove
-     * is ordered less than any other, those past the cache (stnp on ARM64) included: the fence orders all of them. */
+    /* Such stores are weakly ordered; a flag that is written next must not overtake them. Elsewhere (below) no store of
+     * memmove is ordered less than any other, those past the cache (stnp on ARM64) included: the fence orders all of
+     * them. */
     if (length_bytes >= ISTHMUS_COPY_NEEDS_FENCE_BYTES) _mm_sfence();
 #else
     memmove(dest, source, length_bytes);

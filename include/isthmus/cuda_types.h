@@ -1,5 +1,5 @@
-/* isthmus/cuda_types.h: the types of CUDA that nvshmem.h names: streams, half and bfloat16. CUDA's own where its headers can
- * be found; else stand-ins of the same size and passed the same way, so that programs compile without CUDA.
+/* isthmus/cuda_types.h: the types of CUDA that nvshmem.h names: streams, half and bfloat16. CUDA's own where its
+ * headers can be found; else stand-ins of the same size and passed the same way, so that programs compile without CUDA.
  * -DISTHMUS_NO_CUDA_HEADERS keeps to the stand-ins. */
 #ifndef ISTHMUS_CUDA_TYPES_H
 #define ISTHMUS_CUDA_TYPES_H

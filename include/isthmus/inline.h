@@ -1,11 +1,11 @@
-/* isthmus/inline.h: the fast paths of shmem.h that are compiled into the program: element access and atomics on peers whose
- * memory this PE can load and store, and the ordering calls while nothing else is in use.
+/* isthmus/inline.h: the fast paths of shmem.h that are compiled into the program: element access and atomics on peers
+ * whose memory this PE can load and store, and the ordering calls while nothing else is in use.
  * Programs do not include it; shmem.h does, when the compiler optimises and ISTHMUS_NO_INLINE is not defined. Every
  * unusual case calls the routine in the library, which does the same work from the start.
  *
- * The struct is ABI of the library: fields are added at its end only. It is read-only between init and finalize, except for
- * `default_used`, the rows, which change when a peer is used for the first time, and `small`, which becomes empty when the
- * program registers memory that the processor cannot touch. */
+ * The struct is ABI of the library: fields are added at its end only. It is read-only between init and finalize, except
+ * for `default_used`, the rows, which change when a peer is used for the first time, and `small`, which becomes empty
+ * when the program registers memory that the processor cannot touch. */
 #ifndef ISTHMUS_INLINE_H
 #define ISTHMUS_INLINE_H
 
@@ -45,8 +45,8 @@ extern struct isthmus_fast isthmus_fast_v1;
 /* Never emitted: these are inlined wherever they are used, also into inline functions with external linkage. */
 #define ISTHMUS_FAST_ extern __inline__ __attribute__((gnu_inline, always_inline))
 
-/* Its address. Through the global offset table by hand: a plain reference would make the linker copy the struct into the
- * executable. Not volatile, so that a loop loads it once. */
+/* Its address. Through the global offset table by hand: a plain reference would make the linker copy the struct into
+ * the executable. Not volatile, so that a loop loads it once. */
 ISTHMUS_FAST_ const struct isthmus_fast *isthmus_fast_(void)
 {
 #if defined(__x86_64__) && !defined(ISTHMUS_LIBRARY)
@@ -69,8 +69,8 @@ ISTHMUS_FAST_ size_t isthmus_column_(const struct isthmus_bounds *bounds, uint64
     return in_heap + 2 * in_statics;
 }
 
-/* Which entry of a row serves an aligned element of 1 << log2_size bytes at addr; 0: none. Rotating brings the low bits of
- * a misaligned address to the top, where they fail the comparison that is made anyway. */
+/* Which entry of a row serves an aligned element of 1 << log2_size bytes at addr; 0: none. Rotating brings the low bits
+ * of a misaligned address to the top, where they fail the comparison that is made anyway. */
 ISTHMUS_FAST_ size_t isthmus_element_column_(const struct isthmus_fast *fast, const volatile void *addr,
                                              unsigned log2_size)
 {

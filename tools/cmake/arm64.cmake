@@ -1,5 +1,5 @@
-# Toolchain for ARM64: Debian's cross compiler (gcc-aarch64-linux-gnu), the libraries of Debian's arm64 packages in a folder
-# (tests/places/arm64.py fills it; nothing is installed), and qemu-user to run what was built.
+# Toolchain for ARM64: Debian's cross compiler (gcc-aarch64-linux-gnu), the libraries of Debian's arm64 packages in a
+# folder (tests/places/arm64.py fills it; nothing is installed), and qemu-user to run what was built.
 if(DEFINED ENV{ISTHMUS_ARM64_SYSROOT})
   set(sysroot $ENV{ISTHMUS_ARM64_SYSROOT})
 else()

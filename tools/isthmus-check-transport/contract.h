@@ -1,9 +1,9 @@
 /* tools/isthmus-check-transport/contract.h: the interface for cases of the contract suite.
- * The suite drives one plugin through isthmus/transport.h alone, as a core would; it knows nothing of our core and nothing
- * of any plugin. It requires what the header promises, no more.
+ * The suite drives one plugin through isthmus/transport.h alone, as a core would; it knows nothing of our core and
+ * nothing of any plugin. It requires what the header promises, no more.
  *
- * A case is one function that runs in each of its processes at once. They share nothing but what they exchange. A check that
- * fails is a finding and ends the case: the slot, the rule of the contract, and what was seen.
+ * A case is one function that runs in each of its processes at once. They share nothing but what they exchange. A check
+ * that fails is a finding and ends the case: the slot, the rule of the contract, and what was seen.
  *   host.c       loads the plugin, gives it services, makes its tables total
  *   processes.c  forks, exchanges, watches over processes that end or hang
  *   finding.c    the finding of a process at its end, where its parent reads it
@@ -209,8 +209,8 @@ void ct_progress_start(struct ct_process *p);
 void ct_progress_stop(struct ct_process *p);
 int32_t ct_progress(struct ct_process *p); /* from any thread */
 
-/* Zeroed memory of the kind that the transport exposes: host memory behind a memfd if it does, else what mem_alloc makes;
- * `offset_bytes` into a larger mapping. */
+/* Zeroed memory of the kind that the transport exposes: host memory behind a memfd if it does, else what mem_alloc
+ * makes; `offset_bytes` into a larger mapping. */
 void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
 void ct_extent_make_host(struct ct_process *p, struct ct_extent *out, size_t length_bytes, size_t offset_bytes);
 bool ct_extent_is_host(const struct ct_extent *extent);

@@ -253,7 +253,8 @@ static void json_reason(struct ist_json *json, const struct route_reason *reason
     ist_json_end_object(json);
 }
 
-/* "routes" of a PE, and "heap_routes" to a heap that is not on the host, are numbers of "kinds", by target PE; null: no route. */
+/* "routes" of a PE, and "heap_routes" to a heap that is not on the host, are numbers of "kinds", by target PE; null: no
+ * route. */
 void routes_json(struct ist_json *json, const struct routes *routes)
 {
     ist_json_begin_object(json, "routes");

@@ -15,9 +15,11 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/* After SIGTERM a PE has this long to end itself; with the time to die of SIGKILL it makes less than the 5 s promised. */
+/* After SIGTERM a PE has this long to end itself; with the time to die of SIGKILL it makes less than the 5 s
+ * promised. */
 static const int64_t terminating_ns = 2000000000;
-/* SIGKILL needs longer only for a process inside the kernel, in a driver say; then the launcher does not wait for it. */
+/* SIGKILL needs longer only for a process inside the kernel, in a driver say; then the launcher does not wait for
+ * it. */
 static const int64_t killing_ns = 2000000000;
 /* A process that a PE has started may be the end of a pipeline that is still writing a file. */
 static const int64_t lingering_ns = 500000000;
