@@ -63,8 +63,8 @@ void ist_ctx_each(void (*fn)(ist_ctx *ctx));
  * doing, false if another thread may be using it without a lock. */
 bool ist_ctx_is_free_to_use(const ist_ctx *ctx);
 
-/* Returns the difference between an address on `pe` and the same address here. The comparison folds where the context
- * is known, as it is in every routine without a context argument. */
+/* Returns the offset that, added to an address, reaches it on `pe`. The comparison folds where the context is known, as
+ * it is in every routine without a context argument. */
 IST_INLINE intptr_t ist_ctx_delta(const ist_ctx *ctx, size_t column, int pe)
 {
     bool is_default = __builtin_constant_p(ctx == &ist_ctx_default) && ctx == &ist_ctx_default;

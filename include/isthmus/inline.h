@@ -16,9 +16,10 @@
 extern "C" {
 #endif
 
-/* For one PE: the difference between an address of its memory and this PE's own symmetric address. An entry without an
- * alias is odd; true deltas are multiples of the page size. One test of one bit so covers a PE that is not connected
- * yet, one that takes a call of the transport, and, through entry 0, addresses that are not symmetric or misaligned. */
+/* For one PE: the offset that, added to a symmetric address of this PE, gives the address of that PE's memory. An entry
+ * without an alias is odd; true deltas are multiples of the page size. One test of one bit so covers a PE that is not
+ * connected yet, one that takes a call of the transport, and, through entry 0, addresses that are not symmetric or
+ * misaligned. */
 struct isthmus_row {
     intptr_t delta[4]; /* [0] never an alias, [1] heap, [2] static data, [3] unused */
 };
@@ -69,8 +70,8 @@ ISTHMUS_FAST_ size_t isthmus_column_(const struct isthmus_bounds *bounds, uint64
     return in_heap + 2 * in_statics;
 }
 
-/* Which entry of a row serves an aligned element of 1 << log2_size bytes at addr; 0: none. Rotating brings the low bits
- * of a misaligned address to the top, where they fail the comparison that is made anyway. */
+/* Returns the entry of a row for an aligned element of 1 << log2_size bytes at addr, or 0 if there is none. Rotating
+ * brings the low bits of a misaligned address to the top, where they fail the comparison that is made anyway. */
 ISTHMUS_FAST_ size_t isthmus_element_column_(const struct isthmus_fast *fast, const volatile void *addr,
                                              unsigned log2_size)
 {
