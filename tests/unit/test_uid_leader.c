@@ -17,7 +17,7 @@ struct shared {
     struct ist_uid uids[3]; /* each PE's own */
     int n_released;         /* PEs below this number join the job */
     int n_met;              /* PEs that have started */
-    int n_told, n_reports; /* PEs that were ended, and those that were to say why */
+    int n_told, n_reports;  /* PEs that were ended, and those that were to report why */
     char why[200];
 };
 static struct shared *shared;
