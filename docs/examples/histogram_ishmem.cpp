@@ -1,5 +1,6 @@
-// histogram_ishmem [SAMPLES]: a histogram whose bins are spread over all PEs, with the host calls of Intel SHMEM: every PE draws
-// samples and counts each one in the bin's owner's memory with an atomic. Compares with counts that each PE keeps alone, summed.
+// histogram_ishmem [SAMPLES]: a histogram whose bins are spread over all PEs, with the host calls of Intel SHMEM: every
+// PE draws samples and counts each one in the bin's owner's memory with an atomic. Compares with counts that each PE
+// keeps alone, summed.
 #include <ishmem.h>
 
 #include <cstdio>

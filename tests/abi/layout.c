@@ -1,7 +1,7 @@
 /* tests/abi/layout.c: layout TABLE.tsv: are fields and constants of the ABIs still where the committed table has them?
- * Lines of the table: "field STRUCT.NAME OFFSET SIZE" and "value NAME NUMBER", with tabs. Adding is allowed, at the end of a
- * struct; anything else that differs breaks programs that are already built.
- * layout --print writes this compiler's values, for new lines of the table. Rows: rows.def. */
+ * Lines of the table: "field STRUCT.NAME OFFSET SIZE" and "value NAME NUMBER", with tabs. Adding is allowed, at the end
+ * of a struct; anything else that differs breaks programs that are already built. layout --print writes this compiler's
+ * values, for new lines of the table. Rows: rows.def. */
 #include <isthmus/inline.h>
 #include <isthmus/transport.h>
 #include <shmem.h>

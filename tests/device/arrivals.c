@@ -1,6 +1,7 @@
-/* R101, R102: arrivals DOUBLE flushed|never: data in memory of a device, put there past the device's driver, is there when a wait for a
- * flag in host memory ends; each wait that ends has flushed once, and no other call has. With `never`: nothing is written past the
- * driver, or the driver orders it, and nothing is flushed. DOUBLE: the library that counts flushes (kinds, or the driver). */
+/* R101, R102: arrivals DOUBLE flushed|never: data in memory of a device, put there past the device's driver, is there
+ * when a wait for a flag in host memory ends; each wait that ends has flushed once, and no other call has. With
+ * `never`: nothing is written past the driver, or the driver orders it, and nothing is flushed. DOUBLE: the library
+ * that counts flushes (kinds, or the driver). */
 #include "device.h"
 
 #include <dlfcn.h>

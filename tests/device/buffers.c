@@ -1,6 +1,7 @@
-/* R54, R55, R58: the program's own memory of a device as local operand and as symmetric memory; the program gets it from the
- * double (tests/doubles/kinds), whose file is the first argument. The heap lies on the host. buffers FILE face: as a program of
- * NVSHMEM has it, whose operands the library inspects also where the program has registered nothing. */
+/* R54, R55, R58: the program's own memory of a device as local operand and as symmetric memory; the program gets it
+ * from the double (tests/doubles/kinds), whose file is the first argument. The heap lies on the host. buffers FILE
+ * face: as a program of NVSHMEM has it, whose operands the library inspects also where the program has registered
+ * nothing. */
 #include "device.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* R122 to R131 with operands in memory of a device, in static data, and one in each: every collective, for sizes around the limits
- * between algorithms, on the world and on a team of every other PE. */
+/* R122 to R131 with operands in memory of a device, in static data, and one in each: every collective, for sizes around
+ * the limits between algorithms, on the world and on a team of every other PE. */
 #include "device.h"
 
 enum { MOST = 20000 };

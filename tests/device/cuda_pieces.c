@@ -1,7 +1,7 @@
-/* R58, R59: memory that the program has made by CUDA's virtual memory interface becomes symmetric and private again, and what cannot
- * gives NULL on all PEs: memory made otherwise, or without a descriptor; several pieces; some of it symmetric already; lengths
- * that are no whole granules. Memory of the host that devices use as theirs is such memory too. On the double of the
- * driver (tests/doubles/cuda), whose file is the argument. */
+/* R58, R59: memory that the program has made by CUDA's virtual memory interface becomes symmetric and private again,
+ * and what cannot gives NULL on all PEs: memory made otherwise, or without a descriptor; several pieces; some of it
+ * symmetric already; lengths that are no whole granules. Memory of the host that devices use as theirs is such memory
+ * too. On the double of the driver (tests/doubles/cuda), whose file is the argument. */
 #include "device.h"
 #include "tests/device/cuda_program.h"
 

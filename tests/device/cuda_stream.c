@@ -1,5 +1,5 @@
-/* tests/device/cuda_stream.c: see cuda_stream.h. Apart, because CUDA's headers, where there are any, know the driver's types by
- * declarations of their own. */
+/* tests/device/cuda_stream.c: see cuda_stream.h. Apart, because CUDA's headers, where there are any, know the driver's
+ * types by declarations of their own. */
 #include "tests/device/cuda_stream.h"
 
 #include "tests/doubles/cuda/load.h"

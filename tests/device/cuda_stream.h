@@ -1,6 +1,6 @@
-/* tests/device/cuda_stream.h: streams of the platform, for a program of nvshmem.h: by CUDA's driver, the one that the job's
- * transport has loaded (ISTHMUS_NVLINK_LIBRARY). A stream can be held at a gate, so that what is put into it cannot happen
- * before the gate is opened. */
+/* tests/device/cuda_stream.h: streams of the platform, for a program of nvshmem.h: by CUDA's driver, the one that the
+ * job's transport has loaded (ISTHMUS_NVLINK_LIBRARY). A stream can be held at a gate, so that what is put into it
+ * cannot happen before the gate is opened. */
 #ifndef TESTS_DEVICE_CUDA_STREAM_H
 #define TESTS_DEVICE_CUDA_STREAM_H
 

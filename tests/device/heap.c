@@ -1,5 +1,5 @@
-/* R28, R37, R38, R47, R49, R50: the heap on a device: zeroed, moved, aligned, grown, short on one PE; and at which addresses it is
- * reached. */
+/* R28, R37, R38, R47, R49, R50: the heap on a device: zeroed, moved, aligned, grown, short on one PE; and at which
+ * addresses it is reached. */
 #include "device.h"
 
 #include <nvshmem.h>

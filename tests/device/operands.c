@@ -1,7 +1,8 @@
 /* R26, R54: local operands in memory that the program has from CUDA and has not registered, of each kind of allocation:
  * puts, gets, their nonblocking forms, strides, signals and fetched values, towards memory of devices and of the host.
  * On the double of the driver (tests/doubles/cuda), whose file is the first argument.
- * operands FILE face: as a program of NVSHMEM has it, also with the heap on the host. operands FILE threads: several at once. */
+ * operands FILE face: as a program of NVSHMEM has it, also with the heap on the host. operands FILE threads: several at
+ * once. */
 #include "device.h"
 #include "tests/device/cuda_program.h"
 

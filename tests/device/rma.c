@@ -1,5 +1,5 @@
-/* R26, R35: puts and gets between a heap on a device, static data and private memory, of all sizes, also across the pieces that
- * the heap has grown by; elements, strides, signals. */
+/* R26, R35: puts and gets between a heap on a device, static data and private memory, of all sizes, also across the
+ * pieces that the heap has grown by; elements, strides, signals. */
 #include "device.h"
 
 enum { MOST = 5 << 20 }; /* more than two pieces of 2 MiB */

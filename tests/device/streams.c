@@ -56,7 +56,8 @@ static void release(cudaStream_t stream)
 
 /* ---- cases ---- */
 
-/* What the transport does, and what the host does: a private buffer, a strided put. None of it before the gate opens. */
+/* What the transport does, and what the host does: a private buffer, a strided put. None of it before the gate
+ * opens. */
 static void late_and_in_order(void)
 {
     static uint64_t private_source[8] = {70, 71, 72, 73}, private_dest[4];

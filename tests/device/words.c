@@ -1,5 +1,5 @@
-/* R86, R137, R143, R146 on words in memory of a device: atomics of all widths exclude each other, also where the library makes
- * them of compare and swap; waits, tests, signals, locks. */
+/* R86, R137, R143, R146 on words in memory of a device: atomics of all widths exclude each other, also where the
+ * library makes them of compare and swap; waits, tests, signals, locks. */
 #include "device.h"
 
 enum { ROUNDS = 200 };

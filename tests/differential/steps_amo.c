@@ -1,4 +1,5 @@
-/* Atomics of four and eight bytes on a word that the actor has for itself, and additions that several PEs make to one. */
+/* Atomics of four and eight bytes on a word that the actor has for itself, and additions that several PEs make to
+ * one. */
 #include "differential.h"
 
 enum amo { SET, SWAP, FETCH, COMPARE_SWAP, ADD, FETCH_ADD, INC, FETCH_INC, AND, FETCH_OR, XOR, FETCH_XOR, AMOS };

@@ -52,7 +52,8 @@ void complete_all(void)
 
 static bool is_member(const struct step *s) { return team_number(&teams[s->team], my_pe) >= 0; }
 
-/* A triplet of the parent, mostly a valid one: s->value start, s->cond stride as unsigned, s->nelems size, s->root the index. */
+/* A triplet of the parent, mostly a valid one: s->value start, s->cond stride as unsigned, s->nelems size, s->root the
+ * index. */
 static bool plan_split(struct step *s)
 {
     s->team = any_team();

@@ -1,4 +1,5 @@
-/* tests/doubles/p2p_memory.c: see p2p_test.h. Memory that grows, what is at an address, streams of the program's own. */
+/* tests/doubles/p2p_memory.c: see p2p_test.h. Memory that grows, what is at an address, streams of the program's
+ * own. */
 #include "tests/doubles/p2p_test.h"
 
 #include <sched.h>

@@ -117,8 +117,8 @@ static bool is_for_adapters(const struct cuda_api *driver, struct pe *pe)
     return prop.allocFlags.gpuDirectRDMACapable != 0;
 }
 
-/* Network adapters register such memory if it was made for that. A device may not support it, and not every driver knows the
- * attribute. */
+/* Network adapters register such memory if it was made for that. A device may not support it, and not every driver
+ * knows the attribute. */
 void case_memory_for_adapters(void)
 {
     struct pe pe;
@@ -209,7 +209,8 @@ void case_tiles(void)
     CHECK(pe_open(&pe, 0) == ISTHMUS_ERR_INVALID && strstr(said, "valid: 0 to 3") != NULL, "%s", said);
 }
 
-/* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else works ---- */
+/* ---- HIP only: without virtual memory, or on a device that has none uncached, memory does not grow, and all else
+ * works ---- */
 
 static void expect_no_growth(void)
 {

@@ -1,6 +1,6 @@
-/* tests/faults/faulted.c: faulted CLASS STOP: for faults.py: goes through one class of operations until the file STOP is there, so
- * that a fault at a random moment hits that class. Each result is checked: a fault may end the job, it may not falsify it.
- * It prints "ready" on stderr when all PEs are in it. */
+/* tests/faults/faulted.c: faulted CLASS STOP: for faults.py: goes through one class of operations until the file STOP
+ * is there, so that a fault at a random moment hits that class. Each result is checked: a fault may end the job, it may
+ * not falsify it. It prints "ready" on stderr when all PEs are in it. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

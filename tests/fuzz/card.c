@@ -1,5 +1,5 @@
-/* tests/fuzz/card.c: cards, as a PE reads those of others, extents and late segments included. What can be read is written again and
- * must be equal; and two agreements are compared as the start does. */
+/* tests/fuzz/card.c: cards, as a PE reads those of others, extents and late segments included. What can be read is
+ * written again and must be equal; and two agreements are compared as the start does. */
 #include "core/boot/card.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
-/* tests/fuzz/config.c: the environment, as the first init reads it. An input is a face and then lines: two bytes choose a variable of
- * Isthmus or one of its other names, the rest of the line is its value; a number past the last one: the line is
- * NAME=value itself. */
+/* tests/fuzz/config.c: the environment, as the first init reads it. An input is a face and then lines: two bytes choose
+ * a variable of Isthmus or one of its other names, the rest of the line is its value; a number past the last one: the
+ * line is NAME=value itself. */
 #include "core/base/config_priv.h"
 #include "core/base/log.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,5 +1,5 @@
-/* tests/fuzz/fd_pass.c: the two packets by which PEs of a host pass descriptors: the request, as the server sees it, and the reply, as
- * the client does. The first byte selects one, and the number of descriptors with it. */
+/* tests/fuzz/fd_pass.c: the two packets by which PEs of a host pass descriptors: the request, as the server sees it,
+ * and the reply, as the client does. The first byte selects one, and the number of descriptors with it. */
 #include "plugins/common/fd_pass_wire.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -1,5 +1,5 @@
-/* tests/fuzz/key_loopback.c: keys of the transport loopback, as attach() takes them from a card. The peer is this PE itself, so that
- * no socket is needed for the rest of the way. */
+/* tests/fuzz/key_loopback.c: keys of the transport loopback, as attach() takes them from a card. The peer is this PE
+ * itself, so that no socket is needed for the rest of the way. */
 #include "plugins/loopback/loopback.h"
 #include "tests/fuzz/fuzz.h"
 

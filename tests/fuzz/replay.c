@@ -1,5 +1,6 @@
-/* tests/fuzz/replay.c: the main() of a target without libFuzzer: TARGET FILE-OR-FOLDER... gives it each file; TARGET --seeds FOLDER
- * writes what the real encoder makes. Needs no clang, so that every test run repeats what was found once. */
+/* tests/fuzz/replay.c: the main() of a target without libFuzzer: TARGET FILE-OR-FOLDER... gives it each file; TARGET
+ * --seeds FOLDER writes what the real encoder makes. Needs no clang, so that every test run repeats what was found
+ * once. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>

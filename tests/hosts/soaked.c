@@ -1,5 +1,5 @@
-/* tests/hosts/soaked.c: soaked [LIVES [ROUNDS]]: for soak.py: a program that is to be hit at any moment. Some times over: init,
- * all classes of operations in rounds, finalize. It prints on stderr the part that it has reached. */
+/* tests/hosts/soaked.c: soaked [LIVES [ROUNDS]]: for soak.py: a program that is to be hit at any moment. Some times
+ * over: init, all classes of operations in rounds, finalize. It prints on stderr the part that it has reached. */
 #include <shmem.h>
 #include <stdio.h>
 #include <stdlib.h>

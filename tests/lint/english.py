@@ -2,7 +2,8 @@
 """Comments and documents name their subjects and use the field's verbs, as docs/glossary.md has them.
 
 Counted per 1,000 words of all comments and documents together; code, literals and quoted code do not count. Above a
-limit the files with the most sites are listed, with their lines. `--figures` prints both rates, `--all` every site."""
+limit the files with the most sites are listed, with their lines. `--figures` prints both rates, `--all` every site.
+Comments in C keep within 120 columns, but for tables, which have gaps."""
 import ast
 import io
 import re
@@ -19,6 +20,7 @@ RULES = (
      "use the field's verb: report, return, request, reply, poll, announce, name, state"),
 )
 WORST = 10  # files listed of each rule
+COLUMNS = 120
 
 FOLDERS = ("core", "plugins", "tools", "include", "tests", "bench", "docs", "cmake")
 HASH_SUFFIXES = (".sh", ".cmake", "CMakeLists.txt", "dev")
@@ -80,6 +82,15 @@ def survey(root):
     return words, places
 
 
+def report_width(report, root):
+    """Comments are not laid out by clang-format: code and tables that cannot be split may be wider."""
+    for path in lint.sources(root, *FOLDERS, suffixes=lint.C_SUFFIXES):
+        for number, line in enumerate(lint.read(root / path).split("\n"), 1):
+            is_comment = re.match(r"\s*(/\*|\*|//)\s", line)
+            if is_comment and len(line) > COLUMNS and "   " not in line.strip():
+                report.fault(path, number, f"a comment of {len(line)} columns; at most {COLUMNS}")
+
+
 def report_worst(report, places, instead):
     by_path = {}
     for place in places:
@@ -103,6 +114,7 @@ def main():
         if rate > limit:
             report.faults.append(f"{figures}; at most {limit}")
             report_worst(report, places, instead)
+    report_width(report, options.root.resolve())
     report.finish()
 
 

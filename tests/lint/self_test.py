@@ -177,6 +177,12 @@ class Lint(unittest.TestCase):
         self.plant("tests/a.sh", "#!/usr/bin/tell\necho 'who # said it' ${#said}\n")
         self.assert_clean("english")
 
+    def test_comments_keep_within_columns(self):
+        self.plant("core/ops/a.c", "/* " + "a word " * 16 + " */\n/* " + "table   " * 16 + " */\n")
+        self.assert_clean("english")
+        self.plant("core/ops/a.c", "\n/* " + "a word " * 17 + "*/\n")
+        self.assert_found(r"(?m)^core/ops/a.c:2: a comment of 124 columns; at most 120", "english")
+
     def test_english_has_limits(self):
         self.plant("docs/a.md", "word " * 2000 + "who\n")
         self.assert_clean("english")

@@ -1,8 +1,9 @@
 /* tests/litmus/engine.h: what all ordering shapes share: places, delays, rounds, counting and the verdict.
  * Not the shapes themselves: their list is shapes.def, their steps are mp.c, words.c, stores.c and meetings.c.
  *
- * A shape is a small program of two to four actors with an outcome that must never be seen, or that may be. It runs many
- * rounds; each draws the places of its variables, the routines that access them, the payload's size and the delays. */
+ * A shape is a small program of two to four actors with an outcome that must never be seen, or that may be. It runs
+ * many rounds; each draws the places of its variables, the routines that access them, the payload's size and the
+ * delays. */
 #ifndef LITMUS_ENGINE_H
 #define LITMUS_ENGINE_H
 

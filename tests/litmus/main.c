@@ -1,5 +1,5 @@
-/* tests/litmus/main.c: litmus SHAPE [ROUNDS], under a launcher: runs one shape of shapes.def; without arguments: lists them.
- * LITMUS_ROUNDS overrides the argument, ISTHMUS_TEST_SEED repeats a run. See engine.h. */
+/* tests/litmus/main.c: litmus SHAPE [ROUNDS], under a launcher: runs one shape of shapes.def; without arguments: lists
+ * them. LITMUS_ROUNDS overrides the argument, ISTHMUS_TEST_SEED repeats a run. See engine.h. */
 #include "shapes.h"
 
 #include <stdio.h>

@@ -44,8 +44,8 @@ void lit_store_alias(struct lit_round *r, int me)
     }
 }
 
-/* All: put d to every PE; barrier_all; load own d. The barrier completes the default context only; PEs put equal values, so
- * that their order does not matter. */
+/* All: put d to every PE; barrier_all; load own d. The barrier completes the default context only; PEs put equal
+ * values, so that their order does not matter. */
 void lit_barrier_local(struct lit_round *r, int me)
 {
     (void)me;

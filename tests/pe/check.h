@@ -1,6 +1,6 @@
-/* tests/pe/check.h: what the multi-PE programs share: checks that print what was expected and seen and end the job; this
- * PE's number and neighbours; random numbers whose seed is printed; a deadline; skipping.
- * Every program runs with any number of PEs; a single PE is its own neighbour. C99, C11 and C++. */
+/* tests/pe/check.h: what the multi-PE programs share: checks that print what was expected and seen and end the job;
+ * this PE's number and neighbours; random numbers whose seed is printed; a deadline; skipping. Every program runs with
+ * any number of PEs; a single PE is its own neighbour. C99, C11 and C++. */
 #ifndef TESTS_PE_CHECK_H
 #define TESTS_PE_CHECK_H
 

@@ -1,5 +1,5 @@
-/* R101: when a wait or test reports its condition, plain loads see what the writer had ordered before: by fence, by quiet,
- * by put with signal; whichever of the routines reports it. */
+/* R101: when a wait or test reports its condition, plain loads see what the writer had ordered before: by fence, by
+ * quiet, by put with signal; whichever of the routines reports it. */
 #include "check.h"
 
 enum { MOST_WORDS = 2000 };

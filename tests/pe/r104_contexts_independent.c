@@ -1,5 +1,5 @@
-/* R104: every context is ordered and completed on its own: fences and quiets of each order and complete its operations while
- * others have theirs in flight. */
+/* R104: every context is ordered and completed on its own: fences and quiets of each order and complete its operations
+ * while others have theirs in flight. */
 #include "check.h"
 
 enum { CONTEXTS = 4, WORDS = 800 };

@@ -1,5 +1,5 @@
-/* R105, R106: on a context made from a team PEs are numbered in that team, and ctx_get_team gives it; a team that is invalid
- * gives no context. Several contexts of one team may be made. */
+/* R105, R106: on a context made from a team PEs are numbered in that team, and ctx_get_team gives it; a team that is
+ * invalid gives no context. Several contexts of one team may be made. */
 #include "check.h"
 
 static long word = -1;

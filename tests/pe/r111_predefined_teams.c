@@ -1,5 +1,5 @@
-/* R111, R112: the predefined teams are constants that initialise static variables, valid from init to finalize; numbers in
- * them are 0 to n-1, and -1 for SHMEM_TEAM_INVALID. */
+/* R111, R112: the predefined teams are constants that initialise static variables, valid from init to finalize; numbers
+ * in them are 0 to n-1, and -1 for SHMEM_TEAM_INVALID. */
 #include "check.h"
 
 static shmem_team_t handles[] = {SHMEM_TEAM_WORLD, SHMEM_TEAM_SHARED};

@@ -1,5 +1,5 @@
-/* R111: NVSHMEM's predefined teams are constants; NODE has the PEs of this host, SAME_MYPE_NODE those with the same number on
- * other hosts. The test distinguishes hosts by their names. */
+/* R111: NVSHMEM's predefined teams are constants; NODE has the PEs of this host, SAME_MYPE_NODE those with the same
+ * number on other hosts. The test distinguishes hosts by their names. */
 #include "nv.h"
 
 #include <stdbool.h>

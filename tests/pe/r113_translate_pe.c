@@ -1,5 +1,5 @@
-/* R113: translate_pe is the number in the other team, and -1 for a PE that is not in both, for numbers out of range and for
- * invalid teams. */
+/* R113: translate_pe is the number in the other team, and -1 for a PE that is not in both, for numbers out of range and
+ * for invalid teams. */
 #include "check.h"
 
 int main(void)

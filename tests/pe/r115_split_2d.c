@@ -1,4 +1,5 @@
-/* R115: rows and columns of every width, the last row short; wider than the team is one row; wrong widths give nothing. */
+/* R115: rows and columns of every width, the last row short; wider than the team is one row; wrong widths give
+ * nothing. */
 #include "teams.h"
 
 static void check_axis(shmem_team_t team, shmem_team_t parent, int number, int size, int first, int stride)

@@ -1,5 +1,5 @@
-/* R122 to R131: every collective with every algorithm (ISTHMUS_COLL_), on the world and on teams of any stride, for sizes
- * around the limits between algorithms; sources are overwritten at once, the next collective starts at once. */
+/* R122 to R131: every collective with every algorithm (ISTHMUS_COLL_), on the world and on teams of any stride, for
+ * sizes around the limits between algorithms; sources are overwritten at once, the next collective starts at once. */
 #include "check.h"
 
 enum { MOST = 20000 };

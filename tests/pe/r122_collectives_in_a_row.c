@@ -1,5 +1,5 @@
-/* R122: the next collective on a team may start at once, however late one PE is; on return dest is filled and source may be
- * overwritten. */
+/* R122: the next collective on a team may start at once, however late one PE is; on return dest is filled and source
+ * may be overwritten. */
 #include "teams.h"
 
 enum { PES_MAX = 16, MOST = 40, BATCH = 32 };

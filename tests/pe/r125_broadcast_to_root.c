@@ -1,4 +1,5 @@
-/* R125: a broadcast on a team writes dest on all PEs, the root too; on an active set it leaves the root's dest alone. */
+/* R125: a broadcast on a team writes dest on all PEs, the root too; on an active set it leaves the root's dest
+ * alone. */
 #include "teams.h"
 
 #include <stdbool.h>

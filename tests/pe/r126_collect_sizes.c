@@ -1,5 +1,5 @@
-/* R126: collect takes another number of elements from each PE, none too, and puts them in the team's order; fcollect takes the
- * same from all. */
+/* R126: collect takes another number of elements from each PE, none too, and puts them in the team's order; fcollect
+ * takes the same from all. */
 #include "teams.h"
 
 enum { MOST = 200, PES_MAX = 16 };

@@ -1,5 +1,5 @@
-/* R128: reductions of many sizes, in place and not: integers wrap, results of every type are the same bits on all PEs, and
- * right within the rounding of any order. (Every type and operation: tests/rows.) */
+/* R128: reductions of many sizes, in place and not: integers wrap, results of every type are the same bits on all PEs,
+ * and right within the rounding of any order. (Every type and operation: tests/rows.) */
 #include "teams.h"
 
 #include <complex.h>

@@ -1,5 +1,6 @@
-/* R132: the deprecated forms on every active set: results, pSync restored to SHMEM_SYNC_VALUE after each call, one pSync for
- * consecutive barriers and syncs of a set, disjoint sets at the same time. pSync is initialised at compile time. */
+/* R132: the deprecated forms on every active set: results, pSync restored to SHMEM_SYNC_VALUE after each call, one
+ * pSync for consecutive barriers and syncs of a set, disjoint sets at the same time. pSync is initialised at compile
+ * time. */
 #include "check.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
-/* R132: a job may use any number of distinct active sets, in any order, more than ISTHMUS_TEAMS_MAX included. The PEs draw the
- * same sets; each PE calls for those that it is in, so that sets that overlap are in different phases on different PEs. */
+/* R132: a job may use any number of distinct active sets, in any order, more than ISTHMUS_TEAMS_MAX included. The PEs
+ * draw the same sets; each PE calls for those that it is in, so that sets that overlap are in different phases on
+ * different PEs. */
 #include "check.h"
 
 enum { SETS = 5000, IN_A_ROW = 4, NELEMS = 3, WORK = NELEMS / 2 + 1 + SHMEM_REDUCE_MIN_WRKDATA_SIZE };

@@ -1,5 +1,5 @@
-/* R134: operations on a stream take effect in the stream's order, with any stream; without a GPU the host runs them. A round
- * trip around all PEs by operations on streams only, collectives included. */
+/* R134: operations on a stream take effect in the stream's order, with any stream; without a GPU the host runs them. A
+ * round trip around all PEs by operations on streams only, collectives included. */
 #include "nv.h"
 
 enum { WORDS = 500 };

@@ -1,6 +1,6 @@
-/* R135: the forms in a SYCL queue run after the events they are given and after the earlier ones of their queue, and deliver
- * results through the ret pointer. With tests/doubles/sycl in the place of SYCL. R133: C++ has overloads with and without a
- * team, and a template for each family. */
+/* R135: the forms in a SYCL queue run after the events they are given and after the earlier ones of their queue, and
+ * deliver results through the ret pointer. With tests/doubles/sycl in the place of SYCL. R133: C++ has overloads with
+ * and without a team, and a template for each family. */
 #include "check.h"
 
 #include <ishmemx.h>

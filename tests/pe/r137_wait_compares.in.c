@@ -1,5 +1,5 @@
-/* R137: wait, test and their forms for sets compare in the signedness of the type, with all six comparisons, at the limits of
- * the type. expand.py repeats the parts between the marks. */
+/* R137: wait, test and their forms for sets compare in the signedness of the type, with all six comparisons, at the
+ * limits of the type. expand.py repeats the parts between the marks. */
 #include "check.h"
 
 static const int comparisons[] = {SHMEM_CMP_EQ, SHMEM_CMP_NE, SHMEM_CMP_GT, SHMEM_CMP_GE, SHMEM_CMP_LT, SHMEM_CMP_LE};

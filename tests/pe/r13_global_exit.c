@@ -1,5 +1,5 @@
-/* R13: global_exit by any PE ends all, wherever they are, with its status; its exit handlers run and streams are flushed.
- * global_exit MODE: computing, in_barrier, in_wait, two (both first PEs call it) */
+/* R13: global_exit by any PE ends all, wherever they are, with its status; its exit handlers run and streams are
+ * flushed. global_exit MODE: computing, in_barrier, in_wait, two (both first PEs call it) */
 #include "check.h"
 
 static long never;

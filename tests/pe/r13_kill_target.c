@@ -1,5 +1,5 @@
-/* R13 and design section 9: a job for kill_random.sh: it starts, operates and finalises for ever, so that a random moment hits
- * any of these. */
+/* R13 and design section 9: a job for kill_random.sh: it starts, operates and finalises for ever, so that a random
+ * moment hits any of these. */
 #include "check.h"
 
 static long words[1000], total;

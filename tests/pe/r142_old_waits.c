@@ -1,5 +1,5 @@
-/* R142: shmem_wait and its typed forms wait until the word is another; on long the old names are functions, also where they
- * are type-generic macros. Compiled as C99, C11 and C++. */
+/* R142: shmem_wait and its typed forms wait until the word is another; on long the old names are functions, also where
+ * they are type-generic macros. Compiled as C99, C11 and C++. */
 #include "check.h"
 
 static short a_short;

@@ -1,5 +1,5 @@
-/* R143: the data of a put with signal is there when its signal is seen, for all sizes, blocking or not, set or add; without
- * data it still signals. */
+/* R143: the data of a put with signal is there when its signal is seen, for all sizes, blocking or not, set or add;
+ * without data it still signals. */
 #include "check.h"
 
 enum { MOST = 1 << 20 };

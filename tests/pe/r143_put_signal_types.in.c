@@ -1,4 +1,5 @@
-/* R143: put with signal of every type and size, with and without context. expand.py repeats the parts between the marks. */
+/* R143: put with signal of every type and size, with and without context. expand.py repeats the parts between the
+ * marks. */
 #include "check.h"
 
 enum { N = 37 };

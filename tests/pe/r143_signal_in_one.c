@@ -1,5 +1,5 @@
-/* R143: a put with signal is one operation where the transport has one for it: there is no atomic in this program but the
- * updates of signals. tests/hook lets it run where each other atomic fails. */
+/* R143: a put with signal is one operation where the transport has one for it: there is no atomic in this program but
+ * the updates of signals. tests/hook lets it run where each other atomic fails. */
 #include "check.h"
 
 enum { MOST = 4096 };

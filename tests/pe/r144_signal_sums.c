@@ -1,5 +1,5 @@
-/* R144: signal updates are atomic with one another, with waits and tests: all PEs add to one signal, and the sum is exact;
- * here also with atomics on the same word. */
+/* R144: signal updates are atomic with one another, with waits and tests: all PEs add to one signal, and the sum is
+ * exact; here also with atomics on the same word. */
 #include "check.h"
 
 static uint64_t signal_word, mixed, data[64];

@@ -1,5 +1,5 @@
-/* R146: a lock excludes, in static data and in the heap, one and many at once; what its holder put is seen by the next holder
- * without further ordering; test_lock takes it or returns 1 at once. */
+/* R146: a lock excludes, in static data and in the heap, one and many at once; what its holder put is seen by the next
+ * holder without further ordering; test_lock takes it or returns 1 at once. */
 #include "check.h"
 
 enum { MANY = 100 };

@@ -1,7 +1,7 @@
-/* R146: a lock is granted in the order in which PEs began to wait for it. PE 0 holds it and lets the others in one by one: the
- * next one when the lock words show that the one before is in the queue. The test reads the words of core/sync/lock.c:
- * half a word is 0 or names a PE; a PE that has joined is named twice, as the last of the queue and behind the one
- * before. */
+/* R146: a lock is granted in the order in which PEs began to wait for it. PE 0 holds it and lets the others in one by
+ * one: the next one when the lock words show that the one before is in the queue. The test reads the words of
+ * core/sync/lock.c: half a word is 0 or names a PE; a PE that has joined is named twice, as the last of the queue and
+ * behind the one before. */
 #include "check.h"
 
 static long lock, order[1024], granted, go;

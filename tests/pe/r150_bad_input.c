@@ -1,5 +1,6 @@
-/* R150, and the bad input of the ground floor: r150_bad_input CASE makes one mistake on the last PE while the others wait in
- * barrier_all. The job must end with a non-zero status and one line; CMakeLists.txt has the line of each case. */
+/* R150, and the bad input of the ground floor: r150_bad_input CASE makes one mistake on the last PE while the others
+ * wait in barrier_all. The job must end with a non-zero status and one line; CMakeLists.txt has the line of each
+ * case. */
 #include "check.h"
 
 #include <shmemx.h>

@@ -1,5 +1,5 @@
-/* R151: strided puts and gets against a model, gaps untouched: strides 1 to 9, blocks, all types, with and without context.
- * expand.py repeats the parts between the marks. */
+/* R151: strided puts and gets against a model, gaps untouched: strides 1 to 9, blocks, all types, with and without
+ * context. expand.py repeats the parts between the marks. */
 #include "check.h"
 
 enum { ROOM = 200, MOST_BYTES = ROOM * 16 };

@@ -1,5 +1,5 @@
-/* R153: C99 and C++ programs use the functions; this file is compiled as C99, C11, C17, C++11 and C++17, with all warnings.
- * R140: the values of the vector forms may be const. */
+/* R153: C99 and C++ programs use the functions; this file is compiled as C99, C11, C17, C++11 and C++17, with all
+ * warnings. R140: the values of the vector forms may be const. */
 #include "check.h"
 
 #include <mpp/shmem.h>

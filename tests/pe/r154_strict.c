@@ -1,5 +1,5 @@
-/* R154 as the issue has it: shmem.h declares the proposal's five routines unless ISTHMUS_STRICT_OPENSHMEM is defined; then
- * the names are the program's. shmemx.h has them under shmemx_ names in any case. */
+/* R154 as the issue has it: shmem.h declares the proposal's five routines unless ISTHMUS_STRICT_OPENSHMEM is defined;
+ * then the names are the program's. shmemx.h has them under shmemx_ names in any case. */
 #define ISTHMUS_STRICT_OPENSHMEM
 #include "check.h"
 

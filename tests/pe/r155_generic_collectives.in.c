@@ -1,5 +1,5 @@
-/* R155: the C11 generics of collectives choose by the type of dest, const and volatile ones too; shmem_sync is a team's with
- * one argument and an active set's with four. expand.py repeats the parts between the marks. */
+/* R155: the C11 generics of collectives choose by the type of dest, const and volatile ones too; shmem_sync is a team's
+ * with one argument and an active set's with four. expand.py repeats the parts between the marks. */
 #include "check.h"
 
 #define WORLD SHMEM_TEAM_WORLD

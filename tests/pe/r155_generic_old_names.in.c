@@ -1,6 +1,7 @@
-/* R155: the generics of atomics under their names before 1.4, which are the same operations. R142: waits for another value
- * than the given one, and the forms on long beside the generic. The names before 1.2: start_pes starts the library, more
- * calls of it do nothing, and the end of the program is the finalize; memory and numbers as under the later names. */
+/* R155: the generics of atomics under their names before 1.4, which are the same operations. R142: waits for another
+ * value than the given one, and the forms on long beside the generic. The names before 1.2: start_pes starts the
+ * library, more calls of it do nothing, and the end of the program is the finalize; memory and numbers as under the
+ * later names. */
 #include "check.h"
 
 #undef shmem_wait_until

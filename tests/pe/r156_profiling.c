@@ -1,6 +1,6 @@
-/* R156: a tool may define routines in the library's place, and sees each call of the program exactly once: those that have
- * an inlined path too, and none that the library makes itself. Run with the tool linked or loaded, and, with the argument
- * "alone", without one: then the inlined paths are taken. */
+/* R156: a tool may define routines in the library's place, and sees each call of the program exactly once: those that
+ * have an inlined path too, and none that the library makes itself. Run with the tool linked or loaded, and, with the
+ * argument "alone", without one: then the inlined paths are taken. */
 #include "check.h"
 #include "r156_tool.h"
 

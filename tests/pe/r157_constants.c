@@ -1,5 +1,5 @@
-/* R157: constants keep the values of their API. One program passes each face its own constants: the comparisons and signal
- * operations of the others have other numbers. Also compiled as C++. */
+/* R157: constants keep the values of their API. One program passes each face its own constants: the comparisons and
+ * signal operations of the others have other numbers. Also compiled as C++. */
 #include "check.h"
 
 #include <ishmem.h>

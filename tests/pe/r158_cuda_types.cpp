@@ -1,5 +1,5 @@
-/* R158: with CUDA's headers in reach nvshmem.h uses CUDA's own types, which pass to the library as its stand-ins do. Built
- * where the headers are found; needs no GPU. */
+/* R158: with CUDA's headers in reach nvshmem.h uses CUDA's own types, which pass to the library as its stand-ins do.
+ * Built where the headers are found; needs no GPU. */
 #include "check.h"
 
 #include <cuda_fp16.h>

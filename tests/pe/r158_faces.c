@@ -1,5 +1,5 @@
-/* R158: the faces share one runtime, one numbering, the teams, the heap and the order of collectives; a program may include
- * all headers, in any order, and hand an address of one face to another. Also compiled as C++. */
+/* R158: the faces share one runtime, one numbering, the teams, the heap and the order of collectives; a program may
+ * include all headers, in any order, and hand an address of one face to another. Also compiled as C++. */
 #include <ishmem.h>
 #include <ishmemx.h>
 #include <nvshmem.h>

@@ -1,5 +1,5 @@
-/* R16: works beside MPI in one process, whichever is initialised or finalised first. beside_mpi INIT_FIRST FINALIZE_FIRST,
- * each "mpi" or "shmem". */
+/* R16: works beside MPI in one process, whichever is initialised or finalised first. beside_mpi INIT_FIRST
+ * FINALIZE_FIRST, each "mpi" or "shmem". */
 #include "check.h"
 
 #include <mpi.h>

@@ -1,8 +1,7 @@
-/* R17: the start of a unique-id job on several hosts costs its root a number of messages that grows as the number of PEs, and not
- * as its square. Two jobs, one with four times as many PEs as the other: each PE starts, enters a barrier with the
- * others and ends.
- * All PEs but that with the root believe that the root is on another host, and have a leader; ISTHMUS_PRETEND_HOSTS spreads
- * them. The counts are in what the library logs. */
+/* R17: the start of a unique-id job on several hosts costs its root a number of messages that grows as the number of
+ * PEs, and not as its square. Two jobs, one with four times as many PEs as the other: each PE starts, enters a barrier
+ * with the others and ends. All PEs but that with the root believe that the root is on another host, and have a leader;
+ * ISTHMUS_PRETEND_HOSTS spreads them. The counts are in what the library logs. */
 #include "uid_job.h"
 
 enum { FEW = 8, MANY = 32, HOST_AT = 24 /* of core/boot/uid.h: where an id names the host */ };

@@ -1,6 +1,6 @@
-/* R17: processes that share a unique id are a job, without a launcher. The arguments: how many PEs, and which of them makes the
- * id; -1: the process that starts them, which is none of them. "far": every second PE believes that the server is on another host,
- * and takes the address that the id has for such. */
+/* R17: processes that share a unique id are a job, without a launcher. The arguments: how many PEs, and which of them
+ * makes the id; -1: the process that starts them, which is none of them. "far": every second PE believes that the
+ * server is on another host, and takes the address that the id has for such. */
 #include "uid_job.h"
 
 enum { HOST_AT = 24 }; /* of core/boot/uid.h: where an id names the host */

@@ -1,5 +1,5 @@
-/* R26: a symmetric address is the calling PE's own; heaps and static data may lie at different addresses on different PEs.
- * Each PE maps a different amount of memory before init, so that they do. */
+/* R26: a symmetric address is the calling PE's own; heaps and static data may lie at different addresses on different
+ * PEs. Each PE maps a different amount of memory before init, so that they do. */
 #include "check.h"
 
 #include <sys/mman.h>

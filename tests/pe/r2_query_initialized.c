@@ -1,4 +1,5 @@
-/* R2: shmem_query_initialized may be called before init, after finalize and from any thread; init may be the second call. */
+/* R2: shmem_query_initialized may be called before init, after finalize and from any thread; init may be the second
+ * call. */
 #include "check.h"
 
 #include <pthread.h>

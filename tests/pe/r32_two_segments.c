@@ -1,4 +1,5 @@
-/* R32: one call may combine objects of different segments: data in the heap and signal in static data, and the reverse. */
+/* R32: one call may combine objects of different segments: data in the heap and signal in static data, and the
+ * reverse. */
 #include "check.h"
 
 enum { WORDS = 3000 };

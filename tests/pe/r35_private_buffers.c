@@ -1,5 +1,5 @@
-/* R35: the source of a put and the destination of a get may be any memory of the caller: a literal, a read-only mapping, a
- * private mapping of a file, stack, thread-local, malloc. */
+/* R35: the source of a put and the destination of a get may be any memory of the caller: a literal, a read-only
+ * mapping, a private mapping of a file, stack, thread-local, malloc. */
 #include "check.h"
 
 #include <fcntl.h>

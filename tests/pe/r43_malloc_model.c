@@ -1,5 +1,5 @@
-/* R43: blocks are aligned, distinct, correspond on all PEs, and keep what owner and peers write: random sequences of all
- * allocation calls, the same on every PE, against a list of what must be there. */
+/* R43: blocks are aligned, distinct, correspond on all PEs, and keep what owner and peers write: random sequences of
+ * all allocation calls, the same on every PE, against a list of what must be there. */
 #include "check.h"
 
 enum { BLOCKS = 40, STEPS = 1600, MOST_BYTES = 60000 };

@@ -1,5 +1,5 @@
-/* R45: malloc, align, calloc and realloc are a barrier_all on exit, free is one on entry: puts that nothing else completes
- * are in plain sight after them, and a block may be used at every PE as soon as this one has it. */
+/* R45: malloc, align, calloc and realloc are a barrier_all on exit, free is one on entry: puts that nothing else
+ * completes are in plain sight after them, and a block may be used at every PE as soon as this one has it. */
 #include "check.h"
 
 enum { WORDS = 3000 };

@@ -1,5 +1,5 @@
-/* R46: no block is reused before all PEs have entered free: what a PE has put there before its own free never damages the
- * next owner's data. calloc is the sharp case: it writes to the block before its barrier. */
+/* R46: no block is reused before all PEs have entered free: what a PE has put there before its own free never damages
+ * the next owner's data. calloc is the sharp case: it writes to the block before its barrier. */
 #include "check.h"
 
 enum { WORDS = 4000 };

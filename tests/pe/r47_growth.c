@@ -1,6 +1,6 @@
-/* R47, R53: a heap that grows by extents (ISTHMUS_LOOPBACK_SPARSE=0): blocks in every extent and across their borders work
- * for puts, gets, atomics and ptr. With argument "short", one PE cannot expose more than the first extents: the request
- * that would need another is NULL on every PE, and everything before it still works. */
+/* R47, R53: a heap that grows by extents (ISTHMUS_LOOPBACK_SPARSE=0): blocks in every extent and across their borders
+ * work for puts, gets, atomics and ptr. With argument "short", one PE cannot expose more than the first extents: the
+ * request that would need another is NULL on every PE, and everything before it still works. */
 #include "check.h"
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
-/* R49: a large block from calloc is the memory that peers reach: what they put there is seen by this PE's loads, and what it stores
- * is what they get. An adapter has registered those pages before; a library that gives them back while it clears the block
- * leaves the adapter with the old ones. That needs hosts of their own and an adapter; elsewhere the test is one of values. */
+/* R49: a large block from calloc is the memory that peers reach: what they put there is seen by this PE's loads, and
+ * what it stores is what they get. An adapter has registered those pages before; a library that gives them back while
+ * it clears the block leaves the adapter with the old ones. That needs hosts of their own and an adapter; elsewhere the
+ * test is one of values. */
 #include "check.h"
 
 enum { N_WORDS = 1 << 18 }; /* 2 MiB: in the part of the heap that is there at the start */

@@ -1,5 +1,5 @@
-/* R52, R147, R150: what ISTHMUS_CHECK=1 finds; the argument names the mistake, which PE 1 of 3 makes. Expected lines are in
- * CMakeLists.txt. */
+/* R52, R147, R150: what ISTHMUS_CHECK=1 finds; the argument names the mistake, which PE 1 of 3 makes. Expected lines
+ * are in CMakeLists.txt. */
 #include "check.h"
 
 static long *a, *b;

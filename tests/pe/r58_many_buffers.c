@@ -1,5 +1,5 @@
-/* R58: as many symmetric buffers at a time as there is room for, each reached by peers, through the transport's slots as well; one
- * more gives NULL on all PEs and harms none of the others. */
+/* R58: as many symmetric buffers at a time as there is room for, each reached by peers, through the transport's slots
+ * as well; one more gives NULL on all PEs and harms none of the others. */
 #include "check.h"
 
 #include <nvshmem.h>

@@ -1,5 +1,5 @@
-/* R64: fence orders what goes to one PE: of two words that two PEs write in opposite order with a fence between, at least
- * one keeps the later value (2+2W); and a reader that sees the second of two values sees the first. */
+/* R64: fence orders what goes to one PE: of two words that two PEs write in opposite order with a fence between, at
+ * least one keeps the later value (2+2W); and a reader that sees the second of two values sees the first. */
 #include "check.h"
 
 static uint64_t x, lines[16], y, seen_y, seen_x;
@@ -28,7 +28,8 @@ int main(void)
     }
     (void)lines;
 
-    /* The left neighbour lets two of this PE's words grow, one after the other; the first is never behind the second. */
+    /* The left neighbour lets two of this PE's words grow, one after the other; the first is never behind the
+     * second. */
     enum { LAST = 100000 };
     uint64_t last = pe.n <= 4 ? LAST : LAST / 50;
     shmem_barrier_all();

@@ -1,5 +1,5 @@
-/* R66, strict reading: after a fence, a get or fetch to the same PE sees earlier puts, stores and atomics to it, also those
- * of two PEs that do the same crosswise (SB). */
+/* R66, strict reading: after a fence, a get or fetch to the same PE sees earlier puts, stores and atomics to it, also
+ * those of two PEs that do the same crosswise (SB). */
 #include "check.h"
 
 enum { WORDS = 500 };

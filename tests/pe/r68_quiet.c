@@ -1,5 +1,5 @@
-/* R68: after quiet the context's operations and the caller's own stores are visible to every PE: also to a third PE that
- * gets the data from the second, or from the caller's own memory. */
+/* R68: after quiet the context's operations and the caller's own stores are visible to every PE: also to a third PE
+ * that gets the data from the second, or from the caller's own memory. */
 #include "check.h"
 #include "message_passing.h"
 

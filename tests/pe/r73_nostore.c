@@ -1,4 +1,5 @@
-/* R73: a context with SHMEM_CTX_NOSTORE orders and completes its operations as any other; stores are another context's. */
+/* R73: a context with SHMEM_CTX_NOSTORE orders and completes its operations as any other; stores are another
+ * context's. */
 #include "check.h"
 
 enum { WORDS = 1000 };

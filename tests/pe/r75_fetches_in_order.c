@@ -1,5 +1,5 @@
-/* R75: blocking fetches of a PE take effect in program order: a later one never returns an older state. All PEs read what
- * one writes: x first, then y; a PE that sees the new y sees the new x. */
+/* R75: blocking fetches of a PE take effect in program order: a later one never returns an older state. All PEs read
+ * what one writes: x first, then y; a PE that sees the new y sees the new x. */
 #include "check.h"
 
 static uint64_t x, line[8], y, counter;

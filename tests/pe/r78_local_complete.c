@@ -1,5 +1,5 @@
-/* R78: after local_complete sources may be reused, and nonblocking gets and fetched values have arrived. Visibility at the
- * target is not promised: quiet precedes the target's reads. */
+/* R78: after local_complete sources may be reused, and nonblocking gets and fetched values have arrived. Visibility at
+ * the target is not promised: quiet precedes the target's reads. */
 #include "check.h"
 
 enum { WORDS = 5000, COUNTERS = 50 };

@@ -1,5 +1,5 @@
-/* R79, R80: after remote_commit every operation that was locally complete before is visible to all PEs: blocking ones are
- * on return, nonblocking ones after local_complete. A third PE gets the data (MP-rc). */
+/* R79, R80: after remote_commit every operation that was locally complete before is visible to all PEs: blocking ones
+ * are on return, nonblocking ones after local_complete. A third PE gets the data (MP-rc). */
 #include "check.h"
 #include "message_passing.h"
 

@@ -1,5 +1,6 @@
 /* R7: with MULTIPLE any two threads may call at the same time, and a blocked call blocks its own thread only.
- * Per PE: a thread that waits for what another thread of the same PE sets at the end, and workers that mix operations. */
+ * Per PE: a thread that waits for what another thread of the same PE sets at the end, and workers that mix
+ * operations. */
 #include "check.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* R81: quiet is local_complete and then remote_commit: the pair makes a nonblocking put and the caller's own stores visible
- * to all PEs, and lets the source be reused. */
+/* R81: quiet is local_complete and then remote_commit: the pair makes a nonblocking put and the caller's own stores
+ * visible to all PEs, and lets the source be reused. */
 #include "check.h"
 
 enum { WORDS = 1000 };

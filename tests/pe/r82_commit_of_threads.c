@@ -1,6 +1,6 @@
-/* R82: a thread's team_remote_commit leaves alone the contexts that other threads are using without a lock, and commits what
- * may be committed: the default context, contexts that threads share, and private ones of the calling thread.
- * With the argument "held" the transport hook has to delay: a nonblocking put stays where it is until the next call for its
+/* R82: a thread's team_remote_commit leaves alone the contexts that other threads are using without a lock, and commits
+ * what may be committed: the default context, contexts that threads share, and private ones of the calling thread. With
+ * the argument "held" the transport hook has to delay: a nonblocking put stays where it is until the next call for its
  * context, which shows the contexts that were committed. */
 #include "check.h"
 

@@ -1,5 +1,5 @@
-/* R82: team_remote_commit returns when all PEs of the team have called it and what was locally complete on any of them, on
- * any context, is visible to all. It keeps its place among the team's other collective calls. */
+/* R82: team_remote_commit returns when all PEs of the team have called it and what was locally complete on any of them,
+ * on any context, is visible to all. It keeps its place among the team's other collective calls. */
 #include "check.h"
 
 enum { WORDS = 300, CONTEXTS = 3 };

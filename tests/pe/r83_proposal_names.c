@@ -1,4 +1,5 @@
-/* R83: the proposal's five routines exist in shmem.h, and under shmemx_ names in shmemx.h; there is no remote_visible. */
+/* R83: the proposal's five routines exist in shmem.h, and under shmemx_ names in shmemx.h; there is no
+ * remote_visible. */
 #include "check.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* R84: the two halves act on one context and leave the others alone, at every thread level: what is issued on one context is
- * complete and visible after its own calls, while another has operations in flight. */
+/* R84: the two halves act on one context and leave the others alone, at every thread level: what is issued on one
+ * context is complete and visible after its own calls, while another has operations in flight. */
 #include "check.h"
 
 enum { WORDS = 2000 };

@@ -1,5 +1,5 @@
-/* R86: atomics of one datatype on one location exclude each other, from all PEs and in all forms: sums are exact, and every
- * value that fetch_inc gives is given once. */
+/* R86: atomics of one datatype on one location exclude each other, from all PEs and in all forms: sums are exact, and
+ * every value that fetch_inc gives is given once. */
 #include "check.h"
 
 static uint64_t total, tickets;

@@ -1,5 +1,5 @@
-/* R87: exclusion covers every operation of the set: additions against swaps, sets against compare_swaps, and, or and xor on
- * disjoint bits. */
+/* R87: exclusion covers every operation of the set: additions against swaps, sets against compare_swaps, and, or and
+ * xor on disjoint bits. */
 #include "check.h"
 
 static uint64_t purse, removed, bits, owner_word;

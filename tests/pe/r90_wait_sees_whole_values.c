@@ -1,5 +1,5 @@
-/* R90: wait and test never see a torn value: writers alternate between two bit patterns, by set and by swap, and the target
- * finds one of them or the other. */
+/* R90: wait and test never see a torn value: writers alternate between two bit patterns, by set and by swap, and the
+ * target finds one of them or the other. */
 #include "check.h"
 
 static uint64_t wide;

@@ -1,5 +1,5 @@
-/* R93: an atomic of 4 bytes does not rewrite the 4 bytes beside it: one half of an 8-byte word is counted up by all PEs, the
- * other half by its owner's plain stores, by puts and by other atomics. */
+/* R93: an atomic of 4 bytes does not rewrite the 4 bytes beside it: one half of an 8-byte word is counted up by all
+ * PEs, the other half by its owner's plain stores, by puts and by other atomics. */
 #include "check.h"
 
 static struct {

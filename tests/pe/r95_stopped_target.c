@@ -1,5 +1,5 @@
-/* R95, with ISTHMUS_ATOMICS=nic (tests/hosts/roce.table): the adapter executes atomics of 64 bits on a PE whose process is stopped, all
- * threads of it. Two PEs on one host that reach each other by the adapter only. */
+/* R95, with ISTHMUS_ATOMICS=nic (tests/hosts/roce.table): the adapter executes atomics of 64 bits on a PE whose process
+ * is stopped, all threads of it. Two PEs on one host that reach each other by the adapter only. */
 #include "check.h"
 
 static uint64_t word;

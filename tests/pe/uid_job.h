@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-/* What the processes of a job share from before they are forked: the place of the id, and a pipe that is closed when it is
- * there. */
+/* What the processes of a job share from before they are forked: the place of the id, and a pipe that is closed when it
+ * is there. */
 struct uid_job {
     nvshmemx_uniqueid_t *id;
     int ready[2];

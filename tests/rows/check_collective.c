@@ -1,4 +1,5 @@
-/* Collectives on the world and, where the routine takes a team or an active set, on the PEs with odd or even numbers. */
+/* Collectives on the world and, where the routine takes a team or an active set, on the PEs with odd or even
+ * numbers. */
 #include "check_rows.h"
 #include "values.h"
 

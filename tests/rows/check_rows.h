@@ -1,9 +1,9 @@
 /* tests/rows/check_rows.h: what the checks share: where a row's memory lies, seeds, comparing with a model, failing.
  *
- * Each row has a piece of symmetric memory, `dest`, full of POISON before the test, and another, `source`. A check has three
- * parts, each run for all rows of a program before the next one, with a barrier between: prepare fills the source; act calls
- * the routine, whose target is `right` where it has one, so that this PE's dest is written by `left`; verify compares the
- * whole of dest with an image of it that a model in plain C has made. */
+ * Each row has a piece of symmetric memory, `dest`, full of POISON before the test, and another, `source`. A check has
+ * three parts, each run for all rows of a program before the next one, with a barrier between: prepare fills the
+ * source; act calls the routine, whose target is `right` where it has one, so that this PE's dest is written by `left`;
+ * verify compares the whole of dest with an image of it that a model in plain C has made. */
 #ifndef TESTS_ROWS_CHECK_ROWS_H
 #define TESTS_ROWS_CHECK_ROWS_H
 
@@ -52,8 +52,8 @@ void call(struct item *item, struct row_call *arguments);
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 #define CHECK_THAT(condition, ...) ((condition) ? (void)world.n_checks++ : fail(__VA_ARGS__))
 
-/* The image is all poison, then has n elements at an offset, then is compared. Elements of floating-point types are equal when
- * their values are: padding and the sign of zero do not count. */
+/* The image is all poison, then has n elements at an offset, then is compared. Elements of floating-point types are
+ * equal when their values are: padding and the sign of zero do not count. */
 void image_clear(struct item *item);
 void image_elements(struct item *item, size_t offset_bytes, size_t n, const void *elements);
 void image_compare(struct item *item);

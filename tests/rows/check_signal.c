@@ -91,7 +91,8 @@ static void verify_signal_set(struct item *item) { verify(item, 0, sent(item, wo
 static void verify_signal_add(struct item *item) { verify(item, 0, SIGNAL_BEGIN + sent(item, world.left, 0)); }
 static void verify_signal_fetch(struct item *item) { verify(item, 0, SIGNAL_BEGIN); }
 
-/* One word for each comparison; the value to compare with holds for what the left neighbour sends, not for what was there. */
+/* One word for each comparison; the value to compare with holds for what the left neighbour sends, not for what was
+ * there. */
 static const struct {
     enum face_cmp cmp;
     uint64_t before, after, value;

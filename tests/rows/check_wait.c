@@ -1,7 +1,7 @@
 /* Waits and tests, with each comparison and at values whose order depends on the signedness of the type.
  *
- * Two groups of four elements: RISING goes from low to high, FALLING from high to low, by a store of the left neighbour; but
- * element SKIPPED of each stays as it is, and the status array excludes it. */
+ * Two groups of four elements: RISING goes from low to high, FALLING from high to low, by a store of the left
+ * neighbour; but element SKIPPED of each stays as it is, and the status array excludes it. */
 #include "check_rows.h"
 #include "values.h"
 

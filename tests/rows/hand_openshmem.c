@@ -1,5 +1,5 @@
-/* The routines of OpenSHMEM that have no table to run over: queries, memory, teams, contexts, ordering, locks. Each is called
- * and its result compared; what each promises in full is tested under its requirement in tests/pe. */
+/* The routines of OpenSHMEM that have no table to run over: queries, memory, teams, contexts, ordering, locks. Each is
+ * called and its result compared; what each promises in full is tested under its requirement in tests/pe. */
 #include "../pe/check.h"
 
 #include <shmemx.h>

@@ -1,6 +1,6 @@
 /* tests/rows/rows.h: a routine as data, and the checks of it.
- * gen_rows.py writes a table of struct row; a check calls a row's routine and compares what it did with a model in plain C.
- * C and C++. */
+ * gen_rows.py writes a table of struct row; a check calls a row's routine and compares what it did with a model in
+ * plain C. C and C++. */
 #ifndef TESTS_ROWS_ROWS_H
 #define TESTS_ROWS_ROWS_H
 

@@ -1,5 +1,5 @@
-/* tests/unit/config_environment.h: what the tests of the configuration share: environments written as "NAME=value|NAME=value",
- * and the results of reading them. */
+/* tests/unit/config_environment.h: what the tests of the configuration share: environments written as
+ * "NAME=value|NAME=value", and the results of reading them. */
 #ifndef TESTS_UNIT_CONFIG_ENVIRONMENT_H
 #define TESTS_UNIT_CONFIG_ENVIRONMENT_H
 

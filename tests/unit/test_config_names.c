@@ -1,5 +1,5 @@
-/* tests/unit/test_config_names.c: names of the three interfaces and of SOS: what each does, and that all of the specifications'
- * list are known and treated as it states. */
+/* tests/unit/test_config_names.c: names of the three interfaces and of SOS: what each does, and that all of the
+ * specifications' list are known and treated as it states. */
 #include "config_environment.h"
 
 /* ---- other names ---- */

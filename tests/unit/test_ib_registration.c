@@ -1,4 +1,5 @@
-/* tests/unit/test_ib_registration.c: which registration a variable chooses, for which memory, and how pinned memory is counted. */
+/* tests/unit/test_ib_registration.c: which registration a variable chooses, for which memory, and how pinned memory is
+ * counted. */
 #include "plugins/ib/ib_registration.h"
 
 #include <setjmp.h>

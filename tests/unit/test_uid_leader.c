@@ -1,5 +1,5 @@
-/* tests/unit/test_uid_leader.c: the leader of a host in a job of a unique id: what its PEs put and get through it, and the report
- * when one of them or the leader itself ends. Which processes join the job: test_uid.c. */
+/* tests/unit/test_uid_leader.c: the leader of a host in a job of a unique id: what its PEs put and get through it, and
+ * the report when one of them or the leader itself ends. Which processes join the job: test_uid.c. */
 #include "uid_server.h"
 
 #include <signal.h>
@@ -75,8 +75,8 @@ static void await_gate(const struct ist_uid *uid)
     }
 }
 
-/* PE 0 leads its host; the root is in this process. PEs are forked before the root has a thread: a child inherits the locks that
- * AddressSanitizer holds while a thread starts, and none of its own threads would start then. */
+/* PE 0 leads its host; the root is in this process. PEs are forked before the root has a thread: a child inherits the
+ * locks that AddressSanitizer holds while a thread starts, and none of its own threads would start then. */
 static void start_leader(pid_t pids[3], int (*body)(ist_boot *))
 {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

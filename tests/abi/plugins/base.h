@@ -1,5 +1,5 @@
-/* tests/abi/plugins/base.h: for plugins of these tests that carry data: they hand everything on to a real one, which they
- * load themselves (BASE_PLUGIN), and change what the test is about. */
+/* tests/abi/plugins/base.h: for plugins of these tests that carry data: they hand everything on to a real one, which
+ * they load themselves (BASE_PLUGIN), and change what the test is about. */
 #ifndef ABI_PLUGINS_BASE_H
 #define ABI_PLUGINS_BASE_H
 

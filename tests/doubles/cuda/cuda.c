@@ -1,7 +1,8 @@
 /* tests/doubles/cuda/cuda.c: libcuda.so.1, the double: the CUDA driver's calls on the device of tests/doubles/gpu.
- * It keeps the driver's rules as its documentation states them, so that host code which breaks one fails here: pieces of
- * 2 MiB, no access before cuMemSetAccess, whole mappings only, a current context per thread, handles that end, errors that
- * stay. Knobs: gpu.h. Where a rule was guessed, docs/transports/nvlink.md lists it for a comparison on hardware. */
+ * It keeps the driver's rules as its documentation states them, so that host code which breaks one fails here: pieces
+ * of 2 MiB, no access before cuMemSetAccess, whole mappings only, a current context per thread, handles that end,
+ * errors that stay. Knobs: gpu.h. Where a rule was guessed, docs/transports/nvlink.md lists it for a comparison on
+ * hardware. */
 #include "tests/doubles/cuda/cuda_double.h"
 
 #include <pthread.h>
@@ -367,7 +368,8 @@ CUresult cuMemFree_v2(CUdeviceptr addr)
     return gpu_free(addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Memory that the driver does not know has type 0, and the call succeeds. A range is that of the addresses, a mapping what lies there. */
+/* Memory that the driver does not know has type 0, and the call succeeds. A range is that of the addresses, a mapping
+ * what lies there. */
 CUresult cuPointerGetAttributes(unsigned n, CUpointer_attribute *attributes, void **values, CUdeviceptr addr)
 {
     ENTER();

@@ -1,5 +1,5 @@
-/* tests/doubles/cuda/rules_test.c: rules_test DOUBLE.so: does the double of CUDA refuse what the driver refuses, and is it
- * asynchronous? A double that lets everything pass would prove nothing about the code above it. */
+/* tests/doubles/cuda/rules_test.c: rules_test DOUBLE.so: does the double of CUDA refuse what the driver refuses, and is
+ * it asynchronous? A double that lets everything pass would prove nothing about the code above it. */
 #include "tests/doubles/cuda/load.h"
 
 #include <pthread.h>

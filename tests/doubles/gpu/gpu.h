@@ -1,9 +1,9 @@
-/* tests/doubles/gpu/gpu.h: a device made of files in memory and of threads: what the doubles of CUDA, Level Zero and HIP share.
- * Not a simulator: it models neither the speed nor the memory model of a GPU. It verifies that host code keeps the
- * drivers' rules, and nothing that it shows is a result of hardware.
+/* tests/doubles/gpu/gpu.h: a device made of files in memory and of threads: what the doubles of CUDA, Level Zero and
+ * HIP share. Not a simulator: it models neither the speed nor the memory model of a GPU. It verifies that host code
+ * keeps the drivers' rules, and nothing that it shows is a result of hardware.
  *
- * Device memory is a memfd, so that a peer that imports the descriptor has the same memory. Device addresses fault when the
- * CPU touches them, as on a GPU; the copy engine uses a second, hidden mapping. A stream is a thread with a queue.
+ * Device memory is a memfd, so that a peer that imports the descriptor has the same memory. Device addresses fault when
+ * the CPU touches them, as on a GPU; the copy engine uses a second, hidden mapping. A stream is a thread with a queue.
  *
  * The environment, read when the double is first called and at gpu_double_reset():
  *   GPU_DOUBLE_DEVICES=n          devices (1; at most 8)
@@ -170,7 +170,8 @@ int gpu_run_fill(struct gpu_op *op);
 int gpu_run_function(struct gpu_op *op);
 int gpu_run_nothing(struct gpu_op *op);
 
-/* The kernel of atomics in C, for platforms whose kernel a CPU cannot run: isthmus_amo(addr, operand, compare, result, op, bytes). */
+/* The kernel of atomics in C, for platforms whose kernel a CPU cannot run: isthmus_amo(addr, operand, compare, result,
+ * op, bytes). */
 int gpu_run_isthmus_amo(struct gpu_op *op);
 enum { GPU_AMO_PARAMETERS = 6 };
 extern const uint8_t gpu_amo_parameter_bytes[GPU_AMO_PARAMETERS];

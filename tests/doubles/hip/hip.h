@@ -1,4 +1,5 @@
-/* tests/doubles/hip/hip.h: what the double's files share: hip.c has devices, memory and streams, hip_vmm.c virtual memory. */
+/* tests/doubles/hip/hip.h: what the double's files share: hip.c has devices, memory and streams, hip_vmm.c virtual
+ * memory. */
 #ifndef TESTS_DOUBLES_HIP_H
 #define TESTS_DOUBLES_HIP_H
 

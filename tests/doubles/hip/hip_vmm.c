@@ -1,5 +1,5 @@
-/* tests/doubles/hip/hip_vmm.c: see hip.h. HIP's virtual memory with the rules of HIP 7: properties of that release, uncached
- * memory, descriptors by value, no offset, accesses and unmapping of whole mappings. */
+/* tests/doubles/hip/hip_vmm.c: see hip.h. HIP's virtual memory with the rules of HIP 7: properties of that release,
+ * uncached memory, descriptors by value, no offset, accesses and unmapping of whole mappings. */
 #include "tests/doubles/hip/hip.h"
 
 #include <string.h>

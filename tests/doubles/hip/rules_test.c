@@ -1,5 +1,5 @@
-/* tests/doubles/hip/rules_test.c: rules_test DOUBLE.so: does the double of HIP refuse what HIP 7 refuses of virtual memory and streams?
- * A double that lets everything pass would prove nothing about the code above it. */
+/* tests/doubles/hip/rules_test.c: rules_test DOUBLE.so: does the double of HIP refuse what HIP 7 refuses of virtual
+ * memory and streams? A double that lets everything pass would prove nothing about the code above it. */
 #include <hip/hip_runtime_api.h>
 
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* tests/doubles/ibverbs/ibverbs.c: a libibverbs.so.1 whose adapters are lines of the file that IBVERBS_DOUBLE names:
  *   ADAPTER PORTS VENDOR ATOMICS NODE, then for each of its ports, indented: STATE LINK WIDTH SPEED
- * with the library's own numbers; NODE -1: the system knows none. A port of Ethernet has a GID of RoCE 2, 10.0.0.<port>, at index 3,
- * and one of RoCE 1 before it. "broken" for PORTS: such an adapter cannot be opened. Functions that take memory regions or queues
- * are not there: code that needs them rejects the library. */
+ * with the library's own numbers; NODE -1: the system knows none. A port of Ethernet has a GID of RoCE 2,
+ * 10.0.0.<port>, at index 3, and one of RoCE 1 before it. "broken" for PORTS: such an adapter cannot be opened.
+ * Functions that take memory regions or queues are not there: code that needs them rejects the library. */
 #include <infiniband/verbs.h>
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* tests/doubles/kinds/kinds.h: a transport that stands for a device's: its memory is the host's, mapped where the processor must
- * not touch it (PROT_NONE), and once more at hidden addresses, which only this plugin uses. Not a model of any driver: those are
- * doubled beside this folder.
+/* tests/doubles/kinds/kinds.h: a transport that stands for a device's: its memory is the host's, mapped where the
+ * processor must not touch it (PROT_NONE), and once more at hidden addresses, which only this plugin uses. Not a model
+ * of any driver: those are doubled beside this folder.
  *
  * ISTHMUS_KINDS_OPEN     1: the processor may touch the memory where the program knows it; the core still must not
  * ISTHMUS_KINDS_GRANULE  bytes of the pieces that memory comes in, 2 MiB; 0: nothing grows, mem_alloc makes all of it
@@ -84,7 +84,8 @@ struct kinds_key {
     uint64_t is_held;
 };
 
-/* kinds_held.c: an extent of which writes are held back: the memory, what is held, and which bytes of it are (0: not). */
+/* kinds_held.c: an extent of which writes are held back: the memory, what is held, and which bytes of it are (0:
+ * not). */
 struct kinds_held {
     char *real, *data;
     uint8_t *mask, *pages, *lock; /* pages: of which some bytes are */

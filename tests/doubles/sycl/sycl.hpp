@@ -1,5 +1,5 @@
-/* tests/doubles/sycl/sycl.hpp: as much of SYCL as ishmemx.h uses, for machines without it: queues whose host tasks run on a
- * thread each, after the events they depend on and otherwise in any order. Not a part of what is installed. */
+/* tests/doubles/sycl/sycl.hpp: as much of SYCL as ishmemx.h uses, for machines without it: queues whose host tasks run
+ * on a thread each, after the events they depend on and otherwise in any order. Not a part of what is installed. */
 #ifndef TESTS_DOUBLES_SYCL_HPP
 #define TESTS_DOUBLES_SYCL_HPP
 

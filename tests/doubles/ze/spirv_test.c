@@ -1,6 +1,7 @@
-/* tests/doubles/ze/spirv_test.c: spirv_test AMO.spv [AMO.bc]: the kernel of atomics of xelink, executed by an OpenCL platform, whose
- * kernels have the form of Level Zero's: by one that takes SPIR-V, or else by one that takes what the translator of LLVM has made of
- * it (cl_khr_spir), as PoCL does. Every operation in both widths against the same one in C, and the word beside. */
+/* tests/doubles/ze/spirv_test.c: spirv_test AMO.spv [AMO.bc]: the kernel of atomics of xelink, executed by an OpenCL
+ * platform, whose kernels have the form of Level Zero's: by one that takes SPIR-V, or else by one that takes what the
+ * translator of LLVM has made of it (cl_khr_spir), as PoCL does. Every operation in both widths against the same one in
+ * C, and the word beside. */
 #define CL_TARGET_OPENCL_VERSION 210
 #include <CL/cl.h>
 

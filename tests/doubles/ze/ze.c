@@ -1,7 +1,7 @@
-/* tests/doubles/ze/ze.c: a driver of Level Zero, the double: loaded by the real loader (ZE_ENABLE_ALT_DRIVERS) in place of one.
- * Its GPU is that of tests/doubles/gpu; knobs: gpu.h. The first bytes of a handle to memory are a descriptor of this process,
- * as with Intel's driver, and commands of an immediate list may overtake one another: operations appended between two
- * barriers run in reverse. */
+/* tests/doubles/ze/ze.c: a driver of Level Zero, the double: loaded by the real loader (ZE_ENABLE_ALT_DRIVERS) in place
+ * of one. Its GPU is that of tests/doubles/gpu; knobs: gpu.h. The first bytes of a handle to memory are a descriptor of
+ * this process, as with Intel's driver, and commands of an immediate list may overtake one another: operations appended
+ * between two barriers run in reverse. */
 #include "tests/doubles/ze/ze.h"
 
 #include <level_zero/zes_ddi.h>

@@ -1,5 +1,5 @@
-/* tests/doubles/ze/ze.h: what the double's files share: ze.c has devices, memory, lists and events, ze_vmm.c virtual memory,
- * ze_module.c kernels. */
+/* tests/doubles/ze/ze.h: what the double's files share: ze.c has devices, memory, lists and events, ze_vmm.c virtual
+ * memory, ze_module.c kernels. */
 #ifndef TESTS_DOUBLES_ZE_H
 #define TESTS_DOUBLES_ZE_H
 

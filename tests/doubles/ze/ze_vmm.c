@@ -1,6 +1,6 @@
-/* tests/doubles/ze/ze_vmm.c: see ze.h. Virtual memory: reservations, pieces of physical memory, and what is mapped where. The rules that
- * it keeps: sizes and addresses in whole pages, a piece is mapped as a whole, nothing is mapped twice at one address, and what is
- * unmapped is whole mappings. */
+/* tests/doubles/ze/ze_vmm.c: see ze.h. Virtual memory: reservations, pieces of physical memory, and what is mapped
+ * where. The rules that it keeps: sizes and addresses in whole pages, a piece is mapped as a whole, nothing is mapped
+ * twice at one address, and what is unmapped is whole mappings. */
 #include "tests/doubles/ze/ze.h"
 
 static uint64_t number_of(const void *addr) { return (uint64_t)(uintptr_t)addr; }
