@@ -50,7 +50,7 @@ for ((questions = 1; SECONDS < 100; questions++)); do # bounded, so that what is
     sleep 0.3
     asked_at=$(stat -c %s "$work/out")
     ask
-    hears_all || continue
+    hears_all || { kill -0 "$launcher" 2>/dev/null || fail "the job has ended"; continue; }
     for regex in "${wanted[@]}"; do said=$(grep -vE -- "$regex" <<<"$said"); done
     [ -n "$said" ] || exit 0
 done

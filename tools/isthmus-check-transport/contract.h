@@ -120,7 +120,8 @@ void ct_enter(const char *call);
 /* One place for the finding of each process, in memory that the parent shares. */
 struct ct_board {
     struct ct_finding findings[CT_MAX_PROCESSES];
-    int has_finding[CT_MAX_PROCESSES];
+    int turn[CT_MAX_PROCESSES]; /* of its finding, from 1 on; 0: it has none */
+    int n_findings;
     const char *call[CT_MAX_PROCESSES]; /* a constant of the program that they all are */
 };
 struct ct_board *ct_board_create(void); /* NULL: no memory */

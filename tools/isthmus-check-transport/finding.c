@@ -53,7 +53,7 @@ static _Noreturn void end(const struct ct_finding *finding)
     if (__atomic_exchange_n(&self.has_ended, 1, __ATOMIC_ACQ_REL) != 0)
         for (;;) pause(); /* another thread ends the process */
     self.board->findings[self.process] = *finding;
-    self.board->has_finding[self.process] = 1;
+    self.board->turn[self.process] = __atomic_add_fetch(&self.board->n_findings, 1, __ATOMIC_RELAXED);
     _exit(EXIT_FAILURE);
 }
 

@@ -252,10 +252,10 @@ static void judge(struct run *run, int pe)
     int status = run->children[pe].status;
     char slot[24];
     slot_of_last_call(run, pe, slot, sizeof slot);
-    if (run->board->has_finding[pe] && said->rule[0] == '\0') {
+    if (run->board->turn[pe] > 0 && said->rule[0] == '\0') {
         report->result = CT_SKIPPED;
         snprintf(report->why_skipped, sizeof report->why_skipped, "%s", said->seen);
-    } else if (run->board->has_finding[pe]) {
+    } else if (run->board->turn[pe] > 0) {
         report->result = CT_FAILED;
         report->findings[report->n_findings++] = *said;
     } else if (WIFSIGNALED(status)) {
@@ -267,10 +267,12 @@ static void judge(struct run *run, int pe)
     }
 }
 
+/* The first finding counts even if its process was still ending when the parent saw another process end: it may be the
+ * cause of the finding of that one. */
 static void judge_all(struct run *run)
 {
     for (int pe = 0; pe < run->n; pe++)
-        if (!run->children[pe].was_cut) judge(run, pe);
+        if (!run->children[pe].was_cut || run->board->turn[pe] == 1) judge(run, pe);
     if (run->report->n_findings > 0) run->report->result = CT_FAILED;
     take_printed(run);
 }
