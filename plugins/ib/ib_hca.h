@@ -120,9 +120,9 @@ isthmus_status ib_select(const struct isthmus_services *services, const struct i
 void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out);
 
 /* Ports that ib_share() gave to no PE go to PEs that have fewer than `most_rails` ports and are as near to them as to
- * their own one, round by round. owners: by port, the PE in whose share it is, or IB_NO_OWNER. Ports that the user
+ * their own one, round by round. owners: by port, the PE in whose share it is, or IB_NONE. Ports that the user
  * deals out have no rails. */
-enum { IB_NO_OWNER = UINT32_MAX };
+enum { IB_NONE = UINT32_MAX };
 void ib_share_rails(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes,
                     uint32_t most_rails, const uint32_t *shares, uint32_t *owners);
 

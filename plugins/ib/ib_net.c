@@ -83,7 +83,7 @@ static void measure(const struct ib_net *net, const struct sharers *sharers)
 
 static enum ib_use use_of(const struct ib_selection *selection, uint32_t owner, bool is_farther)
 {
-    if (owner != IB_NO_OWNER) return IB_USE_OTHER_PE;
+    if (owner != IB_NONE) return IB_USE_OTHER_PE;
     if (selection->is_dealt) return IB_USE_NOT_DEALT;
     return is_farther ? IB_USE_FARTHER : IB_USE_TOO_MANY;
 }

@@ -252,8 +252,6 @@ struct sharing {
     uint32_t *out;
 };
 
-enum { NOBODY = UINT32_MAX };
-
 static bool has_room(const struct sharing *s, uint32_t port)
 {
     if (s->loads[port] < s->floor) return true;
@@ -267,7 +265,7 @@ struct pair {
 /* Returns true if `a` is nearer, or as near and its port has fewer PEs. Of equals the earlier one stays. */
 static bool is_better(const struct sharing *s, struct pair a, struct pair b)
 {
-    if (b.pe == NOBODY) return true;
+    if (b.pe == IB_NONE) return true;
     uint32_t distance_a = s->distances[(size_t)a.pe * s->n_ports + a.port];
     uint32_t distance_b = s->distances[(size_t)b.pe * s->n_ports + b.port];
     return distance_a < distance_b || (distance_a == distance_b && s->loads[a.port] < s->loads[b.port]);
@@ -275,9 +273,9 @@ static bool is_better(const struct sharing *s, struct pair a, struct pair b)
 
 static void place_one(struct sharing *s)
 {
-    struct pair best = {.pe = NOBODY};
+    struct pair best = {.pe = IB_NONE};
     for (uint32_t pe = 0; pe < s->n_pes; pe++) {
-        if (s->out[pe] != NOBODY) continue;
+        if (s->out[pe] != IB_NONE) continue;
         for (uint32_t port = 0; port < s->n_ports; port++) {
             struct pair pair = {pe, port};
             if (has_room(s, port) && is_better(s, pair, best)) best = pair;
@@ -302,19 +300,19 @@ void ib_share(const struct ib_selection *selection, const uint32_t *distances, u
         .n_above_max = n_pes % selection->n,
         .out = out,
     };
-    for (uint32_t pe = 0; pe < n_pes; pe++) out[pe] = NOBODY;
+    for (uint32_t pe = 0; pe < n_pes; pe++) out[pe] = IB_NONE;
     for (uint32_t i = 0; i < n_pes; i++) place_one(&s);
 }
 
 /* ---- rails ---- */
 
-/* A port that no PE has, as near to this one as its own; NOBODY: there is none. */
+/* Returns a port that no PE has, as near to this PE as its own port; IB_NONE if there is no such port. */
 static uint32_t find_spare(uint32_t n_ports, const uint32_t *distances_of_pe, uint32_t own, const uint32_t *owners)
 {
-    uint32_t best = NOBODY;
+    uint32_t best = IB_NONE;
     for (uint32_t port = 0; port < n_ports; port++) {
-        if (owners[port] != IB_NO_OWNER || distances_of_pe[port] > distances_of_pe[own]) continue;
-        if (best == NOBODY || distances_of_pe[port] < distances_of_pe[best]) best = port;
+        if (owners[port] != IB_NONE || distances_of_pe[port] > distances_of_pe[own]) continue;
+        if (best == IB_NONE || distances_of_pe[port] < distances_of_pe[best]) best = port;
     }
     return best;
 }
@@ -322,11 +320,11 @@ static uint32_t find_spare(uint32_t n_ports, const uint32_t *distances_of_pe, ui
 void ib_share_rails(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes,
                     uint32_t most_rails, const uint32_t *shares, uint32_t *owners)
 {
-    for (uint32_t port = 0; port < selection->n; port++) owners[port] = IB_NO_OWNER;
+    for (uint32_t port = 0; port < selection->n; port++) owners[port] = IB_NONE;
     for (uint32_t pe = n_pes; pe-- > 0;) owners[shares[pe]] = pe;
     for (uint32_t round = 1; round < most_rails && !selection->is_dealt; round++)
         for (uint32_t pe = 0; pe < n_pes; pe++) {
             uint32_t port = find_spare(selection->n, distances + (size_t)pe * selection->n, shares[pe], owners);
-            if (port != NOBODY) owners[port] = pe;
+            if (port != IB_NONE) owners[port] = pe;
         }
 }
