@@ -131,6 +131,8 @@ static void open_worker(void)
         .thread_mode = UCS_THREAD_MODE_SINGLE,
     };
     require(ucp_config_read(NULL, NULL, &config), "ucp_config_read");
+    /* While the library is measured, no process polls this worker: an unanswered probe would end the endpoint. */
+    (void)ucp_config_modify(config, "KEEPALIVE_INTERVAL", "inf");
     require(ucp_init(&params, config, &bare.context), "ucp_init");
     ucp_config_release(config);
     require(ucp_worker_create(bare.context, &worker_params, &bare.worker), "ucp_worker_create");

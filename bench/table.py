@@ -29,8 +29,8 @@ class Runs:
         self.problems = []
         self.device = "unknown GPU"
 
-    def run(self, program, n_pes, argument):
-        command = self.launch(n_pes, os.path.join(self.folder, program), argument)
+    def run(self, program, n_pes, *arguments):
+        command = self.launch(n_pes, os.path.join(self.folder, program), *arguments)
         try:
             done = subprocess.run(command, env=self.environment, timeout=TIMEOUT_S, text=True,
                                   stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -113,6 +113,7 @@ static void yield_on_network(struct ist_spin *spin)
     uint64_t n_events = ist_progress_events();
     if (spin->n_events != n_events) {
         spin->idle = (struct isthmus_idle){0};
+        spin->start_ns = 0; /* a peer that sends one request after the other finds this PE awake */
         if (++spin->n_busy >= STREAM_LOOKS)
             for (int i = 0; i < STREAM_LOOKS && ist_progress_poll() > 0; i++) {}
         spin->n_events = ist_progress_events();

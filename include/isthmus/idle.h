@@ -24,9 +24,10 @@
 
 #include <stdint.h>
 
-/* What earlier waits have measured. Used by one thread, or under a lock. */
+/* What earlier waits have measured. Used by one thread, or under a lock. Begins as zeros, except for awake_ns. */
 struct isthmus_idle_habit {
     uint32_t looks_left; /* before the clock is read again */
+    uint64_t awake_ns;   /* how long a wait polls and yields before it sleeps; 0: 50 us, some round trips over TCP */
     uint64_t crowded_until_ns,
         crowded_ns; /* other threads want the processor; the latter: how long that was assumed last time */
 };
@@ -54,13 +55,14 @@ static inline enum isthmus_idle_way isthmus_idle_next(struct isthmus_idle *idle,
         LOOKS = 32,
         CHEAP_LOOK_NS = 100, /* a poll that takes no system call */
         EAGER_NS = 2000,     /* where polls are cheap, the first yield comes after this time: a round trip over RDMA */
-        AWAKE_NS = 50000     /* some round trips over TCP; after it the processor is worth more to others */
+        AWAKE_NS = 50000     /* after it the processor is worth more to others */
     };
+    uint64_t awake_ns = habit->awake_ns != 0 ? habit->awake_ns : AWAKE_NS;
     if (idle->since_ns == 0) idle->since_ns = idle->decided_ns = now_ns;
     uint64_t looked_ns = now_ns - idle->decided_ns, n_looks = idle->n_looks;
     idle->decided_ns = now_ns;
     idle->n_looks = 0;
-    if (now_ns - idle->since_ns >= AWAKE_NS || now_ns < habit->crowded_until_ns) return ISTHMUS_IDLE_SLEEP;
+    if (now_ns - idle->since_ns >= awake_ns || now_ns < habit->crowded_until_ns) return ISTHMUS_IDLE_SLEEP;
     if (looked_ns >= n_looks * CHEAP_LOOK_NS || now_ns - idle->since_ns >= EAGER_NS) return ISTHMUS_IDLE_YIELD;
     habit->looks_left = LOOKS;
     return ISTHMUS_IDLE_LOOK;

@@ -17,6 +17,8 @@
 
 enum { FIRST_EVERY = 4 }; /* polls of a leader of another worker: worker 0 is polled as well */
 enum { NAP_MS = 50 };     /* the longest sleep; events end it. Bounds what a lost event could cost */
+/* Over an adapter a completion follows soon, and to be woken for it takes longer than the operation. */
+enum { ADAPTER_AWAKE_NS = 1000000 };
 
 static uint64_t now_ns(void)
 {
@@ -66,7 +68,8 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
     struct ib_worker *worker = &tr->workers[tr->n_workers];
-    *worker = (struct ib_worker){.tr = tr, .index = tr->n_workers, .event_fd = -1};
+    *worker = (struct ib_worker){
+        .tr = tr, .index = tr->n_workers, .event_fd = -1, .habit.awake_ns = tr->wakes ? 0 : ADAPTER_AWAKE_NS};
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,

@@ -3,7 +3,7 @@
 # cable. It runs Debian's kernel in an emulator, needs no hardware and no privileges of this machine's kernel, and sees this
 # machine's files; what it writes is lost, but for the output and the exit status of COMMAND, which are passed on. COMMAND runs as
 # root in the current folder, with the current environment. CACHE is a folder for the kernel (70 MB, fetched once) and what is
-# made of it. ROCE_SECONDS is how long it may take (540).
+# made of it. ROCE_SECONDS is how long it may take (540), ROCE_KERNEL more parameters of the kernel.
 # Exit 77 with the reason when this machine cannot do that: tools missing, no kernel to be had.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -176,7 +176,7 @@ viewer=$!
 
 setpriv --pdeathsig KILL timeout --foreground -k 5 "${ROCE_SECONDS:-540}" qemu-system-x86_64 \
   -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults -display none -no-reboot \
-  -kernel "$image/kernel" -initrd "$image/initramfs" -append "console=ttyS0 quiet panic=-1" -serial "file:$shared/console" \
+  -kernel "$image/kernel" -initrd "$image/initramfs" -append "console=ttyS0 quiet panic=-1 ${ROCE_KERNEL:-}" -serial "file:$shared/console" \
   -device virtio-rng-pci -virtfs local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap \
   -virtfs "local,path=$shared,mount_tag=shared,security_model=none" </dev/null 2>"$shared/emulator" 9>&- &
 vm=$!

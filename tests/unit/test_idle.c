@@ -55,12 +55,26 @@ static void a_short_yield_says_nothing_of_a_crowd(void **state)
     assert_true(habit.looks_left > 0); /* no thread took the processor: no yield for a while */
 }
 
+static void a_wait_stays_awake_as_long_as_its_habit_has_it(void **state)
+{
+    struct isthmus_idle_habit usual = {0}, longer = {.awake_ns = least_ns};
+    struct isthmus_idle idle = {0};
+    (void)state;
+    assert_int_not_equal(isthmus_idle_next(&idle, &usual, start_ns), ISTHMUS_IDLE_SLEEP);
+    assert_int_equal(isthmus_idle_next(&idle, &usual, start_ns + least_ns - 1), ISTHMUS_IDLE_SLEEP);
+    idle = (struct isthmus_idle){0};
+    assert_int_not_equal(isthmus_idle_next(&idle, &longer, start_ns), ISTHMUS_IDLE_SLEEP);
+    assert_int_not_equal(isthmus_idle_next(&idle, &longer, start_ns + least_ns - 1), ISTHMUS_IDLE_SLEEP);
+    assert_int_equal(isthmus_idle_next(&idle, &longer, start_ns + least_ns), ISTHMUS_IDLE_SLEEP);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_interruption_is_forgotten_soon),
         cmocka_unit_test(a_crowd_is_believed_for_longer_each_time),
         cmocka_unit_test(a_short_yield_says_nothing_of_a_crowd),
+        cmocka_unit_test(a_wait_stays_awake_as_long_as_its_habit_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -127,6 +127,22 @@ static void an_adapter_is_waited_for_awake_at_first(void **state)
     assert_true(planted.n_sleeps > 0);
 }
 
+/* A request of a peer was served during the wait: the next one finds this PE awake. */
+static void a_served_request_keeps_a_wait_awake(void **state)
+{
+    struct ist_spin spin = {0};
+    (void)state;
+    begin(IST_SPIN_ADAPTER, ALONE, UINT64_MAX);
+    while (planted.n_sleeps == 0) ist_spin_yield(&spin);
+    planted.events++;
+    ist_spin_yield(&spin);
+    uint64_t served_ns = planted.now_ns, n_sleeps = planted.n_sleeps;
+    while (planted.now_ns - served_ns < TICK_NS - 50000) ist_spin_yield(&spin);
+    assert_int_equal(planted.n_sleeps, n_sleeps);
+    while (planted.n_sleeps == n_sleeps) ist_spin_yield(&spin);
+    assert_true(planted.now_ns - served_ns < 2 * TICK_NS);
+}
+
 /* The first nap is short, and a nap is late by an eighth of the wait. */
 static void naps_grow_with_the_wait(void **state)
 {
@@ -198,6 +214,7 @@ int main(void)
         cmocka_unit_test(kinds_of_waits),
         cmocka_unit_test(what_no_arrival_wakes_looks_every_tick),
         cmocka_unit_test(an_adapter_is_waited_for_awake_at_first),
+        cmocka_unit_test(a_served_request_keeps_a_wait_awake),
         cmocka_unit_test(naps_grow_with_the_wait),
         cmocka_unit_test(a_crowded_processor_is_given_away),
         cmocka_unit_test(what_arrivals_wake_sleeps_long),
