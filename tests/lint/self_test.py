@@ -156,6 +156,24 @@ class Lint(unittest.TestCase):
         self.plant("docs/writing-a-transport.md", "Of `put`\n")
         self.assert_found(r"writing-a-transport.md:0: has no row for the slot put", "quotes")
 
+    def test_links(self):
+        self.plant("docs/a.md", "# One & 2\n\n[b](b.md#part-1), [here](#one--2), `core/ops/rma.*`, `core/ops/X.h`\n")
+        self.plant("docs/b.md", "## Part 1\n```sh\n# Part 2\ncat core/none\n```\n[web](https://host/docs/none.md)\n")
+        self.assert_clean("links")
+        for path, text, expected in (
+                ("docs/c.md", "[b](c/b.md)\n", r"docs/c.md:1: links to c/b.md"),
+                ("docs/c.md", "\n[b](b.md#part-2)\n", r"docs/c.md:2: links to the heading #part-2"),
+                ("docs/c.md", "`core/ops/{rma,amo}.c`\n", r"docs/c.md:1: names core/ops/amo.c"),
+                ("core/ops/a.c", "int a; /* see\n * core/ops/none.h */\n", r"core/ops/a.c:2: names core/ops/none.h"),
+                ("tests/a.sh", "#!/bin/sh\n# docs/none.md\n", r"tests/a.sh:2: names docs/none.md")):
+            with self.subTest(path=path, text=text):
+                planted = self.plant(path, text)
+                self.assert_found(expected, "links")
+                planted.unlink()
+        self.plant("docs/c.md", "`core/api/made.h`\n")
+        self.plant("tests/lint/allowed.txt", "links docs/c.md core/api/made.h made\n")
+        self.assert_clean("links")
+
     def test_english(self):
         self.assert_clean("english")
         for path, text, line in (
