@@ -1,5 +1,6 @@
 /* core/coll/lobby.h: where the members of a future team find each other if all they share is a number: each knows its
- * own place in the team and no other member's PE. Not the team itself (split.h). */
+ * own place in the team and no other member's PE. So they use symmetric memory and not through the bootstrap, which
+ * gets what a known PE has published. Not the team itself (split.h). */
 #ifndef IST_COLL_LOBBY_H
 #define IST_COLL_LOBBY_H
 

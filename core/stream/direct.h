@@ -16,7 +16,8 @@ bool ist_direct_put_signal(void *stream, struct ist_stream_call *call);
 bool ist_direct_signal_op(void *stream, struct ist_stream_call *call);
 
 /* For a signal: ==, >= and >, the latter two by the sign of the distance, which is how streams compare: right for all
- * values that are less than 2^63 apart. Of a variable of any type: == of 64 bits. */
+ * values that are less than 2^63 apart. A wait on the host would be right for all values, and would have to poll all
+ * the time. Of a variable of any type: == of 64 bits. */
 bool ist_direct_signal_wait(void *stream, struct ist_stream_call *call);
 bool ist_direct_wait(void *stream, struct ist_stream_call *call);
 

@@ -1,5 +1,6 @@
 /* core/transport/segment.h: the ranges of this PE's memory that are symmetric, as transports see them.
- * Not the making of the memory (core/heap), nor the peers' counterparts (peer.h).
+ * Not the making of the memory (core/heap), nor the peers' counterparts (peer.h). One floor below the heap: translation
+ * of addresses needs segments, and the heap is only one of their makers.
  * Segment ids mean the same on every PE: 0 is the host's part of the heap, 1 the executable's static data, 2 the heap
  * in memory of a device, 3 flags of streams there, then the named shared objects, then buffers that the program makes
  * symmetric later (late segments), whose cards peers fetch one by one.

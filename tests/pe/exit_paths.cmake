@@ -29,7 +29,7 @@ isthmus_exit_test(r13_exit_orders thread_fails ARGS thread_fails LABELS no_sanit
 foreach(mode fork fork_exec)
   isthmus_exit_test(r13_exit_orders ${mode} ARGS ${mode} LABELS no_sanitizer EXPECT -t 60 -0 "^isthmus")
 endforeach()
-# To mpirun it is a PE that did not finalize: the session lasts until the process ends (docs/architecture.md).
+# To mpirun it is a PE that did not finalize: the session lasts until the process ends (docs/decisions.md).
 isthmus_exit_test(r13_exit_orders exec ARGS exec LABELS no_sanitizer LAUNCHERS run EXPECT -t 60 -0 "^isthmus")
 foreach(mode whole twice left in_handler)
   isthmus_exit_test(r13_loaded ${mode} ARGS $<TARGET_FILE:pe_r13_loaded_library> ${mode} LABELS no_sanitizer
