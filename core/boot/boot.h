@@ -17,12 +17,6 @@ typedef struct ist_boot ist_boot;
 /* A team has at most IST_TEAM_ROUNDS doubling rounds (core/team/team.h), so no bootstrap opens a larger job. */
 enum { IST_BOOT_MOST_PES = 1 << 20 };
 
-/* One node of the launcher's allocation, and one of the PEs on it. */
-struct ist_boot_node {
-    char *name; /* malloc'ed */
-    int pe;
-};
-
 struct ist_boot_ops {
     const char *name;
 
@@ -45,10 +39,6 @@ struct ist_boot_ops {
      * request to another node. Returns false if the launcher does not report nodes; the slot is NULL if it never
      * does. */
     bool (*nodes)(ist_boot *boot, uint32_t *node_of);
-
-    /* Returns up to `most` other nodes, in PE order from this PE's node on, and their number, without a request to
-     * another node. Any thread may call it. NULL if the launcher does not report nodes. */
-    uint32_t (*next_nodes)(ist_boot *boot, struct ist_boot_node *out, uint32_t most);
 
     /* Requests the launcher to end all PEs with this exit code. If it returns, the PEs may still be running. */
     void (*abort)(ist_boot *boot, int exit_code);

@@ -280,29 +280,6 @@ static bool pmix_nodes(ist_boot *base, uint32_t *node_of)
     return pe == base->n_pes;
 }
 
-static bool is_among(const struct ist_boot_node *nodes, uint32_t n, const char *name)
-{
-    while (n > 0 && strcmp(nodes[n - 1].name, name) != 0) n--;
-    return n > 0;
-}
-
-static uint32_t pmix_next_nodes(ist_boot *base, struct ist_boot_node *out, uint32_t most)
-{
-    struct pmix_boot *boot = (struct pmix_boot *)base;
-    uint32_t n = 0;
-    char *mine = node_name(boot, base->pe), *name = mine;
-    for (int step = 1; step < base->n_pes && n < most && name != NULL; step++) {
-        int pe = (base->pe + step) % base->n_pes;
-        name = node_name(boot, pe);
-        if (name != NULL && strcmp(name, mine) != 0 && !is_among(out, n, name))
-            out[n++] = (struct ist_boot_node){.name = name, .pe = pe};
-        else
-            free(name);
-    }
-    free(mine);
-    return n;
-}
-
 static void pmix_abort(ist_boot *base, int exit_code)
 {
     (void)base;
@@ -323,7 +300,6 @@ static const struct ist_boot_ops pmix_ops = {
     .exchange = pmix_exchange,
     .get = pmix_get,
     .nodes = pmix_nodes,
-    .next_nodes = pmix_next_nodes,
     .abort = pmix_abort,
     .close = pmix_close,
 };

@@ -7,7 +7,6 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/topo/host_id.h"
-#include "core/transport/host_probe.h"
 #include "core/transport/peer.h"
 #include "core/transport/pulse_wire.h"
 #include "core/transport/quiet_thread.h"
@@ -29,9 +28,7 @@ enum {
     AGREE_MS = 500,
     FOLLOW_MS = 1000,     /* before a PE ends on another PE's report, so that the report is printed */
     START_STEP_MS = 1200, /* between PEs that find that the start timed out */
-    HOST_STEP_MS = 600,   /* the same for a lost host */
-    STEPS_MAX = 3,
-    PROBE_AFTER_MS = 300, /* most starts take less */
+    START_STEPS_MAX = 3,
 };
 
 struct neighbour {
@@ -51,7 +48,6 @@ static struct {
     bool is_open;
     pthread_t thread;
     int stop_fd;
-    ist_boot *boot;
     int32_t pe, n_pes;
     uint64_t timeout_s, start_timeout_s, tick_ns;
     pthread_mutex_t lock; /* protects all fields below */
@@ -184,13 +180,6 @@ static void judge_lost(const struct neighbour *n)
     pulse.verdict_due_ns = in_ms(AGREE_MS);
 }
 
-/* PEs that have not synchronized receive no reports of each other: the lowest one reports first, and ends the others if
- * it can. */
-static uint64_t in_turn_ms(uint64_t step_ms)
-{
-    return step_ms * (uint64_t)(pulse.pe < STEPS_MAX ? pulse.pe : STEPS_MAX);
-}
-
 static void judge_start(void)
 {
     if (pulse.have_met || pulse.start_ticks == UINT64_MAX || pulse.verdict_due_ns != UINT64_MAX) return;
@@ -199,18 +188,6 @@ static void judge_start(void)
              "not all PEs have met at the start within %u s (ISTHMUS_START_TIMEOUT)", (unsigned)pulse.start_timeout_s);
     (void)set_speaker(pulse.pe);
     pulse.verdict_due_ns = 0;
-}
-
-/* Runs on the thread of host_probe.c. */
-static void judge_host(const char *what)
-{
-    pthread_mutex_lock(&pulse.lock);
-    if (!pulse.have_met && !pulse.is_leaving && pulse.verdict_due_ns == UINT64_MAX) {
-        snprintf(pulse.verdict, sizeof pulse.verdict, "%s", what);
-        (void)set_speaker(pulse.pe);
-        pulse.verdict_due_ns = in_ms(in_turn_ms(HOST_STEP_MS));
-    }
-    pthread_mutex_unlock(&pulse.lock);
 }
 
 /* Called without the lock: nothing here may keep this PE from ending. */
@@ -285,22 +262,13 @@ static int ms_until(uint64_t due_ns)
     return due_ns <= now ? 0 : (int)((due_ns - now) / 1000000u) + 1;
 }
 
-static bool is_meeting(void)
-{
-    pthread_mutex_lock(&pulse.lock);
-    bool is = !pulse.have_met;
-    pthread_mutex_unlock(&pulse.lock);
-    return is;
-}
-
 static void *run(void *unused)
 {
     (void)unused;
     struct pollfd fds[] = {{.fd = pulse.socket.fd, .events = POLLIN}, {.fd = pulse.stop_fd, .events = POLLIN}};
-    uint64_t tick_due_ns = ist_clock_ns() + pulse.tick_ns, verdict_due_ns = UINT64_MAX,
-             probe_due_ns = in_ms(PROBE_AFTER_MS);
+    uint64_t tick_due_ns = ist_clock_ns() + pulse.tick_ns, verdict_due_ns = UINT64_MAX;
     while (fds[1].revents == 0) {
-        (void)poll(fds, 2, ms_until(earlier(earlier(tick_due_ns, probe_due_ns), verdict_due_ns)));
+        (void)poll(fds, 2, ms_until(earlier(tick_due_ns, verdict_due_ns)));
         pthread_mutex_lock(&pulse.lock);
         hear_all(); /* before the tick: queued datagrams count, however late this thread runs */
         uint64_t now = ist_clock_ns();
@@ -311,9 +279,6 @@ static void *run(void *unused)
         verdict_due_ns = pulse.is_leaving ? UINT64_MAX : pulse.verdict_due_ns;
         pthread_mutex_unlock(&pulse.lock);
         if (now >= verdict_due_ns) carry_out();
-        if (now < probe_due_ns) continue;
-        probe_due_ns = UINT64_MAX;
-        if (is_meeting()) ist_host_probe_start(pulse.boot, pulse.timeout_s, is_meeting, judge_host);
     }
     return NULL;
 }
@@ -356,18 +321,24 @@ static void free_all(void)
     pulse.n = pulse.room = 0;
 }
 
-isthmus_status ist_pulse_open(ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s)
+/* PEs that have not synchronized receive no reports of each other: the lowest one reports first, and ends the others if
+ * it can. */
+static uint64_t start_ms(void)
+{
+    uint64_t step = (uint64_t)(pulse.pe < START_STEPS_MAX ? pulse.pe : START_STEPS_MAX);
+    return pulse.start_timeout_s * 1000 + step * START_STEP_MS;
+}
+
+isthmus_status ist_pulse_open(const ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s)
 {
     if (timeout_s == 0) return ISTHMUS_OK;
-    pulse.boot = boot;
     pulse.pe = boot->pe;
     pulse.n_pes = boot->n_pes;
     pulse.have_met = false;
     pulse.timeout_s = timeout_s;
     pulse.start_timeout_s = start_timeout_s;
     pulse.tick_ns = timeout_s * 1000000000u / TICKS_PER_TIMEOUT;
-    uint64_t start_ms = start_timeout_s * 1000 + in_turn_ms(START_STEP_MS);
-    pulse.start_ticks = start_timeout_s > 0 ? start_ms * 1000000u / pulse.tick_ns + 1 : UINT64_MAX;
+    pulse.start_ticks = start_timeout_s > 0 ? start_ms() * 1000000u / pulse.tick_ns + 1 : UINT64_MAX;
     pulse.is_leaving = false;
     pulse.speaker = INT32_MAX;
     pulse.verdict_due_ns = UINT64_MAX;
@@ -475,7 +446,6 @@ void ist_pulse_close(void)
     ist_fatal_with_peers(NULL, NULL);
     (void)!write(pulse.stop_fd, &one, sizeof one);
     pthread_join(pulse.thread, NULL);
-    ist_host_probe_stop();
     close(pulse.stop_fd);
     pulse.is_open = false;
     free_all();
@@ -487,6 +457,5 @@ void ist_pulse_forget(void)
 {
     pulse.is_open = false;
     pthread_mutex_init(&pulse.lock, NULL);
-    ist_host_probe_forget();
     ist_fatal_with_peers(NULL, NULL);
 }

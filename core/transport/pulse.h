@@ -15,10 +15,9 @@
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 
-/* Opens the socket and starts the thread. timeout_s 0: no effect, here and in all functions below. Until
- * ist_pulse_join() hosts are probed (host_probe.h). start_timeout_s: the job ends if that call does not follow in this
- * time; 0: no bound. */
-isthmus_status ist_pulse_open(ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s);
+/* Opens the socket and starts the thread. timeout_s 0: no effect, here and in all functions below. start_timeout_s: the
+ * job ends if ist_pulse_join() does not follow in this time; 0: no bound. */
+isthmus_status ist_pulse_open(const ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s);
 
 struct ist_blob ist_pulse_card(void); /* the heartbeat address of this PE; valid until close */
 
