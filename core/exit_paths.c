@@ -14,7 +14,6 @@
 #include "core/coll/sync.h"
 #include "core/heap/internal_area.h"
 #include "core/ops/order.h"
-#include "core/sync/spin.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
 #include "core/transport/pulse.h"
@@ -114,7 +113,7 @@ static void look_for_losses(int sightings_needed)
 /* Called from long waits. A collective of all PEs cannot complete after one has left. The PE must be seen as gone for
  * longer than a launcher takes to end the job of a failed PE, whose failure has been reported already; it may also
  * leave in good order just after the collective that this PE is about to leave. */
-static void look_for_leavers(void)
+void ist_exit_look(void)
 {
     enum { SIGHTINGS = 12 }; /* four a second */
     static _Thread_local int suspect = -1, sightings;
@@ -130,5 +129,3 @@ static void look_for_leavers(void)
         ist_misuse(ist_sync_routine(), "waits for PE %d, which has exited without shmem_finalize", left);
     suspect = left;
 }
-
-void ist_exit_watch_leavers(void) { ist_spin_on_long_wait(look_for_leavers); }

@@ -17,6 +17,7 @@
 #include "core/heap/internal_area.h"
 #include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
+#include "core/life/life.h"
 #include "core/ops/malloc.h"
 #include "core/ops/order.h"
 #include "core/ops/symmetric_buffers.h"
@@ -68,12 +69,9 @@ static void job_lost(const char *why, int exit_code)
 /* A child has none of the parent's threads or peers: it may compute and exec, not communicate. */
 static void after_fork_in_child(void)
 {
-    ist_exit_after_fork();
-    ist_explain_after_fork();
+    ist_life_forget();
     ist_boot_forget();
     ist_progress_forget();
-    ist_pulse_forget();
-    ist_host_pes_forget();
     ist_streams_forget();
     ist_heap_make_private();
     ist_ctx_default.reach.n_pes = 0;
@@ -235,10 +233,8 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     isthmus_status status = ist_heap_set_limit(heap_limit_bytes);
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
-    if (status == ISTHMUS_OK) status = ist_ring_next(rt->boot, &next);
-    if (status != ISTHMUS_OK) return status;
-    ist_pulse_join(next);
-    status = ask_whether_arrivals_wake(next);
+    if (status == ISTHMUS_OK) status = ist_life_join(&next);
+    if (status == ISTHMUS_OK) status = ask_whether_arrivals_wake(next);
     if (status != ISTHMUS_OK) return status;
     ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, rt->card.n_cpus, what_ends_waits());
     ist_choose_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
@@ -247,7 +243,6 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     ist_malloc_init(rt->boot, ist_peers_card_key());
     ist_lobby_init();
     ist_buffers_init(rt->boot, ist_peers_card_key());
-    ist_exit_watch_leavers();
     ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE, !rt->config.check);
     status = ist_check_init(rt->config.check);
     if (status != ISTHMUS_OK) return status;
@@ -342,7 +337,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
         stop();
         return status;
     }
-    rt->boot->look = ist_host_pes_look_in_exchange;
+    ist_life_start(rt->boot);
     ist_log_set_pe(rt->boot->pe);
     set_fatal(tell_launcher, rt->config.abort_action);
     isthmus_status said = say_place();
@@ -351,7 +346,6 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     if (failure == ISTHMUS_OK) failure = start_alone();
     said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure too: other PEs wait for it */
     if (failure == ISTHMUS_OK) failure = said;
-    ist_registry.look = ist_host_pes_look;
     status = ist_start_agree(failure); /* the one exchange; all PEs get the same result */
     if (status == ISTHMUS_OK) {
         ist_note_phase(IST_PHASE_RUNNING);
@@ -368,9 +362,7 @@ static void stop(void)
 {
     struct ist_runtime *rt = &ist_runtime;
     ist_note_phase(IST_PHASE_AFTER);
-    ist_spin_on_long_wait(NULL);
-    ist_host_pes_forget();
-    ist_pulse_close();
+    ist_life_stop();
     ist_streams_close();
     ist_progress_stop();
     ist_check_fini();

@@ -74,8 +74,8 @@ void ist_host_pes_forget(void);
 void ist_launch_watch_begin(void);
 void ist_launch_watch_end(void);
 
-/* exit_paths.c */
-void ist_exit_watch_leavers(void);
+/* exit_paths.c: called from long waits of any kind. */
+void ist_exit_look(void);
 
 /* Handles the end of the process before the destructors of libraries that were loaded after the program's start, for
  * jobs whose transports load such. Exit handlers that the program registered before shmem_init then run after it,

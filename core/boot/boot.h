@@ -60,8 +60,6 @@ struct ist_boot { /* first member of every bootstrap's own struct */
     int *local_pes;                           /* n_local entries */
     struct ist_boot_process *local_processes; /* of local_pes; NULL if the launcher does not report them */
     uint32_t *node_of;                        /* ist_boot_nodes() */
-    /* Called about four times a second while a caller waits for the bootstrap; NULL if unused. */
-    void (*look)(void);
 };
 
 /* The program's description of its job. Zeroed: the environment describes it. */

@@ -5,6 +5,7 @@
 #include "core/boot/boot.h"
 
 #include "core/base/clock.h"
+#include "core/base/life_event.h"
 
 #include <pmix.h>
 #include <poll.h>
@@ -115,16 +116,16 @@ static void on_met(pmix_status_t rc, void *unused)
     pthread_mutex_unlock(&meeting.lock);
 }
 
-static pmix_status_t await_end(void (*look)(void))
+static pmix_status_t await_end(void)
 {
     enum { LOOK_EVERY_MS = 250 };
     pthread_mutex_lock(&meeting.lock);
     while (!meeting.has_ended) {
         struct timespec until = ist_clock_until_ms(LOOK_EVERY_MS);
         (void)pthread_cond_timedwait(&meeting.ended, &meeting.lock, &until);
-        if (meeting.has_ended || look == NULL) continue;
+        if (meeting.has_ended) continue;
         pthread_mutex_unlock(&meeting.lock);
-        look();
+        ist_life_report_wait(IST_LIFE_WAIT_IN_BOOTSTRAP);
         pthread_mutex_lock(&meeting.lock);
     }
     pmix_status_t rc = meeting.rc;
@@ -140,7 +141,7 @@ static isthmus_status pmix_exchange(ist_boot *base)
     meeting.has_ended = false;
     pthread_mutex_unlock(&meeting.lock);
     pmix_status_t rc = PMIx_Fence_nb(&all, 1, NULL, 0, on_met, NULL);
-    if (rc == PMIX_SUCCESS) rc = await_end(base->look);
+    if (rc == PMIX_SUCCESS) rc = await_end();
     bool have_met = rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
     return have_met ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
 }

@@ -2,6 +2,7 @@
  * which may be in any of them (uid_join.c, uid_server.c), and a thread that receives replies and failures from it.
  * The frames are in uid_wire.h. */
 #include "core/base/clock.h"
+#include "core/base/life_event.h"
 #include "core/boot/boot.h"
 #include "core/boot/uid_join.h"
 #include "core/topo/host_id.h"
@@ -181,13 +182,13 @@ static isthmus_status uid_put(ist_boot *base, const char *key, const void *value
     return say(boot, &head, key, value);
 }
 
-/* Called with the lock held. Calls the look hook, because the server's process may be the one that is stuck. */
+/* Called with the lock held. Reports the wait, because the server's process may be the one that is stuck. */
 static void wait_for_news(struct uid_boot *boot)
 {
     struct timespec until = ist_clock_until_ms(LOOK_MS);
-    if (pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0 || boot->base.look == NULL) return;
+    if (pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0) return;
     pthread_mutex_unlock(&boot->lock);
-    boot->base.look();
+    ist_life_report_wait(IST_LIFE_WAIT_IN_BOOTSTRAP);
     pthread_mutex_lock(&boot->lock);
 }
 

@@ -2,6 +2,7 @@
 #include "core/sync/spin.h"
 
 #include "core/base/clock.h"
+#include "core/base/life_event.h"
 #include "core/sync/awaited.h"
 #include "core/transport/progress.h"
 
@@ -29,7 +30,6 @@ _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")))
 static bool oversubscribed;
 static uint64_t nap_most_ns = NAP_USUAL_NS;
 static enum ist_spin_peers who_ends_waits;
-static void (*look_around)(void);
 
 static uint32_t usual_rounds(enum ist_spin_peers peers)
 {
@@ -71,8 +71,6 @@ void ist_spin_expect(enum ist_spin_peers peers) { who_ends_waits = peers; }
 
 bool ist_spin_is_oversubscribed(void) { return oversubscribed; }
 
-void ist_spin_on_long_wait(void (*look)(void)) { look_around = look; }
-
 static void look_now_and_then(struct ist_spin *spin, uint64_t now_ns)
 {
     if (spin->deadline_ns == 0) spin->deadline_ns = now_ns + LOOK_EVERY_NS;
@@ -80,7 +78,7 @@ static void look_now_and_then(struct ist_spin *spin, uint64_t now_ns)
     ist_awaited_note(spin->awaited, spin->is_noted ? 0 : spin->deadline_ns - LOOK_EVERY_NS, now_ns);
     spin->is_noted = true;
     spin->deadline_ns = now_ns + LOOK_EVERY_NS;
-    if (look_around != NULL) look_around();
+    ist_life_report_wait(IST_LIFE_WAIT_IN_CALL);
 }
 
 /* ---- waits that a network may end ---- */

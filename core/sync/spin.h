@@ -18,7 +18,7 @@ struct ist_awaited;
 struct ist_spin {
     uint32_t rounds;
     uint32_t yields;
-    uint64_t deadline_ns; /* of the next ist_spin_on_long_wait; 0: not set so far */
+    uint64_t deadline_ns; /* of the next report of this wait; 0: not set so far */
     /* On a network only. */
     uint64_t start_ns, n_events; /* the first idle yield; events handled by this PE's threads until the last one */
     uint32_t n_busy;             /* yields, one after another, that had something to do */
@@ -56,12 +56,9 @@ const char *ist_spin_describe(void); /* how a wait that lasts passes its time, f
  * the threads that compute. */
 extern _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
 
-/* Yields; now and then makes progress, and calls ist_spin_on_long_wait, which decides whether waiting still makes
- * sense. */
+/* Yields; now and then makes progress, and four times a second reports the wait to core/life, which may end the job
+ * (life_event.h). */
 void ist_spin_yield(struct ist_spin *spin) IST_COLD;
-
-/* `look` is called four times a second from long waits; it may end the job. NULL: no call. */
-void ist_spin_on_long_wait(void (*look)(void));
 
 /* Before the first yield. Returns false when it is time for it. */
 static inline bool ist_spin_briefly(uint32_t *rounds)

@@ -5,9 +5,9 @@
 #include "core/transport/peer.h"
 
 #include "core/base/atomic.h"
+#include "core/base/life_event.h"
 #include "core/base/log.h"
 #include "core/transport/choose.h"
-#include "core/transport/pulse.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -168,7 +168,8 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
         .card_bytes = part->card.length_bytes,
     };
     /* Called before the path opens: a peer that is lost just now may never reply. */
-    if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0) ist_pulse_watch(&peer->card);
+    if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0)
+        ist_life_report(&(struct ist_life_event){.kind = IST_LIFE_CONNECT, .peer = &peer->card});
     path_begin(t);
     isthmus_status status = t->ops.path_open(t->handle, &who, &peer->paths[index]);
     path_end(t);

@@ -1,6 +1,7 @@
 /* core/transport/places.c: see places.h. */
 #include "core/transport/places.h"
 
+#include "core/base/life_event.h"
 #include "core/topo/pci.h"
 #include "core/topo/topo.h"
 
@@ -89,7 +90,7 @@ static isthmus_status fetch_patiently(int pe, const char *key, void *out, size_t
 {
     isthmus_status status = fetch(pe, key, out, out_bytes);
     for (int i = 1; i < DEVICE_TRIES && status == ISTHMUS_ERR_UNREACHABLE; i++) {
-        if (places.boot->look != NULL) places.boot->look();
+        ist_life_report_wait(IST_LIFE_WAIT_IN_BOOTSTRAP);
         status = fetch(pe, key, out, out_bytes);
     }
     return status;

@@ -2,6 +2,7 @@
  * Finding and loading files is load.c; the user's selection is select.c. */
 #include "core/transport/registry_priv.h"
 
+#include "core/base/life_event.h"
 #include "core/base/log.h"
 #include "core/base/names.h"
 #include "core/topo/host_id.h"
@@ -77,7 +78,7 @@ static const char *service_nearest_name(void *core, const char *name, const char
 static void service_still_waits(void *core)
 {
     (void)core;
-    if (ist_registry.look != NULL) (void)ist_registry.look();
+    ist_life_report_wait(IST_LIFE_WAIT_IN_SLOT);
 }
 
 static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)

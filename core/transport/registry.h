@@ -44,8 +44,6 @@ struct ist_registry {
     uint32_t n;
     struct isthmus_host_id host;
     char searched[1024]; /* the folders that were searched, for messages */
-    /* Checks the PEs of this host from slots that wait for one; set by the runtime, NULL if unused. */
-    int (*look)(void);
 };
 
 extern struct ist_registry ist_registry;

@@ -1,0 +1,62 @@
+/* core/life/life.c: see life.h. Dispatches what the lower floors report. */
+#include "core/life/life.h"
+
+#include "core/base/atomic.h"
+#include "core/base/life_event.h"
+#include "core/runtime.h"
+#include "core/transport/pulse.h"
+#include "core/transport/ring.h"
+
+static struct {
+    ist_boot *boot; /* from start to stop */
+    bool is_joined; /* the cards of all PEs can be read */
+} life;
+
+/* Runs on any thread of this PE. */
+static void on_event(const struct ist_life_event *event)
+{
+    bool is_joined = ist_load_acquire(&life.is_joined); /* pairs with the release in ist_life_join() */
+    switch (event->kind) {
+    case IST_LIFE_WAIT_IN_BOOTSTRAP:
+        if (ist_load_acquire(&life.boot) != NULL) ist_host_pes_look_in_exchange();
+        break;
+    case IST_LIFE_WAIT_IN_SLOT:
+        if (is_joined) (void)ist_host_pes_look();
+        break;
+    case IST_LIFE_WAIT_IN_CALL:
+        if (is_joined) ist_exit_look();
+        break;
+    case IST_LIFE_CONNECT: ist_pulse_watch(event->peer); break;
+    }
+}
+
+__attribute__((constructor)) static void register_callback(void) { ist_life_register(on_event); }
+
+void ist_life_start(ist_boot *boot) { ist_store_release(&life.boot, boot); }
+
+isthmus_status ist_life_join(const struct ist_card **next)
+{
+    isthmus_status status = ist_ring_next(life.boot, next);
+    if (status != ISTHMUS_OK) return status;
+    ist_pulse_join(*next);
+    ist_store_release(&life.is_joined, true);
+    return ISTHMUS_OK;
+}
+
+void ist_life_stop(void)
+{
+    ist_store_release(&life.is_joined, false);
+    ist_store_release(&life.boot, (ist_boot *)NULL);
+    ist_host_pes_forget();
+    ist_pulse_close();
+}
+
+void ist_life_forget(void)
+{
+    ist_exit_after_fork();
+    ist_explain_after_fork();
+    ist_pulse_forget();
+    ist_host_pes_forget();
+    life.is_joined = false;
+    life.boot = NULL;
+}
