@@ -18,6 +18,8 @@
 #include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
 #include "core/life/life.h"
+#include "core/life/liveness.h"
+#include "core/life/ring.h"
 #include "core/ops/malloc.h"
 #include "core/ops/order.h"
 #include "core/ops/symmetric_buffers.h"
@@ -32,8 +34,6 @@
 #include "core/transport/peer.h"
 #include "core/transport/places.h"
 #include "core/transport/progress.h"
-#include "core/transport/pulse.h"
-#include "core/transport/ring.h"
 #include "core/transport/segment.h"
 
 #include <poll.h>

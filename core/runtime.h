@@ -1,5 +1,5 @@
 /* core/runtime.h: init and finalize of the whole library, and the state that the APIs read.
- * The composition root is runtime.c; start_report.c reports failing starts, exit_paths.c handles unusual ends. */
+ * The composition root is runtime.c; start_report.c reports failing starts, exit.c handles unusual ends. */
 #ifndef IST_RUNTIME_H
 #define IST_RUNTIME_H
 
@@ -62,7 +62,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes);
 void ist_explain_begin(const struct ist_config *config);
 void ist_explain_after_fork(void);
 
-/* host_pes.c: called from long waits, from time to time. Returns a PE of this host whose process is known to have
+/* processes.c: called from long waits, from time to time. Returns a PE of this host whose process is known to have
  * ended; -1 if there is none. Ends the job if one has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
 int ist_host_pes_look(void);
 void ist_host_pes_look_in_exchange(void); /* the same in waits for the bootstrap, before PEs have synchronized */
@@ -74,7 +74,7 @@ void ist_host_pes_forget(void);
 void ist_launch_watch_begin(void);
 void ist_launch_watch_end(void);
 
-/* exit_paths.c: called from long waits of any kind. */
+/* exit.c: called from long waits of any kind. */
 void ist_exit_look(void);
 
 /* Handles the end of the process before the destructors of libraries that were loaded after the program's start, for

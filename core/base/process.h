@@ -1,5 +1,5 @@
 /* core/base/process.h: what the system reports about another process.
- * Its place in a job: core/host_pes.c, and the launcher's own list. */
+ * Its place in a job: core/life/processes.c, and the launcher's own list. */
 #ifndef IST_BASE_PROCESS_H
 #define IST_BASE_PROCESS_H
 

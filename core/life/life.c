@@ -3,9 +3,9 @@
 
 #include "core/base/atomic.h"
 #include "core/base/life_event.h"
+#include "core/life/liveness.h"
+#include "core/life/ring.h"
 #include "core/runtime.h"
-#include "core/transport/pulse.h"
-#include "core/transport/ring.h"
 
 static struct {
     ist_boot *boot; /* from start to stop */

@@ -55,7 +55,7 @@ static bool nodes(ist_boot *boot, uint32_t *node_of)
     return true;
 }
 
-/* Rows, tables of peers and of hosts, as the allocator sees them, and the pointer of core/transport/pulse.c. */
+/* Rows, tables of peers and of hosts, as the allocator sees them, and the pointer of core/life/liveness.c. */
 static void a_pe_never_talked_to_costs_at_most_64_bytes(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* Counts the time that PEs are stopped, in ticks of the launcher and not by the clock: while the launcher itself is
  * stopped, or has no processor, or no PE runs at all, the job is suspended as a whole, and no PE is lost by that.
  * Not the message and the end of the job: those are in job.c.
- * Read on in core/transport/pulse.c, which counts the same way. */
+ * Read on in core/life/liveness.c, which counts the same way. */
 #include "stopped.h"
 
 #include "core/base/process.h"

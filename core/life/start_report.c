@@ -1,4 +1,4 @@
-/* core/start_report.c: do all PEs start with the same settings? If not: one report for the job, which names the first
+/* core/life/start_report.c: do all PEs start with the same settings? If not: one report for the job, which names the first
  * cause.
  * Every PE puts its card, or a card of failure, and all synchronize in the one exchange. PE 0 reads the others' cards
  * only if a PE failed; every other PE reads PE 0's, so that no PE reads n cards in a start that works. */

@@ -1,6 +1,6 @@
-/* core/transport/ring.h: the ring of hosts: every host has one that watches it, and none is watched by many. */
-#ifndef IST_TRANSPORT_RING_H
-#define IST_TRANSPORT_RING_H
+/* core/life/ring.h: the ring of hosts: every host has one that watches it, and none is watched by many. */
+#ifndef IST_LIFE_RING_H
+#define IST_LIFE_RING_H
 
 #include "core/boot/boot.h"
 #include "core/boot/card.h"

@@ -1,5 +1,5 @@
-/* core/transport/pulse_wire.c: see pulse_wire.h. */
-#include "core/transport/pulse_wire.h"
+/* core/life/liveness_wire.c: see liveness_wire.h. */
+#include "core/life/liveness_wire.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>

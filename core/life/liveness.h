@@ -1,4 +1,4 @@
-/* core/transport/pulse.h: heartbeats between PEs of different hosts, because a cut network reports nothing, and the
+/* core/life/liveness.h: heartbeats between PEs of different hosts, because a cut network reports nothing, and the
  * launcher may not notice either.
  * Not for jobs on one host: there the launcher detects every death.
  *
@@ -9,8 +9,8 @@
  * Neighbours are: the first PEs of the hosts in a ring, each with the other PEs of its host, and PEs that have a path
  * through a network transport. So every PE has a neighbour that watches it, at a cost per PE that does not grow with
  * the job. */
-#ifndef IST_TRANSPORT_PULSE_H
-#define IST_TRANSPORT_PULSE_H
+#ifndef IST_LIFE_LIVENESS_H
+#define IST_LIFE_LIVENESS_H
 
 #include "core/boot/boot.h"
 #include "core/boot/card.h"

@@ -1,6 +1,6 @@
-/* core/host_pes.c: the PEs of this host as processes of the system: has one ended, is one stopped for too long?
+/* core/life/processes.c: the PEs of this host as processes of the system: has one ended, is one stopped for too long?
  * Called from long waits. Where isthmus-run is the parent it detects stops by itself, also while no PE waits; other
- * launchers do not. What a peer's memory shows about it is in exit_paths.c.
+ * launchers do not. What a peer's memory shows about it is in exit.c.
  * It opens no paths, and does little at a time: a host may have 128 PEs that all wait. */
 #include "core/runtime.h"
 
@@ -8,7 +8,7 @@
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/base/process.h"
-#include "core/siblings.h"
+#include "core/life/siblings.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 

@@ -1,10 +1,10 @@
-/* core/transport/pulse_wire.h: datagrams between the PEs of a job: the socket, authentication, addresses.
- * pulse.c handles their contents.
+/* core/life/liveness_wire.h: datagrams between the PEs of a job: the socket, authentication, addresses.
+ * liveness.c handles their contents.
  * A datagram can end a job, and any process can send one. So each has a tag under a key on the card of one of the two
  * PEs, where the job's members read it, and a number that its receiver accepts once.
  * Addresses are IPv6 throughout, with IPv4 mapped into them, also if the socket is an IPv4 one. */
-#ifndef IST_TRANSPORT_PULSE_WIRE_H
-#define IST_TRANSPORT_PULSE_WIRE_H
+#ifndef IST_LIFE_LIVENESS_WIRE_H
+#define IST_LIFE_LIVENESS_WIRE_H
 
 #include "core/base/mac.h"
 #include "core/base/status.h"

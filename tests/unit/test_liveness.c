@@ -1,8 +1,8 @@
-/* tests/unit/test_pulse.c: whose messages on the life of PEs are accepted. A stranger that sees every datagram, and so
+/* tests/unit/test_liveness.c: whose messages on the life of PEs are accepted. A stranger that sees every datagram, and so
  * knows all but the keys, cannot end a PE, nor keep a silent one alive by what it has recorded.
  * Not the loss of PEs: tests/hosts. */
-#include "core/transport/pulse.h"
-#include "core/transport/pulse_wire.h"
+#include "core/life/liveness.h"
+#include "core/life/liveness_wire.h"
 
 #include <poll.h>
 #include <setjmp.h>

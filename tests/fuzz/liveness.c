@@ -1,6 +1,6 @@
-/* tests/fuzz/pulse.c: the pulse's datagrams, and the places on cards to which they are sent. The first byte selects
+/* tests/fuzz/liveness.c: the pulse's datagrams, and the places on cards to which they are sent. The first byte selects
  * one, and whether the datagram bears a valid tag: a member of the job may send anything too. */
-#include "core/transport/pulse_wire.h"
+#include "core/life/liveness_wire.h"
 #include "tests/fuzz/fuzz.h"
 
 static const struct ist_pulse_place mine = {.token = 0x0123456789abcdef, .key = "key of this PE"};

@@ -1,14 +1,14 @@
-/* core/transport/pulse.c: see pulse.h.
+/* core/life/liveness.c: see liveness.h.
  * Time is counted in ticks of this thread, six to the timeout, and not read off a clock: while this process is stopped,
  * or has no processor, it receives nothing from its neighbours and must not count that as their silence. */
-#include "core/transport/pulse.h"
+#include "core/life/liveness.h"
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/life/liveness_wire.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
-#include "core/transport/pulse_wire.h"
 #include "core/transport/quiet_thread.h"
 
 #include <poll.h>

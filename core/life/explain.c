@@ -1,4 +1,4 @@
-/* core/explain.c: a PE of a job that hangs reports what it waits for: its threads write notes (base/note.h), which
+/* core/life/explain.c: a PE of a job that hangs reports what it waits for: its threads write notes (base/note.h), which
  * isthmus-run reads by itself, and which SIGUSR1 prints to stderr.
  * The launcher's summary is tools/isthmus-run/explain.c. The handler is async-signal-safe. */
 #include "core/runtime.h"

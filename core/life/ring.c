@@ -1,5 +1,5 @@
-/* core/transport/ring.c: see ring.h. */
-#include "core/transport/ring.h"
+/* core/life/ring.c: see ring.h. */
+#include "core/life/ring.h"
 
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"

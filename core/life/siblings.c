@@ -1,5 +1,5 @@
-/* core/siblings.c: see siblings.h. */
-#include "core/siblings.h"
+/* core/life/siblings.c: see siblings.h. */
+#include "core/life/siblings.h"
 
 #include "core/base/config.h"
 #include "core/base/process.h"

@@ -1,8 +1,8 @@
-/* core/siblings.h: the processes that this one's launcher has started for the same job on this host, found by their
+/* core/life/siblings.h: the processes that this one's launcher has started for the same job on this host, found by their
  * parent and their environment. Used while no card names each PE's process.
  * Does not find processes that a script starts, or that another container hides. */
-#ifndef IST_SIBLINGS_H
-#define IST_SIBLINGS_H
+#ifndef IST_LIFE_SIBLINGS_H
+#define IST_LIFE_SIBLINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* core/exit_paths.c: how a PE ends when it does not call shmem_finalize and return: global_exit, exit before finalize,
+/* core/life/exit.c: how a PE ends when it does not call shmem_finalize and return: global_exit, exit before finalize,
  * return from main without finalize, start_pes.
  * The aim each time: no crash, no hang of other PEs, no resources left behind, and the exit status that the program
  * chose.
@@ -13,10 +13,10 @@
 #include "core/base/log.h"
 #include "core/coll/sync.h"
 #include "core/heap/internal_area.h"
+#include "core/life/liveness.h"
 #include "core/ops/order.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
-#include "core/transport/pulse.h"
 
 #include <stdio.h>
 #include <stdlib.h>
