@@ -18,8 +18,6 @@
 #include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
 #include "core/life/life.h"
-#include "core/life/liveness.h"
-#include "core/life/ring.h"
 #include "core/ops/malloc.h"
 #include "core/ops/order.h"
 #include "core/ops/symmetric_buffers.h"
@@ -51,7 +49,7 @@ static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static void tell_launcher(int exit_code)
 {
     if (ist_runtime.boot != NULL) ist_runtime.boot->ops->abort(ist_runtime.boot, exit_code);
-    ist_host_pes_end_stopped();
+    ist_processes_end_stopped();
 }
 
 /* Runs on the bootstrap's thread: the job cannot go on, and no other thread would end the process. The PE that has
@@ -132,7 +130,7 @@ static isthmus_status make_card(void)
     card->host = ist_registry.host;
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
     card->first_on_host = ist_runtime.boot->local_pes[0];
-    card->pulse = ist_pulse_card();
+    card->liveness = ist_liveness_card();
     card->heap_limit_bytes = ist_heap.limit_bytes;
     card->agreement = ist_runtime.agreement;
     size_t room = ist_card_room();
@@ -206,7 +204,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
         ist_exit_before_destructors();
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
-        status = ist_pulse_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
+        status = ist_liveness_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
     if (status == ISTHMUS_OK) status = ist_streams_open(&rt->config);
     if (status == ISTHMUS_OK) status = ist_memory_expect_operands();
@@ -456,7 +454,7 @@ static void part_from_peers(const char *routine)
     if (!ist_registry_has_network() || ist_runtime.boot->n_pes == 1) return;
     isthmus_status status = ist_runtime.boot->ops->exchange(ist_runtime.boot);
     if (status != ISTHMUS_OK) ist_die(routine, status);
-    ist_pulse_leave();
+    ist_liveness_leave();
 }
 
 void ist_finalize(const char *routine)

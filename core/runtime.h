@@ -1,5 +1,5 @@
 /* core/runtime.h: init and finalize of the whole library, and the state that the APIs read.
- * The composition root is runtime.c; start_report.c reports failing starts, exit.c handles unusual ends. */
+ * The composition root is runtime.c; how the job ends is in core/life. */
 #ifndef IST_RUNTIME_H
 #define IST_RUNTIME_H
 
@@ -57,30 +57,5 @@ void ist_runtime_watch_forks(void);
 
 /* runtime.c: the steps after the exchange. */
 isthmus_status ist_start_together(uint64_t heap_limit_bytes);
-
-/* explain.c: from the first init on, isthmus-run or a signal may request what this PE waits for. */
-void ist_explain_begin(const struct ist_config *config);
-void ist_explain_after_fork(void);
-
-/* processes.c: called from long waits, from time to time. Returns a PE of this host whose process is known to have
- * ended; -1 if there is none. Ends the job if one has been stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
-int ist_host_pes_look(void);
-void ist_host_pes_look_in_exchange(void); /* the same in waits for the bootstrap, before PEs have synchronized */
-/* Kills a stopped PE for which the job has been ended, because no launcher ends it. */
-void ist_host_pes_end_stopped(void);
-void ist_host_pes_forget(void);
-
-/* launch_watch.c: around the calls that wait for the launcher's server. */
-void ist_launch_watch_begin(void);
-void ist_launch_watch_end(void);
-
-/* exit.c: called from long waits of any kind. */
-void ist_exit_look(void);
-
-/* Handles the end of the process before the destructors of libraries that were loaded after the program's start, for
- * jobs whose transports load such. Exit handlers that the program registered before shmem_init then run after it,
- * without a SHMEM session. */
-void ist_exit_before_destructors(void);
-void ist_exit_after_fork(void); /* in a child: its exit is not the PE's */
 
 #endif

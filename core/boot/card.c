@@ -77,7 +77,7 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     put_text(&w, card->failure_text);
     put_bytes(&w, card->host.bytes, sizeof card->host.bytes);
     put_u64(&w, (uint64_t)card->first_on_host);
-    put_blob(&w, card->pulse.bytes, card->pulse.length_bytes);
+    put_blob(&w, card->liveness.bytes, card->liveness.length_bytes);
     put_u64(&w, card->heap_limit_bytes);
     put_text(&w, card->agreement);
     put_u64(&w, card->n_transports);
@@ -191,7 +191,7 @@ static void read_body(struct reader *r, struct ist_card *card)
     const void *host = take_bytes(r, sizeof card->host.bytes);
     if (host != NULL) memcpy(card->host.bytes, host, sizeof card->host.bytes);
     card->first_on_host = (int32_t)take_u64(r);
-    card->pulse = take_blob(r);
+    card->liveness = take_blob(r);
     card->heap_limit_bytes = take_u64(r);
     card->agreement = take_text(r);
     card->n_transports = take_count(r, IST_CARD_MAX_TRANSPORTS);
@@ -279,7 +279,7 @@ static void move_blob(struct ist_blob *blob, char **to)
 void ist_card_trim(struct ist_card *card)
 {
     const size_t list_bytes = card->n_transports * sizeof *card->transports;
-    size_t blob_bytes = card->pulse.length_bytes;
+    size_t blob_bytes = card->liveness.length_bytes;
     for (uint32_t t = 0; t < card->n_transports; t++) blob_bytes += card->transports[t].card.length_bytes;
     char *kept = malloc(list_bytes + blob_bytes + 1);
     if (kept == NULL) return; /* realloc failed: the buffer keeps its size */
@@ -287,7 +287,7 @@ void ist_card_trim(struct ist_card *card)
     memcpy(kept, card->transports, list_bytes);
     card->transports = (struct ist_card_transport *)(void *)kept;
     for (uint32_t t = 0; t < card->n_transports; t++) move_blob(&card->transports[t].card, &blobs);
-    move_blob(&card->pulse, &blobs);
+    move_blob(&card->liveness, &blobs);
     card->agreement = card->failure_text = "";
     card->segments = NULL;
     card->n_segments = 0;

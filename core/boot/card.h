@@ -49,7 +49,7 @@ struct ist_card {
     struct isthmus_host_id host;
     char host_name[IST_CARD_HOST_NAME_BYTES];
     int32_t first_on_host;     /* the lowest PE that the launcher put on its node */
-    struct ist_blob pulse;     /* address of its heartbeat receiver; empty: none */
+    struct ist_blob liveness;  /* address of its heartbeat receiver; empty: none */
     uint64_t heap_limit_bytes; /* how far the heap may grow */
     const char *agreement;     /* what must be equal on all PEs, as text: "version=0.1.0;alias=1;..." */
     uint32_t n_transports, n_segments;

@@ -6,15 +6,16 @@
  * symmetric memory, and it disconnects from the launcher. A peer that waits in a collective for longer than a moment
  * polls that word, because the collective will never complete. After an exit with another status the launcher ends the
  * job. */
-#include "core/runtime.h"
+#include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/base/atomic.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/sync.h"
 #include "core/heap/internal_area.h"
-#include "core/life/liveness.h"
 #include "core/ops/order.h"
+#include "core/runtime.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
 
@@ -38,7 +39,7 @@ static void leave(void)
     ist_ctx_each(drain_one);
     forgive(ist_drain_notices());
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */
-    ist_pulse_leave();
+    ist_liveness_leave();
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;
 }
@@ -113,14 +114,14 @@ static void look_for_losses(int sightings_needed)
 /* Called from long waits. A collective of all PEs cannot complete after one has left. The PE must be seen as gone for
  * longer than a launcher takes to end the job of a failed PE, whose failure has been reported already; it may also
  * leave in good order just after the collective that this PE is about to leave. */
-void ist_exit_look(void)
+void ist_exit_poll(void)
 {
     enum { SIGHTINGS = 12 }; /* four a second */
     static _Thread_local int suspect = -1, sightings;
     const ist_boot *boot = ist_runtime.boot;
     if (boot == NULL) return;
     look_for_losses(SIGHTINGS);
-    int left = ist_host_pes_look();
+    int left = ist_processes_poll();
     if (ist_sync_routine() == NULL) return; /* any PE may satisfy a wait on a variable */
     for (int i = 0; i < boot->n_local && left < 0; i++)
         if (has_left(boot->local_pes[i])) left = boot->local_pes[i];

@@ -1,11 +1,13 @@
 /* core/life/explain.c: a PE of a job that hangs reports what it waits for: its threads write notes (base/note.h), which
  * isthmus-run reads by itself, and which SIGUSR1 prints to stderr.
  * The launcher's summary is tools/isthmus-run/explain.c. The handler is async-signal-safe. */
-#include "core/runtime.h"
+#include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/base/clock.h"
 #include "core/base/note.h"
 #include "core/base/note_text.h"
+#include "core/runtime.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,16 +1,17 @@
-/* core/life/launch_watch.c: the watch during requests to the launcher's server. A server that is connecting a PE which gets
- * stopped may serve no other one (PMIx 4.2), so that calls to it never return, and its launcher does not notice an end
- * either. So until the calls return, a thread watches the next process of the job on this host, and ends the job if
- * that is stopped.
+/* core/life/launch_watch.c: the watch during requests to the launcher's server. A server that is connecting a PE which
+ * gets stopped may serve no other one (PMIx 4.2), so that calls to it never return, and its launcher does not notice
+ * an end either. So until the calls return, a thread watches the next process of the job on this host, and ends the
+ * job if that is stopped.
  * Not under isthmus-run, which detects stops by itself. Later waits are in processes.c. */
-#include "core/runtime.h"
+#include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/base/note.h"
 #include "core/base/process.h"
-#include "core/life/siblings.h"
+#include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/quiet_thread.h"
 

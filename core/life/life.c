@@ -1,10 +1,9 @@
 /* core/life/life.c: see life.h. Dispatches what the lower floors report. */
 #include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/base/atomic.h"
 #include "core/base/life_event.h"
-#include "core/life/liveness.h"
-#include "core/life/ring.h"
 #include "core/runtime.h"
 
 static struct {
@@ -18,15 +17,15 @@ static void on_event(const struct ist_life_event *event)
     bool is_joined = ist_load_acquire(&life.is_joined); /* pairs with the release in ist_life_join() */
     switch (event->kind) {
     case IST_LIFE_WAIT_IN_BOOTSTRAP:
-        if (ist_load_acquire(&life.boot) != NULL) ist_host_pes_look_in_exchange();
+        if (ist_load_acquire(&life.boot) != NULL) ist_processes_poll_in_exchange();
         break;
     case IST_LIFE_WAIT_IN_SLOT:
-        if (is_joined) (void)ist_host_pes_look();
+        if (is_joined) (void)ist_processes_poll();
         break;
     case IST_LIFE_WAIT_IN_CALL:
-        if (is_joined) ist_exit_look();
+        if (is_joined) ist_exit_poll();
         break;
-    case IST_LIFE_CONNECT: ist_pulse_watch(event->peer); break;
+    case IST_LIFE_CONNECT: ist_liveness_watch(event->peer); break;
     }
 }
 
@@ -38,7 +37,7 @@ isthmus_status ist_life_join(const struct ist_card **next)
 {
     isthmus_status status = ist_ring_next(life.boot, next);
     if (status != ISTHMUS_OK) return status;
-    ist_pulse_join(*next);
+    ist_liveness_join(*next);
     ist_store_release(&life.is_joined, true);
     return ISTHMUS_OK;
 }
@@ -47,16 +46,16 @@ void ist_life_stop(void)
 {
     ist_store_release(&life.is_joined, false);
     ist_store_release(&life.boot, (ist_boot *)NULL);
-    ist_host_pes_forget();
-    ist_pulse_close();
+    ist_processes_forget();
+    ist_liveness_close();
 }
 
 void ist_life_forget(void)
 {
     ist_exit_after_fork();
     ist_explain_after_fork();
-    ist_pulse_forget();
-    ist_host_pes_forget();
+    ist_liveness_forget();
+    ist_processes_forget();
     life.is_joined = false;
     life.boot = NULL;
 }

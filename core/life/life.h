@@ -1,5 +1,5 @@
-/* core/life/life.h: is the job alive, and how does it end? What init and finalize call of this folder: heartbeats of PEs on
- * other hosts, processes of this host, the one PE that reports a loss, exits, and the lines that explain a wait.
+/* core/life/life.h: is the job alive, and how does it end? What init and finalize call of this folder: heartbeats of
+ * PEs on other hosts, processes of this host, the one PE that reports a loss, exits, and the lines that explain a wait.
  * The lower floors report waits, connections and the end of the job through base/life_event.h. */
 #ifndef IST_LIFE_LIFE_H
 #define IST_LIFE_LIFE_H
@@ -7,15 +7,43 @@
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 
+/* From the first init on, isthmus-run or a signal may request what this PE waits for. */
+void ist_explain_begin(const struct ist_config *config);
+
+/* Around the calls that wait for the launcher's server (launch_watch.c). */
+void ist_launch_watch_begin(void);
+void ist_launch_watch_end(void);
+
 /* The bootstrap is open: from now on waits for it check the PEs of this host. */
 void ist_life_start(ist_boot *boot);
+
+/* Opens the socket for heartbeats and starts their thread, in jobs that use a network. timeout_s 0: no effect, here
+ * and in the next two functions. start_timeout_s: the job ends if ist_life_join() does not follow in this time; 0: no
+ * bound. */
+isthmus_status ist_liveness_open(const ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s);
+struct ist_blob ist_liveness_card(void); /* the heartbeat address of this PE; valid until ist_life_stop() */
+
+/* This PE leaves in good order: its neighbours stop watching it, and it stops watching them. */
+void ist_liveness_leave(void);
 
 /* All PEs have synchronized, and their cards can be read: from now on waits of any kind check the job. *next is set to
  * the card of the PE that this one watches in the ring of hosts; NULL if there is none. */
 isthmus_status ist_life_join(const struct ist_card **next);
 
+/* Checks at start, rather than at the first put that fails, that this PE reaches the others: PE 0 without a connection,
+ * and `first_peer` (-1: none) by the one connection that this PE opens in any case. Every host has one to another. */
+isthmus_status ist_ring_check(const ist_boot *boot, int first_peer);
+
+/* Kills a stopped PE for which the job has been ended, because no launcher ends it. */
+void ist_processes_end_stopped(void);
+
 /* Accepts any state. */
 void ist_life_stop(void);
+
+/* Handles the end of the process before the destructors of libraries that were loaded after the program's start, for
+ * jobs whose transports load such. Exit handlers that the program registered before shmem_init then run after it,
+ * without a SHMEM session. */
+void ist_exit_before_destructors(void);
 
 /* In a child after fork, which is no PE. */
 void ist_life_forget(void);

@@ -40,28 +40,28 @@ static bool is_for_peers(const struct ifaddrs *at, bool is_v6, struct sockaddr_i
 }
 
 /* Adds the loopback address, by which peers on this host reach the PE, whatever else there is. */
-static void collect_addresses(struct ist_pulse_socket *s)
+static void collect_addresses(struct ist_liveness_socket *s)
 {
     struct ifaddrs *all = NULL;
     if (getifaddrs(&all) != 0) return;
-    for (const struct ifaddrs *at = all; at != NULL && s->place.n_addresses < IST_PULSE_MAX_ADDRESSES;
+    for (const struct ifaddrs *at = all; at != NULL && s->address.n_addresses < IST_LIVENESS_MAX_ADDRESSES;
          at = at->ifa_next) {
         struct sockaddr_in6 address;
-        if (is_for_peers(at, s->is_v6, &address)) s->place.addresses[s->place.n_addresses++] = address.sin6_addr;
+        if (is_for_peers(at, s->is_v6, &address)) s->address.addresses[s->address.n_addresses++] = address.sin6_addr;
     }
     freeifaddrs(all);
 }
 
-bool ist_pulse_place_read(const void *bytes, size_t n_bytes, struct ist_pulse_place *out)
+bool ist_liveness_address_read(const void *bytes, size_t n_bytes, struct ist_liveness_address *out)
 {
     if (n_bytes != sizeof *out) return false;
     memcpy(out, bytes, sizeof *out);
-    return out->n_addresses <= IST_PULSE_MAX_ADDRESSES;
+    return out->n_addresses <= IST_LIVENESS_MAX_ADDRESSES;
 }
 
 /* ---- the socket ---- */
 
-static bool bind_any(struct ist_pulse_socket *s)
+static bool bind_any(struct ist_liveness_socket *s)
 {
     struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
     struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -73,27 +73,27 @@ static bool bind_any(struct ist_pulse_socket *s)
                                    bind(s->fd, (struct sockaddr *)&v6, sizeof v6) == 0
                              : bind(s->fd, (struct sockaddr *)&v4, sizeof v4) == 0;
     is_bound = is_bound && getsockname(s->fd, (struct sockaddr *)&v6, &length) == 0;
-    if (!is_bound) ist_pulse_socket_close(s);
-    s->place.port = v6.sin6_port; /* sin_port has the same offset */
+    if (!is_bound) ist_liveness_socket_close(s);
+    s->address.port = v6.sin6_port; /* sin_port has the same offset */
     return is_bound;
 }
 
 _Static_assert(offsetof(struct sockaddr_in6, sin6_port) == offsetof(struct sockaddr_in, sin_port),
-               "one place of ports");
+               "one offset of ports");
 
-isthmus_status ist_pulse_socket_open(struct ist_pulse_socket *out)
+isthmus_status ist_liveness_socket_open(struct ist_liveness_socket *out)
 {
-    struct ist_pulse_socket s = {.fd = -1, .is_v6 = true};
+    struct ist_liveness_socket s = {.fd = -1, .is_v6 = true};
     bool is_open = bind_any(&s);
     if (!is_open) {
         s.is_v6 = false; /* a machine without IPv6 */
         is_open = bind_any(&s);
     }
     if (!is_open) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "a socket for signs of life");
-    isthmus_status status = ist_random_bytes(&s.place.token, sizeof s.place.token);
-    if (status == ISTHMUS_OK) status = ist_random_bytes(s.place.key, sizeof s.place.key);
+    isthmus_status status = ist_random_bytes(&s.address.token, sizeof s.address.token);
+    if (status == ISTHMUS_OK) status = ist_random_bytes(s.address.key, sizeof s.address.key);
     if (status != ISTHMUS_OK) {
-        ist_pulse_socket_close(&s);
+        ist_liveness_socket_close(&s);
         return status;
     }
     collect_addresses(&s);
@@ -101,36 +101,39 @@ isthmus_status ist_pulse_socket_open(struct ist_pulse_socket *out)
     return ISTHMUS_OK;
 }
 
-void ist_pulse_socket_close(struct ist_pulse_socket *s)
+void ist_liveness_socket_close(struct ist_liveness_socket *s)
 {
     if (s->fd >= 0) close(s->fd);
     s->fd = -1;
 }
 
-_Static_assert(offsetof(struct ist_pulse_datagram, tag) + IST_TAG_BYTES == sizeof(struct ist_pulse_datagram) &&
-                   sizeof(struct ist_pulse_datagram) == 4 * 6 + 8 * 3 + IST_PULSE_HOST_BYTES + IST_TAG_BYTES,
+_Static_assert(offsetof(struct ist_liveness_datagram, tag) + IST_TAG_BYTES == sizeof(struct ist_liveness_datagram) &&
+                   sizeof(struct ist_liveness_datagram) == 4 * 6 + 8 * 3 + IST_LIVENESS_HOST_BYTES + IST_TAG_BYTES,
                "all but the tag is tagged, and nothing lies between");
 
-static void make_tag(const struct ist_pulse_datagram *d, const uint8_t key[IST_KEY_BYTES], uint8_t out[IST_TAG_BYTES])
+static void make_tag(const struct ist_liveness_datagram *d, const uint8_t key[IST_KEY_BYTES],
+                     uint8_t out[IST_TAG_BYTES])
 {
-    ist_mac(key, d, offsetof(struct ist_pulse_datagram, tag), out);
+    ist_mac(key, d, offsetof(struct ist_liveness_datagram, tag), out);
 }
 
-void ist_pulse_sign(const struct ist_pulse_place *mine, const uint8_t key[IST_KEY_BYTES], struct ist_pulse_datagram *d)
+void ist_liveness_sign(const struct ist_liveness_address *mine, const uint8_t key[IST_KEY_BYTES],
+                       struct ist_liveness_datagram *d)
 {
     d->magic = MAGIC;
     d->from_token = mine->token;
     make_tag(d, key, d->tag);
 }
 
-bool ist_pulse_is_signed(const struct ist_pulse_datagram *d, const uint8_t key[IST_KEY_BYTES])
+bool ist_liveness_is_signed(const struct ist_liveness_datagram *d, const uint8_t key[IST_KEY_BYTES])
 {
     uint8_t tag[IST_TAG_BYTES];
     make_tag(d, key, tag);
     return ist_same_bytes(tag, d->tag, sizeof tag);
 }
 
-void ist_pulse_send(const struct ist_pulse_socket *s, const struct sockaddr_in6 *to, const struct ist_pulse_datagram *d)
+void ist_liveness_send(const struct ist_liveness_socket *s, const struct sockaddr_in6 *to,
+                       const struct ist_liveness_datagram *d)
 {
     if (s->is_v6) {
         (void)sendto(s->fd, d, sizeof *d, MSG_NOSIGNAL, (const struct sockaddr *)to, sizeof *to);
@@ -140,8 +143,8 @@ void ist_pulse_send(const struct ist_pulse_socket *s, const struct sockaddr_in6 
     }
 }
 
-bool ist_pulse_datagram_read(const struct ist_pulse_place *mine, const void *bytes, size_t n_bytes,
-                             struct ist_pulse_datagram *out)
+bool ist_liveness_datagram_read(const struct ist_liveness_address *mine, const void *bytes, size_t n_bytes,
+                                struct ist_liveness_datagram *out)
 {
     if (n_bytes != sizeof *out) return false;
     memcpy(out, bytes, sizeof *out);
@@ -149,15 +152,16 @@ bool ist_pulse_datagram_read(const struct ist_pulse_place *mine, const void *byt
     return out->magic == MAGIC && out->to_token == mine->token && ends;
 }
 
-bool ist_pulse_receive(const struct ist_pulse_socket *s, struct sockaddr_in6 *from, struct ist_pulse_datagram *out)
+bool ist_liveness_receive(const struct ist_liveness_socket *s, struct sockaddr_in6 *from,
+                          struct ist_liveness_datagram *out)
 {
     for (;;) {
         struct sockaddr_in6 at;
-        struct ist_pulse_datagram bytes;
+        struct ist_liveness_datagram bytes;
         socklen_t length = sizeof at;
         ssize_t n = recvfrom(s->fd, &bytes, sizeof bytes, MSG_TRUNC, (struct sockaddr *)&at, &length);
         if (n < 0) return false;
-        if (!ist_pulse_datagram_read(&s->place, &bytes, (size_t)n, out)) continue;
+        if (!ist_liveness_datagram_read(&s->address, &bytes, (size_t)n, out)) continue;
         *from = s->is_v6 ? at : mapped((const struct sockaddr_in *)(const void *)&at);
         return true;
     }

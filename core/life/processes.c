@@ -2,13 +2,14 @@
  * Called from long waits. Where isthmus-run is the parent it detects stops by itself, also while no PE waits; other
  * launchers do not. What a peer's memory shows about it is in exit.c.
  * It opens no paths, and does little at a time: a host may have 128 PEs that all wait. */
-#include "core/runtime.h"
+#include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/base/process.h"
-#include "core/life/siblings.h"
+#include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 
@@ -95,7 +96,7 @@ static _Noreturn void say_stopped(void)
 
 /* Kills the stopped process, which cannot be notified of the end. Called after the others were: otherwise they would
  * report it as the first cause. */
-void ist_host_pes_end_stopped(void)
+void ist_processes_end_stopped(void)
 {
     if (pes.condemned > 0) kill((pid_t)pes.condemned, SIGKILL);
 }
@@ -134,7 +135,7 @@ static void look(void (*look_further)(void))
         count_stop(since_ns);
 }
 
-int ist_host_pes_look(void)
+int ist_processes_poll(void)
 {
     if (pthread_mutex_trylock(&pes.lock) != 0) return -1;
     int ended = -1;
@@ -157,7 +158,7 @@ static void look_at_neighbour(void)
     pes.stopped = next;
 }
 
-void ist_host_pes_look_in_exchange(void)
+void ist_processes_poll_in_exchange(void)
 {
     pthread_mutex_lock(&pes.lock);
     if (ist_runtime.config.pulse_timeout_s > 0 && has_table())
@@ -165,7 +166,7 @@ void ist_host_pes_look_in_exchange(void)
     pthread_mutex_unlock(&pes.lock);
 }
 
-void ist_host_pes_forget(void)
+void ist_processes_forget(void)
 {
     pthread_mutex_init(&pes.lock, NULL); /* after a fork another thread may have had it */
     free(pes.pids);

@@ -1,5 +1,6 @@
-/* core/life/ring.c: see ring.h. */
-#include "core/life/ring.h"
+/* core/life/ring.c: which PE this one watches, and whether the PEs reach each other. See life_priv.h. */
+#include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"

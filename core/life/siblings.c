@@ -1,5 +1,5 @@
-/* core/life/siblings.c: see siblings.h. */
-#include "core/life/siblings.h"
+/* core/life/siblings.c: the other PEs of this host, by the launcher's list of children. See life_priv.h. */
+#include "core/life/life_priv.h"
 
 #include "core/base/config.h"
 #include "core/base/process.h"

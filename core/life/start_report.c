@@ -1,11 +1,12 @@
-/* core/life/start_report.c: do all PEs start with the same settings? If not: one report for the job, which names the first
- * cause.
+/* core/life/start_report.c: do all PEs start with the same settings? If not: one report for the job, which names the
+ * first cause.
  * Every PE puts its card, or a card of failure, and all synchronize in the one exchange. PE 0 reads the others' cards
  * only if a PE failed; every other PE reads PE 0's, so that no PE reads n cards in a start that works. */
-#include "core/runtime.h"
+#include "core/life/life.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 #include "core/transport/registry.h"

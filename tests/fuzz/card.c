@@ -13,7 +13,7 @@ static uint64_t touch(const void *bytes, size_t n_bytes)
 static uint64_t touch_all(const struct ist_card *card)
 {
     uint64_t sum = strlen(card->failure_text) + strlen(card->host_name) +
-                   touch(card->pulse.bytes, card->pulse.length_bytes);
+                   touch(card->liveness.bytes, card->liveness.length_bytes);
     for (uint32_t t = 0; t < card->n_transports; t++)
         sum += strlen(card->transports[t].name) +
                touch(card->transports[t].card.bytes, card->transports[t].card.length_bytes);

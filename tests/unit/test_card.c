@@ -139,7 +139,7 @@ static void a_trimmed_card_keeps_what_paths_need(void **state)
     (void)state;
     struct ist_card card = full_card(), read;
     size_t n_bytes;
-    card.pulse = (struct ist_blob){"where", 6};
+    card.liveness = (struct ist_blob){"where", 6};
     void *bytes = write_card(&card, &n_bytes);
     assert_int_equal(ist_card_read(bytes, n_bytes, &read), ISTHMUS_OK);
     ist_card_trim(&read);
@@ -147,7 +147,7 @@ static void a_trimmed_card_keeps_what_paths_need(void **state)
     assert_int_equal(read.n_transports, 2);
     assert_string_equal(read.transports[0].name, "loopback");
     for (uint32_t t = 0; t < 2; t++) assert_blob_equal(&read.transports[t].card, &card.transports[t].card);
-    assert_blob_equal(&read.pulse, &card.pulse);
+    assert_blob_equal(&read.liveness, &card.liveness);
     assert_string_equal(read.agreement, "");
     assert_int_equal(read.n_segments, 0);
     ist_card_trim(&read);

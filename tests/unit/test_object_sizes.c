@@ -93,7 +93,7 @@ static isthmus_status card_of(ist_boot *boot, int pe, const char *key, void **va
     ist_card_use_room(&card, &room);
     card.n_transports = ist_registry.n;
     card.n_segments = N_SEGMENTS;
-    card.pulse = (struct ist_blob){some_bytes, 32};
+    card.liveness = (struct ist_blob){some_bytes, 32};
     for (uint32_t t = 0; t < card.n_transports; t++) {
         memcpy(card.transports[t].name, ist_registry.list[t].name, sizeof card.transports[t].name);
         card.transports[t].card = (struct ist_blob){some_bytes, ADDRESS_BYTES};

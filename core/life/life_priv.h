@@ -1,0 +1,60 @@
+/* core/life/life_priv.h: what the files of core/life offer to each other. Datagrams have a header of their own. */
+#ifndef IST_LIFE_LIFE_PRIV_H
+#define IST_LIFE_LIFE_PRIV_H
+
+#include "core/boot/boot.h"
+#include "core/boot/card.h"
+
+/* ---- ring.c: the ring of hosts: every host has one that watches it, and none is watched by many ---- */
+
+/* Returns, for the first PE of a host, the first PE of the next host, and for every other PE the first one of its own
+ * host. *out is NULL if there is no such PE. */
+isthmus_status ist_ring_next(const ist_boot *boot, const struct ist_card **out);
+
+/* ---- liveness.c: heartbeats; life.h has the rest ---- */
+
+/* All PEs have synchronized. `first` is the PE that this one watches in the ring; NULL: none. */
+void ist_liveness_join(const struct ist_card *first);
+void ist_liveness_watch(const struct ist_card *peer); /* a PE to which a path exists or is being opened */
+void ist_liveness_close(void);                        /* accepts any state */
+void ist_liveness_forget(void);                       /* in a child after fork: the thread does not exist there */
+
+/* ---- processes.c: the PEs of this host as processes ---- */
+
+/* Returns a PE of this host whose process is known to have ended; -1 if there is none. Ends the job if one has been
+ * stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
+int ist_processes_poll(void);
+void ist_processes_poll_in_exchange(void); /* the same in waits for the bootstrap, before PEs have synchronized */
+
+void ist_processes_forget(void);
+
+/* ---- siblings.c: the processes that this one's launcher has started for the same job on this host, found by their
+ * parent and their environment. Used while no card names each PE's process. Does not find processes that a script
+ * starts, or that another container hides. ---- */
+
+/* Returns true if this process is that PE of this job. The number on a card is that of the PE's own container, which
+ * may not be ours. */
+bool ist_sibling_is(int pe, int32_t pid);
+
+/* Returns the process of a PE; 0 if it is not found. */
+int32_t ist_sibling_find(int pe);
+
+/* Returns the sibling whose process number follows this one's, the first one after the last; -1 if there is none. Sets
+ * *pid. Reads /proc once for each sibling. */
+int ist_sibling_next(int32_t *pid);
+
+/* Returns true if the job is suspended: Ctrl-Z stops the launcher before the PEs, or only some PEs for a moment. */
+bool ist_siblings_are_suspended(void);
+
+/* ---- exit.c ---- */
+
+/* From waits of any kind: ends the job if a transport has lost a PE, or if this PE waits in a collective for one that
+ * has left. */
+void ist_exit_poll(void);
+void ist_exit_after_fork(void); /* in a child: its exit is not the PE's */
+
+/* ---- explain.c ---- */
+
+void ist_explain_after_fork(void);
+
+#endif
