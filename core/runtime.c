@@ -44,26 +44,6 @@ struct ist_runtime ist_runtime;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- callbacks of the rest of the library ---- */
-
-static void tell_launcher(int exit_code)
-{
-    if (ist_runtime.boot != NULL) ist_runtime.boot->ops->abort(ist_runtime.boot, exit_code);
-    ist_processes_end_stopped();
-}
-
-/* Runs on the bootstrap's thread: the job cannot go on, and no other thread would end the process. The PE that has
- * reported why waits a moment, so that no other PE reports it again. */
-static void job_lost(const char *why, int exit_code)
-{
-    if (why != NULL && ist_fatal_claim()) {
-        ist_error("%s; this PE ends too", why);
-        ist_fatal_yield();
-    }
-    ist_boot_tell();
-    _exit(exit_code);
-}
-
 /* A child has none of the parent's threads or peers: it may compute and exec, not communicate. */
 static void after_fork_in_child(void)
 {
@@ -296,13 +276,6 @@ static isthmus_status say_place(void)
 
 static void stop(void);
 
-static void set_fatal(void (*tell)(int exit_code), int action)
-{
-    char job[IST_BOOT_JOB_BYTES];
-    ist_boot_announced_job(&ist_runtime.request, job);
-    ist_fatal_setup(job, tell, action);
-}
-
 static void wait_for_debugger(uint64_t seconds)
 {
     ist_warn("process %d waits %d s for a debugger (ISTHMUS_ATTACH_DELAY)", (int)getpid(), (int)seconds);
@@ -317,8 +290,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     isthmus_status failure = ist_config_init(&rt->config, face);
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
     if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
-    ist_explain_begin(&rt->config);
-    ist_fatal_frames = (int)rt->config.stack_frames;
+    ist_life_begin(&rt->config, request);
     if (rt->generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
     /* Before the bootstrap starts threads: no other thread may write to static data while it moves. */
@@ -326,9 +298,8 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     char kept[512];
     snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");
 
-    set_fatal(NULL, rt->config.abort_action);
     if (rt->generation == 0) ist_launch_watch_begin(); /* the server gets one set of requests */
-    isthmus_status status = ist_boot_open(&rt->config, request, job_lost, &rt->boot);
+    isthmus_status status = ist_boot_open(&rt->config, request, ist_life_lost, &rt->boot);
     ist_launch_watch_end();
     if (status != ISTHMUS_OK) {
         if (status != ISTHMUS_ERR_PEER_LOST) ist_start_report_alone(status); /* otherwise another PE reports it */
@@ -337,7 +308,6 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     }
     ist_life_start(rt->boot);
     ist_log_set_pe(rt->boot->pe);
-    set_fatal(tell_launcher, rt->config.abort_action);
     isthmus_status said = say_place();
     failure = failure != ISTHMUS_OK ? ist_fail(failure, "%s", kept) : said;
 
@@ -380,7 +350,7 @@ static void stop(void)
     free(rt->card_room);
     rt->card_room = NULL;
     memset(&rt->card, 0, sizeof rt->card);
-    set_fatal(NULL, IST_ABORT_EXIT);
+    ist_life_end();
     ist_boot_close(rt->boot);
     rt->boot = NULL;
     ist_log_set_pe(-1);

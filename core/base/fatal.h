@@ -1,5 +1,6 @@
 /* core/base/fatal.h: the end of the job because of a mistake of the program, or a loss that it cannot survive.
- * Not for failures that can be returned (status.h). */
+ * Not for failures that can be returned (status.h). One PE of the job reports the reason, and the launcher ends the
+ * others: core/life/verdict.c. */
 #ifndef IST_BASE_FATAL_H
 #define IST_BASE_FATAL_H
 
@@ -21,22 +22,7 @@ _Noreturn void ist_end_job(int exit_code) IST_COLD;
 /* The same with a message about the job and not about a routine; NULL if another PE reports the reason. */
 _Noreturn void ist_end_job_saying(const char *text) IST_COLD;
 
-/* Several PEs often detect one fault at once, and one report is enough. Returns true to the first caller among this
- * job's PEs on this host, from then until that PE ends. A PE that gets false reports nothing and lets the first one end
- * the job (ist_fatal_yield). */
-bool ist_fatal_claim(void);
-/* The same among all PEs of the job, as far as they reach each other; takes half a second. */
-bool ist_fatal_agree(void);
+/* Waits for a moment, in which the PE that reports the reason ends the job. */
 void ist_fatal_yield(void);
-
-extern int ist_fatal_frames; /* the most frames that a backtrace shows */
-
-/* Another channel between PEs: `announce` notifies them that this PE ends the job and reports the reason;
- * `another_speaks` returns true if another PE does. NULL, NULL: removed. */
-void ist_fatal_with_peers(void (*announce)(void), bool (*another_speaks)(void));
-
-/* Set by the runtime: the job's name ("" or NULL: no other PE on this host), the function that notifies the launcher
- * (NULL: there is none), and the action of ISTHMUS_ABORT. */
-void ist_fatal_setup(const char *job, void (*tell_launcher)(int exit_code), int abort_action);
 
 #endif

@@ -1,6 +1,6 @@
 /* core/base/life_event.h: what the lower floors report to core/life, which lies above them: through one callback, which
- * core/life registers once, when the library is loaded. In a program without core/life, such as a unit test, reports of
- * waits and connections are dropped. */
+ * core/life registers once, when the library is loaded. In a program without core/life, such as a unit test, they are
+ * dropped. */
 #ifndef IST_BASE_LIFE_EVENT_H
 #define IST_BASE_LIFE_EVENT_H
 
@@ -12,12 +12,26 @@ enum ist_life_event_kind {
     IST_LIFE_WAIT_IN_CALL,      /* a call of the program */
     IST_LIFE_WAIT_IN_SLOT,      /* a slot of a transport, which may hold locks of the core */
     IST_LIFE_WAIT_IN_BOOTSTRAP, /* a call of the bootstrap, which may serve no other call until the wait ends */
-    IST_LIFE_CONNECT            /* this PE opens a path to the peer, through a network */
+    IST_LIFE_CONNECT,           /* this PE opens a path to `peer`, through a network */
+    IST_LIFE_END                /* this PE ends the job; the callback does not return */
+};
+
+enum ist_end_cause {
+    IST_END_FAILURE, /* a mistake of the program, or a failure of a call: other PEs may make the same one */
+    IST_END_LOSS,    /* of a PE, found in a call: every PE that waits for the lost one finds it */
+    IST_END_JOB      /* found by a check of the job, or already reported */
+};
+
+struct ist_end {
+    enum ist_end_cause cause;
+    int exit_code;
+    const char *text; /* NULL: there is nothing to report, or another PE reports it */
 };
 
 struct ist_life_event {
     enum ist_life_event_kind kind;
     const struct ist_card *peer; /* of CONNECT; borrowed for the call */
+    const struct ist_end *end;   /* of END */
 };
 
 void ist_life_register(void (*callback)(const struct ist_life_event *event));

@@ -35,7 +35,7 @@ static struct {
 /* The server continues when the stopped process has ended, and the launcher detects both ends. */
 static _Noreturn void end_with(int pe, int32_t pid)
 {
-    if (ist_fatal_claim())
+    if (ist_verdict_claim())
         ist_error("PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?) while the job started, and is killed; "
                   "ISTHMUS_PULSE_TIMEOUT=0 waits for it",
                   pe, ist_host_name(), (int)pid, (unsigned)ist_runtime.config.pulse_timeout_s);

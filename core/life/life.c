@@ -7,7 +7,7 @@
 #include "core/runtime.h"
 
 static struct {
-    ist_boot *boot; /* from start to stop */
+    ist_boot *boot; /* from start to end */
     bool is_joined; /* the cards of all PEs can be read */
 } life;
 
@@ -26,12 +26,34 @@ static void on_event(const struct ist_life_event *event)
         if (is_joined) ist_exit_poll();
         break;
     case IST_LIFE_CONNECT: ist_liveness_watch(event->peer); break;
+    case IST_LIFE_END: ist_verdict_end(event->end);
     }
 }
 
 __attribute__((constructor)) static void register_callback(void) { ist_life_register(on_event); }
 
-void ist_life_start(ist_boot *boot) { ist_store_release(&life.boot, boot); }
+void ist_life_begin(const struct ist_config *config, const struct ist_boot_request *request)
+{
+    char job[IST_BOOT_JOB_BYTES];
+    ist_boot_announced_job(request, job);
+    ist_explain_begin(config);
+    ist_verdict_begin(job, config->abort_action, (int)config->stack_frames);
+}
+
+void ist_life_start(ist_boot *boot)
+{
+    ist_verdict_expect_launcher();
+    ist_store_release(&life.boot, boot);
+}
+
+bool ist_life_abort(int exit_code)
+{
+    ist_boot *boot = ist_load_acquire(&life.boot);
+    if (boot == NULL) return false;
+    boot->ops->abort(boot, exit_code);
+    ist_processes_end_stopped();
+    return true;
+}
 
 isthmus_status ist_life_join(const struct ist_card **next)
 {
@@ -45,9 +67,14 @@ isthmus_status ist_life_join(const struct ist_card **next)
 void ist_life_stop(void)
 {
     ist_store_release(&life.is_joined, false);
-    ist_store_release(&life.boot, (ist_boot *)NULL);
     ist_processes_forget();
     ist_liveness_close();
+}
+
+void ist_life_end(void)
+{
+    ist_store_release(&life.boot, (ist_boot *)NULL);
+    ist_verdict_stop();
 }
 
 void ist_life_forget(void)

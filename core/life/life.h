@@ -7,14 +7,17 @@
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 
-/* From the first init on, isthmus-run or a signal may request what this PE waits for. */
-void ist_explain_begin(const struct ist_config *config);
+/* Before the bootstrap: a PE that ends the job or is requested to explain its wait can report. */
+void ist_life_begin(const struct ist_config *config, const struct ist_boot_request *request);
+
+/* The bootstrap has lost the launcher or a PE. Ends this process. */
+ist_boot_lost ist_life_lost;
 
 /* Around the calls that wait for the launcher's server (launch_watch.c). */
 void ist_launch_watch_begin(void);
 void ist_launch_watch_end(void);
 
-/* The bootstrap is open: from now on waits for it check the PEs of this host. */
+/* The bootstrap is open: from now on waits for it check the PEs of this host, and a PE that ends the job ends all. */
 void ist_life_start(ist_boot *boot);
 
 /* Opens the socket for heartbeats and starts their thread, in jobs that use a network. timeout_s 0: no effect, here
@@ -34,11 +37,11 @@ isthmus_status ist_life_join(const struct ist_card **next);
  * and `first_peer` (-1: none) by the one connection that this PE opens in any case. Every host has one to another. */
 isthmus_status ist_ring_check(const ist_boot *boot, int first_peer);
 
-/* Kills a stopped PE for which the job has been ended, because no launcher ends it. */
-void ist_processes_end_stopped(void);
-
-/* Accepts any state. */
+/* Ends heartbeats and checks. Accepts any state. */
 void ist_life_stop(void);
+
+/* Before the bootstrap is closed. Accepts any state. */
+void ist_life_end(void);
 
 /* Handles the end of the process before the destructors of libraries that were loaded after the program's start, for
  * jobs whose transports load such. Exit handlers that the program registered before shmem_init then run after it,

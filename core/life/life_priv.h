@@ -2,6 +2,7 @@
 #ifndef IST_LIFE_LIFE_PRIV_H
 #define IST_LIFE_LIFE_PRIV_H
 
+#include "core/base/life_event.h"
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 
@@ -16,8 +17,14 @@ isthmus_status ist_ring_next(const ist_boot *boot, const struct ist_card **out);
 /* All PEs have synchronized. `first` is the PE that this one watches in the ring; NULL: none. */
 void ist_liveness_join(const struct ist_card *first);
 void ist_liveness_watch(const struct ist_card *peer); /* a PE to which a path exists or is being opened */
-void ist_liveness_close(void);                        /* accepts any state */
-void ist_liveness_forget(void);                       /* in a child after fork: the thread does not exist there */
+bool ist_liveness_is_open(void);
+
+/* For the verdict: notifies the neighbours that this PE ends the job and reports why, unless another PE does. */
+void ist_liveness_announce_end(void);
+bool ist_liveness_another_reports(void);
+
+void ist_liveness_close(void);  /* accepts any state */
+void ist_liveness_forget(void); /* in a child after fork: the thread does not exist there */
 
 /* ---- processes.c: the PEs of this host as processes ---- */
 
@@ -25,6 +32,9 @@ void ist_liveness_forget(void);                       /* in a child after fork: 
  * stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
 int ist_processes_poll(void);
 void ist_processes_poll_in_exchange(void); /* the same in waits for the bootstrap, before PEs have synchronized */
+
+/* Kills a stopped PE for which the job has been ended, because no launcher ends it. */
+void ist_processes_end_stopped(void);
 
 void ist_processes_forget(void);
 
@@ -46,6 +56,27 @@ int ist_sibling_next(int32_t *pid);
 /* Returns true if the job is suspended: Ctrl-Z stops the launcher before the PEs, or only some PEs for a moment. */
 bool ist_siblings_are_suspended(void);
 
+/* ---- verdict.c: which PE reports why the job ends, and how this PE ends then ---- */
+
+/* `job` is the name that its PEs have in common; "": there is no other PE on this host. abort_action: of ISTHMUS_ABORT.
+ * frames: the most that a backtrace shows. */
+void ist_verdict_begin(const char *job, int abort_action, int frames);
+void ist_verdict_expect_launcher(void); /* keeps memory for the client of the launcher */
+void ist_verdict_stop(void);
+
+/* Returns true to the first caller among this job's PEs on this host, from then until that PE ends. */
+bool ist_verdict_claim(void);
+
+/* The same among all PEs of the job, as far as they reach each other; takes half a second. */
+bool ist_verdict_agree(void);
+
+_Noreturn void ist_verdict_end(const struct ist_end *end) IST_COLD;
+
+/* ---- life.c ---- */
+
+/* Requests the launcher to end all PEs. Returns false if there is no launcher to end them. */
+bool ist_life_abort(int exit_code);
+
 /* ---- exit.c ---- */
 
 /* From waits of any kind: ends the job if a transport has lost a PE, or if this PE waits in a collective for one that
@@ -53,8 +84,9 @@ bool ist_siblings_are_suspended(void);
 void ist_exit_poll(void);
 void ist_exit_after_fork(void); /* in a child: its exit is not the PE's */
 
-/* ---- explain.c ---- */
+/* ---- explain.c: from the first init on, isthmus-run or a signal may request what this PE waits for ---- */
 
+void ist_explain_begin(const struct ist_config *config);
 void ist_explain_after_fork(void);
 
 #endif

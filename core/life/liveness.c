@@ -298,19 +298,34 @@ static void *run(void *unused)
 
 /* ---- from other threads ---- */
 
-static void announce_end(void)
+bool ist_liveness_is_open(void)
+{
+    pthread_mutex_lock(&liveness.lock);
+    bool is_open = liveness.is_open;
+    pthread_mutex_unlock(&liveness.lock);
+    return is_open;
+}
+
+void ist_liveness_announce_end(void)
 {
     pthread_mutex_lock(&liveness.lock);
     if (liveness.is_open) (void)set_reporter(liveness.pe);
     pthread_mutex_unlock(&liveness.lock);
 }
 
-static bool another_reports(void)
+bool ist_liveness_another_reports(void)
 {
     pthread_mutex_lock(&liveness.lock);
     bool is_other = liveness.is_open && liveness.reporter != liveness.pe && liveness.reporter != INT32_MAX;
     pthread_mutex_unlock(&liveness.lock);
     return is_other;
+}
+
+static void set_open(bool is_open)
+{
+    pthread_mutex_lock(&liveness.lock);
+    liveness.is_open = is_open;
+    pthread_mutex_unlock(&liveness.lock);
 }
 
 static isthmus_status start_thread(void)
@@ -365,8 +380,7 @@ isthmus_status ist_liveness_open(const ist_boot *boot, uint64_t timeout_s, uint6
         free_all();
         return status;
     }
-    liveness.is_open = true;
-    ist_fatal_with_peers(announce_end, another_reports);
+    set_open(true);
     return ISTHMUS_OK;
 }
 
@@ -457,11 +471,10 @@ void ist_liveness_close(void)
 {
     if (!liveness.is_open) return;
     uint64_t one = 1;
-    ist_fatal_with_peers(NULL, NULL);
+    set_open(false);
     (void)!write(liveness.stop_fd, &one, sizeof one);
     pthread_join(liveness.thread, NULL);
     close(liveness.stop_fd);
-    liveness.is_open = false;
     free_all();
 }
 
@@ -470,5 +483,4 @@ void ist_liveness_forget(void)
 {
     liveness.is_open = false;
     pthread_mutex_init(&liveness.lock, NULL);
-    ist_fatal_with_peers(NULL, NULL);
 }

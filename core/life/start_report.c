@@ -3,6 +3,7 @@
  * Every PE puts its card, or a card of failure, and all synchronize in the one exchange. PE 0 reads the others' cards
  * only if a PE failed; every other PE reads PE 0's, so that no PE reads n cards in a start that works. */
 #include "core/life/life.h"
+#include "core/life/life_priv.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
@@ -54,7 +55,7 @@ void ist_start_report_alone(isthmus_status failure)
     (void)failure;
     char why[REASON_BYTES];
     take_reason(why);
-    bool is_first = ist_fatal_claim();
+    bool is_first = ist_verdict_claim();
     if (is_first) print_block(ist_boot_announced_pe(&ist_runtime.request), ist_host_name(), why, "");
     /* The launcher ends all PEs when the first one ends. Without a launcher no other PE reports while the first one
      * lives. */
@@ -116,7 +117,7 @@ static void report_failed_job(void)
     const struct ist_boot *boot = ist_runtime.boot;
     char why[REASON_BYTES], others[80] = "";
     take_reason(why); /* before the others' cards are read */
-    if (lower_pe_reports() || !ist_fatal_agree()) {
+    if (lower_pe_reports() || !ist_verdict_agree()) {
         ist_fatal_yield();
         return;
     }

@@ -1,6 +1,6 @@
-/* tests/unit/test_fatal.c: one PE of a job reports, and no stranger can make all of them silent by taking the name
+/* tests/unit/test_verdict.c: one PE of a job reports, and no stranger can make all of them silent by taking the name
  * first. */
-#include "core/base/fatal.h"
+#include "core/life/life_priv.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ static int new_job(void **state)
     static int n;
     (void)state;
     snprintf(job, sizeof job, "test-%d-%d", (int)getpid(), n++);
-    ist_fatal_setup(job, NULL, 0);
+    ist_verdict_begin(job, IST_ABORT_EXIT, 0);
     return 0;
 }
 
@@ -60,7 +60,7 @@ static void end_holder(pid_t pid)
 static void claim(const struct sockaddr_un *address)
 {
     (void)address;
-    if (!ist_fatal_claim()) _exit(1);
+    if (!ist_verdict_claim()) _exit(1);
 }
 
 static void squat(const struct sockaddr_un *address)
@@ -79,10 +79,10 @@ static void one_pe_speaks(void **state)
 {
     (void)state;
     pid_t other = start_holder(claim, geteuid());
-    assert_false(ist_fatal_claim());
-    assert_false(ist_fatal_claim());
+    assert_false(ist_verdict_claim());
+    assert_false(ist_verdict_claim());
     end_holder(other);
-    assert_true(ist_fatal_claim());
+    assert_true(ist_verdict_claim());
 }
 
 static void other_user_cannot_silence_the_job(void **state)
@@ -90,7 +90,7 @@ static void other_user_cannot_silence_the_job(void **state)
     (void)state;
     if (geteuid() != 0) skip(); /* only root can become another user */
     pid_t other = start_holder(squat, NOBODY);
-    assert_true(ist_fatal_claim());
+    assert_true(ist_verdict_claim());
     end_holder(other);
 }
 
@@ -98,7 +98,7 @@ static void one_that_does_not_listen_cannot_either(void **state)
 {
     (void)state;
     pid_t other = start_holder(squat_silently, geteuid());
-    assert_true(ist_fatal_claim());
+    assert_true(ist_verdict_claim());
     end_holder(other);
 }
 
