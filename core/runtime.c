@@ -1,8 +1,9 @@
 /* core/runtime.c: the composition root: the steps of init, and of finalize in reverse order.
  * Each step is one line in start() and one in stop(), implemented in the file of that name. A start that fails on any
- * PE is reported once for the job (start_report.c). */
+ * PE is reported once for the job (core/life/start_report.c). */
 #include "core/runtime.h"
 
+#include "core/agree.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/base/note.h"
@@ -42,6 +43,15 @@
 
 struct ist_runtime ist_runtime;
 
+static struct {
+    struct ist_card card; /* this PE's own; its blobs point into card_room */
+    struct ist_card_room card_lists;
+    uint8_t *card_room;
+    char agreement[1024]; /* what must be equal on all PEs */
+    bool arrivals_wake;   /* every arrival from a network wakes this PE */
+    unsigned generation;  /* how often the library was initialised before */
+} init;
+
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* A child has none of the parent's threads or peers: it may compute and exec, not communicate. */
@@ -80,7 +90,7 @@ static void write_agreement(void)
 {
     const struct ist_config *c = &ist_runtime.config;
     size_t used = (size_t)snprintf(
-        ist_runtime.agreement, sizeof ist_runtime.agreement,
+        init.agreement, sizeof init.agreement,
         "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;ISTHMUS_ATOMICS %s;"
         "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
         "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
@@ -92,17 +102,17 @@ static void write_agreement(void)
         ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.step_bytes,
         (unsigned long long)ist_device_heap.granule_bytes, c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
         c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
-    for (uint32_t i = 0; i < ist_registry.n && used < sizeof ist_runtime.agreement; i++)
+    for (uint32_t i = 0; i < ist_registry.n && used < sizeof init.agreement; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
-            used += (size_t)snprintf(ist_runtime.agreement + used, sizeof ist_runtime.agreement - used, " %s",
+            used += (size_t)snprintf(init.agreement + used, sizeof init.agreement - used, " %s",
                                      ist_registry.list[i].name);
 }
 
 static isthmus_status make_card(void)
 {
-    struct ist_card *card = &ist_runtime.card;
+    struct ist_card *card = &init.card;
     write_agreement();
-    ist_card_use_room(card, &ist_runtime.card_lists);
+    ist_card_use_room(card, &init.card_lists);
     card->pe = ist_runtime.boot->pe;
     card->pid = (int32_t)getpid();
     card->numa_node = ist_topo_numa_node();
@@ -112,18 +122,18 @@ static isthmus_status make_card(void)
     card->first_on_host = ist_runtime.boot->local_pes[0];
     card->liveness = ist_liveness_card();
     card->heap_limit_bytes = ist_heap.limit_bytes;
-    card->agreement = ist_runtime.agreement;
+    card->agreement = init.agreement;
     size_t room = ist_card_room();
-    ist_runtime.card_room = malloc(room + 1);
-    if (ist_runtime.card_room == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");
-    return ist_segments_to_card(card, ist_runtime.card_room, room);
+    init.card_room = malloc(room + 1);
+    if (init.card_room == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");
+    return ist_segments_to_card(card, init.card_room, room);
 }
 
 /* A store by a PE of this host, or by another thread of this PE, does not wake a sleeping thread. */
 static enum ist_spin_peers what_ends_waits(void)
 {
     bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on();
-    return ist_spin_peers_of(ist_registry_has_network(), ist_runtime.arrivals_wake,
+    return ist_spin_peers_of(ist_registry_has_network(), init.arrivals_wake,
                              ist_runtime.boot->n_local > 1 || has_threads);
 }
 
@@ -134,7 +144,7 @@ static isthmus_status ask_whether_arrivals_wake(const struct ist_card *next)
     isthmus_status status = ISTHMUS_OK;
     if (!ist_registry_has_network() || boot->n_pes == 1) return ISTHMUS_OK;
     if (next == NULL) status = ist_peer_card(boot->local_pes[1], &next);
-    if (status == ISTHMUS_OK) ist_runtime.arrivals_wake = ist_arrivals_wake(next);
+    if (status == ISTHMUS_OK) init.arrivals_wake = ist_arrivals_wake(next);
     return status;
 }
 
@@ -192,7 +202,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK) status = ist_meetings_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();
-    if (status == ISTHMUS_OK) status = ist_home_check(&rt->card);
+    if (status == ISTHMUS_OK) status = ist_home_check(&init.card);
     return status;
 }
 
@@ -200,11 +210,11 @@ static isthmus_status start_alone(void)
  * choose the same algorithms. `next` is that PE's card, on every PE but itself. */
 static int cpus_of_host(const ist_boot *boot, const struct ist_card *next)
 {
-    return boot->pe == boot->local_pes[0] ? ist_runtime.card.n_cpus : next->n_cpus;
+    return boot->pe == boot->local_pes[0] ? init.card.n_cpus : next->n_cpus;
 }
 
 /* The steps that need the other PEs: their cards are available now, and PE 0's settings are known. */
-isthmus_status ist_start_together(uint64_t heap_limit_bytes)
+static isthmus_status start_together(uint64_t heap_limit_bytes)
 {
     struct ist_runtime *rt = &ist_runtime;
     const struct ist_card *next = NULL;
@@ -214,7 +224,7 @@ isthmus_status ist_start_together(uint64_t heap_limit_bytes)
     if (status == ISTHMUS_OK) status = ist_life_join(&next);
     if (status == ISTHMUS_OK) status = ask_whether_arrivals_wake(next);
     if (status != ISTHMUS_OK) return status;
-    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, rt->card.n_cpus, what_ends_waits());
+    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, init.card.n_cpus, what_ends_waits());
     ist_choose_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
@@ -269,7 +279,7 @@ static void warn_once(void)
 static isthmus_status say_place(void)
 {
     char key[64];
-    snprintf(key, sizeof key, "isthmus.place.%u", ist_runtime.generation);
+    snprintf(key, sizeof key, "isthmus.place.%u", init.generation);
     bool has_device_note = (scopes_of(ist_runtime.boot, &ist_runtime.config) & ISTHMUS_SCOPE_DEVICE) != 0;
     return ist_places_publish(ist_runtime.boot, key, has_device_note);
 }
@@ -282,47 +292,59 @@ static void wait_for_debugger(uint64_t seconds)
     (void)poll(NULL, 0, (int)seconds * 1000);
 }
 
+static isthmus_status open_boot(const struct ist_boot_request *request)
+{
+    struct ist_runtime *rt = &ist_runtime;
+    if (init.generation == 0) ist_launch_watch_begin(); /* the server gets one set of requests */
+    isthmus_status status = ist_boot_open(&rt->config, request, ist_life_lost, &rt->boot);
+    ist_launch_watch_end();
+    if (status == ISTHMUS_OK) {
+        ist_life_start(rt->boot);
+        ist_log_set_pe(rt->boot->pe);
+    } else if (status != ISTHMUS_ERR_PEER_LOST) { /* otherwise another PE reports it */
+        ist_start_report_alone();
+    }
+    return status;
+}
+
 static isthmus_status start(enum ist_face face, int thread_level, const struct ist_boot_request *request)
 {
     struct ist_runtime *rt = &ist_runtime;
-    rt->request = *request;
     rt->thread_level = thread_level;
     isthmus_status failure = ist_config_init(&rt->config, face);
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
     if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
     ist_life_begin(&rt->config, request);
-    if (rt->generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
+    if (init.generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
     /* Before the bootstrap starts threads: no other thread may write to static data while it moves. */
     if (failure == ISTHMUS_OK) failure = ist_symmetric_data_init(&rt->config);
     char kept[512];
     snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");
 
-    if (rt->generation == 0) ist_launch_watch_begin(); /* the server gets one set of requests */
-    isthmus_status status = ist_boot_open(&rt->config, request, ist_life_lost, &rt->boot);
-    ist_launch_watch_end();
+    isthmus_status status = open_boot(request);
     if (status != ISTHMUS_OK) {
-        if (status != ISTHMUS_ERR_PEER_LOST) ist_start_report_alone(status); /* otherwise another PE reports it */
         stop();
         return status;
     }
-    ist_life_start(rt->boot);
-    ist_log_set_pe(rt->boot->pe);
     isthmus_status said = say_place();
     failure = failure != ISTHMUS_OK ? ist_fail(failure, "%s", kept) : said;
 
     if (failure == ISTHMUS_OK) failure = start_alone();
     said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure too: other PEs wait for it */
     if (failure == ISTHMUS_OK) failure = said;
-    status = ist_start_agree(failure); /* the one exchange; all PEs get the same result */
-    if (status == ISTHMUS_OK) {
-        ist_note_phase(IST_PHASE_RUNNING);
-        warn_once();
-        greet();
-    } else {
+    const struct ist_card *first = NULL;
+    status = ist_agree(&init.card, init.generation, failure, &first);
+    if (status == ISTHMUS_OK) status = start_together(first->heap_limit_bytes);
+    if (status != ISTHMUS_OK) {
+        ist_start_report_job();
         stop();
+        return status;
     }
-    return status;
+    ist_note_phase(IST_PHASE_RUNNING);
+    warn_once();
+    greet();
+    return ISTHMUS_OK;
 }
 
 /* In reverse order. Accepts any state that start() can leave. */
@@ -347,9 +369,9 @@ static void stop(void)
     ist_places_close();
     ist_buffers_fini();
     ist_symmetric_data_fini();
-    free(rt->card_room);
-    rt->card_room = NULL;
-    memset(&rt->card, 0, sizeof rt->card);
+    free(init.card_room);
+    init.card_room = NULL;
+    memset(&init.card, 0, sizeof init.card);
     ist_life_end();
     ist_boot_close(rt->boot);
     rt->boot = NULL;
@@ -444,10 +466,12 @@ void ist_finalize(const char *routine)
         ist_quiet(&ist_ctx_default, routine);
         part_from_peers(routine);
         ist_runtime.nesting = 0;
-        ist_runtime.generation++;
+        init.generation++;
         stop();
     }
     pthread_mutex_unlock(&init_lock);
 }
+
+_Noreturn void ist_global_exit(int exit_code) { ist_exit_all(exit_code); }
 
 bool ist_is_initialised(void) { return __atomic_load_n(&ist_runtime.nesting, __ATOMIC_RELAXED) > 0; }

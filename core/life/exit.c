@@ -83,7 +83,7 @@ void ist_exit_before_destructors(void)
 /* At load: the library stays loaded until the process ends (it is linked with -z nodelete), so the handler does too. */
 __attribute__((constructor)) static void register_exit_handler(void) { on_exit(on_exit_handler, NULL); }
 
-_Noreturn void ist_global_exit(int exit_code)
+_Noreturn void ist_exit_all(int exit_code)
 {
     if (ist_runtime.boot == NULL) exit(exit_code);
     is_global_exit = true;

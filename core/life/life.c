@@ -7,8 +7,9 @@
 #include "core/runtime.h"
 
 static struct {
-    ist_boot *boot; /* from start to end */
-    bool is_joined; /* the cards of all PEs can be read */
+    struct ist_boot_request request; /* the program's description of its job */
+    ist_boot *boot;                  /* from start to end */
+    bool is_joined;                  /* the cards of all PEs can be read */
 } life;
 
 /* Runs on any thread of this PE. */
@@ -35,10 +36,13 @@ __attribute__((constructor)) static void register_callback(void) { ist_life_regi
 void ist_life_begin(const struct ist_config *config, const struct ist_boot_request *request)
 {
     char job[IST_BOOT_JOB_BYTES];
+    life.request = *request;
     ist_boot_announced_job(request, job);
     ist_explain_begin(config);
     ist_verdict_begin(job, config->abort_action, (int)config->stack_frames);
 }
+
+const struct ist_boot_request *ist_life_request(void) { return &life.request; }
 
 void ist_life_start(ist_boot *boot)
 {

@@ -37,6 +37,12 @@ isthmus_status ist_life_join(const struct ist_card **next);
  * and `first_peer` (-1: none) by the one connection that this PE opens in any case. Every host has one to another. */
 isthmus_status ist_ring_check(const ist_boot *boot, int first_peer);
 
+/* One report for the job of a start that failed, whose reason is this thread's ist_fail_text(); start_report.c. The
+ * first without a bootstrap. The second on all PEs that failed: one of them reports, and the others wait for it, for a
+ * bounded time: it ends the job, or its program does when the initialiser returns a status. */
+void ist_start_report_alone(void);
+void ist_start_report_job(void);
+
 /* Ends heartbeats and checks. Accepts any state. */
 void ist_life_stop(void);
 
@@ -47,6 +53,9 @@ void ist_life_end(void);
  * jobs whose transports load such. Exit handlers that the program registered before shmem_init then run after it,
  * without a SHMEM session. */
 void ist_exit_before_destructors(void);
+
+/* Ends all PEs with this code, after the exit handlers of this one. */
+_Noreturn void ist_exit_all(int exit_code);
 
 /* In a child after fork, which is no PE. */
 void ist_life_forget(void);

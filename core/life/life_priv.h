@@ -74,6 +74,8 @@ _Noreturn void ist_verdict_end(const struct ist_end *end) IST_COLD;
 
 /* ---- life.c ---- */
 
+const struct ist_boot_request *ist_life_request(void); /* of the last ist_life_begin() */
+
 /* Requests the launcher to end all PEs. Returns false if there is no launcher to end them. */
 bool ist_life_abort(int exit_code);
 

@@ -85,7 +85,7 @@ static void look_at_next(void)
 static _Noreturn void say_stopped(void)
 {
     char text[400];
-    bool has_launcher = ist_runtime.request.kind != IST_BOOTSTRAP_UID;
+    bool has_launcher = ist_life_request()->kind != IST_BOOTSTRAP_UID;
     snprintf(text, sizeof text,
              "PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?)%s; ISTHMUS_PULSE_TIMEOUT=0 waits for it",
              ist_runtime.boot->local_pes[pes.stopped], ist_host_name(), (int)pes.pids[pes.stopped],
