@@ -1,8 +1,12 @@
 /* core/life/launch_watch.c: the watch during requests to the launcher's server. A server that is connecting a PE which
- * gets stopped may serve no other one (PMIx 4.2), so that calls to it never return, and its launcher does not notice
- * an end either. So until the calls return, a thread watches the next process of the job on this host, and ends the
- * job if that is stopped.
- * Not under isthmus-run, which detects stops by itself. Later waits are in processes.c. */
+ * gets stopped may serve no other one (PMIx 4.2), so that calls to it never return, and its launcher does not notice an
+ * end either. So until the calls return, a thread watches the next process of the job on this host, and ends the job if
+ * that is stopped.
+ * What it gains: such a job ends after ISTHMUS_PULSE_TIMEOUT (5 s), as after every other stop, and names the PE.
+ * Without it the job hangs until a user ends it: ISTHMUS_START_TIMEOUT is counted from the open bootstrap on, and an
+ * end of the waiting PEs alone would leave launcher, server and the stopped PE behind, because the server goes on only
+ * when the stopped process has ended. Random stops of PEs find it (tests/faults), a test hits it (r13_stopped,
+ * greeted). Not under isthmus-run, which detects stops by itself. Later waits are in processes.c. */
 #include "core/life/life.h"
 #include "core/life/life_priv.h"
 
