@@ -102,7 +102,7 @@ static bool has_left(int pe)
 
 /* Called from long waits of any kind: ends the job if a transport has lost a PE. The delay allows for a PE that leaves
  * in good order, or that failed and has reported it. */
-static void look_for_losses(int sightings_needed)
+static void check_losses(int sightings_needed)
 {
     static _Thread_local int sightings;
     const char *loss = ist_progress_loss();
@@ -120,7 +120,7 @@ void ist_exit_poll(void)
     static _Thread_local int suspect = -1, sightings;
     const ist_boot *boot = ist_runtime.boot;
     if (boot == NULL) return;
-    look_for_losses(SIGHTINGS);
+    check_losses(SIGHTINGS);
     int left = ist_processes_poll();
     if (ist_sync_routine() == NULL) return; /* any PE may satisfy a wait on a variable */
     for (int i = 0; i < boot->n_local && left < 0; i++)

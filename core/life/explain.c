@@ -38,7 +38,7 @@ static void line_end(struct ist_text *out, char *line, uint64_t since_ns)
 }
 
 /* When no thread waits. */
-static void say_phase(void)
+static void write_phase(void)
 {
     static const char *const phases[] = {"before init", "in init", "in no call that waits", "behind finalize"};
     char line[128];
@@ -53,7 +53,7 @@ static void say_phase(void)
     }
 }
 
-static bool say_note(const struct ist_note *noted)
+static bool write_note(const struct ist_note *noted)
 {
     char line[512];
     struct ist_note note;
@@ -75,8 +75,8 @@ static void explain(int signal_number, siginfo_t *info, void *context)
     bool is_waiting = false;
     (void)signal_number, (void)context;
     if (ist_note_page == NULL || (ist_note_page->launcher != 0 && info->si_pid == ist_note_page->launcher)) return;
-    for (int i = 0; i < IST_NOTES; i++) is_waiting = say_note(&ist_note_page->notes[i]) || is_waiting;
-    if (!is_waiting) say_phase();
+    for (int i = 0; i < IST_NOTES; i++) is_waiting = write_note(&ist_note_page->notes[i]) || is_waiting;
+    if (!is_waiting) write_phase();
     errno = saved;
 }
 

@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LOOK_EVERY_MS = 250 };
+enum { CHECK_EVERY_MS = 250 };
 
 static struct {
     pthread_mutex_t lock;
@@ -48,7 +48,7 @@ static _Noreturn void end_with(int pe, int32_t pid)
     ist_end_job(EXIT_FAILURE);
 }
 
-static void look(void)
+static void check(void)
 {
     struct ist_process process;
     if (watch.pid == 0) watch.pe = ist_sibling_next(&watch.pid);
@@ -56,7 +56,7 @@ static void look(void)
         watch.stopped_ms = 0;
         return;
     }
-    if (!ist_siblings_are_suspended()) watch.stopped_ms += LOOK_EVERY_MS;
+    if (!ist_siblings_are_suspended()) watch.stopped_ms += CHECK_EVERY_MS;
     if (watch.stopped_ms < ist_runtime.config.pulse_timeout_s * 1000) return;
     if (ist_sibling_is(watch.pe, watch.pid)) end_with(watch.pe, watch.pid);
     watch.pid = 0; /* it has ended, and another process has its number */
@@ -67,10 +67,10 @@ static void *run(void *unused)
     (void)unused;
     pthread_mutex_lock(&watch.lock);
     while (!watch.is_over) {
-        struct timespec until = ist_clock_until_ms(LOOK_EVERY_MS);
+        struct timespec until = ist_clock_until_ms(CHECK_EVERY_MS);
         if (pthread_cond_timedwait(&watch.over, &watch.lock, &until) == 0) continue;
         pthread_mutex_unlock(&watch.lock);
-        look();
+        check();
         pthread_mutex_lock(&watch.lock);
     }
     pthread_mutex_unlock(&watch.lock);

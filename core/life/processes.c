@@ -21,16 +21,16 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STOPS_PER_LOOK = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
+enum { CHECKS_PER_POLL = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
 /* The longest time counted between two polls of a wait; if more has passed, this process did not run. */
-static const uint64_t most_per_look_ns = 300000000;
+static const uint64_t most_per_poll_ns = 300000000;
 
 static struct {
     pthread_mutex_t lock; /* of all that follows; a caller that finds it taken skips the check */
     int32_t *pids;        /* by index in local_pes */
     int n, next, ended;   /* `ended`: the PE that has ended; -1: none */
     int stopped;          /* a PE that is stopped; -1: none */
-    uint64_t stopped_ns, looked_ns;
+    uint64_t stopped_ns, polled_ns;
     int32_t condemned; /* a stopped process that ends with the job; 0: none */
 } pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
 
@@ -71,10 +71,10 @@ static char state_of(int place)
     return process.state == 'T' && is_child_of_launcher ? 0 : process.state;
 }
 
-static void look_at_next(void)
+static void check_next(void)
 {
-    int n_looks = pes.n < STOPS_PER_LOOK ? pes.n : STOPS_PER_LOOK;
-    for (int i = 0; i < n_looks; i++) {
+    int n_checks = pes.n < CHECKS_PER_POLL ? pes.n : CHECKS_PER_POLL;
+    for (int i = 0; i < n_checks; i++) {
         pes.next = (pes.next + 1) % pes.n;
         char state = state_of(pes.next);
         if (state == 'X') pes.ended = pes.next;
@@ -82,7 +82,7 @@ static void look_at_next(void)
     }
 }
 
-static _Noreturn void say_stopped(void)
+static _Noreturn void report_stopped(void)
 {
     char text[400];
     bool has_launcher = ist_life_request()->kind != IST_BOOTSTRAP_UID;
@@ -109,8 +109,8 @@ static void count_stop(uint64_t since_ns)
         pes.stopped_ns = 0;
         return;
     }
-    if (!ist_siblings_are_suspended()) pes.stopped_ns += since_ns < most_per_look_ns ? since_ns : most_per_look_ns;
-    if (pes.stopped_ns >= ist_runtime.config.pulse_timeout_s * 1000000000u) say_stopped();
+    if (!ist_siblings_are_suspended()) pes.stopped_ns += since_ns < most_per_poll_ns ? since_ns : most_per_poll_ns;
+    if (pes.stopped_ns >= ist_runtime.config.pulse_timeout_s * 1000000000u) report_stopped();
 }
 
 static bool has_table(void)
@@ -125,12 +125,12 @@ static bool has_table(void)
     return pes.n > 0;
 }
 
-static void look(void (*look_further)(void))
+static void poll_by(void (*check)(void))
 {
-    uint64_t now = ist_clock_ns(), since_ns = now - pes.looked_ns;
-    pes.looked_ns = now;
+    uint64_t now = ist_clock_ns(), since_ns = now - pes.polled_ns;
+    pes.polled_ns = now;
     if (pes.stopped < 0 || ist_runtime.config.pulse_timeout_s == 0)
-        look_further();
+        check();
     else
         count_stop(since_ns);
 }
@@ -140,7 +140,7 @@ int ist_processes_poll(void)
     if (pthread_mutex_trylock(&pes.lock) != 0) return -1;
     int ended = -1;
     if (has_table()) {
-        look(look_at_next);
+        poll_by(check_next);
         if (pes.ended >= 0) ended = ist_runtime.boot->local_pes[pes.ended];
     }
     pthread_mutex_unlock(&pes.lock);
@@ -150,7 +150,7 @@ int ist_processes_poll(void)
 /* ---- while PEs synchronize through the launcher: no card names a PE's process yet, but some launchers do ---- */
 
 /* Each PE watches the next one of its host, so that every stopped PE has a PE that detects it. */
-static void look_at_neighbour(void)
+static void check_neighbour(void)
 {
     int next = (pes.next + 1) % pes.n;
     if (pes.pids[next] == PID_UNKNOWN) pes.pids[next] = ist_sibling_find(ist_runtime.boot->local_pes[next]);
@@ -162,7 +162,7 @@ void ist_processes_poll_in_exchange(void)
 {
     pthread_mutex_lock(&pes.lock);
     if (ist_runtime.config.pulse_timeout_s > 0 && has_table())
-        look(ist_runtime.boot->local_processes != NULL ? look_at_next : look_at_neighbour);
+        poll_by(ist_runtime.boot->local_processes != NULL ? check_next : check_neighbour);
     pthread_mutex_unlock(&pes.lock);
 }
 
