@@ -240,7 +240,7 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     }
     status = ist_progress_start();
     if (status != ISTHMUS_OK) return status;
-    status = ist_ring_check(rt->boot, ist_sync_rarely_towards(&ist_team_world, "init"));
+    status = ist_life_check_reach(ist_sync_rarely_towards(&ist_team_world, "init"));
     if (status == ISTHMUS_OK) ist_sync_rarely_link(&ist_team_world, &ist_internal_area()->links, "init");
     if (status == ISTHMUS_OK) ist_meeting_agree(&ist_team_world, "init");
     return status;

@@ -1,10 +1,10 @@
-/* core/life/life.c: see life.h. Dispatches what the lower floors report. */
+/* core/life/life.c: see life.h. Dispatches what the lower floors report, and chooses which PE this one watches. */
 #include "core/life/life.h"
 #include "core/life/life_priv.h"
 
 #include "core/base/atomic.h"
 #include "core/base/life_event.h"
-#include "core/runtime.h"
+#include "core/transport/peer.h"
 
 static struct {
     struct ist_boot_request request; /* the program's description of its job */
@@ -59,14 +59,60 @@ bool ist_life_abort(int exit_code)
     return true;
 }
 
+/* ---- the ring of hosts ---- */
+
+enum { CARDS_MAX = 64 }; /* cards read at most to find the next host's first PE; if none is found, PE 0 is used */
+
+static bool is_local(const ist_boot *boot, int pe)
+{
+    for (int i = 0; i < boot->n_local; i++)
+        if (boot->local_pes[i] == pe) return true;
+    return false;
+}
+
+/* Searches in PE order. The first card fits if PEs are distributed by blocks or round-robin. */
+static isthmus_status next_first(const ist_boot *boot, const struct ist_card **out)
+{
+    int n_cards = 0;
+    for (int step = 1; step < boot->n_pes && n_cards < CARDS_MAX; step++) {
+        int pe = (boot->pe + step) % boot->n_pes;
+        if (is_local(boot, pe)) continue;
+        isthmus_status status = ist_peer_card(pe, out);
+        if (status != ISTHMUS_OK || (*out)->first_on_host == pe) return status;
+        n_cards++;
+    }
+    return ist_peer_card(0, out);
+}
+
+/* Returns, for the first PE of a host, the first PE of the next host, and for every other PE the first one of its own
+ * host. *out is NULL if there is no such PE. So every host has one that watches it, and none is watched by many. */
+static isthmus_status next_in_ring(const ist_boot *boot, const struct ist_card **out)
+{
+    *out = NULL;
+    if (boot->pe != boot->local_pes[0]) return ist_peer_card(boot->local_pes[0], out);
+    return boot->n_local < boot->n_pes ? next_first(boot, out) : ISTHMUS_OK;
+}
+
 isthmus_status ist_life_join(const struct ist_card **next)
 {
-    isthmus_status status = ist_ring_next(life.boot, next);
+    isthmus_status status = next_in_ring(life.boot, next);
     if (status != ISTHMUS_OK) return status;
     ist_liveness_join(*next);
     ist_store_release(&life.is_joined, true);
     return ISTHMUS_OK;
 }
+
+isthmus_status ist_life_check_reach(int first_peer)
+{
+    const struct ist_peer *peer;
+    const ist_boot *boot = life.boot;
+    isthmus_status status = is_local(boot, 0) ? ISTHMUS_OK : ist_peer_check(0);
+    if (status == ISTHMUS_OK && first_peer >= 0 && !is_local(boot, first_peer))
+        status = ist_peer_get(first_peer, &peer);
+    return status;
+}
+
+/* ---- the end ---- */
 
 void ist_life_stop(void)
 {

@@ -35,7 +35,7 @@ isthmus_status ist_life_join(const struct ist_card **next);
 
 /* Checks at start, rather than at the first put that fails, that this PE reaches the others: PE 0 without a connection,
  * and `first_peer` (-1: none) by the one connection that this PE opens in any case. Every host has one to another. */
-isthmus_status ist_ring_check(const ist_boot *boot, int first_peer);
+isthmus_status ist_life_check_reach(int first_peer);
 
 /* One report for the job of a start that failed, whose reason is this thread's ist_fail_text(); start_report.c. The
  * first without a bootstrap. The second on all PEs that failed: one of them reports, and the others wait for it, for a

@@ -6,12 +6,6 @@
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 
-/* ---- ring.c: the ring of hosts: every host has one that watches it, and none is watched by many ---- */
-
-/* Returns, for the first PE of a host, the first PE of the next host, and for every other PE the first one of its own
- * host. *out is NULL if there is no such PE. */
-isthmus_status ist_ring_next(const ist_boot *boot, const struct ist_card **out);
-
 /* ---- liveness.c: heartbeats; life.h has the rest ---- */
 
 /* All PEs have synchronized. `first` is the PE that this one watches in the ring; NULL: none. */

@@ -4,7 +4,7 @@
  * neighbour replies from a thread of its own, whatever the program does. A neighbour that stays silent for the whole
  * timeout is lost, and the job ends: the finder notifies its neighbours, which notify theirs, and the lowest PE that
  * found a loss reports it.
- * Neighbours are: the first PEs of the hosts in a ring (ring.c), each with the other PEs of its host, and PEs that have
+ * Neighbours are: the first PEs of the hosts in a ring (life.c), each with the other PEs of its host, and PEs that have
  * a path through a network transport. So every PE has a neighbour that watches it, at a cost per PE that does not grow
  * with the job.
  * Time is counted in ticks of this thread, six to the timeout, and not read off a clock: while this process is stopped,
