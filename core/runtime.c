@@ -9,8 +9,8 @@
 #include "core/base/note.h"
 #include "core/base/privileged.h"
 #include "core/check/check.h"
-#include "core/coll/choose.h"
 #include "core/coll/coll.h"
+#include "core/coll/cost.h"
 #include "core/coll/lobby.h"
 #include "core/coll/sync.h"
 #include "core/heap/device_heap.h"
@@ -225,7 +225,7 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     if (status == ISTHMUS_OK) status = ask_whether_arrivals_wake(next);
     if (status != ISTHMUS_OK) return status;
     ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, init.card.n_cpus, what_ends_waits());
-    ist_choose_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
+    ist_cost_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key());

@@ -2,9 +2,9 @@
 #ifndef IST_API_SYNC_ENTRY_H
 #define IST_API_SYNC_ENTRY_H
 
-#include "core/api/check.h"
 #include "core/api/constants.h"
 #include "core/api/entry.h"
+#include "core/api/wait_arguments.h"
 #include "core/sync/wait.h"
 #include "core/sync/wait_sets.h"
 

@@ -148,14 +148,14 @@ void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *
 
 /* ---- joining ---- */
 
-struct place {
+struct sorted_pe {
     struct isthmus_host_id host;
     int pe;
 };
 
 static int by_host(const void *a, const void *b)
 {
-    const struct place *one = a, *other = b;
+    const struct sorted_pe *one = a, *other = b;
     int order = memcmp(&one->host, &other->host, sizeof one->host);
     return order != 0 ? order : (one->pe > other->pe) - (one->pe < other->pe);
 }
@@ -172,7 +172,7 @@ static struct ist_uid_welcome *new_welcome(int n_runs, int n_neighbours, uint32_
 
 /* Sends to the PEs of one host, or to their leader, the host of every PE and the PEs of that host. Returns false if
  * memory is short. */
-static bool welcome_host(struct ist_uid_server *server, const struct place *places, int n,
+static bool welcome_host(struct ist_uid_server *server, const struct sorted_pe *sorted, int n,
                          const struct ist_uid_run *runs, int n_runs)
 {
     struct ist_uid_member *members = server->job.members;
@@ -182,25 +182,25 @@ static bool welcome_host(struct ist_uid_server *server, const struct place *plac
     memcpy((void *)(uintptr_t)ist_uid_welcome_runs(welcome), runs, (size_t)n_runs * sizeof *runs);
     struct ist_uid_neighbour *neighbours = (void *)(uintptr_t)ist_uid_welcome_neighbours(welcome);
     for (int i = 0; i < n; i++) {
-        const struct ist_uid_hello *hello = &members[places[i].pe].hello;
-        neighbours[i] = (struct ist_uid_neighbour){.pe = places[i].pe, .pid = hello->pid, .started = hello->started};
+        const struct ist_uid_hello *hello = &members[sorted[i].pe].hello;
+        neighbours[i] = (struct ist_uid_neighbour){.pe = sorted[i].pe, .pid = hello->pid, .started = hello->started};
     }
     for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next) {
         bool is_of_job = at->link == IST_UID_FROM_PE || at->link == IST_UID_FROM_LEADER;
-        if (is_of_job && !at->is_closed && ist_host_id_equal(&at->host, &places[0].host))
+        if (is_of_job && !at->is_closed && ist_host_id_equal(&at->host, &sorted[0].host))
             reply(server, at, head, welcome);
     }
     free(welcome);
     return true;
 }
 
-/* places: of all PEs, host by host. runs: room for as many. Hosts are numbered in the order of their first PEs. */
-static int find_runs(const struct place *places, int n_pes, struct ist_uid_run *runs, int *host_of)
+/* sorted: of all PEs, host by host. runs: room for as many. Hosts are numbered in the order of their first PEs. */
+static int find_runs(const struct sorted_pe *sorted, int n_pes, struct ist_uid_run *runs, int *host_of)
 {
     int n_runs = 0, n_hosts = 0;
     for (int first = 0, next = 0; first < n_pes; first = next)
-        for (; next < n_pes && ist_host_id_equal(&places[first].host, &places[next].host); next++)
-            host_of[places[next].pe] = places[first].pe; /* for now: the host's first PE */
+        for (; next < n_pes && ist_host_id_equal(&sorted[first].host, &sorted[next].host); next++)
+            host_of[sorted[next].pe] = sorted[first].pe; /* for now: the host's first PE */
     for (int pe = 0; pe < n_pes; pe++) {
         int first = host_of[pe];
         host_of[pe] = first == pe ? n_hosts++ : host_of[first];
@@ -212,17 +212,18 @@ static int find_runs(const struct place *places, int n_pes, struct ist_uid_run *
     return n_runs;
 }
 
-static bool welcome_hosts(struct ist_uid_server *server, struct place *places, struct ist_uid_run *runs, int *host_of)
+static bool welcome_hosts(struct ist_uid_server *server, struct sorted_pe *sorted, struct ist_uid_run *runs,
+                          int *host_of)
 {
     int n_pes = server->job.n_pes;
     bool has_memory = true;
     for (int pe = 0; pe < n_pes; pe++)
-        places[pe] = (struct place){.host = server->job.members[pe].hello.host, .pe = pe};
-    qsort(places, (size_t)n_pes, sizeof *places, by_host);
-    int n_runs = find_runs(places, n_pes, runs, host_of);
+        sorted[pe] = (struct sorted_pe){.host = server->job.members[pe].hello.host, .pe = pe};
+    qsort(sorted, (size_t)n_pes, sizeof *sorted, by_host);
+    int n_runs = find_runs(sorted, n_pes, runs, host_of);
     for (int first = 0, next = 0; first < n_pes && has_memory; first = next) {
-        while (next < n_pes && ist_host_id_equal(&places[first].host, &places[next].host)) next++;
-        has_memory = welcome_host(server, places + first, next - first, runs, n_runs);
+        while (next < n_pes && ist_host_id_equal(&sorted[first].host, &sorted[next].host)) next++;
+        has_memory = welcome_host(server, sorted + first, next - first, runs, n_runs);
     }
     return has_memory;
 }
@@ -232,13 +233,13 @@ static void welcome_all(struct ist_uid_server *server)
 {
     struct ist_uid_job *job = &server->job;
     size_t n_pes = (size_t)job->n_pes;
-    struct place *places = calloc(n_pes, sizeof *places);
+    struct sorted_pe *sorted = calloc(n_pes, sizeof *sorted);
     struct ist_uid_run *runs = calloc(n_pes, sizeof *runs);
     int *host_of = calloc(n_pes, sizeof *host_of);
     job->deadline_ms = -1;
-    if (places == NULL || runs == NULL || host_of == NULL || !welcome_hosts(server, places, runs, host_of))
+    if (sorted == NULL || runs == NULL || host_of == NULL || !welcome_hosts(server, sorted, runs, host_of))
         fail(server, "no memory for a job of %d PEs in the process that serves its unique id", job->n_pes);
-    free(places);
+    free(sorted);
     free(runs);
     free(host_of);
 }

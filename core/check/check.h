@@ -1,6 +1,6 @@
 /* core/check/check.h: ISTHMUS_CHECK=1: the mistakes that leave no trace where they are made. docs/checking.md lists
  * them.
- * Not the comparison of collectives (coll/check.h), nor the checks of every call (ops/target.h).
+ * Not the comparison of collectives (coll/same_call.h), nor the checks of every call (ops/target.h).
  *
  * While the mode is on no call takes a fast path (ist_fast_paths_close), so that all checks are on slow paths, which
  * call ist_check_applies() first. Off, the mode costs that one test on paths that are slow already.

@@ -4,7 +4,7 @@
  * as many as it has sent to, so that a large team does not flood one PE; arrivals are counted, and no synchronisation
  * follows. */
 #include "core/coll/algorithms.h"
-#include "core/coll/choose.h"
+#include "core/coll/cost.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 #include "core/ops/amo.h"

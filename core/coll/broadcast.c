@@ -5,7 +5,7 @@
  * hosts: down a tree of the hosts' leaders, each of whose hosts reads a chunk from its leader while the next one
  * arrives. */
 #include "core/coll/algorithms.h"
-#include "core/coll/choose.h"
+#include "core/coll/cost.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 

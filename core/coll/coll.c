@@ -3,7 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/coll/algorithms.h"
-#include "core/coll/check.h"
+#include "core/coll/same_call.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/ops/operand.h"
@@ -64,14 +64,14 @@ static inline isthmus_status enter(const struct call *c)
     ist_collective_begin(c->team, c->routine);
     if (ist_check_on) {
         ist_check_enter();
-        ist_check_meeting(c->team, &(struct ist_checked_call){
-                                       .routine = c->routine,
-                                       .dest = c->dest,
-                                       .source = c->source,
-                                       .length_bytes = c->length_bytes,
-                                       .any_length = c->any_length,
-                                       .other = {{c->name, c->value}, {c->next_name, c->next_value}},
-                                   });
+        ist_check_same_call(c->team, &(struct ist_checked_call){
+                                         .routine = c->routine,
+                                         .dest = c->dest,
+                                         .source = c->source,
+                                         .length_bytes = c->length_bytes,
+                                         .any_length = c->any_length,
+                                         .other = {{c->name, c->value}, {c->next_name, c->next_value}},
+                                     });
     }
     return ISTHMUS_OK;
 }

@@ -1,5 +1,5 @@
 /* core/coll/coll.h: collectives on data, for every face: the contract of each call, independent of its algorithm.
- * Not barriers and syncs (sync.h), not the algorithms (algorithms.h) nor their choice (choose.c).
+ * Not barriers and syncs (sync.h), not the algorithms (algorithms.h) nor their choice (cost.c).
  *
  * Every member of `team` calls with the same arguments, and the team's collectives in the same order. On return
  * `source` may be reused and `dest` is filled on this PE; other PEs may be busy still. `dest` and `source` are

@@ -3,7 +3,7 @@
  * because the destinations are ready by the rules. dissemination and ring spare a large team on a network the n * n
  * messages. hosts: every block crosses to each host once, to its leader, from which that host reads. */
 #include "core/coll/algorithms.h"
-#include "core/coll/choose.h"
+#include "core/coll/cost.h"
 #include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"

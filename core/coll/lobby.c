@@ -8,7 +8,7 @@
 #include "core/coll/lobby.h"
 
 #include "core/base/call_site.h"
-#include "core/coll/check.h"
+#include "core/coll/same_call.h"
 #include "core/coll/split.h"
 #include "core/heap/internal_area.h"
 #include "core/ops/amo.h"
@@ -236,7 +236,7 @@ static bool reserve(struct visit *visit, int index)
     propose(visit, index);
     visit->index = is_mine ? index : -1;
     if (!is_mine) return false;
-    ist_team_clear_place(visit->team, index);
+    ist_team_clear_memory(visit->team, index);
     ist_meeting_clear(index, visit->routine);
     return true;
 }

@@ -6,7 +6,7 @@
  * and each of them reduces its part with those of the other hosts before it hands it out. */
 #include "core/base/fatal.h"
 #include "core/coll/algorithms.h"
-#include "core/coll/choose.h"
+#include "core/coll/cost.h"
 #include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"

@@ -7,8 +7,8 @@
 #include "core/base/call_site.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/coll/check.h"
 #include "core/coll/doubling.h"
+#include "core/coll/same_call.h"
 #include "core/coll/sync.h"
 #include "core/ctx/ctx.h"
 #include "core/ops/order.h"
@@ -49,7 +49,7 @@ static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, in
                           ist_team_limit);
     bool all_well = ist_doubling_max(meeting, status != ISTHMUS_OK, routine) == 0;
     if (mine != NULL && all_well) {
-        ist_team_clear_place(mine, index);
+        ist_team_clear_memory(mine, index);
         ist_meeting_clear(index, routine);
         ist_team_register(mine, index);
         if (ist_check_on) mine->made_by = ist_caller();
@@ -123,9 +123,9 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
     ist_collective_begin(parent, routine);
     if (ist_check_on)
-        ist_check_meeting(parent,
-                          &(struct ist_checked_call){.routine = routine,
-                                                     .other = {{"start", start}, {"stride", stride}, {"size", size}}});
+        ist_check_same_call(
+            parent, &(struct ist_checked_call){.routine = routine,
+                                               .other = {{"start", start}, {"stride", stride}, {"size", size}}});
     if (!is_valid_triplet(parent, start, stride, size))
         return ist_fail(ISTHMUS_ERR_INVALID, "%s: PEs %d to %ld in steps of %d are not all in the parent's 0 to %d",
                         routine, start, start + ((long)size - 1) * stride, stride, parent->n_pes - 1);
@@ -148,7 +148,7 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
     ist_collective_begin(parent, routine);
     if (ist_check_on)
-        ist_check_meeting(parent, &(struct ist_checked_call){.routine = routine, .other = {{"xrange", xrange}}});
+        ist_check_same_call(parent, &(struct ist_checked_call){.routine = routine, .other = {{"xrange", xrange}}});
     if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
     int n = parent->n_pes, width = xrange < n ? xrange : n;
     int x = parent->my_pe % width, y = parent->my_pe / width;
@@ -210,7 +210,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
     if (team->index < IST_TEAMS_PREDEFINED)
         ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
     ist_collective_begin(team, routine);
-    if (ist_check_on) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
+    if (ist_check_on) ist_check_same_call(team, &(struct ist_checked_call){.routine = routine});
     for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);

@@ -1,6 +1,6 @@
 /* core/coll/sync.h: synchronisation of a team: sync, and the barrier, which is quiet and sync.
  * Not data collectives (coll.h). The algorithms are one file each: sync_dissemination.c, sync_hosts.c,
- * sync_central.c; select.c chooses. */
+ * sync_central.c; sync.c chooses. */
 #ifndef IST_COLL_SYNC_H
 #define IST_COLL_SYNC_H
 
@@ -50,7 +50,7 @@ const char *ist_sync_routine(void); /* NULL if in none */
 
 void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence,
                             const char *routine);
-/* Of a team whose hosts matter (choose.h); it counts by itself. `rare` not NULL: the leaders synchronise there, as a
+/* Of a team whose hosts matter (cost.h); it counts by itself. `rare` not NULL: the leaders synchronise there, as a
  * tree. */
 struct ist_rare_meeting {
     struct ist_sync_area *area;

@@ -29,7 +29,7 @@ struct ist_internal_area {
     uint64_t has_left; /* this PE has left without shmem_finalize */
     uint64_t line1[7];
     struct ist_lobby lobby;
-    struct ist_team_place teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
+    struct ist_team_memory teams[]; /* ISTHMUS_TEAMS_MAX of them, by index */
 };
 
 /* Of core/check/shadow.c, behind the teams, with ISTHMUS_CHECK only. */
@@ -44,7 +44,7 @@ static inline void *ist_internal_shadow(void) { return ist_internal_area()->team
 
 static inline uint64_t ist_internal_area_bytes(const struct ist_config *config)
 {
-    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_place) +
+    return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_memory) +
            (config->check ? IST_SHADOW_BYTES : 0);
 }
 

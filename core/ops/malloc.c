@@ -6,7 +6,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/coll/check.h"
+#include "core/coll/same_call.h"
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
 #include "core/heap/internal_area.h"
@@ -34,9 +34,10 @@ static struct {
 static void check(const char *routine, const void *block, size_t bytes, const char *name, size_t value)
 {
     if (!ist_check_on) return;
-    ist_check_meeting(&ist_team_world,
-                      &(struct ist_checked_call){
-                          .routine = routine, .dest = block, .length_bytes = bytes, .other = {{name, (int64_t)value}}});
+    ist_check_same_call(&ist_team_world, &(struct ist_checked_call){.routine = routine,
+                                                                    .dest = block,
+                                                                    .length_bytes = bytes,
+                                                                    .other = {{name, (int64_t)value}}});
 }
 
 static void *take_what_is_there(size_t size_bytes, size_t align_bytes)

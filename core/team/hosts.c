@@ -171,10 +171,10 @@ static isthmus_status make_parts(const struct ist_team *team, struct ist_hosts *
     int n_here = ist_hosts_size(hosts, hosts->my_host);
     if (list == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the hosts of %d PEs", team->n_pes);
     memcpy(list, mine, (size_t)n_here * sizeof *list);
-    isthmus_status status = new_part(team, list, n_here, &team->place->inner, &hosts->inner);
+    isthmus_status status = new_part(team, list, n_here, &team->memory->inner, &hosts->inner);
     if (status == ISTHMUS_OK && hosts->my_number < hosts->least) {
         for (int h = 0; h < hosts->n_hosts; h++) list[h] = hosts->members[hosts->first[h] + hosts->my_number];
-        status = new_part(team, list, hosts->n_hosts, &team->place->outer, &hosts->outer);
+        status = new_part(team, list, hosts->n_hosts, &team->memory->outer, &hosts->outer);
     }
     free(list);
     return status;

@@ -61,13 +61,13 @@ static bool ask_host(const ist_boot *boot)
 
 /* ---- the table ---- */
 
-struct ist_team_place *ist_team_place_of(int index) { return &ist_internal_area()->teams[index]; }
+struct ist_team_memory *ist_team_memory_of(int index) { return &ist_internal_area()->teams[index]; }
 
 /* On one host the rest is never used, and stays what it is: without pages. */
-void ist_team_clear_place(const struct ist_team *team, int index)
+void ist_team_clear_memory(const struct ist_team *team, int index)
 {
-    struct ist_team_place *place = ist_team_place_of(index);
-    memset(place, 0, team->is_on_one_host ? sizeof place->whole : sizeof *place);
+    struct ist_team_memory *memory = ist_team_memory_of(index);
+    memset(memory, 0, team->is_on_one_host ? sizeof memory->whole : sizeof *memory);
 }
 
 int ist_team_free_index(int from)
@@ -99,8 +99,8 @@ void ist_team_unreserve(int index)
 void ist_team_register(struct ist_team *team, int index)
 {
     team->index = index;
-    team->place = ist_team_place_of(index);
-    team->area = &team->place->whole;
+    team->memory = ist_team_memory_of(index);
+    team->area = &team->memory->whole;
     ist_store_release(&ist_team_table[index], team);
 }
 

@@ -47,7 +47,7 @@ enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
 
 /* All of a team's symmetric memory: for the team, and for the two parts of it that a member on one of several hosts is
  * in. */
-struct ist_team_place {
+struct ist_team_memory {
     struct ist_team_area whole, inner, outer;
     struct ist_line arrived, release; /* on a host: counted on its leader; on each member, by its leader */
 };
@@ -63,12 +63,12 @@ struct ist_team_options {
 
 struct ist_team {
     int n_pes, my_pe;
-    int start, stride;            /* of a strided team, in the world's numbers */
-    const int *list;              /* world numbers of the members; NULL: strided */
-    struct ist_team_area *area;   /* symmetric */
-    struct ist_team_place *place; /* which that area begins; NULL: the area is all there is */
-    struct ist_hosts *hosts;      /* see hosts.h; NULL until first used */
-    uint64_t sync_sequence;       /* of synchronisations so far, and so on: the same on all members */
+    int start, stride;              /* of a strided team, in the world's numbers */
+    const int *list;                /* world numbers of the members; NULL: strided */
+    struct ist_team_area *area;     /* symmetric */
+    struct ist_team_memory *memory; /* which that area begins; NULL: the area is all there is */
+    struct ist_hosts *hosts;        /* see hosts.h; NULL until first used */
+    uint64_t sync_sequence;         /* of synchronisations so far, and so on: the same on all members */
     uint64_t broadcast_sequence;
     uint64_t doubling_sequence;
     uint64_t central_sequence;
@@ -123,13 +123,13 @@ int ist_team_from_world(const struct ist_team *team, int world_pe);
 
 /* For making teams. The address of the place of an index; the lowest free index from `from` on, or -1; a team with its
  * members, `list` (may be NULL) copied. */
-struct ist_team_place *ist_team_place_of(int index);
+struct ist_team_memory *ist_team_memory_of(int index);
 int ist_team_free_index(int from);
 bool ist_team_reserve(int index); /* false if it is taken */
 void ist_team_unreserve(int index);
 isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
-void ist_team_clear_place(const struct ist_team *team, int index); /* before its first use by `team` */
-void ist_team_register(struct ist_team *team, int index);          /* which is reserved */
+void ist_team_clear_memory(const struct ist_team *team, int index); /* before its first use by `team` */
+void ist_team_register(struct ist_team *team, int index);           /* which is reserved */
 void ist_team_delete(struct ist_team *team);
 
 #endif

@@ -2,7 +2,8 @@
 """Nothing in core/ names a plugin or a fabric: which transport carries what is data, not code.
 
 Identifiers and string literals are cut into words (ib_open: ib, open; PeerUcx: peer, ucx); comments may name what they
-like. Free to use are the memory kinds of the ABI, the names of the three APIs and their variables."""
+like. Free to use are the memory kinds of the ABI, the names of the three APIs and their variables.
+No two files of core/ have one name: a reader who looks for one finds it."""
 import re
 
 import lint
@@ -42,6 +43,11 @@ def main():
                     check(path, number, identifier)
         for number, literal in lint.strings(text):
             check(path, number, FREE_STRINGS.sub("", literal))
+    folders = {}
+    for path in lint.sources(root, "core", suffixes=(".c", ".h", ".def", ".table")):
+        first = folders.setdefault(path.name, path)
+        if first != path:
+            report.fault(path, 1, f"{first} has the same name: one word for one thing, one file of that name in core/")
     report.finish()
 
 

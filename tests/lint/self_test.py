@@ -67,7 +67,7 @@ class Lint(unittest.TestCase):
 
     def test_floors_of_the_composition_root(self):
         self.plant("core/api/a.c", '#include "core/runtime.h"\n')
-        self.plant("core/parts.c", '#include "core/api/check.h"\n')
+        self.plant("core/parts.c", '#include "core/api/wait_arguments.h"\n')
         self.assert_clean("floors")
 
     def test_floors_ignores_comments(self):
@@ -103,6 +103,10 @@ class Lint(unittest.TestCase):
             with self.subTest(text=text):
                 self.plant("core/topo/b.c", text + "\n")
                 self.assert_found(r"core/topo/b.c:1: .* names (ib|nvlink|ucx)", "names")
+
+    def test_names_of_files(self):
+        self.plant("core/topo/rma.h", "\n")
+        self.assert_found(r"core/topo/rma.h:1: core/ops/rma.h has the same name", "names")
 
     def test_headers(self):
         self.assert_clean("headers")

@@ -72,7 +72,7 @@ static uint64_t expected(const struct ct_amo *amo, uint64_t old)
 }
 
 /* Three words: the middle one is operated on. Flags: FETCHING, whose fetched value is as wide as the type. */
-static void try_value(const struct ct_place *at, const struct ct_amo *amo, uint64_t old)
+static void try_value(const struct ct_target *at, const struct ct_amo *amo, uint64_t old)
 {
     size_t size = bytes_of(amo->bits);
     uint64_t words[3], fetched[3];
@@ -105,7 +105,7 @@ static void try_value(const struct ct_place *at, const struct ct_amo *amo, uint6
     }
 }
 
-static void try_operation(const struct ct_place *at, uint32_t op, uint32_t bits, uint32_t flags)
+static void try_operation(const struct ct_target *at, uint32_t op, uint32_t bits, uint32_t flags)
 {
     uint64_t top = 1ull << ((8u << bits) - 1), all = mask_of(bits);
     const uint64_t values[] = {0, 1, all, top, top - 1, 0x0123456789abcdef & all, 0xf0f0f0f0f0f0f0f0 & all};
@@ -123,7 +123,7 @@ void ct_case_amo_values(struct ct_process *p)
     static struct ct_extent extent;
     struct ct_channel channel;
     begin(p, &extent, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     for (uint32_t op = 0; op < ISTHMUS_AMO_COUNT; op++)
         for (uint32_t bits = 0; bits < ISTHMUS_BITS_COUNT; bits++)
             for (uint32_t flags = 0; flags < 4; flags++) try_operation(&at, op, bits, flags);
@@ -133,7 +133,7 @@ void ct_case_amo_values(struct ct_process *p)
 /* ---- exclusion: all processes on words of process 0, itself included ---- */
 
 struct contest {
-    struct ct_place at;
+    struct ct_target at;
     uint32_t bits;
     uint64_t offset_bytes;
 };

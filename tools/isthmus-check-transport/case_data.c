@@ -69,7 +69,7 @@ static uint64_t seed_of(int from, size_t size, int slot)
 }
 
 /* Puts one size to process `to`, checks what arrived from `from`, and gets it back. */
-static void try_size(struct ct_place *at, struct ct_extent *extent, uint8_t *local, size_t size, int from)
+static void try_size(struct ct_target *at, struct ct_extent *extent, uint8_t *local, size_t size, int from)
 {
     struct slot slots[SLOTS];
     int n = draw_slots(size, slots), me = at->p->pe;
@@ -102,7 +102,7 @@ static void try_all_sizes(struct ct_process *p, int to, int from)
     uint8_t *local = malloc(LARGEST + 2 * MARGIN + 64);
     CT_CHECK(local != NULL, "no memory");
     ct_begin(p, &extent, extent_bytes(), &channel);
-    struct ct_place at = {p, &channel, &extent, to};
+    struct ct_target at = {p, &channel, &extent, to};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) try_size(&at, &extent, local, sizes[i], from);
     ct_end(p, &extent, &channel);
     free(local);
@@ -122,7 +122,7 @@ void ct_case_all_pairs(struct ct_process *p)
     ct_begin(p, &extent, (size_t)PART * (size_t)p->n, &channel);
     for (int round = 0; round < 20; round++) {
         for (int to = 0; to < p->n; to++) {
-            struct ct_place at = {p, &channel, &extent, to};
+            struct ct_target at = {p, &channel, &extent, to};
             ct_pattern_fill(buffer, PART, seed_of(p->pe, (size_t)to, round));
             ct_put(&at, (uint64_t)p->pe * PART, buffer, PART);
         }
@@ -146,7 +146,7 @@ void ct_case_large(struct ct_process *p)
     ct_begin(p, &extent, size, &channel);
     uint8_t *local = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CT_CHECK(local != MAP_FAILED, "no memory");
-    struct ct_place at = {p, &channel, &extent, 1};
+    struct ct_target at = {p, &channel, &extent, 1};
     if (p->pe == 0) {
         ct_pattern_fill(local, size, 99);
         ct_put(&at, 0, local, size);
@@ -173,7 +173,7 @@ void ct_case_nbi(struct ct_process *p)
     static uint8_t source[NBI_OPS][NBI_BYTES], dest[NBI_OPS][NBI_BYTES];
     struct ct_channel channel;
     ct_begin(p, &extent, sizeof source, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     for (int i = 0; i < NBI_OPS; i++) {
         ct_pattern_fill(source[i], NBI_BYTES, seed_of(p->pe, 1, i));
         ct_put_nbi(&at, (uint64_t)i * NBI_BYTES, source[i], NBI_BYTES - (size_t)i % 100);
@@ -244,7 +244,7 @@ static uint64_t wait_for(struct ct_extent *extent, uint64_t value)
 }
 
 /* Returns false if there is no such operation, or none that the owner may load meanwhile. */
-static bool set_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
+static bool set_word(const struct ct_target *at, uint64_t offset_bytes, uint64_t value)
 {
     const struct ct_amo set = {.op = ISTHMUS_AMO_SET, .bits = ISTHMUS_BITS64, .operand = value};
     return at->p->reach[at->pe].atomics_domain == ISTHMUS_DOMAIN_CPU && ct_amo(at, offset_bytes, &set, NULL);
@@ -252,7 +252,7 @@ static bool set_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t 
 
 enum { BY_PUT, BY_ATOMICS, BY_PUT_TOO, BY_PUT_NBI, PAYLOADS };
 
-static void send_payload(const struct ct_place *at, uint64_t round, uint64_t *payload, size_t n_bytes)
+static void send_payload(const struct ct_target *at, uint64_t round, uint64_t *payload, size_t n_bytes)
 {
     for (size_t i = 0; i < n_bytes / 8; i++) payload[i] = round;
     for (size_t from = 0; from < n_bytes; from += PIECE_BYTES) {
@@ -268,7 +268,7 @@ static void send_payload(const struct ct_place *at, uint64_t round, uint64_t *pa
 
 /* Payload, fence, flag; the reader replies with a flag of its own. Each kind of payload with each kind of flag and of
  * fence. */
-static void send_round(struct ct_place *at, uint64_t round, uint64_t *payload, size_t n_bytes)
+static void send_round(struct ct_target *at, uint64_t round, uint64_t *payload, size_t n_bytes)
 {
     const struct isthmus_data_ops *ops = &at->channel->ops;
     send_payload(at, round, payload, n_bytes);
@@ -285,7 +285,7 @@ void ct_case_fence(struct ct_process *p)
     static uint64_t payload[PAYLOAD / 8];
     struct ct_channel channel;
     ct_begin(p, &extent, PAYLOAD + 64, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     for (uint64_t round = 1; round <= FENCE_ROUNDS; round++) {
         size_t n_bytes = round % PAYLOADS == BY_ATOMICS ? 64 : round % 5 != 1 ? PAYLOAD : 8;
         if (p->pe == 0) {
@@ -311,7 +311,7 @@ void ct_case_remote_commit(struct ct_process *p)
     static struct ct_extent extent;
     struct ct_channel channel;
     ct_begin(p, &extent, 4096, &channel);
-    struct ct_place at = {p, &channel, &extent, 1};
+    struct ct_target at = {p, &channel, &extent, 1};
     for (uint64_t round = 1; round <= 300; round++) {
         uint64_t got = round;
         if (p->pe == 0) {
@@ -343,7 +343,7 @@ void ct_case_target_without_calls(struct ct_process *p)
     ct_extent_expose(p, &late);
     ct_exchange(p, late.key, late.key_bytes, keys);
     if (p->pe == 0) {
-        struct ct_place at = {p, &channel, &late, 1};
+        struct ct_target at = {p, &channel, &late, 1};
         struct ct_amo add = {
             .op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .flags = ISTHMUS_AMO_FETCHING, .operand = 3};
         void *alias = NULL;
@@ -374,7 +374,7 @@ void ct_case_no_target(struct ct_process *p)
     ct_progress_stop(p);
     ct_meet(p);
     if (p->pe == 0) {
-        struct ct_place at = {p, &channel, &extent, 1};
+        struct ct_target at = {p, &channel, &extent, 1};
         struct ct_amo add = {
             .op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .flags = ISTHMUS_AMO_FETCHING, .operand = 3};
         uint64_t old = 1;

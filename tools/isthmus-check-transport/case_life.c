@@ -71,7 +71,7 @@ static void live(struct ct_process *p)
     uint64_t value = 7, got = 0;
     ct_begin(p, &extent, SMALL_BYTES, &channel);
     int next = (p->pe + 1) % p->n;
-    struct ct_place at = {p, &channel, &extent, next};
+    struct ct_target at = {p, &channel, &extent, next};
     ct_put(&at, 64, &value, sizeof value);
     ct_quiet(p, &channel);
     ct_get(&at, 64, &got, sizeof got);

@@ -13,7 +13,7 @@ static void wait_word(struct ct_extent *extent, uint64_t offset_bytes, uint64_t 
     while (ct_extent_load(extent, offset_bytes) < value) sched_yield();
 }
 
-static void put_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
+static void put_word(const struct ct_target *at, uint64_t offset_bytes, uint64_t value)
 {
     ct_put(at, offset_bytes, &value, sizeof value);
 }
@@ -26,7 +26,7 @@ void ct_case_litmus_ordered(struct ct_process *p)
     static uint8_t payload[PAYLOAD_BYTES];
     struct ct_channel channel;
     ct_begin(p, &extent, PAYLOAD_BYTES + 2 * WORD, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     if ((p->reach[at.pe].caps & ISTHMUS_CAP_ORDERED) == 0) ct_skip("%s keeps order by fences only", p->t->name);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         if (p->pe == 0) {
@@ -57,7 +57,7 @@ void ct_case_notify(struct ct_process *p)
     static uint8_t payload[PAYLOAD_BYTES];
     struct ct_channel channel;
     ct_begin(p, &extent, PAYLOAD_BYTES + 2 * WORD, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     if (channel.ops.notify == NULL) ct_skip("%s has no notify", p->t->name);
     for (uint64_t round = 1; round <= ROUNDS; round++) {
         if (p->pe == 0) {
@@ -88,7 +88,7 @@ void ct_case_litmus_coherence(struct ct_process *p)
     static struct ct_extent extent;
     struct ct_channel channel;
     ct_begin(p, &extent, 2 * WORD, &channel);
-    struct ct_place at = {p, &channel, &extent, 1};
+    struct ct_target at = {p, &channel, &extent, 1};
     for (uint64_t value = 1; p->pe == 0 && value <= ROUNDS; value++) {
         put_word(&at, 0, value);
         CT_OK(channel.ops.fence(channel.chan, p->path[1]));
@@ -116,7 +116,7 @@ void ct_case_litmus_commit(struct ct_process *p)
     static struct ct_blob both[CT_MAX_PROCESSES];
     struct ct_channel channel;
     ct_begin(p, &extent, (size_t)ROUNDS * WORD, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     if (p->reach[at.pe].visibility != ISTHMUS_VISIBLE_EVERYONE) ct_skip("%s commits to the owner only", p->t->name);
     for (uint64_t i = 0; i < ROUNDS; i++) {
         put_word(&at, i * WORD, 1);
@@ -140,7 +140,7 @@ void ct_case_litmus_causality(struct ct_process *p)
     ct_begin(p, &extent, 4 * WORD, &channel);
     if (p->reach[2].visibility != ISTHMUS_VISIBLE_EVERYONE) ct_skip("%s commits to the owner only", p->t->name);
     for (uint64_t round = 1; round <= CIRCLES; round++) {
-        struct ct_place next = {p, &channel, &extent, (p->pe + 1) % 3}, last = {p, &channel, &extent, 2};
+        struct ct_target next = {p, &channel, &extent, (p->pe + 1) % 3}, last = {p, &channel, &extent, 2};
         if (p->pe > 0) wait_word(&extent, 0, round); /* set by the process before */
         if (p->pe == 0) put_word(&last, WORD, round);
         if (p->pe == 2)

@@ -132,7 +132,7 @@ void ct_case_damaged_key(struct ct_process *p)
     ct_extent_attach(p, &extent);
     struct ct_channel channel;
     ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &channel);
-    struct ct_place at = {p, &channel, &extent, 1 - p->pe};
+    struct ct_target at = {p, &channel, &extent, 1 - p->pe};
     uint64_t value = 42, got = 0;
     ct_put(&at, 0, &value, sizeof value);
     ct_quiet(p, &channel);
@@ -148,7 +148,7 @@ static void use(struct ct_process *p, const struct ct_channel *channel, struct c
 {
     static uint8_t buffer[EXTENT_BYTES];
     int next = (p->pe + 1) % p->n, previous = (p->pe + p->n - 1) % p->n;
-    struct ct_place at = {(struct ct_process *)p, channel, extent, next};
+    struct ct_target at = {(struct ct_process *)p, channel, extent, next};
     ct_pattern_fill(buffer, extent->length_bytes, seed + (uint64_t)p->pe);
     ct_put(&at, 0, buffer, extent->length_bytes);
     ct_quiet(p, channel);
@@ -256,7 +256,7 @@ void ct_case_alias(struct ct_process *p)
     ct_meet(p);
     CT_CHECK(ct_pattern_check(extent.base, EXTENT_BYTES, 10 + (uint64_t)previous) == EXTENT_BYTES,
              "what process %d stored through its alias is not here", previous);
-    struct ct_place own = {p, &channel, &extent, p->pe};
+    struct ct_target own = {p, &channel, &extent, p->pe};
     ct_get(&own, 0, buffer, EXTENT_BYTES);
     CT_CHECK(memcmp(buffer, extent.base, EXTENT_BYTES) == 0, "a get from this process gives something else than loads");
     ct_meet(p);

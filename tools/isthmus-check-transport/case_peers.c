@@ -104,7 +104,7 @@ void ct_case_path_on_demand(struct ct_process *p)
         CT_OK(p->t->path_open(p->tr, &p->peers[other], &p->path[other]));
         CT_OK(p->t->attach(p->path[other], keys[other].bytes, keys[other].n_bytes, &extent.rmem[other], &alias));
         ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &channel);
-        struct ct_place at = {p, &channel, &extent, other};
+        struct ct_target at = {p, &channel, &extent, other};
         ct_put(&at, 8, &value, sizeof value);
         ct_quiet(p, &channel);
         ct_get(&at, 8, &got, sizeof got);
@@ -168,7 +168,7 @@ void ct_case_paths_at_once(struct ct_process *p)
     open_all(p, &extent, keys);
     ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &channel);
     for (int pe = 0; pe < p->n; pe++) {
-        const struct ct_place at = {p, &channel, &extent, pe};
+        const struct ct_target at = {p, &channel, &extent, pe};
         uint64_t value = (uint64_t)(p->pe + 1) << 32 | (uint64_t)pe;
         ct_put(&at, 8 * (uint64_t)p->pe, &value, sizeof value);
     }
@@ -302,7 +302,7 @@ void ct_case_peer_dies(struct ct_process *p)
         expect_done_or_lost(ops->remote_commit(channel.chan, NULL), "remote_commit");
     }
     /* the others are reached as before */
-    struct ct_place own = {p, &channel, &extent, 0};
+    struct ct_target own = {p, &channel, &extent, 0};
     ct_put(&own, 0, buffer, sizeof buffer);
     p->t->channel_close(channel.chan);
     ct_extent_detach(p, &extent);

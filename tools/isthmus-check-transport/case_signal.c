@@ -25,7 +25,7 @@ enum { N_LENGTHS = sizeof lengths / sizeof *lengths };
 
 /* The data, and where its signal goes. */
 struct put_signal {
-    const struct ct_place *to, *signal_to;
+    const struct ct_target *to, *signal_to;
     uint64_t offset_bytes, signal_offset_bytes;
     const void *source;
     size_t length_bytes;
@@ -35,7 +35,7 @@ struct put_signal {
 
 static void in_parts(const struct put_signal *what)
 {
-    const struct ct_place *to = what->to;
+    const struct ct_target *to = what->to;
     const struct ct_amo update = {.op = what->op, .bits = ISTHMUS_BITS64, .operand = what->value};
     ct_put(to, what->offset_bytes, what->source, what->length_bytes);
     CT_OK(to->channel->ops.fence(to->channel->chan, to->p->path[to->pe]));
@@ -46,7 +46,7 @@ static void in_parts(const struct put_signal *what)
 
 static isthmus_status call(const struct put_signal *what)
 {
-    const struct ct_place *to = what->to;
+    const struct ct_target *to = what->to;
     const struct isthmus_put_signal all = {.struct_size = sizeof all,
                                            .flags = what->flags,
                                            .remote = to->extent->rmem[to->pe],
@@ -109,7 +109,7 @@ static uint64_t wait_beyond(struct ct_extent *extent, uint64_t offset_bytes, uin
     return seen;
 }
 
-static void put_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t value)
+static void put_word(const struct ct_target *at, uint64_t offset_bytes, uint64_t value)
 {
     ct_put(at, offset_bytes, &value, sizeof value);
 }
@@ -117,7 +117,7 @@ static void put_word(const struct ct_place *at, uint64_t offset_bytes, uint64_t 
 /* Process 1 replies after its check: a word to which no signal goes. */
 enum { ANSWER = 64 };
 
-static void answer(struct world *w, const struct ct_place *to_words, uint64_t round)
+static void answer(struct world *w, const struct ct_target *to_words, uint64_t round)
 {
     put_word(to_words, ANSWER, round);
     ct_quiet(to_words->p, &w->channel);
@@ -196,7 +196,7 @@ void ct_case_put_signal(struct ct_process *p)
     uint64_t words[2] = {0, 0};
     struct round r;
     begin(p, &w, MOST_BYTES + DATA_ROOM);
-    const struct ct_place to[2] = {{p, &w.channel, &w.data, 1 - p->pe}, {p, &w.channel, &w.words, 1 - p->pe}};
+    const struct ct_target to[2] = {{p, &w.channel, &w.data, 1 - p->pe}, {p, &w.channel, &w.words, 1 - p->pe}};
     for (uint64_t number = 1; number <= (uint64_t)ROUNDS_EACH * N_LENGTHS; number++) {
         uint64_t before[2] = {words[0], words[1]};
         choose(&r, number, words);
@@ -231,8 +231,8 @@ void ct_case_put_signal_source(struct ct_process *p)
     static struct world w;
     static uint8_t source[MOST];
     begin(p, &w, WORD + MOST);
-    const struct ct_place to_data = {p, &w.channel, &w.data, 1 - p->pe},
-                          to_words = {p, &w.channel, &w.words, 1 - p->pe};
+    const struct ct_target to_data = {p, &w.channel, &w.data, 1 - p->pe},
+                           to_words = {p, &w.channel, &w.words, 1 - p->pe};
     for (uint64_t round = 1; round <= SOURCE_ROUNDS; round++) {
         size_t n = sizes[round % (sizeof sizes / sizeof *sizes)];
         if (p->pe == 1) {
@@ -261,7 +261,7 @@ enum { BEFORE = WORD, BEHIND = BEFORE + 4096, LATE = BEHIND + 4096, ORDER_BYTES 
 static void send_in_order(struct ct_process *p, struct world *w, uint64_t round)
 {
     static uint8_t before[4096], with[4096];
-    const struct ct_place to_data = {p, &w->channel, &w->data, 1}, to_words = {p, &w->channel, &w->words, 1};
+    const struct ct_target to_data = {p, &w->channel, &w->data, 1}, to_words = {p, &w->channel, &w->words, 1};
     size_t n = round % 3 == 0 ? sizeof with : round % 3 == 1 ? 8 : 500;
     ct_pattern_fill(before, sizeof before, round);
     ct_pattern_fill(with, n, round + 1);
@@ -276,7 +276,7 @@ static void send_in_order(struct ct_process *p, struct world *w, uint64_t round)
 
 static void see_order(struct ct_process *p, struct world *w, uint64_t round)
 {
-    const struct ct_place to_words = {p, &w->channel, &w->words, 0};
+    const struct ct_target to_words = {p, &w->channel, &w->words, 0};
     size_t n_before = round % 2 == 0 ? 4096 : 8;
     if (round % 4 < 2) { /* the signal first, then what was put before it */
         (void)wait_beyond(&w->words, 0, round - 1);
@@ -306,7 +306,7 @@ void ct_case_put_signal_sums(struct ct_process *p)
     static struct world w;
     static uint8_t source[SUM_BYTES];
     begin(p, &w, (size_t)p->n * SUM_BYTES);
-    const struct ct_place to_data = {p, &w.channel, &w.data, 0}, to_words = {p, &w.channel, &w.words, 0};
+    const struct ct_target to_data = {p, &w.channel, &w.data, 0}, to_words = {p, &w.channel, &w.words, 0};
     const struct ct_amo add = {.op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .operand = 1};
     for (uint32_t i = 0; i < SUM_ROUNDS; i++) {
         uint32_t flags = i % 2 == 0 ? ISTHMUS_PUT_SIGNAL_NBI : 0;

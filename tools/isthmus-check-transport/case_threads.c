@@ -40,7 +40,7 @@ static void *work(void *argument)
     struct worker *w = argument;
     struct ct_channel own;
     if (w->channel == NULL) open_channel(w->p, ISTHMUS_THREAD_ONE, &own);
-    struct ct_place at = {w->p, w->channel != NULL ? w->channel : &own, w->extent, 1 - w->p->pe};
+    struct ct_target at = {w->p, w->channel != NULL ? w->channel : &own, w->extent, 1 - w->p->pe};
     struct ct_amo add = {.op = ISTHMUS_AMO_ADD, .bits = ISTHMUS_BITS64, .operand = 1};
     uint64_t state = ct_seed() + (uint64_t)w->number, from = (uint64_t)w->number * PART_BYTES;
     for (int i = 0; i < ROUNDS; i++) {
@@ -118,7 +118,7 @@ void ct_case_many_channels(struct ct_process *p)
     for (int i = 0; i < N_CHANNELS; i++)
         ct_channel_open(p, ISTHMUS_THREAD_ONE, i % 2 == 0 ? 0 : ISTHMUS_CHANNEL_NOSTORE, &many[i]);
     for (int i = 0; i < N_CHANNELS; i++) {
-        struct ct_place at = {p, &many[i], &extent, 1 - p->pe};
+        struct ct_target at = {p, &many[i], &extent, 1 - p->pe};
         uint64_t value = 1000 + (uint64_t)i;
         ct_put(&at, 8 * (uint64_t)i, &value, sizeof value);
     }
@@ -228,7 +228,7 @@ static void drain_progress(struct ct_process *p)
 }
 
 /* Returns false if the transport has no such operation. */
-static bool wake_by(const struct ct_place *at, int way, uint64_t value)
+static bool wake_by(const struct ct_target *at, int way, uint64_t value)
 {
     const struct isthmus_data_ops *ops = &at->channel->ops;
     isthmus_rmem *remote = at->extent->rmem[at->pe];
@@ -256,7 +256,7 @@ void ct_case_wakes(struct ct_process *p)
         ct_skip("%s does not wake the target, and says so", p->t->name);
     if (p->pe == 1) ct_progress_stop(p);
     for (int i = 0; i < N_WAYS * ROUNDS_EACH; i++) {
-        const struct ct_place at = {p, &channel, &extent, 1};
+        const struct ct_target at = {p, &channel, &extent, 1};
         struct ct_blob said[CT_MAX_PROCESSES];
         uint8_t is_written = 0;
         if (p->pe == 1) drain_progress(p);

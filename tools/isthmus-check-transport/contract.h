@@ -237,7 +237,7 @@ void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t option
 void ct_channel_close(struct ct_process *p, struct ct_channel *channel); /* quiet first, as the contract requires */
 
 /* Where an operation goes. */
-struct ct_place {
+struct ct_target {
     struct ct_process *p;
     const struct ct_channel *channel;
     const struct ct_extent *extent;
@@ -245,10 +245,10 @@ struct ct_place {
 };
 
 /* Data slots; nbi forms are retried while they return AGAIN. */
-void ct_put(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
-void ct_get(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
-void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
-void ct_get_nbi(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
+void ct_put(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
+void ct_get(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
+void ct_put_nbi(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes);
+void ct_get_nbi(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes);
 void ct_quiet(struct ct_process *p, const struct ct_channel *channel);
 
 /* An atomic operation. Both return false if the transport has no such function. */
@@ -257,7 +257,7 @@ struct ct_amo {
     uint64_t operand, compare;
 };
 bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags);
-bool ct_amo(const struct ct_place *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched);
+bool ct_amo(const struct ct_target *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched);
 
 /* ---- pattern.c: bytes that show their origin ---- */
 

@@ -182,12 +182,12 @@ void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_b
 
 /* ---- device memory, which a CPU does not touch: by a channel of this process to itself ---- */
 
-static struct ct_place place_to_look(struct ct_extent *extent)
+static struct ct_target place_to_look(struct ct_extent *extent)
 {
     struct ct_process *p = extent->p;
     CT_NEED(extent->rmem[p->pe] != NULL, "the extent is looked at before it is attached");
     if (p->look.chan == NULL) ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &p->look);
-    return (struct ct_place){p, &p->look, extent, p->pe};
+    return (struct ct_target){p, &p->look, extent, p->pe};
 }
 
 static uint8_t *copy_of(struct ct_extent *extent)
@@ -200,7 +200,7 @@ static uint8_t *copy_of(struct ct_extent *extent)
 const uint8_t *ct_extent_view(struct ct_extent *extent, uint64_t offset_bytes, size_t length_bytes)
 {
     if (ct_extent_is_host(extent)) return (const uint8_t *)extent->base + offset_bytes;
-    struct ct_place own = place_to_look(extent);
+    struct ct_target own = place_to_look(extent);
     ct_get(&own, offset_bytes, copy_of(extent) + offset_bytes, length_bytes);
     return extent->copy + offset_bytes;
 }
@@ -211,7 +211,7 @@ void ct_extent_write(struct ct_extent *extent, uint64_t offset_bytes, const void
         memcpy(extent->base + offset_bytes, bytes, length_bytes);
         return;
     }
-    struct ct_place own = place_to_look(extent);
+    struct ct_target own = place_to_look(extent);
     ct_put(&own, offset_bytes, bytes, length_bytes);
     ct_quiet(extent->p, own.channel);
 }
@@ -358,27 +358,27 @@ void ct_channel_close(struct ct_process *p, struct ct_channel *channel)
     channel->chan = NULL;
 }
 
-void ct_put(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
+void ct_put(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
 {
     CT_OK(at->channel->ops.put(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, source,
                                NULL, length_bytes));
 }
 
-void ct_get(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
+void ct_get(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
 {
     CT_OK(at->channel->ops.get(at->channel->chan, at->p->path[at->pe], at->extent->rmem[at->pe], offset_bytes, dest,
                                NULL, length_bytes));
 }
 
 /* AGAIN: nothing was started. */
-static bool try_again(const struct ct_place *at, isthmus_status status)
+static bool try_again(const struct ct_target *at, isthmus_status status)
 {
     if (status != ISTHMUS_ERR_AGAIN) return false;
     (void)ct_progress(at->p);
     return true;
 }
 
-void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
+void ct_put_nbi(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
 {
     isthmus_status status;
     ct_enter("ops.put_nbi()");
@@ -389,7 +389,7 @@ void ct_put_nbi(const struct ct_place *at, uint64_t offset_bytes, const void *so
     CT_OK_OF("put_nbi", status);
 }
 
-void ct_get_nbi(const struct ct_place *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
+void ct_get_nbi(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_t length_bytes)
 {
     isthmus_status status;
     ct_enter("ops.get_nbi()");
@@ -405,7 +405,7 @@ bool ct_has_amo(const struct ct_channel *channel, uint32_t op, uint32_t bits, ui
     return channel->ops.amo_entry(channel->chan, op, bits, flags) != NULL;
 }
 
-bool ct_amo(const struct ct_place *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched)
+bool ct_amo(const struct ct_target *at, uint64_t offset_bytes, const struct ct_amo *amo, void *fetched)
 {
     isthmus_amo_fn fn = at->channel->ops.amo_entry(at->channel->chan, amo->op, amo->bits, amo->flags);
     if (fn == NULL) return false;

@@ -25,16 +25,16 @@ static int pages_fd = -1;
 static const unsigned char *pages;
 
 /* Where one thread of a PE is, or the PE as a whole. */
-struct place {
+struct state {
     int pe;
     uint64_t since_ns;      /* 0: not known */
     char text[TEXT_BYTES];  /* the same for all that wait for the same */
     char exact[TEXT_BYTES]; /* with this PE's own values; may differ */
 };
 
-/* Places with the same text: `n` from `first` on. */
+/* States with the same text: `n` from `first` on. */
 struct group {
-    const struct place *first;
+    const struct state *first;
     size_t n;
 };
 
@@ -103,52 +103,52 @@ static bool is_stuck(const struct ist_note *note, pid_t pid)
     return note->routine_addr == 0 && (uint64_t)monotonic_ns() > note->seen_ns + silent_ns;
 }
 
-static void tell_note(struct place *place, const struct ist_note *note, pid_t pid)
+static void tell_note(struct state *state, const struct ist_note *note, pid_t pid)
 {
     char executable[32];
-    struct ist_text text = ist_text_in(place->text, sizeof place->text);
-    struct ist_text exact = ist_text_in(place->exact, sizeof place->exact);
+    struct ist_text text = ist_text_in(state->text, sizeof state->text);
+    struct ist_text exact = ist_text_in(state->exact, sizeof state->exact);
     snprintf(executable, sizeof executable, "/proc/%d/exe", (int)pid);
     ist_note_tell(&text, note, executable, false);
     ist_note_tell(&exact, note, executable, true);
-    place->since_ns = note->since_ns;
+    state->since_ns = note->since_ns;
     if (!is_stuck(note, pid)) return;
     add_process_state(&text, pid);
     add_process_state(&exact, pid);
 }
 
 /* No thread of it waits. */
-static void tell_phase(struct place *place, const struct ist_note_page *page, const struct pe *pe)
+static void tell_phase(struct state *state, const struct ist_note_page *page, const struct pe *pe)
 {
     static const char *const phases[] = {"not in shmem_init so far", "in init", "in no call that waits",
                                          "behind shmem_finalize"};
-    struct ist_text text = ist_text_in(place->text, sizeof place->text);
+    struct ist_text text = ist_text_in(state->text, sizeof state->text);
     uint32_t phase = page ? __atomic_load_n(&page->phase, __ATOMIC_ACQUIRE) : IST_PHASE_BEFORE;
     if (!pe->running) {
         ist_text_add(&text, WIFSIGNALED(pe->wait_status) || WEXITSTATUS(pe->wait_status) ? "failed" : "ended");
     } else {
         ist_text_add(&text, phases[phase <= IST_PHASE_AFTER ? phase : IST_PHASE_BEFORE]);
         add_process_state(&text, page ? page->pid : pe->pid);
-        if (phase == IST_PHASE_INIT) place->since_ns = page->phase_since_ns;
+        if (phase == IST_PHASE_INIT) state->since_ns = page->phase_since_ns;
     }
-    memcpy(place->exact, place->text, sizeof place->exact);
+    memcpy(state->exact, state->text, sizeof state->exact);
 }
 
-/* At least one place. */
-static size_t tell_pe(const struct job *job, int pe, struct place *places)
+/* At least one state. */
+static size_t tell_pe(const struct job *job, int pe, struct state *states)
 {
     const struct ist_note_page *page = page_of(pe);
     struct ist_note note;
     size_t n = 0;
     for (int i = 0; page && job->pes[pe].running && i < IST_NOTES; i++) {
         if (!ist_note_read(&page->notes[i], &note)) continue;
-        places[n] = (struct place){.pe = pe};
+        states[n] = (struct state){.pe = pe};
         fetch_routine(&note, page->pid);
-        tell_note(&places[n++], &note, page->pid);
+        tell_note(&states[n++], &note, page->pid);
     }
     if (n > 0) return n;
-    places[0] = (struct place){.pe = pe};
-    tell_phase(&places[0], page, &job->pes[pe]);
+    states[0] = (struct state){.pe = pe};
+    tell_phase(&states[0], page, &job->pes[pe]);
     return 1;
 }
 
@@ -156,7 +156,7 @@ static size_t tell_pe(const struct job *job, int pe, struct place *places)
 
 static int by_text(const void *a, const void *b)
 {
-    const struct place *x = a, *y = b;
+    const struct state *x = a, *y = b;
     int order = strcmp(x->text, y->text);
     return order ? order : x->pe - y->pe;
 }
@@ -168,11 +168,11 @@ static int by_size(const void *a, const void *b)
     return x->first->pe - y->first->pe;
 }
 
-static size_t join(const struct place *places, size_t n_places, struct group *groups)
+static size_t join(const struct state *states, size_t n_states, struct group *groups)
 {
     size_t n = 0;
-    for (size_t i = 0; i < n_places; i++) {
-        if (i == 0 || strcmp(places[i].text, places[i - 1].text) != 0) groups[n++] = (struct group){&places[i], 0};
+    for (size_t i = 0; i < n_states; i++) {
+        if (i == 0 || strcmp(states[i].text, states[i - 1].text) != 0) groups[n++] = (struct group){&states[i], 0};
         groups[n - 1].n++;
     }
     qsort(groups, n, sizeof *groups, by_size);
@@ -221,15 +221,15 @@ static void report_group(const struct group *group)
 
 void explain_report(const struct job *job)
 {
-    size_t n_places = 0;
-    struct place *places = zeroed_memory((size_t)job->n_pes * IST_NOTES, sizeof *places);
-    for (int pe = 0; pe < job->n_pes; pe++) n_places += tell_pe(job, pe, places + n_places);
-    qsort(places, n_places, sizeof *places, by_text);
-    struct group *groups = zeroed_memory(n_places, sizeof *groups);
-    size_t n = join(places, n_places, groups), n_shown = n <= MOST_LINES ? n : MOST_LINES - 1, n_others = 0;
+    size_t n_states = 0;
+    struct state *states = zeroed_memory((size_t)job->n_pes * IST_NOTES, sizeof *states);
+    for (int pe = 0; pe < job->n_pes; pe++) n_states += tell_pe(job, pe, states + n_states);
+    qsort(states, n_states, sizeof *states, by_text);
+    struct group *groups = zeroed_memory(n_states, sizeof *groups);
+    size_t n = join(states, n_states, groups), n_shown = n <= MOST_LINES ? n : MOST_LINES - 1, n_others = 0;
     for (size_t i = 0; i < n_shown; i++) report_group(&groups[i]);
     for (size_t i = n_shown; i < n; i++) n_others += groups[i].n;
     if (n_others) report("and %zu at %zu other places", n_others, n - n_shown);
     free(groups);
-    free(places);
+    free(states);
 }

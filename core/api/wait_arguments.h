@@ -1,7 +1,7 @@
-/* core/api/check.h: argument checks of routines that do not go through a context: an inline test, a cold rest.
- * Those of RMA and AMO are part of their slow path (core/ops/target.h). */
-#ifndef IST_API_CHECK_H
-#define IST_API_CHECK_H
+/* core/api/wait_arguments.h: the arguments of waits and tests, which go through no context: an inline test, a cold
+ * rest. Those of RMA and AMO are part of their slow path (core/ops/target.h). */
+#ifndef IST_API_WAIT_ARGUMENTS_H
+#define IST_API_WAIT_ARGUMENTS_H
 
 #include "core/ops/target.h"
 #include "core/sync/wait.h"

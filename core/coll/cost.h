@@ -1,8 +1,8 @@
-/* core/coll/choose.h: which algorithm a collective takes: the cheapest of those that apply, by a rough model of time.
+/* core/coll/cost.h: which algorithm a collective takes: the cheapest of those that apply, by a rough model of time.
  * Every member must make the same choice, so it depends only on values that all of them know: the team and the sizes. A
  * variable ISTHMUS_COLL_<NAME> overrides, where the algorithm named applies. */
-#ifndef IST_COLL_CHOOSE_H
-#define IST_COLL_CHOOSE_H
+#ifndef IST_COLL_COST_H
+#define IST_COLL_COST_H
 
 #include "core/base/config.h"
 #include "core/ops/operand.h"
@@ -10,7 +10,7 @@
 
 /* Returns true if this host has more PEs than processors. The same on all PEs of the host, whatever each of them sees
  * of it. */
-void ist_choose_init(bool is_crowded);
+void ist_cost_init(bool is_crowded);
 
 /* Returns true if the team is on one host and that host is crowded. */
 bool ist_is_crowded(const struct ist_team *team);
@@ -30,7 +30,7 @@ struct ist_shape {
 const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const char *routine) IST_COLD;
 static inline const struct ist_hosts *ist_hosts_that_matter(struct ist_team *team, const char *routine)
 {
-    bool is_simple = team->is_on_one_host || team->place == NULL;
+    bool is_simple = team->is_on_one_host || team->memory == NULL;
     return IST_LIKELY(is_simple) ? NULL : ist_hosts_that_matter_slow(team, routine);
 }
 

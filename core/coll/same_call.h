@@ -1,7 +1,7 @@
-/* core/coll/check.h: ISTHMUS_CHECK=1: checks that all members of a team call the same routine with the same arguments.
+/* core/coll/same_call.h: ISTHMUS_CHECK=1: all members of a team call the same routine with the same arguments.
  * Every collective of the APIs begins with one comparison, so that the first one that differs is found. */
-#ifndef IST_COLL_CHECK_H
-#define IST_COLL_CHECK_H
+#ifndef IST_COLL_SAME_CALL_H
+#define IST_COLL_SAME_CALL_H
 
 #include "core/ops/target.h"
 
@@ -19,6 +19,6 @@ struct ist_checked_call {
 };
 
 /* Ends the job with a message that names the PEs and their routines, or the PEs and their arguments. */
-void ist_check_meeting(struct ist_team *team, const struct ist_checked_call *call) IST_COLD;
+void ist_check_same_call(struct ist_team *team, const struct ist_checked_call *call) IST_COLD;
 
 #endif

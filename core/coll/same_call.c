@@ -1,5 +1,5 @@
-/* core/coll/check.c: see check.h. */
-#include "core/coll/check.h"
+/* core/coll/same_call.c: see same_call.h. */
+#include "core/coll/same_call.h"
 
 #include "core/base/fatal.h"
 #include "core/check/check.h"
@@ -88,7 +88,7 @@ static _Noreturn void report(struct ist_team *team, const struct ist_checked_cal
                difference(call, one, rest, text, sizeof text));
 }
 
-void ist_check_meeting(struct ist_team *team, const struct ist_checked_call *call)
+void ist_check_same_call(struct ist_team *team, const struct ist_checked_call *call)
 {
     struct record next;
     ist_check_enter();

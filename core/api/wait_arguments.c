@@ -1,5 +1,5 @@
-/* core/api/check.c: the cold halves of check.h. */
-#include "core/api/check.h"
+/* core/api/wait_arguments.c: see wait_arguments.h: the whole routine where the inline test fails. */
+#include "core/api/wait_arguments.h"
 
 #include "core/base/fatal.h"
 

@@ -1,8 +1,9 @@
-/* core/coll/select.c: which algorithm a barrier or sync uses; ISTHMUS_COLL_BARRIER overrides. */
-#include "core/base/fatal.h"
-#include "core/coll/check.h"
-#include "core/coll/choose.h"
+/* core/coll/sync.c: see sync.h: which algorithm a barrier or sync uses; ISTHMUS_COLL_BARRIER overrides. */
 #include "core/coll/sync.h"
+
+#include "core/base/fatal.h"
+#include "core/coll/cost.h"
+#include "core/coll/same_call.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/flush.h"
@@ -113,7 +114,7 @@ isthmus_status ist_meet(struct ist_team *team, const char *routine)
 {
     if (IST_UNLIKELY(team == NULL)) return ist_refuse_team(routine);
     ist_collective_begin(team, routine);
-    if (IST_UNLIKELY(ist_check_on)) ist_check_meeting(team, &(struct ist_checked_call){.routine = routine});
+    if (IST_UNLIKELY(ist_check_on)) ist_check_same_call(team, &(struct ist_checked_call){.routine = routine});
     ist_sync(team, routine);
     if (IST_UNLIKELY(ist_check_on)) ist_check_synchronised();
     return ISTHMUS_OK;

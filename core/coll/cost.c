@@ -1,11 +1,11 @@
-/* core/coll/choose.c: see choose.h. */
-#include "core/coll/choose.h"
+/* core/coll/cost.c: see cost.h. */
+#include "core/coll/cost.h"
 
 #include "core/base/fatal.h"
 
 static bool host_is_crowded;
 
-void ist_choose_init(bool is_crowded) { host_is_crowded = is_crowded; }
+void ist_cost_init(bool is_crowded) { host_is_crowded = is_crowded; }
 
 bool ist_is_crowded(const struct ist_team *team) { return team->is_on_one_host && host_is_crowded; }
 
