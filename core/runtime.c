@@ -15,7 +15,6 @@
 #include "core/coll/sync.h"
 #include "core/heap/device_heap.h"
 #include "core/heap/fork.h"
-#include "core/heap/internal_area.h"
 #include "core/heap/registered.h"
 #include "core/heap/symmetric_data.h"
 #include "core/life/life.h"
@@ -26,6 +25,7 @@
 #include "core/stream/meeting.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"
+#include "core/team/internal_area.h"
 #include "core/topo/host_id.h"
 #include "core/topo/topo.h"
 #include "core/transport/choose.h"
@@ -171,7 +171,8 @@ static isthmus_status init_heap(void)
     bool is_given = rt->config.heap_size_bytes != 0;
     isthmus_status status = ist_device_heap_choose(&rt->config, &kind);
     if (status != ISTHMUS_OK) return status;
-    return ist_heap_init(&rt->config, is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot), kind);
+    return ist_heap_init(&rt->config, ist_internal_area_bytes(&rt->config),
+                         is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot), kind);
 }
 
 static isthmus_status open_transports(const ist_boot *boot, const struct ist_config *config)

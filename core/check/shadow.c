@@ -3,10 +3,10 @@
 #include "core/check/shadow.h"
 
 #include "core/check/check_priv.h"
-#include "core/heap/internal_area.h"
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/sync/spin.h"
+#include "core/team/internal_area.h"
 #include "core/transport/registry.h"
 
 #include <string.h>

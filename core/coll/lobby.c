@@ -10,12 +10,12 @@
 #include "core/base/call_site.h"
 #include "core/coll/same_call.h"
 #include "core/coll/split.h"
-#include "core/heap/internal_area.h"
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
 #include "core/stream/meeting.h"
 #include "core/sync/wait.h"
+#include "core/team/internal_area.h"
 
 #include <pthread.h>
 #include <stdlib.h>

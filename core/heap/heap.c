@@ -3,7 +3,6 @@
 
 #include "core/base/log.h"
 #include "core/heap/device_heap.h"
-#include "core/heap/internal_area.h"
 #include "core/topo/topo.h"
 #include "core/transport/memory.h"
 #include "core/transport/route.h"
@@ -97,21 +96,21 @@ static isthmus_status map_aligned(uint64_t internal_bytes, uint64_t bytes, bool 
 }
 
 /* The internal area and, behind it, user_bytes for the program. */
-static isthmus_status init_mapping(const struct ist_config *config, uint64_t user_bytes)
+static isthmus_status init_mapping(const struct ist_config *config, uint64_t internal_bytes, uint64_t user_bytes)
 {
     ist_heap.page_bytes = page_bytes_of(config->heap_pages);
-    uint64_t internal_bytes = round_up(ist_internal_area_bytes(config), ist_heap.page_bytes);
+    internal_bytes = round_up(internal_bytes, ist_heap.page_bytes);
     uint64_t bytes = internal_bytes + round_up(user_bytes, ist_heap.page_bytes);
     isthmus_status status = make_memfd(config, bytes);
     if (status != ISTHMUS_OK) return status;
     return map_aligned(internal_bytes, bytes, config->heap_pages != IST_PAGES_DEFAULT);
 }
 
-static isthmus_status init_on_host(const struct ist_config *config, int n_local)
+static isthmus_status init_on_host(const struct ist_config *config, uint64_t internal_bytes, int n_local)
 {
     uint64_t size = config->heap_size_bytes != 0 ? config->heap_size_bytes : default_size(n_local);
     size = round_up(size, IST_ALLOC_GRANULE_BYTES);
-    isthmus_status status = init_mapping(config, size);
+    isthmus_status status = init_mapping(config, internal_bytes, size);
     if (status != ISTHMUS_OK) return status;
     ist_heap.segment = IST_SEGMENT_HEAP;
     ist_heap.segment_offset_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
@@ -121,9 +120,9 @@ static isthmus_status init_on_host(const struct ist_config *config, int n_local)
     return ISTHMUS_OK;
 }
 
-static isthmus_status init_on_device(const struct ist_config *config, uint32_t kind)
+static isthmus_status init_on_device(const struct ist_config *config, uint64_t internal_bytes, uint32_t kind)
 {
-    isthmus_status status = init_mapping(config, 0);
+    isthmus_status status = init_mapping(config, internal_bytes, 0);
     if (status == ISTHMUS_OK) status = ist_device_heap_open(kind, config);
     if (status != ISTHMUS_OK) return status;
     ist_heap.segment = IST_SEGMENT_DEVICE;
@@ -133,9 +132,10 @@ static isthmus_status init_on_device(const struct ist_config *config, uint32_t k
     return ISTHMUS_OK;
 }
 
-isthmus_status ist_heap_init(const struct ist_config *config, int n_local, uint32_t kind)
+isthmus_status ist_heap_init(const struct ist_config *config, uint64_t internal_bytes, int n_local, uint32_t kind)
 {
-    isthmus_status status = kind == ISTHMUS_MEM_HOST ? init_on_host(config, n_local) : init_on_device(config, kind);
+    isthmus_status status = kind == ISTHMUS_MEM_HOST ? init_on_host(config, internal_bytes, n_local)
+                                                     : init_on_device(config, internal_bytes, kind);
     if (status != ISTHMUS_OK) ist_heap_fini();
     return status;
 }

@@ -1,6 +1,6 @@
 /* core/heap/heap.h: the symmetric heap: on the host one sparse memfd, mapped shared, as large as it may become; or
  * memory of a device (device_heap.h).
- * Not the collective calls (ops/malloc.c has their barriers), not the book-keeping of blocks (alloc.h).
+ * Not the collective calls (memory/malloc.c has their barriers), not the book-keeping of blocks (alloc.h).
  * The library has a small area of its own, symmetric like the rest: flags of barriers and the like. It is always memory
  * of the host, lies before the program's part if that is too, and does not count against the size that the user
  * requested. */
@@ -31,8 +31,9 @@ struct ist_heap {
 extern struct ist_heap ist_heap;
 
 /* Reserve and map. On the host the size is the configured one, or else a share of the machine's memory for each of
- * n_local PEs. `kind`: of the program's part, from ist_device_heap_choose(). */
-isthmus_status ist_heap_init(const struct ist_config *config, int n_local, uint32_t kind);
+ * n_local PEs. `internal_bytes`: of the library's own area. `kind`: of the program's part, from
+ * ist_device_heap_choose(). */
+isthmus_status ist_heap_init(const struct ist_config *config, uint64_t internal_bytes, int n_local, uint32_t kind);
 
 /* As segments, and for the fast paths. */
 isthmus_status ist_heap_expose(void);

@@ -13,9 +13,9 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/sync.h"
-#include "core/heap/internal_area.h"
 #include "core/ops/order.h"
 #include "core/runtime.h"
+#include "core/team/internal_area.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
 

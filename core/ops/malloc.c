@@ -9,10 +9,10 @@
 #include "core/coll/same_call.h"
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
-#include "core/heap/internal_area.h"
 #include "core/ops/amo.h"
 #include "core/ops/operand.h"
 #include "core/ops/target.h"
+#include "core/team/internal_area.h"
 
 #include <stdio.h>
 

@@ -3,8 +3,8 @@
 
 #include "core/base/log.h"
 #include "core/heap/device_heap.h"
-#include "core/heap/internal_area.h"
 #include "core/team/hosts.h"
+#include "core/team/internal_area.h"
 #include "core/transport/choose.h"
 #include "core/transport/memory.h"
 #include "core/transport/peer.h"

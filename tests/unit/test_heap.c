@@ -15,12 +15,14 @@
 
 #include <cmocka.h>
 
+enum { INTERNAL_BYTES = 1 << 20 }; /* of the area before the program's part */
+
 static void length_of_the_heap_is_sealed(void **state)
 {
     (void)state;
     struct ist_config config = {.heap_size_bytes = 1 << 20};
     struct stat before, after;
-    if (ist_heap_init(&config, 1, ISTHMUS_MEM_HOST) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
+    if (ist_heap_init(&config, INTERNAL_BYTES, 1, ISTHMUS_MEM_HOST) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
     assert_int_equal(fstat(ist_heap.fd, &before), 0);
     assert_true(before.st_size >= 1 << 20);
     errno = 0;
@@ -40,7 +42,7 @@ enum { BLOCK_BYTES = 4 << 20 };
 static char *open_block(void)
 {
     struct ist_config config = {.heap_size_bytes = 16 << 20};
-    if (ist_heap_init(&config, 1, ISTHMUS_MEM_HOST) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
+    if (ist_heap_init(&config, INTERNAL_BYTES, 1, ISTHMUS_MEM_HOST) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
     return ist_heap.user_base + (1 << 20);
 }
 

@@ -1,7 +1,7 @@
-/* core/heap/internal_area.h: the library's own part of the symmetric heap, on every PE.
+/* core/team/internal_area.h: the library's own part of the symmetric heap, on every PE.
  * All of it is zero at start. Each subject has its own cache lines. */
-#ifndef IST_HEAP_INTERNAL_AREA_H
-#define IST_HEAP_INTERNAL_AREA_H
+#ifndef IST_TEAM_INTERNAL_AREA_H
+#define IST_TEAM_INTERNAL_AREA_H
 
 #include "core/heap/heap.h"
 #include "core/team/team.h"
