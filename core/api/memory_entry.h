@@ -2,7 +2,7 @@
 #ifndef IST_API_MEMORY_ENTRY_H
 #define IST_API_MEMORY_ENTRY_H
 
-#include "core/ops/malloc.h"
+#include "core/memory/malloc.h"
 
 enum { IST_MALLOC_ALIGN_BYTES = 16 };
 

@@ -1,9 +1,9 @@
 /* core/api/nvshmem_buffers.c: the registered buffers of nvshmemx.h: what the routines return; core/heap/registered.c
- * and core/ops/symmetric_buffers.c do the work. */
+ * and core/memory/symmetric_buffers.c do the work. */
 #include "core/api/public.h"
 #include "core/base/log.h"
 #include "core/heap/registered.h"
-#include "core/ops/symmetric_buffers.h"
+#include "core/memory/symmetric_buffers.h"
 #include "core/ops/target.h"
 
 int nvshmemx_buffer_register(void *addr, size_t length)

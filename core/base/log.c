@@ -48,7 +48,7 @@ static const struct folder {
     {"core/coll/", PART_COLL},
     {"core/ctx/", PART_P2P},
     {"core/heap/", PART_MEM},
-    {"core/ops/malloc", PART_MEM},
+    {"core/memory/", PART_MEM},
     {"core/ops/", PART_P2P},
     {"core/proxy/", PART_PROXY},
     {"core/sync/", PART_P2P},

@@ -1,7 +1,7 @@
-/* core/ops/malloc.h: the collective allocation calls: the heap's operations with the barriers that the APIs promise.
+/* core/memory/malloc.h: the collective allocation calls: the heap's operations with the barriers that the APIs promise.
  * Not the book-keeping (core/heap). Size 0 and NULL return at once, without a barrier. */
-#ifndef IST_OPS_MALLOC_H
-#define IST_OPS_MALLOC_H
+#ifndef IST_MEMORY_MALLOC_H
+#define IST_MEMORY_MALLOC_H
 
 #include "core/boot/boot.h"
 

@@ -1,8 +1,8 @@
-/* core/ops/malloc.c: see malloc.h.
+/* core/memory/malloc.c: see malloc.h.
  * The allocator is deterministic, so all PEs compute the same offset without communication. Only a shortage on one PE
  * alone (private memory for the book-keeping) has to be reported: it is counted on PE 0 before the synchronisation and
  * read after it. */
-#include "core/ops/malloc.h"
+#include "core/memory/malloc.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"

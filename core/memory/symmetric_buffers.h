@@ -1,7 +1,7 @@
-/* core/ops/symmetric_buffers.h: memory of the program's own that becomes symmetric, and private again: collective,
+/* core/memory/symmetric_buffers.h: memory of the program's own that becomes symmetric, and private again: collective,
  * because all PEs do it at once or none does. How pages move onto a descriptor is core/heap/static_data.h. */
-#ifndef IST_OPS_SYMMETRIC_BUFFERS_H
-#define IST_OPS_SYMMETRIC_BUFFERS_H
+#ifndef IST_MEMORY_SYMMETRIC_BUFFERS_H
+#define IST_MEMORY_SYMMETRIC_BUFFERS_H
 
 #include "core/boot/boot.h"
 
