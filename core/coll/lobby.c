@@ -13,7 +13,6 @@
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
-#include "core/stream/meeting.h"
 #include "core/sync/wait.h"
 #include "core/team/internal_area.h"
 
@@ -236,8 +235,7 @@ static bool reserve(struct visit *visit, int index)
     propose(visit, index);
     visit->index = is_mine ? index : -1;
     if (!is_mine) return false;
-    ist_team_clear_memory(visit->team, index);
-    ist_meeting_clear(index, visit->routine);
+    ist_team_clear(visit->team, index, visit->routine);
     return true;
 }
 
@@ -383,7 +381,7 @@ static isthmus_status finish(struct visit *visit, uint32_t end, const struct ist
     if (options != NULL) visit->team->options = *options;
     ist_team_register(visit->team, visit->index);
     if (ist_check_on) visit->team->made_by = ist_caller();
-    ist_meeting_agree(visit->team, visit->routine);
+    ist_team_made(visit->team, visit->routine);
     *out = visit->team;
     return ISTHMUS_OK;
 }

@@ -13,10 +13,24 @@
 #include "core/ctx/ctx.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/stream/meeting.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const struct ist_team_listener *listener;
+
+void ist_team_listen(const struct ist_team_listener *one) { listener = one; }
+
+void ist_team_clear(const struct ist_team *team, int index, const char *routine)
+{
+    ist_team_clear_memory(team, index);
+    if (listener != NULL) listener->clear(index, routine);
+}
+
+void ist_team_made(struct ist_team *team, const char *routine)
+{
+    if (listener != NULL) listener->made(team, routine);
+}
 
 /* A PE's input to the search for an index. */
 enum part { NO_MEMBER, MEMBER, MEMBER_WITHOUT_ROOM };
@@ -49,13 +63,12 @@ static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, in
                           ist_team_limit);
     bool all_well = ist_doubling_max(meeting, status != ISTHMUS_OK, routine) == 0;
     if (mine != NULL && all_well) {
-        ist_team_clear_memory(mine, index);
-        ist_meeting_clear(index, routine);
+        ist_team_clear(mine, index, routine);
         ist_team_register(mine, index);
         if (ist_check_on) mine->made_by = ist_caller();
     }
     ist_sync(meeting, routine); /* no member uses the flags before all have cleared them */
-    if (mine != NULL && all_well) ist_meeting_agree(mine, routine);
+    if (mine != NULL && all_well) ist_team_made(mine, routine);
     if (all_well) return ISTHMUS_OK;
     if (mine != NULL && index >= 0) ist_team_unreserve(index);
     if (mine != NULL) ist_team_delete(mine);

@@ -5,6 +5,15 @@
 
 #include "core/team/team.h"
 
+/* What a floor above keeps for every team. Both run on each member: `clear` before any member uses what belongs to the
+ * index, `made` when all have the team, as a collective of it. */
+struct ist_team_listener {
+    void (*clear)(int index, const char *routine);
+    void (*made)(struct ist_team *team, const char *routine);
+};
+/* Registers the one listener, which stays valid. Called at start. */
+void ist_team_listen(const struct ist_team_listener *listener);
+
 /* Collective over parent: PEs start, start + stride, ... of it, `size` of them. *out is NULL on PEs that are not
  * members. The result is the same on all PEs of the parent; on an error *out is NULL everywhere (parent NULL, a triplet
  * that leaves the parent, too many live teams). Never ends the job. */
@@ -36,5 +45,10 @@ void ist_active_sets_init(void); /* at init: there are no teams yet */
  * ist_sync_and_clear. */
 isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *pSync, struct ist_team *provisional,
                                    const char *routine);
+
+/* Steps of every new team, on each of its members: before any of them uses what belongs to the index, and when all have
+ * the team. */
+void ist_team_clear(const struct ist_team *team, int index, const char *routine);
+void ist_team_made(struct ist_team *team, const char *routine);
 
 #endif

@@ -2,6 +2,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/check/check.h"
+#include "core/coll/split.h"
 #include "core/heap/device_heap.h"
 #include "core/stream/direct.h"
 #include "core/stream/item.h"
@@ -33,7 +34,9 @@ static isthmus_status allocate(const struct ist_config *config)
 
 isthmus_status ist_streams_open(const struct ist_config *config)
 {
+    static const struct ist_team_listener listener = {.clear = ist_meeting_clear, .made = ist_meeting_agree};
     uint32_t kind = ist_device_heap.kind;
+    ist_team_listen(&listener); /* where streams are names, too: other PEs may have them */
     const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
     const struct isthmus_stream *ops = keeper != NULL ? extension_of(keeper->transport) : NULL;
     if (ops == NULL) return ISTHMUS_OK;
