@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 _Thread_local struct ist_collective ist_collective_now;
+_Thread_local const char *ist_sync_now;
 _Thread_local struct ist_note *ist_note_mine;
 struct ist_note_page *ist_note_page;
 

@@ -20,6 +20,9 @@ struct ist_collective {
 };
 extern _Thread_local struct ist_collective ist_collective_now __attribute__((tls_model("initial-exec")));
 
+/* The routine in whose barrier or sync this thread waits; NULL: in none. */
+extern _Thread_local const char *ist_sync_now __attribute__((tls_model("initial-exec")));
+
 extern struct ist_note_page *ist_note_page;
 
 /* Takes page `index` of the file that the launcher has made for its PEs; with NULL, or if that fails, a page of this

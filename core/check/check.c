@@ -4,43 +4,14 @@
 #include "core/base/call_site.h"
 #include "core/base/clock.h"
 #include "core/check/leaks.h"
-#include "core/coll/sync.h"
 #include "core/heap/heap.h"
 #include "core/heap/symmetric_data.h"
 #include "core/ops/target.h"
 #include "core/transport/segment.h"
 
-bool ist_check_on;
-_Thread_local int ist_check_depth;
-
 pthread_mutex_t ist_check_lock = PTHREAD_MUTEX_INITIALIZER;
 ist_ctx *ist_check_ctx;
 uint64_t ist_check_synchronised_ns;
-
-/* Barriers and syncs use the default context, as the program does. */
-bool ist_check_is_on_program(void) { return ist_check_depth == 0 && ist_sync_routine() == NULL; }
-
-isthmus_status ist_check_init(bool is_on)
-{
-    ist_check_on = is_on;
-    if (!is_on) return ISTHMUS_OK;
-    ist_blocks_init();
-    ist_check_synchronised_ns = ist_clock_ns();
-    return ist_ctx_create(&ist_team_world, IST_CTX_SERIALIZED, 0, &ist_check_ctx);
-}
-
-/* The context itself ends with the others. */
-void ist_check_fini(void)
-{
-    if (!ist_check_on) return;
-    ist_check_on = false;
-    ist_leaks_report();
-    ist_findings_end();
-    ist_blocks_fini();
-    ist_pending_fini();
-    ist_unordered_fini();
-    ist_check_ctx = NULL;
-}
 
 uint64_t ist_check_place(const void *addr)
 {
@@ -71,7 +42,7 @@ static bool is_internal(const void *addr)
     return !is_in_heap && (uintptr_t)addr - (uintptr_t)ist_heap.base < ist_heap.mapped_bytes;
 }
 
-bool ist_check_op(const struct ist_checked_op *op)
+static bool check_op(const struct ist_checked_op *op)
 {
     if (op->length_bytes == 0 || is_internal(op->remote)) return false;
     if (op->kind == IST_CHECK_READ && ist_symmetric_data_is_constant(op->remote, op->length_bytes)) return false;
@@ -90,7 +61,7 @@ bool ist_check_op(const struct ist_checked_op *op)
     return is_held;
 }
 
-void ist_check_order(ist_ctx *ctx, enum ist_check_order what, const char *routine)
+static void check_order(ist_ctx *ctx, enum ist_check_order what, const char *routine)
 {
     (void)routine;
     ist_check_enter();
@@ -101,18 +72,7 @@ void ist_check_order(ist_ctx *ctx, enum ist_check_order what, const char *routin
     ist_check_leave();
 }
 
-void ist_check_seen(const void *ivar, size_t size, const char *routine)
-{
-    if (!ist_check_applies()) return;
-    ist_check_enter();
-    pthread_mutex_lock(&ist_check_lock);
-    if (ist_team_world.n_pes > 1) ist_unordered_seen(ivar, size, routine);
-    pthread_mutex_unlock(&ist_check_lock);
-    ist_check_leave();
-    ist_check_synchronised();
-}
-
-void ist_check_synchronised(void)
+static void synchronised(void)
 {
     ist_check_enter();
     pthread_mutex_lock(&ist_check_lock);
@@ -120,4 +80,48 @@ void ist_check_synchronised(void)
     ist_check_synchronised_ns = ist_clock_ns();
     pthread_mutex_unlock(&ist_check_lock);
     ist_check_leave();
+}
+
+static void check_seen(const void *ivar, size_t size, const char *routine)
+{
+    if (!ist_check_applies()) return;
+    ist_check_enter();
+    pthread_mutex_lock(&ist_check_lock);
+    if (ist_team_world.n_pes > 1) ist_unordered_seen(ivar, size, routine);
+    pthread_mutex_unlock(&ist_check_lock);
+    ist_check_leave();
+    synchronised();
+}
+
+/* ---- the mode ---- */
+
+static const struct ist_checker checker = {
+    .op = check_op,
+    .order = check_order,
+    .seen = check_seen,
+    .synchronised = synchronised,
+    .heap_range = ist_check_heap_range,
+};
+
+isthmus_status ist_check_init(bool is_on)
+{
+    ist_checker = &checker;
+    ist_check_on = is_on;
+    if (!is_on) return ISTHMUS_OK;
+    ist_blocks_init();
+    ist_check_synchronised_ns = ist_clock_ns();
+    return ist_ctx_create(&ist_team_world, IST_CTX_SERIALIZED, 0, &ist_check_ctx);
+}
+
+/* The context itself ends with the others. */
+void ist_check_fini(void)
+{
+    if (!ist_check_on) return;
+    ist_check_on = false;
+    ist_leaks_report();
+    ist_findings_end();
+    ist_blocks_fini();
+    ist_pending_fini();
+    ist_unordered_fini();
+    ist_check_ctx = NULL;
 }

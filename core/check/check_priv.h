@@ -13,7 +13,7 @@ extern pthread_mutex_t ist_check_lock;
 /* For accesses to the tables of other PEs: used by this folder only, under the lock. */
 extern ist_ctx *ist_check_ctx;
 
-/* When this PE may last have synchronised with another one (ist_check_synchronised). */
+/* When this PE may last have synchronised with another one (synchronised() in check.c). */
 extern uint64_t ist_check_synchronised_ns;
 
 /* An operation as the tables see it. */
@@ -30,6 +30,7 @@ static inline bool ist_check_ranges_meet(uintptr_t a, size_t a_bytes, uintptr_t 
     return a < b + b_bytes && b < a + a_bytes;
 }
 
+void ist_check_heap_range(const char *routine, const char *argument, const void *addr, size_t length_bytes) IST_COLD;
 void ist_blocks_init(void);
 void ist_blocks_leaks(void); /* those that are still allocated, one line for each call that made some */
 void ist_blocks_fini(void);

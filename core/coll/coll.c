@@ -2,6 +2,7 @@
 #include "core/coll/coll.h"
 
 #include "core/base/fatal.h"
+#include "core/check/check.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/same_call.h"
 #include "core/coll/split.h"

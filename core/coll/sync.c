@@ -9,8 +9,6 @@
 #include "core/transport/flush.h"
 
 static int barrier_choice;
-static _Thread_local const char *waiting_in
-    __attribute__((tls_model("initial-exec"))); /* routine; NULL: in no barrier or sync */
 
 void ist_sync_init(const struct ist_config *config) { barrier_choice = config->barrier; }
 
@@ -23,14 +21,14 @@ static bool use_central(const struct ist_team *team)
 /* Data that members have put into this PE's device memory, past its driver, is visible after the synchronisation. */
 static void end_meeting(void)
 {
-    waiting_in = NULL;
+    ist_sync_now = NULL;
     ist_flush_writes();
 }
 
 static void sync_on(const struct ist_team *team, struct ist_sync_area *area, uint64_t sequence, const char *routine)
 {
     if (team->n_pes == 1) return;
-    waiting_in = routine;
+    ist_sync_now = routine;
     if (use_central(team))
         ist_sync_central(team, area, sequence, routine);
     else
@@ -45,7 +43,7 @@ void ist_sync_rarely(struct ist_team *team, struct ist_sync_area *area, uint64_t
         return;
     }
     const struct ist_hosts *hosts = ist_hosts_that_matter(team, routine);
-    waiting_in = routine;
+    ist_sync_now = routine;
     if (hosts == NULL)
         ist_sync_tree(team, area, sequence, routine);
     else
@@ -72,12 +70,10 @@ void ist_sync_rarely_link(struct ist_team *team, struct ist_sync_area *area, con
 {
     const struct ist_team *tree = rare_tree(team, routine);
     if (team->is_on_one_host || tree == NULL) return;
-    waiting_in = routine;
+    ist_sync_now = routine;
     ist_sync_tree_up(tree, area, 1, routine);
-    waiting_in = NULL;
+    ist_sync_now = NULL;
 }
-
-const char *ist_sync_routine(void) { return waiting_in; }
 
 /* Returns NULL if all PEs synchronise alike; else the leaders save more rounds between hosts than the steps inside each
  * host cost. */
@@ -98,7 +94,7 @@ void ist_sync(struct ist_team *team, const char *routine)
         sync_on(team, &team->area->sync, team->sync_sequence, routine);
         return;
     }
-    waiting_in = routine;
+    ist_sync_now = routine;
     ist_sync_hosts(team, hosts, NULL, routine);
     end_meeting();
 }

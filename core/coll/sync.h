@@ -44,7 +44,7 @@ int ist_sync_rarely_towards(struct ist_team *team, const char *routine);
 void ist_sync_rarely_link(struct ist_team *team, struct ist_sync_area *area, const char *routine);
 
 /* For checks during a long wait: the routine in whose barrier or sync this thread waits. */
-const char *ist_sync_routine(void); /* NULL if in none */
+static inline const char *ist_sync_routine(void) { return ist_sync_now; } /* NULL if in none */
 
 /* ---- the algorithms ---- */
 

@@ -3,7 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/check/check.h"
+#include "core/ops/checker.h"
 #include "core/team/team.h"
 #include "core/transport/flush.h"
 #include "core/transport/peer.h"

@@ -91,7 +91,7 @@ int ist_require_symmetric(const char *routine, const char *argument, const void 
                           size_t align_bytes)
 {
     int segment = require_in_segment(routine, argument, addr, length_bytes, align_bytes);
-    if (IST_UNLIKELY(ist_check_on)) ist_check_heap_range(routine, argument, addr, length_bytes);
+    if (IST_UNLIKELY(ist_check_on)) ist_checker->heap_range(routine, argument, addr, length_bytes);
     return segment;
 }
 

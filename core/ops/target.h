@@ -4,8 +4,7 @@
 #ifndef IST_OPS_TARGET_H
 #define IST_OPS_TARGET_H
 
-#include "core/check/check.h"
-#include "core/ctx/ctx.h"
+#include "core/ops/checker.h"
 #include "core/transport/peer.h"
 
 struct ist_target {

@@ -2,7 +2,7 @@
  * "Any" starts its search where the last one ended, so that an entry that always holds cannot hide the others. */
 #include "core/sync/wait_sets.h"
 
-#include "core/check/check.h"
+#include "core/ops/checker.h"
 #include "core/sync/wait.h"
 #include "core/transport/flush.h"
 
