@@ -1,35 +1,53 @@
 #!/usr/bin/env python3
-"""No file includes from a floor above its own, and no plugin includes a core header (docs/architecture.md, floors)."""
+"""No file includes from a floor above its own or calls a function there, and no plugin includes a core header
+(docs/architecture.md, floors).
+
+With --build also by the symbols of the objects: a call needs no include, where a header of a lower floor or a file
+itself declares the function. A lower floor calls a higher one through what that has registered."""
 import re
+import subprocess
+from pathlib import Path
 
 import lint
 
-# The longest prefix that fits decides. Folders of one floor may include one another. Files that lie in core/ itself are the
-# composition root, above all; what it offers to the entry points (init, finalize, the state of both) is core/runtime.h.
-COMPOSITION_ROOT = 7
-FLOORS = {
-    "tools/": 8,
-    "core/life/": 6,
-    "include/shmem.h": 5, "include/shmemx.h": 5, "include/nvshmem.h": 5, "include/nvshmemx.h": 5,
-    "include/ishmem.h": 5, "include/ishmemx.h": 5, "include/mpp/": 5, "include/pshmem.h": 5,
-    "include/nvshmem_host.h": 5, "include/isthmus/ishmem": 5,
-    "core/api/": 5, "core/runtime.h": 5,
-    "core/ops/": 4, "core/sync/": 4, "core/coll/": 4, "core/check/": 4, "core/proxy/": 4, "core/stream/": 4,
-    "core/team/": 3, "core/ctx/": 3, "core/heap/": 3,
-    "core/transport/": 2,
-    "core/boot/": 1, "core/topo/": 1, "core/base/": 1,
-    "include/isthmus/": 0,
-}
+# From the lowest up: a floor knows those before it, and its own folders. The longest prefix that fits decides; files
+# that lie in core/ itself are the composition root, of which the entry points know core/runtime.h only.
+ROOT = "core/"
+FLOORS = (
+    ("include/isthmus/",),
+    ("core/base/",),
+    ("core/topo/",),
+    ("core/boot/",),
+    ("core/transport/",),
+    ("core/heap/",),
+    ("core/team/",),
+    ("core/ctx/",),
+    ("core/ops/",),
+    ("core/sync/",),
+    ("core/check/",),
+    ("core/coll/",),
+    ("core/memory/",),
+    ("core/stream/",),
+    ("core/life/",),
+    (ROOT,),
+    ("core/api/", "include/shmem.h", "include/shmemx.h", "include/nvshmem.h", "include/nvshmemx.h", "include/ishmem.h",
+     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem"),
+    ("tools/",),
+)
+NUMBER = {prefix: number for number, floor in enumerate(FLOORS) for prefix in floor}
 FACES = ("shmem.h", "shmemx.h", "pshmem.h", "nvshmem.h", "nvshmemx.h", "nvshmem_host.h", "ishmem.h", "ishmemx.h",
          "mpp/shmem.h", "mpp/shmemx.h")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
-def floor_of(path):
-    fitting = [prefix for prefix in FLOORS if path.startswith(prefix)]
-    if not fitting and path.startswith("core/") and path.count("/") == 1:
-        return COMPOSITION_ROOT
-    return FLOORS[max(fitting, key=len)] if fitting else None
+def prefix_of(path):
+    fitting = [prefix for prefix in NUMBER if path.startswith(prefix) and (prefix != ROOT or path.count("/") == 1)]
+    return max(fitting, key=len) if fitting else None
+
+
+def is_above(path, other):
+    """Whether the second path, not the first, is on the higher floor; both have one."""
+    return NUMBER[prefix_of(other)] > NUMBER[prefix_of(path)]
 
 
 def resolve(root, includer, name, quoted):
@@ -43,16 +61,18 @@ def resolve(root, includer, name, quoted):
 
 
 def check_core(report, path, line, target):
-    own, other = floor_of(str(path)), floor_of(target)
+    own, other = prefix_of(str(path)), prefix_of(target)
     if own is None:
         report.fault(path, line, "this folder has no floor: give it one in tests/lint/floors.py and docs/architecture.md")
     elif target.startswith("plugins/"):
         report.fault(path, line, f"includes {target}: the core knows no plugin; extend include/isthmus/transport.h instead")
     elif other is None:
         report.fault(path, line, f"includes {target}, which has no floor")
-    elif other > own:
-        report.fault(path, line, f"floor {own} includes {target} of floor {other}: a file includes from its own floor or "
-                                 "a lower one")
+    elif is_above(str(path), target):
+        report.fault(path, line, f"{own} includes {target}, which is above it: move what both need down, or let the upper "
+                                 "one register a callback")
+    elif own == "core/api/" and other == ROOT and target != "core/runtime.h":
+        report.fault(path, line, f"includes {target}: of the composition root entry points know core/runtime.h only")
 
 
 def check_plugin(report, path, line, target):
@@ -66,9 +86,7 @@ def check_program(report, path, line, target):
         report.fault(path, line, f"includes {target}: examples and benchmarks use the public headers, as any program does")
 
 
-def main():
-    root = lint.arguments(__doc__).root.resolve()
-    report = lint.Report("floors", root)
+def check_includes(report, root):
     for folder, check in (("core", check_core), ("include", check_core), ("tools", check_core),
                           ("plugins", check_plugin), ("docs/examples", check_program), ("bench", check_program)):
         for path in lint.sources(root, folder):
@@ -77,6 +95,57 @@ def main():
                 target = resolve(root, path, match.group(2), match.group(1) == '"')
                 if target:
                     check(report, path, text.count("\n", 0, match.start()) + 1, target)
+
+
+def symbols_of(root, build):
+    """Two tables by source file: the symbols that its object defines, and those that it needs. Objects whose source is
+    gone are left over from an earlier build."""
+    folder = build / "core/CMakeFiles/isthmus_objects.dir"
+    objects = {}
+    for path in sorted(folder.rglob("*.o")):
+        name = str(path.relative_to(folder))[:-len(".o")]
+        made = name.removeprefix("__/gen/") if name.startswith("__/gen/") else None
+        source = made or "core/" + name
+        if (build / "gen" / source if made else root / source).exists():
+            objects[str(path)] = source
+    listing = subprocess.run(["nm", "-A", *objects], text=True, capture_output=True, check=True) if objects else None
+    defined, needed = {}, {}
+    for line in listing.stdout.splitlines() if listing else []:
+        path, rest = line.split(":", 1)
+        kind, symbol = rest.split()[-2:]
+        if kind == "U":
+            needed.setdefault(objects[path], []).append(symbol)
+        elif kind.isupper() or kind in "vw":
+            defined[symbol] = objects[path]
+    return defined, needed
+
+
+def line_of(root, source, symbol):
+    text = lint.code_only(lint.read(root / source)) if (root / source).exists() else ""
+    match = re.search(rf"\b{re.escape(symbol)}\b", text)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
+
+
+def check_calls(report, root, build):
+    defined, needed = symbols_of(root, build)
+    if not defined:
+        report.fault(build, 1, "has no objects of the core: ./dev build")
+    for source, symbols in needed.items():
+        for symbol in symbols:
+            target = defined.get(symbol)
+            if target and prefix_of(source) and prefix_of(target) and is_above(source, target):
+                report.fault(source, line_of(root, source, symbol),
+                             f"uses {symbol} of {target}, which is above {prefix_of(source)}: let that file register a "
+                             "callback")
+
+
+def main():
+    args = lint.arguments(__doc__, ("--build", {"type": Path, "help": "where the core was built"}))
+    root = args.root.resolve()
+    report = lint.Report("floors", root)
+    check_includes(report, root)
+    if args.build:
+        check_calls(report, root, args.build.resolve())
     report.finish()
 
 
