@@ -5,83 +5,82 @@
 
 static int run_broadcast(const struct ist_stream_call *c)
 {
-    return ist_broadcast(c->team, c->dest, c->source, c->length_bytes, c->pe, IST_BROADCAST_TO_ALL, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    return ist_broadcast(t->team, t->dest, t->source, t->length_bytes, t->pe, IST_BROADCAST_TO_ALL, t->routine);
 }
 
 static int run_fcollect(const struct ist_stream_call *c)
 {
-    return ist_fcollect(c->team, c->dest, c->source, c->length_bytes, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    return ist_fcollect(t->team, t->dest, t->source, t->length_bytes, t->routine);
 }
 
 static int run_alltoall(const struct ist_stream_call *c)
 {
-    return ist_alltoall(c->team, c->dest, c->source, c->length_bytes, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    return ist_alltoall(t->team, t->dest, t->source, t->length_bytes, t->routine);
 }
 
 static int run_reduce(const struct ist_stream_call *c)
 {
-    return ist_reduce(c->team, c->dest, c->source, c->nelems, c->op, c->type, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    return ist_reduce(t->team, t->dest, t->source, c->nelems, c->op, c->type, t->routine);
 }
 
 static int run_reducescatter(const struct ist_stream_call *c)
 {
-    return ist_reducescatter(c->team, c->dest, c->source, c->nelems, c->op, c->type, c->routine);
-}
-
-/* The collectives that move blocks of one size; some use `root`. */
-static int move(void *stream, const char *routine, int (*run)(const struct ist_stream_call *), struct ist_team *team,
-                void *dest, const void *source, size_t length_bytes, int root)
-{
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.routine = routine,
-                                                                   .run = run,
-                                                                   .team = team,
-                                                                   .dest = dest,
-                                                                   .source = source,
-                                                                   .length_bytes = length_bytes,
-                                                                   .pe = root});
+    const struct ist_transfer *t = &c->transfer;
+    return ist_reducescatter(t->team, t->dest, t->source, c->nelems, c->op, c->type, t->routine);
 }
 
 int ist_entry_broadcast_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
                                   int root, size_t size, const char *routine)
 {
-    return move(stream, routine, run_broadcast, team, dest, source, ist_bytes_of(nelems, size, routine), root);
+    const struct ist_transfer t = {.routine = routine,
+                                   .team = team,
+                                   .pe = root,
+                                   .dest = dest,
+                                   .source = source,
+                                   .length_bytes = ist_bytes_of(nelems, size, routine)};
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t, .run = run_broadcast});
 }
 
 int ist_entry_fcollect_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  size_t size, const char *routine)
 {
-    return move(stream, routine, run_fcollect, team, dest, source, ist_bytes_of(nelems, size, routine), 0);
+    const struct ist_transfer t = {.routine = routine,
+                                   .team = team,
+                                   .dest = dest,
+                                   .source = source,
+                                   .length_bytes = ist_bytes_of(nelems, size, routine)};
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t, .run = run_fcollect});
 }
 
 int ist_entry_alltoall_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  size_t size, const char *routine)
 {
-    return move(stream, routine, run_alltoall, team, dest, source, ist_bytes_of(nelems, size, routine), 0);
+    const struct ist_transfer t = {.routine = routine,
+                                   .team = team,
+                                   .dest = dest,
+                                   .source = source,
+                                   .length_bytes = ist_bytes_of(nelems, size, routine)};
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t, .run = run_alltoall});
 }
 
 int ist_entry_reduce_on_stream(void *stream, enum ist_combine_op op, struct ist_team *team, void *dest,
                                const void *source, size_t nelems, enum ist_combine_type type, const char *routine)
 {
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.routine = routine,
-                                                                   .run = run_reduce,
-                                                                   .team = team,
-                                                                   .dest = dest,
-                                                                   .source = source,
-                                                                   .nelems = nelems,
-                                                                   .op = op,
-                                                                   .type = type});
+    const struct ist_transfer t = {.routine = routine, .team = team, .dest = dest, .source = source};
+    return ist_stream_do_on_team(
+        stream, &(struct ist_stream_call){.transfer = t, .run = run_reduce, .nelems = nelems, .op = op, .type = type});
 }
 
 int ist_entry_reducescatter_on_stream(void *stream, enum ist_combine_op op, struct ist_team *team, void *dest,
                                       const void *source, size_t nelems, enum ist_combine_type type,
                                       const char *routine)
 {
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.routine = routine,
-                                                                   .run = run_reducescatter,
-                                                                   .team = team,
-                                                                   .dest = dest,
-                                                                   .source = source,
-                                                                   .nelems = nelems,
-                                                                   .op = op,
-                                                                   .type = type});
+    const struct ist_transfer t = {.routine = routine, .team = team, .dest = dest, .source = source};
+    return ist_stream_do_on_team(
+        stream,
+        &(struct ist_stream_call){.transfer = t, .run = run_reducescatter, .nelems = nelems, .op = op, .type = type});
 }

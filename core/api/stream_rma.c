@@ -9,208 +9,187 @@
 
 static int run_put(const struct ist_stream_call *c)
 {
-    ist_put(&ist_ctx_default, c->dest, c->source, c->length_bytes, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_put(&ist_ctx_default, t->dest, t->source, t->length_bytes, t->pe, t->routine);
     return 0;
 }
 
 static int run_get(const struct ist_stream_call *c)
 {
-    ist_get(&ist_ctx_default, c->dest, c->source, c->length_bytes, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_get(&ist_ctx_default, t->dest, t->source, t->length_bytes, t->pe, t->routine);
     return 0;
 }
 
 static int run_put_nbi(const struct ist_stream_call *c)
 {
-    ist_put_nbi(&ist_ctx_default, c->dest, c->source, c->length_bytes, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_put_nbi(&ist_ctx_default, t->dest, t->source, t->length_bytes, t->pe, t->routine);
     return 0;
 }
 
 static int run_get_nbi(const struct ist_stream_call *c)
 {
-    ist_get_nbi(&ist_ctx_default, c->dest, c->source, c->length_bytes, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_get_nbi(&ist_ctx_default, t->dest, t->source, t->length_bytes, t->pe, t->routine);
     return 0;
 }
 
 static int run_p(const struct ist_stream_call *c)
 {
-    ist_p(&ist_ctx_default, c->dest, c->value, c->size, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_p(&ist_ctx_default, t->dest, c->value, t->length_bytes, t->pe, t->routine);
     return 0;
 }
 
 static int run_g(const struct ist_stream_call *c)
 {
-    ist_entry_g(&ist_ctx_default, c->dest, c->source, c->pe, c->size, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_entry_g(&ist_ctx_default, t->dest, t->source, t->pe, t->length_bytes, t->routine);
     return 0;
-}
-
-static struct ist_stride stride_of(const struct ist_stream_call *c)
-{
-    return (struct ist_stride){c->dest_stride, c->source_stride, 1, c->nelems, c->size};
 }
 
 static int run_iput(const struct ist_stream_call *c)
 {
-    struct ist_stride stride = stride_of(c);
-    ist_strided_put(&ist_ctx_default, c->dest, c->source, &stride, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_strided_put(&ist_ctx_default, t->dest, t->source, &c->stride, t->pe, t->routine);
     return 0;
 }
 
 static int run_iget(const struct ist_stream_call *c)
 {
-    struct ist_stride stride = stride_of(c);
-    ist_strided_get(&ist_ctx_default, c->dest, c->source, &stride, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_strided_get(&ist_ctx_default, t->dest, t->source, &c->stride, t->pe, t->routine);
     return 0;
 }
 
 static int run_put_signal(const struct ist_stream_call *c)
 {
-    ist_put_signal(&ist_ctx_default, c->dest, c->source, c->length_bytes, &c->signal, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_put_signal(&ist_ctx_default, t->dest, t->source, t->length_bytes, &c->signal, t->pe, t->routine);
     return 0;
 }
 
 static int run_put_signal_nbi(const struct ist_stream_call *c)
 {
-    ist_put_signal_nbi(&ist_ctx_default, c->dest, c->source, c->length_bytes, &c->signal, c->pe, c->routine);
+    const struct ist_transfer *t = &c->transfer;
+    ist_put_signal_nbi(&ist_ctx_default, t->dest, t->source, t->length_bytes, &c->signal, t->pe, t->routine);
     return 0;
 }
 
 static int run_signal_op(const struct ist_stream_call *c)
 {
+    const struct ist_transfer *t = &c->transfer;
     const struct ist_signal *s = &c->signal;
-    ist_entry_signal_op(&ist_ctx_default, s->addr, s->value, s->op, c->pe, c->routine);
+    ist_entry_signal_op(&ist_ctx_default, s->addr, s->value, s->op, t->pe, t->routine);
     return 0;
 }
 
 /* ---- transfers ---- */
 
-typedef int (*run_fn)(const struct ist_stream_call *c);
-typedef bool (*enqueue_fn)(void *stream, struct ist_stream_call *c);
-
-static void transfer(void *stream, run_fn run, enqueue_fn enqueue, void *dest, const void *source, size_t length_bytes,
-                     int pe, const char *routine)
+static struct ist_transfer put_of(void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine,
-                                                          .run = run,
-                                                          .enqueue = enqueue,
-                                                          .dest = dest,
-                                                          .source = source,
-                                                          .length_bytes = length_bytes,
-                                                          .pe = pe});
+    return ist_transfer_put(&ist_ctx_default, dest, source, length_bytes, pe, routine);
+}
+
+static struct ist_transfer get_of(void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
+{
+    return ist_transfer_get(&ist_ctx_default, dest, source, length_bytes, pe, routine);
+}
+
+static void move(void *stream, int (*run)(const struct ist_stream_call *), struct ist_transfer t)
+{
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer = t, .run = run, .enqueue = ist_direct_transfer});
 }
 
 void ist_entry_put_on_stream(void *stream, void *dest, const void *source, size_t nelems, int pe, size_t size,
                              const char *routine)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
-    transfer(stream, run_put, ist_direct_put, dest, source, length_bytes, pe, routine);
+    move(stream, run_put, put_of(dest, source, ist_bytes_of(nelems, size, routine), pe, routine));
 }
 
 void ist_entry_get_on_stream(void *stream, void *dest, const void *source, size_t nelems, int pe, size_t size,
                              const char *routine)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
-    transfer(stream, run_get, ist_direct_get, dest, source, length_bytes, pe, routine);
+    move(stream, run_get, get_of(dest, source, ist_bytes_of(nelems, size, routine), pe, routine));
 }
 
 void ist_entry_put_nbi_on_stream(void *stream, void *dest, const void *source, size_t nelems, int pe, size_t size,
                                  const char *routine)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
-    transfer(stream, run_put_nbi, ist_direct_put, dest, source, length_bytes, pe, routine);
+    move(stream, run_put_nbi, put_of(dest, source, ist_bytes_of(nelems, size, routine), pe, routine));
 }
 
 void ist_entry_get_nbi_on_stream(void *stream, void *dest, const void *source, size_t nelems, int pe, size_t size,
                                  const char *routine)
 {
-    size_t length_bytes = ist_bytes_of(nelems, size, routine);
-    transfer(stream, run_get_nbi, ist_direct_get, dest, source, length_bytes, pe, routine);
+    move(stream, run_get_nbi, get_of(dest, source, ist_bytes_of(nelems, size, routine), pe, routine));
 }
 
 void ist_entry_p_on_stream(void *stream, void *dest, const void *value, int pe, size_t size, const char *routine)
 {
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine,
-                                                          .run = run_p,
-                                                          .enqueue = ist_direct_p,
-                                                          .dest = dest,
-                                                          .size = size,
-                                                          .value = ist_bits_of(value, size),
-                                                          .pe = pe});
+    struct ist_transfer t = put_of(dest, NULL, size, pe, routine);
+    t.align_bytes = size;
+    (void)ist_stream_do(stream,
+                        &(struct ist_stream_call){
+                            .transfer = t, .run = run_p, .enqueue = ist_direct_p, .value = ist_bits_of(value, size)});
 }
 
 void ist_entry_g_on_stream(void *stream, void *result, const void *source, int pe, size_t size, const char *routine)
 {
     ist_stream_do_now(stream,
-                      &(struct ist_stream_call){
-                          .routine = routine, .run = run_g, .dest = result, .source = source, .size = size, .pe = pe});
-}
-
-static void strided(void *stream, run_fn run, void *dest, const void *source, const struct ist_stride *stride, int pe,
-                    const char *routine)
-{
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine,
-                                                          .run = run,
-                                                          .dest = dest,
-                                                          .source = source,
-                                                          .dest_stride = stride->dest,
-                                                          .source_stride = stride->source,
-                                                          .nelems = stride->n_blocks,
-                                                          .size = stride->size,
-                                                          .pe = pe});
+                      &(struct ist_stream_call){.transfer = get_of(result, source, size, pe, routine), .run = run_g});
 }
 
 void ist_entry_iput_on_stream(void *stream, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                               int pe, size_t size, const char *routine)
 {
-    strided(stream, run_iput, dest, source, &(struct ist_stride){dst, sst, 1, nelems, size}, pe, routine);
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer = put_of(dest, source, 0, pe, routine),
+                                                          .run = run_iput,
+                                                          .stride = {dst, sst, 1, nelems, size}});
 }
 
 void ist_entry_iget_on_stream(void *stream, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst, size_t nelems,
                               int pe, size_t size, const char *routine)
 {
-    strided(stream, run_iget, dest, source, &(struct ist_stride){dst, sst, 1, nelems, size}, pe, routine);
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer = get_of(dest, source, 0, pe, routine),
+                                                          .run = run_iget,
+                                                          .stride = {dst, sst, 1, nelems, size}});
 }
 
 /* ---- signals and order ---- */
 
-static void put_signal(void *stream, run_fn run, void *dest, const void *source, size_t length_bytes,
-                       const struct ist_signal *signal, int pe, const char *routine)
-{
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine,
-                                                          .run = run,
-                                                          .enqueue = ist_direct_put_signal,
-                                                          .dest = dest,
-                                                          .source = source,
-                                                          .length_bytes = length_bytes,
-                                                          .signal = *signal,
-                                                          .pe = pe});
-}
-
 void ist_entry_put_signal_on_stream(void *stream, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
                                     uint64_t signal, int sig_op, int pe, size_t size, const char *routine)
 {
-    put_signal(stream, run_put_signal, dest, source, ist_bytes_of(nelems, size, routine),
-               &(struct ist_signal){sig_addr, signal, sig_op}, pe, routine);
+    size_t length_bytes = ist_bytes_of(nelems, size, routine);
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer = put_of(dest, source, length_bytes, pe, routine),
+                                                          .run = run_put_signal,
+                                                          .enqueue = ist_direct_put_signal,
+                                                          .signal = {sig_addr, signal, sig_op}});
 }
 
 void ist_entry_put_signal_nbi_on_stream(void *stream, void *dest, const void *source, size_t nelems, uint64_t *sig_addr,
                                         uint64_t signal, int sig_op, int pe, size_t size, const char *routine)
 {
-    put_signal(stream, run_put_signal_nbi, dest, source, ist_bytes_of(nelems, size, routine),
-               &(struct ist_signal){sig_addr, signal, sig_op}, pe, routine);
+    size_t length_bytes = ist_bytes_of(nelems, size, routine);
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer = put_of(dest, source, length_bytes, pe, routine),
+                                                          .run = run_put_signal_nbi,
+                                                          .enqueue = ist_direct_put_signal,
+                                                          .signal = {sig_addr, signal, sig_op}});
 }
 
 void ist_entry_signal_op_on_stream(void *stream, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
                                    const char *routine)
 {
-    (void)ist_stream_do(stream, &(struct ist_stream_call){.routine = routine,
+    (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer = put_of(NULL, NULL, 0, pe, routine),
                                                           .run = run_signal_op,
                                                           .enqueue = ist_direct_signal_op,
-                                                          .signal = {sig_addr, signal, sig_op},
-                                                          .pe = pe});
+                                                          .signal = {sig_addr, signal, sig_op}});
 }
 
 void ist_quiet_on_stream(void *stream, const char *routine)
 {
-    (void)ist_stream_do(
-        stream, &(struct ist_stream_call){.routine = routine, .run = ist_run_quiet, .enqueue = ist_direct_quiet});
+    (void)ist_stream_do(stream, &(struct ist_stream_call){
+                                    .transfer.routine = routine, .run = ist_run_quiet, .enqueue = ist_direct_quiet});
 }

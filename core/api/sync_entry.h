@@ -46,36 +46,27 @@ static inline uint64_t ist_entry_signal_wait(const uint64_t *sig_addr, int cmp, 
     return ist_wait_for(sig_addr, cmp, value, sizeof *sig_addr, false, routine);
 }
 
-/* The set that the arguments of any of the routines below describe. */
-static inline struct ist_wait_set ist_checked_set(const void *ivars, size_t nelems, const int *status, int cmp,
-                                                  const void *values, bool is_vector, size_t size, bool is_signed,
-                                                  const char *routine)
-{
-    ist_check_wait_set(ivars, nelems, cmp, is_vector ? values : ivars, size, routine);
-    return (struct ist_wait_set){ivars, nelems, status, cmp, values, is_vector, size, is_signed, routine};
-}
-
-#define IST_SET(is_vector) \
-    struct ist_wait_set set = ist_checked_set(ivars, nelems, status, cmp, values, is_vector, size, is_signed, routine)
-
 static inline void ist_entry_wait_all(const void *ivars, size_t nelems, const int *status, int cmp, const void *values,
                                       size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(false);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, false, size, is_signed, routine};
+    ist_check_wait_set(&set);
     ist_set_wait_all(&set);
 }
 
 static inline size_t ist_entry_wait_any(const void *ivars, size_t nelems, const int *status, int cmp,
                                         const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(false);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, false, size, is_signed, routine};
+    ist_check_wait_set(&set);
     return ist_set_wait_any(&set);
 }
 
 static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
                                          const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(false);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, false, size, is_signed, routine};
+    ist_check_wait_set(&set);
     ist_check_indices(indices, nelems, routine);
     return ist_set_wait_some(&set, indices);
 }
@@ -83,14 +74,16 @@ static inline size_t ist_entry_wait_some(const void *ivars, size_t nelems, size_
 static inline void ist_entry_wait_all_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                              const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(true);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, true, size, is_signed, routine};
+    ist_check_wait_set(&set);
     ist_set_wait_all(&set);
 }
 
 static inline size_t ist_entry_wait_any_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                                const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(true);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, true, size, is_signed, routine};
+    ist_check_wait_set(&set);
     return ist_set_wait_any(&set);
 }
 
@@ -98,7 +91,8 @@ static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems
                                                 int cmp, const void *values, size_t size, bool is_signed,
                                                 const char *routine)
 {
-    IST_SET(true);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, true, size, is_signed, routine};
+    ist_check_wait_set(&set);
     ist_check_indices(indices, nelems, routine);
     return ist_set_wait_some(&set, indices);
 }
@@ -106,21 +100,24 @@ static inline size_t ist_entry_wait_some_vector(const void *ivars, size_t nelems
 static inline int ist_entry_test_all(const void *ivars, size_t nelems, const int *status, int cmp, const void *values,
                                      size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(false);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, false, size, is_signed, routine};
+    ist_check_wait_set(&set);
     return ist_set_test_all(&set);
 }
 
 static inline size_t ist_entry_test_any(const void *ivars, size_t nelems, const int *status, int cmp,
                                         const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(false);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, false, size, is_signed, routine};
+    ist_check_wait_set(&set);
     return ist_set_test_any(&set);
 }
 
 static inline size_t ist_entry_test_some(const void *ivars, size_t nelems, size_t *indices, const int *status, int cmp,
                                          const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(false);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, false, size, is_signed, routine};
+    ist_check_wait_set(&set);
     ist_check_indices(indices, nelems, routine);
     return ist_set_test_some(&set, indices);
 }
@@ -128,14 +125,16 @@ static inline size_t ist_entry_test_some(const void *ivars, size_t nelems, size_
 static inline int ist_entry_test_all_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                             const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(true);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, true, size, is_signed, routine};
+    ist_check_wait_set(&set);
     return ist_set_test_all(&set);
 }
 
 static inline size_t ist_entry_test_any_vector(const void *ivars, size_t nelems, const int *status, int cmp,
                                                const void *values, size_t size, bool is_signed, const char *routine)
 {
-    IST_SET(true);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, true, size, is_signed, routine};
+    ist_check_wait_set(&set);
     return ist_set_test_any(&set);
 }
 
@@ -143,11 +142,10 @@ static inline size_t ist_entry_test_some_vector(const void *ivars, size_t nelems
                                                 int cmp, const void *values, size_t size, bool is_signed,
                                                 const char *routine)
 {
-    IST_SET(true);
+    const struct ist_wait_set set = {ivars, nelems, status, cmp, values, true, size, is_signed, routine};
+    ist_check_wait_set(&set);
     ist_check_indices(indices, nelems, routine);
     return ist_set_test_some(&set, indices);
 }
-
-#undef IST_SET
 
 #endif

@@ -41,13 +41,15 @@ int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool i
     return holds;
 }
 
-void ist_check_wait_set(const void *ivars, size_t nelems, int cmp, const void *values, size_t size, const char *routine)
+void ist_check_wait_set(const struct ist_wait_set *set)
 {
+    const char *routine = set->routine;
     ist_require_ctx(&ist_ctx_default, routine);
-    check_cmp(cmp, routine);
-    if (nelems == 0) return;
-    ist_require_symmetric(routine, "ivars", ivars, ist_require_length(routine, "nelems", nelems, size), size);
-    ist_require_buffer(routine, "cmp_values", values);
+    check_cmp(set->cmp, routine);
+    if (set->nelems == 0) return;
+    size_t length_bytes = ist_require_length(routine, "nelems", set->nelems, set->size);
+    ist_require_symmetric(routine, "ivars", set->ivars, length_bytes, set->size);
+    if (set->is_vector) ist_require_buffer(routine, "cmp_values", set->values);
 }
 
 void ist_check_indices(const size_t *indices, size_t nelems, const char *routine)

@@ -5,6 +5,7 @@
 
 #include "core/ops/target.h"
 #include "core/sync/wait.h"
+#include "core/sync/wait_sets.h"
 #include "core/transport/flush.h"
 #include "core/transport/route.h"
 
@@ -14,8 +15,7 @@ uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, b
     IST_COLD;
 uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine) IST_COLD;
 int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine) IST_COLD;
-void ist_check_wait_set(const void *ivars, size_t nelems, int cmp, const void *values, size_t size,
-                        const char *routine);
+void ist_check_wait_set(const struct ist_wait_set *set);
 void ist_check_indices(const size_t *indices, size_t nelems, const char *routine);
 
 /* A wait's variable is an aligned symmetric element and cmp one of the constants, in a PE whose waits have nothing to

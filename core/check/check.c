@@ -21,16 +21,17 @@ uint64_t ist_check_place(const void *addr)
 }
 
 /* Both sides are checked here, so that they are right before the operation is recorded. */
-static int require_right(const struct ist_checked_op *op)
+static int require_right(const struct ist_transfer *op)
 {
     int world_pe = ist_require_pe(op->ctx, op->pe, op->routine, "pe");
-    ist_require_symmetric(op->routine, op->remote_name, op->remote, op->length_bytes, 1);
-    if (op->local == NULL) return world_pe;
-    ist_check_heap_range(op->routine, op->local_name, op->local, op->length_bytes);
+    const char *far = ist_transfer_far(op), *near = ist_transfer_near(op);
+    ist_require_symmetric(op->routine, ist_transfer_far_name(op), far, op->length_bytes, 1);
+    if (near == NULL) return world_pe;
+    ist_check_heap_range(op->routine, ist_transfer_near_name(op), near, op->length_bytes);
     if (world_pe == ist_team_world.my_pe) {
-        bool is_read = op->kind == IST_CHECK_READ;
-        ist_check_overlap(op->routine, is_read ? op->local : op->remote, op->length_bytes,
-                          is_read ? op->remote : op->local, op->length_bytes, false);
+        bool is_read = op->kind == IST_TRANSFER_GET;
+        ist_check_overlap(op->routine, is_read ? near : far, op->length_bytes, is_read ? far : near, op->length_bytes,
+                          false);
     }
     return world_pe;
 }
@@ -42,16 +43,17 @@ static bool is_internal(const void *addr)
     return !is_in_heap && (uintptr_t)addr - (uintptr_t)ist_heap.base < ist_heap.mapped_bytes;
 }
 
-static bool check_op(const struct ist_checked_op *op)
+static bool check_transfer(const struct ist_transfer *op)
 {
-    if (op->length_bytes == 0 || is_internal(op->remote)) return false;
-    if (op->kind == IST_CHECK_READ && ist_symmetric_data_is_constant(op->remote, op->length_bytes)) return false;
+    if (op->length_bytes == 0 || is_internal(ist_transfer_far(op))) return false;
+    if (op->kind == IST_TRANSFER_GET && ist_symmetric_data_is_constant(ist_transfer_far(op), op->length_bytes))
+        return false;
     struct ist_check_access access = {.op = op, .world_pe = require_right(op), .caller = ist_caller()};
     access.now_ns = ist_clock_ns();
     ist_check_enter(); /* accesses to the tables of other PEs are no operations of the program */
     pthread_mutex_lock(&ist_check_lock);
     ist_pending_compare(&access);
-    bool is_held = op->is_nbi && op->local != NULL && ist_pending_add(&access);
+    bool is_held = op->is_nbi && ist_transfer_near(op) != NULL && ist_pending_add(&access);
     if (ist_team_world.n_pes > 1) {
         ist_unordered_note(&access);
         ist_mixed_note(&access);
@@ -96,7 +98,7 @@ static void check_seen(const void *ivar, size_t size, const char *routine)
 /* ---- the mode ---- */
 
 static const struct ist_checker checker = {
-    .op = check_op,
+    .transfer = check_transfer,
     .order = check_order,
     .seen = check_seen,
     .synchronised = synchronised,

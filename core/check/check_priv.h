@@ -18,7 +18,7 @@ extern uint64_t ist_check_synchronised_ns;
 
 /* An operation as the tables see it. */
 struct ist_check_access {
-    const struct ist_checked_op *op;
+    const struct ist_transfer *op;
     const void *caller;
     int world_pe;
     uint64_t now_ns;

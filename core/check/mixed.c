@@ -17,8 +17,8 @@ static bool is_floating(const char *routine)
 
 static bool is_conflict(const struct ist_shadow_entry *a, const struct ist_shadow_entry *b)
 {
-    bool a_atomic = a->kind == IST_CHECK_ATOMIC, b_atomic = b->kind == IST_CHECK_ATOMIC;
-    bool a_writes = a->kind != IST_CHECK_READ && !a->is_fetch, b_writes = b->kind != IST_CHECK_READ && !b->is_fetch;
+    bool a_atomic = a->kind == IST_TRANSFER_ATOMIC, b_atomic = b->kind == IST_TRANSFER_ATOMIC;
+    bool a_writes = a->kind != IST_TRANSFER_GET && !a->is_fetch, b_writes = b->kind != IST_TRANSFER_GET && !b->is_fetch;
     if ((!a_atomic && !b_atomic) || (!a_writes && !b_writes)) return false;
     return a_atomic != b_atomic || a->size_bytes != b->size_bytes || a->is_floating != b->is_floating;
 }
@@ -26,7 +26,7 @@ static bool is_conflict(const struct ist_shadow_entry *a, const struct ist_shado
 static const char *words_for(const struct ist_shadow_entry *entry, char *out, size_t room)
 {
     static const char *const kinds[] = {"a plain read", "a plain write", "an atomic"};
-    if (entry->kind != IST_CHECK_ATOMIC) return kinds[entry->kind];
+    if (entry->kind != IST_TRANSFER_ATOMIC) return kinds[entry->kind];
     snprintf(out, room, "%s of %u bytes%s", kinds[entry->kind], entry->size_bytes,
              entry->is_floating ? ", floating point" : "");
     return out;
@@ -40,8 +40,9 @@ static void report(const struct ist_check_access *access, const struct ist_shado
         IST_FINDING_MIXED, access->op->routine, access->caller,
         "%s is %p on PE %d: %s, while PE %d makes %s there in %s%s; right: atomics of one type, or a barrier or "
         "wait between the two",
-        access->op->remote_name, access->op->remote, access->world_pe, words_for(mine, my_words, sizeof my_words),
-        other->pe, words_for(other, its_words, sizeof its_words), other->routine, other->site);
+        ist_transfer_far_name(access->op), (const void *)ist_transfer_far(access->op), access->world_pe,
+        words_for(mine, my_words, sizeof my_words), other->pe, words_for(other, its_words, sizeof its_words),
+        other->routine, other->site);
 }
 
 /* The same access again, later. */
@@ -72,8 +73,8 @@ static void note_spot(const struct ist_check_access *access, const struct ist_sh
 
 void ist_mixed_note(const struct ist_check_access *access)
 {
-    const struct ist_checked_op *op = access->op;
-    uintptr_t addr = (uintptr_t)op->remote;
+    const struct ist_transfer *op = access->op;
+    uintptr_t addr = (uintptr_t)ist_transfer_far(op);
     size_t left_bytes = op->length_bytes;
     if (left_bytes > MAX_LINES * IST_SHADOW_LINE_BYTES) return;
     struct ist_shadow_entry mine = {.time_ns = access->now_ns,
@@ -81,7 +82,7 @@ void ist_mixed_note(const struct ist_check_access *access)
                                     .pe = ist_team_world.my_pe,
                                     .kind = (uint8_t)op->kind,
                                     .state = IST_SHADOW_ACCESS};
-    if (op->kind == IST_CHECK_ATOMIC) {
+    if (op->kind == IST_TRANSFER_ATOMIC) {
         mine.size_bytes = (uint8_t)op->length_bytes;
         mine.is_floating = is_floating(op->routine);
         mine.is_fetch = op->is_fetch;

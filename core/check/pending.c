@@ -71,7 +71,7 @@ static bool sum_of(uintptr_t addr, size_t length_bytes, uint64_t *out)
 
 bool ist_pending_add(const struct ist_check_access *access)
 {
-    const struct ist_checked_op *op = access->op;
+    const struct ist_transfer *op = access->op;
     if (n_pending == room) {
         size_t more = room > 0 ? 2 * room : 64;
         struct pending *grown = more <= MAX_PENDING ? realloc(list, more * sizeof *list) : NULL;
@@ -83,15 +83,15 @@ bool ist_pending_add(const struct ist_check_access *access)
     *p = (struct pending){.ctx = op->ctx,
                           .routine = op->routine,
                           .caller = access->caller,
-                          .addr = (uintptr_t)op->local,
+                          .addr = (uintptr_t)ist_transfer_near(op),
                           .length_bytes = op->length_bytes,
                           .world_pe = access->world_pe,
-                          .is_dest = op->kind != IST_CHECK_WRITE,
-                          .is_fetch = op->kind == IST_CHECK_ATOMIC};
+                          .is_dest = op->kind != IST_TRANSFER_PUT,
+                          .is_fetch = op->kind == IST_TRANSFER_ATOMIC};
     p->is_summed = !p->is_dest && sum_of(p->addr, p->length_bytes, &p->sum);
-    p->is_held = op->kind == IST_CHECK_READ && !ist_is_on_device(op->local);
+    p->is_held = op->kind == IST_TRANSFER_GET && !ist_is_on_device(ist_transfer_near(op));
     if (p->is_held) {
-        p->remote = op->remote;
+        p->remote = ist_transfer_far(op);
         p->pe = op->pe;
         memset((void *)p->addr, PATTERN, p->length_bytes);
     }
@@ -131,20 +131,20 @@ static void compare(const struct use *use)
 
 void ist_pending_compare(const struct ist_check_access *access)
 {
-    const struct ist_checked_op *op = access->op;
+    const struct ist_transfer *op = access->op;
     if (n_pending == 0) return;
     struct use use = {.routine = op->routine,
-                      .argument = op->local_name,
+                      .argument = ist_transfer_near_name(op),
                       .caller = access->caller,
-                      .addr = (uintptr_t)op->local,
+                      .addr = (uintptr_t)ist_transfer_near(op),
                       .length_bytes = op->length_bytes,
-                      .is_write = op->kind != IST_CHECK_WRITE,
-                      .is_fetch = op->kind == IST_CHECK_ATOMIC};
-    if (op->local != NULL) compare(&use);
+                      .is_write = op->kind != IST_TRANSFER_PUT,
+                      .is_fetch = op->kind == IST_TRANSFER_ATOMIC};
+    if (ist_transfer_near(op) != NULL) compare(&use);
     if (access->world_pe != ist_team_world.my_pe) return;
-    use.argument = op->remote_name;
-    use.addr = (uintptr_t)op->remote;
-    use.is_write = op->kind != IST_CHECK_READ && !op->is_fetch;
+    use.argument = ist_transfer_far_name(op);
+    use.addr = (uintptr_t)ist_transfer_far(op);
+    use.is_write = op->kind != IST_TRANSFER_GET && !op->is_fetch;
     use.is_fetch = false;
     compare(&use);
 }

@@ -18,7 +18,7 @@ struct ist_shadow_entry {
     uint64_t mask;          /* of the bytes */
     uint64_t time_ns, host; /* times of one host can be compared */
     int32_t pe;
-    uint8_t kind;                  /* enum ist_check_kind */
+    uint8_t kind;                  /* enum ist_transfer_kind */
     uint8_t size_bytes;            /* of an atomic; else 0 */
     uint8_t is_floating, is_fetch; /* an atomic that changes nothing */
     uint8_t state; /* enum ist_shadow_state: an access, or the setting of a flag that may overtake data */

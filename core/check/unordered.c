@@ -120,14 +120,14 @@ static void leave_note(const struct ist_check_access *access, const struct ist_s
 
 void ist_unordered_note(const struct ist_check_access *access)
 {
-    const struct ist_checked_op *op = access->op;
-    bool is_update = op->kind == IST_CHECK_WRITE || (op->kind == IST_CHECK_ATOMIC && !op->is_fetch);
+    const struct ist_transfer *op = access->op;
+    bool is_update = op->kind == IST_TRANSFER_PUT || (op->kind == IST_TRANSFER_ATOMIC && !op->is_fetch);
     if (!is_update || access->world_pe == ist_team_world.my_pe) return;
     if (op->length_bytes > WORD_BYTES || op->is_block) {
         if (!op->has_signal) remember_data(access);
         return;
     }
-    uintptr_t addr = (uintptr_t)op->remote;
+    uintptr_t addr = (uintptr_t)ist_transfer_far(op);
     size_t length_bytes = op->length_bytes;
     struct ist_shadow_spot spot = ist_shadow_next_spot(&addr, &length_bytes);
     const struct data *d = op->has_signal ? NULL : data_before(access);

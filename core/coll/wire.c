@@ -8,8 +8,9 @@ void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, c
 {
     if (length_bytes == 0) return (void *)(uintptr_t)addr; /* an empty collective: may be NULL, and is not read */
     struct ist_target target;
-    struct ist_access access = {routine, "dest or source", addr, length_bytes, 1, world_pe};
-    ist_target_find(&ist_ctx_default, &access, &target);
+    struct ist_transfer t = ist_transfer_get(&ist_ctx_default, NULL, addr, length_bytes, world_pe, routine);
+    t.far_name = "dest or source";
+    ist_target_find(&t, &target);
     if (target.alias == NULL || target.length_bytes < length_bytes)
         ist_misuse(routine, "memory at %p cannot be loaded and stored on PE %d, as that of this host's PEs should be",
                    addr, world_pe);
@@ -22,8 +23,9 @@ void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char
 {
     ist_ctx *ctx = &ist_ctx_default;
     struct ist_target target;
-    struct ist_access access = {routine, "dest", flag, sizeof *flag, sizeof *flag, world_pe};
-    ist_target_find(ctx, &access, &target);
+    struct ist_transfer t = ist_transfer_put(ctx, flag, NULL, sizeof *flag, world_pe, routine);
+    t.align_bytes = sizeof *flag;
+    ist_target_find(&t, &target);
     uint32_t carrier = target.segment->carrier;
     struct ist_channel *channel = target.alias == NULL ? ist_ctx_channel(ctx, carrier, routine) : NULL;
     bool has_notify = channel != NULL && channel->ops.notify != NULL;

@@ -11,11 +11,11 @@
 #include "core/transport/progress.h"
 
 /* One operation on the far word, by the transport's own function, or by the emulation where it has none. */
-struct call {
+struct execution {
     ist_ctx *ctx;
+    const char *routine;
     const struct ist_target *to;
     struct ist_channel *channel;
-    const char *routine;
 };
 
 static isthmus_amo_fn function_of(const struct ist_channel *channel, uint32_t op, size_t size, uint32_t flags)
@@ -23,22 +23,22 @@ static isthmus_amo_fn function_of(const struct ist_channel *channel, uint32_t op
     return channel->amo[op][ist_log2_of(size)][flags];
 }
 
-IST_INLINE void amo_by(const struct call *c, isthmus_amo_fn fn, uint64_t offset_bytes, const struct ist_amo *amo,
+IST_INLINE void amo_by(const struct execution *e, isthmus_amo_fn fn, uint64_t offset_bytes, const struct ist_amo *amo,
                        void *fetched)
 {
-    ist_ctx *ctx = c->ctx;
-    uint32_t transport = c->to->segment->atomics;
+    ist_ctx *ctx = e->ctx;
+    uint32_t transport = e->to->segment->atomics;
     isthmus_status status;
-    ist_mark_written(ctx, c->to->peer, transport);
+    ist_mark_written(ctx, e->to->peer, transport);
     for (;;) {
         ist_ctx_enter(ctx, transport);
-        status = fn(c->channel->chan, c->to->peer->paths[transport], c->to->extent->rmem, offset_bytes, amo->operand,
+        status = fn(e->channel->chan, e->to->peer->paths[transport], e->to->extent->rmem, offset_bytes, amo->operand,
                     amo->compare, fetched);
         ist_ctx_leave(ctx, transport);
         if (status != ISTHMUS_ERR_AGAIN) break;
         ist_progress_poll();
     }
-    if (status != ISTHMUS_OK) ist_die(c->routine, status);
+    if (status != ISTHMUS_OK) ist_die(e->routine, status);
 }
 
 /* ---- operations that a transport lacks ----
@@ -69,39 +69,39 @@ static uint32_t emulating_size(const struct ist_channel *channel, size_t size)
     return 0;
 }
 
-static IST_COLD uint64_t amo_emulated(const struct call *c, const struct ist_amo *amo)
+static IST_COLD uint64_t amo_emulated(const struct execution *e, const struct ist_amo *amo)
 {
-    uint32_t wide = emulating_size(c->channel, amo->size);
+    uint32_t wide = emulating_size(e->channel, amo->size);
     if (wide == 0)
-        ist_die(c->routine, ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s has no such atomic of %u bits",
-                                     ist_registry.list[c->to->segment->atomics].name, 8 * amo->size));
-    isthmus_amo_fn swap = function_of(c->channel, ISTHMUS_AMO_COMPARE_SWAP, wide, ISTHMUS_AMO_FETCHING);
-    uint64_t offset_bytes = c->to->offset_bytes / wide * wide, seen = 0;
-    unsigned shift = 8 * (unsigned)(c->to->offset_bytes - offset_bytes);
+        ist_die(e->routine, ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s has no such atomic of %u bits",
+                                     ist_registry.list[e->to->segment->atomics].name, 8 * amo->size));
+    isthmus_amo_fn swap = function_of(e->channel, ISTHMUS_AMO_COMPARE_SWAP, wide, ISTHMUS_AMO_FETCHING);
+    uint64_t offset_bytes = e->to->offset_bytes / wide * wide, seen = 0;
+    unsigned shift = 8 * (unsigned)(e->to->offset_bytes - offset_bytes);
     uint64_t mask = low_bits(amo->size) << shift;
     struct ist_amo attempt = {.op = ISTHMUS_AMO_COMPARE_SWAP, .size = wide};
     do {
         attempt.compare = seen;
         attempt.operand = (seen & ~mask) | (result_of(amo, (seen & mask) >> shift) << shift & mask);
         seen = 0;
-        amo_by(c, swap, offset_bytes, &attempt, &seen);
+        amo_by(e, swap, offset_bytes, &attempt, &seen);
     } while (seen != attempt.compare);
     return (seen & mask) >> shift;
 }
 
 /* ---- through a transport ---- */
 
-IST_INLINE void amo_as_it_can(const struct call *c, const struct ist_amo *amo, uint32_t flags, void *fetched)
+IST_INLINE void amo_as_it_can(const struct execution *e, const struct ist_amo *amo, uint32_t flags, void *fetched)
 {
-    isthmus_amo_fn fn = function_of(c->channel, amo->op, amo->size, flags);
+    isthmus_amo_fn fn = function_of(e->channel, amo->op, amo->size, flags);
     if (fn != NULL) {
         /* Only requested values are fetched, except by a function that also serves non-fetching operations. */
         bool fetches = (flags & ISTHMUS_AMO_FETCHING) != 0 ||
-                       fn == function_of(c->channel, amo->op, amo->size, ISTHMUS_AMO_FETCHING);
-        amo_by(c, fn, c->to->offset_bytes, amo, fetches ? fetched : NULL);
+                       fn == function_of(e->channel, amo->op, amo->size, ISTHMUS_AMO_FETCHING);
+        amo_by(e, fn, e->to->offset_bytes, amo, fetches ? fetched : NULL);
         return;
     }
-    uint64_t old = amo_emulated(c, amo);
+    uint64_t old = amo_emulated(e, amo);
     if (fetched != NULL) memcpy(fetched, &old, amo->size);
 }
 
@@ -115,61 +115,48 @@ static IST_COLD void go_to_atomics(struct ist_target *to, const char *routine)
     to->offset_bytes = in_segment - to->extent->offset_bytes;
 }
 
-IST_INLINE void amo_through(ist_ctx *ctx, struct ist_target *to, const struct ist_amo *amo, uint32_t flags,
-                            void *fetched, int pe, const char *routine)
+IST_INLINE void amo_through(const struct ist_transfer *t, struct ist_target *to, const struct ist_amo *amo,
+                            uint32_t flags, void *fetched)
 {
     uint32_t transport = to->segment->atomics;
     if (transport == IST_NO_TRANSPORT) {
         (void)ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport executes atomics on %s memory of PE %d",
-                       ist_memory_kind_name(to->segment->kind), pe);
-        ist_die(routine, ISTHMUS_ERR_UNREACHABLE);
+                       ist_memory_kind_name(to->segment->kind), t->pe);
+        ist_die(t->routine, ISTHMUS_ERR_UNREACHABLE);
     }
-    if (IST_UNLIKELY(transport != to->segment->carrier)) go_to_atomics(to, routine);
-    struct ist_channel *channel = ist_ctx_channel(ctx, transport, routine);
-    struct call call = {ctx, to, channel, routine};
-    if ((flags & ISTHMUS_AMO_NBI) == 0) ist_note_call(IST_NOTE_TRANSPORT, routine, pe);
-    amo_as_it_can(&call, amo, flags, fetched);
+    if (IST_UNLIKELY(transport != to->segment->carrier)) go_to_atomics(to, t->routine);
+    const struct execution execution = {t->ctx, t->routine, to, ist_ctx_channel(t->ctx, transport, t->routine)};
+    if ((flags & ISTHMUS_AMO_NBI) == 0) ist_note_call(IST_NOTE_TRANSPORT, t->routine, t->pe);
+    amo_as_it_can(&execution, amo, flags, fetched);
     ist_note_over();
 }
 
-/* With ISTHMUS_CHECK, before the operation; fetch NULL: its value goes to no buffer of the program. */
-static void check_amo(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, const struct ist_access *access)
+/* `fetch` NULL: the value goes to no buffer of the program. */
+IST_INLINE struct ist_transfer transfer_of(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, int pe,
+                                           const char *routine)
 {
-    if (!ist_check_applies()) return;
-    (void)ist_check_op(&(struct ist_checked_op){.routine = access->routine,
-                                                .ctx = ctx,
-                                                .pe = access->pe,
-                                                .kind = IST_CHECK_ATOMIC,
-                                                .remote_name = access->argument,
-                                                .local_name = "fetch",
-                                                .remote = dest,
-                                                .local = fetch,
-                                                .length_bytes = amo->size,
-                                                .is_nbi = fetch != NULL,
-                                                .is_fetch = amo->op == ISTHMUS_AMO_FETCH});
-}
-
-IST_INLINE void find(ist_ctx *ctx, void *dest, const struct ist_amo *amo, void *fetch, int pe, const char *routine,
-                     struct ist_target *out)
-{
-    if (IST_LIKELY(!ist_check_on && (uintptr_t)dest % amo->size == 0 &&
-                   ist_target_known(ctx, dest, amo->size, pe, out)))
-        return;
-    struct ist_access access = {routine, amo->op == ISTHMUS_AMO_FETCH ? "source" : "dest", dest, amo->size, amo->size,
-                                pe};
-    check_amo(ctx, dest, amo, fetch, &access);
-    ist_target_find(ctx, &access, out);
+    return (struct ist_transfer){.routine = routine,
+                                 .ctx = ctx,
+                                 .pe = pe,
+                                 .kind = IST_TRANSFER_ATOMIC,
+                                 .dest = dest,
+                                 .fetch = fetch,
+                                 .length_bytes = amo->size,
+                                 .align_bytes = amo->size,
+                                 .is_nbi = fetch != NULL,
+                                 .is_fetch = amo->op == ISTHMUS_AMO_FETCH};
 }
 
 uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
 {
+    const struct ist_transfer t = transfer_of(ctx, dest, amo, NULL, pe, routine);
     struct ist_target to;
-    find(ctx, dest, amo, NULL, pe, routine, &to);
     uint64_t old = 0;
+    ist_target_of_element(&t, &to);
     if (to.alias != NULL)
         old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
     else
-        amo_through(ctx, &to, amo, flags, &old, pe, routine);
+        amo_through(&t, &to, amo, flags, &old);
     ist_order_loads(); /* as after a locked instruction, whichever agent wrote the reply */
     if ((flags & ISTHMUS_AMO_FETCHING) != 0 && ist_check_applies()) ist_check_synchronised();
     return old;
@@ -177,9 +164,10 @@ uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint3
 
 void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_amo *amo, int pe, const char *routine)
 {
+    const struct ist_transfer t = transfer_of(ctx, dest, amo, fetch, pe, routine);
     struct ist_target to;
     ist_require_buffer(routine, "fetch", fetch);
-    find(ctx, dest, amo, fetch, pe, routine, &to);
+    ist_target_of_element(&t, &to);
     if (to.alias != NULL || ist_is_on_device(fetch)) {
         ist_check_enter(); /* the program made one call */
         uint64_t old = ist_amo_slow(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine);
@@ -187,5 +175,5 @@ void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_am
         ist_copy_here(fetch, &old, amo->size, routine);
         return;
     }
-    amo_through(ctx, &to, amo, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI, fetch, pe, routine);
+    amo_through(&t, &to, amo, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI, fetch);
 }

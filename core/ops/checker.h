@@ -1,36 +1,18 @@
 /* core/ops/checker.h: the calls of operations, ordering and waits into ISTHMUS_CHECK=1.
- * The checks themselves are in core/check, above these floors because they use their operations; it registers its
- * functions here. Off, the mode costs one test of one flag on paths that are slow already: while it is on, no call takes
- * a fast path (ist_fast_paths_close), so that all checks are on slow paths. */
+ * The checks themselves are in core/check, above these floors because they use their operations; core/check registers
+ * its functions here. While the mode is on, no call takes a fast path (ist_fast_paths_close), so that all checks are on
+ * slow paths. Off, it costs one test of one flag there. */
 #ifndef IST_OPS_CHECKER_H
 #define IST_OPS_CHECKER_H
 
-#include "core/ctx/ctx.h"
-
-enum ist_check_kind { IST_CHECK_READ, IST_CHECK_WRITE, IST_CHECK_ATOMIC };
-
-struct ist_checked_op {
-    const char *routine;
-    ist_ctx *ctx;
-    int pe; /* in the context's team */
-    enum ist_check_kind kind;
-    const char *remote_name, *local_name; /* of the arguments */
-    const void *remote, *local;           /* local NULL: there is no such buffer */
-    size_t length_bytes;                  /* of both, but of atomics that fetch nothing */
-    bool is_nbi;
-    bool is_fetch; /* an atomic that changes nothing */
-    bool is_block; /* one of several of a strided put or get */
-    /* The data of a put with signal, whose flag is that signal, or the signal itself, whose data is of the same
-     * call. */
-    bool has_signal;
-};
+#include "core/ops/transfer.h"
 
 enum ist_check_order { IST_CHECK_FENCE, IST_CHECK_LOCAL_COMPLETE, IST_CHECK_REMOTE_COMMIT, IST_CHECK_QUIET };
 
 struct ist_checker {
     /* Any operation with a contiguous range on either side, before it begins. Ends the job if the range is not
      * symmetric. Returns true for a get that is held back: the caller has nothing to do. */
-    bool (*op)(const struct ist_checked_op *op);
+    bool (*transfer)(const struct ist_transfer *t);
 
     /* An ordering call of the program begins. */
     void (*order)(ist_ctx *ctx, enum ist_check_order what, const char *routine);
@@ -61,9 +43,8 @@ bool ist_check_is_on_program(void) IST_COLD;
 /* Returns true if this call is to be checked. */
 IST_INLINE bool ist_check_applies(void) { return IST_UNLIKELY(ist_check_on) && ist_check_is_on_program(); }
 
-/* While the mode is on: the functions of the table. */
-
-static inline bool ist_check_op(const struct ist_checked_op *op) { return ist_checker->op(op); }
+/* The functions of the table, while the mode is on. */
+static inline bool ist_check_transfer(const struct ist_transfer *t) { return ist_checker->transfer(t); }
 static inline void ist_check_order(ist_ctx *ctx, enum ist_check_order what, const char *routine)
 {
     ist_checker->order(ctx, what, routine);

@@ -17,54 +17,41 @@
 
 /* ---- slow: through a transport, or an alias that was not known a moment ago ---- */
 
-typedef enum { BLOCKING, NBI } completion;
-
-IST_INLINE void put_through(ist_ctx *ctx, const struct ist_target *to, const void *source,
-                            const isthmus_lmem *source_mem, size_t length_bytes, completion mode, const char *routine)
+/* One call of a data slot. `near`: the side on this PE, and `near_mem` its registration. */
+IST_INLINE isthmus_status call_slot(const struct ist_transfer *t, const struct ist_channel *channel,
+                                    const struct ist_target *far, char *near, const isthmus_lmem *near_mem, size_t n)
 {
-    uint32_t carrier = to->segment->carrier;
-    struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
-    isthmus_path *path = to->peer->paths[carrier];
-    isthmus_status status;
-    ist_mark_written(ctx, to->peer, carrier);
-    if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe);
-    for (;;) {
-        ist_ctx_enter(ctx, carrier);
-        status = mode == NBI ? channel->ops.put_nbi(channel->chan, path, to->extent->rmem, to->offset_bytes, source,
-                                                    source_mem, length_bytes)
-                             : channel->ops.put(channel->chan, path, to->extent->rmem, to->offset_bytes, source,
-                                                source_mem, length_bytes);
-        ist_ctx_leave(ctx, carrier);
-        if (status != ISTHMUS_ERR_AGAIN) break;
-        if (mode == NBI) ist_note_call(IST_NOTE_TRANSPORT, routine, to->peer->card.pe); /* not so quick, then */
-        ist_progress_poll();
-    }
-    ist_note_over();
-    if (status != ISTHMUS_OK) ist_die(routine, status);
+    const struct isthmus_data_ops *ops = &channel->ops;
+    isthmus_path *path = far->peer->paths[far->segment->carrier];
+    if (t->kind == IST_TRANSFER_PUT)
+        return (t->is_nbi ? ops->put_nbi : ops->put)(channel->chan, path, far->extent->rmem, far->offset_bytes, near,
+                                                     near_mem, n);
+    return (t->is_nbi ? ops->get_nbi : ops->get)(channel->chan, path, far->extent->rmem, far->offset_bytes, near,
+                                                 near_mem, n);
 }
 
-IST_INLINE void get_through(ist_ctx *ctx, const struct ist_target *from, void *dest, const isthmus_lmem *dest_mem,
-                            size_t length_bytes, completion mode, const char *routine)
+/* The first n bytes at `far`, by its carrier. */
+IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_target *far, char *near,
+                             const isthmus_lmem *near_mem, size_t n)
 {
-    uint32_t carrier = from->segment->carrier;
-    struct ist_channel *channel = ist_ctx_channel(ctx, carrier, routine);
-    isthmus_path *path = from->peer->paths[carrier];
+    uint32_t carrier = far->segment->carrier;
+    struct ist_channel *channel = ist_ctx_channel(t->ctx, carrier, t->routine);
     isthmus_status status;
-    ist_mark_used(ctx, carrier);
-    if (mode == BLOCKING) ist_note_call(IST_NOTE_TRANSPORT, routine, from->peer->card.pe);
+    if (t->kind == IST_TRANSFER_PUT)
+        ist_mark_written(t->ctx, far->peer, carrier);
+    else
+        ist_mark_used(t->ctx, carrier);
+    if (!t->is_nbi) ist_note_call(IST_NOTE_TRANSPORT, t->routine, far->peer->card.pe);
     for (;;) {
-        ist_ctx_enter(ctx, carrier);
-        status = mode == NBI ? channel->ops.get_nbi(channel->chan, path, from->extent->rmem, from->offset_bytes, dest,
-                                                    dest_mem, length_bytes)
-                             : channel->ops.get(channel->chan, path, from->extent->rmem, from->offset_bytes, dest,
-                                                dest_mem, length_bytes);
-        ist_ctx_leave(ctx, carrier);
+        ist_ctx_enter(t->ctx, carrier);
+        status = call_slot(t, channel, far, near, near_mem, n);
+        ist_ctx_leave(t->ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
-        if (mode == NBI) ist_note_call(IST_NOTE_TRANSPORT, routine, from->peer->card.pe); /* not so quick, then */
+        if (t->is_nbi) ist_note_call(IST_NOTE_TRANSPORT, t->routine, far->peer->card.pe); /* not so quick, then */
         ist_progress_poll();
     }
     ist_note_over();
-    if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (status != ISTHMUS_OK) ist_die(t->routine, status);
 }
 
 /* ---- local operands that the processor, or the carrier, cannot touch ---- */
@@ -82,37 +69,35 @@ static bool is_taken(uint32_t carrier, uint32_t kind, const void *addr, size_t l
 }
 
 /* While the carrier moves one part, the device's driver copies the next. */
-static void start_staged(ist_ctx *ctx, const struct ist_target *far, const char *near, char *stage, size_t length_bytes,
-                         bool is_put, const char *routine)
+static void start_staged(const struct ist_transfer *t, const struct ist_target *far, const char *near, char *stage,
+                         size_t length_bytes)
 {
     struct ist_target part = *far;
     for (size_t done = 0; done < length_bytes; done += STAGE_PART_BYTES) {
         size_t left = length_bytes - done, n = left < STAGE_PART_BYTES ? left : STAGE_PART_BYTES;
         part.offset_bytes = far->offset_bytes + done;
-        if (is_put) {
-            ist_copy_here(stage + done, near + done, n, routine);
-            put_through(ctx, &part, stage + done, NULL, n, NBI, routine);
-        } else {
-            get_through(ctx, &part, stage + done, NULL, n, NBI, routine);
-        }
+        if (t->kind == IST_TRANSFER_PUT) ist_copy_here(stage + done, near + done, n, t->routine);
+        move_through(t, &part, stage + done, NULL, n);
     }
 }
 
 /* Through host memory, a part at a time: for carriers that neither know the kind nor stage it themselves. */
-static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, size_t length_bytes, bool is_put,
-                        const char *routine)
+static void move_staged(const struct ist_transfer *t, const struct ist_target *far, char *near, size_t length_bytes)
 {
     size_t at_once = length_bytes < STAGE_BYTES ? length_bytes : STAGE_BYTES;
     char *stage = malloc(at_once);
     struct ist_target part = *far;
-    if (stage == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a copy of %zu bytes", at_once));
+    struct ist_transfer in_parts = *t;
+    in_parts.is_nbi = true;
+    if (stage == NULL)
+        ist_die(t->routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a copy of %zu bytes", at_once));
     ist_check_enter(); /* the completions in here are not the program's */
     for (size_t done = 0; done < length_bytes; done += at_once) {
         size_t n = length_bytes - done < at_once ? length_bytes - done : at_once;
         part.offset_bytes = far->offset_bytes + done;
-        start_staged(ctx, &part, near + done, stage, n, is_put, routine);
-        ist_local_complete_transports(ctx, routine);
-        if (!is_put) ist_copy_here(near + done, stage, n, routine);
+        start_staged(&in_parts, &part, near + done, stage, n);
+        ist_local_complete_transports(t->ctx, t->routine);
+        if (t->kind == IST_TRANSFER_GET) ist_copy_here(near + done, stage, n, t->routine);
     }
     ist_check_leave();
     free(stage);
@@ -120,112 +105,78 @@ static void move_staged(ist_ctx *ctx, const struct ist_target *far, char *near, 
 
 /* ---- one range of any kind ---- */
 
-static void put_any(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                    completion mode)
+/* Where the other side can be loaded and stored. */
+static void move_by_alias(const struct ist_transfer *t, char *alias, char *near, size_t n)
 {
-    if (length_bytes == 0) {
-        ist_require_pe(ctx, pe, routine, "pe");
-        return;
-    }
-    struct ist_target to;
-    struct ist_access access = {routine, "dest", dest, length_bytes, 1, pe};
-    ist_target_find(ctx, &access, &to);
-    ist_require_buffer(routine, "source", source);
-    if (ist_check_on && to.alias != NULL)
-        ist_check_overlap(routine, to.alias, to.length_bytes, source, to.length_bytes, false);
-    uint32_t kind = ist_operand_kind(source);
-    size_t n = ist_operand_piece(source, to.length_bytes);
-    const isthmus_lmem *mem;
-    if (to.alias == NULL && is_taken(to.segment->carrier, kind, source, n, &mem))
-        put_through(ctx, &to, source, mem, n, mode, routine);
-    else if (to.alias == NULL)
-        move_staged(ctx, &to, (char *)(uintptr_t)source, n, true, routine);
-    else if (kind != ISTHMUS_MEM_HOST)
-        ist_copy_here(to.alias, source, n, routine);
+    char *to = t->kind == IST_TRANSFER_PUT ? alias : near, *from = t->kind == IST_TRANSFER_PUT ? near : alias;
+    if (ist_is_on_device(near))
+        ist_copy_here(to, from, n, t->routine);
     else if (n <= IST_SMALL_BYTES)
-        ist_copy_small(to.alias, source, n);
+        ist_copy_small(to, from, n);
     else
-        isthmus_copy_cpu(to.alias, source, n);
-    if (n < length_bytes) /* the rest lies in the next extent */
-        put_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
+        isthmus_copy_cpu(to, from, n);
 }
 
 /* An adapter may have written `dest` past the device's driver, and reports the completion by way of host memory. */
-static void flush_got(ist_ctx *ctx, completion mode)
+static void flush_got(const struct ist_transfer *t)
 {
-    if (mode == BLOCKING)
+    if (t->is_nbi)
+        ist_store_relaxed(&t->ctx->has_device_gets, 1);
+    else
         ist_flush_writes();
-    else
-        ist_store_relaxed(&ctx->has_device_gets, 1);
 }
 
-static void get_any(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                    completion mode)
+static void check_overlap(const struct ist_transfer *t, const struct ist_target *far)
 {
-    if (length_bytes == 0) {
-        ist_require_pe(ctx, pe, routine, "pe");
-        return;
-    }
-    if (ist_symmetric_data_is_constant(source, length_bytes)) {
-        ist_require_pe(ctx, pe, routine, "pe");
-        ist_require_buffer(routine, "dest", dest);
-        ist_copy_here(dest, source, length_bytes, routine);
-        return;
-    }
-    struct ist_target from;
-    struct ist_access access = {routine, "source", source, length_bytes, 1, pe};
-    ist_target_find(ctx, &access, &from);
-    ist_require_buffer(routine, "dest", dest);
-    if (ist_check_on && from.alias != NULL)
-        ist_check_overlap(routine, dest, from.length_bytes, from.alias, from.length_bytes, false);
-    uint32_t kind = ist_operand_kind(dest);
-    size_t n = ist_operand_piece(dest, from.length_bytes);
+    bool is_put = t->kind == IST_TRANSFER_PUT;
+    if (ist_check_on && far->alias != NULL)
+        ist_check_overlap(t->routine, is_put ? far->alias : t->dest, far->length_bytes, is_put ? t->source : far->alias,
+                          far->length_bytes, false);
+}
+
+/* As much as one extent and one registration hold; returns how much. */
+static size_t move_piece(const struct ist_transfer *t)
+{
+    struct ist_target far;
     const isthmus_lmem *mem;
-    if (from.alias == NULL && is_taken(from.segment->carrier, kind, dest, n, &mem))
-        get_through(ctx, &from, dest, mem, n, mode, routine);
-    else if (from.alias == NULL)
-        move_staged(ctx, &from, dest, n, false, routine);
-    else if (kind != ISTHMUS_MEM_HOST)
-        ist_copy_here(dest, from.alias, n, routine);
+    char *near = ist_transfer_near(t);
+    ist_target_find(t, &far);
+    ist_require_buffer(t->routine, ist_transfer_near_name(t), near);
+    check_overlap(t, &far);
+    uint32_t kind = ist_operand_kind(near);
+    size_t n = ist_operand_piece(near, far.length_bytes);
+    if (far.alias != NULL)
+        move_by_alias(t, far.alias, near, n);
+    else if (is_taken(far.segment->carrier, kind, near, n, &mem))
+        move_through(t, &far, near, mem, n);
     else
-        isthmus_copy_cpu(dest, from.alias, n);
-    if (kind != ISTHMUS_MEM_HOST) flush_got(ctx, mode);
-    if (n < length_bytes) get_any(ctx, (char *)dest + n, (const char *)source + n, length_bytes - n, pe, routine, mode);
+        move_staged(t, &far, near, n);
+    if (t->kind == IST_TRANSFER_GET && kind != ISTHMUS_MEM_HOST) flush_got(t);
+    return n;
 }
 
-/* With ISTHMUS_CHECK, before the operation. `local` NULL: a value, and no buffer of the program. */
-static void check_put(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                      completion mode)
+static bool is_of_constant(const struct ist_transfer *t)
 {
-    if (!ist_check_applies()) return;
-    (void)ist_check_op(&(struct ist_checked_op){.routine = routine,
-                                                .ctx = ctx,
-                                                .pe = pe,
-                                                .kind = IST_CHECK_WRITE,
-                                                .remote_name = "dest",
-                                                .local_name = "source",
-                                                .remote = dest,
-                                                .local = source,
-                                                .length_bytes = length_bytes,
-                                                .is_nbi = mode == NBI});
+    return t->kind == IST_TRANSFER_GET && ist_symmetric_data_is_constant(t->source, t->length_bytes);
 }
 
-/* Returns true if the operation is held back until the context's completion. */
-static bool check_get(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                      completion mode)
+static void move_any(const struct ist_transfer *t)
 {
-    if (!ist_check_applies()) return false;
-    return ist_check_op(&(struct ist_checked_op){.routine = routine,
-                                                 .ctx = ctx,
-                                                 .pe = pe,
-                                                 .kind = IST_CHECK_READ,
-                                                 .remote_name = "source",
-                                                 .local_name = "dest",
-                                                 .remote = source,
-                                                 .local = dest,
-                                                 .length_bytes = length_bytes,
-                                                 .is_nbi = mode == NBI});
+    struct ist_transfer left = *t;
+    if (t->length_bytes == 0) ist_require_pe(t->ctx, t->pe, t->routine, "pe");
+    if (t->length_bytes > 0 && is_of_constant(t)) {
+        ist_require_pe(t->ctx, t->pe, t->routine, "pe");
+        ist_require_buffer(t->routine, "dest", t->dest);
+        ist_copy_here(t->dest, t->source, t->length_bytes, t->routine);
+        return;
+    }
+    while (left.length_bytes > 0) {
+        size_t n = move_piece(&left);
+        left.dest += n, left.source += n, left.length_bytes -= n;
+    }
 }
+
+/* ---- the four routines ---- */
 
 /* A blocking read shows this PE what others have done so far. */
 static void check_got(void)
@@ -233,94 +184,84 @@ static void check_got(void)
     if (ist_check_applies()) ist_check_synchronised();
 }
 
-static void put_unusual(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                        completion mode)
+static IST_COLD void move_unusual(const struct ist_transfer *t)
 {
-    check_put(ctx, dest, source, length_bytes, pe, routine, mode);
-    put_any(ctx, dest, source, length_bytes, pe, routine, mode);
+    if (ist_check_applies() && ist_check_transfer(t)) return;
+    move_any(t);
+    if (t->kind == IST_TRANSFER_GET && !t->is_nbi) check_got();
 }
 
-static void get_unusual(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                        completion mode)
+/* A transfer of host memory to or from a peer behind a transport that was used before. */
+IST_INLINE void move_slow(const struct ist_transfer *t)
 {
-    if (check_get(ctx, dest, source, length_bytes, pe, routine, mode)) return;
-    get_any(ctx, dest, source, length_bytes, pe, routine, mode);
-    if (mode == BLOCKING) check_got();
-}
-
-IST_INLINE void put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                         completion mode)
-{
-    struct ist_target to;
-    bool is_usual = length_bytes > 0 && source != NULL && !ist_check_on && !ist_is_on_device(source);
-    if (IST_LIKELY(is_usual && ist_target_known(ctx, dest, length_bytes, pe, &to)))
-        put_through(ctx, &to, source, ist_operand_registration(to.segment->carrier, source, length_bytes), length_bytes,
-                    mode, routine);
-    else
-        put_unusual(ctx, dest, source, length_bytes, pe, routine, mode);
-}
-
-IST_INLINE void get_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine,
-                         completion mode)
-{
-    struct ist_target from;
-    bool is_usual = length_bytes > 0 && dest != NULL && !ist_check_on && !ist_is_on_device(dest);
-    if (IST_LIKELY(is_usual && ist_target_known(ctx, source, length_bytes, pe, &from)))
-        get_through(ctx, &from, dest, ist_operand_registration(from.segment->carrier, dest, length_bytes), length_bytes,
-                    mode, routine);
-    else
-        get_unusual(ctx, dest, source, length_bytes, pe, routine, mode);
+    struct ist_target far;
+    char *near = ist_transfer_near(t);
+    bool is_usual = t->length_bytes > 0 && near != NULL && !ist_check_on && !ist_is_on_device(near);
+    if (IST_LIKELY(is_usual && ist_target_known(t, &far))) {
+        move_through(t, &far, near, ist_operand_registration(far.segment->carrier, near, t->length_bytes),
+                     t->length_bytes);
+    } else {
+        const struct ist_transfer unusual = ist_transfer_copy(t);
+        move_unusual(&unusual);
+    }
 }
 
 void ist_put_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    put_slow(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
+    const struct ist_transfer t = ist_transfer_put(ctx, dest, source, length_bytes, pe, routine);
+    move_slow(&t);
 }
 
 void ist_get_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    get_slow(ctx, dest, source, length_bytes, pe, routine, BLOCKING);
+    const struct ist_transfer t = ist_transfer_get(ctx, dest, source, length_bytes, pe, routine);
+    move_slow(&t);
     ist_order_loads();
 }
 
 void ist_put_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    put_slow(ctx, dest, source, length_bytes, pe, routine, NBI);
+    struct ist_transfer t = ist_transfer_put(ctx, dest, source, length_bytes, pe, routine);
+    t.is_nbi = true;
+    move_slow(&t);
 }
 
 void ist_get_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    get_slow(ctx, dest, source, length_bytes, pe, routine, NBI);
+    struct ist_transfer t = ist_transfer_get(ctx, dest, source, length_bytes, pe, routine);
+    t.is_nbi = true;
+    move_slow(&t);
 }
 
 /* An element knows its alignment; the value is little-endian in `bits`, as the only processors we run on have it. */
 void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *routine, size_t size)
 {
-    struct ist_target to;
-    struct ist_access access = {routine, "dest", dest, size, size, pe};
-    check_put(ctx, dest, NULL, size, pe, routine, BLOCKING);
-    ist_target_find(ctx, &access, &to);
-    if (to.alias != NULL)
-        ist_copy_small(to.alias, (const char *)&bits, size);
+    struct ist_target far;
+    struct ist_transfer t = ist_transfer_put(ctx, dest, NULL, size, pe, routine);
+    t.align_bytes = size;
+    ist_target_of_element(&t, &far);
+    if (far.alias != NULL)
+        ist_copy_small(far.alias, (const char *)&bits, size);
     else
-        put_through(ctx, &to, &bits, NULL, size, BLOCKING, routine);
+        move_through(&t, &far, (char *)&bits, NULL, size);
 }
 
 uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routine, size_t size)
 {
-    struct ist_target from;
-    struct ist_access access = {routine, "source", source, size, size, pe};
+    struct ist_target far;
+    struct ist_transfer t = ist_transfer_get(ctx, NULL, source, size, pe, routine);
     uint64_t bits = 0;
-    if (ist_symmetric_data_is_constant(source, size)) {
-        get_any(ctx, &bits, source, size, pe, routine, BLOCKING);
+    t.align_bytes = size;
+    if (is_of_constant(&t)) {
+        const struct ist_transfer constant = ist_transfer_get(ctx, &bits, source, size, pe, routine);
+        move_any(&constant);
         return bits;
     }
-    (void)check_get(ctx, NULL, source, size, pe, routine, BLOCKING);
-    ist_target_find(ctx, &access, &from);
-    if (from.alias != NULL)
-        ist_copy_small((char *)&bits, from.alias, size);
+    ist_target_of_element(&t, &far);
+    if (far.alias != NULL)
+        ist_copy_small((char *)&bits, far.alias, size);
     else
-        get_through(ctx, &from, &bits, NULL, size, BLOCKING, routine);
+        move_through(&t, &far, (char *)&bits, NULL, size);
     ist_order_loads();
     check_got();
     return bits;
@@ -342,40 +283,44 @@ static inline char *alias_of_range(const ist_ctx *ctx, uintptr_t addr, size_t le
     return ist_is_aliased(delta) ? (char *)addr + delta : NULL;
 }
 
-void ist_put_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
+/* These return false if nothing was copied. */
+IST_INLINE bool put_at_once(const ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe)
 {
     char *alias = alias_of_range(ctx, (uintptr_t)dest, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && source != NULL && !ist_has_device_memory()))
-        isthmus_copy_cpu(alias, source, length_bytes);
-    else
-        ist_put_slow(ctx, dest, source, length_bytes, pe, routine);
+    if (IST_UNLIKELY(alias == NULL || source == NULL || ist_has_device_memory())) return false;
+    isthmus_copy_cpu(alias, source, length_bytes);
+    return true;
+}
+
+IST_INLINE bool get_at_once(const ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe)
+{
+    const char *alias = alias_of_range(ctx, (uintptr_t)source, length_bytes, pe);
+    if (IST_UNLIKELY(alias == NULL || dest == NULL || ist_has_device_memory())) return false;
+    isthmus_copy_cpu(dest, alias, length_bytes);
+    return true;
+}
+
+void ist_put_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
+{
+    if (!put_at_once(ctx, dest, source, length_bytes, pe)) ist_put_slow(ctx, dest, source, length_bytes, pe, routine);
 }
 
 void ist_get_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    const char *alias = alias_of_range(ctx, (uintptr_t)source, length_bytes, pe);
-    if (IST_UNLIKELY(alias == NULL || dest == NULL || ist_has_device_memory())) {
+    if (get_at_once(ctx, dest, source, length_bytes, pe))
+        ist_order_loads();
+    else
         ist_get_slow(ctx, dest, source, length_bytes, pe, routine);
-        return;
-    }
-    isthmus_copy_cpu(dest, alias, length_bytes);
-    ist_order_loads();
 }
 
 void ist_put_nbi_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    char *alias = alias_of_range(ctx, (uintptr_t)dest, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && source != NULL && !ist_has_device_memory()))
-        isthmus_copy_cpu(alias, source, length_bytes);
-    else
+    if (!put_at_once(ctx, dest, source, length_bytes, pe))
         ist_put_nbi_slow(ctx, dest, source, length_bytes, pe, routine);
 }
 
 void ist_get_nbi_bulk(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
 {
-    const char *alias = alias_of_range(ctx, (uintptr_t)source, length_bytes, pe);
-    if (IST_LIKELY(alias != NULL && dest != NULL && !ist_has_device_memory()))
-        isthmus_copy_cpu(dest, alias, length_bytes);
-    else
+    if (!get_at_once(ctx, dest, source, length_bytes, pe))
         ist_get_nbi_slow(ctx, dest, source, length_bytes, pe, routine);
 }

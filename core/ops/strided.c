@@ -40,41 +40,36 @@ static void copy_elements(char *dest, const char *source, ptrdiff_t dest_bytes, 
 #undef COPY_LOOP
 }
 
-/* With ISTHMUS_CHECK: the blocks one by one, because the bytes between them are not touched. */
-static void check_blocks(ist_ctx *ctx, char *dest, const char *source, const struct ist_stride *s, int pe,
-                         const char *routine, enum ist_check_kind kind)
+/* Block i of a transfer of all. */
+static struct ist_transfer block_of(const struct ist_transfer *all, const struct ist_stride *s, size_t i)
 {
-    ptrdiff_t size = (ptrdiff_t)s->size;
+    struct ist_transfer block = *all;
+    block.dest += (ptrdiff_t)i * s->dest * (ptrdiff_t)s->size;
+    block.source += (ptrdiff_t)i * s->source * (ptrdiff_t)s->size;
+    block.length_bytes = s->block_nelems * s->size;
+    block.is_block = true;
+    return block;
+}
+
+/* With ISTHMUS_CHECK: the blocks one by one, because the bytes between them are not touched. */
+static void check_blocks(const struct ist_transfer *all, const struct ist_stride *s)
+{
     for (size_t i = 0; i < s->n_blocks; i++) {
-        char *to = dest + (ptrdiff_t)i * s->dest * size;
-        const char *from = source + (ptrdiff_t)i * s->source * size;
-        bool is_read = kind == IST_CHECK_READ;
-        (void)ist_check_op(&(struct ist_checked_op){.routine = routine,
-                                                    .ctx = ctx,
-                                                    .pe = pe,
-                                                    .kind = kind,
-                                                    .remote_name = is_read ? "source" : "dest",
-                                                    .local_name = is_read ? "dest" : "source",
-                                                    .remote = is_read ? from : to,
-                                                    .local = is_read ? to : from,
-                                                    .length_bytes = s->block_nelems * s->size,
-                                                    .is_block = true});
+        const struct ist_transfer block = block_of(all, s, i);
+        (void)ist_check_transfer(&block);
     }
 }
 
-typedef void (*block_fn)(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, int pe,
-                         const char *routine);
-
-/* `move` is a form that returns at once: a round trip for each block would be most of the time. */
-static void each_block(ist_ctx *ctx, char *dest, const char *source, const struct ist_stride *s, int pe,
-                       const char *routine, block_fn move)
+/* By a form that returns at once: a round trip for each block would be most of the time. */
+static void each_block(const struct ist_transfer *all, const struct ist_stride *s)
 {
-    ptrdiff_t size = (ptrdiff_t)s->size;
+    bool is_put = all->kind == IST_TRANSFER_PUT;
     ist_check_enter(); /* for the program they are no operations of their own */
-    for (size_t i = 0; i < s->n_blocks; i++)
-        move(ctx, dest + (ptrdiff_t)i * s->dest * size, source + (ptrdiff_t)i * s->source * size,
-             s->block_nelems * s->size, pe, routine);
-    ist_local_complete(ctx, routine);
+    for (size_t i = 0; i < s->n_blocks; i++) {
+        const struct ist_transfer b = block_of(all, s, i);
+        (is_put ? ist_put_nbi_slow : ist_get_nbi_slow)(b.ctx, b.dest, b.source, b.length_bytes, b.pe, b.routine);
+    }
+    ist_local_complete(all->ctx, all->routine);
     ist_check_leave();
 }
 
@@ -83,38 +78,49 @@ static bool is_contiguous(const struct ist_stride *s)
     return (size_t)s->dest == s->block_nelems && (size_t)s->source == s->block_nelems;
 }
 
-void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
-                     const char *routine)
-{
-    ist_require_pe(ctx, pe, routine, "pe");
-    if (s->n_blocks == 0 || s->block_nelems == 0) return;
-    struct ist_target to;
-    struct ist_access access = {routine, "dest", dest, span_bytes(routine, "dst", s->dest, s), 1, pe};
-    (void)span_bytes(routine, "sst", s->source, s);
-    ist_target_find(ctx, &access, &to);
-    ist_require_buffer(routine, "source", source);
-    ptrdiff_t size = (ptrdiff_t)s->size;
-    if (!is_contiguous(s) && ist_check_applies()) check_blocks(ctx, dest, source, s, pe, routine, IST_CHECK_WRITE);
-    if (is_contiguous(s))
-        ist_put_bulk(ctx, dest, source, access.length_bytes, pe, routine);
-    else if (to.alias != NULL && to.length_bytes == access.length_bytes && !ist_has_device_memory())
-        copy_elements(to.alias, source, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
-    else
-        each_block(ctx, dest, source, s, pe, routine, ist_put_nbi_slow);
-}
-
 /* Constants of the executable lie in no segment, and are the same on every PE. */
 static bool is_constant(const void *source, size_t length_bytes)
 {
     return ist_segment_of(source, 1) < 0 && ist_symmetric_data_is_constant(source, length_bytes);
 }
 
-static void copy_constants(char *dest, const char *source, const struct ist_stride *s, const char *routine)
+static void copy_constants(const struct ist_transfer *all, const struct ist_stride *s)
 {
+    ist_require_buffer(all->routine, "dest", all->dest);
+    for (size_t i = 0; i < s->n_blocks; i++) {
+        const struct ist_transfer b = block_of(all, s, i);
+        ist_copy_here(b.dest, b.source, b.length_bytes, b.routine);
+    }
+}
+
+/* `all`: its length is that of the whole range on the other PE. */
+static void move_blocks(const struct ist_transfer *all, const struct ist_stride *s)
+{
+    bool is_put = all->kind == IST_TRANSFER_PUT;
     ptrdiff_t size = (ptrdiff_t)s->size;
-    for (size_t i = 0; i < s->n_blocks; i++)
-        ist_copy_here(dest + (ptrdiff_t)i * s->dest * size, source + (ptrdiff_t)i * s->source * size,
-                      s->block_nelems * s->size, routine);
+    struct ist_target far;
+    ist_target_find(all, &far);
+    ist_require_buffer(all->routine, ist_transfer_near_name(all), ist_transfer_near(all));
+    if (!is_contiguous(s) && ist_check_applies()) check_blocks(all, s);
+    if (is_contiguous(s))
+        (is_put ? ist_put_bulk : ist_get_bulk)(all->ctx, all->dest, all->source, all->length_bytes, all->pe,
+                                               all->routine);
+    else if (far.alias != NULL && far.length_bytes == all->length_bytes && !ist_has_device_memory())
+        copy_elements(is_put ? far.alias : all->dest, is_put ? all->source : far.alias, s->dest * size,
+                      s->source * size, s->n_blocks, s->block_nelems * s->size);
+    else
+        each_block(all, s);
+}
+
+void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
+                     const char *routine)
+{
+    ist_require_pe(ctx, pe, routine, "pe");
+    if (s->n_blocks == 0 || s->block_nelems == 0) return;
+    const struct ist_transfer all = ist_transfer_put(ctx, dest, source, span_bytes(routine, "dst", s->dest, s), pe,
+                                                     routine);
+    (void)span_bytes(routine, "sst", s->source, s);
+    move_blocks(&all, s);
 }
 
 void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
@@ -122,23 +128,13 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
 {
     ist_require_pe(ctx, pe, routine, "pe");
     if (s->n_blocks == 0 || s->block_nelems == 0) return;
-    struct ist_target from;
-    struct ist_access access = {routine, "source", source, span_bytes(routine, "sst", s->source, s), 1, pe};
+    const struct ist_transfer all = ist_transfer_get(ctx, dest, source, span_bytes(routine, "sst", s->source, s), pe,
+                                                     routine);
     (void)span_bytes(routine, "dst", s->dest, s);
-    if (is_constant(source, access.length_bytes)) {
-        ist_require_buffer(routine, "dest", dest);
-        copy_constants(dest, source, s, routine);
+    if (is_constant(source, all.length_bytes)) {
+        copy_constants(&all, s);
         return;
     }
-    ist_target_find(ctx, &access, &from);
-    ist_require_buffer(routine, "dest", dest);
-    ptrdiff_t size = (ptrdiff_t)s->size;
-    if (!is_contiguous(s) && ist_check_applies()) check_blocks(ctx, dest, source, s, pe, routine, IST_CHECK_READ);
-    if (is_contiguous(s))
-        ist_get_bulk(ctx, dest, source, access.length_bytes, pe, routine);
-    else if (from.alias != NULL && from.length_bytes == access.length_bytes && !ist_has_device_memory())
-        copy_elements(dest, from.alias, s->dest * size, s->source * size, s->n_blocks, s->block_nelems * s->size);
-    else
-        each_block(ctx, dest, source, s, pe, routine, ist_get_nbi_slow);
+    move_blocks(&all, s);
     ist_order_loads(); /* as after a get */
 }

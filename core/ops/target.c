@@ -81,7 +81,7 @@ static int require_in_segment(const char *routine, const char *argument, const v
 {
     int segment = ist_segment_of(addr, length_bytes);
     if (segment < 0) refuse_addr(routine, argument, addr, length_bytes);
-    if ((uintptr_t)addr % align_bytes != 0)
+    if (align_bytes > 1 && (uintptr_t)addr % align_bytes != 0)
         ist_misuse(routine, "%s is %p, which is misaligned; valid: a multiple of %zu bytes", argument, addr,
                    align_bytes);
     return segment;
@@ -95,35 +95,41 @@ int ist_require_symmetric(const char *routine, const char *argument, const void 
     return segment;
 }
 
-void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out)
+void ist_target_find(const struct ist_transfer *t, struct ist_target *out)
 {
-    int world_pe = ist_require_pe(ctx, access->pe, access->routine, "pe");
-    int id = require_in_segment(access->routine, access->argument, access->addr, access->length_bytes,
-                                access->align_bytes); /* operations are checked as a whole (ist_check_op) */
+    const char *addr = ist_transfer_far(t), *name = ist_transfer_far_name(t);
+    int world_pe = ist_require_pe(t->ctx, t->pe, t->routine, "pe");
+    /* Without the checks of ist_require_symmetric: operations are checked as a whole (ist_check_transfer). */
+    int id = require_in_segment(t->routine, name, addr, t->length_bytes, t->align_bytes);
     bool is_first_use = ist_peer_known(world_pe) == NULL;
-    if (is_first_use) ist_note_call(IST_NOTE_CONNECTION, access->routine, world_pe);
+    if (is_first_use) ist_note_call(IST_NOTE_CONNECTION, t->routine, world_pe);
     isthmus_status status = ist_peer_get(world_pe, &out->peer);
     if (is_first_use) ist_note_over();
-    if (status != ISTHMUS_OK) ist_die(access->routine, status);
+    if (status != ISTHMUS_OK) ist_die(t->routine, status);
 
     out->segment = ist_peer_segment(out->peer, (uint32_t)id);
-    uint64_t offset_bytes = (uint64_t)((uintptr_t)access->addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    uint64_t offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
     if (out->peer->card.failure != ISTHMUS_OK) { /* which it has reported, or is about to */
         (void)ist_fail(ISTHMUS_ERR_PEER_LOST, "PE %d on %s could not start", world_pe, out->peer->card.host_name);
-        ist_die(access->routine, ISTHMUS_ERR_PEER_LOST);
+        ist_die(t->routine, ISTHMUS_ERR_PEER_LOST);
     }
-    if (access->length_bytes > out->segment->length_bytes ||
-        offset_bytes > out->segment->length_bytes - access->length_bytes)
-        ist_misuse(access->routine, "%s is %p in %s, which PE %d does not have there; are all PEs the same executable?",
-                   access->argument, access->addr, ist_segments.list[id].name, world_pe);
+    if (t->length_bytes > out->segment->length_bytes || offset_bytes > out->segment->length_bytes - t->length_bytes)
+        ist_misuse(t->routine, "%s is %p in %s, which PE %d does not have there; are all PEs the same executable?",
+                   name, (const void *)addr, ist_segments.list[id].name, world_pe);
     if (out->segment->carrier == IST_NO_TRANSPORT)
-        ist_die(access->routine, ist_peer_why_unreachable(out->peer, (uint32_t)id));
+        ist_die(t->routine, ist_peer_why_unreachable(out->peer, (uint32_t)id));
     out->extent = ist_peer_extent(out->peer, (uint32_t)id, offset_bytes);
-    if (out->extent == NULL) ist_die(access->routine, ISTHMUS_ERR_UNREACHABLE);
+    if (out->extent == NULL) ist_die(t->routine, ISTHMUS_ERR_UNREACHABLE);
     out->offset_bytes = offset_bytes - out->extent->offset_bytes;
     uint64_t left_bytes = out->extent->length_bytes - out->offset_bytes;
-    out->length_bytes = access->length_bytes < left_bytes ? access->length_bytes : left_bytes;
+    out->length_bytes = t->length_bytes < left_bytes ? t->length_bytes : left_bytes;
     out->alias = out->extent->alias != NULL ? out->extent->alias + out->offset_bytes : NULL;
+}
+
+void ist_target_find_element(const struct ist_transfer *t, struct ist_target *out)
+{
+    if (ist_check_applies()) (void)ist_check_transfer(t);
+    ist_target_find(t, out);
 }
 
 void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes, const void *source,

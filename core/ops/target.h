@@ -5,6 +5,7 @@
 #define IST_OPS_TARGET_H
 
 #include "core/ops/checker.h"
+#include "core/ops/transfer.h"
 #include "core/transport/peer.h"
 
 struct ist_target {
@@ -16,37 +17,37 @@ struct ist_target {
     char *alias;                              /* local address of that part; NULL to call the transport */
 };
 
-/* The access of an operation, as the program passed it. */
-struct ist_access {
-    const char *routine;  /* as the program called it */
-    const char *argument; /* name of the symmetric argument: "dest", "source" */
-    const void *addr;
-    size_t length_bytes;
-    size_t align_bytes; /* 1: any */
-    int pe;             /* in the context's team */
-};
-
-/* Ends the job if the access is wrong or the peer cannot be reached. */
-void ist_target_find(ist_ctx *ctx, const struct ist_access *access, struct ist_target *out);
+/* Ends the job if the access to the symmetric side is wrong or the peer cannot be reached. */
+void ist_target_find(const struct ist_transfer *t, struct ist_target *out);
 
 /* The same for a valid target that was used before: nothing is fetched, opened or checked. While waiting for the
  * network a processor's caches go cold, so the path there and back is short. Returns false, with `out` undefined, if
  * the caller has to call ist_target_find(). */
-static inline bool ist_target_known(const ist_ctx *ctx, const void *addr, size_t length_bytes, int pe,
-                                    struct ist_target *out)
+IST_INLINE bool ist_target_known(const struct ist_transfer *t, struct ist_target *out)
 {
-    if (!ctx->is_valid || pe < 0 || pe >= ctx->team->n_pes) return false;
-    out->peer = ist_peer_known(ist_team_to_world(ctx->team, pe));
-    int id = ist_segment_of(addr, length_bytes);
+    const char *addr = ist_transfer_far(t);
+    if (!t->ctx->is_valid || t->pe < 0 || t->pe >= t->ctx->team->n_pes) return false;
+    out->peer = ist_peer_known(ist_team_to_world(t->ctx->team, t->pe));
+    int id = ist_segment_of(addr, t->length_bytes);
     if (out->peer == NULL || id < 0 || (uint32_t)id >= ist_segments.n_at_start) return false;
     out->segment = ist_peer_segment(out->peer, (uint32_t)id);
     out->extent = ist_load_acquire(&out->segment->extents);
     out->offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
-    out->length_bytes = length_bytes;
+    out->length_bytes = t->length_bytes;
     out->alias = NULL;
     return out->extent != NULL && out->extent->alias == NULL && out->extent->offset_bytes == 0 &&
            out->offset_bytes <= out->extent->length_bytes &&
-           length_bytes <= out->extent->length_bytes - out->offset_bytes;
+           t->length_bytes <= out->extent->length_bytes - out->offset_bytes;
+}
+
+/* The target of one element, with the checks of ISTHMUS_CHECK. */
+void ist_target_find_element(const struct ist_transfer *t, struct ist_target *out) IST_COLD;
+IST_INLINE void ist_target_of_element(const struct ist_transfer *t, struct ist_target *out)
+{
+    bool is_aligned = ((uintptr_t)ist_transfer_far(t) & (t->align_bytes - 1)) == 0;
+    if (IST_LIKELY(!ist_check_on && is_aligned && ist_target_known(t, out))) return;
+    const struct ist_transfer unusual = ist_transfer_copy(t);
+    ist_target_find_element(&unusual, out);
 }
 
 /* Ends the job unless the runtime is initialised and the context valid. */

@@ -21,9 +21,9 @@ static bool is_taken(isthmus_status status, const char *routine)
 /* ---- both sides of an operation ---- */
 
 /* Ends the job if the access is wrong, as the operation itself would. */
-static bool reaches_far(const struct ist_access *access, struct ist_target *out)
+static bool reaches_far(const struct ist_transfer *t, struct ist_target *out)
 {
-    ist_target_find(&ist_ctx_default, access, out);
+    ist_target_find(t, out);
     return out->alias == NULL && out->segment->carrier == ist_streams.number;
 }
 
@@ -36,72 +36,65 @@ static bool reaches_near(const void *addr, size_t length_bytes)
     return offset_bytes <= at.length_bytes && length_bytes <= at.length_bytes - offset_bytes;
 }
 
-static bool is_transfer_in(void *stream, struct ist_stream_call *call, bool is_put)
+/* The first piece, which `t` then lacks. */
+static bool is_piece_in(void *stream, struct ist_transfer *t)
 {
-    const char *routine = call->routine;
-    const void *far = is_put ? call->dest : call->source, *near = is_put ? call->source : call->dest;
-    struct ist_access access = {routine, is_put ? "dest" : "source", far, call->length_bytes, 1, call->pe};
     struct ist_target target;
-    bool is_reached = reaches_far(&access, &target);
-    ist_require_buffer(routine, is_put ? "source" : "dest", near);
+    char *near = ist_transfer_near(t);
+    bool is_reached = reaches_far(t, &target);
+    ist_require_buffer(t->routine, ist_transfer_near_name(t), near);
     size_t n = ist_operand_piece(near, target.length_bytes);
     if (!is_reached || !reaches_near(near, n)) return false;
     isthmus_rmem *rmem = target.extent->rmem;
-    isthmus_status status = is_put ? ist_streams.ops->put(tr(), stream, rmem, target.offset_bytes, call->source, n)
-                                   : ist_streams.ops->get(tr(), stream, rmem, target.offset_bytes, call->dest, n);
-    if (!is_taken(status, routine)) return false;
-    call->dest = (char *)call->dest + n;
-    call->source = (const char *)call->source + n;
-    call->length_bytes -= n;
+    isthmus_status status = t->kind == IST_TRANSFER_PUT
+                                ? ist_streams.ops->put(tr(), stream, rmem, target.offset_bytes, near, n)
+                                : ist_streams.ops->get(tr(), stream, rmem, target.offset_bytes, near, n);
+    if (!is_taken(status, t->routine)) return false;
+    t->dest += n, t->source += n, t->length_bytes -= n;
     return true;
 }
 
 /* Piece by piece; the host does the rest from the first piece that cannot go this way. */
-static bool transfer(void *stream, struct ist_stream_call *call, bool is_put)
+bool ist_direct_transfer(void *stream, struct ist_stream_call *call)
 {
-    ist_require_pe(&ist_ctx_default, call->pe, call->routine, "pe");
-    while (call->length_bytes > 0)
-        if (!is_transfer_in(stream, call, is_put)) return false;
+    struct ist_transfer *t = &call->transfer;
+    ist_require_pe(t->ctx, t->pe, t->routine, "pe");
+    while (t->length_bytes > 0)
+        if (!is_piece_in(stream, t)) return false;
     return true;
 }
-
-bool ist_direct_put(void *stream, struct ist_stream_call *call) { return transfer(stream, call, true); }
-bool ist_direct_get(void *stream, struct ist_stream_call *call) { return transfer(stream, call, false); }
 
 /* ---- words ---- */
 
 /* An update of a word of 64 bits, where that transport's device is the one that executes atomics there. */
-static bool update(void *stream, const struct ist_access *access, uint32_t op, uint64_t operand)
+static bool update(void *stream, const struct ist_transfer *word, uint32_t op, uint64_t operand)
 {
     struct ist_target target;
-    if (!reaches_far(access, &target) || target.segment->atomics != ist_streams.number) return false;
+    if (!reaches_far(word, &target) || target.segment->atomics != ist_streams.number) return false;
     return is_taken(ist_streams.ops->amo(tr(), stream, target.extent->rmem, target.offset_bytes, op, operand),
-                    access->routine);
+                    word->routine);
 }
 
 bool ist_direct_p(void *stream, struct ist_stream_call *call)
 {
-    struct ist_access access = {call->routine, "dest", call->dest, call->size, call->size, call->pe};
-    return call->size == sizeof(uint64_t) && update(stream, &access, ISTHMUS_AMO_SET, call->value);
+    const struct ist_transfer *t = &call->transfer;
+    return t->length_bytes == sizeof(uint64_t) && update(stream, t, ISTHMUS_AMO_SET, call->value);
 }
 
-static bool update_signal(void *stream, const struct ist_stream_call *call)
+bool ist_direct_signal_op(void *stream, struct ist_stream_call *call)
 {
     const struct ist_signal *signal = &call->signal;
-    struct ist_access access = {call->routine,        "sig_addr",           signal->addr,
-                                sizeof *signal->addr, sizeof *signal->addr, call->pe};
-    return update(stream, &access, signal->op == IST_SIGNAL_ADD ? ISTHMUS_AMO_ADD : ISTHMUS_AMO_SET, signal->value);
+    const struct ist_transfer word = ist_signal_transfer(&call->transfer, signal);
+    return update(stream, &word, signal->op == IST_SIGNAL_ADD ? ISTHMUS_AMO_ADD : ISTHMUS_AMO_SET, signal->value);
 }
-
-bool ist_direct_signal_op(void *stream, struct ist_stream_call *call) { return update_signal(stream, call); }
 
 /* The stream keeps the two in order. An unsuitable word is detected before any data moves: run() then does all of
  * it. */
 bool ist_direct_put_signal(void *stream, struct ist_stream_call *call)
 {
-    ist_require_symmetric(call->routine, "sig_addr", call->signal.addr, sizeof *call->signal.addr,
+    ist_require_symmetric(call->transfer.routine, "sig_addr", call->signal.addr, sizeof *call->signal.addr,
                           sizeof *call->signal.addr);
-    return transfer(stream, call, true) && update_signal(stream, call);
+    return ist_direct_transfer(stream, call) && ist_direct_signal_op(stream, call);
 }
 
 /* ---- waits ---- */
@@ -109,16 +102,17 @@ bool ist_direct_put_signal(void *stream, struct ist_stream_call *call)
 static bool hold_until(void *stream, const struct ist_stream_call *call, const char *argument, const void *word,
                        uint32_t compare)
 {
-    int id = ist_require_symmetric(call->routine, argument, word, sizeof(uint64_t), sizeof(uint64_t));
+    const char *routine = call->transfer.routine;
+    int id = ist_require_symmetric(routine, argument, word, sizeof(uint64_t), sizeof(uint64_t));
     return ist_segments.list[id].mem.kind == ist_streams.kind &&
-           is_taken(ist_streams.ops->wait_until(tr(), stream, word, compare, call->value), call->routine);
+           is_taken(ist_streams.ops->wait_until(tr(), stream, word, compare, call->value), routine);
 }
 
 bool ist_direct_signal_wait(void *stream, struct ist_stream_call *call)
 {
     const uint64_t *word = call->signal.addr;
     bool is_ordered = call->value <= INT64_MAX; /* 0 is nearer to a larger one from above, and would pass */
-    switch (call->cmp) {
+    switch (call->wait.cmp) {
     case IST_CMP_EQ: return hold_until(stream, call, "sig_addr", word, ISTHMUS_COMPARE_EQ);
     case IST_CMP_GE: return is_ordered && hold_until(stream, call, "sig_addr", word, ISTHMUS_COMPARE_GE);
     case IST_CMP_GT: return is_ordered && hold_until(stream, call, "sig_addr", word, ISTHMUS_COMPARE_GT);
@@ -128,15 +122,15 @@ bool ist_direct_signal_wait(void *stream, struct ist_stream_call *call)
 
 bool ist_direct_wait(void *stream, struct ist_stream_call *call)
 {
-    return call->cmp == IST_CMP_EQ && call->size == sizeof(uint64_t) &&
-           hold_until(stream, call, "ivar", call->source, ISTHMUS_COMPARE_EQ);
+    return call->wait.cmp == IST_CMP_EQ && call->wait.size == sizeof(uint64_t) &&
+           hold_until(stream, call, "ivar", call->wait.ivars, ISTHMUS_COMPARE_EQ);
 }
 
 /* ---- order ---- */
 
 int ist_run_quiet(const struct ist_stream_call *call)
 {
-    ist_quiet(&ist_ctx_default, call->routine);
+    ist_quiet(&ist_ctx_default, call->transfer.routine);
     return 0;
 }
 

@@ -9,9 +9,8 @@
 
 #include "core/stream/stream.h"
 
-bool ist_direct_put(void *stream, struct ist_stream_call *call);
-bool ist_direct_get(void *stream, struct ist_stream_call *call);
-bool ist_direct_p(void *stream, struct ist_stream_call *call); /* of 64 bits */
+bool ist_direct_transfer(void *stream, struct ist_stream_call *call); /* a put or get */
+bool ist_direct_p(void *stream, struct ist_stream_call *call);        /* of 64 bits */
 bool ist_direct_put_signal(void *stream, struct ist_stream_call *call);
 bool ist_direct_signal_op(void *stream, struct ist_stream_call *call);
 

@@ -115,7 +115,7 @@ void ist_item_run(struct ist_item *item)
 
 void ist_item_end(struct ist_item *item)
 {
-    const char *routine = item->call.routine;
+    const char *routine = item->call.transfer.routine;
     isthmus_status status = ist_streams.memory->copy(tr(), item->word, &item->turn, sizeof item->turn);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     put_back(item);
@@ -135,8 +135,8 @@ static void post(void *stream, const struct ist_stream_call *call, struct ist_it
                  struct isthmus_stream_word *list, uint32_t n)
 {
     const struct isthmus_stream *ops = ist_streams.ops;
-    prepare(call->routine);
-    struct ist_item *item = take(call->routine);
+    prepare(call->transfer.routine);
+    struct ist_item *item = take(call->transfer.routine);
     item->call = *call;
     item->done = done;
     uint64_t turn = ++item->turn; /* after the first entry is queued, the item is no longer ours */
@@ -148,7 +148,7 @@ static void post(void *stream, const struct ist_stream_call *call, struct ist_it
         status = list != NULL ? ops->words(tr(), stream, list, n)
                               : ops->wait_until(tr(), stream, word, ISTHMUS_COMPARE_GE, turn);
     pthread_mutex_unlock(&items.post_lock);
-    if (status != ISTHMUS_OK) ist_die(call->routine, status);
+    if (status != ISTHMUS_OK) ist_die(call->transfer.routine, status);
 }
 
 void ist_item_post(void *stream, const struct ist_stream_call *call, struct ist_item_done *done)
@@ -167,7 +167,7 @@ void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call)
     struct ist_item_done done = {.is_set = false};
     ist_item_post(stream, call, &done);
     pthread_mutex_lock(&items.lock);
-    while (!done.is_set) wait_a_moment(call->routine);
+    while (!done.is_set) wait_a_moment(call->transfer.routine);
     pthread_mutex_unlock(&items.lock);
 }
 

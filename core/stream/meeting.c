@@ -92,9 +92,11 @@ static uint32_t list_words(struct ist_team *team, const char *routine, struct is
     uint64_t *flag = flags_of(team->index), sequence = ++team->stream_sequence;
     for (int distance = 1; distance < team->n_pes; distance *= 2, flag++) {
         int world_pe = ist_team_to_world(team, ist_wire_further(team, distance));
-        struct ist_access access = {routine, "flag", flag, sizeof *flag, sizeof *flag, world_pe};
+        struct ist_transfer t = ist_transfer_put(&ist_ctx_default, flag, NULL, sizeof *flag, world_pe, routine);
+        t.align_bytes = sizeof *flag;
+        t.far_name = "flag";
         struct ist_target target;
-        ist_target_find(&ist_ctx_default, &access, &target);
+        ist_target_find(&t, &target);
         list[n++] = (struct isthmus_stream_word){target.extent->rmem, target.offset_bytes, NULL, sequence};
         list[n++] = (struct isthmus_stream_word){.word = flag, .value = sequence};
     }
@@ -109,22 +111,26 @@ static void put_words(void *stream, const struct isthmus_stream_word *list, uint
 
 bool ist_meeting_sync(void *stream, struct ist_stream_call *call)
 {
+    struct ist_team *team = call->transfer.team;
+    const char *routine = call->transfer.routine;
     struct isthmus_stream_word list[LIST_MOST];
-    if (!call->team->meets_in_streams) return false;
-    uint32_t n = list_words(call->team, call->routine, list);
-    put_words(stream, list + 1, n - 1, call->routine);
+    if (!team->meets_in_streams) return false;
+    uint32_t n = list_words(team, routine, list);
+    put_words(stream, list + 1, n - 1, routine);
     return true;
 }
 
 /* If quiet takes the host, its end and the synchronisation are one launch, behind the host function. */
 bool ist_meeting_barrier(void *stream, struct ist_stream_call *call)
 {
-    struct ist_stream_call quiet = {.routine = call->routine, .run = ist_run_quiet};
+    struct ist_team *team = call->transfer.team;
+    const char *routine = call->transfer.routine;
+    struct ist_stream_call quiet = {.transfer.routine = routine, .run = ist_run_quiet};
     struct isthmus_stream_word list[LIST_MOST];
-    if (!call->team->meets_in_streams) return false;
-    uint32_t n = list_words(call->team, call->routine, list);
+    if (!team->meets_in_streams) return false;
+    uint32_t n = list_words(team, routine, list);
     if (ist_direct_quiet(stream, &quiet))
-        put_words(stream, list + 1, n - 1, call->routine);
+        put_words(stream, list + 1, n - 1, routine);
     else
         ist_item_post_before(stream, &quiet, list, n);
     return true;

@@ -100,7 +100,7 @@ int ist_stream_do(void *stream, const struct ist_stream_call *call)
 
 int ist_stream_do_on_team(void *stream, const struct ist_stream_call *call)
 {
-    return call->team != NULL ? ist_stream_do(stream, call) : run(call);
+    return call->transfer.team != NULL ? ist_stream_do(stream, call) : run(call);
 }
 
 void ist_stream_do_now(void *stream, const struct ist_stream_call *call)

@@ -12,11 +12,13 @@
 #include "core/base/config.h"
 #include "core/coll/combine.h"
 #include "core/ops/signal.h"
+#include "core/ops/strided.h"
+#include "core/sync/wait_sets.h"
 #include "core/team/team.h"
 
 /* A call with all its arguments. Buffers are the program's until its stream has passed; the rest is taken by value. */
 struct ist_stream_call {
-    const char *routine;
+    struct ist_transfer transfer; /* on the default context, or of a collective; of other calls its routine only */
 
     /* The call on the host: blocks, and returns the result of the routine without a stream, 0 if that has none. */
     int (*run)(const struct ist_stream_call *call);
@@ -24,22 +26,16 @@ struct ist_stream_call {
     /* Gives it to the transport. Returns false if the rest of it in `call` has to be run. NULL: always run. */
     bool (*enqueue)(void *stream, struct ist_stream_call *call);
 
-    struct ist_team *team; /* of a collective */
-    void *dest;
-    const void *source;
-    size_t length_bytes; /* of a transfer */
-    size_t nelems, size; /* of elements, where they count */
-    ptrdiff_t dest_stride, source_stride;
-    int pe;                 /* or the root */
-    enum ist_combine_op op; /* of a reduction */
-    enum ist_combine_type type;
+    struct ist_stride stride; /* of blocks */
     struct ist_signal signal;
-    int cmp;
-    bool is_signed;
-    uint64_t value;     /* in the low end */
-    const int *status;  /* of a set of variables; NULL: all of them */
-    const void *values; /* to compare with, one for each */
-    void *copies;       /* of those two, freed after run(); NULL: there are none */
+    uint64_t value; /* in the low end: to write, or to compare with */
+
+    size_t nelems; /* of a reduction */
+    enum ist_combine_op op;
+    enum ist_combine_type type;
+
+    struct ist_wait_set wait; /* for one variable or several; no values: those are `value` */
+    void *copies;             /* of the arrays of `wait`, freed after run(); NULL: there are none */
 };
 
 /* Puts a call into a stream. Returns the result of run() if it has run, else 0. Ends the job on failure. */
