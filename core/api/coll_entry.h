@@ -42,7 +42,7 @@ static inline int ist_entry_alltoall(struct ist_team *team, void *dest, const vo
 static inline int ist_entry_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst,
                                       ptrdiff_t sst, size_t nelems, size_t size, const char *routine)
 {
-    return ist_alltoalls(team, dest, source, dst, sst, size, nelems, routine);
+    return ist_alltoalls(team, dest, source, &(struct ist_stride){dst, sst, 1, nelems, size}, routine);
 }
 
 static inline int ist_entry_reduce(enum ist_combine_op op, struct ist_team *team, void *dest, const void *source,
@@ -60,7 +60,7 @@ static inline int ist_entry_reducescatter(enum ist_combine_op op, struct ist_tea
 static inline int ist_entry_scan(bool is_inclusive, struct ist_team *team, void *dest, const void *source,
                                  size_t nelems, enum ist_combine_type type, const char *routine)
 {
-    return ist_scan(team, dest, source, nelems, is_inclusive, IST_SUM, type, routine);
+    return ist_scan(team, dest, source, nelems, is_inclusive, type, routine);
 }
 
 /* ---- on active sets ---- */
@@ -108,7 +108,7 @@ static inline void ist_entry_alltoalls_set(void *dest, const void *source, ptrdi
 {
     struct ist_active_set set;
     ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
-    (void)ist_alltoalls(set.team, dest, source, dst, sst, size, nelems, routine);
+    (void)ist_alltoalls(set.team, dest, source, &(struct ist_stride){dst, sst, 1, nelems, size}, routine);
     ist_active_set_end(&set, routine);
 }
 

@@ -4,29 +4,23 @@
 #define IST_COLL_ALGORITHMS_H
 
 #include "core/coll/coll.h"
+#include "core/ops/transfer.h"
 
-void ist_run_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root, int flags,
-                       int forced, const char *routine);
-void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
-                      const char *routine);
-void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
-                     const char *routine);
-void ist_run_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
-                      const char *routine);
-void ist_run_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t size_bytes, size_t nelems, int forced, const char *routine);
+void ist_run_broadcast(const struct ist_transfer *t, int flags, int forced); /* from t->pe */
+void ist_run_fcollect(const struct ist_transfer *t, int forced);
+void ist_run_collect(const struct ist_transfer *t, int forced);
+void ist_run_alltoall(const struct ist_transfer *t, int forced);
+void ist_run_alltoalls(const struct ist_transfer *t, const struct ist_stride *stride, int forced);
 
-/* The operands of a reduction or scan. */
+/* The operands of a reduction or scan: the length of the transfer is that of nelems elements. */
 struct ist_reduction {
-    void *dest;
-    const void *source;
+    struct ist_transfer t;
     size_t nelems, size_bytes;
     ist_combine *combine;
     bool is_on_device; /* dest or source: neither is loaded or stored then */
 };
-void ist_run_reduce(struct ist_team *team, const struct ist_reduction *r, int forced, const char *routine);
-void ist_run_reducescatter(struct ist_team *team, const struct ist_reduction *r, const char *routine);
-void ist_run_scan(struct ist_team *team, const struct ist_reduction *r, bool is_inclusive, int forced,
-                  const char *routine);
+void ist_run_reduce(const struct ist_reduction *r, int forced);
+void ist_run_reducescatter(const struct ist_reduction *r);
+void ist_run_scan(const struct ist_reduction *r, bool is_inclusive, int forced);
 
 #endif

@@ -12,48 +12,41 @@
 
 enum { WINDOW = 8 /* blocks that a PE is ahead with at most */ };
 
-struct exchange {
-    struct ist_team *team;
-    char *dest; /* my block of it: the same place on every PE */
-    const char *source;
-    size_t length_bytes;             /* from one block of source to the next */
-    const struct ist_stride *stride; /* NULL: elements lie side by side */
-    const char *routine;
-};
-
-static void send_block(const struct exchange *x, int to)
+/* `t`: its dest is my block, the same place on every PE; its length goes from one block of source to the next. `stride`
+ * NULL: elements lie side by side. */
+static void send_block(const struct ist_transfer *t, const struct ist_stride *stride, int to)
 {
-    const char *block = x->source + (size_t)to * x->length_bytes;
-    if (x->stride == NULL)
-        ist_wire_put(x->team, x->dest, block, x->length_bytes, to, x->routine);
-    else if (x->stride->n_blocks > 0)
-        ist_strided_put(&ist_ctx_default, x->dest, block, x->stride, ist_team_to_world(x->team, to), x->routine);
+    const char *block = t->source + (size_t)to * t->length_bytes;
+    if (stride == NULL)
+        ist_wire_put(t->team, t->dest, block, t->length_bytes, to, t->routine);
+    else if (stride->n_blocks > 0)
+        ist_strided_put(&ist_ctx_default, t->dest, block, stride, ist_team_to_world(t->team, to), t->routine);
 }
 
-static void direct(const struct exchange *x)
+static void direct(const struct ist_transfer *t, const struct ist_stride *stride)
 {
-    for (int i = 0; i < x->team->n_pes; i++) send_block(x, ist_wire_further(x->team, i));
-    ist_wire_drain(x->team, x->routine);
-    ist_sync(x->team, x->routine);
+    for (int i = 0; i < t->team->n_pes; i++) send_block(t, stride, ist_wire_further(t->team, i));
+    ist_wire_drain(t->team, t->routine);
+    ist_sync(t->team, t->routine);
 }
 
 /* Two counters in turn: a PE that is in the next call already, while I am still in this one, uses the other counter. */
-static void pairwise(const struct exchange *x)
+static void pairwise(const struct ist_transfer *t, const struct ist_stride *stride)
 {
-    struct ist_team *team = x->team;
+    struct ist_team *team = t->team;
     uint64_t others = (uint64_t)team->n_pes - 1, call = team->pairwise_sequence++;
     uint64_t *arrivals = &team->area->pairwise[call % 2].value, before = call / 2 * others;
     struct ist_amo count = {.op = ISTHMUS_AMO_ADD, .size = sizeof *arrivals, .operand = 1};
-    send_block(x, team->my_pe);
+    send_block(t, stride, team->my_pe);
     for (uint64_t i = 1; i <= others; i++) {
         int to = ist_wire_further(team, (int)i);
-        send_block(x, to);
-        ist_fence(&ist_ctx_default, x->routine);
-        (void)ist_amo(&ist_ctx_default, arrivals, count, 0, ist_team_to_world(team, to), x->routine);
+        send_block(t, stride, to);
+        ist_fence(&ist_ctx_default, t->routine);
+        (void)ist_amo(&ist_ctx_default, arrivals, count, 0, ist_team_to_world(team, to), t->routine);
         if (i > WINDOW) ist_wait_at_least(arrivals, before + i - WINDOW);
     }
     ist_wait_for_data(arrivals, before + others);
-    ist_wire_reuse(team, x->routine);
+    ist_wire_reuse(team, t->routine);
 }
 
 /* Puts to many PEs are under way together: a tenth of a message's time for each. On a network large blocks for one PE
@@ -73,26 +66,25 @@ static uint64_t cost_pairwise(const struct ist_shape *shape)
 static const struct ist_algorithm algorithms[] = {{"direct", cost_direct}, {"pairwise", cost_pairwise}};
 enum { DIRECT, PAIRWISE, N_ALGORITHMS };
 
-static void run(const struct exchange *x, int forced)
+static void run(const struct ist_transfer *t, const struct ist_stride *stride, int forced)
 {
-    const struct ist_work work = {x->dest, x->source, x->length_bytes};
-    if (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, x->team, &work, x->routine) == PAIRWISE)
-        pairwise(x);
+    if (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, t) == PAIRWISE)
+        pairwise(t, stride);
     else
-        direct(x);
+        direct(t, stride);
 }
 
-void ist_run_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
-                      const char *routine)
+void ist_run_alltoall(const struct ist_transfer *t, int forced)
 {
-    char *my_block = (char *)dest + (size_t)team->my_pe * length_bytes;
-    run(&(struct exchange){team, my_block, source, length_bytes, NULL, routine}, forced);
+    struct ist_transfer blocks = *t;
+    blocks.dest += (size_t)t->team->my_pe * t->length_bytes;
+    run(&blocks, NULL, forced);
 }
 
-void ist_run_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                       size_t size_bytes, size_t nelems, int forced, const char *routine)
+void ist_run_alltoalls(const struct ist_transfer *t, const struct ist_stride *stride, int forced)
 {
-    const struct ist_stride stride = {dst, sst, 1, nelems, size_bytes};
-    char *my_block = (char *)dest + (size_t)team->my_pe * nelems * (size_t)dst * size_bytes;
-    run(&(struct exchange){team, my_block, source, nelems * (size_t)sst * size_bytes, &stride, routine}, forced);
+    struct ist_transfer blocks = *t;
+    blocks.dest += (size_t)t->team->my_pe * t->length_bytes * (size_t)stride->dest;
+    blocks.length_bytes = t->length_bytes * (size_t)stride->source;
+    run(&blocks, stride, forced);
 }

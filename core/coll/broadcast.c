@@ -11,123 +11,115 @@
 
 enum { CHUNK_BYTES = 256 << 10 }; /* a PE passes the first chunk on while the second one is under way to it */
 
-struct broadcast {
-    struct ist_team *team;
-    char *dest;
-    const char *source;
-    size_t length_bytes;
-    int root, flags;
-    const char *routine;
-};
-
 static int log2_of(int n) { return 31 - __builtin_clz((unsigned)n); }
 
 /* Distance of this PE from the root, going up. */
-static int distance_of(const struct broadcast *b)
+static int distance_of(const struct ist_transfer *t)
 {
-    int distance = b->team->my_pe - b->root;
-    return distance >= 0 ? distance : distance + b->team->n_pes;
+    int distance = t->team->my_pe - t->pe;
+    return distance >= 0 ? distance : distance + t->team->n_pes;
 }
 
-static int pe_at(const struct broadcast *b, int distance)
+static int pe_at(const struct ist_transfer *t, int distance)
 {
-    int pe = b->root + distance;
-    return pe < b->team->n_pes ? pe : pe - b->team->n_pes;
+    int pe = t->pe + distance;
+    return pe < t->team->n_pes ? pe : pe - t->team->n_pes;
 }
 
-static void wait_for_parent(const struct broadcast *b, uint64_t sequence)
+static void wait_for_parent(const struct ist_transfer *t, uint64_t sequence)
 {
-    int distance = distance_of(b);
-    if (distance > 0) ist_wait_for_data(&b->team->area->broadcast[log2_of(distance)].value, sequence);
+    int distance = distance_of(t);
+    if (distance > 0) ist_wait_for_data(&t->team->area->broadcast[log2_of(distance)].value, sequence);
 }
 
 /* PE at distance d has the children d + 2^k with 2^k > d. */
-static void tell_children(const struct broadcast *b, const void *from, void *to, size_t length_bytes, uint64_t sequence)
+static void tell_children(const struct ist_transfer *t, const void *from, void *to, size_t length_bytes,
+                          uint64_t sequence)
 {
-    struct ist_team *team = b->team;
-    int distance = distance_of(b);
+    struct ist_team *team = t->team;
+    int distance = distance_of(t);
     int k = distance > 0 ? log2_of(distance) + 1 : 0;
     for (; distance + (1 << k) < team->n_pes; k++) {
-        int child = pe_at(b, distance + (1 << k));
-        ist_wire_put(team, to, from, length_bytes, child, b->routine);
-        ist_wire_flag(team, &team->area->broadcast[k].value, sequence, child, b->routine);
+        int child = pe_at(t, distance + (1 << k));
+        ist_wire_put(team, to, from, length_bytes, child, t->routine);
+        ist_wire_flag(team, &team->area->broadcast[k].value, sequence, child, t->routine);
     }
 }
 
-static void copy_at_root(const struct broadcast *b)
+static void copy_at_root(const struct ist_transfer *t, int flags)
 {
-    if (b->flags != IST_BROADCAST_NOT_TO_ROOT && b->dest != b->source && b->length_bytes > 0)
-        ist_copy_here(b->dest, b->source, b->length_bytes, b->routine);
+    if (flags != IST_BROADCAST_NOT_TO_ROOT && t->dest != t->source && t->length_bytes > 0)
+        ist_copy_here(t->dest, t->source, t->length_bytes, t->routine);
 }
 
 /* From the parent to the children, for the part [done, done + length). */
-static void pass_on(const struct broadcast *b, size_t done, size_t length_bytes)
+static void pass_on(const struct ist_transfer *t, size_t done, size_t length_bytes)
 {
-    uint64_t sequence = ++b->team->broadcast_sequence;
-    bool is_root = b->team->my_pe == b->root;
-    wait_for_parent(b, sequence);
-    tell_children(b, (is_root ? b->source : b->dest) + done, b->dest + done, length_bytes, sequence);
+    uint64_t sequence = ++t->team->broadcast_sequence;
+    bool is_root = t->team->my_pe == t->pe;
+    wait_for_parent(t, sequence);
+    tell_children(t, (is_root ? t->source : t->dest) + done, t->dest + done, length_bytes, sequence);
 }
 
-static size_t chunk_after(const struct broadcast *b, size_t done)
+static size_t chunk_after(const struct ist_transfer *t, size_t done)
 {
-    size_t left = b->length_bytes - done;
+    size_t left = t->length_bytes - done;
     return left < CHUNK_BYTES ? left : CHUNK_BYTES;
 }
 
-static void down_the_tree(const struct broadcast *b)
+static void down_the_tree(const struct ist_transfer *t, int flags)
 {
     size_t done = 0;
     do {
-        size_t length = b->team->is_aliased ? b->length_bytes : chunk_after(b, done);
-        pass_on(b, done, length);
+        size_t length = t->team->is_aliased ? t->length_bytes : chunk_after(t, done);
+        pass_on(t, done, length);
         done += length;
-    } while (done < b->length_bytes);
-    ist_wire_reuse(b->team, b->routine);
-    if (b->team->my_pe == b->root) copy_at_root(b);
+    } while (done < t->length_bytes);
+    ist_wire_reuse(t->team, t->routine);
+    if (t->team->my_pe == t->pe) copy_at_root(t, flags);
 }
 
 /* Only flags go down; the data is read from the root, whose source it is. */
-static void read_part(const struct broadcast *b, size_t done, size_t length_bytes)
+static void read_part(const struct ist_transfer *t, size_t done, size_t length_bytes)
 {
-    uint64_t sequence = ++b->team->broadcast_sequence;
-    wait_for_parent(b, sequence);
-    tell_children(b, NULL, NULL, 0, sequence);
-    if (b->team->my_pe != b->root)
-        ist_wire_get(b->team, b->dest + done, b->source + done, length_bytes, b->root, b->routine);
+    uint64_t sequence = ++t->team->broadcast_sequence;
+    wait_for_parent(t, sequence);
+    tell_children(t, NULL, NULL, 0, sequence);
+    if (t->team->my_pe != t->pe)
+        ist_wire_get(t->team, t->dest + done, t->source + done, length_bytes, t->pe, t->routine);
 }
 
-static void pull(const struct broadcast *b)
+static void pull(const struct ist_transfer *t, int flags)
 {
-    read_part(b, 0, b->length_bytes);
-    if (b->team->my_pe == b->root) copy_at_root(b);
-    ist_sync(b->team, b->routine); /* the root's source may be overwritten once all have read it */
+    read_part(t, 0, t->length_bytes);
+    if (t->team->my_pe == t->pe) copy_at_root(t, flags);
+    ist_sync(t->team, t->routine); /* the root's source may be overwritten once all have read it */
 }
 
 /* On its host the root acts as leader: the leader reads from it, as the others do, before it sends. */
-static void through_leaders(const struct broadcast *b, const struct ist_hosts *hosts)
+static void through_leaders(const struct ist_transfer *t, const struct ist_hosts *hosts, int flags)
 {
-    int root_host = hosts->host_of[b->root];
+    int root_host = hosts->host_of[t->pe];
     bool is_at_root = hosts->my_host == root_host;
-    bool is_root_leader = hosts->members[hosts->first[root_host]] == b->root;
-    struct broadcast inner = *b, outer = *b;
+    bool is_root_leader = hosts->members[hosts->first[root_host]] == t->pe;
+    struct ist_transfer inner = *t, outer = *t;
     inner.team = hosts->inner;
-    inner.root = is_at_root ? ist_team_from_world(hosts->inner, ist_team_to_world(b->team, b->root)) : 0;
-    inner.source = is_at_root ? b->source : b->dest;
+    inner.pe = is_at_root ? ist_team_from_world(hosts->inner, ist_team_to_world(t->team, t->pe)) : 0;
+    inner.source = is_at_root ? t->source : t->dest;
     outer.team = hosts->outer;
-    outer.root = root_host;
-    outer.source = is_root_leader ? b->source : b->dest;
+    outer.pe = root_host;
+    outer.source = is_root_leader ? t->source : t->dest;
     size_t done = 0;
     do {
-        size_t length = chunk_after(b, done);
+        size_t length = chunk_after(t, done);
         if (is_at_root) read_part(&inner, done, length);
         if (ist_hosts_leads(hosts)) pass_on(&outer, done, length);
         if (!is_at_root) read_part(&inner, done, length);
         done += length;
-    } while (done < b->length_bytes);
-    if (ist_hosts_leads(hosts)) ist_wire_reuse(outer.team, b->routine);
-    ist_sync(inner.team, b->routine); /* all have read this PE's data */
-    if (b->team->my_pe == b->root) copy_at_root(b);
+    } while (done < t->length_bytes);
+    if (ist_hosts_leads(hosts)) ist_wire_reuse(outer.team, t->routine);
+    ist_sync(inner.team, t->routine); /* all have read this PE's data */
+    if (t->team->my_pe == t->pe) copy_at_root(t, flags);
 }
 
 /* The root copies for its children and, as it gets the data too, for itself. */
@@ -154,14 +146,11 @@ static uint64_t cost_hosts(const struct ist_shape *shape)
 static const struct ist_algorithm algorithms[] = {{"tree", cost_tree}, {"pull", cost_pull}, {"hosts", cost_hosts}};
 enum { TREE, PULL, HOSTS, N_ALGORITHMS };
 
-void ist_run_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root, int flags,
-                       int forced, const char *routine)
+void ist_run_broadcast(const struct ist_transfer *t, int flags, int forced)
 {
-    struct broadcast b = {team, dest, source, length_bytes, root, flags, routine};
-    const struct ist_work work = {dest, source, length_bytes};
-    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, &work, routine)) {
-    case PULL: pull(&b); break;
-    case HOSTS: through_leaders(&b, team->hosts); break;
-    default: down_the_tree(&b);
+    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, t)) {
+    case PULL: pull(t, flags); break;
+    case HOSTS: through_leaders(t, t->team->hosts, flags); break;
+    default: down_the_tree(t, flags);
     }
 }

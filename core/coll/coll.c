@@ -27,54 +27,48 @@ void ist_coll_init(const struct ist_config *config)
     forced.scan = config->scan;
 }
 
-/* Every collective begins with this. `dest_parts` blocks of length_bytes are written, `source_parts` read. */
-struct call {
-    const char *routine;
-    struct ist_team *team;
-    void *dest;
-    const void *source;
-    size_t length_bytes, align_bytes;
+/* How a collective treats its buffers: `dest_parts` blocks of its length are written, `source_parts` read. */
+struct usage {
     int dest_parts, source_parts;
     bool may_be_equal;           /* dest and source */
-    bool any_length;             /* from PE to PE */
     bool is_read_only_elsewhere; /* source */
-    const char *name;            /* of another argument that must be equal on all PEs; NULL: there is none */
-    int64_t value;
-    const char *next_name; /* one more */
-    int64_t next_value;
+    struct ist_same_argument others[IST_SAME_ARGUMENTS];
 };
 
-static void check_buffers(const struct call *c, size_t dest_bytes, size_t source_bytes)
+static void check_buffers(const struct ist_transfer *t, const struct usage *usage, size_t dest_bytes,
+                          size_t source_bytes)
 {
-    ist_check_overlap(c->routine, c->dest, dest_bytes, c->source, source_bytes, c->may_be_equal);
-    if (!c->is_read_only_elsewhere) ist_check_local_read(c->routine, "source", c->source, source_bytes);
-    ist_check_local_write(c->routine, "dest", c->dest, dest_bytes);
+    ist_check_overlap(t->routine, t->dest, dest_bytes, t->source, source_bytes, usage->may_be_equal);
+    if (!usage->is_read_only_elsewhere) ist_check_local_read(t->routine, "source", t->source, source_bytes);
+    ist_check_local_write(t->routine, "dest", t->dest, dest_bytes);
 }
 
-static inline isthmus_status enter(const struct call *c)
+/* Every collective begins with this. */
+static inline isthmus_status enter(const struct ist_transfer *t, const struct usage *usage)
 {
-    ist_require_ctx(&ist_ctx_default, c->routine);
-    if (c->team == NULL) return ist_refuse_team(c->routine);
-    if (c->length_bytes > 0) {
-        size_t dest_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->dest_parts);
-        size_t source_bytes = ist_require_length(c->routine, "nelems", c->length_bytes, (size_t)c->source_parts);
-        ist_require_symmetric(c->routine, "dest", c->dest, dest_bytes, c->align_bytes);
-        ist_require_symmetric(c->routine, "source", c->source, source_bytes, c->align_bytes);
-        if (ist_check_on) check_buffers(c, dest_bytes, source_bytes);
+    const char *routine = t->routine;
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (t->team == NULL) return ist_refuse_team(routine);
+    if (t->length_bytes > 0) {
+        size_t dest_bytes = ist_require_length(routine, "nelems", t->length_bytes, (size_t)usage->dest_parts);
+        size_t source_bytes = ist_require_length(routine, "nelems", t->length_bytes, (size_t)usage->source_parts);
+        ist_require_symmetric(routine, "dest", t->dest, dest_bytes, 1);
+        ist_require_symmetric(routine, "source", t->source, source_bytes, 1);
+        if (ist_check_on) check_buffers(t, usage, dest_bytes, source_bytes);
     }
-    ist_collective_begin(c->team, c->routine);
+    ist_collective_begin(t->team, routine);
     if (ist_check_on) {
         ist_check_enter();
-        ist_check_same_call(c->team, &(struct ist_checked_call){
-                                         .routine = c->routine,
-                                         .dest = c->dest,
-                                         .source = c->source,
-                                         .length_bytes = c->length_bytes,
-                                         .any_length = c->any_length,
-                                         .other = {{c->name, c->value}, {c->next_name, c->next_value}},
-                                     });
+        ist_check_same_call(t, usage->others);
     }
     return ISTHMUS_OK;
+}
+
+static struct ist_transfer transfer_of(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
+                                       const char *routine)
+{
+    return (struct ist_transfer){
+        .routine = routine, .team = team, .dest = dest, .source = source, .length_bytes = length_bytes};
 }
 
 /* Every collective that enter() accepted ends with this. */
@@ -88,6 +82,7 @@ static inline isthmus_status leave(void)
 }
 
 static inline bool is_alone(const struct ist_team *team) { return team->n_pes == 1; }
+static inline int size_of(const struct ist_team *team) { return team != NULL ? team->n_pes : 1; }
 
 /* The two may overlap in host memory only, which ISTHMUS_CHECK reports. */
 static void copy_alone(void *dest, const void *source, size_t length_bytes, const char *routine)
@@ -114,13 +109,17 @@ static void zero_alone(void *dest, size_t length_bytes, const char *routine)
 isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root,
                              int flags, const char *routine)
 {
-    struct call call = {routine, team, dest, source, length_bytes, 1, 1, 1, .name = "PE_root", .value = root};
-    call.is_read_only_elsewhere = team != NULL && team->my_pe != root;
-    isthmus_status status = enter(&call);
+    struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    const struct usage usage = {.dest_parts = 1,
+                                .source_parts = 1,
+                                .is_read_only_elsewhere = team != NULL && team->my_pe != root,
+                                .others = {{"PE_root", root}}};
+    t.pe = root;
+    isthmus_status status = enter(&t, &usage);
     if (status != ISTHMUS_OK) return status;
     if (root < 0 || root >= team->n_pes) ist_misuse(routine, "PE_root is %d; valid: 0 to %d", root, team->n_pes - 1);
     if (!is_alone(team))
-        ist_run_broadcast(team, dest, source, length_bytes, root, flags, forced.broadcast, routine);
+        ist_run_broadcast(&t, flags, forced.broadcast);
     else if (flags != IST_BROADCAST_NOT_TO_ROOT)
         copy_alone(dest, source, length_bytes, routine);
     return leave();
@@ -129,130 +128,133 @@ isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *sour
 isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                             const char *routine)
 {
-    int n = team != NULL ? team->n_pes : 1;
-    isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, n, 1, .may_be_equal = false});
+    const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    isthmus_status status = enter(&t, &(struct usage){.dest_parts = size_of(team), .source_parts = 1});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes, routine);
     else
-        ist_run_fcollect(team, dest, source, length_bytes, forced.fcollect, routine);
+        ist_run_fcollect(&t, forced.fcollect);
     return leave();
 }
 
 isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                            const char *routine)
 {
-    isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .any_length = true});
+    struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    t.any_length = true;
+    isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes, routine);
     else
-        ist_run_collect(team, dest, source, length_bytes, forced.collect, routine);
+        ist_run_collect(&t, forced.collect);
     return leave();
 }
 
 isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                             const char *routine)
 {
-    int n = team != NULL ? team->n_pes : 1;
-    isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, n, n, .may_be_equal = false});
+    const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    isthmus_status status = enter(&t, &(struct usage){.dest_parts = size_of(team), .source_parts = size_of(team)});
     if (status != ISTHMUS_OK) return status;
     if (is_alone(team))
         copy_alone(dest, source, length_bytes, routine);
     else
-        ist_run_alltoall(team, dest, source, length_bytes, forced.alltoall, routine);
+        ist_run_alltoall(&t, forced.alltoall);
     return leave();
 }
 
-/* Returns the bytes from the first to past the last of all elements, `stride` elements apart; ends the job if they
+/* Returns the bytes from the first to past the last of all elements, `apart` elements apart; ends the job if they
  * exceed the address space. */
-static size_t require_span(const struct call *c, const char *argument, ptrdiff_t stride, size_t nelems,
-                           size_t size_bytes)
+static size_t require_span(const struct ist_transfer *t, const char *argument, ptrdiff_t apart,
+                           const struct ist_stride *stride)
 {
     size_t all, last, bytes;
-    if (__builtin_mul_overflow(nelems, (size_t)c->team->n_pes, &all) ||
-        __builtin_mul_overflow(all - 1, (size_t)stride, &last) ||
-        __builtin_mul_overflow(last + 1, size_bytes, &bytes) || last > SIZE_MAX / 2 || bytes > SIZE_MAX / 2)
-        ist_misuse(c->routine,
+    if (__builtin_mul_overflow(stride->n_blocks, (size_t)t->team->n_pes, &all) ||
+        __builtin_mul_overflow(all - 1, (size_t)apart, &last) ||
+        __builtin_mul_overflow(last + 1, stride->size, &bytes) || last > SIZE_MAX / 2 || bytes > SIZE_MAX / 2)
+        ist_misuse(t->routine,
                    "%s is %td and nelems is %zu, for each of %d PEs, which is more than there are addresses", argument,
-                   stride, nelems, c->team->n_pes);
+                   apart, stride->n_blocks, t->team->n_pes);
     return bytes;
 }
 
-isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                             size_t size_bytes, size_t nelems, const char *routine)
+isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, const struct ist_stride *stride,
+                             const char *routine)
 {
+    ptrdiff_t dst = stride->dest, sst = stride->source;
     if (dst < 1) ist_misuse(routine, "dst is %td; valid: 1 and more elements", dst);
     if (sst < 1) ist_misuse(routine, "sst is %td; valid: 1 and more elements", sst);
-    size_t length_bytes = ist_require_length(routine, "nelems", nelems, size_bytes);
-    struct call call = {routine, team, dest,          source,       length_bytes,       1,
-                        1,       1,    .name = "dst", .value = dst, .next_name = "sst", .next_value = sst};
-    isthmus_status status = enter(&call);
+    size_t length_bytes = ist_require_length(routine, "nelems", stride->n_blocks, stride->size);
+    const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    const struct usage usage = {.dest_parts = 1, .source_parts = 1, .others = {{"dst", dst}, {"sst", sst}}};
+    isthmus_status status = enter(&t, &usage);
     if (status != ISTHMUS_OK) return status;
-    if (nelems > 0) {
-        ist_require_symmetric(routine, "dest", dest, require_span(&call, "dst", dst, nelems, size_bytes), 1);
-        ist_require_symmetric(routine, "source", source, require_span(&call, "sst", sst, nelems, size_bytes), 1);
+    if (stride->n_blocks > 0) {
+        ist_require_symmetric(routine, "dest", dest, require_span(&t, "dst", dst, stride), 1);
+        ist_require_symmetric(routine, "source", source, require_span(&t, "sst", sst, stride), 1);
     }
-    ist_run_alltoalls(team, dest, source, dst, sst, size_bytes, nelems, forced.alltoall, routine);
+    ist_run_alltoalls(&t, stride, forced.alltoall);
     return leave();
 }
 
-/* The arithmetic of a routine that the tables of the APIs have; others do not exist. */
-static struct ist_reduction reduction_of(void *dest, const void *source, size_t nelems, enum ist_combine_op op,
+/* With the arithmetic of a routine that the tables of the APIs have; others do not exist. */
+static struct ist_reduction reduction_of(const struct ist_transfer *t, size_t nelems, enum ist_combine_op op,
                                          enum ist_combine_type type)
 {
-    bool is_on_device = nelems > 0 && (ist_is_on_device(dest) || ist_is_on_device(source));
-    return (struct ist_reduction){dest, source, nelems, ist_combine_size(type), ist_combine_of(op, type), is_on_device};
+    bool is_on_device = nelems > 0 && (ist_is_on_device(t->dest) || ist_is_on_device(t->source));
+    return (struct ist_reduction){*t, nelems, ist_combine_size(type), ist_combine_of(op, type), is_on_device};
 }
 
 isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source, size_t nelems, enum ist_combine_op op,
                           enum ist_combine_type type, const char *routine)
 {
-    struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
-    size_t length_bytes = ist_require_length(routine, "nreduce", nelems, r.size_bytes);
-    isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .may_be_equal = true});
+    size_t length_bytes = ist_require_length(routine, "nreduce", nelems, ist_combine_size(type));
+    const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
-    if (is_alone(team))
+    if (is_alone(team)) {
         copy_alone(dest, source, length_bytes, routine);
-    else if (length_bytes > 0) /* else nothing, on all PEs alike */
-        ist_run_reduce(team, &r, forced.reduce, routine);
+    } else if (length_bytes > 0) { /* else nothing, on all PEs alike */
+        const struct ist_reduction r = reduction_of(&t, nelems, op, type);
+        ist_run_reduce(&r, forced.reduce);
+    }
     return leave();
 }
 
 isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  enum ist_combine_op op, enum ist_combine_type type, const char *routine)
 {
-    struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
-    int n = team != NULL ? team->n_pes : 1;
-    size_t length_bytes = ist_require_length(routine, "nreduce", nelems, r.size_bytes);
+    size_t length_bytes = ist_require_length(routine, "nreduce", nelems, ist_combine_size(type));
+    const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, n, .may_be_equal = true});
+        &t, &(struct usage){.dest_parts = 1, .source_parts = size_of(team), .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
-    if (is_alone(team))
+    if (is_alone(team)) {
         copy_alone(dest, source, length_bytes, routine);
-    else if (length_bytes > 0) /* else nothing, on all PEs alike */
-        ist_run_reducescatter(team, &r, routine);
+    } else if (length_bytes > 0) { /* else nothing, on all PEs alike */
+        const struct ist_reduction r = reduction_of(&t, nelems, op, type);
+        ist_run_reducescatter(&r);
+    }
     return leave();
 }
 
 isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, size_t nelems, bool is_inclusive,
-                        enum ist_combine_op op, enum ist_combine_type type, const char *routine)
+                        enum ist_combine_type type, const char *routine)
 {
-    struct ist_reduction r = reduction_of(dest, source, nelems, op, type);
-    size_t length_bytes = ist_require_length(routine, "nelems", nelems, r.size_bytes);
-    isthmus_status status = enter(
-        &(struct call){routine, team, dest, source, length_bytes, 1, 1, 1, .may_be_equal = true});
+    size_t length_bytes = ist_require_length(routine, "nelems", nelems, ist_combine_size(type));
+    const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
+    isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
     if (length_bytes == 0) return leave();
-    if (!is_alone(team))
-        ist_run_scan(team, &r, is_inclusive, forced.scan, routine);
-    else if (is_inclusive)
+    if (!is_alone(team)) {
+        const struct ist_reduction r = reduction_of(&t, nelems, IST_SUM, type);
+        ist_run_scan(&r, is_inclusive, forced.scan);
+    } else if (is_inclusive) {
         copy_alone(dest, source, length_bytes, routine);
-    else
+    } else {
         zero_alone(dest, length_bytes, routine);
+    }
     return leave();
 }

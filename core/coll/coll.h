@@ -10,6 +10,7 @@
 
 #include "core/base/config.h"
 #include "core/coll/combine.h"
+#include "core/ops/strided.h"
 #include "core/team/team.h"
 
 void ist_coll_init(const struct ist_config *config);
@@ -29,9 +30,9 @@ isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source
 isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                             const char *routine);
 
-/* The same with elements of size_bytes that lie dst and sst elements apart; nelems of them to each PE. */
-isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, ptrdiff_t dst, ptrdiff_t sst,
-                             size_t size_bytes, size_t nelems, const char *routine);
+/* The same with elements that lie apart, as many to each PE as the stride has blocks, of one element each. */
+isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, const struct ist_stride *stride,
+                             const char *routine);
 
 /* Element by element over all sources; every PE gets the same bits. dest may be source. */
 isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source, size_t nelems, enum ist_combine_op op,
@@ -41,8 +42,9 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
 isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  enum ist_combine_op op, enum ist_combine_type type, const char *routine);
 
-/* Over the sources of PE 0 to this one; exclusive: to the one before it, and zeroes on PE 0. dest may be source. */
+/* Sums over the sources of PE 0 to this one; exclusive: to the one before it, and zeroes on PE 0. dest may be
+ * source. */
 isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, size_t nelems, bool is_inclusive,
-                        enum ist_combine_op op, enum ist_combine_type type, const char *routine);
+                        enum ist_combine_type type, const char *routine);
 
 #endif

@@ -17,16 +17,15 @@ const struct ist_hosts *ist_hosts_that_matter_slow(struct ist_team *team, const 
     return hosts->n_hosts > 1 && hosts->n_hosts < team->n_pes ? hosts : NULL;
 }
 
-int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, struct ist_team *team,
-                         const struct ist_work *work, const char *routine)
+int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, const struct ist_transfer *t)
 {
     struct ist_shape shape = {
-        .team = team,
-        .length_bytes = work->length_bytes,
-        .is_aliased = team->is_aliased && !ist_is_work_on_device(work),
-        .rounds = ist_rounds_of(team->n_pes),
-        .is_crowded = ist_is_crowded(team),
-        .hosts = ist_hosts_that_matter(team, routine),
+        .team = t->team,
+        .length_bytes = t->length_bytes,
+        .is_aliased = t->team->is_aliased && !ist_is_work_on_device(t),
+        .rounds = ist_rounds_of(t->team->n_pes),
+        .is_crowded = ist_is_crowded(t->team),
+        .hosts = ist_hosts_that_matter(t->team, t->routine),
     };
     if (forced > 0 && list[forced - 1].cost_ns(&shape) != IST_NEVER) return forced - 1;
     int best = 0;

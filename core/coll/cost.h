@@ -6,6 +6,7 @@
 
 #include "core/base/config.h"
 #include "core/ops/operand.h"
+#include "core/ops/transfer.h"
 #include "core/team/hosts.h"
 
 /* Returns true if this host has more PEs than processors. The same on all PEs of the host, whatever each of them sees
@@ -81,19 +82,15 @@ static inline int ist_rounds_of(int n)
     return rounds;
 }
 
-/* The data of a call. Operands are symmetric, so that all members know their kind of memory. */
-struct ist_work {
-    const void *dest, *source;
-    size_t length_bytes; /* of one PE's part */
-};
-static inline bool ist_is_work_on_device(const struct ist_work *work)
+/* Operands are symmetric, so that all members know their kind of memory. */
+static inline bool ist_is_work_on_device(const struct ist_transfer *t)
 {
-    if (work->length_bytes == 0) return false; /* then each member may give any address */
-    return ist_is_on_device(work->dest) || ist_is_on_device(work->source);
+    if (t->length_bytes == 0) return false; /* then each member may give any address */
+    return ist_is_on_device(t->dest) || ist_is_on_device(t->source);
 }
 
-/* Index into list, which has n entries. forced: 0 the cheapest, else 1 + an index. */
-int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, struct ist_team *team,
-                         const struct ist_work *work, const char *routine);
+/* Index into list, which has n entries. forced: 0 the cheapest, else 1 + an index. The transfer's length: of one PE's
+ * part; 0 if the members do not know it of each other. */
+int ist_choose_algorithm(const struct ist_algorithm *list, int n, int forced, const struct ist_transfer *t);
 
 #endif

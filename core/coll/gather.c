@@ -8,83 +8,83 @@
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 
-struct gather {
-    struct ist_team *team;
-    char *dest;
-    const char *source;
-    size_t length_bytes;
-    const char *routine;
-};
-
 static int before(const struct ist_team *team, int distance)
 {
     int pe = team->my_pe - distance;
     return pe >= 0 ? pe : pe + team->n_pes;
 }
 
-static void keep_own(const struct gather *g, char *dest)
+static void keep_own(const struct ist_transfer *t, char *dest)
 {
-    if (dest != g->source && g->length_bytes > 0) ist_copy_here(dest, g->source, g->length_bytes, g->routine);
+    if (dest != t->source && t->length_bytes > 0) ist_copy_here(dest, t->source, t->length_bytes, t->routine);
 }
 
 /* My block to the same place on all PEs. */
-static void to_all(const struct gather *g, size_t offset_bytes)
+static void to_all(const struct ist_transfer *t, size_t offset_bytes)
 {
-    for (int i = 1; i < g->team->n_pes; i++)
-        ist_wire_put(g->team, g->dest + offset_bytes, g->source, g->length_bytes, ist_wire_further(g->team, i),
-                     g->routine);
-    keep_own(g, g->dest + offset_bytes);
-    ist_wire_drain(g->team, g->routine);
-    ist_sync(g->team, g->routine);
+    for (int i = 1; i < t->team->n_pes; i++)
+        ist_wire_put(t->team, t->dest + offset_bytes, t->source, t->length_bytes, ist_wire_further(t->team, i),
+                     t->routine);
+    keep_own(t, t->dest + offset_bytes);
+    ist_wire_drain(t->team, t->routine);
+    ist_sync(t->team, t->routine);
 }
 
-static void direct(const struct gather *g) { to_all(g, (size_t)g->team->my_pe * g->length_bytes); }
+static void direct(const struct ist_transfer *t) { to_all(t, (size_t)t->team->my_pe * t->length_bytes); }
 
 /* The n_blocks blocks up to my own, going down round the end, to the same places on another PE. */
-static void put_blocks(const struct gather *g, int n_blocks, int to)
+static void put_blocks(const struct ist_transfer *t, int n_blocks, int to)
 {
-    int first = before(g->team, n_blocks - 1), mine = g->team->my_pe;
+    int first = before(t->team, n_blocks - 1), mine = t->team->my_pe;
     int low = first <= mine ? first : 0; /* a run that wraps round is two pieces */
-    size_t length = g->length_bytes;
-    ist_wire_put(g->team, g->dest + (size_t)low * length, g->dest + (size_t)low * length,
-                 (size_t)(mine - low + 1) * length, to, g->routine);
+    size_t length = t->length_bytes;
+    ist_wire_put(t->team, t->dest + (size_t)low * length, t->dest + (size_t)low * length,
+                 (size_t)(mine - low + 1) * length, to, t->routine);
     if (first <= mine) return;
-    ist_wire_put(g->team, g->dest + (size_t)first * length, g->dest + (size_t)first * length,
-                 (size_t)(g->team->n_pes - first) * length, to, g->routine);
+    ist_wire_put(t->team, t->dest + (size_t)first * length, t->dest + (size_t)first * length,
+                 (size_t)(t->team->n_pes - first) * length, to, t->routine);
 }
 
 /* In round k a PE passes on all that it has to the PE 2^k further on. */
-static void dissemination(const struct gather *g)
+static void dissemination(const struct ist_transfer *t)
 {
-    struct ist_team *team = g->team;
+    struct ist_team *team = t->team;
     uint64_t sequence = ++team->broadcast_sequence;
-    keep_own(g, g->dest + (size_t)team->my_pe * g->length_bytes);
+    keep_own(t, t->dest + (size_t)team->my_pe * t->length_bytes);
     for (int have = 1, k = 0; have < team->n_pes; have *= 2, k++) {
         int n_blocks = have < team->n_pes - have ? have : team->n_pes - have;
         int to = ist_wire_further(team, have);
-        put_blocks(g, n_blocks, to);
-        ist_wire_flag(team, &team->area->broadcast[k].value, sequence, to, g->routine);
+        put_blocks(t, n_blocks, to);
+        ist_wire_flag(team, &team->area->broadcast[k].value, sequence, to, t->routine);
         ist_wait_for_data(&team->area->broadcast[k].value, sequence);
     }
-    ist_wire_reuse(team, g->routine);
+    ist_wire_reuse(team, t->routine);
 }
 
 /* Each PE passes its last arrival on to its neighbour. */
-static void ring(const struct gather *g)
+static void ring(const struct ist_transfer *t)
 {
-    struct ist_team *team = g->team;
+    struct ist_team *team = t->team;
     uint64_t first = team->broadcast_sequence + 1;
     team->broadcast_sequence += (uint64_t)team->n_pes;
-    keep_own(g, g->dest + (size_t)team->my_pe * g->length_bytes);
+    keep_own(t, t->dest + (size_t)team->my_pe * t->length_bytes);
     for (int step = 0; step < team->n_pes - 1; step++) {
-        size_t at = (size_t)before(team, step) * g->length_bytes;
+        size_t at = (size_t)before(team, step) * t->length_bytes;
         if (step > 0) ist_wait_for_data(&team->area->broadcast[0].value, first + (uint64_t)step - 1);
-        ist_wire_put(team, g->dest + at, g->dest + at, g->length_bytes, ist_wire_further(team, 1), g->routine);
+        ist_wire_put(team, t->dest + at, t->dest + at, t->length_bytes, ist_wire_further(team, 1), t->routine);
         ist_wire_flag(team, &team->area->broadcast[0].value, first + (uint64_t)step, ist_wire_further(team, 1),
-                      g->routine);
+                      t->routine);
     }
     ist_wait_for_data(&team->area->broadcast[0].value, first + (uint64_t)team->n_pes - 2);
-    ist_wire_reuse(team, g->routine);
+    ist_wire_reuse(team, t->routine);
+}
+
+/* What the first member of a team has collected, to the same place on the others. */
+static void hand_out(const struct ist_transfer *t, struct ist_team *team, size_t length_bytes)
+{
+    const struct ist_transfer all = {
+        .routine = t->routine, .team = team, .dest = t->dest, .source = t->dest, .length_bytes = length_bytes};
+    ist_run_broadcast(&all, IST_BROADCAST_TO_ALL, 0);
 }
 
 /* ---- hosts ---- */
@@ -95,87 +95,87 @@ struct extent {
 };
 
 /* The blocks of a host lie side by side: its leader collects them, and sends them on as one. */
-static void exchange_blocks(const struct gather *g, const struct ist_hosts *hosts, const struct extent *extent)
+static void exchange_blocks(const struct ist_transfer *t, const struct ist_hosts *hosts, const struct extent *extent)
 {
-    char *mine = g->dest + extent->offset_bytes;
+    char *mine = t->dest + extent->offset_bytes;
     if (!ist_hosts_leads(hosts)) {
-        ist_wire_put(hosts->inner, mine, g->source, g->length_bytes, 0, g->routine);
-        ist_wire_drain(hosts->inner, g->routine);
-        ist_sync(hosts->inner, g->routine);
+        ist_wire_put(hosts->inner, mine, t->source, t->length_bytes, 0, t->routine);
+        ist_wire_drain(hosts->inner, t->routine);
+        ist_sync(hosts->inner, t->routine);
         return;
     }
-    keep_own(g, mine);
-    ist_sync(hosts->inner, g->routine);
+    keep_own(t, mine);
+    ist_sync(hosts->inner, t->routine);
     for (int i = 1; i < hosts->n_hosts; i++)
-        ist_wire_put(hosts->outer, mine, mine, extent->host_bytes, ist_wire_further(hosts->outer, i), g->routine);
-    ist_wire_drain(hosts->outer, g->routine);
-    ist_sync(hosts->outer, g->routine);
+        ist_wire_put(hosts->outer, mine, mine, extent->host_bytes, ist_wire_further(hosts->outer, i), t->routine);
+    ist_wire_drain(hosts->outer, t->routine);
+    ist_sync(hosts->outer, t->routine);
 }
 
 /* They do not: each PE sends its own to every leader. */
-static void send_to_leaders(const struct gather *g, const struct ist_hosts *hosts, const struct extent *extent)
+static void send_to_leaders(const struct ist_transfer *t, const struct ist_hosts *hosts, const struct extent *extent)
 {
-    char *mine = g->dest + extent->offset_bytes;
+    char *mine = t->dest + extent->offset_bytes;
     for (int i = 0; i < hosts->n_hosts; i++) {
         int leader = hosts->members[hosts->first[(hosts->my_host + i) % hosts->n_hosts]];
-        if (leader == g->team->my_pe)
-            keep_own(g, mine);
+        if (leader == t->team->my_pe)
+            keep_own(t, mine);
         else
-            ist_wire_put(g->team, mine, g->source, g->length_bytes, leader, g->routine);
+            ist_wire_put(t->team, mine, t->source, t->length_bytes, leader, t->routine);
     }
-    ist_wire_drain(g->team, g->routine);
-    ist_sync(g->team, g->routine);
+    ist_wire_drain(t->team, t->routine);
+    ist_sync(t->team, t->routine);
 }
 
-static void through_leaders(const struct gather *g, const struct ist_hosts *hosts, const struct extent *extent)
+static void through_leaders(const struct ist_transfer *t, const struct ist_hosts *hosts, const struct extent *extent)
 {
     if (hosts->are_blocks)
-        exchange_blocks(g, hosts, extent);
+        exchange_blocks(t, hosts, extent);
     else
-        send_to_leaders(g, hosts, extent);
-    ist_run_broadcast(hosts->inner, g->dest, g->dest, extent->total_bytes, 0, IST_BROADCAST_TO_ALL, 0, g->routine);
+        send_to_leaders(t, hosts, extent);
+    hand_out(t, hosts->inner, extent->total_bytes);
 }
 
-static void fcollect_hosts(const struct gather *g, const struct ist_hosts *hosts)
+static void fcollect_hosts(const struct ist_transfer *t, const struct ist_hosts *hosts)
 {
     const struct extent extent = {
-        .offset_bytes = (size_t)g->team->my_pe * g->length_bytes,
-        .total_bytes = (size_t)g->team->n_pes * g->length_bytes,
-        .host_bytes = (size_t)hosts->inner->n_pes * g->length_bytes,
+        .offset_bytes = (size_t)t->team->my_pe * t->length_bytes,
+        .total_bytes = (size_t)t->team->n_pes * t->length_bytes,
+        .host_bytes = (size_t)hosts->inner->n_pes * t->length_bytes,
     };
-    through_leaders(g, hosts, &extent);
+    through_leaders(t, hosts, &extent);
 }
 
 /* The leaders compute the bytes before each host's blocks and the total among themselves, and pass both to their
  * hosts. */
-static struct extent measure_blocks(const struct gather *g, const struct ist_hosts *hosts)
+static struct extent measure_blocks(const struct ist_transfer *t, const struct ist_hosts *hosts)
 {
     struct extent extent = {
-        .offset_bytes = ist_doubling_sum_before(hosts->inner, g->length_bytes, g->routine),
-        .host_bytes = ist_doubling_sum(hosts->inner, g->length_bytes, g->routine),
+        .offset_bytes = ist_doubling_sum_before(hosts->inner, t->length_bytes, t->routine),
+        .host_bytes = ist_doubling_sum(hosts->inner, t->length_bytes, t->routine),
     };
     uint64_t before = 0, total = 0;
     if (ist_hosts_leads(hosts)) {
-        before = ist_doubling_sum_before(hosts->outer, extent.host_bytes, g->routine);
-        total = ist_doubling_sum(hosts->outer, extent.host_bytes, g->routine);
+        before = ist_doubling_sum_before(hosts->outer, extent.host_bytes, t->routine);
+        total = ist_doubling_sum(hosts->outer, extent.host_bytes, t->routine);
     }
-    extent.offset_bytes += ist_doubling_sum(hosts->inner, before, g->routine);
-    extent.total_bytes = ist_doubling_sum(hosts->inner, total, g->routine);
+    extent.offset_bytes += ist_doubling_sum(hosts->inner, before, t->routine);
+    extent.total_bytes = ist_doubling_sum(hosts->inner, total, t->routine);
     return extent;
 }
 
-static struct extent measure_any(const struct gather *g)
+static struct extent measure_any(const struct ist_transfer *t)
 {
     return (struct extent){
-        .offset_bytes = ist_doubling_sum_before(g->team, g->length_bytes, g->routine),
-        .total_bytes = ist_doubling_sum(g->team, g->length_bytes, g->routine),
+        .offset_bytes = ist_doubling_sum_before(t->team, t->length_bytes, t->routine),
+        .total_bytes = ist_doubling_sum(t->team, t->length_bytes, t->routine),
     };
 }
 
-static void collect_hosts(const struct gather *g, const struct ist_hosts *hosts)
+static void collect_hosts(const struct ist_transfer *t, const struct ist_hosts *hosts)
 {
-    const struct extent extent = hosts->are_blocks ? measure_blocks(g, hosts) : measure_any(g);
-    through_leaders(g, hosts, &extent);
+    const struct extent extent = hosts->are_blocks ? measure_blocks(t, hosts) : measure_any(t);
+    through_leaders(t, hosts, &extent);
 }
 
 /* ---- fcollect ---- */
@@ -214,34 +214,31 @@ static const struct ist_algorithm algorithms[] = {
     {"direct", cost_direct}, {"dissemination", cost_dissemination}, {"ring", cost_ring}, {"hosts", cost_hosts}};
 enum { DIRECT, DISSEMINATION, RING, HOSTS, N_ALGORITHMS };
 
-void ist_run_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
-                      const char *routine)
+void ist_run_fcollect(const struct ist_transfer *t, int forced)
 {
-    struct gather g = {team, dest, source, length_bytes, routine};
-    const struct ist_work work = {dest, source, length_bytes};
-    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, team, &work, routine)) {
-    case DISSEMINATION: dissemination(&g); break;
-    case RING: ring(&g); break;
-    case HOSTS: fcollect_hosts(&g, team->hosts); break;
-    default: direct(&g);
+    switch (ist_choose_algorithm(algorithms, N_ALGORITHMS, forced, t)) {
+    case DISSEMINATION: dissemination(t); break;
+    case RING: ring(t); break;
+    case HOSTS: fcollect_hosts(t, t->team->hosts); break;
+    default: direct(t);
     }
 }
 
 /* ---- collect: the lengths differ, so that only the team counts in the choice ---- */
 
 /* All blocks to the first PE, and from there down the tree: where n * n puts would be too many. */
-static void through_first(const struct gather *g)
+static void through_first(const struct ist_transfer *t)
 {
-    struct ist_team *team = g->team;
-    size_t offset_bytes = ist_doubling_sum_before(team, g->length_bytes, g->routine);
-    size_t total_bytes = ist_doubling_sum(team, g->length_bytes, g->routine);
+    struct ist_team *team = t->team;
+    size_t offset_bytes = ist_doubling_sum_before(team, t->length_bytes, t->routine);
+    size_t total_bytes = ist_doubling_sum(team, t->length_bytes, t->routine);
     if (team->my_pe == 0)
-        keep_own(g, g->dest);
+        keep_own(t, t->dest);
     else
-        ist_wire_put(team, g->dest + offset_bytes, g->source, g->length_bytes, 0, g->routine);
-    ist_wire_drain(team, g->routine);
-    ist_sync(team, g->routine);
-    ist_run_broadcast(team, g->dest, g->dest, total_bytes, 0, IST_BROADCAST_TO_ALL, 0, g->routine);
+        ist_wire_put(team, t->dest + offset_bytes, t->source, t->length_bytes, 0, t->routine);
+    ist_wire_drain(team, t->routine);
+    ist_sync(team, t->routine);
+    hand_out(t, team, total_bytes);
 }
 
 static uint64_t cost_collect_tree(const struct ist_shape *shape)
@@ -253,14 +250,12 @@ static const struct ist_algorithm collects[] = {
     {"direct", cost_direct}, {"tree", cost_collect_tree}, {"hosts", cost_hosts}};
 enum { COLLECT_DIRECT, COLLECT_TREE, COLLECT_HOSTS, N_COLLECTS };
 
-void ist_run_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int forced,
-                     const char *routine)
+void ist_run_collect(const struct ist_transfer *t, int forced)
 {
-    struct gather g = {team, dest, source, length_bytes, routine};
-    const struct ist_work work = {NULL, NULL, 0};
-    switch (ist_choose_algorithm(collects, N_COLLECTS, forced, team, &work, routine)) {
-    case COLLECT_TREE: through_first(&g); break;
-    case COLLECT_HOSTS: collect_hosts(&g, team->hosts); break;
-    default: to_all(&g, ist_doubling_sum_before(team, length_bytes, routine));
+    const struct ist_transfer any = {.routine = t->routine, .team = t->team};
+    switch (ist_choose_algorithm(collects, N_COLLECTS, forced, &any)) {
+    case COLLECT_TREE: through_first(t); break;
+    case COLLECT_HOSTS: collect_hosts(t, t->team->hosts); break;
+    default: to_all(t, ist_doubling_sum_before(t->team, t->length_bytes, t->routine));
     }
 }

@@ -8,9 +8,9 @@
 #include "core/coll/lobby.h"
 
 #include "core/base/call_site.h"
-#include "core/coll/same_call.h"
 #include "core/coll/split.h"
 #include "core/ops/amo.h"
+#include "core/ops/checker.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
 #include "core/sync/wait.h"

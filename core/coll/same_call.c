@@ -13,7 +13,7 @@
 struct record {
     char routine[48];
     uint64_t length_bytes, any_length, dest, source; /* dest and source: segment and offset */
-    int64_t other[IST_CHECK_VALUES];
+    int64_t other[IST_SAME_ARGUMENTS];
 };
 _Static_assert(2 * sizeof(struct record) <= sizeof((struct ist_team_area *)0)->check, "two records in turn");
 
@@ -37,14 +37,14 @@ static bool is_equal(const struct record *a, const struct record *b)
 }
 
 /* Both are in the routine of `call`, so that its argument names apply to both. */
-static const char *difference(const struct ist_checked_call *call, const struct record *one, const struct record *rest,
-                              char *out, size_t room)
+static const char *difference(const struct ist_transfer *call, const struct ist_same_argument *others,
+                              const struct record *one, const struct record *rest, char *out, size_t room)
 {
     *out = '\0';
-    for (int i = 0; i < IST_CHECK_VALUES; i++)
+    for (int i = 0; others != NULL && i < IST_SAME_ARGUMENTS; i++)
         if (one->other[i] != rest->other[i])
-            snprintf(out, room, "%s is %lld there and %lld on the others", call->other[i].name,
-                     (long long)one->other[i], (long long)rest->other[i]);
+            snprintf(out, room, "%s is %lld there and %lld on the others", others[i].name, (long long)one->other[i],
+                     (long long)rest->other[i]);
     if (*out != '\0') return out;
     if (call->any_length || one->length_bytes == rest->length_bytes)
         snprintf(out, room, "%s lies elsewhere in symmetric memory there",
@@ -58,8 +58,9 @@ static const char *difference(const struct ist_checked_call *call, const struct 
 }
 
 /* The odd one out is the PE that differs from most of the others. */
-static _Noreturn void report(struct ist_team *team, const struct ist_checked_call *call)
+static _Noreturn void report(const struct ist_transfer *call, const struct ist_same_argument *others)
 {
+    struct ist_team *team = call->team;
     const char *routine = call->routine;
     struct record mine, other, odd;
     int n_like_me = 0, pe_like_me = -1, pe_unlike_me = -1;
@@ -85,11 +86,12 @@ static _Noreturn void report(struct ist_team *team, const struct ist_checked_cal
                    "PE %d is in %s, the others in %s; all PEs of a team call its collectives in the same order", pe,
                    one->routine, rest->routine);
     ist_misuse(routine, "PE %d passes other arguments than the others: %s; valid: the same on all PEs", pe,
-               difference(call, one, rest, text, sizeof text));
+               difference(call, others, one, rest, text, sizeof text));
 }
 
-void ist_check_same_call(struct ist_team *team, const struct ist_checked_call *call)
+void ist_check_same_call(const struct ist_transfer *call, const struct ist_same_argument others[IST_SAME_ARGUMENTS])
 {
+    struct ist_team *team = call->team;
     struct record next;
     ist_check_enter();
     team->check_sequence++;
@@ -98,10 +100,10 @@ void ist_check_same_call(struct ist_team *team, const struct ist_checked_call *c
                             .any_length = call->any_length,
                             .dest = call->length_bytes > 0 ? ist_check_place(call->dest) : 0,
                             .source = call->length_bytes > 0 ? ist_check_place(call->source) : 0};
-    for (int i = 0; i < IST_CHECK_VALUES; i++) mine->other[i] = call->other[i].value;
+    for (int i = 0; others != NULL && i < IST_SAME_ARGUMENTS; i++) mine->other[i] = others[i].value;
     snprintf(mine->routine, sizeof mine->routine, "%s", call->routine);
     ist_sync(team, call->routine);
     read_record(team, (team->my_pe + 1) % team->n_pes, &next, call->routine);
     ist_check_leave();
-    if (!is_equal(mine, &next)) report(team, call);
+    if (!is_equal(mine, &next)) report(call, others);
 }

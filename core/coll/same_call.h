@@ -3,22 +3,18 @@
 #ifndef IST_COLL_SAME_CALL_H
 #define IST_COLL_SAME_CALL_H
 
-#include "core/ops/target.h"
+#include "core/ops/transfer.h"
 
-/* The program's call, as far as it must be the same on all PEs. Fields that a routine does not use are 0. */
-enum { IST_CHECK_VALUES = 3 };
-struct ist_checked_call {
-    const char *routine;
-    const void *dest, *source; /* compared as places in symmetric memory */
-    size_t length_bytes;
-    bool any_length; /* each PE may pass a length of its own */
-    struct {
-        const char *name; /* of the argument */
-        int64_t value;
-    } other[IST_CHECK_VALUES];
+/* An argument beside those of the transfer that must be the same on all PEs; without a name: there is none. */
+enum { IST_SAME_ARGUMENTS = 3 };
+struct ist_same_argument {
+    const char *name;
+    int64_t value;
 };
 
-/* Ends the job with a message that names the PEs and their routines, or the PEs and their arguments. */
-void ist_check_same_call(struct ist_team *team, const struct ist_checked_call *call) IST_COLD;
+/* Compares routine, dest and source as places in symmetric memory, length, and the other arguments, which may be NULL.
+ * Ends the job with a message that names the PEs and their routines, or the PEs and their arguments. */
+void ist_check_same_call(const struct ist_transfer *call, const struct ist_same_argument others[IST_SAME_ARGUMENTS])
+    IST_COLD;
 
 #endif

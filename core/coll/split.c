@@ -137,8 +137,8 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
     ist_collective_begin(parent, routine);
     if (ist_check_on)
         ist_check_same_call(
-            parent, &(struct ist_checked_call){.routine = routine,
-                                               .other = {{"start", start}, {"stride", stride}, {"size", size}}});
+            &(struct ist_transfer){.routine = routine, .team = parent},
+            (const struct ist_same_argument[IST_SAME_ARGUMENTS]){{"start", start}, {"stride", stride}, {"size", size}});
     if (!is_valid_triplet(parent, start, stride, size))
         return ist_fail(ISTHMUS_ERR_INVALID, "%s: PEs %d to %ld in steps of %d are not all in the parent's 0 to %d",
                         routine, start, start + ((long)size - 1) * stride, stride, parent->n_pes - 1);
@@ -161,7 +161,8 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
     if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
     ist_collective_begin(parent, routine);
     if (ist_check_on)
-        ist_check_same_call(parent, &(struct ist_checked_call){.routine = routine, .other = {{"xrange", xrange}}});
+        ist_check_same_call(&(struct ist_transfer){.routine = routine, .team = parent},
+                            (const struct ist_same_argument[IST_SAME_ARGUMENTS]){{"xrange", xrange}});
     if (xrange < 1) return ist_fail(ISTHMUS_ERR_INVALID, "%s: xrange is %d; valid: 1 and more", routine, xrange);
     int n = parent->n_pes, width = xrange < n ? xrange : n;
     int x = parent->my_pe % width, y = parent->my_pe / width;
@@ -223,7 +224,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
     if (team->index < IST_TEAMS_PREDEFINED)
         ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
     ist_collective_begin(team, routine);
-    if (ist_check_on) ist_check_same_call(team, &(struct ist_checked_call){.routine = routine});
+    if (ist_check_on) ist_check_same_call(&(struct ist_transfer){.routine = routine, .team = team}, NULL);
     for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);

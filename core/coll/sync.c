@@ -110,7 +110,7 @@ isthmus_status ist_meet(struct ist_team *team, const char *routine)
 {
     if (IST_UNLIKELY(team == NULL)) return ist_refuse_team(routine);
     ist_collective_begin(team, routine);
-    if (IST_UNLIKELY(ist_check_on)) ist_check_same_call(team, &(struct ist_checked_call){.routine = routine});
+    if (IST_UNLIKELY(ist_check_on)) ist_check_same_call(&(struct ist_transfer){.routine = routine, .team = team}, NULL);
     ist_sync(team, routine);
     if (IST_UNLIKELY(ist_check_on)) ist_check_synchronised();
     return ISTHMUS_OK;

@@ -32,13 +32,12 @@ static struct {
 } grower;
 
 /* With ISTHMUS_CHECK: all PEs make the same request. */
-static void check(const char *routine, const void *block, size_t bytes, const char *name, size_t value)
+static void check(const char *routine, void *block, size_t bytes, const char *name, size_t value)
 {
     if (!ist_check_on) return;
-    ist_check_same_call(&ist_team_world, &(struct ist_checked_call){.routine = routine,
-                                                                    .dest = block,
-                                                                    .length_bytes = bytes,
-                                                                    .other = {{name, (int64_t)value}}});
+    ist_check_same_call(
+        &(struct ist_transfer){.routine = routine, .team = &ist_team_world, .dest = block, .length_bytes = bytes},
+        (const struct ist_same_argument[IST_SAME_ARGUMENTS]){{name, (int64_t)value}});
 }
 
 static void *take_what_is_there(size_t size_bytes, size_t align_bytes)
