@@ -128,6 +128,19 @@ class Lint(unittest.TestCase):
         self.plant("core/topo/rma.h", "\n")
         self.assert_found(r"core/topo/rma.h:1: core/ops/rma.h has the same name", "names")
 
+    def test_parameters(self):
+        seven = "int f(int a, int (*b)(int, int), char c[2], int d, int e, int f, int g)\n{\n    return a;\n}\n"
+        self.plant("core/ops/a.c", "/* int f(a, b, c, d, e, f, g, h) { */\n" + seven)
+        self.plant("core/ops/a.h", "int f(int a, int b, int c, int d, int e, int f, int g, int h);\n")
+        self.plant("core/api/a.h", "void ist_entry_put(int a, int b, int c, int d, int e, int f, int g, int h) {}\n")
+        self.assert_clean("parameters")
+        eight = "\nstatic int one(\n    int a, int b, int c, int d,\n    int e, int f, int g, int h)\n{\n    return 1;\n}\n"
+        for path in ("core/api/a.h", "plugins/ib/a.c", "tools/a/a.c"):
+            with self.subTest(path=path):
+                planted = self.plant(path, eight)
+                self.assert_found(rf"{path}:2: one has 8 parameters; at most 7", "parameters")
+                planted.unlink()
+
     def test_headers(self):
         self.assert_clean("headers")
         for path, text, expected in (
