@@ -10,6 +10,11 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow operand lies at the address of the 64-bit one");
 
+/* The operation and its place; constant at every call. */
+struct operation {
+    uint32_t op, size_bytes;
+};
+
 /* Messages and requests are sent and replies received; meanwhile the end may be lost. */
 isthmus_status ib_wait_for_room(struct ib_end *end)
 {
@@ -134,54 +139,59 @@ static isthmus_status adapter_starts(isthmus_chan *chan, isthmus_path *path, con
 /* ---- the slot ---- */
 
 /* Adapters are the home of words of this width. */
-static bool is_for_adapter(const isthmus_chan *chan, const struct ib_atomic *amo)
+static bool is_for_adapter(const isthmus_chan *chan, struct operation o)
 {
-    return chan->worker->tr->adapter != NULL && amo->size_bytes == sizeof(uint64_t);
+    return chan->worker->tr->adapter != NULL && o.size_bytes == sizeof(uint64_t);
 }
 
 /* Returns true if it may be under way when the call returns. On the own PE it may not: its puts are stores, which wait
  * for nothing. */
-static bool may_be_under_way(const isthmus_path *path, const struct ib_atomic *amo, struct ib_word_request *out)
+static bool may_be_under_way(const isthmus_path *path, struct operation o, uint64_t operand, uint64_t compare,
+                             struct ib_word_request *out)
 {
-    return !path->is_self && ib_word_is_single(amo->op, amo->operand, amo->compare, out);
+    return !path->is_self && ib_word_is_single(o.op, operand, compare, out);
 }
 
 static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                               uint64_t offset_bytes, const struct ib_atomic *amo, void *fetched)
+                               uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
+                               void *fetched)
 {
     struct ib_place at;
     uint64_t old = 0;
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
     if (remote->kind != ISTHMUS_MEM_HOST)
-        return ib_device_amo(chan, path, remote, offset_bytes, amo, fetched, ISTHMUS_AMO_FETCHING);
-    bool is_adapters = is_for_adapter(chan, amo);
+        return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING);
+    bool is_adapters = is_for_adapter(chan, o);
     if (remote->own != NULL && !is_adapters) {
-        old = isthmus_amo_cpu(amo->op, remote->own + offset_bytes, amo->operand, amo->compare, amo->size_bytes);
-        if (fetched != NULL) memcpy(fetched, &old, amo->size_bytes);
+        old = isthmus_amo_cpu(o.op, remote->own + offset_bytes, operand, compare, o.size_bytes);
+        if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
         return ISTHMUS_OK;
     }
     ib_worker_lock(chan->worker);
     isthmus_status status;
     if (is_adapters) {
-        status = adapter_fetches(chan, path, remote, offset_bytes, amo, &old);
+        status = adapter_fetches(chan, path, remote, offset_bytes, &amo, &old);
     } else {
         status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
-        if (status == ISTHMUS_OK) status = peer_fetches(&at, amo, &old);
+        if (status == ISTHMUS_OK) status = peer_fetches(&at, &amo, &old);
     }
     ib_worker_unlock(chan->worker);
-    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, amo->size_bytes);
+    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
     return status;
 }
 
 static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   uint64_t offset_bytes, const struct ib_atomic *amo, void *fetched)
+                                   uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
+                                   void *fetched)
 {
     struct ib_place at;
     struct ib_word_request request;
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
     if (remote->kind != ISTHMUS_MEM_HOST)
-        return ib_device_amo(chan, path, remote, offset_bytes, amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
-    bool is_adapters = is_for_adapter(chan, amo);
-    bool must_wait = is_adapters ? !may_be_under_way(path, amo, &request) : remote->own != NULL;
-    if (must_wait) return fetching(chan, path, remote, offset_bytes, amo, fetched);
+        return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
+    bool is_adapters = is_for_adapter(chan, o);
+    bool must_wait = is_adapters ? !may_be_under_way(path, o, operand, compare, &request) : remote->own != NULL;
+    if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (ib_has_room(chan) && is_adapters) {
@@ -189,7 +199,7 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
     } else if (ib_has_room(chan)) {
         status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
         if (status == ISTHMUS_OK)
-            status = send_fetching(&at, amo, fetched, &chan->local, at.takes_short ? NULL : &chan->remote);
+            status = send_fetching(&at, &amo, fetched, &chan->local, at.takes_short ? NULL : &chan->remote);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -197,14 +207,15 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
 
 /* Fetches nothing: the source side is done at once. */
 static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             const struct ib_atomic *amo)
+                             struct operation o, uint64_t operand)
 {
     struct ib_place at;
     struct ib_word_request request;
-    if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, amo, NULL, 0);
-    bool is_adapters = is_for_adapter(chan, amo);
-    bool must_wait = is_adapters ? !may_be_under_way(path, amo, &request) : remote->own != NULL;
-    if (must_wait) return fetching(chan, path, remote, offset_bytes, amo, NULL);
+    const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
+    if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
+    bool is_adapters = is_for_adapter(chan, o);
+    bool must_wait = is_adapters ? !may_be_under_way(path, o, operand, 0, &request) : remote->own != NULL;
+    if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status;
     if (chan->remote.n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
@@ -212,7 +223,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
         status = adapter_starts(chan, path, remote, offset_bytes, &request, NULL);
     } else {
         status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
-        if (status == ISTHMUS_OK) status = send_posted(chan, &at, amo);
+        if (status == ISTHMUS_OK) status = send_posted(chan, &at, &amo);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -222,24 +233,24 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
 #define IB_SLOT_ARGUMENTS                                                                                  \
     isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset, uint64_t operand, \
         uint64_t compare, void *fetched
-#define IB_FETCH(op, bits)                                                             \
-    static isthmus_status fetch_##op##_##bits(IB_SLOT_ARGUMENTS)                       \
-    {                                                                                  \
-        const struct ib_atomic amo = {ISTHMUS_AMO_##op, (bits) / 8, operand, compare}; \
-        return fetching(chan, path, remote, offset, &amo, fetched);                    \
+#define IB_FETCH(op, bits)                                                         \
+    static isthmus_status fetch_##op##_##bits(IB_SLOT_ARGUMENTS)                   \
+    {                                                                              \
+        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8};                 \
+        return fetching(chan, path, remote, offset, o, operand, compare, fetched); \
     }
 #define IB_NBI(op, bits)                                                               \
     static isthmus_status nbi_##op##_##bits(IB_SLOT_ARGUMENTS)                         \
     {                                                                                  \
-        const struct ib_atomic amo = {ISTHMUS_AMO_##op, (bits) / 8, operand, compare}; \
-        return fetching_nbi(chan, path, remote, offset, &amo, fetched);                \
+        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8};                     \
+        return fetching_nbi(chan, path, remote, offset, o, operand, compare, fetched); \
     }
-#define IB_POST(op, bits)                                                        \
-    static isthmus_status post_##op##_##bits(IB_SLOT_ARGUMENTS)                  \
-    {                                                                            \
-        const struct ib_atomic amo = {ISTHMUS_AMO_##op, (bits) / 8, operand, 0}; \
-        (void)compare, (void)fetched;                                            \
-        return posted(chan, path, remote, offset, &amo);                         \
+#define IB_POST(op, bits)                                          \
+    static isthmus_status post_##op##_##bits(IB_SLOT_ARGUMENTS)    \
+    {                                                              \
+        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8}; \
+        (void)compare, (void)fetched;                              \
+        return posted(chan, path, remote, offset, o, operand);     \
     }
 #define IB_FETCHES(op) IB_FETCH(op, 8) IB_FETCH(op, 16) IB_FETCH(op, 32) IB_FETCH(op, 64)
 IB_FETCHES(FETCH)
