@@ -9,9 +9,9 @@
 
 #include "plugins/ib/ib_frame.h"
 #include "plugins/ib/ib_hca.h"
-#include "plugins/ib/ib_queue.h"
 #include "plugins/ib/ib_settings.h"
 #include "plugins/ib/ib_ucp.h"
+#include "plugins/ib/rc/rc_qp.h"
 
 #include <isthmus/idle.h>
 #include <pthread.h>
@@ -63,9 +63,9 @@ struct ib_worker {
     uint64_t n_fences;               /* of its channels */
     struct ib_asks *asks;            /* NULL: no request was sent so far */
     struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not support */
-    struct ib_shorts *shorts;        /* ib_short.c */
-    struct ib_waits *waits;          /* ib_short_amo.c */
-    struct ib_nic *nic;              /* ib_nic.c; NULL: adapters execute no atomics in this job */
+    struct ib_shorts *shorts;        /* am_put.c */
+    struct ib_waits *waits;          /* am_amo.c */
+    struct ib_nic *nic;              /* rc_amo.c; NULL: adapters execute no atomics in this job */
     struct ib_batch room;            /* pending: an atomic waits for a message, or for a place in waits */
     struct ib_end **numbered;        /* ends by number; NULL: closed */
     uint32_t n_numbers;
@@ -88,7 +88,7 @@ enum ib_class {
     IB_DATA,    /* longer puts, and gets */
     IB_ATOMIC,  /* by the peer's adapter, through a queue of our own: answered, and in no order with what UCX sends */
     IB_MESSAGE, /* atomics as messages of our own: executed by the peer's processor, and answered unless on a line */
-    IB_REQUEST, /* likewise, and it may take time: ib_ask.c. A fence waits for them, so later operations need not */
+    IB_REQUEST, /* likewise, and it may take time: am_device.c. A fence waits for them, so later operations need not */
     IB_CLASSES
 };
 
@@ -313,7 +313,7 @@ static inline bool ib_has_room(isthmus_chan *chan)
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns);
 #define IB_FOR_EVER UINT64_MAX
 
-/* ib_path.c */
+/* ib_endpoint.c */
 void ib_end_lose(struct ib_end *end, ucs_status_t why); /* its peer is lost. Under the lock */
 isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void ib_path_close(isthmus_path *path);
@@ -409,7 +409,7 @@ static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *pat
     return ib_place_find_slow(chan, path, remote, class, out);
 }
 
-/* ib_ask.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer
+/* am_device.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer
  * stages, and all atomics. They take the lock themselves. */
 struct ib_atomic {
     uint32_t op, size_bytes;
@@ -439,7 +439,7 @@ isthmus_status ib_asks_listen(struct ib_worker *worker); /* for answers */
 isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback);
 void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
 
-/* ib_operand.c: local operands on a device that UCX does not support. */
+/* am_operand.c: local operands on a device that UCX does not support. */
 void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets those that check for such operands */
 isthmus_status ib_operands_open(struct ib_worker *worker);      /* a channel is about to use it */
 isthmus_status ib_operands_add(isthmus_lmem *lmem);             /* such memory was registered */
@@ -447,12 +447,12 @@ isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind); /* the same, for
 void ib_operands_let_go(isthmus_tr *tr);                        /* of either */
 void ib_operands_close(struct ib_worker *worker);
 
-/* ib_short.c: short puts and commits of ends that are a line. Under the worker's lock, but for those of memory. */
+/* am_put.c: short puts and commits of ends that are a line. Under the worker's lock, but for those of memory. */
 enum { IB_SHORT_BYTES = 1024 };
 isthmus_status ib_shorts_open(struct ib_worker *worker);
 void ib_shorts_close(struct ib_worker *worker); /* after UCX's worker */
 isthmus_status ib_short_number(struct ib_end *end);
-enum ib_carriage ib_carriage_read(const char *info);          /* ib_carriage.c: from what UCX prints of an endpoint */
+enum ib_carriage ib_carriage_read(const char *info);          /* ib_lanes.c: from what UCX prints of an endpoint */
 enum ib_carriage ib_short_carriage(const struct ib_end *end); /* once it has answered */
 
 struct ib_short {
@@ -468,7 +468,7 @@ bool ib_short_call(struct ib_end *end); /* counts in end->flush until all that w
 void ib_short_call_ended(struct ib_end *end,
                          ucs_status_t status); /* also of one that is lost; takes one without a call */
 
-/* ib_short_amo.c: atomics as messages. Returns false if there is no room: wait until worker->room is not pending. A
+/* am_amo.c: atomics as messages. Returns false if there is no room: wait until worker->room is not pending. A
  * fetch goes on any end, and counts until it is answered: in `batch`, which gets its failure, and, unless NULL, in
  * `also`. `fetched` may be NULL. A post takes an end that is a line, and is done with the next commit. */
 bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
@@ -479,21 +479,21 @@ void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end); 
 void ib_short_expose(isthmus_lmem *lmem);
 void ib_short_hide(isthmus_lmem *lmem); /* takes one that is not exposed */
 
-/* ib_stage.c: requests of peers for memory of this PE's devices. */
+/* am_stage.c: requests of peers for memory of this PE's devices. */
 isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: creates a stage if this job needs one */
 isthmus_status ib_stage_listen(isthmus_tr *tr);  /* for requests to worker 0 */
 void ib_stage_close(isthmus_tr *tr);             /* before workers are; takes any state */
 isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may request this memory from now on */
 void ib_stage_remove(isthmus_lmem *lmem);
 
-/* ib_signal.c. After UNSUPPORTED nothing was done. */
+/* am_signal.c. After UNSUPPORTED nothing was done. */
 isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what);
 
 /* ib_data.c: never as a message of our own, and not waited for. Under the worker's lock. */
 void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
                    struct ib_batch *batch);
 
-/* ib_nic.c: atomics by the peers' adapters, if ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and
+/* rc_amo.c: atomics by the peers' adapters, if ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and
  * close. */
 /* Opened after UCX, which prepares libibverbs for forks, and closed after the workers. Sets tr->adapter, or the reason
  * why there is none. */

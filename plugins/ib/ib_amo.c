@@ -1,6 +1,6 @@
 /* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of
- * our own (ib_short_amo.c): so they and those of PEs that load and store exclude one another.
- * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (ib_nic.c), for the own PE's too. The
+ * our own (am_amo.c): so they and those of PEs that load and store exclude one another.
+ * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (rc_amo.c), for the own PE's too. The
  * processor stays the home of narrower ones: an adapter would write all 64 bits, and what a processor or a put stores
  * beside the operand meanwhile would be lost. */
 #include "plugins/ib/ib.h"
@@ -55,7 +55,7 @@ static isthmus_status peer_fetches(const struct ib_place *at, const struct ib_at
     return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
 }
 
-/* ---- by the peer's adapter, without UCX (ib_queue.h) ---- */
+/* ---- by the peer's adapter, without UCX (rc_qp.h) ---- */
 
 struct adapter_word {
     struct ib_end *end;

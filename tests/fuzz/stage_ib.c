@@ -1,7 +1,7 @@
-/* tests/fuzz/ask_ib.c: requests of peers to a PE about memory of its device: messages in sequence, some with their
+/* tests/fuzz/stage_ib.c: requests of peers to a PE about memory of its device: messages in sequence, some with their
  * data, some whose data arrive later. Sanitizers see every access outside of the memory that is served. */
+#include "plugins/ib/am/am_device.h"
 #include "plugins/ib/ib.h"
-#include "plugins/ib/ib_ask.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SERVED_BYTES = 4096, KIND = ISTHMUS_MEM_CUDA, MOST_PENDING = 64, ASKED_BYTES = 1 << 19 };

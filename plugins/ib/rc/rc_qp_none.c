@@ -1,6 +1,6 @@
-/* plugins/ib/ib_queue_none.c: ib_queue.h where the headers of libibverbs are missing: ib_adapter_open fails, and
+/* plugins/ib/rc/rc_qp_none.c: rc_qp.h where the headers of libibverbs are missing: ib_adapter_open fails, and
  * nothing else is called. */
-#include "plugins/ib/ib_queue.h"
+#include "plugins/ib/rc/rc_qp.h"
 
 #ifndef IB_HAVE_VERBS
 

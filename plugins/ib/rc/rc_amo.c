@@ -1,9 +1,9 @@
-/* plugins/ib/ib_nic.c: atomics that the peers' adapters execute (ISTHMUS_ATOMICS=nic): the adapter of this PE, queues
- * to those of peers (ib_queue.h), and the requests under way.
+/* plugins/ib/rc/rc_amo.c: atomics that the peers' adapters execute (ISTHMUS_ATOMICS=nic): the adapter of this PE, queues
+ * to those of peers (rc_qp.h), and the requests under way.
  * An end has one queue, made before its first atomic. A message requests a queue that serves it, and the peer's
  * progress makes one; from then on the peer's processor is not involved. The own PE's adapter is reached in the same
  * way, without messages: of two agents that do not exclude one another all atomics on a word go to one. */
-#include "plugins/ib/ib_short.h"
+#include "plugins/ib/am/am_priv.h"
 
 #include <stddef.h>
 #include <stdio.h>

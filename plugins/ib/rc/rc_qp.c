@@ -1,5 +1,5 @@
-/* plugins/ib/ib_queue.c: see ib_queue.h. */
-#include "plugins/ib/ib_queue.h"
+/* plugins/ib/rc/rc_qp.c: see rc_qp.h. */
+#include "plugins/ib/rc/rc_qp.h"
 
 #ifdef IB_HAVE_VERBS
 #include <dlfcn.h>
@@ -26,7 +26,7 @@ struct ib_adapter {
     const struct isthmus_services *services;
     void *library;
 #define VERBS(name) __typeof__(ibv_##name) *(name);
-#include "plugins/ib/ib_queue.def"
+#include "plugins/ib/rc/rc_qp.def"
     reg_mr_function *reg_mr;
     struct ibv_context *context;
     struct ibv_pd *pd;
@@ -84,7 +84,7 @@ static isthmus_status load(struct ib_adapter *adapter)
     if (adapter->library == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "libibverbs.so.1: %s", dlerror());
     bool all = find_function(adapter, "ibv_reg_mr", &adapter->reg_mr);
 #define VERBS(name) all = find_function(adapter, "ibv_" #name, &adapter->name) && all;
-#include "plugins/ib/ib_queue.def"
+#include "plugins/ib/rc/rc_qp.def"
     if (all) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_VERSION, "libibverbs.so.1 lacks functions for queue pairs");
 }

@@ -1,4 +1,4 @@
-/* plugins/ib/ib_short.c: short puts, and commits, as messages of our own, where UCX makes messages of them anyway (over
+/* plugins/ib/am/am_put.c: short puts, and commits, as messages of our own, where UCX makes messages of them anyway (over
  * TCP).
  *
  * UCX has each of its puts answered, and has its flush send one more, which is answered twice. Here a commit is a call,
@@ -7,7 +7,7 @@
  * overtakes anything: all that an end sends, UCX's own messages too, goes one after the other through one connection
  * (IB_LINE), and is done by the peer as it arrives.
  * Not about ends on which an adapter executes operations, nor about memory of devices. */
-#include "plugins/ib/ib_short.h"
+#include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/copy_cpu.h>
 #include <isthmus/inline.h>

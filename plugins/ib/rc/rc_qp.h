@@ -1,4 +1,4 @@
-/* plugins/ib/ib_queue.h: queue pairs of our own on the adapter of this PE, for atomics that the target's adapter
+/* plugins/ib/rc/rc_qp.h: queue pairs of our own on the adapter of this PE, for atomics that the target's adapter
  * executes. UCX has adapters execute atomics only where they have all of add, swap, compare and swap, and, or, xor;
  * over others it sends messages that the target's processor executes, and does not report which of the two it does.
  * Every adapter with atomics has fetch and add, and compare and swap, of 64 bits; they are requested here through
@@ -7,7 +7,7 @@
 #define ISTHMUS_IB_QUEUE_H
 
 #include "plugins/ib/ib_hca.h"
-#include "plugins/ib/ib_word.h"
+#include "plugins/ib/rc/rc_word.h"
 
 struct ib_adapter;     /* a port of one, opened */
 struct ib_region;      /* memory that peers' queues may update */

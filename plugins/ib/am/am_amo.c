@@ -1,11 +1,11 @@
-/* plugins/ib/ib_short_amo.c: atomics as messages of our own. The peer executes them on its processor, which is the home
+/* plugins/ib/am/am_amo.c: atomics as messages of our own. The peer executes them on its processor, which is the home
  * of atomics on host memory, as do PEs that load and store: all exclude one another.
  * UCX would send messages too, and have all of them answered. It is not used: from 1.16 on it finds no protocol for
  * atomics on an endpoint that reports the loss of its peer ("cannot find remote protocol for amo_post"), 1.13 stores
  * wrong results of fetching and, or, xor over its shared memory, and none has 8 and 16 bits.
- * A message has a reply, unless it fetches nothing on an end that is a line (ib_short.c): a commit
+ * A message has a reply, unless it fetches nothing on an end that is a line (am_put.c): a commit
  * covers that. */
-#include "plugins/ib/ib_short.h"
+#include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* plugins/ib/ib_operand.h: local operands on a device that UCX does not support: moved by way of pinned pieces of host
+/* plugins/ib/am/am_operand.h: local operands on a device that UCX does not support: moved by way of pinned pieces of host
  * memory, some of which are under way at a time. One part of an operand, in a piece, is a move. The far side may lie on
- * a device too: ib_ask.c. */
+ * a device too: am_device.c. */
 #ifndef ISTHMUS_IB_OPERAND_H
 #define ISTHMUS_IB_OPERAND_H
 

@@ -1,11 +1,11 @@
-/* plugins/ib/ib_short.h: shared by the files of the plugin's own short messages: ib_short.c has puts and commits,
- * ib_short_amo.c atomics, ib_short_signal.c puts with a signal. All of it under the worker's lock. */
+/* plugins/ib/am/am_priv.h: shared by the files of the plugin's own short messages: am_put.c has puts and commits,
+ * am_amo.c atomics, am_signal_recv.c puts with a signal. All of it under the worker's lock. */
 #ifndef ISTHMUS_IB_SHORT_H
 #define ISTHMUS_IB_SHORT_H
 
 #include "plugins/ib/ib.h"
 
-/* UCX's numbers of kinds of messages; ib_ask.h has others. */
+/* UCX's numbers of kinds of messages; am_device.h has others. */
 enum ib_message_kind {
     IB_MESSAGE_PUT = 3,
     IB_MESSAGE_CALL = 4,
@@ -18,7 +18,7 @@ enum ib_message_kind {
     IB_MESSAGE_SIGNAL = 11,
     IB_MESSAGE_SIGNAL_AND_CALL = 12,
     IB_MESSAGE_SIGNAL_FETCHING = 13, /* nothing; but it is answered as an atomic that fetches */
-    IB_MESSAGE_LINK = 14,            /* ib_nic.c */
+    IB_MESSAGE_LINK = 14,            /* rc_amo.c */
     IB_MESSAGE_LINKED = 15
 };
 
@@ -64,7 +64,7 @@ void ib_short_write(uint64_t address, const void *data, size_t length_bytes);
 void ib_short_add_call(struct ib_end *end, struct ib_message *message);
 void ib_short_answer(struct ib_worker *worker, const struct ib_ticket *ticket, const ucp_am_recv_param_t *param);
 
-/* ib_short_amo.c: a message whose answer is waited for, and its sending. */
+/* am_amo.c: a message whose answer is waited for, and its sending. */
 struct ib_waiting_for {
     struct ib_batch *batch, *also; /* as in ib_short_fetch() */
     void *fetched;
@@ -74,7 +74,7 @@ struct ib_message *ib_message_get_answered(struct ib_end *end, const struct ib_w
 void ib_message_send_answered(struct ib_end *end, enum ib_message_kind kind, struct ib_message *message,
                               size_t data_bytes);
 
-/* ib_short_signal.c. Copies the data of a put and its signal into a message that is sent next, and returns the
+/* am_signal_recv.c. Copies the data of a put and its signal into a message that is sent next, and returns the
  * number of bytes behind its address. `length_bytes` 0: the signal only. */
 size_t ib_message_fill_signal(struct ib_message *message, uint64_t address, const struct ib_signal *signal,
                               const void *bytes, size_t length_bytes);
@@ -82,7 +82,7 @@ size_t ib_message_fill_signal(struct ib_message *message, uint64_t address, cons
 /* Part of the shorts of the worker whose address peers know. */
 isthmus_status ib_signals_listen(struct ib_worker *worker);
 
-/* ib_short_amo.c: part of a worker's shorts. */
+/* am_amo.c: part of a worker's shorts. */
 isthmus_status ib_short_amos_open(struct ib_worker *worker);
 
 #endif

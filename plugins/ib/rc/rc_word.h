@@ -1,4 +1,4 @@
-/* plugins/ib/ib_word.h: every atomic on a word of 64 bits, made of the two that each adapter with atomics has: fetch
+/* plugins/ib/rc/rc_word.h: every atomic on a word of 64 bits, made of the two that each adapter with atomics has: fetch
  * and add, and compare and swap. Not about narrower words: an adapter would write the rest of the 64 bits too, and
  * exclude no plain store there. */
 #ifndef ISTHMUS_IB_WORD_H

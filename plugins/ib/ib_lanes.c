@@ -1,4 +1,4 @@
-/* plugins/ib/ib_carriage.c: the lanes of an endpoint, which UCX prints (ucp_ep_print_info) and shows in no other way.
+/* plugins/ib/ib_lanes.c: the lanes of an endpoint, which UCX prints (ucp_ep_print_info) and shows in no other way.
  * A line for each lane: "lane[0]:  1:rc_verbs/rxe0:1.0 md[1] -> md[1]/ib/sysdev[255] rma_bw#0 am am_bw#0", where the
  * words behind name its uses. Text that is not understood counts as several lanes, which flushes order. */
 #include "plugins/ib/ib.h"

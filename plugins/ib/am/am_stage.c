@@ -1,13 +1,13 @@
-/* plugins/ib/ib_stage.c: memory of this PE's device, for peers that cannot reach it by themselves: they send a request
- * (ib_ask.c), and the thread that makes progress here executes it and replies. The core copies, and has the device
+/* plugins/ib/am/am_stage.c: memory of this PE's device, for peers that cannot reach it by themselves: they send a request
+ * (am_device.c), and the thread that makes progress here executes it and replies. The core copies, and has the device
  * execute atomics.
  *
  * The stage is a few pieces of host memory, pinned for the device. The data of a put waits at its sender until a piece
  * is free; while one is copied to the device, UCX moves the next ones. So no number of peers takes memory here.
  * A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is under the lock of worker
  * 0. */
+#include "plugins/ib/am/am_device.h"
 #include "plugins/ib/ib.h"
-#include "plugins/ib/ib_ask.h"
 
 #include <stddef.h>
 #include <stdio.h>

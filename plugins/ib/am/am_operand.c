@@ -1,8 +1,8 @@
-/* plugins/ib/ib_operand.c: see ib_operand.h. A channel has these slots in jobs that may have devices, and no others do.
+/* plugins/ib/am/am_operand.c: see am_operand.h. A channel has these slots in jobs that may have devices, and no others do.
  * The pieces are not those of the stage: two PEs whose transfers have all pieces would wait for one another's. */
-#include "plugins/ib/ib_operand.h"
+#include "plugins/ib/am/am_operand.h"
 
-#include "plugins/ib/ib_ask.h"
+#include "plugins/ib/am/am_device.h"
 
 #include <stdlib.h>
 

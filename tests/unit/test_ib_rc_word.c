@@ -1,6 +1,6 @@
-/* tests/unit/test_ib_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on a double of an adapter:
+/* tests/unit/test_ib_rc_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on a double of an adapter:
  * it has only these two, executes one request at a time, and excludes no other agent. */
-#include "plugins/ib/ib_word.h"
+#include "plugins/ib/rc/rc_word.h"
 
 #include <pthread.h>
 #include <setjmp.h>

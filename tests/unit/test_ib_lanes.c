@@ -1,4 +1,4 @@
-/* How UCX carries what an endpoint sends, from its own output (plugins/ib/ib_carriage.c): as printed by UCX 1.13 to
+/* How UCX carries what an endpoint sends, from its own output (plugins/ib/ib_lanes.c): as printed by UCX 1.13 to
  * 1.22. */
 #include "plugins/ib/ib.h"
 

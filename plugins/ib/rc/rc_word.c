@@ -1,5 +1,5 @@
-/* plugins/ib/ib_word.c: see ib_word.h. */
-#include "plugins/ib/ib_word.h"
+/* plugins/ib/rc/rc_word.c: see rc_word.h. */
+#include "plugins/ib/rc/rc_word.h"
 
 bool ib_word_is_single(uint32_t op, uint64_t operand, uint64_t compare, struct ib_word_request *out)
 {

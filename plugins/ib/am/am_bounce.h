@@ -1,4 +1,4 @@
-/* plugins/ib/ib_pieces.h: a few pieces of host memory, pinned for a device: data copied from or to the device lies in
+/* plugins/ib/am/am_bounce.h: a few pieces of host memory, pinned for a device: data copied from or to the device lies in
  * one while UCX moves it. The caller holds its own lock. */
 #ifndef ISTHMUS_IB_PIECES_H
 #define ISTHMUS_IB_PIECES_H

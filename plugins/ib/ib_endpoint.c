@@ -1,4 +1,4 @@
-/* plugins/ib/ib_path.c: the way to a peer: its address, an end on each worker that needs one, and the report of its
+/* plugins/ib/ib_endpoint.c: the way to a peer: its address, an end on each worker that needs one, and the report of its
  * loss. */
 #include "plugins/ib/ib.h"
 

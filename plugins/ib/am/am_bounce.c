@@ -1,5 +1,5 @@
-/* plugins/ib/ib_pieces.c: see ib_pieces.h. */
-#include "plugins/ib/ib_pieces.h"
+/* plugins/ib/am/am_bounce.c: see am_bounce.h. */
+#include "plugins/ib/am/am_bounce.h"
 
 #include <stdlib.h>
 

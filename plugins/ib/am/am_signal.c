@@ -1,15 +1,15 @@
-/* plugins/ib/ib_signal.c: the slot put_signal. Data and update are one message (ib_short_signal.c), which the peer's
+/* plugins/ib/am/am_signal.c: the slot put_signal. Data and update are one message (am_signal_recv.c), which the peer's
  * processor executes, because it is the home of atomics on host memory. Where adapters are the home, the slot is
  * absent.
  *
- * On a line (ib_short.c) the message of a blocking call carries a call, as a blocking put does: the operation and
+ * On a line (am_put.c) the message of a blocking call carries a call, as a blocking put does: the operation and
  * the quiet behind it take one message to the peer and one back. Data longer than IB_SHORT_BYTES goes ahead by UCX's
  * own put, since a line keeps the order; then the message has the signal only. On other ends the peer answers each
  * message, as it answers atomics there, and the message carries at most PACKET_BYTES: UCX could send the fragments
  * of a longer one over several lanes, and a later message could overtake the last fragment. Longer data is declined;
  * the core's put, fence and atomic are the cheapest form there: the adapter moves the data, and one message follows.
  * Not about memory of devices. */
-#include "plugins/ib/ib_short.h"
+#include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>
 #include <isthmus/copy_cpu.h>

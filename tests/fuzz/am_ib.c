@@ -1,4 +1,4 @@
-/* tests/fuzz/short_ib.c: short puts, with signals or without, atomics, calls, replies and queue pairs to connect that
+/* tests/fuzz/am_ib.c: short puts, with signals or without, atomics, calls, replies and queue pairs to connect that
  * arrive from peers, in any order and of any length. Sanitizers see every access outside of the memory that is exposed;
  * only valid messages take effect. */
 #include "plugins/ib/ib.h"

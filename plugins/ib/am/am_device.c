@@ -1,14 +1,14 @@
-/* plugins/ib/ib_ask.c: operations on memory of a device that a peer's UCX does not support, and all atomics on memory
- * of devices: a request to the peer, which replies when it is done (ib_stage.c). The core handles memory of this PE's
+/* plugins/ib/am/am_device.c: operations on memory of a device that a peer's UCX does not support, and all atomics on memory
+ * of devices: a request to the peer, which replies when it is done (am_stage.c). The core handles memory of this PE's
  * device.
  *
  * A long put or get is cut into pieces; many are under way at a time, so that the network, the peer's copies and this
  * PE work beside one another. The requests of a worker are limited: a caller that needs one more waits for a reply.
  * Messages have no order: a fence waits for replies, and a request after a fence waits for a flush of UCX's own
  * operations. */
-#include "plugins/ib/ib_ask.h"
+#include "plugins/ib/am/am_device.h"
 
-#include "plugins/ib/ib_operand.h"
+#include "plugins/ib/am/am_operand.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* plugins/ib/ib_short_signal.c: the message of a put with a signal. The receiver writes the data, then updates the
+/* plugins/ib/am/am_signal_recv.c: the message of a put with a signal. The receiver writes the data, then updates the
  * signal by an atomic instruction, both in one callback: a thread that sees the update sees the data. Here are the
- * layout of the message and its receiver; ib_signal.c has its sender. */
-#include "plugins/ib/ib_short.h"
+ * layout of the message and its receiver; am_signal.c has its sender. */
+#include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>
 #include <isthmus/inline.h>
