@@ -1,9 +1,10 @@
 /* plugins/ib/ib.c: the transport between hosts: InfiniBand, RoCE and TCP through UCX.
- * The exported table; reads as a table of contents. docs/transports/ib.md states its needs and promises. */
-#include "plugins/ib/ib.h"
+ * The exported table, and what starts and ends it. docs/transports/ib.md states its needs and promises. */
+#include "plugins/ib/am/am.h"
 #include "plugins/ib/ib_config.h"
 #include "plugins/ib/ib_registration.h"
 #include "plugins/ib/ib_wakes.h"
+#include "plugins/ib/rc/rc.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Estimates that rank this transport behind every one within a host; UCX itself chooses among networks. */
+/* Estimates that rank this transport behind each transport within a host; UCX itself chooses among networks. */
 enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000, LATENCY_STAGED_NS = 20000 };
 #define BANDWIDTH_BYTES_PER_S UINT64_C(5000000000)
 
@@ -26,10 +27,10 @@ void ib_write_out(void *out, const void *value, size_t value_bytes)
 
 /* ---- life ---- */
 
-/* The names that NVSHMEM has for them; UCX's own go before. */
+/* Variables with NVSHMEM's names, for keys of UCX; UCX's own variables go before. */
 static const struct {
     const char *ours;
-    struct ib_key key;
+    struct ib_config_key key;
 } passed_on[] = {
     {"GID_INDEX", {"IB_GID_INDEX", .why = "ISTHMUS_IB_GID_INDEX is set", .variables = {"UCX_IB_GID_INDEX"}}},
     {"SL", {"IB_SL", .why = "ISTHMUS_IB_SL is set", .variables = {"UCX_IB_SL"}}},
@@ -37,11 +38,11 @@ static const struct {
      {"IB_TRAFFIC_CLASS", .why = "ISTHMUS_IB_TRAFFIC_CLASS is set", .variables = {"UCX_IB_TRAFFIC_CLASS"}}},
 };
 
-/* The transports that UCX does without where it knows devices and this job has memory of one; NULL: no others than
- * always. cuda_ipc cannot pack keys for memory of cuMemCreate up to UCX 1.17, and adds some 300 bytes to each key from
- * 1.18 on; PEs of one host reach such memory over the devices' own links (nvlink, xgmi). gdr_copy copies through the
- * processor, and its part of a key looks like an adapter's. A UCX that does not know devices may not know these names,
- * and warns of them. */
+/* The value of TLS where UCX knows devices and this job has memory of one; NULL: that of all jobs (ib_config.c).
+ * cuda_ipc cannot pack keys for memory of cuMemCreate up to UCX 1.17, and adds some 300 bytes to each key from 1.18 on;
+ * PEs of one host reach such memory over the devices' own links (nvlink, xgmi). gdr_copy copies by the processor, and
+ * its part of a key looks like an adapter's. A UCX that does not know devices may not know these names, and warns of
+ * them. */
 static const char *without_device_links(const isthmus_tr *tr)
 {
     bool has_cuda = (tr->kinds >> ISTHMUS_MEM_CUDA & 1) != 0, has_hip = (tr->kinds >> ISTHMUS_MEM_HIP & 1) != 0;
@@ -50,19 +51,20 @@ static const char *without_device_links(const isthmus_tr *tr)
     return has_cuda ? "^sm,cuda_ipc,gdr_copy,rocm_ipc" : "^sm,rocm_ipc";
 }
 
-/* The keys that Isthmus sets; where a variable of UCX's own sets one, that holds. */
+/* Sets keys of UCX's configuration, unless the user has set them by variables of UCX's own. */
 static isthmus_status configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
-    const struct ib_key devices = {.name = "TLS",
-                                   .value = without_device_links(tr),
-                                   .why = "a link between the devices of one host has a transport of its own here",
-                                   .variables = {"UCX_TLS"}};
+    const struct ib_config_key devices = {
+        .name = "TLS",
+        .value = without_device_links(tr),
+        .why = "a link between the devices of one host has a transport of its own here",
+        .variables = {"UCX_TLS"}};
     isthmus_status status = ib_config_set_all(s, config);
     if (status == ISTHMUS_OK) status = ib_config_set(s, config, &devices);
     if (status == ISTHMUS_OK) status = ib_net_configure(tr, config);
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on && status == ISTHMUS_OK; i++) {
-        struct ib_key key = passed_on[i].key;
+        struct ib_config_key key = passed_on[i].key;
         key.value = s->config(s->core, passed_on[i].ours);
         status = ib_config_set(s, config, &key);
     }
@@ -105,7 +107,7 @@ static isthmus_status init_ucx(isthmus_tr *tr)
 }
 
 /* UCX names the transports of a context in print only. */
-static bool find_whether_it_wakes(const isthmus_tr *tr)
+static bool query_wakes(const isthmus_tr *tr)
 {
     char *resources = NULL;
     size_t length_bytes;
@@ -117,7 +119,7 @@ static bool find_whether_it_wakes(const isthmus_tr *tr)
     return wakes;
 }
 
-/* A UCX shows the kinds of memory that it supports only once it has started. */
+/* UCX reports the kinds of memory that it supports only once it has started, and takes TLS only before. */
 static isthmus_status init_for_devices(isthmus_tr *tr)
 {
     isthmus_status status = init_ucx(tr);
@@ -135,8 +137,8 @@ static isthmus_status open_ucx(isthmus_tr *tr)
     if (status == ISTHMUS_OK) status = ib_stage_open(tr);
     if (status != ISTHMUS_OK) return status;
     status = init_for_devices(tr);
-    if (status == ISTHMUS_OK) status = ib_nic_open(tr);
-    if (status == ISTHMUS_OK) tr->wakes = find_whether_it_wakes(tr);
+    if (status == ISTHMUS_OK) status = ib_rc_open(tr);
+    if (status == ISTHMUS_OK) tr->wakes = query_wakes(tr);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
     if (status != ISTHMUS_OK) return status;
@@ -145,14 +147,14 @@ static isthmus_status open_ucx(isthmus_tr *tr)
     return ready == UCS_OK ? ISTHMUS_OK : fail_call(tr, "ucp_worker_get_address", ready);
 }
 
-/* Takes a half-built one. */
+/* Takes a transport whose opening has failed, too. */
 static void ib_close(isthmus_tr *tr)
 {
     ib_stage_close(tr);
     if (tr->address != NULL) ib_ucp.ucp_worker_release_address(tr->workers[0].ucp, tr->address);
     for (uint32_t i = tr->n_workers; i-- > 0;) ib_worker_destroy(&tr->workers[i]);
     if (tr->ucp != NULL) ib_ucp.ucp_cleanup(tr->ucp);
-    ib_nic_close(tr);
+    ib_rc_close(tr);
     if (tr->events >= 0) close(tr->events);
     ib_net_close(tr->net);
     pthread_mutex_destroy(&tr->lost_lock);
@@ -221,7 +223,7 @@ static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     return status;
 }
 
-/* A device's memory has no alias; its own device executes atomics, at the request of its PE. */
+/* Memory of a device has no alias; the device executes atomics, at the request of its PE. */
 static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_reach *reach)
 {
     bool is_direct = (tr->kinds >> kind & 1) != 0;
@@ -230,9 +232,8 @@ static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_rea
     reach->latency_ns = is_direct ? LATENCY_NS : LATENCY_STAGED_NS;
     reach->bandwidth_bytes_per_s = is_direct ? BANDWIDTH_BYTES_PER_S : BANDWIDTH_BYTES_PER_S / 2;
     reach->how = ib_kind_how(tr, kind);
-    /* A flush of UCX ends when the peer's adapter has the data. Its device sees it once that PE has flushed such
-     * writes, which it does when it synchronises. The device's driver has copied staged memory before
-     * the reply. */
+    /* A flush of UCX is complete when the peer's adapter has the data. The device sees it once its PE has flushed such
+     * writes, which it does when it synchronises. Staged data is on the device before the reply. */
     if (is_direct) reach->visibility = ISTHMUS_VISIBLE_OWNER;
 }
 
@@ -245,7 +246,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
                                           peer->card_bytes, &frame, &address);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
-    bool wakes = tr->wakes && tr->adapter == NULL; /* no processor notices an atomic that the adapter executes */
+    bool wakes = tr->wakes && tr->adapter == NULL; /* an atomic that the adapter executes wakes no processor */
     uint32_t kind = peer->struct_size > offsetof(struct isthmus_peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
     struct isthmus_reach reach = {
         .struct_size = out->struct_size,
@@ -266,7 +267,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
 
 /* ---- progress ---- */
 
-/* Returned once: the peer is lost, and perhaps no later call would report it. */
+/* Reports a lost peer once: perhaps no later operation would. */
 static isthmus_status report_loss(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -282,16 +283,16 @@ static isthmus_status report_loss(isthmus_tr *tr)
     return status;
 }
 
-/* Likewise: peers wait for operations for which this PE has no memory. */
-static isthmus_status report_starving(const isthmus_tr *tr)
+/* Likewise: a peer waits for an operation for which this PE has no memory. */
+static isthmus_status report_no_memory(const isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
-    char why[IB_STARVED_BYTES];
-    if (!ib_ucp_starved(why)) return ISTHMUS_OK;
+    char why[IB_NO_MEMORY_BYTES];
+    if (!ib_ucp_take_no_memory(why)) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to serve a peer, which waits: %s", why);
 }
 
-/* The thread that holds a worker's lock, or leads the worker, makes its progress. */
+/* A worker that another thread has locked or leads is left to that thread. */
 static int32_t ib_progress(isthmus_tr *tr)
 {
     int32_t n = 0;
@@ -300,12 +301,12 @@ static int32_t ib_progress(isthmus_tr *tr)
         struct ib_worker *worker = &tr->workers[i];
         if (pthread_mutex_trylock(&worker->lock) != 0) continue;
         if (!worker->has_leader) n += ib_worker_progress(worker);
-        n += (int32_t)worker->n_armed;
-        worker->n_armed = 0;
+        n += (int32_t)worker->n_armed_events;
+        worker->n_armed_events = 0;
         pthread_mutex_unlock(&worker->lock);
     }
     isthmus_status status = report_loss(tr);
-    if (status == ISTHMUS_OK) status = report_starving(tr);
+    if (status == ISTHMUS_OK) status = report_no_memory(tr);
     return status == ISTHMUS_OK ? n : status;
 }
 

@@ -1,17 +1,18 @@
-/* plugins/ib/ib.h: the parts of this plugin, for its own files. The contract is isthmus/transport.h.
+/* plugins/ib/ib.h: what the files of this plugin share. The contract is isthmus/transport.h; am/am.h has the
+ * plugin's own active messages, rc/rc.h its own queue pairs.
  *
- * A worker is UCX's unit of progress; an end is the way from one worker to one peer. Worker 0 has the address on the
- * card: requests of peers arrive there. Channels take the worker that serves the fewest others, so that contexts of
- * different threads do not wait for one another as long as there are workers.
- * Everything of a worker, its ends and the keys unpacked for them is under the worker's lock; UCX runs without one. */
+ * A worker is UCX's unit of progress; an endpoint connects one worker to one peer. Worker 0 has the address on the
+ * card: active messages of peers arrive there. A channel takes the worker that has the fewest channels, so that
+ * contexts of different threads do not wait for one another as long as there are workers.
+ * A worker, its endpoints and the remote keys unpacked for them are under the worker's lock; UCX runs without one. */
 #ifndef ISTHMUS_IB_H
 #define ISTHMUS_IB_H
 
 #include "plugins/ib/ib_frame.h"
 #include "plugins/ib/ib_hca.h"
+#include "plugins/ib/ib_lanes.h"
 #include "plugins/ib/ib_settings.h"
 #include "plugins/ib/ib_ucp.h"
-#include "plugins/ib/rc/rc_qp.h"
 
 #include <isthmus/idle.h>
 #include <pthread.h>
@@ -21,10 +22,10 @@
 
 enum { IB_HOST_NAME_BYTES = 64, IB_MEM_KINDS = 4 };
 
-/* Operations that are waited for together. Under the worker's lock; UCX's callbacks run under it too. */
+/* Operations whose completion is waited for together. Under the worker's lock, as UCX's callbacks are. */
 struct ib_batch {
-    uint32_t n_pending;   /* written with release: once it is 0, all the rest is visible, without the lock too */
-    ucs_status_t failure; /* of the first that failed */
+    uint32_t n_pending;   /* written with release: a thread that reads 0 without the lock sees the rest too */
+    ucs_status_t failure; /* of the first operation that has failed */
 };
 
 static inline void ib_batch_count(struct ib_batch *batch, uint32_t n_pending)
@@ -50,101 +51,96 @@ struct ib_worker {
     ucp_worker_h ucp;
     int event_fd;
     pthread_mutex_t lock;
-    bool has_leader;  /* a thread waits in ib_worker_wait() and makes progress for all. Read without the lock, too */
-    uint32_t n_looks; /* of leaders */
-    uint32_t n_followers;            /* threads that wait for the leader */
-    pthread_cond_t changed;          /* wakes followers, which check again */
-    struct ib_end *ends, *dirty;     /* all; those that a commit of all has to check */
-    uint32_t n_commits;              /* of all, under way: nothing leaves that list meanwhile */
-    uint32_t n_wanting;              /* threads that wait for the lock: a leader releases it between two polls */
-    struct isthmus_idle_habit habit; /* of leaders */
-    bool has_lost_ends;              /* some have failed and are not closed yet */
-    uint32_t n_armed;                /* events that ib_worker_arm() has handled, and progress() is to report */
-    uint64_t n_fences;               /* of its channels */
-    struct ib_asks *asks;            /* NULL: no request was sent so far */
-    struct ib_operands *operands;    /* NULL: no local operand may lie on a device that UCX does not support */
-    struct ib_shorts *shorts;        /* am_put.c */
-    struct ib_waits *waits;          /* am_amo.c */
-    struct ib_nic *nic;              /* rc_amo.c; NULL: adapters execute no atomics in this job */
-    struct ib_batch room;            /* pending: an atomic waits for a message, or for a place in waits */
-    struct ib_end **numbered;        /* ends by number; NULL: closed */
-    uint32_t n_numbers;
+    bool has_leader;  /* a thread in ib_worker_wait() makes progress for all waiting threads; read without the lock */
+    uint32_t n_polls; /* by leaders */
+    uint32_t n_followers;             /* threads that wait for the leader */
+    pthread_cond_t changed;           /* wakes followers, which check again */
+    struct ib_ep *eps, *unflushed;    /* all; those that a flush of all has to check */
+    uint32_t n_flushing_all;          /* flushes of all under way: meanwhile no endpoint leaves the list `unflushed` */
+    uint32_t n_lock_waiters;          /* threads that wait for the lock: a leader releases it between two polls */
+    struct isthmus_idle_habit habit;  /* of leaders */
+    bool has_lost_eps;                /* some have failed and are not closed yet */
+    uint32_t n_armed_events;          /* events that ib_worker_arm() has handled, and progress() is to report */
+    uint64_t n_fences;                /* of its channels */
+    struct ib_am_pool *am_pool;       /* am/am_message.c */
+    struct ib_am_fetches *am_fetches; /* am/am_amo.c */
+    struct ib_device_requests *device_requests; /* am/am_device.c; NULL: no request was sent so far */
+    struct ib_operands *operands; /* am/am_operand.c; NULL: no local operand lies on a device that UCX does not know */
+    struct ib_rc *rc;             /* rc/rc_amo.c; NULL: adapters execute no atomics in this job */
+    struct ib_batch room;         /* pending: an atomic waits for a free message or request */
+    struct ib_ep **eps_by_id;     /* NULL: closed */
+    uint32_t n_ep_ids;
 };
 
 static inline void ib_worker_lock(struct ib_worker *worker)
 {
     if (pthread_mutex_trylock(&worker->lock) == 0) return;
-    __atomic_fetch_add(&worker->n_wanting, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&worker->n_lock_waiters, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&worker->lock);
-    __atomic_fetch_sub(&worker->n_wanting, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&worker->n_lock_waiters, 1, __ATOMIC_RELAXED);
 }
 
 static inline void ib_worker_unlock(struct ib_worker *worker) { pthread_mutex_unlock(&worker->lock); }
 
-/* Operations as far as order is concerned: which of them UCX may let arrive before others depends on how it carries
- * them. */
-enum ib_class {
-    IB_WORD,    /* puts of at most 8 bytes: one after the other, as they take one lane */
-    IB_DATA,    /* longer puts, and gets */
-    IB_ATOMIC,  /* by the peer's adapter, through a queue of our own: answered, and in no order with what UCX sends */
-    IB_MESSAGE, /* atomics as messages of our own: executed by the peer's processor, and answered unless on a line */
-    IB_REQUEST, /* likewise, and it may take time: am_device.c. A fence waits for them, so later operations need not */
-    IB_CLASSES
+/* Classes of operations: how UCX carries an operation decides which earlier ones it could overtake. */
+enum ib_op_class {
+    IB_OP_SHORT_PUT, /* a put of at most 8 bytes: such puts take one lane, and so arrive in order */
+    IB_OP_RMA,       /* a longer put, or a get */
+    IB_OP_RC_AMO,    /* an atomic that the peer's adapter executes, through a queue pair of our own (rc/): it has a
+                      * reply, and is in no order with what UCX sends */
+    IB_OP_AM,        /* an atomic or a put with signal as an active message of our own, which the peer's processor
+                      * executes (am/): it has a reply, unless the endpoint has a single AM lane */
+    IB_OP_DEVICE,    /* a request about memory of a device (am/am_device.c): it has a reply, and a fence waits for it */
+    IB_OP_CLASSES
 };
 
-enum { IB_WORD_BYTES = 8 };
+enum { IB_SHORT_PUT_BYTES = 8 };
 
-/* Operations of an end that the peer answers one after the other. */
-struct ib_answers {
-    uint64_t n_asked, n_answered;
-    uint64_t n_before;      /* sent before the fence */
-    struct ib_batch wanted; /* counts those that operations after the fence wait for */
+/* Requests of an endpoint to which the peer replies in the order in which they were sent. */
+struct ib_replies {
+    uint64_t n_requests, n_replies;
+    uint64_t n_before;       /* requests sent before the fence */
+    struct ib_batch awaited; /* counts the replies that operations after the fence wait for */
 };
 
-static inline void ib_answers_add(struct ib_answers *answers)
+static inline void ib_replies_add(struct ib_replies *replies)
 {
-    answers->n_answered++;
-    if (answers->wanted.n_pending > 0) ib_batch_count(&answers->wanted, answers->wanted.n_pending - 1);
+    replies->n_replies++;
+    if (replies->awaited.n_pending > 0) ib_batch_count(&replies->awaited, replies->awaited.n_pending - 1);
 }
 
-/* How UCX carries the operations of an end. */
-enum ib_carriage {
-    IB_LANES, /* by several lanes, or not known: a fence of UCX orders each of them by itself */
-    IB_LANE,  /* by one: the adapter's writes arrive in order, and before later messages, which are executed later */
-    IB_LINE   /* by one connection whose other end the peer's processor serves: all is done in order */
-};
-
-struct ib_end {
-    struct ib_end *next, *next_dirty;
+struct ib_ep {
+    struct ib_ep *next, *next_unflushed;
     struct ib_worker *worker;
     isthmus_path *path;
-    ucp_ep_h ep;                                /* NULL: closed, the peer is lost */
-    ucs_status_ptr_t closing;                   /* the request of that close */
-    uint64_t n_issued, n_flushing, n_committed; /* operations; those before the flush under way; those flushed */
-    uint64_t n_wanted;                          /* the last issued one that a commit of all ends waits for */
-    uint64_t n_fences;                          /* of the worker's, when an operation was started last */
-    uint64_t n_before;                          /* issued before that fence */
-    struct ib_answers messages, atomics;        /* of IB_MESSAGE, except those without a reply, and of IB_ATOMIC */
-    uint8_t issued, before;                     /* classes of the operations since that fence, and before it: bits */
-    uint8_t conflicts[IB_CLASSES];              /* for each class, those that it could overtake across a fence: bits */
-    enum ib_carriage carriage;
-    bool is_dirty; /* in the list of the worker */
-    struct ib_batch opening, flush;
-    struct ib_queue *queue;  /* for atomics by the peer's adapter; NULL: not used so far */
-    struct ib_batch linking; /* until the peer has connected its own queue to it */
-    bool is_linked;
-    uint32_t number, turn; /* of this end, among the worker's; of its calls, the last one */
-    bool is_calling;       /* the flush is a call */
-    bool has_answered;     /* to an operation: a flush may end before the peer's UCX knows of this end */
-    char sample;           /* the byte that that operation has read */
-    ucs_status_t failure;  /* the peer is lost */
+    ucp_ep_h ucp; /* NULL: closed, the peer is lost */
+    ucs_status_ptr_t close_request;
+    uint64_t n_issued, n_flushing, n_flushed; /* operations; those before the flush under way; those flushed */
+    uint64_t n_to_flush;                      /* the last issued operation that a flush of all endpoints waits for */
+    uint64_t n_fences;                        /* of the worker's, when an operation was started last */
+    uint64_t n_before;                        /* operations issued before that fence */
+    struct ib_replies am_replies, rc_replies; /* to IB_OP_AM, except those without a reply, and to IB_OP_RC_AMO */
+    uint8_t issued, before;                   /* classes of the operations since that fence, and before it: bits */
+    uint8_t conflicts[IB_OP_CLASSES];         /* for each class, those that it could overtake across a fence: bits */
+    enum ib_lanes lanes;
+    bool is_listed; /* in worker->unflushed */
+    struct ib_batch connecting, flush;
+    struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
+    struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
+    bool is_qp_connected;
+    uint32_t id;             /* the index in worker->eps_by_id */
+    uint32_t flush_sequence; /* of the last flush request */
+    bool is_flush_am;        /* the flush under way is a flush request (am/am_put.c) */
+    bool has_replied;        /* the peer has: UCX's flush may end before the peer's UCX knows this endpoint */
+    char sample;             /* the byte read for that reply */
+    ucs_status_t failure;    /* the peer is lost */
 };
 
 /* The use of a port by a PE, or why it is not used. */
 enum ib_use {
     IB_USE_NOT_SELECTED,
     IB_USE_OWN,       /* its share */
-    IB_USE_RAIL,      /* likewise: one more */
+    IB_USE_RAIL,      /* likewise, a further one */
     IB_USE_OTHER_PE,  /* in the share of another PE */
     IB_USE_FARTHER,   /* in no PE's share, and not as near as its own port */
     IB_USE_TOO_MANY,  /* likewise, and more than ISTHMUS_IB_RAILS */
@@ -180,20 +176,20 @@ struct isthmus_tr {
     const struct isthmus_services *services;
     struct ib_net *net;
     ucp_context_h ucp;
-    bool is_on_demand;          /* host memory is registered so: ib_registration.h */
-    bool wakes;                 /* every write of a peer into this PE's host memory wakes it */
-    struct ib_adapter *adapter; /* adapters are the home of words of 64 bits in host memory; NULL: processors are */
-    char why_no_adapter[200];   /* "": there is one, or ISTHMUS_ATOMICS is not nic */
-    struct ib_served *served;   /* queues of peers end there; under the lock of worker 0 */
-    uint64_t n_served;
+    bool is_on_demand;                 /* host memory is registered on demand */
+    bool wakes;                        /* each write of a peer into this PE's host memory wakes it */
+    struct ib_adapter *adapter;        /* executes atomics of 64 bits on host memory; NULL: processors do */
+    char why_no_adapter[200];          /* "": there is one, or ISTHMUS_ATOMICS is not nic */
+    struct ib_passive_qp *passive_qps; /* those that serve peers; under the lock of worker 0 */
+    uint64_t n_passive_qps;
     uint32_t kinds;                     /* of memory that this UCX supports: bits of 1 << ISTHMUS_MEM_ */
-    char why_staged[IB_MEM_KINDS][200]; /* memory of a kind that UCX supports, as text; "": none was */
-    ucp_datatype_t message_type;        /* of our own short messages, for all workers */
-    isthmus_lmem *exposed;              /* host memory that peers may write, under the lock of worker 0 */
-    struct ib_stage *stage;             /* for memory of devices; NULL: the job has none, or the core cannot copy it */
-    uint32_t n_staged;                  /* registrations of device memory that this UCX does not support, atomically */
-    uint32_t staged_kind;               /* of one of them, atomically; the host's: there is none */
-    int events;                         /* epoll descriptor: of all workers */
+    char why_staged[IB_MEM_KINDS][200]; /* why memory of a kind that UCX supports is staged; "": none was */
+    ucp_datatype_t am_datatype;         /* of the plugin's own messages, for all workers */
+    isthmus_lmem *exposed;              /* host memory that messages of peers may write; under the lock of worker 0 */
+    struct ib_stage *stage; /* serves memory of devices; NULL: the job has none, or the core cannot copy it */
+    uint32_t n_staged;      /* registrations of device memory that this UCX does not support, atomically */
+    uint32_t staged_kind;   /* of one of them, atomically; ISTHMUS_MEM_HOST: there is none */
+    int events;             /* epoll descriptor of all workers */
     struct ib_settings settings;
     uint32_t n_workers;
     struct ib_worker workers[IB_MAX_WORKERS];
@@ -207,65 +203,66 @@ struct isthmus_tr {
     struct {
         isthmus_status code;
         char text[320];
-    } refusal; /* the first in a reply of a peer, or of a copy here; under the lost_lock */
+    } refusal; /* the first failure of a request at a peer, or of a copy here; under the lost_lock */
 };
 
-/* A status of our own in a batch: a peer, or a device of this PE, has failed, and tr->refusal has the reason. UCX
- * returns this status for no operation that is used here. */
+/* The status in a batch of a request that a peer has refused, or of a copy that a device of this PE has refused:
+ * tr->refusal has the reason. UCX returns this status for no operation that is used here. */
 #define IB_REFUSED UCS_ERR_NO_MESSAGE
 
 struct isthmus_path {
     isthmus_tr *tr;
     int32_t pe;
-    bool is_self; /* loads and stores, without UCX */
+    bool is_self; /* the calling PE itself: loads and stores, without UCX */
     char host_name[IB_HOST_NAME_BYTES];
     void *address;    /* of the peer's worker 0 */
-    const char *note; /* behind it: the configuration of UCX there */
-    struct ib_end *ends[IB_MAX_WORKERS];
+    const char *note; /* behind it: the user's variables of UCX at the peer */
+    struct ib_ep *eps[IB_MAX_WORKERS];
 };
 
 struct isthmus_lmem {
     isthmus_tr *tr;
     ucp_mem_h ucp;
-    ucp_mem_h operand; /* with which UCX takes local operands; NULL: UCX finds the registration */
+    ucp_mem_h operand; /* the handle for local operands; NULL: UCX finds the registration */
     void *addr;        /* as registered with UCX */
     uint64_t length_bytes;
     uint32_t kind;
     bool is_second;            /* addr is a second mapping of the memory, made for UCX */
     bool is_staged;            /* on a device that UCX does not support, or no adapter here registers */
     bool is_served;            /* peers may request it: in the list of the stage */
-    bool is_exposed;           /* peers may write it: in the list of the transport */
-    struct ib_region *region;  /* for atomics by the adapter; NULL: it executes none there */
-    uint32_t adapter_key;      /* of the region */
-    struct isthmus_lmem *next; /* there */
+    bool is_exposed;           /* messages of peers may write it: in tr->exposed */
+    struct ib_mr *mr;          /* for atomics by the adapter; NULL: it executes none there */
+    uint32_t atomic_rkey;      /* of mr */
+    struct isthmus_lmem *next; /* in that list */
 };
 
 struct isthmus_rmem {
     isthmus_path *path;
-    uint64_t address;     /* in the peer */
-    uint32_t adapter_key; /* for its adapter; valid if has_adapter_key */
-    bool has_adapter_key;
-    char *own; /* of this PE's own extent; else NULL */
+    uint64_t address;     /* in the peer's address space */
+    uint32_t atomic_rkey; /* for the peer's adapter; valid if has_atomic_rkey */
+    bool has_atomic_rkey;
+    char *own; /* the address of an extent of the calling PE; else NULL */
     uint32_t kind;
-    bool is_plain;       /* a peer's, and UCX moves it */
-    bool is_staged;      /* a peer's, which copies it on request */
-    bool holds_operands; /* and UCX here supports such memory: operands on a device go through pieces all the same */
-    void *packed_key;
-    ucp_rkey_h keys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
+    bool is_rma;    /* a peer's, moved by UCX's puts and gets */
+    bool is_staged; /* a peer's, which copies it on request */
+    bool
+        holds_operands; /* and UCX here supports such memory: operands on a device go through bounce buffers all the same */
+    void *packed_rkey;
+    ucp_rkey_h rkeys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
 };
 
 struct isthmus_chan {
     struct ib_worker *worker;
     struct ib_batch local; /* what local_complete waits for */
-    /* What remote_commit waits for besides the flush, and a fence after requests to peers' devices. */
+    /* What remote_commit waits for besides the flush, and what a fence waits for once there were requests about devices. */
     struct ib_batch remote;
-    uint32_t n_unserved; /* nonblocking operations, for progress now and then */
+    uint32_t n_unpolled; /* nonblocking operations, for progress now and then */
 };
 
 /* ib.c: fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
 void ib_write_out(void *out, const void *value, size_t value_bytes);
 
-/* ib_net.c. `configure` sets it in UCX's configuration, before UCX starts. */
+/* ib_net.c. `configure` sets the ports in UCX's configuration, before UCX starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
 bool ib_net_user_decides(void);        /* by UCX_NET_DEVICES */
 void ib_net_close(struct ib_net *net); /* takes NULL */
@@ -275,12 +272,12 @@ extern const struct isthmus_devices ib_devices; /* the extension devices.1 */
 /* ib_worker.c. `create` appends to tr->workers. */
 isthmus_status ib_worker_create(isthmus_tr *tr);
 void ib_worker_destroy(struct ib_worker *worker);
-int ib_worker_progress(struct ib_worker *worker);                 /* under its lock: events handled */
-isthmus_status ib_worker_arm(struct ib_worker *worker);           /* AGAIN: it has work now */
-struct ib_worker *ib_worker_least_used(isthmus_tr *tr);           /* takes cold slots' word: one caller at a time */
+int ib_worker_progress(struct ib_worker *worker);       /* under its lock: events handled */
+isthmus_status ib_worker_arm(struct ib_worker *worker); /* AGAIN: it has work now */
+struct ib_worker *ib_worker_least_used(isthmus_tr *tr); /* called by cold slots only, so by one thread at a time */
 void ib_on_done(void *request, ucs_status_t status, void *batch); /* from UCX, under the lock */
 
-/* The parameters of a call of UCX that is to count in a batch; fields that the mask does not name stay unset. */
+/* The parameters of an operation of UCX that is to count in a batch. Fields that the mask does not name stay unset. */
 IB_INLINE void ib_request_params(ucp_request_param_t *out, struct ib_batch *batch)
 {
     out->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
@@ -288,9 +285,9 @@ IB_INLINE void ib_request_params(ucp_request_param_t *out, struct ib_batch *batc
     out->user_data = batch;
 }
 
-/* Under the lock: the result of such a call. UCX calls back only for a request that it returns, and not before the next
- * progress. */
-IB_INLINE void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
+/* Under the lock: counts the request that such an operation has returned. UCX calls back only for a request that it
+ * returns, and not before the next progress. */
+IB_INLINE void ib_batch_add(ucs_status_ptr_t request, struct ib_batch *batch)
 {
     if (request == NULL) return;
     if (!UCS_PTR_IS_ERR(request))
@@ -299,7 +296,7 @@ IB_INLINE void ib_post(ucs_status_ptr_t request, struct ib_batch *batch)
         batch->failure = UCS_PTR_STATUS(request);
 }
 
-/* Under the lock: returns true if one more nonblocking operation may start. More would only fill memory. */
+/* Under the lock: returns true if one more nonblocking operation may start; more would only fill memory. */
 enum { IB_MAX_PENDING = 4096 };
 static inline bool ib_has_room(isthmus_chan *chan)
 {
@@ -308,39 +305,40 @@ static inline bool ib_has_room(isthmus_chan *chan)
     return chan->local.n_pending < IB_MAX_PENDING;
 }
 
-/* Waits, under the lock, which is released meanwhile, until nothing of the batch is pending. Returns false if time runs
- * out. */
+/* Waits until nothing of the batch is pending. Called under the lock, which is released meanwhile. Returns false if time
+ * runs out. */
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns);
 #define IB_FOR_EVER UINT64_MAX
 
-/* ib_endpoint.c */
-void ib_end_lose(struct ib_end *end, ucs_status_t why); /* its peer is lost. Under the lock */
+/* ib_endpoint.c, under the worker's lock but for paths */
 isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void ib_path_close(isthmus_path *path);
-isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why); /* the text of a failed operation on it */
+isthmus_status ib_ep_get(struct ib_worker *worker, isthmus_path *path, struct ib_ep **out); /* created on first use */
+
+/* Before the first operation: reads a byte of the peer's memory, and returns OK if the peer replies in time. The lock is
+ * released meanwhile. */
+isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address);
+
+void ib_ep_lose(struct ib_ep *ep, ucs_status_t why);                 /* the peer is lost */
+void ib_eps_close_lost(struct ib_worker *worker);                    /* only then does UCX complete their operations */
+isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why); /* reports a failed operation */
 isthmus_status ib_batch_fail(const struct ib_worker *worker,
-                             struct ib_batch *batch); /* likewise; OK: it has not failed */
+                             struct ib_batch *batch); /* likewise; OK: none has failed */
+isthmus_status ib_ep_wait_for_room(struct ib_ep *ep); /* for one more message or request */
 
-/* Closes failed ends: only then does UCX end the operations that wait for the peer's reply. Under the worker's lock. */
-void ib_ends_bury(struct ib_worker *worker);
-
-/* The end of a path on a worker, made on first use. Under the worker's lock. */
-isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out);
-
-/* Before its first use: reads a byte of the peer's memory, and returns OK if the peer replies on this end in time.
- * Under the lock, which is released meanwhile. */
-isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address);
+/* Keeps the reason why an operation fails with IB_REFUSED; the first reason stays. */
+void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text);
 
 /* ib_mem.c */
-isthmus_status ib_kinds_query(isthmus_tr *tr);                /* after UCX is there: fills tr->kinds */
-const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind); /* such memory is reached, as text; NULL: host memory */
+isthmus_status ib_kinds_query(isthmus_tr *tr);                /* once UCX has started: fills tr->kinds */
+const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind); /* how such memory is reached; NULL: nothing to add */
 isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out);
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out);
 void ib_unregister(isthmus_lmem *lmem);
 isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
 void ib_detach(isthmus_rmem *rmem);
-isthmus_status ib_key_get(struct ib_end *end, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out);
+isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out);
 
 /* ib_data.c */
 extern const struct isthmus_data_ops ib_data_slots;
@@ -348,179 +346,69 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
                                struct isthmus_data_ops *ops);
 void ib_channel_close(isthmus_chan *chan);
 
-/* Completes all earlier operations of the end at its peer. Under the worker's lock. `only` NULL: of all ends. */
-isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only);
+/* ib_amo.c */
+isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);
 
-/* ---- order across fences ----
- * Each operation first calls ib_end_order(), which flushes the end if the operation could overtake one before a fence,
- * and is then recorded. Under the worker's lock. */
+/* ---- order across fences (ib_data.c) ----
+ * Each operation first calls ib_ep_order(), which waits for replies or flushes the endpoint if the operation could
+ * overtake one from before a fence, and is then recorded. Under the worker's lock. */
 
-void ib_end_carries(struct ib_end *end, enum ib_carriage carriage);
+void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes);
 
-isthmus_status ib_end_order_slow(struct ib_end *end, enum ib_class class);
+isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class);
 
-static inline isthmus_status ib_end_order(struct ib_end *end, enum ib_class class)
+static inline isthmus_status ib_ep_order(struct ib_ep *ep, enum ib_op_class class)
 {
-    if (end->n_fences == end->worker->n_fences && (end->before & end->conflicts[class]) == 0) return ISTHMUS_OK;
-    return ib_end_order_slow(end, class);
+    if (ep->n_fences == ep->worker->n_fences && (ep->before & ep->conflicts[class]) == 0) return ISTHMUS_OK;
+    return ib_ep_order_slow(ep, class);
 }
 
-/* `is_wanted`: a commit of all ends waits for it. */
-static inline void ib_end_note(struct ib_end *end, enum ib_class class, bool is_wanted)
+/* `is_to_flush`: a flush of all endpoints waits for it. */
+static inline void ib_ep_record(struct ib_ep *ep, enum ib_op_class class, bool is_to_flush)
 {
-    end->n_issued++;
-    end->issued |= (uint8_t)(1u << class);
-    if (!is_wanted) return;
-    end->n_wanted = end->n_issued;
-    if (end->is_dirty) return;
-    end->is_dirty = true;
-    end->next_dirty = end->worker->dirty;
-    end->worker->dirty = end;
+    ep->n_issued++;
+    ep->issued |= (uint8_t)(1u << class);
+    if (!is_to_flush) return;
+    ep->n_to_flush = ep->n_issued;
+    if (ep->is_listed) return;
+    ep->is_listed = true;
+    ep->next_unflushed = ep->worker->unflushed;
+    ep->worker->unflushed = ep;
 }
 
-static inline enum ib_class ib_class_of_put(size_t length_bytes)
+static inline enum ib_op_class ib_class_of_put(size_t length_bytes)
 {
-    return length_bytes <= IB_WORD_BYTES ? IB_WORD : IB_DATA;
+    return length_bytes <= IB_SHORT_PUT_BYTES ? IB_OP_SHORT_PUT : IB_OP_RMA;
 }
 
-/* The destination of an operation. Under the worker's lock. */
-struct ib_place {
-    struct ib_end *end;
-    ucp_rkey_h key;
+/* The target of an operation. Under the worker's lock. */
+struct ib_target {
+    struct ib_ep *ep;
+    ucp_rkey_h rkey;
     uint64_t address;
-    bool takes_short; /* by messages of our own: ib_short_put() */
+    bool is_by_am; /* short puts go as messages of our own: ib_am_put() */
 };
-isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  enum ib_class class, struct ib_place *out); /* the end and the key only */
+isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                   enum ib_op_class class, struct ib_target *out); /* the endpoint and the rkey only */
 
-/* And waits until it can take an operation of that class: ib_end_order(). */
-static inline isthmus_status ib_place_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                           uint64_t offset_bytes, enum ib_class class, struct ib_place *out)
+/* Finds it, and waits until an operation of that class may be issued: ib_ep_order(). */
+static inline isthmus_status ib_target_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                            uint64_t offset_bytes, enum ib_op_class class, struct ib_target *out)
 {
     uint32_t worker = chan->worker->index;
     out->address = remote->address + offset_bytes;
-    out->end = path->ends[worker];
-    out->key = remote->keys[worker];
-    if (out->end != NULL && out->key != NULL && out->end->failure == UCS_OK) {
-        out->takes_short = out->end->carriage == IB_LINE && remote->kind == ISTHMUS_MEM_HOST;
-        return ib_end_order(out->end, class);
+    out->ep = path->eps[worker];
+    out->rkey = remote->rkeys[worker];
+    if (out->ep != NULL && out->rkey != NULL && out->ep->failure == UCS_OK) {
+        out->is_by_am = out->ep->lanes == IB_LANE_AM && remote->kind == ISTHMUS_MEM_HOST;
+        return ib_ep_order(out->ep, class);
     }
-    out->takes_short = false; /* its first operation is not worth it */
-    return ib_place_find_slow(chan, path, remote, class, out);
+    out->is_by_am = false; /* the first operation goes by UCX */
+    return ib_target_find_slow(chan, path, remote, class, out);
 }
 
-/* am_device.c: operations on memory of a device that do not go by UCX's own: memory of this PE, memory that the peer
- * stages, and all atomics. They take the lock themselves. */
-struct ib_atomic {
-    uint32_t op, size_bytes;
-    uint64_t operand, compare;
-};
-isthmus_status ib_device_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             const void *source, size_t length_bytes, bool is_nbi);
-isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             void *dest, size_t length_bytes, bool is_nbi);
-isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             const struct ib_atomic *amo, void *fetched, uint32_t flags);
-
-/* The same for a local operand on a device, of memory that the peer stages. */
-struct ib_operand {
-    char *addr;
-    uint32_t kind;
-    size_t length_bytes;
-};
-isthmus_status ib_ask_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                          const struct ib_operand *local, bool is_nbi);
-isthmus_status ib_ask_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                          const struct ib_operand *local, bool is_nbi);
-
-/* Keeps the reason why an operation that counts as IB_REFUSED has failed; the first one stays. */
-void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text);
-isthmus_status ib_asks_listen(struct ib_worker *worker); /* for answers */
-isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback);
-void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost. Under the lock */
-
-/* am_operand.c: local operands on a device that UCX does not support. */
-void ib_operand_slots(struct isthmus_data_ops *slots);          /* sets those that check for such operands */
-isthmus_status ib_operands_open(struct ib_worker *worker);      /* a channel is about to use it */
-isthmus_status ib_operands_add(isthmus_lmem *lmem);             /* such memory was registered */
-isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind); /* the same, for peers' memory that they stage */
-void ib_operands_let_go(isthmus_tr *tr);                        /* of either */
-void ib_operands_close(struct ib_worker *worker);
-
-/* am_put.c: short puts and commits of ends that are a line. Under the worker's lock, but for those of memory. */
-enum { IB_SHORT_BYTES = 1024 };
-isthmus_status ib_shorts_open(struct ib_worker *worker);
-void ib_shorts_close(struct ib_worker *worker); /* after UCX's worker */
-isthmus_status ib_short_number(struct ib_end *end);
-enum ib_carriage ib_carriage_read(const char *info);          /* ib_lanes.c: from what UCX prints of an endpoint */
-enum ib_carriage ib_short_carriage(const struct ib_end *end); /* once it has answered */
-
-struct ib_short {
-    const void *bytes;
-    size_t length_bytes;
-    bool calls, is_notice; /* a commit is likely to follow; no commit of all ends waits for it */
-};
-
-/* Returns false if too many are on their way to the network; UCX's own put or flush does it then. The data is the
- * caller's again. A failure goes into the batch. */
-bool ib_short_put(struct ib_end *end, uint64_t address, const struct ib_short *data, struct ib_batch *batch);
-bool ib_short_call(struct ib_end *end); /* counts in end->flush until all that was sent before is done */
-void ib_short_call_ended(struct ib_end *end,
-                         ucs_status_t status); /* also of one that is lost; takes one without a call */
-
-/* am_amo.c: atomics as messages. Returns false if there is no room: wait until worker->room is not pending. A
- * fetch goes on any end, and counts until it is answered: in `batch`, which gets its failure, and, unless NULL, in
- * `also`. `fetched` may be NULL. A post takes an end that is a line, and is done with the next commit. */
-bool ib_short_fetch(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, void *fetched,
-                    struct ib_batch *batch, struct ib_batch *also);
-bool ib_short_post(struct ib_end *end, uint64_t address, const struct ib_atomic *amo, struct ib_batch *batch);
-void ib_short_fetches_fail(struct ib_worker *worker, const struct ib_end *end); /* it is lost */
-
-void ib_short_expose(isthmus_lmem *lmem);
-void ib_short_hide(isthmus_lmem *lmem); /* takes one that is not exposed */
-
-/* am_stage.c: requests of peers for memory of this PE's devices. */
-isthmus_status ib_stage_open(isthmus_tr *tr);    /* before UCX is there: creates a stage if this job needs one */
-isthmus_status ib_stage_listen(isthmus_tr *tr);  /* for requests to worker 0 */
-void ib_stage_close(isthmus_tr *tr);             /* before workers are; takes any state */
-isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may request this memory from now on */
-void ib_stage_remove(isthmus_lmem *lmem);
-
-/* am_signal.c. After UNSUPPORTED nothing was done. */
-isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what);
-
-/* ib_data.c: never as a message of our own, and not waited for. Under the worker's lock. */
-void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
+/* ib_data.c: a put by UCX, never as a message of our own, which is not waited for. Under the worker's lock. */
+void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
                    struct ib_batch *batch);
-
-/* rc_amo.c: atomics by the peers' adapters, if ISTHMUS_ATOMICS is nic. Under the worker's lock but for open and
- * close. */
-/* Opened after UCX, which prepares libibverbs for forks, and closed after the workers. Sets tr->adapter, or the reason
- * why there is none. */
-isthmus_status ib_nic_open(isthmus_tr *tr);
-void ib_nic_close(isthmus_tr *tr);
-isthmus_status ib_nic_worker_open(struct ib_worker *worker);
-void ib_nic_worker_close(struct ib_worker *worker);
-int ib_nic_progress(struct ib_worker *worker);
-int ib_nic_arm(struct ib_worker *worker);       /* the descriptor to sleep on besides UCX's; -1: nothing is under way */
-isthmus_status ib_nic_link(struct ib_end *end); /* before its first atomic. Releases the lock meanwhile */
-void ib_nic_end_fail(const struct ib_end *end); /* its peer is lost */
-void ib_nic_end_close(struct ib_end *end);
-
-/* An atomic that is started; *fetched is written when it ends, and it counts in `batch`, which gets its failure, and in
- * `also`. `fetched` and `also` may be NULL. */
-struct ib_nic_atomic {
-    uint64_t address;
-    uint32_t key;
-    void *fetched;
-    struct ib_batch *batch, *also;
-};
-
-/* Returns false if there is no room: wait until worker->room is not pending. */
-bool ib_nic_start(struct ib_end *end, const struct ib_nic_atomic *atomic, const struct ib_word_request *request);
-
-/* ib_amo.c */
-isthmus_status ib_wait_for_room(struct ib_end *end); /* for one more of our own messages. Under the worker's lock */
-isthmus_amo_fn ib_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);
 
 #endif

@@ -1,66 +1,58 @@
-/* plugins/ib/ib_amo.c: atomics on a peer's memory. Their home is the peer's processor, and they go to it as messages of
- * our own (am_amo.c): so they and those of PEs that load and store exclude one another.
- * With ISTHMUS_ATOMICS=nic the home of words of 64 bits is the peer's adapter (rc_amo.c), for the own PE's too. The
- * processor stays the home of narrower ones: an adapter would write all 64 bits, and what a processor or a put stores
- * beside the operand meanwhile would be lost. */
-#include "plugins/ib/ib.h"
+/* plugins/ib/ib_amo.c: the slots of atomics. The peer's processor executes them, at the request of active messages
+ * (am/am_amo.c), so that they and the atomics of PEs that load and store exclude one another.
+ * With ISTHMUS_ATOMICS=nic the peer's adapter executes those on words of 64 bits (rc/rc_amo.c), also for the PE that owns
+ * the memory. The processor still executes narrower ones: an adapter would write all 64 bits, and overwrite what a
+ * processor or a put stores beside the operand meanwhile. */
+#include "plugins/ib/am/am.h"
+#include "plugins/ib/rc/rc.h"
 
 #include <isthmus/amo_cpu.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow operand lies at the address of the 64-bit one");
 
-/* The operation and its place; constant at every call. */
+/* The operation and its width: constant at every call. */
 struct operation {
     uint32_t op, size_bytes;
 };
 
-/* Messages and requests are sent and replies received; meanwhile the end may be lost. */
-isthmus_status ib_wait_for_room(struct ib_end *end)
-{
-    struct ib_worker *worker = end->worker;
-    ib_batch_count(&worker->room, 1);
-    (void)ib_worker_wait(worker, &worker->room, IB_FOR_EVER);
-    return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
-}
+/* ---- by active messages ---- */
 
-/* ---- by messages ---- */
-
-static isthmus_status send_fetching(const struct ib_place *at, const struct ib_atomic *amo, void *fetched,
-                                    struct ib_batch *batch, struct ib_batch *also)
+static isthmus_status am_fetch(const struct ib_target *at, const struct ib_amo *amo, void *fetched,
+                               struct ib_batch *batch, struct ib_batch *also)
 {
     isthmus_status status = ISTHMUS_OK;
-    while (status == ISTHMUS_OK && !ib_short_fetch(at->end, at->address, amo, fetched, batch, also))
-        status = ib_wait_for_room(at->end);
+    while (status == ISTHMUS_OK && !ib_am_fetch(at->ep, at->address, amo, fetched, batch, also))
+        status = ib_ep_wait_for_room(at->ep);
     return status;
 }
 
-/* Messages of a line are executed in order, and a commit covers them; otherwise a commit waits for the reply, and so
- * does an operation after a fence that could overtake the message. */
-static isthmus_status send_posted(isthmus_chan *chan, const struct ib_place *at, const struct ib_atomic *amo)
+/* The messages of a single AM lane are executed in order, and a flush covers them. Otherwise remote_commit waits for the
+ * reply, and so does an operation after a fence that could overtake the message. */
+static isthmus_status am_post(isthmus_chan *chan, const struct ib_target *at, const struct ib_amo *amo)
 {
     isthmus_status status = ISTHMUS_OK;
-    if (!at->takes_short) return send_fetching(at, amo, NULL, &chan->remote, NULL);
-    while (status == ISTHMUS_OK && !ib_short_post(at->end, at->address, amo, &chan->remote))
-        status = ib_wait_for_room(at->end);
+    if (!at->is_by_am) return am_fetch(at, amo, NULL, &chan->remote, NULL);
+    while (status == ISTHMUS_OK && !ib_am_post(at->ep, at->address, amo, &chan->remote))
+        status = ib_ep_wait_for_room(at->ep);
     return status;
 }
 
-static isthmus_status peer_fetches(const struct ib_place *at, const struct ib_atomic *amo, uint64_t *old)
+static isthmus_status am_fetch_and_wait(const struct ib_target *at, const struct ib_amo *amo, uint64_t *old)
 {
     struct ib_batch batch = {0};
-    isthmus_status status = send_fetching(at, amo, old, &batch, NULL);
+    isthmus_status status = am_fetch(at, amo, old, &batch, NULL);
     if (status != ISTHMUS_OK) return status;
-    (void)ib_worker_wait(at->end->worker, &batch, IB_FOR_EVER);
-    return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
+    (void)ib_worker_wait(at->ep->worker, &batch, IB_FOR_EVER);
+    return batch.failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(at->ep, batch.failure);
 }
 
 /* ---- by the peer's adapter, without UCX (rc_qp.h) ---- */
 
-struct adapter_word {
-    struct ib_end *end;
+struct rc_target {
+    struct ib_ep *ep;
     uint64_t address;
-    uint32_t key;
+    uint32_t rkey;
 };
 
 static isthmus_status fail_without_key(const isthmus_path *path)
@@ -70,84 +62,85 @@ static isthmus_status fail_without_key(const isthmus_path *path)
                    path->pe, path->host_name);
 }
 
-/* Everything that the first atomic needs; the fences of other threads, meanwhile, are in ib_end_order(). */
-static isthmus_status word_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                     struct adapter_word *out)
+/* Connects what the first atomic needs. Other threads may fence meanwhile: ib_ep_order() comes afterwards. */
+static isthmus_status rc_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                          struct rc_target *out)
 {
-    struct ib_place at;
-    isthmus_status status = remote->has_adapter_key ? ISTHMUS_OK : fail_without_key(path);
+    struct ib_target at;
+    isthmus_status status = remote->has_atomic_rkey ? ISTHMUS_OK : fail_without_key(path);
     if (status != ISTHMUS_OK) return status;
     if (path->is_self)
-        status = ib_end_get(chan->worker, path, &out->end);
+        status = ib_ep_get(chan->worker, path, &out->ep);
     else
-        status = ib_place_find_slow(chan, path, remote, IB_ATOMIC, &at);
-    if (status == ISTHMUS_OK && !path->is_self) out->end = at.end;
-    return status == ISTHMUS_OK ? ib_nic_link(out->end) : status;
+        status = ib_target_find_slow(chan, path, remote, IB_OP_RC_AMO, &at);
+    if (status == ISTHMUS_OK && !path->is_self) out->ep = at.ep;
+    return status == ISTHMUS_OK ? ib_rc_connect(out->ep) : status;
 }
 
-static isthmus_status word_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                uint64_t offset_bytes, struct adapter_word *out)
+static isthmus_status rc_target_find(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     uint64_t offset_bytes, struct rc_target *out)
 {
     isthmus_status status = ISTHMUS_OK;
-    out->end = path->ends[chan->worker->index];
+    out->ep = path->eps[chan->worker->index];
     out->address = remote->address + offset_bytes;
-    out->key = remote->adapter_key;
-    bool is_known = out->end != NULL && out->end->is_linked && out->end->failure == UCS_OK && remote->has_adapter_key;
-    if (!is_known) status = word_find_slow(chan, path, remote, out);
-    return status == ISTHMUS_OK ? ib_end_order(out->end, IB_ATOMIC) : status;
+    out->rkey = remote->atomic_rkey;
+    bool is_known = out->ep != NULL && out->ep->is_qp_connected && out->ep->failure == UCS_OK &&
+                    remote->has_atomic_rkey;
+    if (!is_known) status = rc_target_find_slow(chan, path, remote, out);
+    return status == ISTHMUS_OK ? ib_ep_order(out->ep, IB_OP_RC_AMO) : status;
 }
 
-static isthmus_status start(const struct adapter_word *at, const struct ib_word_request *request, void *fetched,
-                            struct ib_batch *batch, struct ib_batch *also)
+static isthmus_status rc_start(const struct rc_target *at, const struct ib_word_op *word_op, void *fetched,
+                               struct ib_batch *batch, struct ib_batch *also)
 {
-    const struct ib_nic_atomic atomic = {at->address, at->key, fetched, batch, also};
+    const struct ib_rc_amo atomic = {at->address, at->rkey, fetched, batch, also};
     isthmus_status status = ISTHMUS_OK;
-    while (status == ISTHMUS_OK && !ib_nic_start(at->end, &atomic, request)) status = ib_wait_for_room(at->end);
+    while (status == ISTHMUS_OK && !ib_rc_start(at->ep, &atomic, word_op)) status = ib_ep_wait_for_room(at->ep);
     return status;
 }
 
-static isthmus_status execute(void *arg, const struct ib_word_request *request, uint64_t *old)
+static isthmus_status execute(void *arg, const struct ib_word_op *word_op, uint64_t *old)
 {
-    const struct adapter_word *at = arg;
+    const struct rc_target *at = arg;
     struct ib_batch batch = {0};
-    isthmus_status status = start(at, request, old, &batch, NULL);
+    isthmus_status status = rc_start(at, word_op, old, &batch, NULL);
     if (status != ISTHMUS_OK) return status;
-    (void)ib_worker_wait(at->end->worker, &batch, IB_FOR_EVER);
-    return batch.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(at->end, batch.failure);
+    (void)ib_worker_wait(at->ep->worker, &batch, IB_FOR_EVER);
+    return batch.failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(at->ep, batch.failure);
 }
 
-static isthmus_status adapter_fetches(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                      uint64_t offset_bytes, const struct ib_atomic *amo, uint64_t *old)
+static isthmus_status rc_fetch_and_wait(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                        uint64_t offset_bytes, const struct ib_amo *amo, uint64_t *old)
 {
-    struct adapter_word at;
-    isthmus_status status = word_find(chan, path, remote, offset_bytes, &at);
+    struct rc_target at;
+    isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, &at);
     if (status != ISTHMUS_OK) return status;
     return ib_word_update(&(struct ib_word){execute, &at}, amo->op, amo->operand, amo->compare, old);
 }
 
-/* A commit waits for the reply to an atomic that fetches nothing; the reply is dropped. */
-static isthmus_status adapter_starts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                     uint64_t offset_bytes, const struct ib_word_request *request, void *fetched)
+/* remote_commit waits for the completion of an atomic that fetches nothing; the old value is dropped. */
+static isthmus_status rc_post(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                              const struct ib_word_op *word_op, void *fetched)
 {
-    struct adapter_word at;
-    isthmus_status status = word_find(chan, path, remote, offset_bytes, &at);
+    struct rc_target at;
+    isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, &at);
     if (status != ISTHMUS_OK) return status;
-    if (fetched == NULL) return start(&at, request, NULL, &chan->remote, NULL);
-    return start(&at, request, fetched, &chan->local, &chan->remote);
+    if (fetched == NULL) return rc_start(&at, word_op, NULL, &chan->remote, NULL);
+    return rc_start(&at, word_op, fetched, &chan->local, &chan->remote);
 }
 
 /* ---- the slot ---- */
 
-/* Adapters are the home of words of this width. */
-static bool is_for_adapter(const isthmus_chan *chan, struct operation o)
+/* Returns true if adapters execute atomics of this width. */
+static bool is_by_adapter(const isthmus_chan *chan, struct operation o)
 {
     return chan->worker->tr->adapter != NULL && o.size_bytes == sizeof(uint64_t);
 }
 
-/* Returns true if it may be under way when the call returns. On the own PE it may not: its puts are stores, which wait
- * for nothing. */
-static bool may_be_under_way(const isthmus_path *path, struct operation o, uint64_t operand, uint64_t compare,
-                             struct ib_word_request *out)
+/* Returns true if the atomic may be under way when the call returns. On memory of the calling PE it may not: its puts
+ * are stores, which wait for nothing. */
+static bool is_nonblocking(const isthmus_path *path, struct operation o, uint64_t operand, uint64_t compare,
+                           struct ib_word_op *out)
 {
     return !path->is_self && ib_word_is_single(o.op, operand, compare, out);
 }
@@ -156,24 +149,24 @@ static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const ist
                                uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
                                void *fetched)
 {
-    struct ib_place at;
+    struct ib_target at;
     uint64_t old = 0;
-    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    const struct ib_amo amo = {o.op, o.size_bytes, operand, compare};
     if (remote->kind != ISTHMUS_MEM_HOST)
         return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING);
-    bool is_adapters = is_for_adapter(chan, o);
-    if (remote->own != NULL && !is_adapters) {
+    bool is_rc = is_by_adapter(chan, o);
+    if (remote->own != NULL && !is_rc) {
         old = isthmus_amo_cpu(o.op, remote->own + offset_bytes, operand, compare, o.size_bytes);
         if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
         return ISTHMUS_OK;
     }
     ib_worker_lock(chan->worker);
     isthmus_status status;
-    if (is_adapters) {
-        status = adapter_fetches(chan, path, remote, offset_bytes, &amo, &old);
+    if (is_rc) {
+        status = rc_fetch_and_wait(chan, path, remote, offset_bytes, &amo, &old);
     } else {
-        status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
-        if (status == ISTHMUS_OK) status = peer_fetches(&at, &amo, &old);
+        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
+        if (status == ISTHMUS_OK) status = am_fetch_and_wait(&at, &amo, &old);
     }
     ib_worker_unlock(chan->worker);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
@@ -184,52 +177,52 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
                                    uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
                                    void *fetched)
 {
-    struct ib_place at;
-    struct ib_word_request request;
-    const struct ib_atomic amo = {o.op, o.size_bytes, operand, compare};
+    struct ib_target at;
+    struct ib_word_op word_op;
+    const struct ib_amo amo = {o.op, o.size_bytes, operand, compare};
     if (remote->kind != ISTHMUS_MEM_HOST)
         return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
-    bool is_adapters = is_for_adapter(chan, o);
-    bool must_wait = is_adapters ? !may_be_under_way(path, o, operand, compare, &request) : remote->own != NULL;
+    bool is_rc = is_by_adapter(chan, o);
+    bool must_wait = is_rc ? !is_nonblocking(path, o, operand, compare, &word_op) : remote->own != NULL;
     if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if (ib_has_room(chan) && is_adapters) {
-        status = adapter_starts(chan, path, remote, offset_bytes, &request, fetched);
+    if (ib_has_room(chan) && is_rc) {
+        status = rc_post(chan, path, remote, offset_bytes, &word_op, fetched);
     } else if (ib_has_room(chan)) {
-        status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
+        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
         if (status == ISTHMUS_OK)
-            status = send_fetching(&at, &amo, fetched, &chan->local, at.takes_short ? NULL : &chan->remote);
+            status = am_fetch(&at, &amo, fetched, &chan->local, at.is_by_am ? NULL : &chan->remote);
     }
     ib_worker_unlock(chan->worker);
     return status;
 }
 
-/* Fetches nothing: the source side is done at once. */
+/* Fetches nothing: locally complete at once. */
 static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                              struct operation o, uint64_t operand)
 {
-    struct ib_place at;
-    struct ib_word_request request;
-    const struct ib_atomic amo = {o.op, o.size_bytes, operand, 0};
+    struct ib_target at;
+    struct ib_word_op word_op;
+    const struct ib_amo amo = {o.op, o.size_bytes, operand, 0};
     if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
-    bool is_adapters = is_for_adapter(chan, o);
-    bool must_wait = is_adapters ? !may_be_under_way(path, o, operand, 0, &request) : remote->own != NULL;
+    bool is_rc = is_by_adapter(chan, o);
+    bool must_wait = is_rc ? !is_nonblocking(path, o, operand, 0, &word_op) : remote->own != NULL;
     if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status;
     if (chan->remote.n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
-    if (is_adapters) {
-        status = adapter_starts(chan, path, remote, offset_bytes, &request, NULL);
+    if (is_rc) {
+        status = rc_post(chan, path, remote, offset_bytes, &word_op, NULL);
     } else {
-        status = ib_place_find(chan, path, remote, offset_bytes, IB_MESSAGE, &at);
-        if (status == ISTHMUS_OK) status = send_posted(chan, &at, &amo);
+        status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
+        if (status == ISTHMUS_OK) status = am_post(chan, &at, &amo);
     }
     ib_worker_unlock(chan->worker);
     return status;
 }
 
-/* One function per operation, width and way: no switch at run time. */
+/* One function per operation, width and form: no switch at run time. */
 #define IB_SLOT_ARGUMENTS                                                                                  \
     isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset, uint64_t operand, \
         uint64_t compare, void *fetched

@@ -1,9 +1,9 @@
 /* plugins/ib/ib_config.c: see ib_config.h.
- * What ucp_config_modify() answers for a key that UCX lacks: up to 1.19 UCS_OK, and a warning in UCX's log when a
+ * What ucp_config_modify() returns for a key that UCX lacks: up to 1.19 UCS_OK, and a warning in UCX's log when a
  * worker is created; from 1.20 UCS_ERR_INVALID_PARAM, as for a value that it does not accept. */
 #include "plugins/ib/ib_config.h"
 
-static const struct ib_key keys[] = {
+static const struct ib_config_key keys[] = {
     {
         .name = "TLS",
         .value = "^sm",
@@ -11,7 +11,7 @@ static const struct ib_key keys[] = {
         .variables = {"UCX_TLS"},
     },
     {
-        /* else it flushes the worker from 1.17 on; ib_end_order() flushes the one peer for which an order is needed */
+        /* else UCX flushes all peers from 1.17 on; ib_ep_order() flushes a peer where an operation could overtake */
         .name = "FENCE_MODE",
         .value = "weak",
         .why = "a fence is to order what one lane carries, and not to wait for all peers",
@@ -27,19 +27,20 @@ static const struct ib_key keys[] = {
     },
 };
 
-static bool user_decides(const struct ib_key *key)
+static bool user_decides(const struct ib_config_key *key)
 {
     for (size_t i = 0; i < sizeof key->variables / sizeof *key->variables; i++)
         if (key->variables[i] != NULL && ib_ucp_is_set(key->variables[i])) return true;
     return false;
 }
 
-static const char *name_here(const struct ib_key *key)
+static const char *name_here(const struct ib_config_key *key)
 {
     return key->old_name != NULL && !ib_ucp_is_at_least(1, 17) ? key->old_name : key->name;
 }
 
-isthmus_status ib_config_set(const struct isthmus_services *services, ucp_config_t *config, const struct ib_key *key)
+isthmus_status ib_config_set(const struct isthmus_services *services, ucp_config_t *config,
+                             const struct ib_config_key *key)
 {
     const struct isthmus_services *s = services;
     char reason[IB_REASON_TEXT_BYTES];

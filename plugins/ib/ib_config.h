@@ -5,11 +5,11 @@
 
 #include "plugins/ib/ib_ucp.h"
 
-struct ib_key {
+struct ib_config_key {
     const char *name;         /* as UCX 1.17 and newer call it: that of the variable without UCX_ */
     const char *old_name;     /* up to 1.16, where names of modules' keys lack the module; NULL: the same */
     const char *value;        /* NULL: this key is not set now */
-    const char *why;          /* this key is set: for the log, and for messages */
+    const char *why;          /* the reason to set it, for the log and messages */
     const char *variables[2]; /* of UCX's own, UCX_...: where the user has set one of them, it decides */
     unsigned since_minor;     /* of 1.x, the first with the key: it is not set before; 0: all versions have it */
     bool is_needed;           /* the transport does not start without it */
@@ -20,6 +20,7 @@ struct ib_key {
 isthmus_status ib_config_set_all(const struct isthmus_services *services, ucp_config_t *config);
 
 /* Returns OK if the key is set, or is left out and was not needed. */
-isthmus_status ib_config_set(const struct isthmus_services *services, ucp_config_t *config, const struct ib_key *key);
+isthmus_status ib_config_set(const struct isthmus_services *services, ucp_config_t *config,
+                             const struct ib_config_key *key);
 
 #endif

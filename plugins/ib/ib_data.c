@@ -1,27 +1,27 @@
-/* plugins/ib/ib_data.c: channels, puts and gets, and their order. Atomics are in ib_amo.c.
- * Operations on the own PE are loads and stores: UCX never connects to its own PE. */
-#include "plugins/ib/ib.h"
+/* plugins/ib/ib_data.c: channels, puts and gets, flushes, and order across fences. Atomics are in ib_amo.c.
+ * Operations on memory of the calling PE are loads and stores: UCX never connects a PE to itself. */
+#include "plugins/ib/am/am.h"
 
 #include <isthmus/copy_cpu.h>
 #include <isthmus/inline.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Nonblocking puts and gets: an adapter's queue holds hundreds, and UCX empties it in progress only. */
+/* Nonblocking puts and gets between two calls of progress: a send queue holds hundreds, and only progress empties it. */
 enum { PROGRESS_EVERY = 32 };
 
-isthmus_status ib_place_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  enum ib_class class, struct ib_place *out)
+isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                   enum ib_op_class class, struct ib_target *out)
 {
-    isthmus_status status = ib_end_get(chan->worker, path, &out->end);
-    if (status == ISTHMUS_OK) status = ib_key_get(out->end, chan->worker->index, remote, &out->key);
-    if (status == ISTHMUS_OK) status = ib_end_prove(out->end, out->key, remote->address);
-    return status == ISTHMUS_OK ? ib_end_order(out->end, class) : status;
+    isthmus_status status = ib_ep_get(chan->worker, path, &out->ep);
+    if (status == ISTHMUS_OK) status = ib_rkey_get(out->ep, chan->worker->index, remote, &out->rkey);
+    if (status == ISTHMUS_OK) status = ib_ep_probe(out->ep, out->rkey, remote->address);
+    return status == ISTHMUS_OK ? ib_ep_order(out->ep, class) : status;
 }
 
 /* ---- puts and gets ---- */
 
-enum direction { PUT, NOTICE, GET }; /* NOTICE: a put behind all before, that no commit of all ends waits for */
+enum direction { PUT, NOTIFY, GET }; /* NOTIFY: a put after a fence, for which no flush of all endpoints waits */
 
 /* The local buffer of a transfer, and the registration that holds it, if there is one. */
 struct operand {
@@ -30,8 +30,8 @@ struct operand {
     size_t length_bytes;
 };
 
-IB_INLINE void start_by_ucx(const struct ib_place *at, enum direction direction, const struct operand *local,
-                            struct ib_batch *batch)
+IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, const struct operand *local,
+                         struct ib_batch *batch)
 {
     ucp_request_param_t params;
     ib_request_params(&params, batch);
@@ -39,45 +39,46 @@ IB_INLINE void start_by_ucx(const struct ib_place *at, enum direction direction,
         params.op_attr_mask |= UCP_OP_ATTR_FIELD_MEMH;
         params.memh = local->mem->operand;
     }
-    if (direction != GET) ib_end_note(at->end, ib_class_of_put(local->length_bytes), direction == PUT);
-    ib_post(direction != GET
-                ? ib_ucp.ucp_put_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params)
-                : ib_ucp.ucp_get_nbx(at->end->ep, local->addr, local->length_bytes, at->address, at->key, &params),
-            batch);
+    if (direction != GET) ib_ep_record(at->ep, ib_class_of_put(local->length_bytes), direction == PUT);
+    ib_batch_add(
+        direction != GET
+            ? ib_ucp.ucp_put_nbx(at->ep->ucp, local->addr, local->length_bytes, at->address, at->rkey, &params)
+            : ib_ucp.ucp_get_nbx(at->ep->ucp, local->addr, local->length_bytes, at->address, at->rkey, &params),
+        batch);
 }
 
-IB_INLINE void start(const struct ib_place *at, enum direction direction, const struct operand *local,
+IB_INLINE void start(const struct ib_target *at, enum direction direction, const struct operand *local,
                      struct ib_batch *batch, bool is_nbi)
 {
-    if (direction != GET && at->takes_short && local->length_bytes <= IB_SHORT_BYTES) {
-        const struct ib_short data = {local->addr, local->length_bytes, direction == PUT && !is_nbi,
-                                      direction == NOTICE};
-        if (ib_short_put(at->end, at->address, &data, batch)) return;
+    if (direction != GET && at->is_by_am && local->length_bytes <= IB_AM_DATA_BYTES) {
+        const struct ib_am_data data = {local->addr, local->length_bytes, direction == PUT && !is_nbi,
+                                        direction == NOTIFY};
+        if (ib_am_put(at->ep, at->address, &data, batch)) return;
     }
-    start_by_ucx(at, direction, local, batch);
+    start_rma(at, direction, local, batch);
 }
 
-void ib_put_by_ucx(const struct ib_place *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
+void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
                    struct ib_batch *batch)
 {
     const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
-    start_by_ucx(at, PUT, &local, batch);
+    start_rma(at, PUT, &local, batch);
 }
 
-IB_INLINE enum ib_class class_of(enum direction direction, const struct operand *local)
+IB_INLINE enum ib_op_class class_of(enum direction direction, const struct operand *local)
 {
-    return direction == GET ? IB_DATA : ib_class_of_put(local->length_bytes);
+    return direction == GET ? IB_OP_RMA : ib_class_of_put(local->length_bytes);
 }
 
-/* UCX has fences of whole workers only. They order what one lane carries, but not messages, nor several lanes: the
- * first operation that a later fence does not order by itself flushes its end (ib_end_order). Requests are waited for
- * here. Under the worker's lock. */
+/* UCX has fences of whole workers only. They order what one lane carries, but neither active messages nor several lanes:
+ * the first operation that could overtake in spite of the fence waits or flushes (ib_ep_order()). Requests about memory
+ * of devices are waited for here. Under the worker's lock. */
 static isthmus_status fence(isthmus_chan *chan)
 {
     struct ib_worker *worker = chan->worker;
     const struct isthmus_services *s = worker->tr->services;
     worker->n_fences++;
-    if (worker->asks != NULL) (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
+    if (worker->device_requests != NULL) (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
     if (fenced == UCS_OK) return ISTHMUS_OK;
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
@@ -88,15 +89,16 @@ static isthmus_status fence(isthmus_chan *chan)
 IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
-    struct ib_place at;
+    struct ib_target at;
     struct ib_batch batch = {0};
     ib_worker_lock(chan->worker);
-    isthmus_status status = direction == NOTICE ? fence(chan) : ISTHMUS_OK;
-    if (status == ISTHMUS_OK) status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
+    isthmus_status status = direction == NOTIFY ? fence(chan) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK)
+        status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, &batch, false);
         (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
-        if (batch.failure != UCS_OK) status = ib_end_fail(at.end, batch.failure);
+        if (batch.failure != UCS_OK) status = ib_ep_fail(at.ep, batch.failure);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -105,23 +107,23 @@ IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const 
 IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                       uint64_t offset_bytes, enum direction direction, const struct operand *local)
 {
-    struct ib_place at;
+    struct ib_target at;
     struct ib_worker *worker = chan->worker;
     ib_worker_lock(worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if (ib_has_room(chan)) status = ib_place_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
+    if (ib_has_room(chan)) status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
     if (status == ISTHMUS_OK) {
         start(&at, direction, local, &chan->local, true);
-        /* Puts that UCX sends at once are never pending, and fill that queue all the same. What is a message needs none
-         * of this. */
-        if (at.end->carriage != IB_LINE && ++chan->n_unserved % PROGRESS_EVERY == 0 && !worker->has_leader)
+        /* Puts that UCX sends at once are never pending, and fill the send queue all the same. Messages over TCP need
+         * no such progress. */
+        if (at.ep->lanes != IB_LANE_AM && ++chan->n_unpolled % PROGRESS_EVERY == 0 && !worker->has_leader)
             (void)ib_worker_progress(worker);
     }
     ib_worker_unlock(worker);
     return status;
 }
 
-/* This PE's own host memory is loaded and stored; memory on a device needs more than UCX. */
+/* Host memory of the calling PE is loaded and stored; memory of a device may need a request to its PE. */
 static isthmus_status put_unusual(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                   uint64_t offset_bytes, const struct operand *local, bool is_nbi)
 {
@@ -145,7 +147,7 @@ static isthmus_status ib_put(isthmus_chan *chan, isthmus_path *path, const isthm
                              size_t length_bytes)
 {
     const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
-    if (remote->is_plain) return transfer(chan, path, remote, remote_offset_bytes, PUT, &local);
+    if (remote->is_rma) return transfer(chan, path, remote, remote_offset_bytes, PUT, &local);
     return put_unusual(chan, path, remote, remote_offset_bytes, &local, false);
 }
 
@@ -154,7 +156,7 @@ static isthmus_status ib_put_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  size_t length_bytes)
 {
     const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
-    if (remote->is_plain) return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, &local);
+    if (remote->is_rma) return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, &local);
     return put_unusual(chan, path, remote, remote_offset_bytes, &local, true);
 }
 
@@ -163,7 +165,7 @@ static isthmus_status ib_get(isthmus_chan *chan, isthmus_path *path, const isthm
                              size_t length_bytes)
 {
     const struct operand local = {dest, dest_mem, length_bytes};
-    if (remote->is_plain) return transfer(chan, path, remote, remote_offset_bytes, GET, &local);
+    if (remote->is_rma) return transfer(chan, path, remote, remote_offset_bytes, GET, &local);
     return get_unusual(chan, path, remote, remote_offset_bytes, &local, false);
 }
 
@@ -172,7 +174,7 @@ static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  size_t length_bytes)
 {
     const struct operand local = {dest, dest_mem, length_bytes};
-    if (remote->is_plain) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, &local);
+    if (remote->is_rma) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, &local);
     return get_unusual(chan, path, remote, remote_offset_bytes, &local, true);
 }
 
@@ -182,7 +184,7 @@ static isthmus_status ib_notify(isthmus_chan *chan, isthmus_path *path, const is
                                 uint64_t remote_offset_bytes, uint64_t value)
 {
     const struct operand local = {&value, NULL, sizeof value};
-    if (remote->is_plain) return transfer(chan, path, remote, remote_offset_bytes, NOTICE, &local);
+    if (remote->is_rma) return transfer(chan, path, remote, remote_offset_bytes, NOTIFY, &local);
     if (remote->kind != ISTHMUS_MEM_HOST) {
         isthmus_status status = ib_fence(chan, path);
         return status == ISTHMUS_OK ? put_unusual(chan, path, remote, remote_offset_bytes, &local, false) : status;
@@ -215,148 +217,143 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
     return status;
 }
 
-/* ---- commit: flushes of many ends at once ----
- * An end has one flush at a time, whichever channel began it. One that was under way before may not cover all that is
- * issued now, so it is waited for first; any that begins later does. */
+/* ---- flushes, of one endpoint or of all at once ----
+ * An endpoint has one flush at a time, whichever channel began it. A flush that was under way before may not cover the
+ * latest operations, so it is waited for first; a flush that begins later covers them. */
 
-/* Returns true if a commit has to wait for this end; a commit of this very end also waits for notices, and for
- * operations whose value the caller has waited for. */
-static bool is_dirty(const struct ib_end *end) { return end->n_committed < end->n_wanted; }
+/* Returns true if a flush of all endpoints has to flush this one. A flush of this endpoint alone also covers notifies,
+ * and operations whose value the caller has waited for: mark_all(). */
+static bool needs_flush(const struct ib_ep *ep) { return ep->n_flushed < ep->n_to_flush; }
 
-static void want_all(struct ib_end *end) { end->n_wanted = end->n_issued; }
+static void mark_all(struct ib_ep *ep) { ep->n_to_flush = ep->n_issued; }
 
-IB_INLINE isthmus_status flush_ended(struct ib_worker *worker, struct ib_end *end)
+IB_INLINE isthmus_status flush_ended(struct ib_worker *worker, struct ib_ep *ep)
 {
-    (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
-    if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
-    if (end->flush.failure != UCS_OK) return ib_end_fail(end, end->flush.failure);
-    if (end->n_committed < end->n_flushing) end->n_committed = end->n_flushing;
+    (void)ib_worker_wait(worker, &ep->flush, IB_FOR_EVER);
+    if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
+    if (ep->flush.failure != UCS_OK) return ib_ep_fail(ep, ep->flush.failure);
+    if (ep->n_flushed < ep->n_flushing) ep->n_flushed = ep->n_flushing;
     return ISTHMUS_OK;
 }
 
-IB_INLINE void flush_start(struct ib_end *end)
+IB_INLINE void flush_start(struct ib_ep *ep)
 {
     ucp_request_param_t params;
-    if (!is_dirty(end) || end->flush.n_pending > 0 || end->failure != UCS_OK) return;
-    end->n_flushing = end->n_issued;
-    if (end->carriage == IB_LINE && ib_short_call(end)) return;
-    ib_request_params(&params, &end->flush);
-    ib_post(ib_ucp.ucp_ep_flush_nbx(end->ep, &params), &end->flush);
+    if (!needs_flush(ep) || ep->flush.n_pending > 0 || ep->failure != UCS_OK) return;
+    ep->n_flushing = ep->n_issued;
+    if (ep->lanes == IB_LANE_AM && ib_am_flush(ep)) return;
+    ib_request_params(&params, &ep->flush);
+    ib_batch_add(ib_ucp.ucp_ep_flush_nbx(ep->ucp, &params), &ep->flush);
 }
 
-static isthmus_status commit_one(struct ib_worker *worker, struct ib_end *end)
+static isthmus_status flush_one(struct ib_worker *worker, struct ib_ep *ep)
 {
-    if (end->flush.n_pending > 0) (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
-    flush_start(end);
-    return is_dirty(end) ? flush_ended(worker, end) : ISTHMUS_OK;
+    if (ep->flush.n_pending > 0) (void)ib_worker_wait(worker, &ep->flush, IB_FOR_EVER);
+    flush_start(ep);
+    return needs_flush(ep) ? flush_ended(worker, ep) : ISTHMUS_OK;
 }
 
-/* Removes ends that are no longer dirty; a lost one stays, because each commit returns its failure. */
+/* Removes endpoints that are flushed; a lost one stays, because each flush returns its failure. */
 static void sweep(struct ib_worker *worker)
 {
-    for (struct ib_end **link = &worker->dirty; *link != NULL;) {
-        struct ib_end *end = *link;
-        if (is_dirty(end)) {
-            link = &end->next_dirty;
+    for (struct ib_ep **link = &worker->unflushed; *link != NULL;) {
+        struct ib_ep *ep = *link;
+        if (needs_flush(ep)) {
+            link = &ep->next_unflushed;
             continue;
         }
-        end->is_dirty = false;
-        *link = end->next_dirty;
+        ep->is_listed = false;
+        *link = ep->next_unflushed;
     }
 }
 
-/* Meanwhile ends are only added to the list, in front. Returns the first failure; the rest is flushed too. */
-static isthmus_status commit_all(struct ib_worker *worker)
+/* Meanwhile endpoints are only added to the list, in front. Returns the first failure; the others are flushed too. */
+static isthmus_status flush_all(struct ib_worker *worker)
 {
     isthmus_status status = ISTHMUS_OK;
-    worker->n_commits++;
-    for (struct ib_end *end = worker->dirty; end != NULL; end = end->next_dirty)
-        if (end->flush.n_pending > 0) (void)ib_worker_wait(worker, &end->flush, IB_FOR_EVER);
-    for (struct ib_end *end = worker->dirty; end != NULL; end = end->next_dirty) flush_start(end);
-    for (struct ib_end *end = worker->dirty; end != NULL; end = end->next_dirty) {
-        isthmus_status ended = is_dirty(end) ? flush_ended(worker, end) : ISTHMUS_OK;
+    worker->n_flushing_all++;
+    for (struct ib_ep *ep = worker->unflushed; ep != NULL; ep = ep->next_unflushed)
+        if (ep->flush.n_pending > 0) (void)ib_worker_wait(worker, &ep->flush, IB_FOR_EVER);
+    for (struct ib_ep *ep = worker->unflushed; ep != NULL; ep = ep->next_unflushed) flush_start(ep);
+    for (struct ib_ep *ep = worker->unflushed; ep != NULL; ep = ep->next_unflushed) {
+        isthmus_status ended = needs_flush(ep) ? flush_ended(worker, ep) : ISTHMUS_OK;
         if (status == ISTHMUS_OK) status = ended;
     }
-    if (--worker->n_commits == 0) sweep(worker);
+    if (--worker->n_flushing_all == 0) sweep(worker);
     return status;
-}
-
-isthmus_status ib_commit(struct ib_worker *worker, struct ib_end *only)
-{
-    return only != NULL ? commit_one(worker, only) : commit_all(worker);
 }
 
 /* ---- order across fences ---- */
 
-void ib_end_carries(struct ib_end *end, enum ib_carriage carriage)
+void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes)
 {
-    enum { WORD = 1 << IB_WORD, DATA = 1 << IB_DATA, ATOMIC = 1 << IB_ATOMIC, MESSAGE = 1 << IB_MESSAGE };
-    enum { ALL = WORD | DATA | ATOMIC | MESSAGE };
-    static const uint8_t conflicts[][IB_CLASSES] = {
-        [IB_LANES] = {[IB_WORD] = ALL & ~WORD,
-                      [IB_DATA] = ALL,
-                      [IB_ATOMIC] = ALL & ~ATOMIC,
-                      [IB_MESSAGE] = ALL & ~MESSAGE,
-                      [IB_REQUEST] = ALL},
-        [IB_LANE] = {[IB_WORD] = ATOMIC | MESSAGE,
-                     [IB_DATA] = ATOMIC | MESSAGE,
-                     [IB_ATOMIC] = ALL & ~ATOMIC,
-                     [IB_MESSAGE] = ATOMIC,
-                     [IB_REQUEST] = ALL},
-        [IB_LINE] = {[IB_WORD] = ATOMIC,
-                     [IB_DATA] = ATOMIC,
-                     [IB_ATOMIC] = ALL & ~ATOMIC,
-                     [IB_MESSAGE] = ATOMIC,
-                     [IB_REQUEST] = ALL},
+    enum { SHORT_PUT = 1 << IB_OP_SHORT_PUT, RMA = 1 << IB_OP_RMA, RC_AMO = 1 << IB_OP_RC_AMO, AM = 1 << IB_OP_AM };
+    enum { ALL = SHORT_PUT | RMA | RC_AMO | AM };
+    static const uint8_t conflicts[][IB_OP_CLASSES] = {
+        [IB_LANES_MANY] = {[IB_OP_SHORT_PUT] = ALL & ~SHORT_PUT,
+                           [IB_OP_RMA] = ALL,
+                           [IB_OP_RC_AMO] = ALL & ~RC_AMO,
+                           [IB_OP_AM] = ALL & ~AM,
+                           [IB_OP_DEVICE] = ALL},
+        [IB_LANE_RDMA] = {[IB_OP_SHORT_PUT] = RC_AMO | AM,
+                          [IB_OP_RMA] = RC_AMO | AM,
+                          [IB_OP_RC_AMO] = ALL & ~RC_AMO,
+                          [IB_OP_AM] = RC_AMO,
+                          [IB_OP_DEVICE] = ALL},
+        [IB_LANE_AM] = {[IB_OP_SHORT_PUT] = RC_AMO,
+                        [IB_OP_RMA] = RC_AMO,
+                        [IB_OP_RC_AMO] = ALL & ~RC_AMO,
+                        [IB_OP_AM] = RC_AMO,
+                        [IB_OP_DEVICE] = ALL},
     };
-    end->carriage = carriage;
-    memcpy(end->conflicts, conflicts[carriage], sizeof end->conflicts);
+    ep->lanes = lanes;
+    memcpy(ep->conflicts, conflicts[lanes], sizeof ep->conflicts);
 }
 
-static bool are_answered(const struct ib_answers *answers) { return answers->n_answered >= answers->n_before; }
+static bool are_replied(const struct ib_replies *replies) { return replies->n_replies >= replies->n_before; }
 
-/* What a fence stands behind now. */
-static void note_fences(struct ib_end *end)
+/* Takes note of the latest fence, and of the operations before it that are complete by now. */
+static void note_fence(struct ib_ep *ep)
 {
-    enum { ATOMIC = 1 << IB_ATOMIC, MESSAGE = 1 << IB_MESSAGE };
-    if (end->n_fences != end->worker->n_fences) {
-        end->n_fences = end->worker->n_fences;
-        end->before |= end->issued;
-        end->issued = 0;
-        end->n_before = end->n_issued;
-        end->messages.n_before = end->messages.n_asked;
-        end->atomics.n_before = end->atomics.n_asked;
+    enum { RC_AMO = 1 << IB_OP_RC_AMO, AM = 1 << IB_OP_AM };
+    if (ep->n_fences != ep->worker->n_fences) {
+        ep->n_fences = ep->worker->n_fences;
+        ep->before |= ep->issued;
+        ep->issued = 0;
+        ep->n_before = ep->n_issued;
+        ep->am_replies.n_before = ep->am_replies.n_requests;
+        ep->rc_replies.n_before = ep->rc_replies.n_requests;
     }
-    bool is_flushed = end->n_committed >= end->n_before;
-    if (is_flushed) end->before &= ATOMIC | MESSAGE;
-    if (are_answered(&end->messages) && (is_flushed || end->carriage != IB_LINE)) end->before &= (uint8_t)~MESSAGE;
-    if (are_answered(&end->atomics)) end->before &= (uint8_t)~ATOMIC;
+    bool is_flushed = ep->n_flushed >= ep->n_before;
+    if (is_flushed) ep->before &= RC_AMO | AM;
+    if (are_replied(&ep->am_replies) && (is_flushed || ep->lanes != IB_LANE_AM)) ep->before &= (uint8_t)~AM;
+    if (are_replied(&ep->rc_replies)) ep->before &= (uint8_t)~RC_AMO;
 }
 
-/* Each kind is answered in the order in which it was sent. */
-static isthmus_status wait_for_answers(struct ib_end *end, struct ib_answers *answers)
+/* The peer replies to each kind of request in the order in which it was sent. */
+static isthmus_status wait_for_replies(struct ib_ep *ep, struct ib_replies *replies)
 {
-    ib_batch_count(&answers->wanted, (uint32_t)(answers->n_before - answers->n_answered));
-    (void)ib_worker_wait(end->worker, &answers->wanted, IB_FOR_EVER);
-    return end->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, end->failure);
+    ib_batch_count(&replies->awaited, (uint32_t)(replies->n_before - replies->n_replies));
+    (void)ib_worker_wait(ep->worker, &replies->awaited, IB_FOR_EVER);
+    return ep->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, ep->failure);
 }
 
-/* The first operation after a fence, or one that conflicts with what was issued before it. Other threads may fence and
- * issue while the end is waited for. */
-isthmus_status ib_end_order_slow(struct ib_end *end, enum ib_class class)
+/* The first operation after a fence, or one that could overtake operations before it. Other threads may fence and issue
+ * operations while this one waits. */
+isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class)
 {
     isthmus_status status = ISTHMUS_OK;
     while (status == ISTHMUS_OK) {
-        note_fences(end);
-        uint8_t conflicts = end->before & end->conflicts[class];
+        note_fence(ep);
+        uint8_t conflicts = ep->before & ep->conflicts[class];
         if (conflicts == 0) break;
-        if ((conflicts & 1u << IB_ATOMIC) != 0) {
-            status = wait_for_answers(end, &end->atomics);
-        } else if (!are_answered(&end->messages)) {
-            status = wait_for_answers(end, &end->messages);
+        if ((conflicts & 1u << IB_OP_RC_AMO) != 0) {
+            status = wait_for_replies(ep, &ep->rc_replies);
+        } else if (!are_replied(&ep->am_replies)) {
+            status = wait_for_replies(ep, &ep->am_replies);
         } else {
-            want_all(end);
-            status = commit_one(end->worker, end);
+            mark_all(ep);
+            status = flush_one(ep->worker, ep);
         }
     }
     return status;
@@ -368,9 +365,13 @@ static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
     isthmus_status status = ISTHMUS_OK;
     isthmus_publish_stores_();
     ib_worker_lock(worker);
-    struct ib_end *only = path != NULL ? path->ends[worker->index] : NULL;
-    if (only != NULL) want_all(only);
-    if (path == NULL || only != NULL) status = ib_commit(worker, only);
+    struct ib_ep *ep = path != NULL ? path->eps[worker->index] : NULL;
+    if (ep != NULL) {
+        mark_all(ep);
+        status = flush_one(worker, ep);
+    } else if (path == NULL) {
+        status = flush_all(worker);
+    }
     (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
     isthmus_status rest = ib_batch_fail(worker, &chan->remote);
     ib_worker_unlock(worker);
@@ -408,15 +409,16 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
     struct isthmus_data_ops all = ib_data_slots;
     all.struct_size = ops->struct_size;
     if (tr->stage != NULL) ib_operand_slots(&all);
-    if (tr->adapter != NULL) all.put_signal = NULL; /* messages are executed by processors */
+    if (tr->adapter != NULL)
+        all.put_signal = NULL; /* processors execute messages, and adapters are the home of atomics */
     ib_write_out(ops, &all, sizeof all);
     chan->worker->n_channels++;
     *out = chan;
     return ISTHMUS_OK;
 }
 
-/* The core has completed everything, unless a peer is lost: then UCX has failed what was under way, and calls back in
- * the next rounds of progress. */
+/* The core has completed all operations, unless a peer is lost: then UCX has failed those under way, and calls back
+ * during the next calls of progress. */
 void ib_channel_close(isthmus_chan *chan)
 {
     if (chan == NULL) return;

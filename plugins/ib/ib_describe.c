@@ -51,7 +51,7 @@ static void write_why_own(struct ib_text *out, const struct ib_net *net)
         return;
     }
     ib_text_add(out, "%u ports for %u PE%s, ", net->selection.n, net->n_sharers, net->n_sharers == 1 ? "" : "s");
-    ib_distance_words(out, net->distances[net->mine], &net->origin);
+    ib_distance_describe(out, net->distances[net->mine], &net->origin);
 }
 
 static void write_too_many(struct ib_text *out, const struct ib_net *net)
@@ -71,11 +71,11 @@ static void write_why_use(struct ib_text *out, const struct ib_net *net, uint32_
     case IB_USE_RAIL: ib_text_add(out, "a further rail: as near as %s, and in no other PE's share", own); break;
     case IB_USE_OTHER_PE:
         ib_text_add(out, "in the share of other PEs, ");
-        ib_distance_words(out, net->distances[index], &net->origin);
+        ib_distance_describe(out, net->distances[index], &net->origin);
         break;
     case IB_USE_FARTHER:
         ib_text_add(out, "farther than %s, ", own);
-        ib_distance_words(out, net->distances[index], &net->origin);
+        ib_distance_describe(out, net->distances[index], &net->origin);
         break;
     case IB_USE_TOO_MANY: write_too_many(out, net); break;
     case IB_USE_NOT_DEALT: ib_text_add(out, "ISTHMUS_HCA deals it to no PE"); break;

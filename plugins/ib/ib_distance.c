@@ -150,7 +150,7 @@ static void add_numa(struct ib_text *out, uint32_t distance, const struct ib_ori
         ib_text_add(out, " this PE");
 }
 
-void ib_distance_words(struct ib_text *out, uint32_t distance, const struct ib_origin *origin)
+void ib_distance_describe(struct ib_text *out, uint32_t distance, const struct ib_origin *origin)
 {
     static const char *const words[] = {
         [IB_SAME_SWITCH] = "behind the same PCIe switch as",

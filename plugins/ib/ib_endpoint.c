@@ -1,6 +1,7 @@
-/* plugins/ib/ib_endpoint.c: the way to a peer: its address, an end on each worker that needs one, and the report of its
- * loss. */
-#include "plugins/ib/ib.h"
+/* plugins/ib/ib_endpoint.c: paths and endpoints: a path has the peer's address, and an endpoint on each worker that
+ * communicates with the peer. And the report of a peer that is lost, or of an operation that fails. */
+#include "plugins/ib/am/am.h"
+#include "plugins/ib/rc/rc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,16 @@
 /* ---- failures ---- */
 
 enum { LOSS_ROUNDS = 100 }; /* of progress in which UCX reports an endpoint whose requests it has failed */
+
+void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text)
+{
+    pthread_mutex_lock(&tr->lost_lock);
+    if (tr->refusal.code == ISTHMUS_OK) {
+        tr->refusal.code = code;
+        snprintf(tr->refusal.text, sizeof tr->refusal.text, "%s", text);
+    }
+    pthread_mutex_unlock(&tr->lost_lock);
+}
 
 static isthmus_status fail_refused(isthmus_tr *tr)
 {
@@ -26,38 +37,38 @@ static void await_report(const struct ib_worker *worker, const ucs_status_t *fai
         (void)ib_ucp.ucp_worker_progress(worker->ucp);
 }
 
-/* The peer is lost if UCX reports that of its endpoint, or a status that no living peer causes. A request that ends
- * otherwise is one that UCX cannot execute there. */
+/* The peer is lost if UCX reports that for its endpoint, or a status that no living peer causes. With any other status
+ * UCX cannot execute the request on that endpoint. */
 static bool is_loss(ucs_status_t why)
 {
     return ib_ucp_code(why) == ISTHMUS_ERR_PEER_LOST && why != UCS_ERR_CANCELED && why != UCS_ERR_NOT_CONNECTED;
 }
 
-/* `whom`: the peer as text, "PE 3 on node7: ", or "" if it is unknown. */
-static isthmus_status fail_operation(const struct isthmus_services *s, const char *whom, ucs_status_t why)
+/* `peer`: as text, "PE 3 on node7: ", or "" if it is unknown. */
+static isthmus_status fail_operation(const struct isthmus_services *s, const char *peer, ucs_status_t why)
 {
     char reason[IB_REASON_TEXT_BYTES];
     isthmus_status code = ib_ucp_code(why);
     if (code == ISTHMUS_ERR_PEER_LOST || code == ISTHMUS_ERR_UNREACHABLE) code = ISTHMUS_ERR_UNSUPPORTED;
     ib_ucp_latest(reason);
-    return s->fail(s->core, code, "%sUCX %s cannot execute an operation: %s%s", whom, ib_ucp_version(),
+    return s->fail(s->core, code, "%sUCX %s cannot execute an operation: %s%s", peer, ib_ucp_version(),
                    ib_ucp.ucs_status_string(why), reason);
 }
 
-isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why)
+isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why)
 {
-    const isthmus_path *path = end->path;
+    const isthmus_path *path = ep->path;
     const struct isthmus_services *s = path->tr->services;
-    char whom[IB_HOST_NAME_BYTES + 24];
+    char peer[IB_HOST_NAME_BYTES + 24];
     if (why == IB_REFUSED) return fail_refused(path->tr);
-    if (!is_loss(why)) await_report(end->worker, &end->failure);
-    if (end->failure != UCS_OK) why = end->failure; /* the cause, of which `why` may be a consequence */
-    bool is_lost = end->failure != UCS_OK ? end->failure != UCS_ERR_NO_MEMORY : is_loss(why);
+    if (!is_loss(why)) await_report(ep->worker, &ep->failure);
+    if (ep->failure != UCS_OK) why = ep->failure; /* the cause, of which `why` may be a consequence */
+    bool is_lost = ep->failure != UCS_OK ? ep->failure != UCS_ERR_NO_MEMORY : is_loss(why);
     if (is_lost)
         return s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: %s", path->pe, path->host_name,
                        ib_ucp.ucs_status_string(why));
-    snprintf(whom, sizeof whom, "PE %d on %s: ", path->pe, path->host_name);
-    return fail_operation(s, whom, why);
+    snprintf(peer, sizeof peer, "PE %d on %s: ", path->pe, path->host_name);
+    return fail_operation(s, peer, why);
 }
 
 isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *batch)
@@ -66,7 +77,7 @@ isthmus_status ib_batch_fail(const struct ib_worker *worker, struct ib_batch *ba
     const struct isthmus_services *s = tr->services;
     ucs_status_t why = batch->failure;
     if (why == UCS_OK) return ISTHMUS_OK;
-    batch->failure = UCS_OK; /* returned once; the next operation on the lost peer fails by itself */
+    batch->failure = UCS_OK; /* reported once; the next operation on the lost peer fails by itself */
     if (why == IB_REFUSED) return fail_refused(tr);
     await_report(worker, &tr->lost_why);
     pthread_mutex_lock(&tr->lost_lock);
@@ -90,12 +101,12 @@ static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status c
                    path->host_name, ib_ucp.ucs_status_string(why), reason, note, path->note);
 }
 
-void ib_end_lose(struct ib_end *end, ucs_status_t why)
+void ib_ep_lose(struct ib_ep *ep, ucs_status_t why)
 {
-    const isthmus_path *path = end->path;
+    const isthmus_path *path = ep->path;
     isthmus_tr *tr = path->tr;
-    end->failure = why;
-    end->worker->has_lost_ends = true;
+    ep->failure = why;
+    ep->worker->has_lost_eps = true;
     pthread_mutex_lock(&tr->lost_lock);
     if (tr->lost_pe < 0) {
         __atomic_store_n(&tr->lost_pe, path->pe, __ATOMIC_RELAXED);
@@ -105,167 +116,185 @@ void ib_end_lose(struct ib_end *end, ucs_status_t why)
     pthread_mutex_unlock(&tr->lost_lock);
 }
 
-/* From UCX, inside progress and so under the worker's lock. */
+/* Called by UCX, during progress and so under the worker's lock. */
 static void on_error(void *arg, ucp_ep_h ep, ucs_status_t why)
 {
     (void)ep;
-    ib_end_lose(arg, why);
+    ib_ep_lose(arg, why);
 }
 
-/* ---- ends ---- */
+/* ---- endpoints ---- */
 
-/* UCX never connects to this PE itself. */
-static ucs_status_t endpoint_create(struct ib_end *end)
+/* UCX never connects to the calling PE itself. */
+static ucs_status_t ucp_ep_open(struct ib_ep *ep)
 {
-    const isthmus_path *path = end->path;
+    const isthmus_path *path = ep->path;
     ucp_ep_params_t params = {
         .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER,
         .address = path->address,
         .err_mode = UCP_ERR_HANDLING_MODE_PEER,
-        .err_handler = {.cb = on_error, .arg = end},
+        .err_handler = {.cb = on_error, .arg = ep},
     };
-    return path->is_self ? UCS_OK : ib_ucp.ucp_ep_create(end->worker->ucp, &params, &end->ep);
+    return path->is_self ? UCS_OK : ib_ucp.ucp_ep_create(ep->worker->ucp, &params, &ep->ucp);
 }
 
-static isthmus_status end_create(struct ib_worker *worker, isthmus_path *path, struct ib_end **out)
+static isthmus_status ep_create(struct ib_worker *worker, isthmus_path *path, struct ib_ep **out)
 {
     const struct isthmus_services *s = path->tr->services;
-    struct ib_end *end = calloc(1, sizeof *end);
-    if (end == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an end of the path to PE %d", path->pe);
-    end->worker = worker;
-    end->path = path;
-    ib_end_carries(end, IB_LANES);
-    isthmus_status status = ib_short_number(end);
+    struct ib_ep *ep = calloc(1, sizeof *ep);
+    if (ep == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an endpoint to PE %d", path->pe);
+    ep->worker = worker;
+    ep->path = path;
+    ib_ep_set_lanes(ep, IB_LANES_MANY);
+    isthmus_status status = ib_ep_add_id(ep);
     if (status != ISTHMUS_OK) {
-        free(end);
+        free(ep);
         return status;
     }
-    ucs_status_t made = endpoint_create(end);
+    ucs_status_t made = ucp_ep_open(ep);
     if (made != UCS_OK) {
-        worker->numbered[end->number] = NULL;
-        free(end);
+        worker->eps_by_id[ep->id] = NULL;
+        free(ep);
         return fail_to_connect(path, made == UCS_ERR_NO_MEMORY ? ISTHMUS_ERR_NO_MEMORY : ISTHMUS_ERR_UNREACHABLE, made);
     }
-    end->next = worker->ends;
-    worker->ends = end;
-    path->ends[worker->index] = end;
-    *out = end;
+    ep->next = worker->eps;
+    worker->eps = ep;
+    path->eps[worker->index] = ep;
+    *out = ep;
     return ISTHMUS_OK;
 }
 
-isthmus_status ib_end_get(struct ib_worker *worker, isthmus_path *path, struct ib_end **out)
+isthmus_status ib_ep_get(struct ib_worker *worker, isthmus_path *path, struct ib_ep **out)
 {
-    struct ib_end *end = path->ends[worker->index];
-    if (end == NULL) {
-        isthmus_status status = end_create(worker, path, &end);
+    struct ib_ep *ep = path->eps[worker->index];
+    if (ep == NULL) {
+        isthmus_status status = ep_create(worker, path, &ep);
         if (status != ISTHMUS_OK) return status;
     }
-    if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
-    *out = end;
+    if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
+    *out = ep;
     return ISTHMUS_OK;
 }
 
-/* Waits for the reply to `request`, which counts in end->opening. A peer whose UCX has no memory for a connection lives
- * on and sends no reply, so only the time limit detects it. */
-static isthmus_status end_opens(struct ib_end *end, ucs_status_ptr_t request)
+/* Messages are sent, and replies received; meanwhile the peer may be lost. */
+isthmus_status ib_ep_wait_for_room(struct ib_ep *ep)
 {
-    const isthmus_path *path = end->path;
+    struct ib_worker *worker = ep->worker;
+    ib_batch_count(&worker->room, 1);
+    (void)ib_worker_wait(worker, &worker->room, IB_FOR_EVER);
+    return ep->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, ep->failure);
+}
+
+/* Waits for the reply to `request`, which counts in ep->connecting. A peer whose UCX has no memory for a connection
+ * lives on and sends no reply, so only the time limit detects it. */
+static isthmus_status ep_connects(struct ib_ep *ep, ucs_status_ptr_t request)
+{
+    const isthmus_path *path = ep->path;
     const struct isthmus_services *s = path->tr->services;
-    ib_post(request, &end->opening);
-    if (!ib_worker_wait(end->worker, &end->opening, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
-        ib_end_lose(end, UCS_ERR_ENDPOINT_TIMEOUT);
+    ib_batch_add(request, &ep->connecting);
+    if (!ib_worker_wait(ep->worker, &ep->connecting, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
+        ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
                        path->pe, path->host_name, path->tr->settings.timeout_s);
     }
-    ucs_status_t failure = end->failure != UCS_OK ? end->failure : end->opening.failure;
+    ucs_status_t failure = ep->failure != UCS_OK ? ep->failure : ep->connecting.failure;
     if (failure == UCS_OK) return ISTHMUS_OK;
     bool is_lost = ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST;
     return fail_to_connect(path, is_lost ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_ERR_UNREACHABLE, failure);
 }
 
-static const char *const carriages[] = {
-    [IB_LANES] = "several lanes: a fence may flush them",
-    [IB_LANE] = "one lane: a fence flushes it where atomics come before puts",
-    [IB_LINE] = "one connection: short puts and atomics are messages",
+/* UCX detects by the address that a local operand lies on a device. A message of our own would be filled by the
+ * processor, so there are none where operands may lie on a device. */
+static enum ib_lanes lanes_of(const struct ib_ep *ep)
+{
+    const isthmus_tr *tr = ep->worker->tr;
+    bool may_be_on_device = tr->stage != NULL && tr->kinds != 1u << ISTHMUS_MEM_HOST;
+    enum ib_lanes lanes = ib_lanes_query(ep->ucp);
+    return lanes == IB_LANE_AM && may_be_on_device ? IB_LANE_RDMA : lanes;
+}
+
+static const char *const lanes_text[] = {
+    [IB_LANES_MANY] = "several lanes: a fence may flush them",
+    [IB_LANE_RDMA] = "one lane: a fence flushes it where atomics come before puts",
+    [IB_LANE_AM] = "one TCP connection: short puts and atomics are active messages",
 };
 
-isthmus_status ib_end_prove(struct ib_end *end, ucp_rkey_h key, uint64_t address)
+isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address)
 {
-    if (end->has_answered || end->opening.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread does it */
-    const struct isthmus_services *s = end->worker->tr->services;
+    if (ep->has_replied || ep->connecting.n_pending > 0) return ISTHMUS_OK; /* the latter: another thread probes */
+    const struct isthmus_services *s = ep->worker->tr->services;
     ucp_request_param_t params;
-    ib_request_params(&params, &end->opening);
-    isthmus_status status = end_opens(
-        end, ib_ucp.ucp_get_nbx(end->ep, &end->sample, sizeof end->sample, address, key, &params));
-    end->has_answered = status == ISTHMUS_OK;
-    if (!end->has_answered) return status;
-    ib_end_carries(end, ib_short_carriage(end));
-    s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d is reached by %s", end->path->pe, carriages[end->carriage]);
+    ib_request_params(&params, &ep->connecting);
+    isthmus_status status = ep_connects(
+        ep, ib_ucp.ucp_get_nbx(ep->ucp, &ep->sample, sizeof ep->sample, address, rkey, &params));
+    ep->has_replied = status == ISTHMUS_OK;
+    if (!ep->has_replied) return status;
+    ib_ep_set_lanes(ep, lanes_of(ep));
+    s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d is reached by %s", ep->path->pe, lanes_text[ep->lanes]);
     return status;
 }
 
-/* By force: the peer may be lost, and the core has completed all that was under way. */
-static void end_close(struct ib_end *end)
+/* By force: the peer may be lost, and otherwise the core has completed all operations. */
+static void ep_close(struct ib_ep *ep)
 {
     ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
-    end->closing = ib_ucp.ucp_ep_close_nbx(end->ep, &params);
-    end->ep = NULL;
+    ep->close_request = ib_ucp.ucp_ep_close_nbx(ep->ucp, &params);
+    ep->ucp = NULL;
 }
 
-void ib_ends_bury(struct ib_worker *worker)
+void ib_eps_close_lost(struct ib_worker *worker)
 {
-    worker->has_lost_ends = false;
-    for (struct ib_end *end = worker->ends; end != NULL; end = end->next) {
-        if (end->failure == UCS_OK || end->ep == NULL) continue;
-        end_close(end);
-        ib_asks_fail(worker, end);
-        ib_short_call_ended(end, end->failure);
-        ib_short_fetches_fail(worker, end);
-        ib_nic_end_fail(end);
+    worker->has_lost_eps = false;
+    for (struct ib_ep *ep = worker->eps; ep != NULL; ep = ep->next) {
+        if (ep->failure == UCS_OK || ep->ucp == NULL) continue;
+        ep_close(ep);
+        ib_device_requests_fail(worker, ep);
+        ib_am_flush_done(ep, ep->failure);
+        ib_am_fetches_fail(worker, ep);
+        ib_rc_ep_fail(ep);
     }
 }
 
-static void unlink_end(struct ib_worker *worker, struct ib_end *end)
+static void ep_unlink(struct ib_worker *worker, struct ib_ep *ep)
 {
-    struct ib_end **link = &worker->ends;
-    while (*link != end) link = &(*link)->next;
-    *link = end->next;
-    if (!end->is_dirty) return;
-    for (link = &worker->dirty; *link != end;) link = &(*link)->next_dirty;
-    *link = end->next_dirty;
+    struct ib_ep **link = &worker->eps;
+    while (*link != ep) link = &(*link)->next;
+    *link = ep->next;
+    if (!ep->is_listed) return;
+    for (link = &worker->unflushed; *link != ep;) link = &(*link)->next_unflushed;
+    *link = ep->next_unflushed;
 }
 
-static void end_destroy(struct ib_worker *worker, struct ib_end *end)
+static void ep_destroy(struct ib_worker *worker, struct ib_ep *ep)
 {
-    if (end->ep != NULL) end_close(end);
-    if (end->closing != NULL && !UCS_PTR_IS_ERR(end->closing)) {
-        while (ib_ucp.ucp_request_check_status(end->closing) == UCS_INPROGRESS)
+    if (ep->ucp != NULL) ep_close(ep);
+    if (ep->close_request != NULL && !UCS_PTR_IS_ERR(ep->close_request)) {
+        while (ib_ucp.ucp_request_check_status(ep->close_request) == UCS_INPROGRESS)
             (void)ib_ucp.ucp_worker_progress(worker->ucp);
-        ib_ucp.ucp_request_free(end->closing);
+        ib_ucp.ucp_request_free(ep->close_request);
     }
-    ib_asks_fail(worker, end);
-    ib_short_fetches_fail(worker, end);
-    ib_nic_end_close(end);
-    worker->numbered[end->number] = NULL;
-    unlink_end(worker, end);
-    free(end);
+    ib_device_requests_fail(worker, ep);
+    ib_am_fetches_fail(worker, ep);
+    ib_rc_ep_close(ep);
+    worker->eps_by_id[ep->id] = NULL;
+    ep_unlink(worker, ep);
+    free(ep);
 }
 
 /* ---- paths ---- */
 
-/* A new end has no state of its peer: a flush ends when the connection is made or refused. */
+/* A new endpoint has nothing to flush: its flush completes when the connection is made or refused. */
 static isthmus_status connect_now(isthmus_path *path)
 {
     struct ib_worker *worker = &path->tr->workers[0];
-    struct ib_end *end = NULL;
+    struct ib_ep *ep = NULL;
     ib_worker_lock(worker);
-    isthmus_status status = ib_end_get(worker, path, &end);
+    isthmus_status status = ib_ep_get(worker, path, &ep);
     if (status == ISTHMUS_OK) {
         ucp_request_param_t params;
-        ib_request_params(&params, &end->opening);
-        status = end_opens(end, ib_ucp.ucp_ep_flush_nbx(end->ep, &params));
+        ib_request_params(&params, &ep->connecting);
+        status = ep_connects(ep, ib_ucp.ucp_ep_flush_nbx(ep->ucp, &params));
     }
     ib_worker_unlock(worker);
     return status;
@@ -306,9 +335,9 @@ void ib_path_close(isthmus_path *path)
     if (path == NULL) return;
     for (uint32_t i = 0; i < path->tr->n_workers; i++) {
         struct ib_worker *worker = &path->tr->workers[i];
-        if (path->ends[i] == NULL) continue;
+        if (path->eps[i] == NULL) continue;
         ib_worker_lock(worker);
-        end_destroy(worker, path->ends[i]);
+        ep_destroy(worker, path->eps[i]);
         ib_worker_unlock(worker);
     }
     free(path->address);

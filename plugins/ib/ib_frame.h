@@ -1,5 +1,5 @@
-/* plugins/ib/ib_frame.h: UCX's addresses and keys, framed: UCX trusts every byte of them, and a damaged one is a crash.
- * The frame has a version and a checksum, so that a damaged one is refused before UCX reads it. */
+/* plugins/ib/ib_frame.h: frames for UCX's addresses and remote keys. UCX trusts every byte of these, and would crash on
+ * damaged ones: the frame has a version and a checksum, so that they are refused before UCX reads them. */
 #ifndef ISTHMUS_IB_FRAME_H
 #define ISTHMUS_IB_FRAME_H
 
@@ -13,9 +13,9 @@ struct ib_frame {
     uint32_t word_bytes;     /* of an address there */
     uint32_t payload_bytes;
     uint32_t note_bytes; /* at the end of a card's payload: the configuration of UCX there, as text with its zero */
-    /* Of a key: the kind of memory, and whether its PE stages it; the payload is then empty. */
+    /* Of a key: the kind of memory, and whether its PE stages it: then the payload is empty. */
     uint32_t kind, is_staged;
-    uint32_t adapter_key, has_adapter_key; /* of a key: for atomics by the adapter there; 0, 0: it executes none */
+    uint32_t atomic_rkey, has_atomic_rkey; /* of a key: for atomics by its PE's adapter; 0, 0: none */
     uint64_t address, length_bytes;        /* of the extent; 0 in a card */
     uint64_t checksum;                     /* over all of the above and the payload */
 };

@@ -80,7 +80,7 @@ void ib_origin_find(const char *sysfs, int32_t numa_node, const char *pci_addres
 uint32_t ib_distance(const char *sysfs, const struct ib_origin *origin, const struct ib_port *port);
 
 struct ib_text;
-void ib_distance_words(struct ib_text *out, uint32_t distance, const struct ib_origin *origin); /* for people */
+void ib_distance_describe(struct ib_text *out, uint32_t distance, const struct ib_origin *origin); /* for people */
 
 /* The chain of bridges of the PCI device at a path; and out of a path that has no links any more. */
 void ib_chain_read(const char *path, char out[IB_CHAIN_BYTES]);

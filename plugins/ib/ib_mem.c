@@ -1,7 +1,8 @@
-/* plugins/ib/ib_mem.c: registering and exposing memory, and the keys of that of a peer. A key is unpacked for each
- * worker that uses it, on first use: UCX binds it to the end that it is used with. */
-#include "plugins/ib/ib.h"
+/* plugins/ib/ib_mem.c: registers and exposes memory of this PE, and attaches memory of peers. A remote key is unpacked
+ * for each worker that uses it, on first use: UCX binds it to an endpoint. */
+#include "plugins/ib/am/am.h"
 #include "plugins/ib/ib_registration.h"
+#include "plugins/ib/rc/rc.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,17 +19,18 @@ static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
         .payload_bytes = (uint32_t)packed_bytes,
         .kind = lmem->kind,
         .is_staged = lmem->is_staged,
-        .adapter_key = lmem->adapter_key,
-        .has_adapter_key = lmem->region != NULL,
+        .atomic_rkey = lmem->atomic_rkey,
+        .has_atomic_rkey = lmem->mr != NULL,
         .address = (uint64_t)(uintptr_t)lmem->addr,
         .length_bytes = lmem->length_bytes,
     };
 }
 
-/* UCX packs a map of its memory domains of 8 bytes, the type of memory, for each domain of the map a byte with a length
- * and so many bytes, and from 1.20 on where the memory lies. A domain that moves data by itself has some bytes: an
- * adapter's key. One that copies through the processor, as over TCP, has none. If a UCX packs otherwise, data takes the
- * other of two ways that both work. */
+/* Returns true if a packed key has a part for an adapter. UCX has no call that reports this. It packs 8 bytes, a bit for
+ * each memory domain that has registered the memory; a byte, the type of memory; for each such domain a byte of length
+ * and so many bytes; and from 1.20 on the place of the memory. A domain of an adapter has some bytes, its key; a domain
+ * that copies by the processor, as for TCP, has none. If a UCX packs otherwise, memory is staged that could be direct, or
+ * UCX itself copies: both work. */
 static bool has_adapter(const void *packed, size_t packed_bytes)
 {
     const uint8_t *at = packed, *end = at + packed_bytes;
@@ -84,9 +86,9 @@ static const struct {
 };
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
-/* Where no adapter can register memory of devices, UCX would copy it by itself, in the thread that makes progress: up
- * to 1.18 it ends the process if that has no context of CUDA. */
-static void stage_all(isthmus_tr *tr)
+/* Where no adapter can register memory of devices, UCX would copy it in the thread that makes progress, and up to 1.18
+ * ends the process if that thread has no context of CUDA. */
+static void stage_devices(isthmus_tr *tr)
 {
     for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IB_MEM_KINDS; kind++)
         if ((tr->kinds >> kind & 1) != 0)
@@ -105,26 +107,26 @@ isthmus_status ib_kinds_query(isthmus_tr *tr)
     for (size_t i = 0; i < N_KINDS; i++)
         if (kinds[i].type < UCS_MEMORY_TYPE_LAST && (attr.memory_types >> kinds[i].type & 1) != 0)
             tr->kinds |= 1u << kinds[i].kind;
-    if (tr->stage != NULL && tr->net->n_active == 0) stage_all(tr);
+    if (tr->stage != NULL && tr->net->n_active == 0) stage_devices(tr);
     return ISTHMUS_OK;
 }
 
-/* Returns true if UCX supports memory of this kind. Whether an adapter can register it shows at each extent. */
-static bool is_known(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && (tr->kinds >> kind & 1) != 0; }
+/* Whether an adapter can register memory of a kind that UCX supports is known for each extent only. */
+static bool is_supported(const isthmus_tr *tr, uint32_t kind) { return kind < 32 && (tr->kinds >> kind & 1) != 0; }
 
 const char *ib_kind_how(const isthmus_tr *tr, uint32_t kind)
 {
     if (kind == ISTHMUS_MEM_HOST && tr->is_on_demand) return "by calls into the transport, registered on demand";
     if (kind == ISTHMUS_MEM_HOST || kind >= IB_MEM_KINDS) return NULL;
     if (tr->why_staged[kind][0] != '\0') return tr->why_staged[kind];
-    if (is_known(tr, kind)) return "direct";
+    if (is_supported(tr, kind)) return "direct";
     for (size_t i = 0; i < N_KINDS; i++)
         if (kinds[i].kind == kind) return kinds[i].staged;
     return NULL;
 }
 
-/* Logs the cause once for each kind, and keeps it for isthmus-info. */
-static void note_staged(isthmus_tr *tr, uint32_t kind)
+/* Logs the failure of a registration once for each kind, and keeps it for isthmus-info. */
+static void keep_why_staged(isthmus_tr *tr, uint32_t kind)
 {
     const struct isthmus_services *s = tr->services;
     char *why = tr->why_staged[kind];
@@ -139,7 +141,7 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
 {
     const struct isthmus_services *s = tr->services;
     for (size_t i = 0; i < N_KINDS; i++) {
-        if (kinds[i].kind != kind || !is_known(tr, kind)) continue;
+        if (kinds[i].kind != kind || !is_supported(tr, kind)) continue;
         *out = kinds[i].type;
         return ISTHMUS_OK;
     }
@@ -149,9 +151,9 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
 
 static const char own_status[] = "/proc/self/status";
 
-/* If UCX, the adapter or the kernel cannot register on demand, UCX pins without a report: only the kernel's count shows
- * it. */
-static void say_if_pinned(const isthmus_lmem *lmem, uint64_t before_bytes)
+/* If UCX, the adapter or the kernel cannot register on demand, UCX pins all the same and reports nothing: only the
+ * kernel's count shows it. */
+static void log_if_pinned(const isthmus_lmem *lmem, uint64_t before_bytes)
 {
     const struct isthmus_services *s = lmem->tr->services;
     uint64_t now_bytes = ib_registration_pinned_bytes(own_status);
@@ -175,13 +177,13 @@ static ucs_status_t map_at(isthmus_lmem *lmem, void *addr, ucs_memory_type_t typ
     uint64_t pinned_bytes = params.flags != 0 ? ib_registration_pinned_bytes(own_status) : 0;
     lmem->addr = addr;
     ucs_status_t status = ib_ucp.ucp_mem_map(lmem->tr->ucp, &params, &lmem->ucp);
-    if (status == UCS_OK && params.flags != 0) say_if_pinned(lmem, pinned_bytes);
+    if (status == UCS_OK && params.flags != 0) log_if_pinned(lmem, pinned_bytes);
     return status;
 }
 
-/* An adapter takes no pages that this process may not write, and static data has such: constants that hold addresses.
- * The memory of the descriptor can be written, so a second mapping of it is registered then. */
-static ucs_status_t map_second(isthmus_lmem *lmem, const struct isthmus_mem *mem)
+/* An adapter registers no pages that this process may not write, and static data has such: constants that hold
+ * addresses. The memory of the descriptor can be written, so a second mapping of it is registered then. */
+static ucs_status_t map_again(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     void *second = mmap(NULL, mem->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mem->fd,
                         (off_t)mem->fd_offset_bytes);
@@ -206,7 +208,7 @@ static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
-/* When locked memory is used up, the system reports that there is no memory. */
+/* When the limit of locked memory is reached, the system reports that there is no memory. For a hint in a message only. */
 static bool may_be_limit(ucs_status_t why, const char *reason)
 {
     struct rlimit limit;
@@ -224,23 +226,23 @@ static isthmus_status fail_map(const isthmus_lmem *lmem, ucs_status_t why)
                    may_be_limit(why, reason) ? "; locked memory is limited, see ulimit -l" : "");
 }
 
-/* For UCX to move it directly. */
+/* Registers memory with UCX. */
 static isthmus_status map(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     ucs_memory_type_t type = UCS_MEMORY_TYPE_HOST;
     isthmus_status status = type_of(lmem->tr, mem->kind, &type);
     if (status != ISTHMUS_OK) return status;
-    if (mem->addr == NULL) return ISTHMUS_OK; /* all of that kind: UCX detects each operand */
+    if (mem->addr == NULL) return ISTHMUS_OK; /* all memory of that kind: UCX detects each operand */
     ib_ucp_reason_begin();
     ucs_status_t mapped = map_at(lmem, mem->addr, type);
     if (mapped == UCS_OK) lmem->operand = lmem->ucp;
-    if (mapped != UCS_OK && mem->kind == ISTHMUS_MEM_HOST && mem->fd >= 0) mapped = map_second(lmem, mem);
+    if (mapped != UCS_OK && mem->kind == ISTHMUS_MEM_HOST && mem->fd >= 0) mapped = map_again(lmem, mem);
     if (mapped == UCS_OK) return ISTHMUS_OK;
     lmem->ucp = NULL;
     return fail_map(lmem, mapped);
 }
 
-/* With UCX, or without it where it does not support the device and the core can copy. */
+/* With UCX, or staged: without UCX, where the core copies. */
 static isthmus_status register_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, isthmus_lmem **out)
 {
     isthmus_lmem *lmem = lmem_create(tr, mem);
@@ -253,8 +255,8 @@ static isthmus_status register_as(isthmus_tr *tr, const struct isthmus_mem *mem,
     return status;
 }
 
-/* Adapters write it past the device's driver: the core has this PE's waits flush such writes. */
-static void note_direct(const isthmus_lmem *lmem)
+/* Adapters write direct memory past the device's driver: the core has this PE's waits flush such writes. */
+static void announce_direct(const isthmus_lmem *lmem)
 {
     const struct isthmus_services *s = lmem->tr->services;
     bool is_direct = lmem->kind != ISTHMUS_MEM_HOST && !lmem->is_staged;
@@ -267,9 +269,9 @@ static bool can_stage(const isthmus_tr *tr, uint32_t kind)
     return is_on_device && tr->stage != NULL;
 }
 
-/* A registration makes transfers from and to this memory cheaper, and they work without: UCX moves what it has not
- * registered by way of memory of its own. */
-static isthmus_status register_none(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+/* A registration makes transfers from and to a buffer cheaper. Without one they work too: UCX moves unregistered memory
+ * by way of its own. */
+static isthmus_status register_without_ucx(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
     const struct isthmus_services *s = tr->services;
     isthmus_lmem *lmem = lmem_create(tr, mem);
@@ -281,31 +283,30 @@ static isthmus_status register_none(isthmus_tr *tr, const struct isthmus_mem *me
 
 isthmus_status ib_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
-    bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_known(tr, mem->kind);
+    bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_supported(tr, mem->kind);
     isthmus_status status = register_as(tr, mem, is_staged, out);
-    if (status == ISTHMUS_OK) note_direct(*out);
+    if (status == ISTHMUS_OK) announce_direct(*out);
     if (status == ISTHMUS_OK || is_staged) return status;
-    if (mem->kind == ISTHMUS_MEM_HOST) return register_none(tr, mem, out);
+    if (mem->kind == ISTHMUS_MEM_HOST) return register_without_ucx(tr, mem, out);
     if (!stages) return status;
-    note_staged(tr, mem->kind);
+    keep_why_staged(tr, mem->kind);
     return register_as(tr, mem, true, out);
 }
 
-/* So that the adapter of this PE executes atomics there. It takes the same pages as UCX's registration, or, where UCX's
- * went through the processor and this one cannot have them, both take a second mapping. */
+/* Registers memory for atomics by the adapter of this PE: the same pages as UCX has registered. Where UCX copies by the
+ * processor and the adapter cannot register these pages, both registrations are of a second mapping. */
 static isthmus_status expose_to_atomics(isthmus_lmem *lmem, const struct isthmus_mem *mem)
 {
     isthmus_tr *tr = lmem->tr;
     if (tr->adapter == NULL || mem->kind != ISTHMUS_MEM_HOST) return ISTHMUS_OK;
-    isthmus_status status = ib_region_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->region,
-                                             &lmem->adapter_key);
+    isthmus_status status = ib_mr_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->mr, &lmem->atomic_rkey);
     if (status == ISTHMUS_OK || lmem->is_second || mem->fd < 0) return status;
     (void)ib_ucp.ucp_mem_unmap(tr->ucp, lmem->ucp);
     lmem->ucp = lmem->operand = NULL;
     ib_ucp_reason_begin();
-    ucs_status_t mapped = map_second(lmem, mem);
+    ucs_status_t mapped = map_again(lmem, mem);
     if (mapped != UCS_OK) return fail_map(lmem, mapped);
-    return ib_region_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->region, &lmem->adapter_key);
+    return ib_mr_create(tr->adapter, lmem->addr, lmem->length_bytes, &lmem->mr, &lmem->atomic_rkey);
 }
 
 static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, bool is_staged, void *key,
@@ -317,29 +318,29 @@ static isthmus_status expose_as(isthmus_tr *tr, const struct isthmus_mem *mem, b
     status = expose_to_atomics(lmem, mem);
     if (status == ISTHMUS_OK) status = write_key(lmem, key, key_bytes);
     if (status == ISTHMUS_OK && tr->stage != NULL && mem->kind != ISTHMUS_MEM_HOST) status = ib_stage_add(lmem);
-    if (status == ISTHMUS_OK && mem->kind == ISTHMUS_MEM_HOST) ib_short_expose(lmem);
+    if (status == ISTHMUS_OK && mem->kind == ISTHMUS_MEM_HOST) ib_am_expose(lmem);
     if (status != ISTHMUS_OK) {
         ib_unregister(lmem);
         return status;
     }
-    note_direct(lmem);
+    announce_direct(lmem);
     *out = lmem;
     return ISTHMUS_OK;
 }
 
-/* Each extent of a device's memory is registered, with the adapter that this PE uses, and staged where that fails: the
+/* Each extent of a device's memory is registered with the adapter that this PE uses, and staged where that fails: its
  * key states to each peer which of the two it is. So PEs and extents may differ, as when a device's window for adapters
  * is full. */
 isthmus_status ib_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                          isthmus_lmem **out)
 {
-    bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_known(tr, mem->kind);
+    bool stages = can_stage(tr, mem->kind), is_staged = stages && !is_supported(tr, mem->kind);
     size_t room_bytes = *key_bytes;
     isthmus_status status = expose_as(tr, mem, is_staged, key, key_bytes, out);
     bool is_short = status == ISTHMUS_ERR_LIMIT &&
                     *key_bytes <= ISTHMUS_KEY_MAX_BYTES; /* the caller has room for more */
     if (status == ISTHMUS_OK || is_staged || !stages || is_short) return status;
-    note_staged(tr, mem->kind);
+    keep_why_staged(tr, mem->kind);
     *key_bytes = room_bytes;
     return expose_as(tr, mem, true, key, key_bytes, out);
 }
@@ -348,9 +349,9 @@ void ib_unregister(isthmus_lmem *lmem)
 {
     if (lmem == NULL) return;
     if (lmem->is_served) ib_stage_remove(lmem);
-    if (lmem->is_staged) ib_operands_let_go(lmem->tr);
-    ib_short_hide(lmem);
-    ib_region_destroy(lmem->region);
+    if (lmem->is_staged) ib_operands_release(lmem->tr);
+    ib_am_hide(lmem);
+    ib_mr_destroy(lmem->mr);
     if (lmem->ucp != NULL) (void)ib_ucp.ucp_mem_unmap(lmem->tr->ucp, lmem->ucp);
     if (lmem->is_second) (void)munmap(lmem->addr, lmem->length_bytes);
     free(lmem);
@@ -358,12 +359,12 @@ void ib_unregister(isthmus_lmem *lmem)
 
 /* ---- a peer's memory ---- */
 
-/* Memory that cannot be reached in either way is refused when it is attached, with a text. */
+/* Refuses, with a text, memory that this PE can reach neither directly nor staged. */
 static isthmus_status check_reached(const isthmus_path *path, const struct ib_frame *frame)
 {
     const struct isthmus_services *s = path->tr->services;
     const char *what = frame->is_staged ? "stages" : "has registered";
-    bool can = frame->is_staged ? can_stage(path->tr, frame->kind) : is_known(path->tr, frame->kind);
+    bool can = frame->is_staged ? can_stage(path->tr, frame->kind) : is_supported(path->tr, frame->kind);
     if (can || frame->kind == ISTHMUS_MEM_HOST) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_VERSION, "PE %d on %s %s memory of kind %u, which %s here does not know",
                    path->pe, path->host_name, what, frame->kind, frame->is_staged ? "the core" : "UCX");
@@ -387,14 +388,14 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     }
     rmem->path = path;
     rmem->address = frame.address;
-    rmem->packed_key = memcpy(copy, packed, frame.payload_bytes);
+    rmem->packed_rkey = memcpy(copy, packed, frame.payload_bytes);
     rmem->kind = frame.kind;
-    rmem->adapter_key = frame.adapter_key;
-    rmem->has_adapter_key = frame.has_adapter_key != 0;
+    rmem->atomic_rkey = frame.atomic_rkey;
+    rmem->has_atomic_rkey = frame.has_atomic_rkey != 0;
     rmem->is_staged = frame.is_staged != 0;
     if (path->is_self) rmem->own = (char *)(uintptr_t)frame.address;
-    rmem->is_plain = !path->is_self && !rmem->is_staged;
-    rmem->holds_operands = rmem->is_staged && !path->is_self && is_known(path->tr, frame.kind);
+    rmem->is_rma = !path->is_self && !rmem->is_staged;
+    rmem->holds_operands = rmem->is_staged && !path->is_self && is_supported(path->tr, frame.kind);
     if (rmem->holds_operands) status = ib_operands_hold(path->tr, frame.kind);
     if (status != ISTHMUS_OK) {
         ib_detach(rmem);
@@ -405,17 +406,17 @@ isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, 
     return ISTHMUS_OK;
 }
 
-/* The keys are a cache, under their workers' locks: to its users an attached extent is constant. */
-isthmus_status ib_key_get(struct ib_end *end, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out)
+/* The unpacked keys are a cache, each under its worker's lock: to its users an attached extent is constant. */
+isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out)
 {
-    ucp_rkey_h *entry = &((isthmus_rmem *)(uintptr_t)remote)->keys[worker];
+    ucp_rkey_h *entry = &((isthmus_rmem *)(uintptr_t)remote)->rkeys[worker];
     if (*entry == NULL) {
-        const struct isthmus_services *s = end->path->tr->services;
-        ucs_status_t unpacked = ib_ucp.ucp_ep_rkey_unpack(end->ep, remote->packed_key, entry);
+        const struct isthmus_services *s = ep->path->tr->services;
+        ucs_status_t unpacked = ib_ucp.ucp_ep_rkey_unpack(ep->ucp, remote->packed_rkey, entry);
         if (unpacked != UCS_OK) {
             *entry = NULL;
-            return s->fail(s->core, ib_ucp_code(unpacked), "a key of PE %d on %s: %s", end->path->pe,
-                           end->path->host_name, ib_ucp.ucs_status_string(unpacked));
+            return s->fail(s->core, ib_ucp_code(unpacked), "a key of PE %d on %s: %s", ep->path->pe,
+                           ep->path->host_name, ib_ucp.ucs_status_string(unpacked));
         }
     }
     *out = *entry;
@@ -427,12 +428,12 @@ void ib_detach(isthmus_rmem *rmem)
     if (rmem == NULL) return;
     for (uint32_t i = 0; i < rmem->path->tr->n_workers; i++) {
         struct ib_worker *worker = &rmem->path->tr->workers[i];
-        if (rmem->keys[i] == NULL) continue;
+        if (rmem->rkeys[i] == NULL) continue;
         ib_worker_lock(worker);
-        ib_ucp.ucp_rkey_destroy(rmem->keys[i]);
+        ib_ucp.ucp_rkey_destroy(rmem->rkeys[i]);
         ib_worker_unlock(worker);
     }
-    if (rmem->holds_operands) ib_operands_let_go(rmem->path->tr);
-    free(rmem->packed_key);
+    if (rmem->holds_operands) ib_operands_release(rmem->path->tr);
+    free(rmem->packed_rkey);
     free(rmem);
 }

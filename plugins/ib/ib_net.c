@@ -1,6 +1,6 @@
 /* plugins/ib/ib_net.c: the ports that this PE uses, and UCX's configuration for them. ib_describe.c describes them to
  * users. The adapters are ib_verbs.c, the rules ib_select.c. UCX keeps every interface that is no adapter: peers
- * without one are reached by TCP, and UCX prefers an adapter where both ends have one. */
+ * without one are reached by TCP, and UCX prefers an adapter where both sides have one. */
 #include "plugins/ib/ib.h"
 #include "plugins/ib/ib_config.h"
 #include "plugins/ib/ib_text.h"
@@ -202,7 +202,7 @@ static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config)
         return s->fail(s->core, ISTHMUS_ERR_LIMIT,
                        "the names of this host's interfaces take %zu bytes, there is room for %zu; set UCX_NET_DEVICES",
                        out.length, out.room);
-    const struct ib_key key = {
+    const struct ib_config_key key = {
         .name = "NET_DEVICES", .value = names, .why = "PEs share the adapters of a host", .is_needed = true};
     return ib_config_set(s, config, &key);
 }
@@ -220,14 +220,14 @@ static isthmus_status set_rails(const isthmus_tr *tr, ucp_config_t *config)
     const struct isthmus_services *s = tr->services;
     char number[12];
     snprintf(number, sizeof number, "%u", tr->net->n_rails);
-    const struct ib_key puts = {
+    const struct ib_config_key puts = {
         .name = "MAX_RMA_RAILS",
         .value = tr->net->n_rails > 1 ? number : NULL,
         .why = "this PE has several ports",
         .variables = {"UCX_MAX_RMA_RAILS", "UCX_MAX_RMA_LANES"},
         .since_minor = RAILS_SINCE_MINOR,
     };
-    const struct ib_key messages = {
+    const struct ib_config_key messages = {
         .name = "MAX_RNDV_RAILS",
         .value = puts.value,
         .why = puts.why,
@@ -244,7 +244,7 @@ isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
     bool is_choice = net->n_active > net->n_rails;
     char index[12];
     snprintf(index, sizeof index, "%d", net->gid_index);
-    const struct ib_key software = {
+    const struct ib_config_key software = {
         .name = "UD_ETH_DGID_CHECK",
         .value = goes_through_software(net) ? "n" : NULL,
         .why =
@@ -252,7 +252,7 @@ isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
             "the device itself has compared their addresses",
         .variables = {"UCX_UD_VERBS_ETH_DGID_CHECK", "UCX_UD_ETH_DGID_CHECK"},
     };
-    const struct ib_key gid = {
+    const struct ib_config_key gid = {
         .name = "IB_GID_INDEX",
         .value = net->gid_index >= 0 ? index : NULL,
         .why = "a GID was chosen by its address",

@@ -79,23 +79,24 @@ isthmus_status ib_ucp_load(const struct isthmus_services *services)
 /* ---- no memory ---- */
 
 bool ib_ucp_progresses;
-static char starved_why[IB_STARVED_BYTES];
-static int starved; /* 1: being written, 2: to be reported, 3: reported */
+static char no_memory_why[IB_NO_MEMORY_BYTES];
+static int no_memory; /* 1: the reason is being written, 2: to be reported, 3: reported */
 
-void ib_ucp_starves(const char *why)
+void ib_ucp_note_no_memory(const char *why)
 {
     int none = 0;
-    if (!__atomic_compare_exchange_n(&starved, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
-    snprintf(starved_why, sizeof starved_why, "%.*s", IB_STARVED_BYTES - 1, why);
-    __atomic_store_n(&starved, 2, __ATOMIC_RELEASE);
+    if (!__atomic_compare_exchange_n(&no_memory, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+    snprintf(no_memory_why, sizeof no_memory_why, "%.*s", IB_NO_MEMORY_BYTES - 1, why);
+    __atomic_store_n(&no_memory, 2, __ATOMIC_RELEASE);
 }
 
-bool ib_ucp_starved(char why[IB_STARVED_BYTES])
+bool ib_ucp_take_no_memory(char why[IB_NO_MEMORY_BYTES])
 {
-    int told = 2;
-    if (__atomic_load_n(&starved, __ATOMIC_RELAXED) != told) return false;
-    if (!__atomic_compare_exchange_n(&starved, &told, 3, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return false;
-    memcpy(why, starved_why, sizeof starved_why);
+    int to_report = 2;
+    if (__atomic_load_n(&no_memory, __ATOMIC_RELAXED) != to_report) return false;
+    if (!__atomic_compare_exchange_n(&no_memory, &to_report, 3, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    memcpy(why, no_memory_why, sizeof no_memory_why);
     return true;
 }
 
@@ -143,7 +144,7 @@ static ucs_log_func_rc_t take_message(const char *file, unsigned line, const cha
     char text[400];
     vsnprintf(text, sizeof text, message, args);
     bool progresses = __atomic_load_n(&ib_ucp_progresses, __ATOMIC_RELAXED);
-    if (level <= UCS_LOG_LEVEL_ERROR && progresses && is_about_memory(text)) ib_ucp_starves(text);
+    if (level <= UCS_LOG_LEVEL_ERROR && progresses && is_about_memory(text)) ib_ucp_note_no_memory(text);
     if (level <= UCS_LOG_LEVEL_ERROR) keep_reason(text);
     if (is_ucx_to_write) return UCS_LOG_FUNC_RC_CONTINUE;
     log_services->log(log_services->core, level <= UCS_LOG_LEVEL_WARN ? ISTHMUS_LOG_INFO : ISTHMUS_LOG_TRACE,

@@ -15,7 +15,7 @@ extern struct ib_ucp {
 #include "plugins/ib/ib_ucp.def"
 } ib_ucp;
 
-/* Loads UCX once in a process; it stays. ib_load.h describes which one. Returns NO_DEVICE if it is not here, or is too
+/* Loads UCX once in a process; it stays. ib_load.c describes which one. Returns NO_DEVICE if there is none, or it is too
  * old. */
 isthmus_status ib_ucp_load(const struct isthmus_services *services);
 
@@ -30,13 +30,12 @@ bool ib_ucp_is_at_least(unsigned major, unsigned minor);
 void ib_ucp_log_to(const struct isthmus_services *services);
 void ib_ucp_log_end(void);
 
-/* UCX returns a status, and writes the cause into its log. ib_ucp_reason() fills in " (cause)" with the first error
- * that this thread has logged since ib_ucp_reason_begin(); "" if there was none. */
+/* UCX returns a status, and writes the cause into its log only. ib_ucp_reason() fills in " (cause)" with the first error
+ * that this thread has logged since ib_ucp_reason_begin(); "" if there was none. For messages only. */
 enum { IB_REASON_TEXT_BYTES = 240 };
 void ib_ucp_reason_begin(void);
 void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]);
-void ib_ucp_latest(
-    char out[IB_REASON_TEXT_BYTES]); /* likewise the latest one, of any thread, which is then forgotten */
+void ib_ucp_latest(char out[IB_REASON_TEXT_BYTES]); /* likewise the latest error, of any thread, reported once */
 
 /* Returns the user's value of this variable of UCX's own, or NULL if it is not set. */
 const char *ib_ucp_variable(const char *variable);
@@ -47,13 +46,13 @@ bool ib_ucp_is_set(const char *variable);
 enum { IB_NOTE_BYTES = 160 };
 size_t ib_ucp_note(char out[IB_NOTE_BYTES]);
 
-/* Progress had no memory for a request of a peer, which waits without a reply: the first `why` is kept. UCX reports
- * that in its log only, which is read while ib_ucp_progresses is set. */
-enum { IB_STARVED_BYTES = 200 };
-/* Written without order: progress of another thread is as good a reason to read the log. */
-extern bool ib_ucp_progresses;
-void ib_ucp_starves(const char *why);
-bool ib_ucp_starved(char why[IB_STARVED_BYTES]); /* true once */
+/* This PE had no memory to serve a request of a peer, which waits without a reply: keeps the first `why`. For requests
+ * that UCX serves by itself, its log is the only place where it reports that: an error during progress with words about
+ * memory counts. If UCX words it otherwise, nothing is reported here, and the peer's time limits end the job. */
+enum { IB_NO_MEMORY_BYTES = 200 };
+extern bool ib_ucp_progresses; /* during progress; written without order: that of another thread counts too */
+void ib_ucp_note_no_memory(const char *why);
+bool ib_ucp_take_no_memory(char why[IB_NO_MEMORY_BYTES]); /* true once */
 
 /* Returns the ISTHMUS_ERR_ code for a status of UCX. */
 isthmus_status ib_ucp_code(ucs_status_t status);

@@ -1,9 +1,9 @@
-/* plugins/ib/ib_worker.c: progress: the thread that makes it, and how a wait passes its time.
- * One thread at a time leads a worker: it makes progress for all threads that wait on that worker, spins a moment, and
- * then sleeps on the worker's descriptor. While there is a leader the core's progress thread may not sleep on that
- * worker (ib_arm() returns AGAIN), and so polls again a little later: to become and to cease to be the leader costs
- * nothing. */
-#include "plugins/ib/ib.h"
+/* plugins/ib/ib_worker.c: workers: which thread makes their progress, and how a wait passes its time.
+ * One thread at a time leads a worker: it makes progress for all threads that wait on that worker, polls for a while,
+ * and then sleeps on the worker's descriptor. While there is a leader the core's progress thread may not sleep on that
+ * worker (ib_arm() returns AGAIN), and polls again a little later: so taking and leaving the lead costs nothing. */
+#include "plugins/ib/am/am.h"
+#include "plugins/ib/rc/rc.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
-enum { FIRST_EVERY = 4 }; /* polls of a leader of another worker: worker 0 is polled as well */
+enum { FIRST_EVERY = 4 }; /* polls of another worker by its leader: then worker 0 is polled as well */
 enum { NAP_MS = 50 };     /* the longest sleep; events end it. Bounds what a lost event could cost */
 /* Over an adapter a completion follows soon, and to be woken for it takes longer than the operation. */
 enum { ADAPTER_AWAKE_NS = 1000000 };
@@ -38,7 +38,7 @@ static isthmus_status add_to_events(const struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll of a worker: %s", strerror(errno));
 }
 
-/* One worker is slept on by its own descriptor: the kernel wakes one set of descriptors less for every message. */
+/* A single worker is waited for by its own descriptor: with tr->events each message would wake one more descriptor. */
 static isthmus_status watch_worker(struct ib_worker *worker)
 {
     isthmus_tr *tr = worker->tr;
@@ -77,13 +77,13 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
     ucs_status_t made = ib_ucp.ucp_worker_create(tr->ucp, &params, &worker->ucp);
     if (made != UCS_OK) return fail_to_create(s, made);
     isthmus_status status = watch_worker(worker);
-    if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_asks_listen(worker);
-    if (status == ISTHMUS_OK) status = ib_shorts_open(worker);
-    if (status == ISTHMUS_OK) status = ib_nic_worker_open(worker);
+    if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_device_listen(worker);
+    if (status == ISTHMUS_OK) status = ib_am_open(worker);
+    if (status == ISTHMUS_OK) status = ib_rc_worker_open(worker);
     if (status != ISTHMUS_OK) {
         ib_ucp.ucp_worker_destroy(worker->ucp);
-        ib_nic_worker_close(worker);
-        ib_shorts_close(worker);
+        ib_rc_worker_close(worker);
+        ib_am_close(worker);
         return status;
     }
     pthread_mutex_init(&worker->lock, NULL);
@@ -96,15 +96,15 @@ void ib_worker_destroy(struct ib_worker *worker)
 {
     (void)epoll_ctl(worker->tr->events, EPOLL_CTL_DEL, worker->event_fd, NULL);
     ib_ucp.ucp_worker_destroy(worker->ucp);
-    ib_nic_worker_close(worker);
-    ib_shorts_close(worker);
-    free(worker->asks);
+    ib_rc_worker_close(worker);
+    ib_am_close(worker);
+    free(worker->device_requests);
     ib_operands_close(worker);
     pthread_cond_destroy(&worker->changed);
     pthread_mutex_destroy(&worker->lock);
 }
 
-/* Only created when all others have a channel. A worker that cannot be had is no failure: others do its work. */
+/* A worker is created only when all others have a channel. If that fails, channels share the workers that there are. */
 struct ib_worker *ib_worker_least_used(isthmus_tr *tr)
 {
     struct ib_worker *least = &tr->workers[0];
@@ -129,14 +129,13 @@ int ib_worker_progress(struct ib_worker *worker)
     __atomic_store_n(&ib_ucp_progresses, true, __ATOMIC_RELAXED);
     int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
     __atomic_store_n(&ib_ucp_progresses, false, __ATOMIC_RELAXED);
-    n += ib_nic_progress(worker);
-    if (!worker->has_lost_ends) return n;
-    ib_ends_bury(worker);
+    n += ib_rc_progress(worker);
+    if (!worker->has_lost_eps) return n;
+    ib_eps_close_lost(worker);
     return n + 1;
 }
 
-/* Some adapters, Soft-RoCE among them, report only what arrives after they were armed: earlier events are polled
- * for. */
+/* Some adapters, Soft-RoCE among them, report only events after they were armed: earlier ones are polled for. */
 isthmus_status ib_worker_arm(struct ib_worker *worker)
 {
     const struct isthmus_services *s = worker->tr->services;
@@ -144,8 +143,8 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     if (armed == UCS_OK) {
         int n = ib_worker_progress(worker);
         if (n == 0) return ISTHMUS_OK;
-        /* A waiting PE sleeps until progress() reports the events that may have ended its wait. */
-        worker->n_armed += (uint32_t)n;
+        /* A waiting PE sleeps until progress() reports these events, one of which may end its wait. */
+        worker->n_armed_events += (uint32_t)n;
         if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
         return ISTHMUS_ERR_AGAIN;
     }
@@ -153,10 +152,11 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_IO, "ucp_worker_arm: %s", ib_ucp.ucs_status_string(armed));
 }
 
-/* Requests of peers arrive at worker 0. The leader of another worker serves that too, for the progress thread stays
- * away meanwhile. No lock is waited for: a thread that has that of worker 0 serves it itself. A leader there is seen
- * without the lock, so that threads which wait on other workers do not pass its cache line around. */
-static struct ib_worker *take_first(struct ib_worker *worker)
+/* Messages of peers arrive at worker 0. The leader of another worker polls worker 0 too, because the progress thread
+ * leaves both alone meanwhile. No lock is waited for: the thread that holds the lock of worker 0 makes its progress. The
+ * leader of worker 0 is read without the lock, so that threads which wait on other workers do not pass its cache line
+ * around. */
+static struct ib_worker *try_lock_first(struct ib_worker *worker)
 {
     struct ib_worker *first = &worker->tr->workers[0];
     if (worker == first || __atomic_load_n(&first->has_leader, __ATOMIC_RELAXED)) return NULL;
@@ -166,12 +166,12 @@ static struct ib_worker *take_first(struct ib_worker *worker)
     return NULL;
 }
 
-static int look(struct ib_worker *worker)
+static int poll_once(struct ib_worker *worker)
 {
     int n = ib_worker_progress(worker);
     if (n > 0 && worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
-    if (++worker->n_looks % FIRST_EVERY != 0) return n;
-    struct ib_worker *first = take_first(worker);
+    if (++worker->n_polls % FIRST_EVERY != 0) return n;
+    struct ib_worker *first = try_lock_first(worker);
     if (first == NULL) return n;
     int n_first = ib_worker_progress(first);
     if (n_first > 0 && first->n_followers > 0) pthread_cond_broadcast(&first->changed);
@@ -179,14 +179,14 @@ static int look(struct ib_worker *worker)
     return n + n_first;
 }
 
-/* When there is work, or sleep is not possible: spin on. */
+/* Returns at once where there is work, or where the worker cannot be armed. */
 static void nap(struct ib_worker *worker)
 {
     struct pollfd fds[] = {{.fd = worker->event_fd, .events = POLLIN},
                            {.fd = -1, .events = POLLIN},
-                           {.fd = ib_nic_arm(worker), .events = POLLIN}};
-    isthmus_status status = ib_worker_arm(worker); /* and polls again what that arms */
-    struct ib_worker *first = status == ISTHMUS_OK ? take_first(worker) : NULL;
+                           {.fd = ib_rc_arm(worker), .events = POLLIN}};
+    isthmus_status status = ib_worker_arm(worker); /* and polls the armed queue pairs again */
+    struct ib_worker *first = status == ISTHMUS_OK ? try_lock_first(worker) : NULL;
     if (first != NULL) {
         status = ib_worker_arm(first);
         fds[1].fd = first->event_fd;
@@ -198,8 +198,8 @@ static void nap(struct ib_worker *worker)
     ib_worker_lock(worker);
 }
 
-/* A thread that waits for the lock gets it between two polls. */
-static void give_lock_away(struct ib_worker *worker)
+/* A thread that waits for the lock takes it between two polls. */
+static void yield_lock(struct ib_worker *worker)
 {
     ib_worker_unlock(worker);
     sched_yield();
@@ -212,7 +212,7 @@ static void idle_round(struct ib_worker *worker, struct isthmus_idle *idle, uint
     case ISTHMUS_IDLE_LOOK: break;
     case ISTHMUS_IDLE_SLEEP: nap(worker); break;
     case ISTHMUS_IDLE_YIELD:
-        give_lock_away(worker);
+        yield_lock(worker);
         isthmus_idle_yielded(&worker->habit, now, now_ns());
         break;
     }
@@ -223,11 +223,11 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
     struct isthmus_idle idle = {0};
     __atomic_store_n(&worker->has_leader, true, __ATOMIC_RELAXED);
     while (batch->n_pending > 0) {
-        if (look(worker) > 0) {
+        if (poll_once(worker) > 0) {
             idle = (struct isthmus_idle){0};
             continue;
         }
-        if (__atomic_load_n(&worker->n_wanting, __ATOMIC_RELAXED) > 0) give_lock_away(worker);
+        if (__atomic_load_n(&worker->n_lock_waiters, __ATOMIC_RELAXED) > 0) yield_lock(worker);
         if (isthmus_idle_look_again(&idle, &worker->habit)) continue;
         uint64_t now = now_ns();
         if (now >= deadline_ns) break;

@@ -1,18 +1,19 @@
-/* tests/fuzz/am_ib.c: short puts, with signals or without, atomics, calls, replies and queue pairs to connect that
- * arrive from peers, in any order and of any length. Sanitizers see every access outside of the memory that is exposed;
- * only valid messages take effect. */
-#include "plugins/ib/ib.h"
+/* tests/fuzz/am_ib.c: active messages of peers, in any order and of any length: short puts, with signals or without,
+ * flushes, atomics, replies, and queue pairs to connect. Sanitizers see every access outside of the memory that is
+ * exposed; only valid messages take effect. */
+#include "plugins/ib/am/am.h"
+#include "plugins/ib/rc/rc.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { EXPOSED_BYTES = 4096, MOST_NUMBERS = 16, FIRST_WITH_SIGNAL = 11, N_ENDS = 2 };
+enum { EXPOSED_BYTES = 4096, MOST_IDS = 16, FIRST_WITH_SIGNAL = 11, N_EPS = 2 };
 
 struct ib_ucp ib_ucp;
-void ib_ucp_starves(const char *why) { (void)why; }
+void ib_ucp_note_no_memory(const char *why) { (void)why; }
 void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text) { (void)tr, (void)code, (void)text; }
-void ib_end_lose(struct ib_end *end, ucs_status_t why) { (void)end, (void)why; }
-isthmus_status ib_end_fail(const struct ib_end *end, ucs_status_t why)
+void ib_ep_lose(struct ib_ep *ep, ucs_status_t why) { (void)ep, (void)why; }
+isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why)
 {
-    (void)end, (void)why;
+    (void)ep, (void)why;
     return ISTHMUS_ERR_IO;
 }
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)
@@ -25,10 +26,47 @@ const char *ib_ucp_variable(const char *name)
     (void)name;
     return NULL;
 }
+isthmus_status ib_ucp_code(ucs_status_t status)
+{
+    (void)status;
+    return ISTHMUS_ERR_IO;
+}
 
-static ucp_am_recv_callback_t callbacks[MOST_NUMBERS];
-static uint64_t n_answers, n_calls, fetched[N_ENDS];
-static struct ib_batch fetching;
+/* ---- what only the slots of channels call ---- */
+
+isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *to, const isthmus_rmem *remote,
+                                   enum ib_op_class class, struct ib_target *out)
+{
+    (void)chan, (void)to, (void)remote, (void)class, (void)out;
+    abort();
+}
+isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class)
+{
+    (void)ep, (void)class;
+    abort();
+}
+isthmus_status ib_ep_wait_for_room(struct ib_ep *ep)
+{
+    (void)ep;
+    abort();
+}
+int ib_worker_progress(struct ib_worker *worker)
+{
+    (void)worker;
+    abort();
+}
+void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
+                   struct ib_batch *batch)
+{
+    (void)at, (void)source, (void)source_mem, (void)length_bytes, (void)batch;
+    abort();
+}
+
+/* ---- a UCX that keeps the handlers, and sends to nowhere ---- */
+
+static ucp_am_recv_callback_t callbacks[MOST_IDS];
+static uint64_t n_replies, n_calls, fetched[N_EPS];
+static struct ib_batch fetches;
 static isthmus_path path = {.host_name = "host"};
 
 static const ucp_generic_dt_ops_t *type;
@@ -55,15 +93,15 @@ static ucs_status_ptr_t send_message(ucp_ep_h ep, unsigned id, const void *heade
     free(fuzz_copy(packed, length_bytes)); /* all of it is there */
     free(packed);
     type->finish(state);
-    n_answers++;
+    n_replies++;
     return NULL;
 }
 
-isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback)
+static ucs_status_t set_handler(ucp_worker_h worker, const ucp_am_handler_param_t *params)
 {
     (void)worker;
-    callbacks[number] = callback;
-    return ISTHMUS_OK;
+    callbacks[params->id] = params->cb;
+    return UCS_OK;
 }
 
 static const char *no_text(void *core)
@@ -73,20 +111,20 @@ static const char *no_text(void *core)
 }
 
 static const struct isthmus_services services = {
-    .struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail, .fail_text = no_text, .n_pes = N_ENDS};
+    .struct_size = sizeof services, .log = fuzz_log, .fail = fuzz_fail, .fail_text = no_text, .n_pes = N_EPS};
 
 /* ---- an adapter that connects what has an even number ---- */
 
 struct ib_adapter {
-    int n_queues;
+    int n_qps;
 };
-struct ib_queue {
+struct ib_qp {
     struct ib_adapter *adapter;
 };
 static struct ib_adapter adapter;
 
 isthmus_status ib_adapter_open(const struct isthmus_services *s, const struct ib_port *port,
-                               const struct ib_queue_settings *settings, struct ib_adapter **out)
+                               const struct ib_qp_settings *settings, struct ib_adapter **out)
 {
     (void)s, (void)port, (void)settings;
     *out = &adapter;
@@ -95,82 +133,83 @@ isthmus_status ib_adapter_open(const struct isthmus_services *s, const struct ib
 
 void ib_adapter_close(struct ib_adapter *closed) { (void)closed; }
 
-isthmus_status ib_completions_create(struct ib_adapter *on, uint32_t n_slots, struct ib_completions **out)
+isthmus_status ib_cq_create(struct ib_adapter *on, uint32_t n_slots, struct ib_cq **out)
 {
     (void)on, (void)n_slots;
     *out = NULL;
     return ISTHMUS_OK;
 }
 
-void ib_completions_destroy(struct ib_completions *completions) { (void)completions; }
-int ib_completions_fd(const struct ib_completions *completions) { return (void)completions, -1; }
-void ib_completions_arm(struct ib_completions *completions) { (void)completions; }
+void ib_cq_destroy(struct ib_cq *cq) { (void)cq; }
+int ib_cq_fd(const struct ib_cq *cq) { return (void)cq, -1; }
+void ib_cq_arm(struct ib_cq *cq) { (void)cq; }
 
-uint32_t ib_completions_poll(struct ib_completions *completions, struct ib_completion *list, uint32_t room)
+uint32_t ib_cq_poll(struct ib_cq *cq, struct ib_wc *list, uint32_t room)
 {
-    (void)completions, (void)list, (void)room;
+    (void)cq, (void)list, (void)room;
     return 0;
 }
 
-int ib_queue_post(struct ib_queue *queue, const struct ib_queue_target *target, const struct ib_word_request *request)
+int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct ib_word_op *request)
 {
-    (void)queue, (void)target, (void)request;
+    (void)qp, (void)target, (void)request;
     return -1;
 }
 
-isthmus_status ib_queue_create(struct ib_adapter *on, struct ib_completions *completions, struct ib_queue **out)
+isthmus_status ib_qp_create(struct ib_adapter *on, struct ib_cq *cq, struct ib_qp **out)
 {
-    (void)completions;
+    (void)cq;
     *out = malloc(sizeof **out);
     if (*out == NULL) abort();
     (*out)->adapter = on;
-    on->n_queues++;
+    on->n_qps++;
     return ISTHMUS_OK;
 }
 
-void ib_queue_destroy(struct ib_queue *queue)
+void ib_qp_destroy(struct ib_qp *qp)
 {
-    if (queue == NULL) return;
-    queue->adapter->n_queues--;
-    free(queue);
+    if (qp == NULL) return;
+    qp->adapter->n_qps--;
+    free(qp);
 }
 
-void ib_queue_address(const struct ib_queue *queue, struct ib_queue_address *out)
+void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out)
 {
-    (void)queue;
-    *out = (struct ib_queue_address){.number = 1};
+    (void)qp;
+    *out = (struct ib_qp_address){.qp_num = 1};
 }
 
-isthmus_status ib_queue_connect(struct ib_queue *queue, const struct ib_queue_address *peer)
+isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
 {
-    (void)queue;
-    return peer->number % 2 == 0 ? ISTHMUS_OK : ISTHMUS_ERR_IO;
+    (void)qp;
+    return peer->qp_num % 2 == 0 ? ISTHMUS_OK : ISTHMUS_ERR_IO;
 }
 
-static void begin(isthmus_tr *tr, struct ib_end *ends, isthmus_lmem *lmem)
+static void begin(isthmus_tr *tr, struct ib_ep *eps, isthmus_lmem *lmem)
 {
     struct ib_worker *worker = &tr->workers[0];
     ib_ucp.ucp_am_send_nbx = send_message;
     ib_ucp.ucp_dt_create_generic = create_type;
     ib_ucp.ucp_dt_destroy = destroy_type;
+    ib_ucp.ucp_worker_set_am_recv_handler = set_handler;
     *tr = (isthmus_tr){.services = &services, .n_workers = 1, .adapter = &adapter};
     worker->tr = path.tr = tr;
-    fetching = (struct ib_batch){0};
+    fetches = (struct ib_batch){0};
     pthread_mutex_init(&worker->lock, NULL);
-    if (ib_shorts_open(worker) != ISTHMUS_OK || ib_nic_worker_open(worker) != ISTHMUS_OK) abort();
-    for (int i = 0; i < N_ENDS; i++) {
-        ends[i] = (struct ib_end){.worker = worker, .path = &path};
-        if (ib_short_number(&ends[i]) != ISTHMUS_OK || !ib_short_call(&ends[i])) abort();
-        const struct ib_atomic add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
-        if (!ib_short_fetch(&ends[i], 8, &add, &fetched[i], &fetching, NULL)) abort();
-        (void)ib_nic_link(&ends[i]); /* no peer has replied */
-        if (ends[i].queue == NULL || ends[i].linking.n_pending != 1) abort();
+    if (ib_am_open(worker) != ISTHMUS_OK || ib_rc_worker_open(worker) != ISTHMUS_OK) abort();
+    for (int i = 0; i < N_EPS; i++) {
+        eps[i] = (struct ib_ep){.worker = worker, .path = &path};
+        if (ib_ep_add_id(&eps[i]) != ISTHMUS_OK || !ib_am_flush(&eps[i])) abort();
+        const struct ib_amo add = {ISTHMUS_AMO_ADD, sizeof fetched[i], 1, 0};
+        if (!ib_am_fetch(&eps[i], 8, &add, &fetched[i], &fetches, NULL)) abort();
+        (void)ib_rc_connect(&eps[i]); /* no peer has replied */
+        if (eps[i].qp == NULL || eps[i].qp_connecting.n_pending != 1) abort();
     }
-    worker->numbered[N_ENDS - 1] = NULL; /* a peer that is lost */
+    worker->eps_by_id[N_EPS - 1] = NULL; /* a peer that is lost */
     *lmem = (isthmus_lmem){.tr = tr, .addr = aligned_alloc(64, EXPOSED_BYTES), .length_bytes = EXPOSED_BYTES};
     if (lmem->addr == NULL) abort();
-    ib_short_expose(lmem);
-    n_answers = n_calls = 0;
+    ib_am_expose(lmem);
+    n_replies = n_calls = 0;
 }
 
 static void add_address(char *at, const isthmus_lmem *lmem)
@@ -181,9 +220,9 @@ static void add_address(char *at, const isthmus_lmem *lmem)
     memcpy(at, &address, sizeof address);
 }
 
-/* A byte: the low four bits are the number of the kind; 16: addresses in it are counted from the start of what is
- * exposed, 32: they stand behind a call, 64: no reply can be sent, 128: the data is still at the sender. A byte of
- * length, in tens from 128 on, then the message. */
+/* A byte: the low four bits are the id; 16: addresses in it are counted from the start of the exposed memory, 32: they
+ * stand behind a request id, 64: no reply can be sent, 128: the data is still at the sender. A byte of length, in tens
+ * from 128 on, then the message. */
 static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
 {
     uint8_t way = fuzz_byte(in);
@@ -191,11 +230,11 @@ static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fu
     const uint8_t *bytes;
     size_t n = fuzz_bytes(in, length < 128 ? length : (length - 127u) * 10, &bytes),
            at = (way & 32) != 0 ? sizeof(uint64_t) : 0;
-    size_t n_addresses = (way & 16) == 0 ? 0 : way % MOST_NUMBERS >= FIRST_WITH_SIGNAL ? 2 : 1;
+    size_t n_addresses = (way & 16) == 0 ? 0 : way % MOST_IDS >= FIRST_WITH_SIGNAL ? 2 : 1;
     char *message = fuzz_copy(bytes, n);
     for (size_t i = 0; i < n_addresses && n >= at + (i + 1) * sizeof(uint64_t); i++)
         add_address(message + at + i * sizeof(uint64_t), lmem);
-    ucp_am_recv_callback_t callback = callbacks[way % MOST_NUMBERS];
+    ucp_am_recv_callback_t callback = callbacks[way % MOST_IDS];
     const ucp_am_recv_param_t param = {
         .recv_attr = ((way & 64) == 0 ? UCP_AM_RECV_ATTR_FIELD_REPLY_EP : 0) |
                      ((way & 128) != 0 ? UCP_AM_RECV_ATTR_FLAG_RNDV : 0),
@@ -208,63 +247,63 @@ static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fu
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static isthmus_tr tr;
-    struct ib_end ends[N_ENDS];
+    struct ib_ep eps[N_EPS];
     isthmus_lmem lmem;
     struct fuzz_input in = {data, data + size};
-    begin(&tr, ends, &lmem);
+    begin(&tr, eps, &lmem);
     while (in.at < in.end) arrive(&tr.workers[0], &lmem, &in);
-    if (n_answers > n_calls || ends[0].flush.n_pending > 1 || ends[N_ENDS - 1].flush.n_pending != 1) abort();
-    for (int i = 0; i < N_ENDS; i++) ib_short_fetches_fail(&tr.workers[0], &ends[i]);
-    if (fetching.n_pending != 0) abort();
-    if (ends[0].is_linked && ends[0].linking.n_pending != 0) abort();
-    if (ends[N_ENDS - 1].linking.n_pending != 1) abort();
-    for (int i = 0; i < N_ENDS; i++) ib_nic_end_close(&ends[i]);
-    ib_nic_worker_close(&tr.workers[0]);
-    ib_nic_close(&tr);
-    if (adapter.n_queues != 0) abort();
-    ib_short_hide(&lmem);
-    ib_shorts_close(&tr.workers[0]);
+    if (n_replies > n_calls || eps[0].flush.n_pending > 1 || eps[N_EPS - 1].flush.n_pending != 1) abort();
+    for (int i = 0; i < N_EPS; i++) ib_am_fetches_fail(&tr.workers[0], &eps[i]);
+    if (fetches.n_pending != 0) abort();
+    if (eps[0].is_qp_connected && eps[0].qp_connecting.n_pending != 0) abort();
+    if (eps[N_EPS - 1].qp_connecting.n_pending != 1) abort();
+    for (int i = 0; i < N_EPS; i++) ib_rc_ep_close(&eps[i]);
+    ib_rc_worker_close(&tr.workers[0]);
+    ib_rc_close(&tr);
+    if (adapter.n_qps != 0) abort();
+    ib_am_hide(&lmem);
+    ib_am_close(&tr.workers[0]);
     free(lmem.addr);
     return 0;
 }
 
-/* A put, a call, a put with a call, the reply to the first call here; an atomic, one that fetches, a reply to
- * each fetch here; puts with a signal: alone, with a call, with a reply, and the signal only; a queue pair to connect,
+/* A put, a flush, a put with a flush, the reply to the first flush from here; an atomic, one that fetches, a reply to each
+ * fetch from here; puts with a signal: alone, with a flush, with a reply, and the signal only; a queue pair to connect,
  * and the reply to one from here. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
-    static const uint8_t call[] = {4, 8, 1, 0, 0, 0, 7, 0, 0, 0};
-    static const uint8_t both[] = {5 + 16 + 32, 24, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0,
-                                   0,           0,  0, 0, 0, 1, 2, 3, 4, 5, 6,  7, 8};
-    static const uint8_t here[] = {6, 8, 0, 0, 0, 0, 1, 0, 0, 0};
+    static const uint8_t flush[] = {4, 8, 1, 0, 0, 0, 7, 0, 0, 0};
+    static const uint8_t put_flush[] = {5 + 16 + 32, 24, 1, 0, 0, 0, 9, 0, 0, 0, 64, 0, 0,
+                                        0,           0,  0, 0, 0, 1, 2, 3, 4, 5, 6,  7, 8};
+    static const uint8_t flush_reply[] = {6, 8, 0, 0, 0, 0, 1, 0, 0, 0};
     static const uint8_t atomic[] = {7 + 16, 32, 8, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 8, 0, 0,
                                      0,      1,  0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t fetch[] = {8 + 16 + 32, 40, 1, 0, 0, 0, 7, 0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0,
                                     0,           2,  0, 0, 0, 1, 0, 0, 0, 0, 0,  0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
-    static const uint8_t value[] = {9, 16, 63, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 0, 0, 0, 0, 0};
-    static const uint8_t refused[] = {10, 8, 62, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t fetch_reply[] = {9, 16, 63, 0, 0, 0, 0, 0, 0, 0, 77, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t refusal[] = {10, 8, 62, 0, 0, 0, 0, 0, 0, 0};
     static const uint8_t signal[38] = {11 + 16, 36, 8, [10] = 64, [18] = 5, [26] = 1, [34] = 1, 2, 3, 4};
-    static const uint8_t signal_and_call[43] = {
+    static const uint8_t signal_flush[43] = {
         12 + 16 + 32, 41, 1, [6] = 7, [10] = 8, [18] = 64, [26] = 5, [34] = 4, [42] = 1};
-    static const uint8_t signal_fetching[42] = {13 + 16 + 32, 40, 1, [6] = 7, [18] = 64, [26] = 5, [34] = 4};
-    static const uint8_t link[2 + 220] = {14, 127 + 22, [18] = 2};
-    static const uint8_t linked[2 + 220] = {15, 127 + 22, [18] = 2};
+    static const uint8_t signal_fetch[42] = {13 + 16 + 32, 40, 1, [6] = 7, [18] = 64, [26] = 5, [34] = 4};
+    static const uint8_t qp_request[2 + 220] = {14, 127 + 22, [18] = 2};
+    static const uint8_t qp_reply[2 + 220] = {15, 127 + 22, [18] = 2};
     static const struct {
         const uint8_t *bytes;
         size_t n;
     } seeds[] = {{put, sizeof put},
-                 {call, sizeof call},
-                 {both, sizeof both},
-                 {here, sizeof here},
+                 {flush, sizeof flush},
+                 {put_flush, sizeof put_flush},
+                 {flush_reply, sizeof flush_reply},
                  {atomic, sizeof atomic},
                  {fetch, sizeof fetch},
-                 {value, sizeof value},
-                 {refused, sizeof refused},
+                 {fetch_reply, sizeof fetch_reply},
+                 {refusal, sizeof refusal},
                  {signal, sizeof signal},
-                 {signal_and_call, sizeof signal_and_call},
-                 {signal_fetching, sizeof signal_fetching},
-                 {link, sizeof link},
-                 {linked, sizeof linked}};
+                 {signal_flush, sizeof signal_flush},
+                 {signal_fetch, sizeof signal_fetch},
+                 {qp_request, sizeof qp_request},
+                 {qp_reply, sizeof qp_reply}};
     return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n) : 0;
 }

@@ -1,15 +1,14 @@
 /* tests/fuzz/stage_ib.c: requests of peers to a PE about memory of its device: messages in sequence, some with their
  * data, some whose data arrive later. Sanitizers see every access outside of the memory that is served. */
-#include "plugins/ib/am/am_device.h"
-#include "plugins/ib/ib.h"
+#include "plugins/ib/am/am_priv.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { SERVED_BYTES = 4096, KIND = ISTHMUS_MEM_CUDA, MOST_PENDING = 64, ASKED_BYTES = 1 << 19 };
+enum { SERVED_BYTES = 4096, KIND = ISTHMUS_MEM_CUDA, MOST_PENDING = 64, REQUEST_BYTES = 1 << 19 };
 
 struct ib_ucp ib_ucp;
-void ib_ucp_starves(const char *why) { (void)why; }
+void ib_ucp_note_no_memory(const char *why) { (void)why; }
 static char *served;
-static ucp_am_recv_callback_t ask_callback;
+static ucp_am_recv_callback_t on_request;
 
 /* ---- a UCX that loses nothing, and a core whose device is the host ---- */
 
@@ -32,8 +31,8 @@ static ucs_status_ptr_t receive(ucp_worker_h worker, void *message, void *into, 
     return (void *)pending;
 }
 
-static ucs_status_ptr_t send_answer(ucp_ep_h ep, unsigned id, const void *header, size_t header_bytes,
-                                    const void *payload, size_t n, const ucp_request_param_t *params)
+static ucs_status_ptr_t send_reply(ucp_ep_h ep, unsigned id, const void *header, size_t header_bytes,
+                                   const void *payload, size_t n, const ucp_request_param_t *params)
 {
     (void)ep, (void)id, (void)params;
     free(fuzz_copy(header, header_bytes));
@@ -83,10 +82,10 @@ static const char *fail_text(void *core)
     return "no";
 }
 
-isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback)
+isthmus_status ib_am_listen(struct ib_worker *worker, unsigned id, ucp_am_recv_callback_t callback)
 {
-    (void)worker, (void)number;
-    ask_callback = callback;
+    (void)worker, (void)id;
+    on_request = callback;
     return ISTHMUS_OK;
 }
 
@@ -107,7 +106,7 @@ static const struct isthmus_services services = {
 static void begin(isthmus_tr *tr, isthmus_lmem *lmem)
 {
     ib_ucp.ucp_am_recv_data_nbx = receive;
-    ib_ucp.ucp_am_send_nbx = send_answer;
+    ib_ucp.ucp_am_send_nbx = send_reply;
     ib_ucp.ucp_request_free = free_request;
     ib_ucp.ucp_worker_progress = make_progress;
     served = aligned_alloc(64, SERVED_BYTES);
@@ -121,22 +120,22 @@ static void begin(isthmus_tr *tr, isthmus_lmem *lmem)
 
 /* A byte: 1 the data are here, 2 the address counts from the start of the served memory, 4 a message arrives first.
  * Then the head. */
-static void ask(isthmus_tr *tr, struct fuzz_input *in)
+static void request(isthmus_tr *tr, struct fuzz_input *in)
 {
     static char far_data[1];
     uint8_t way = fuzz_byte(in);
     const uint8_t *bytes;
-    struct ib_ask_head head = {0};
-    size_t n = fuzz_bytes(in, sizeof head, &bytes);
-    memcpy(&head, bytes, n);
-    if ((way & 2) != 0) head.address += (uint64_t)(uintptr_t)served;
+    struct ib_device_request header = {0};
+    size_t n = fuzz_bytes(in, sizeof header, &bytes);
+    memcpy(&header, bytes, n);
+    if ((way & 2) != 0) header.address += (uint64_t)(uintptr_t)served;
     if ((way & 4) != 0) (void)make_progress(NULL);
-    size_t n_data = (way & 1) != 0 ? fuzz_bytes(in, head.length_bytes, &bytes) : head.length_bytes % ASKED_BYTES;
+    size_t n_data = (way & 1) != 0 ? fuzz_bytes(in, header.length_bytes, &bytes) : header.length_bytes % REQUEST_BYTES;
     void *data = (way & 1) != 0 ? fuzz_copy(bytes, n_data) : NULL;
     const ucp_am_recv_param_t param = {
         .recv_attr = UCP_AM_RECV_ATTR_FIELD_REPLY_EP | ((way & 1) != 0 ? 0 : UCP_AM_RECV_ATTR_FLAG_RNDV),
     };
-    (void)ask_callback(&tr->workers[0], &head, n, data != NULL ? data : far_data, n_data, &param);
+    (void)on_request(&tr->workers[0], &header, n, data != NULL ? data : far_data, n_data, &param);
     free(data);
 }
 
@@ -146,7 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     isthmus_lmem lmem;
     struct fuzz_input in = {data, data + size};
     begin(&tr, &lmem);
-    while (in.at < in.end) ask(&tr, &in);
+    while (in.at < in.end) request(&tr, &in);
     ib_stage_remove(&lmem);
     ib_stage_close(&tr);
     if (n_pending != 0) abort(); /* every message got its end */
@@ -157,14 +156,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* A put here, a put far, a get, an atomic. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
-    static const struct ib_ask_head heads[] = {
-        {.number = 1, .what = IB_ASK_PUT, .kind = KIND, .length_bytes = 16, .address = 8},
-        {.number = 2, .what = IB_ASK_PUT, .kind = KIND, .length_bytes = SERVED_BYTES},
-        {.number = 3, .what = IB_ASK_GET, .kind = KIND, .length_bytes = 100, .address = 3},
-        {.number = 4, .what = IB_ASK_AMO, .kind = KIND, .length_bytes = 8, .address = 64, .bits = ISTHMUS_BITS64},
+    static const struct ib_device_request requests[] = {
+        {.id = 1, .opcode = IB_DEVICE_PUT, .kind = KIND, .length_bytes = 16, .address = 8},
+        {.id = 2, .opcode = IB_DEVICE_PUT, .kind = KIND, .length_bytes = SERVED_BYTES},
+        {.id = 3, .opcode = IB_DEVICE_GET, .kind = KIND, .length_bytes = 100, .address = 3},
+        {.id = 4, .opcode = IB_DEVICE_AMO, .kind = KIND, .length_bytes = 8, .address = 64, .bits = ISTHMUS_BITS64},
     };
-    if (i >= sizeof heads / sizeof *heads) return 0;
+    if (i >= sizeof requests / sizeof *requests) return 0;
     out[0] = i == 1 ? 2 : 3;
-    size_t used = 1 + fuzz_put(out + 1, room - 1, &heads[i], sizeof heads[i]);
+    size_t used = 1 + fuzz_put(out + 1, room - 1, &requests[i], sizeof requests[i]);
     return i == 0 ? used + fuzz_put(out + used, room - used, "0123456789abcdef", 16) : used;
 }

@@ -117,7 +117,7 @@ static void missing_key_is_left_out_in_words(void **state)
     (void)state;
     const struct version lacking = {"1.23.4", 23, " ", false};
     begin(&lacking);
-    const struct ib_key key = {.name = "FUTURE_KEY", .value = "on", .why = "it is faster"};
+    const struct ib_config_key key = {.name = "FUTURE_KEY", .value = "on", .why = "it is faster"};
     assert_int_equal(ib_config_set(&services, NULL, &key), ISTHMUS_OK);
     assert_string_equal(logged, "UCX 1.23.4 does not accept FUTURE_KEY=on: Invalid parameter (the words of UCX); "
                                 "left out, it was to be set because it is faster");
@@ -129,7 +129,8 @@ static void missing_key_that_is_needed_is_named(void **state)
     (void)state;
     const struct version lacking = {"1.23.4", 23, " TLS ", false};
     begin(&lacking);
-    const struct ib_key key = {.name = "NET_DEVICES", .value = "mlx5_0:1", .why = "it was chosen", .is_needed = true};
+    const struct ib_config_key key = {
+        .name = "NET_DEVICES", .value = "mlx5_0:1", .why = "it was chosen", .is_needed = true};
     assert_int_equal(ib_config_set(&services, NULL, &key), ISTHMUS_ERR_UNSUPPORTED);
     assert_non_null(
         strstr(failed, "UCX 1.23.4 does not accept NET_DEVICES=mlx5_0:1: Invalid parameter (the words of UCX)"));
@@ -148,7 +149,7 @@ static void key_without_value_is_not_set(void **state)
 {
     (void)state;
     begin(&versions[0]);
-    const struct ib_key key = {.name = "IB_GID_INDEX", .is_needed = true};
+    const struct ib_config_key key = {.name = "IB_GID_INDEX", .is_needed = true};
     assert_int_equal(ib_config_set(&services, NULL, &key), ISTHMUS_OK);
     assert_string_equal(taken, "");
     assert_string_equal(missed, "");

@@ -380,7 +380,7 @@ static const char *words(uint32_t distance, const struct ib_origin *origin)
 {
     static char out[120];
     struct ib_text text = {.start = out, .room = sizeof out};
-    ib_distance_words(&text, distance, origin);
+    ib_distance_describe(&text, distance, origin);
     return out;
 }
 

@@ -19,7 +19,7 @@ struct adapter {
 };
 
 /* Another PE writes between the fetch and the swap, as often as the test sets. */
-static uint64_t execute_now(struct adapter *adapter, const struct ib_word_request *request)
+static uint64_t execute_now(struct adapter *adapter, const struct ib_word_op *request)
 {
     uint64_t old = adapter->word[1];
     if (request->op == IB_FETCH_ADD) {
@@ -34,7 +34,7 @@ static uint64_t execute_now(struct adapter *adapter, const struct ib_word_reques
     return old;
 }
 
-static isthmus_status execute(void *arg, const struct ib_word_request *request, uint64_t *old)
+static isthmus_status execute(void *arg, const struct ib_word_op *request, uint64_t *old)
 {
     struct adapter *adapter = arg;
     isthmus_status status = ISTHMUS_OK;
@@ -127,7 +127,7 @@ static void failures_end_the_loop(void **state)
 static void only_what_one_request_does_is_single(void **state)
 {
     (void)state;
-    struct ib_word_request request;
+    struct ib_word_op request;
     for (uint32_t op = 0; op < ISTHMUS_AMO_COUNT; op++) {
         bool is_single = op == ISTHMUS_AMO_FETCH || op == ISTHMUS_AMO_ADD || op == ISTHMUS_AMO_COMPARE_SWAP;
         assert_int_equal(ib_word_is_single(op, operand, 0, &request), is_single);

@@ -1,340 +1,316 @@
-/* plugins/ib/am/am_device.c: operations on memory of a device that a peer's UCX does not support, and all atomics on memory
- * of devices: a request to the peer, which replies when it is done (am_stage.c). The core handles memory of this PE's
- * device.
+/* plugins/ib/am/am_device.c: operations on memory of a device that a peer stages, and all atomics on memory of devices: a
+ * request to the peer, which replies once it has executed it (am_stage.c). The core executes those on memory of this
+ * PE's own device.
  *
- * A long put or get is cut into pieces; many are under way at a time, so that the network, the peer's copies and this
- * PE work beside one another. The requests of a worker are limited: a caller that needs one more waits for a reply.
- * Messages have no order: a fence waits for replies, and a request after a fence waits for a flush of UCX's own
- * operations. */
-#include "plugins/ib/am/am_device.h"
-
-#include "plugins/ib/am/am_operand.h"
+ * A long put or get is a request for each IB_BOUNCE_BYTES; many are under way at a time, so that the network, the peer's
+ * copies and this PE work beside one another. The requests of a worker are limited: a caller that needs one more waits
+ * for a reply. Requests have no order: a fence waits for their replies, and a request after a fence waits for a flush of
+ * UCX's own operations. */
+#include "plugins/ib/am/am_priv.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ASKS = 64 }; /* of a worker at a time; a power of two */
+enum { MAX_REQUESTS = 64 }; /* of a worker at a time; a power of two */
 
-struct ask {
-    struct ib_ask_head head;  /* UCX reads it until the message is sent */
-    struct ib_end *end;       /* NULL: this one is free */
-    struct ib_batch *sending; /* counts it until the payload is taken; may be NULL */
-    struct ib_batch *asking;  /* counts it until it is answered */
-    void *dest;               /* for the fetched data; NULL: there is none */
-    struct ib_move *move;     /* of a local operand on a device; its piece is `dest`, or the payload */
-    bool is_sent, is_answered, is_receiving;
+struct request {
+    struct ib_device_request header; /* UCX reads it until the message is sent */
+    struct ib_ep *ep;                /* NULL: free */
+    struct ib_batch *sending;        /* counts it until the payload is taken; may be NULL */
+    struct ib_batch *replying;       /* counts it until the peer has replied */
+    void *dest;                      /* for the fetched data; NULL: there is none */
+    struct ib_bounce *bounce; /* of a local operand on a device: its buffer is `dest`, or the payload; NULL: none */
+    bool is_sent, is_replied, is_receiving;
 };
 
-struct ib_asks {
+struct ib_device_requests {
     struct ib_batch room; /* pending: all are in use, and a caller waits */
-    struct ask list[MAX_ASKS];
+    struct request list[MAX_REQUESTS];
 };
 
-/* ---- a request: taken, sent, answered, in any order of the latter two. Under the worker's lock ---- */
+/* ---- a request: taken, then sent and replied to, in any order of these two. Under the worker's lock ---- */
 
-static struct ask *find_free(struct ib_asks *asks)
+static struct request *find_free(struct ib_device_requests *requests)
 {
-    for (uint32_t i = 0; i < MAX_ASKS; i++)
-        if (asks->list[i].end == NULL) return &asks->list[i];
+    for (uint32_t i = 0; i < MAX_REQUESTS; i++)
+        if (requests->list[i].ep == NULL) return &requests->list[i];
     return NULL;
 }
 
-static isthmus_status asks_create(struct ib_worker *worker)
+static isthmus_status requests_create(struct ib_worker *worker)
 {
     const struct isthmus_services *s = worker->tr->services;
-    struct ib_asks *asks = calloc(1, sizeof *asks);
-    if (asks == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for requests to peers");
-    for (uint32_t i = 0; i < MAX_ASKS; i++) asks->list[i].head.number = i;
-    worker->asks = asks;
+    struct ib_device_requests *requests = calloc(1, sizeof *requests);
+    if (requests == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for requests to peers");
+    for (uint32_t i = 0; i < MAX_REQUESTS; i++) requests->list[i].header.id = i;
+    worker->device_requests = requests;
     return ISTHMUS_OK;
 }
 
 /* Waits for room. */
-static struct ask *take(struct ib_worker *worker)
+static struct request *take(struct ib_worker *worker)
 {
-    struct ib_asks *asks = worker->asks;
-    struct ask *ask;
-    while ((ask = find_free(asks)) == NULL) {
-        ib_batch_count(&asks->room, 1);
-        (void)ib_worker_wait(worker, &asks->room, IB_FOR_EVER);
+    struct ib_device_requests *requests = worker->device_requests;
+    struct request *request;
+    while ((request = find_free(requests)) == NULL) {
+        ib_batch_count(&requests->room, 1);
+        (void)ib_worker_wait(worker, &requests->room, IB_FOR_EVER);
     }
-    return ask;
+    return request;
 }
 
-/* The piece is free: no transfer reads or writes it any more. */
-static ucs_status_t end_move(struct ask *ask, ucs_status_t status)
+/* Ends the use of a bounce buffer: UCX neither reads nor writes it any more. */
+static ucs_status_t bounce_done(struct request *request, ucs_status_t status)
 {
-    struct ib_move *move = ask->move;
-    ask->move = NULL;
-    return move != NULL ? ib_move_end(move, status) : status;
+    struct ib_bounce *bounce = request->bounce;
+    request->bounce = NULL;
+    return bounce != NULL ? ib_bounce_end(bounce, status) : status;
 }
 
-static void give_back(struct ib_asks *asks, struct ask *ask)
+static void release(struct ib_device_requests *requests, struct request *request)
 {
-    if (ask->end == NULL || !ask->is_sent || !ask->is_answered || ask->is_receiving) return;
-    ask->end = NULL;
-    ask->head.number += MAX_ASKS; /* a late reply to the old number finds no request */
-    ib_batch_count(&asks->room, 0);
+    if (request->ep == NULL || !request->is_sent || !request->is_replied || request->is_receiving) return;
+    request->ep = NULL;
+    request->header.id += MAX_REQUESTS; /* a late reply to the old id finds no request */
+    ib_batch_count(&requests->room, 0);
 }
 
-static void note_answered(struct ib_asks *asks, struct ask *ask, ucs_status_t status)
+static void request_replied(struct ib_device_requests *requests, struct request *request, ucs_status_t status)
 {
-    if (ask->is_answered) return;
-    if (ask->head.what == IB_ASK_GET && !ask->is_receiving) status = end_move(ask, status);
-    ask->is_answered = true;
-    ib_batch_end(ask->asking, status);
-    give_back(asks, ask);
+    if (request->is_replied) return;
+    if (request->header.opcode == IB_DEVICE_GET && !request->is_receiving) status = bounce_done(request, status);
+    request->is_replied = true;
+    ib_batch_end(request->replying, status);
+    release(requests, request);
 }
 
-static void note_sent(struct ib_asks *asks, struct ask *ask, ucs_status_t status)
+static void request_sent(struct ib_device_requests *requests, struct request *request, ucs_status_t status)
 {
-    if (ask->head.what == IB_ASK_PUT) status = end_move(ask, status);
-    ask->is_sent = true;
-    if (ask->sending != NULL) ib_batch_end(ask->sending, status);
-    if (status != UCS_OK) note_answered(asks, ask, status); /* there will be no reply */
-    give_back(asks, ask);
+    if (request->header.opcode == IB_DEVICE_PUT) status = bounce_done(request, status);
+    request->is_sent = true;
+    if (request->sending != NULL) ib_batch_end(request->sending, status);
+    if (status != UCS_OK) request_replied(requests, request, status); /* there will be no reply */
+    release(requests, request);
 }
 
-static void on_sent(void *request, ucs_status_t status, void *user_data)
+static void on_sent(void *ucp_request, ucs_status_t status, void *user_data)
 {
-    struct ask *ask = user_data;
-    note_sent(ask->end->worker->asks, ask, status);
-    ib_ucp.ucp_request_free(request);
+    struct request *request = user_data;
+    request_sent(request->ep->worker->device_requests, request, status);
+    ib_ucp.ucp_request_free(ucp_request);
 }
 
-static void send_ask(struct ask *ask, const void *payload, size_t length_bytes)
+static void request_send(struct request *request, const void *payload, size_t length_bytes)
 {
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
         .flags = UCP_AM_SEND_FLAG_REPLY,
         .cb.send = on_sent,
-        .user_data = ask,
+        .user_data = request,
     };
-    ask->is_sent = ask->is_answered = ask->is_receiving = false;
-    if (ask->sending != NULL) ib_batch_count(ask->sending, ask->sending->n_pending + 1);
-    ib_batch_count(ask->asking, ask->asking->n_pending + 1);
-    ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ask->end->ep, IB_MESSAGE_ASK, &ask->head, sizeof ask->head,
-                                                      payload, length_bytes, &params);
-    if (!UCS_PTR_IS_PTR(request)) note_sent(ask->end->worker->asks, ask, UCS_PTR_STATUS(request));
+    request->is_sent = request->is_replied = request->is_receiving = false;
+    if (request->sending != NULL) ib_batch_count(request->sending, request->sending->n_pending + 1);
+    ib_batch_count(request->replying, request->replying->n_pending + 1);
+    ucs_status_ptr_t sent = ib_ucp.ucp_am_send_nbx(request->ep->ucp, IB_AM_DEVICE_REQUEST, &request->header,
+                                                   sizeof request->header, payload, length_bytes, &params);
+    if (!UCS_PTR_IS_PTR(sent)) request_sent(request->ep->worker->device_requests, request, UCS_PTR_STATUS(sent));
 }
 
-void ib_asks_fail(struct ib_worker *worker, const struct ib_end *end)
+void ib_device_requests_fail(struct ib_worker *worker, const struct ib_ep *ep)
 {
-    for (uint32_t i = 0; worker->asks != NULL && i < MAX_ASKS; i++)
-        if (worker->asks->list[i].end == end) note_answered(worker->asks, &worker->asks->list[i], end->failure);
+    for (uint32_t i = 0; worker->device_requests != NULL && i < MAX_REQUESTS; i++)
+        if (worker->device_requests->list[i].ep == ep)
+            request_replied(worker->device_requests, &worker->device_requests->list[i], ep->failure);
 }
 
-/* ---- answers ---- */
+/* ---- replies ---- */
 
-/* Keeps the text for the callers that wait for these requests; the first one stays. */
-void ib_refusal_keep(isthmus_tr *tr, isthmus_status code, const char *text)
+static void keep_refusal(const struct request *request, isthmus_status code, const char *text, size_t text_bytes)
 {
-    pthread_mutex_lock(&tr->lost_lock);
-    if (tr->refusal.code == ISTHMUS_OK) {
-        tr->refusal.code = code;
-        snprintf(tr->refusal.text, sizeof tr->refusal.text, "%s", text);
-    }
-    pthread_mutex_unlock(&tr->lost_lock);
-}
-
-static void keep_answer(const struct ask *ask, isthmus_status code, const char *text, size_t text_bytes)
-{
-    const isthmus_path *path = ask->end->path;
+    const isthmus_path *path = request->ep->path;
     char all[sizeof path->tr->refusal.text];
     snprintf(all, sizeof all, "PE %d on %s: %.*s", path->pe, path->host_name,
              (int)(text_bytes < IB_REASON_BYTES ? text_bytes : IB_REASON_BYTES), text);
     ib_refusal_keep(path->tr, code, all);
 }
 
-static void on_received(void *request, ucs_status_t status, size_t length_bytes, void *user_data)
+static void on_received(void *ucp_request, ucs_status_t status, size_t length_bytes, void *user_data)
 {
-    struct ask *ask = user_data;
-    struct ib_asks *asks = ask->end->worker->asks;
+    struct request *request = user_data;
+    struct ib_device_requests *requests = request->ep->worker->device_requests;
     (void)length_bytes;
-    ask->is_receiving = false;
-    if (ask->is_answered) (void)end_move(ask, UCS_ERR_CANCELED); /* it was lost meanwhile */
-    note_answered(asks, ask, status);
-    give_back(asks, ask);
-    if (request != NULL) ib_ucp.ucp_request_free(request);
+    request->is_receiving = false;
+    if (request->is_replied) (void)bounce_done(request, UCS_ERR_CANCELED); /* the peer was lost meanwhile */
+    request_replied(requests, request, status);
+    release(requests, request);
+    if (ucp_request != NULL) ib_ucp.ucp_request_free(ucp_request);
 }
 
-/* The data of a get still lies at the peer: UCX moves it to `dest`. */
-static void receive(struct ib_worker *worker, struct ask *ask, void *data)
+/* The data of a get is still at the peer (rendezvous): UCX moves it to `dest`. */
+static void receive(struct ib_worker *worker, struct request *request, void *data)
 {
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
         .cb.recv_am = on_received,
-        .user_data = ask,
+        .user_data = request,
     };
-    ask->is_receiving = true;
-    ucs_status_ptr_t request = ib_ucp.ucp_am_recv_data_nbx(worker->ucp, data, ask->dest, ask->head.length_bytes,
-                                                           &params);
-    if (!UCS_PTR_IS_PTR(request)) on_received(NULL, UCS_PTR_STATUS(request), ask->head.length_bytes, ask);
+    request->is_receiving = true;
+    ucs_status_ptr_t received = ib_ucp.ucp_am_recv_data_nbx(worker->ucp, data, request->dest,
+                                                            request->header.length_bytes, &params);
+    if (!UCS_PTR_IS_PTR(received)) on_received(NULL, UCS_PTR_STATUS(received), request->header.length_bytes, request);
 }
 
 /* Returns the request of a reply, or NULL if none waits for it. */
-static struct ask *asker_of(const struct ib_worker *worker, const struct ib_answer_head *answer)
+static struct request *request_of(const struct ib_worker *worker, const struct ib_device_reply *reply)
 {
-    struct ask *ask = worker->asks != NULL ? &worker->asks->list[answer->number % MAX_ASKS] : NULL;
-    bool waits = ask != NULL && ask->end != NULL && ask->head.number == answer->number;
-    return waits && !ask->is_answered && !ask->is_receiving ? ask : NULL;
+    struct request *request = worker->device_requests != NULL ? &worker->device_requests->list[reply->id % MAX_REQUESTS]
+                                                              : NULL;
+    bool waits = request != NULL && request->ep != NULL && request->header.id == reply->id;
+    return waits && !request->is_replied && !request->is_receiving ? request : NULL;
 }
 
-static ucs_status_t on_answer(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
-                              const ucp_am_recv_param_t *param)
+static ucs_status_t on_reply(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                             const ucp_am_recv_param_t *param)
 {
     struct ib_worker *worker = arg;
-    struct ib_answer_head answer;
-    if (header_bytes != sizeof answer) return UCS_OK;
-    memcpy(&answer, header, sizeof answer);
-    struct ask *ask = asker_of(worker, &answer);
-    if (ask == NULL) return UCS_OK;
-    bool is_get = ask->head.what == IB_ASK_GET, is_here = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
+    struct ib_device_reply reply;
+    if (header_bytes != sizeof reply) return UCS_OK;
+    memcpy(&reply, header, sizeof reply);
+    struct request *request = request_of(worker, &reply);
+    if (request == NULL) return UCS_OK;
+    bool is_get = request->header.opcode == IB_DEVICE_GET,
+         is_eager = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
     ucs_status_t status = UCS_OK;
-    if (answer.status != ISTHMUS_OK) {
-        keep_answer(ask, answer.status, data, is_here ? length_bytes : 0);
+    if (reply.status != ISTHMUS_OK) {
+        keep_refusal(request, reply.status, data, is_eager ? length_bytes : 0);
         status = IB_REFUSED;
-    } else if (is_get && length_bytes != ask->head.length_bytes) {
+    } else if (is_get && length_bytes != request->header.length_bytes) {
         status = UCS_ERR_IO_ERROR;
-    } else if (is_get && !is_here) {
-        receive(worker, ask, data);
+    } else if (is_get && !is_eager) {
+        receive(worker, request, data);
         return UCS_INPROGRESS;
     } else if (is_get) {
-        memcpy(ask->dest, data, length_bytes);
-    } else if (ask->dest != NULL) {
-        memcpy(ask->dest, &answer.fetched, ask->head.length_bytes);
+        memcpy(request->dest, data, length_bytes);
+    } else if (request->dest != NULL) {
+        memcpy(request->dest, &reply.fetched, request->header.length_bytes);
     }
-    note_answered(worker->asks, ask, status);
+    request_replied(worker->device_requests, request, status);
     return UCS_OK;
 }
 
-isthmus_status ib_listen(struct ib_worker *worker, unsigned number, ucp_am_recv_callback_t callback)
-{
-    const struct isthmus_services *s = worker->tr->services;
-    const ucp_am_handler_param_t params = {
-        .field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS | UCP_AM_HANDLER_PARAM_FIELD_CB |
-                      UCP_AM_HANDLER_PARAM_FIELD_ARG,
-        .id = number,
-        .flags = UCP_AM_FLAG_WHOLE_MSG,
-        .cb = callback,
-        .arg = worker,
-    };
-    ucs_status_t set = ib_ucp.ucp_worker_set_am_recv_handler(worker->ucp, &params);
-    if (set == UCS_OK) return ISTHMUS_OK;
-    return s->fail(s->core, ib_ucp_code(set), "ucp_worker_set_am_recv_handler: %s", ib_ucp.ucs_status_string(set));
-}
+isthmus_status ib_device_listen(struct ib_worker *worker) { return ib_am_listen(worker, IB_AM_DEVICE_REPLY, on_reply); }
 
-isthmus_status ib_asks_listen(struct ib_worker *worker) { return ib_listen(worker, IB_MESSAGE_ANSWER, on_answer); }
+/* ---- requests of this PE ---- */
 
-/* ---- asking ---- */
-
-/* The batches that count a request: those of the caller, which waits for it, or of the channel. */
+/* The batches that count a request: of the caller, which waits for it, or of the channel. */
 struct counting {
-    struct ib_batch *sending, *asking;
+    struct ib_batch *sending, *replying;
 };
 
-/* The end, ready for messages after the fences that there were. */
-static isthmus_status end_ready(isthmus_chan *chan, isthmus_path *path, struct ib_end **out)
+/* Finds the endpoint, and waits until a request may be sent after the last fence. */
+static isthmus_status ep_ready(isthmus_chan *chan, isthmus_path *path, struct ib_ep **out)
 {
     struct ib_worker *worker = chan->worker;
-    isthmus_status status = worker->asks == NULL ? asks_create(worker) : ISTHMUS_OK;
-    if (status == ISTHMUS_OK) status = ib_end_get(worker, path, out);
-    return status == ISTHMUS_OK ? ib_end_order(*out, IB_REQUEST) : status;
+    isthmus_status status = worker->device_requests == NULL ? requests_create(worker) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = ib_ep_get(worker, path, out);
+    return status == ISTHMUS_OK ? ib_ep_order(*out, IB_OP_DEVICE) : status;
 }
 
-/* While it waits for room, the end may be lost. `move`: of the payload, or of the fetched data; NULL: on the host. */
-static isthmus_status ask_for(struct ib_end *end, struct ib_ask_head head, void *local, struct ib_move *move,
-                              struct counting counting)
+/* While it waits for room, the peer may be lost. `bounce`: of the payload, or of the fetched data; NULL: these are on
+ * the host. */
+static isthmus_status request_start(struct ib_ep *ep, struct ib_device_request header, void *local,
+                                    struct ib_bounce *bounce, struct counting counting)
 {
-    struct ask *ask = take(end->worker);
-    if (end->failure != UCS_OK) {
-        if (move != NULL) (void)ib_move_end(move, UCS_ERR_CANCELED);
-        return ib_end_fail(end, end->failure);
+    struct request *request = take(ep->worker);
+    if (ep->failure != UCS_OK) {
+        if (bounce != NULL) (void)ib_bounce_end(bounce, UCS_ERR_CANCELED);
+        return ib_ep_fail(ep, ep->failure);
     }
-    bool is_put = head.what == IB_ASK_PUT;
-    head.number = ask->head.number;
-    *ask = (struct ask){.head = head,
-                        .end = end,
-                        .sending = counting.sending,
-                        .asking = counting.asking,
-                        .dest = is_put ? NULL : local,
-                        .move = move};
-    send_ask(ask, is_put ? local : NULL, is_put ? head.length_bytes : 0);
+    bool is_put = header.opcode == IB_DEVICE_PUT;
+    header.id = request->header.id;
+    *request = (struct request){.header = header,
+                                .ep = ep,
+                                .sending = counting.sending,
+                                .replying = counting.replying,
+                                .dest = is_put ? NULL : local,
+                                .bounce = bounce};
+    request_send(request, is_put ? local : NULL, is_put ? header.length_bytes : 0);
     return ISTHMUS_OK;
 }
 
-/* Requests at most a piece. If the operand needs a piece, that is waited for first: a request once taken is used at
- * once. */
-static isthmus_status ask_part(struct ib_end *end, const struct ib_ask_head *head, const struct ib_operand *local,
-                               struct counting counting)
+/* Requests at most IB_BOUNCE_BYTES. A bounce buffer, if the operand needs one, is waited for first: a request is sent as
+ * soon as it is taken. */
+static isthmus_status request_part(struct ib_ep *ep, const struct ib_device_request *header,
+                                   const struct ib_operand *local, struct counting counting)
 {
-    const struct ib_move part = {.device = local->addr,
-                                 .kind = local->kind,
-                                 .length_bytes = head->length_bytes,
-                                 .is_get = head->what == IB_ASK_GET};
-    struct ib_move *move = NULL;
-    if (local->kind == ISTHMUS_MEM_HOST) return ask_for(end, *head, local->addr, NULL, counting);
-    isthmus_status status = ib_move_begin(end->worker, &part, &move);
-    return status == ISTHMUS_OK ? ask_for(end, *head, ib_move_bytes(move), move, counting) : status;
+    const struct ib_bounce part = {.device = local->addr,
+                                   .kind = local->kind,
+                                   .length_bytes = header->length_bytes,
+                                   .is_get = header->opcode == IB_DEVICE_GET};
+    struct ib_bounce *bounce = NULL;
+    if (local->kind == ISTHMUS_MEM_HOST) return request_start(ep, *header, local->addr, NULL, counting);
+    isthmus_status status = ib_bounce_begin(ep->worker, &part, &bounce);
+    return status == ISTHMUS_OK ? request_start(ep, *header, ib_bounce_bytes(bounce), bounce, counting) : status;
 }
 
-/* A put or a get, in pieces. */
-static isthmus_status ask_in_pieces(struct ib_end *end, struct ib_ask_head head, struct ib_operand local,
+/* Splits a put or a get. */
+static isthmus_status request_parts(struct ib_ep *ep, struct ib_device_request header, struct ib_operand local,
                                     struct counting counting)
 {
     isthmus_status status = ISTHMUS_OK;
     while (local.length_bytes > 0 && status == ISTHMUS_OK) {
-        head.length_bytes = local.length_bytes < IB_PIECE_BYTES ? (uint32_t)local.length_bytes : IB_PIECE_BYTES;
-        status = ask_part(end, &head, &local, counting);
-        head.address += head.length_bytes;
-        local.addr += head.length_bytes;
-        local.length_bytes -= head.length_bytes;
+        header.length_bytes = local.length_bytes < IB_BOUNCE_BYTES ? (uint32_t)local.length_bytes : IB_BOUNCE_BYTES;
+        status = request_part(ep, &header, &local, counting);
+        header.address += header.length_bytes;
+        local.addr += header.length_bytes;
+        local.length_bytes -= header.length_bytes;
     }
     return status;
 }
 
-static isthmus_status wait_all(struct ib_worker *worker, const struct ib_end *end, const struct ib_batch *batch)
+static isthmus_status wait_all(struct ib_worker *worker, const struct ib_ep *ep, const struct ib_batch *batch)
 {
     (void)ib_worker_wait(worker, batch, IB_FOR_EVER);
-    return batch->failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, batch->failure);
+    return batch->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, batch->failure);
 }
 
-static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib_ask_head head,
+static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib_device_request header,
                                const struct ib_operand *local, bool is_nbi)
 {
     struct ib_batch batch = {0}, *waited = is_nbi ? &chan->local : &batch;
-    bool is_put = head.what == IB_ASK_PUT;
+    bool is_put = header.opcode == IB_DEVICE_PUT;
     struct counting counting = {is_put ? waited : NULL, is_put ? &chan->remote : waited};
-    struct ib_end *end = NULL;
+    struct ib_ep *ep = NULL;
     ib_worker_lock(chan->worker);
-    isthmus_status status = end_ready(chan, path, &end);
+    isthmus_status status = ep_ready(chan, path, &ep);
     if (status == ISTHMUS_OK) {
-        status = ask_in_pieces(end, head, *local, counting);
-        isthmus_status waited_for = wait_all(chan->worker, end, &batch);
+        status = request_parts(ep, header, *local, counting);
+        isthmus_status waited_for = wait_all(chan->worker, ep, &batch);
         if (status == ISTHMUS_OK) status = waited_for;
     }
     ib_worker_unlock(chan->worker);
     return status;
 }
 
-/* ---- for the slots ---- */
+/* ---- for the slots of channels ---- */
 
-static struct ib_ask_head head_of(uint32_t what, const isthmus_rmem *remote, uint64_t offset_bytes)
+static struct ib_device_request header_of(uint32_t opcode, const isthmus_rmem *remote, uint64_t offset_bytes)
 {
-    return (struct ib_ask_head){.what = what, .kind = remote->kind, .address = remote->address + offset_bytes};
+    return (struct ib_device_request){
+        .opcode = opcode, .kind = remote->kind, .address = remote->address + offset_bytes};
 }
 
-isthmus_status ib_ask_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                          const struct ib_operand *local, bool is_nbi)
+isthmus_status ib_device_put_operand(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     uint64_t offset_bytes, const struct ib_operand *local, bool is_nbi)
 {
-    return transfer(chan, path, head_of(IB_ASK_PUT, remote, offset_bytes), local, is_nbi);
+    return transfer(chan, path, header_of(IB_DEVICE_PUT, remote, offset_bytes), local, is_nbi);
 }
 
-isthmus_status ib_ask_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                          const struct ib_operand *local, bool is_nbi)
+isthmus_status ib_device_get_operand(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     uint64_t offset_bytes, const struct ib_operand *local, bool is_nbi)
 {
-    return transfer(chan, path, head_of(IB_ASK_GET, remote, offset_bytes), local, is_nbi);
+    return transfer(chan, path, header_of(IB_DEVICE_GET, remote, offset_bytes), local, is_nbi);
 }
 
 isthmus_status ib_device_put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -344,7 +320,7 @@ isthmus_status ib_device_put(isthmus_chan *chan, isthmus_path *path, const isthm
     if (remote->own != NULL)
         return s->memory_copy(s->core, remote->kind, remote->own + offset_bytes, source, length_bytes);
     const struct ib_operand local = {(char *)(uintptr_t)source, ISTHMUS_MEM_HOST, length_bytes};
-    return ib_ask_put(chan, path, remote, offset_bytes, &local, is_nbi);
+    return ib_device_put_operand(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
 isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -354,33 +330,33 @@ isthmus_status ib_device_get(isthmus_chan *chan, isthmus_path *path, const isthm
     if (remote->own != NULL)
         return s->memory_copy(s->core, remote->kind, dest, remote->own + offset_bytes, length_bytes);
     const struct ib_operand local = {dest, ISTHMUS_MEM_HOST, length_bytes};
-    return ib_ask_get(chan, path, remote, offset_bytes, &local, is_nbi);
+    return ib_device_get_operand(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
-/* One that fetches nothing counts in the batch of the commit until it is done. */
+/* remote_commit waits for the reply to an atomic that fetches nothing. */
 isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             const struct ib_atomic *amo, void *fetched, uint32_t flags)
+                             const struct ib_amo *amo, void *fetched, uint32_t flags)
 {
     const struct isthmus_services *s = chan->worker->tr->services;
     uint32_t bits = (uint32_t)__builtin_ctz(amo->size_bytes);
     if (remote->own != NULL)
         return s->memory_amo(s->core, remote->kind, remote->own + offset_bytes, amo->op, bits, amo->operand,
                              amo->compare, fetched);
-    struct ib_ask_head head = head_of(IB_ASK_AMO, remote, offset_bytes);
-    head.length_bytes = amo->size_bytes;
-    head.op = amo->op;
-    head.bits = bits;
-    head.operand = amo->operand;
-    head.compare = amo->compare;
+    struct ib_device_request header = header_of(IB_DEVICE_AMO, remote, offset_bytes);
+    header.length_bytes = amo->size_bytes;
+    header.op = amo->op;
+    header.bits = bits;
+    header.operand = amo->operand;
+    header.compare = amo->compare;
     struct ib_batch batch = {0};
     struct counting counting = {NULL, &batch};
-    struct ib_end *end = NULL;
-    if ((flags & ISTHMUS_AMO_FETCHING) == 0) counting.asking = &chan->remote;
-    if ((flags & ISTHMUS_AMO_NBI) != 0) counting.asking = &chan->local;
+    struct ib_ep *ep = NULL;
+    if ((flags & ISTHMUS_AMO_FETCHING) == 0) counting.replying = &chan->remote;
+    if ((flags & ISTHMUS_AMO_NBI) != 0) counting.replying = &chan->local;
     ib_worker_lock(chan->worker);
-    isthmus_status status = end_ready(chan, path, &end);
-    if (status == ISTHMUS_OK) status = ask_for(end, head, fetched, NULL, counting);
-    if (status == ISTHMUS_OK) status = wait_all(chan->worker, end, &batch);
+    isthmus_status status = ep_ready(chan, path, &ep);
+    if (status == ISTHMUS_OK) status = request_start(ep, header, fetched, NULL, counting);
+    if (status == ISTHMUS_OK) status = wait_all(chan->worker, ep, &batch);
     ib_worker_unlock(chan->worker);
     return status;
 }

@@ -1,139 +1,142 @@
-/* plugins/ib/am/am_operand.c: see am_operand.h. A channel has these slots in jobs that may have devices, and no others do.
- * The pieces are not those of the stage: two PEs whose transfers have all pieces would wait for one another's. */
-#include "plugins/ib/am/am_operand.h"
-
-#include "plugins/ib/am/am_device.h"
+/* plugins/ib/am/am_operand.c: local operands of puts and gets on a device that UCX does not support, or that no adapter
+ * registers: their data goes through bounce buffers, several of which are under way at a time. The remote memory may be
+ * on a device too: am_device.c. A channel has these slots only in jobs that may have devices.
+ * The buffers are not those of the stage: two PEs whose transfers have taken all buffers would wait for one another. */
+#include "plugins/ib/am/am_priv.h"
 
 #include <stdlib.h>
 
 struct ib_operands {
-    struct ib_pieces pieces;
-    struct ib_batch room; /* pending: all pieces are in use, and a caller waits */
-    struct ib_move moves[IB_N_PIECES];
+    struct ib_bounce_pool pool;
+    struct ib_batch room; /* pending: all buffers are in use, and a caller waits */
+    struct ib_bounce bounces[IB_N_BOUNCE_BUFFERS];
 };
 
-/* ---- moves ---- */
+/* ---- parts of an operand ---- */
 
-static struct ib_move *take(struct ib_worker *worker)
+static struct ib_bounce *take(struct ib_worker *worker)
 {
     struct ib_operands *operands = worker->operands;
-    int32_t piece;
-    while ((piece = ib_pieces_take(&operands->pieces)) < 0) {
+    int32_t buffer;
+    while ((buffer = ib_bounce_pool_get(&operands->pool)) < 0) {
         ib_batch_count(&operands->room, 1);
         (void)ib_worker_wait(worker, &operands->room, IB_FOR_EVER);
     }
-    operands->moves[piece].piece = piece;
-    return &operands->moves[piece];
+    operands->bounces[buffer].buffer = buffer;
+    return &operands->bounces[buffer];
 }
 
-/* A transfer may end outside of progress, so waiting callers are woken here. */
-static void give_back(struct ib_move *move)
+/* UCX may complete a transfer outside of progress, so waiting callers are woken here. */
+static void release(struct ib_bounce *bounce)
 {
-    struct ib_worker *worker = move->worker;
-    ib_pieces_give(&worker->operands->pieces, move->piece);
+    struct ib_worker *worker = bounce->worker;
+    ib_bounce_pool_put(&worker->operands->pool, bounce->buffer);
     ib_batch_count(&worker->operands->room, 0);
     if (worker->n_followers > 0) pthread_cond_broadcast(&worker->changed);
 }
 
-char *ib_move_bytes(const struct ib_move *move) { return ib_piece(&move->worker->operands->pieces, move->piece); }
+char *ib_bounce_bytes(const struct ib_bounce *bounce)
+{
+    return ib_bounce_buffer(&bounce->worker->operands->pool, bounce->buffer);
+}
 
-isthmus_status ib_move_begin(struct ib_worker *worker, const struct ib_move *what, struct ib_move **out)
+isthmus_status ib_bounce_begin(struct ib_worker *worker, const struct ib_bounce *what, struct ib_bounce **out)
 {
     const struct isthmus_services *s = worker->tr->services;
-    struct ib_move *move = take(worker);
-    int32_t piece = move->piece;
+    struct ib_bounce *bounce = take(worker);
+    int32_t buffer = bounce->buffer;
     isthmus_status status = ISTHMUS_OK;
-    *move = *what;
-    move->worker = worker;
-    move->piece = piece;
-    if (!move->is_get) {
+    *bounce = *what;
+    bounce->worker = worker;
+    bounce->buffer = buffer;
+    if (!bounce->is_get) {
         ib_worker_unlock(worker);
-        status = s->memory_copy(s->core, move->kind, ib_move_bytes(move), move->device, move->length_bytes);
+        status = s->memory_copy(s->core, bounce->kind, ib_bounce_bytes(bounce), bounce->device, bounce->length_bytes);
         ib_worker_lock(worker);
     }
     if (status == ISTHMUS_OK)
-        *out = move;
+        *out = bounce;
     else
-        give_back(move);
+        release(bounce);
     return status;
 }
 
-ucs_status_t ib_move_end(struct ib_move *move, ucs_status_t status)
+ucs_status_t ib_bounce_end(struct ib_bounce *bounce, ucs_status_t status)
 {
-    isthmus_tr *tr = move->worker->tr;
+    isthmus_tr *tr = bounce->worker->tr;
     const struct isthmus_services *s = tr->services;
-    if (move->is_get && status == UCS_OK) {
-        isthmus_status copied = s->memory_copy(s->core, move->kind, move->device, ib_move_bytes(move),
-                                               move->length_bytes);
+    if (bounce->is_get && status == UCS_OK) {
+        isthmus_status copied = s->memory_copy(s->core, bounce->kind, bounce->device, ib_bounce_bytes(bounce),
+                                               bounce->length_bytes);
         if (copied != ISTHMUS_OK) {
             ib_refusal_keep(tr, copied, s->fail_text(s->core));
             status = IB_REFUSED;
         }
     }
-    give_back(move);
+    release(bounce);
     return status;
 }
 
-/* ---- from and to memory that UCX reaches ---- */
+/* ---- from and to memory that UCX's puts and gets reach ---- */
 
-static void on_moved(void *request, ucs_status_t status, void *user_data)
+static void on_bounced(void *request, ucs_status_t status, void *user_data)
 {
-    struct ib_move *move = user_data;
-    struct ib_batch *batch = move->batch;
-    ib_batch_end(batch, ib_move_end(move, status));
+    struct ib_bounce *bounce = user_data;
+    struct ib_batch *batch = bounce->batch;
+    ib_batch_end(batch, ib_bounce_end(bounce, status));
     if (request != NULL) ib_ucp.ucp_request_free(request);
 }
 
-static void start(const struct ib_place *at, struct ib_move *move)
+static void start(const struct ib_target *at, struct ib_bounce *bounce)
 {
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = on_moved,
-        .user_data = move,
+        .cb.send = on_bounced,
+        .user_data = bounce,
     };
-    char *bytes = ib_move_bytes(move);
-    ib_batch_count(move->batch, move->batch->n_pending + 1);
-    if (!move->is_get) ib_end_note(at->end, IB_DATA, true);
-    ucs_status_ptr_t request = move->is_get ? ib_ucp.ucp_get_nbx(at->end->ep, bytes, move->length_bytes, at->address,
-                                                                 at->key, &params)
-                                            : ib_ucp.ucp_put_nbx(at->end->ep, bytes, move->length_bytes, at->address,
-                                                                 at->key, &params);
-    if (!UCS_PTR_IS_PTR(request)) on_moved(NULL, UCS_PTR_STATUS(request), move);
+    char *bytes = ib_bounce_bytes(bounce);
+    ib_batch_count(bounce->batch, bounce->batch->n_pending + 1);
+    if (!bounce->is_get) ib_ep_record(at->ep, IB_OP_RMA, true);
+    ucs_status_ptr_t request = bounce->is_get ? ib_ucp.ucp_get_nbx(at->ep->ucp, bytes, bounce->length_bytes,
+                                                                   at->address, at->rkey, &params)
+                                              : ib_ucp.ucp_put_nbx(at->ep->ucp, bytes, bounce->length_bytes,
+                                                                   at->address, at->rkey, &params);
+    if (!UCS_PTR_IS_PTR(request)) on_bounced(NULL, UCS_PTR_STATUS(request), bounce);
 }
 
-/* The end is fetched again after each wait, in which it may have been lost. */
-static isthmus_status move_parts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                 uint64_t offset_bytes, struct ib_move part, size_t length_bytes)
+/* The target is found again for each part: while a buffer was waited for, the peer may have been lost. */
+static isthmus_status bounce_parts(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                   uint64_t offset_bytes, struct ib_bounce part, size_t length_bytes)
 {
     isthmus_status status = ISTHMUS_OK;
     for (size_t done = 0; done < length_bytes && status == ISTHMUS_OK; done += part.length_bytes) {
         size_t left = length_bytes - done;
-        struct ib_move *move;
-        struct ib_place at;
-        part.length_bytes = left < IB_PIECE_BYTES ? (uint32_t)left : IB_PIECE_BYTES;
-        status = ib_move_begin(chan->worker, &part, &move);
+        struct ib_bounce *bounce;
+        struct ib_target at;
+        part.length_bytes = left < IB_BOUNCE_BYTES ? (uint32_t)left : IB_BOUNCE_BYTES;
+        status = ib_bounce_begin(chan->worker, &part, &bounce);
         if (status != ISTHMUS_OK) break;
-        status = ib_place_find(chan, path, remote, offset_bytes + done, IB_DATA, &at);
+        status = ib_target_find(chan, path, remote, offset_bytes + done, IB_OP_RMA, &at);
         if (status == ISTHMUS_OK)
-            start(&at, move);
+            start(&at, bounce);
         else
-            (void)ib_move_end(move, UCS_ERR_CANCELED);
+            (void)ib_bounce_end(bounce, UCS_ERR_CANCELED);
         part.device += part.length_bytes;
     }
     return status;
 }
 
-static isthmus_status move_all(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                               uint64_t offset_bytes, const struct ib_operand *local, bool is_get, bool is_nbi)
+static isthmus_status bounce_all(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                 uint64_t offset_bytes, const struct ib_operand *local, bool is_get, bool is_nbi)
 {
     struct ib_batch batch = {0};
-    const struct ib_move part = {
+    const struct ib_bounce part = {
         .batch = is_nbi ? &chan->local : &batch, .device = local->addr, .kind = local->kind, .is_get = is_get};
     ib_worker_lock(chan->worker);
-    isthmus_status status = move_parts(chan, path, remote, offset_bytes, part, local->length_bytes);
+    isthmus_status status = bounce_parts(chan, path, remote, offset_bytes, part, local->length_bytes);
     (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);
     if (status == ISTHMUS_OK && batch.failure != UCS_OK)
-        status = ib_end_fail(path->ends[chan->worker->index], batch.failure);
+        status = ib_ep_fail(path->eps[chan->worker->index], batch.failure);
     ib_worker_unlock(chan->worker);
     return status;
 }
@@ -145,16 +148,17 @@ static struct ib_operand operand_of(const void *addr, const isthmus_lmem *mem, s
     return (struct ib_operand){(char *)(uintptr_t)addr, mem->kind, length_bytes};
 }
 
-/* Returns true if this operand goes by way of pieces. Also one that UCX supports, if the peer stages its memory:
- * requests are messages, whose payload lies on the host. And if no adapter here has registered memory of this kind: UCX
- * would copy it in the thread that makes progress, and up to 1.18 ends the process if that has no context of CUDA. */
-static bool is_staged(const isthmus_lmem *mem, const isthmus_rmem *remote)
+/* Returns true if this operand goes through bounce buffers. One that UCX supports does so too if the peer stages its
+ * memory, because the payload of a request lies on the host; and if no adapter here has registered memory of this kind:
+ * UCX would copy it in the thread that makes progress, and up to 1.18 ends the process if that thread has no context of
+ * CUDA. */
+static bool needs_bounce(const isthmus_lmem *mem, const isthmus_rmem *remote)
 {
     if (mem == NULL || mem->is_staged || mem->kind == ISTHMUS_MEM_HOST) return mem != NULL && mem->is_staged;
     return remote->is_staged || mem->tr->why_staged[mem->kind][0] != '\0';
 }
 
-/* This PE's own memory, on the host or on a device: the core copies. */
+/* Memory of the calling PE, on the host or on a device: the core copies. */
 static isthmus_status copy_own(const isthmus_chan *chan, const isthmus_rmem *remote, const isthmus_lmem *mem,
                                void *dest, const void *source, size_t length_bytes)
 {
@@ -168,8 +172,8 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
 {
     const struct ib_operand local = operand_of(source, mem, length_bytes);
     if (remote->own != NULL) return copy_own(chan, remote, mem, remote->own + offset_bytes, source, length_bytes);
-    if (remote->is_plain) return move_all(chan, path, remote, offset_bytes, &local, false, is_nbi);
-    return ib_ask_put(chan, path, remote, offset_bytes, &local, is_nbi);
+    if (remote->is_rma) return bounce_all(chan, path, remote, offset_bytes, &local, false, is_nbi);
+    return ib_device_put_operand(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
 static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -177,73 +181,75 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
 {
     const struct ib_operand local = operand_of(dest, mem, length_bytes);
     if (remote->own != NULL) return copy_own(chan, remote, mem, dest, remote->own + offset_bytes, length_bytes);
-    if (remote->is_plain) return move_all(chan, path, remote, offset_bytes, &local, true, is_nbi);
-    return ib_ask_get(chan, path, remote, offset_bytes, &local, is_nbi);
+    if (remote->is_rma) return bounce_all(chan, path, remote, offset_bytes, &local, true, is_nbi);
+    return ib_device_get_operand(chan, path, remote, offset_bytes, &local, is_nbi);
 }
 
-static isthmus_status put_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                              const void *source, const isthmus_lmem *mem, size_t length_bytes)
+static isthmus_status put_from_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                   uint64_t offset_bytes, const void *source, const isthmus_lmem *mem,
+                                   size_t length_bytes)
 {
-    return is_staged(mem, remote) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, false)
-                                  : ib_data_slots.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    return needs_bounce(mem, remote) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, false)
+                                     : ib_data_slots.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
 }
 
-static isthmus_status put_nbi_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  uint64_t offset_bytes, const void *source, const isthmus_lmem *mem,
-                                  size_t length_bytes)
+static isthmus_status put_nbi_from_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                       uint64_t offset_bytes, const void *source, const isthmus_lmem *mem,
+                                       size_t length_bytes)
 {
-    return is_staged(mem, remote) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, true)
-                                  : ib_data_slots.put_nbi(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    return needs_bounce(mem, remote)
+               ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, true)
+               : ib_data_slots.put_nbi(chan, path, remote, offset_bytes, source, mem, length_bytes);
 }
 
-static isthmus_status get_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                              void *dest, const isthmus_lmem *mem, size_t length_bytes)
+static isthmus_status get_to_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                 uint64_t offset_bytes, void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return is_staged(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, false)
-                                  : ib_data_slots.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    return needs_bounce(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, false)
+                                     : ib_data_slots.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
 }
 
-static isthmus_status get_nbi_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  uint64_t offset_bytes, void *dest, const isthmus_lmem *mem, size_t length_bytes)
+static isthmus_status get_nbi_to_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                     uint64_t offset_bytes, void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return is_staged(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, true)
-                                  : ib_data_slots.get_nbi(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    return needs_bounce(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, true)
+                                     : ib_data_slots.get_nbi(chan, path, remote, offset_bytes, dest, mem, length_bytes);
 }
 
 void ib_operand_slots(struct isthmus_data_ops *slots)
 {
-    slots->put = put_any;
-    slots->put_nbi = put_nbi_any;
-    slots->get = get_any;
-    slots->get_nbi = get_nbi_any;
+    slots->put = put_from_any;
+    slots->put_nbi = put_nbi_from_any;
+    slots->get = get_to_any;
+    slots->get_nbi = get_nbi_to_any;
 }
 
-/* ---- life ---- */
+/* ---- workers, and when they need buffers ---- */
 
-static isthmus_status make_locked(struct ib_worker *worker, uint32_t kind)
+static isthmus_status open_pool_locked(struct ib_worker *worker, uint32_t kind)
 {
     const struct isthmus_services *s = worker->tr->services;
     if (worker->operands == NULL) worker->operands = calloc(1, sizeof *worker->operands);
     if (worker->operands == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for operands on a device");
-    return ib_pieces_make(s, &worker->operands->pieces, kind);
+    return ib_bounce_pool_open(s, &worker->operands->pool, kind);
 }
 
-static isthmus_status make(struct ib_worker *worker, uint32_t kind)
+static isthmus_status open_pool(struct ib_worker *worker, uint32_t kind)
 {
     ib_worker_lock(worker);
-    isthmus_status status = make_locked(worker, kind);
+    isthmus_status status = open_pool_locked(worker, kind);
     ib_worker_unlock(worker);
     return status;
 }
 
-/* A channel, and so a worker, may be opened beside a registration: the second of the two makes the pieces. */
+/* A channel, and so a worker, may be opened while another thread registers memory: the later one opens the pool. */
 isthmus_status ib_operands_open(struct ib_worker *worker)
 {
     uint32_t kind = __atomic_load_n(&worker->tr->staged_kind, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < IB_MEM_KINDS && kind == ISTHMUS_MEM_HOST; i++)
         if (worker->tr->why_staged[i][0] != '\0')
-            kind = i; /* none is registered now, and its operands go through pieces */
-    return kind != ISTHMUS_MEM_HOST ? make(worker, kind) : ISTHMUS_OK;
+            kind = i; /* none is registered now, and operands of this kind go through the buffers */
+    return kind != ISTHMUS_MEM_HOST ? open_pool(worker, kind) : ISTHMUS_OK;
 }
 
 isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind)
@@ -252,7 +258,7 @@ isthmus_status ib_operands_hold(isthmus_tr *tr, uint32_t kind)
     __atomic_add_fetch(&tr->n_staged, 1, __ATOMIC_SEQ_CST);
     __atomic_store_n(&tr->staged_kind, kind, __ATOMIC_SEQ_CST);
     uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_SEQ_CST);
-    for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) status = make(&tr->workers[i], kind);
+    for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) status = open_pool(&tr->workers[i], kind);
     return status;
 }
 
@@ -262,20 +268,20 @@ isthmus_status ib_operands_add(isthmus_lmem *lmem)
     return ib_operands_hold(lmem->tr, lmem->kind);
 }
 
-void ib_operands_let_go(isthmus_tr *tr)
+void ib_operands_release(isthmus_tr *tr)
 {
     if (__atomic_sub_fetch(&tr->n_staged, 1, __ATOMIC_SEQ_CST) > 0) return;
     __atomic_store_n(&tr->staged_kind, ISTHMUS_MEM_HOST, __ATOMIC_SEQ_CST);
     for (uint32_t i = 0; i < tr->n_workers; i++) {
         struct ib_worker *worker = &tr->workers[i];
         ib_worker_lock(worker);
-        if (worker->operands != NULL) ib_pieces_unpin(tr->services, &worker->operands->pieces);
+        if (worker->operands != NULL) ib_bounce_pool_unpin(tr->services, &worker->operands->pool);
         ib_worker_unlock(worker);
     }
 }
 
 void ib_operands_close(struct ib_worker *worker)
 {
-    if (worker->operands != NULL) ib_pieces_free(&worker->operands->pieces);
+    if (worker->operands != NULL) ib_bounce_pool_close(&worker->operands->pool);
     free(worker->operands);
 }

@@ -1,24 +1,28 @@
-/* plugins/ib/am/am_signal.c: the slot put_signal. Data and update are one message (am_signal_recv.c), which the peer's
- * processor executes, because it is the home of atomics on host memory. Where adapters are the home, the slot is
+/* plugins/ib/am/am_signal.c: the slot put_signal, and its messages. Data and update of the signal are one message, which
+ * the peer's processor executes: it writes the data, then updates the signal by an atomic instruction, both in one
+ * callback, so that a thread that sees the update sees the data. Where adapters are the home of atomics, the slot is
  * absent.
  *
- * On a line (am_put.c) the message of a blocking call carries a call, as a blocking put does: the operation and
- * the quiet behind it take one message to the peer and one back. Data longer than IB_SHORT_BYTES goes ahead by UCX's
- * own put, since a line keeps the order; then the message has the signal only. On other ends the peer answers each
- * message, as it answers atomics there, and the message carries at most PACKET_BYTES: UCX could send the fragments
- * of a longer one over several lanes, and a later message could overtake the last fragment. Longer data is declined;
- * the core's put, fence and atomic are the cheapest form there: the adapter moves the data, and one message follows.
+ * On an endpoint with a single AM lane the message of a blocking call carries a flush request, as that of a blocking put
+ * does: the operation and the quiet behind it take one message to the peer and one back. Data longer than
+ * IB_AM_DATA_BYTES goes ahead by UCX's own put, since the lane keeps the order; then the message has the signal only. On
+ * other endpoints each message has a reply, and carries at most PACKET_BYTES: UCX could send the fragments of a longer
+ * one over several lanes, and a later message could overtake the last fragment. Longer data is declined: the core's put,
+ * fence and atomic are the cheapest form there, because the adapter moves the data, and one message follows.
  * Not about memory of devices. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>
 #include <isthmus/copy_cpu.h>
 #include <isthmus/inline.h>
+#include <string.h>
 
-/* Of data that a message carries on an end that is no line; the smallest packets hold 1 KiB less headers. */
+/* The data of a message where puts are an adapter's: the smallest packets hold 1 KiB less headers. */
 enum { PACKET_BYTES = 512 };
 
-static bool is_taken(const struct isthmus_put_signal *what)
+/* ---- the slot ---- */
+
+static bool is_carried(const struct isthmus_put_signal *what)
 {
     bool is_of_host = what->remote->kind == ISTHMUS_MEM_HOST && what->signal->kind == ISTHMUS_MEM_HOST &&
                       (what->source_mem == NULL || what->source_mem->kind == ISTHMUS_MEM_HOST);
@@ -34,70 +38,151 @@ static isthmus_status do_own(const struct isthmus_put_signal *what)
     return ISTHMUS_OK;
 }
 
-/* Returns the number of bytes behind the address. `length_bytes` 0: UCX has the data already. */
-static size_t fill(struct ib_message *message, const struct ib_place *at, const struct isthmus_put_signal *what,
+/* Fills a message that is sent next: the data of the put behind its signal. Returns the number of bytes behind the
+ * address. `length_bytes` 0: UCX's own put has the data. */
+static size_t fill(struct ib_am_message *message, const struct ib_target *at, const struct isthmus_put_signal *what,
                    size_t length_bytes)
 {
-    const struct ib_signal signal = {
+    const struct ib_am_signal signal = {
         .address = what->signal->address + what->signal_offset_bytes, .value = what->value, .op = what->op};
-    return ib_message_fill_signal(message, at->address, &signal, what->source, length_bytes);
+    message->address = at->address;
+    memcpy(message->data, &signal, sizeof signal);
+    memcpy(message->data + sizeof signal, what->source, length_bytes);
+    return sizeof signal + length_bytes;
 }
 
 /* Returns AGAIN if no message is free; then nothing was sent. */
-static isthmus_status send_on_line(isthmus_chan *chan, const struct ib_place *at, const struct isthmus_put_signal *what)
-{
-    struct ib_end *end = at->end;
-    struct ib_worker *worker = end->worker;
-    struct ib_message *message = ib_message_get(worker);
-    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? &chan->local : &own;
-    if (message == NULL) return ISTHMUS_ERR_AGAIN;
-    bool goes_along = what->length_bytes <= IB_SHORT_BYTES, calls = batch == &own && end->flush.n_pending == 0;
-    if (!goes_along) ib_put_by_ucx(at, what->source, what->source_mem, what->length_bytes, batch);
-    ib_end_note(end, IB_MESSAGE, true);
-    if (calls) ib_short_add_call(end, message);
-    size_t data_bytes = fill(message, at, what, goes_along ? what->length_bytes : 0);
-    ucs_status_t sent = ib_message_send(worker, end->ep, calls ? IB_MESSAGE_SIGNAL_AND_CALL : IB_MESSAGE_SIGNAL,
-                                        message, data_bytes);
-    if (sent != UCS_OK && batch->failure == UCS_OK) batch->failure = sent;
-    if (sent != UCS_OK && calls) ib_short_call_ended(end, sent);
-    (void)ib_worker_wait(worker, &own, IB_FOR_EVER);
-    return own.failure == UCS_OK ? ISTHMUS_OK : ib_end_fail(end, own.failure);
-}
-
-/* Likewise. The message has a copy of the data; a commit waits for the answer. */
-static isthmus_status send_answered(isthmus_chan *chan, const struct ib_place *at,
+static isthmus_status send_in_order(isthmus_chan *chan, const struct ib_target *at,
                                     const struct isthmus_put_signal *what)
 {
-    const struct ib_waiting_for answer = {.batch = &chan->remote};
-    struct ib_message *message = ib_message_get_answered(at->end, &answer);
+    struct ib_ep *ep = at->ep;
+    struct ib_worker *worker = ep->worker;
+    struct ib_am_message *message = ib_am_message_get(worker);
+    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? &chan->local : &own;
+    if (message == NULL) return ISTHMUS_ERR_AGAIN;
+    bool is_inline = what->length_bytes <= IB_AM_DATA_BYTES, flushes = batch == &own && ep->flush.n_pending == 0;
+    if (!is_inline) ib_put_by_ucx(at, what->source, what->source_mem, what->length_bytes, batch);
+    ib_ep_record(ep, IB_OP_AM, true);
+    if (flushes) ib_am_add_flush(ep, message);
+    size_t data_bytes = fill(message, at, what, is_inline ? what->length_bytes : 0);
+    ucs_status_t sent = ib_am_send(worker, ep->ucp, flushes ? IB_AM_SIGNAL_FLUSH : IB_AM_SIGNAL, message, data_bytes);
+    if (sent != UCS_OK && batch->failure == UCS_OK) batch->failure = sent;
+    if (sent != UCS_OK && flushes) ib_am_flush_done(ep, sent);
+    (void)ib_worker_wait(worker, &own, IB_FOR_EVER);
+    return own.failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, own.failure);
+}
+
+/* Likewise. The message has a copy of the data; remote_commit waits for its reply. */
+static isthmus_status send_request(isthmus_chan *chan, const struct ib_target *at,
+                                   const struct isthmus_put_signal *what)
+{
+    const struct ib_am_fetch_into reply = {.batch = &chan->remote};
+    struct ib_am_message *message = ib_am_request_get(at->ep, &reply);
     if (message == NULL) return ISTHMUS_ERR_AGAIN;
     size_t data_bytes = fill(message, at, what, what->length_bytes);
-    ib_message_send_answered(at->end, IB_MESSAGE_SIGNAL_FETCHING, message, data_bytes);
+    ib_am_request_send(at->ep, IB_AM_SIGNAL_FETCH, message, data_bytes);
     return ISTHMUS_OK;
 }
 
-static isthmus_status send_message(isthmus_chan *chan, const struct ib_place *at, const struct isthmus_put_signal *what)
+static isthmus_status send_message(isthmus_chan *chan, const struct ib_target *at,
+                                   const struct isthmus_put_signal *what)
 {
     isthmus_status status;
-    if (!at->takes_short && what->length_bytes > PACKET_BYTES) return ISTHMUS_ERR_UNSUPPORTED;
+    if (!at->is_by_am && what->length_bytes > PACKET_BYTES) return ISTHMUS_ERR_UNSUPPORTED;
     for (;;) {
-        status = at->takes_short ? send_on_line(chan, at, what) : send_answered(chan, at, what);
+        status = at->is_by_am ? send_in_order(chan, at, what) : send_request(chan, at, what);
         if (status != ISTHMUS_ERR_AGAIN || (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0) return status;
-        status = ib_wait_for_room(at->end);
+        status = ib_ep_wait_for_room(at->ep);
         if (status != ISTHMUS_OK) return status;
     }
 }
 
 isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
-    struct ib_place at;
-    if (!is_taken(what)) return ISTHMUS_ERR_UNSUPPORTED;
+    struct ib_target at;
+    if (!is_carried(what)) return ISTHMUS_ERR_UNSUPPORTED;
     if (what->remote->own != NULL) return do_own(what);
     ib_worker_lock(chan->worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if ((what->flags & ISTHMUS_PUT_SIGNAL_NBI) == 0 || ib_has_room(chan))
-        status = ib_place_find(chan, path, what->remote, what->remote_offset_bytes, IB_MESSAGE, &at);
+        status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes, IB_OP_AM, &at);
     if (status == ISTHMUS_OK) status = send_message(chan, &at, what);
     ib_worker_unlock(chan->worker);
     return status;
+}
+
+/* ---- messages of peers ---- */
+
+/* Returns false if the message is refused: then neither data nor signal is written, and the log has a line. */
+static bool execute(const struct ib_worker *worker, const char *message, size_t message_bytes)
+{
+    const struct isthmus_services *s = worker->tr->services;
+    struct ib_am_signal signal = {0};
+    uint64_t address = 0;
+    size_t prefix_bytes = sizeof address + sizeof signal, data_bytes = message_bytes - prefix_bytes;
+    if (message_bytes >= prefix_bytes) {
+        memcpy(&address, message, sizeof address);
+        memcpy(&signal, message + sizeof address, sizeof signal);
+    }
+    bool is_allowed = signal.address != 0 && signal.address % sizeof signal.value == 0 &&
+                      (signal.op == ISTHMUS_AMO_SET || signal.op == ISTHMUS_AMO_ADD) &&
+                      data_bytes <= IB_AM_DATA_BYTES &&
+                      ib_am_is_exposed(worker->tr, signal.address, sizeof signal.value) &&
+                      (data_bytes == 0 || ib_am_is_exposed(worker->tr, address, data_bytes));
+    if (!is_allowed) {
+        s->log(s->core, ISTHMUS_LOG_WARN,
+               "a put of %zu bytes to 0x%llx with a signal (%u) at 0x%llx, where peers may not write, is dropped",
+               message_bytes, (unsigned long long)address, signal.op, (unsigned long long)signal.address);
+        return false;
+    }
+    if (data_bytes > 0) ib_am_write(address, message + prefix_bytes, data_bytes);
+    isthmus_order_stores_();
+    (void)isthmus_amo_cpu(signal.op, (void *)(uintptr_t)signal.address, signal.value, 0, sizeof signal.value);
+    return true;
+}
+
+static ucs_status_t on_signal(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                              const ucp_am_recv_param_t *param)
+{
+    (void)header;
+    if (ib_am_is_eager(param, header_bytes)) (void)execute(arg, data, length_bytes);
+    return UCS_OK;
+}
+
+static ucs_status_t on_signal_flush(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                                    const ucp_am_recv_param_t *param)
+{
+    struct ib_am_request_id request;
+    (void)header;
+    if (!ib_am_is_eager(param, header_bytes) || length_bytes < sizeof request) return UCS_OK;
+    memcpy(&request, data, sizeof request);
+    (void)execute(arg, (const char *)data + sizeof request, length_bytes - sizeof request);
+    ib_am_reply_to_flush(arg, &request, param);
+    return UCS_OK;
+}
+
+static ucs_status_t on_signal_fetch(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                                    const ucp_am_recv_param_t *param)
+{
+    struct ib_worker *worker = arg;
+    struct ib_am_request_id request;
+    (void)header;
+    if (!ib_am_is_eager(param, header_bytes) || length_bytes < sizeof request ||
+        (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0)
+        return UCS_OK;
+    struct ib_am_message *message = ib_am_message_alloc(worker);
+    if (message == NULL) return UCS_OK;
+    memcpy(&message->request, data, sizeof request);
+    message->address = 0; /* the fetched value, of which there is none */
+    bool is_executed = execute(worker, (const char *)data + sizeof request, length_bytes - sizeof request);
+    ib_am_reply(worker, param->reply_ep, is_executed ? IB_AM_FETCH_REPLY : IB_AM_REFUSAL, message, 0);
+    return UCS_OK;
+}
+
+isthmus_status ib_am_signals_listen(struct ib_worker *worker)
+{
+    if (worker->index > 0) return ISTHMUS_OK; /* peers know the address of worker 0 */
+    isthmus_status status = ib_am_listen(worker, IB_AM_SIGNAL, on_signal);
+    if (status == ISTHMUS_OK) status = ib_am_listen(worker, IB_AM_SIGNAL_FLUSH, on_signal_flush);
+    return status == ISTHMUS_OK ? ib_am_listen(worker, IB_AM_SIGNAL_FETCH, on_signal_fetch) : status;
 }

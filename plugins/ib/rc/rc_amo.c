@@ -1,8 +1,11 @@
-/* plugins/ib/rc/rc_amo.c: atomics that the peers' adapters execute (ISTHMUS_ATOMICS=nic): the adapter of this PE, queues
- * to those of peers (rc_qp.h), and the requests under way.
- * An end has one queue, made before its first atomic. A message requests a queue that serves it, and the peer's
- * progress makes one; from then on the peer's processor is not involved. The own PE's adapter is reached in the same
- * way, without messages: of two agents that do not exclude one another all atomics on a word go to one. */
+/* plugins/ib/rc/rc_amo.c: the adapter of this PE, queue pairs to the adapters of peers (rc_qp.h), and the atomics under way
+ * there.
+ * An endpoint has one queue pair, created before its first atomic. A message requests its counterpart, which the peer's
+ * progress creates; from then on the peer's processor is not involved. Atomics on memory of the calling PE go through
+ * its adapter in the same way, connected without messages: adapter and processor do not exclude one another, so that all
+ * atomics on a word go to one of them. */
+#include "plugins/ib/rc/rc.h"
+
 #include "plugins/ib/am/am_priv.h"
 
 #include <stddef.h>
@@ -16,41 +19,40 @@ enum {
     WHY_BYTES = 164
 };
 
-/* The request to a peer for a queue, and its reply: if the peer could not make one, the number is 0 and `why` the
- * reason. */
-struct introduction {
-    struct ib_queue_address queue;
+/* What the two sides of a connection send each other. A peer that could not create its queue pair replies with qp_num 0
+ * and the reason. */
+struct qp_exchange {
+    struct ib_qp_address qp;
     char why[WHY_BYTES];
 };
-_Static_assert(sizeof(struct introduction) <= IB_SHORT_BYTES, "one message");
+_Static_assert(sizeof(struct qp_exchange) <= IB_AM_DATA_BYTES, "one message");
 
-/* One request, until the adapter has ended it: even when no caller waits any longer, the adapter may write its
- * value. */
+/* An atomic, until the adapter has completed it: even when no caller waits any longer, the adapter may write its value. */
 struct request {
-    struct request *next;         /* free */
-    struct ib_end *end;           /* NULL: its peer is lost, and the caller has the failure */
-    const struct ib_queue *queue; /* NULL: free */
+    struct request *next;   /* free */
+    struct ib_ep *ep;       /* NULL: the peer is lost, and the caller has the failure */
+    const struct ib_qp *qp; /* NULL: free */
     struct ib_batch *batch, *also;
     void *fetched;
-    uint32_t turn; /* of this place: an end of an earlier request is none of this one */
+    uint32_t sequence; /* of the uses of this slot: a completion of an earlier use finds no request */
 };
 
-struct ib_nic {
-    struct ib_completions *completions;
+struct ib_rc {
+    struct ib_cq *cq;
     uint32_t n_busy;
     struct request *free;
-    char why[WHY_BYTES]; /* the last queue could not be connected */
+    char why[WHY_BYTES]; /* why the last queue pair could not be connected */
     struct request list[MAX_REQUESTS];
 };
 
-struct ib_served {
-    struct ib_served *next;
-    struct ib_queue *queue;
+struct ib_passive_qp {
+    struct ib_passive_qp *next;
+    struct ib_qp *qp;
 };
 
 /* ---- the adapter of this PE ---- */
 
-/* Reads a number that UCX gets too; UCX refuses text that is no number. */
+/* Reads a number that UCX gets too, which has refused text that is no number. */
 static uint32_t setting(const isthmus_tr *tr, const char *variable, const char *key, uint32_t usual)
 {
     const struct isthmus_services *s = tr->services;
@@ -61,12 +63,12 @@ static uint32_t setting(const isthmus_tr *tr, const char *variable, const char *
     return text != NULL && end != text && value < 256 ? (uint32_t)value : usual;
 }
 
-static struct ib_queue_settings settings_of(const isthmus_tr *tr, const struct ib_port *port)
+static struct ib_qp_settings settings_of(const isthmus_tr *tr, const struct ib_port *port)
 {
     const struct ib_gid *best = ib_gid_best(port);
     uint32_t gid = best != NULL && port->link == IB_LINK_ETHERNET ? best->index : 0;
     if (tr->net->gid_index >= 0) gid = (uint32_t)tr->net->gid_index;
-    return (struct ib_queue_settings){
+    return (struct ib_qp_settings){
         .gid_index = setting(tr, "UCX_IB_GID_INDEX", "GID_INDEX", gid),
         .service_level = (uint8_t)setting(tr, "UCX_IB_SL", "SL", 0),
         .traffic_class = (uint8_t)setting(tr, "UCX_IB_TRAFFIC_CLASS", "TRAFFIC_CLASS", 0),
@@ -84,16 +86,16 @@ static const struct ib_port *port_of(const struct ib_net *net)
     return NULL;
 }
 
-static const char *why_no_port(const struct ib_net *net, const struct ib_port *port)
+static const char *why_no_atomics(const struct ib_net *net, const struct ib_port *port)
 {
     if (port != NULL) return "has no atomics";
     if (net->n_active > 0) return "UCX_NET_DEVICES names no adapter that is up";
     return net->ports.n > 0 ? "no adapter of this host is up" : "the network is TCP, which has no atomics by adapters";
 }
 
-/* Without an adapter the transport does all but these atomics, and reach() states that: the core decides whether the
+/* Without an adapter the transport works but for these atomics, and reach() reports that: the core decides whether the
  * job can start. */
-isthmus_status ib_nic_open(isthmus_tr *tr)
+isthmus_status ib_rc_open(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
     const char *wanted = s->config(s->core, "ATOMICS");
@@ -101,10 +103,10 @@ isthmus_status ib_nic_open(isthmus_tr *tr)
     const struct ib_port *port = port_of(tr->net);
     if (port == NULL || port->atomics == IB_ATOMICS_NONE) {
         snprintf(tr->why_no_adapter, sizeof tr->why_no_adapter, "%s%s%s", port != NULL ? port->name : "",
-                 port != NULL ? " " : "", why_no_port(tr->net, port));
+                 port != NULL ? " " : "", why_no_atomics(tr->net, port));
         return ISTHMUS_OK;
     }
-    struct ib_queue_settings settings = settings_of(tr, port);
+    struct ib_qp_settings settings = settings_of(tr, port);
     if (ib_adapter_open(s, port, &settings, &tr->adapter) != ISTHMUS_OK) {
         const char *why = s->fail_text(s->core);
         snprintf(tr->why_no_adapter, sizeof tr->why_no_adapter, "%s: %.120s", port->name,
@@ -115,296 +117,297 @@ isthmus_status ib_nic_open(isthmus_tr *tr)
     return ISTHMUS_OK;
 }
 
-void ib_nic_close(isthmus_tr *tr)
+void ib_rc_close(isthmus_tr *tr)
 {
-    while (tr->served != NULL) {
-        struct ib_served *served = tr->served;
-        tr->served = served->next;
-        ib_queue_destroy(served->queue);
-        free(served);
+    while (tr->passive_qps != NULL) {
+        struct ib_passive_qp *passive = tr->passive_qps;
+        tr->passive_qps = passive->next;
+        ib_qp_destroy(passive->qp);
+        free(passive);
     }
     ib_adapter_close(tr->adapter);
 }
 
-/* ---- queues ---- */
+/* ---- queue pairs ---- */
 
-enum { INTRODUCTION_OFFSET = offsetof(struct ib_message, data) - offsetof(struct ib_message, ticket) };
+enum { EXCHANGE_OFFSET = offsetof(struct ib_am_message, data) - offsetof(struct ib_am_message, request) };
 
-static isthmus_status serve(isthmus_tr *tr, const struct ib_queue_address *peer, struct ib_queue_address *mine)
+static isthmus_status passive_qp_create(isthmus_tr *tr, const struct ib_qp_address *peer, struct ib_qp_address *mine)
 {
     const struct isthmus_services *s = tr->services;
-    if (tr->n_served >= (uint64_t)s->n_pes * IB_MAX_WORKERS)
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "more queue pairs are asked for than all PEs have use for");
-    struct ib_served *served = calloc(1, sizeof *served);
-    if (served == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
-    isthmus_status status = tr->adapter != NULL ? ib_queue_create(tr->adapter, NULL, &served->queue)
+    if (tr->n_passive_qps >= (uint64_t)s->n_pes * IB_MAX_WORKERS)
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT,
+                       "peers request more queue pairs than the PEs of this job can have workers");
+    struct ib_passive_qp *passive = calloc(1, sizeof *passive);
+    if (passive == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
+    isthmus_status status = tr->adapter != NULL ? ib_qp_create(tr->adapter, NULL, &passive->qp)
                                                 : s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%s", tr->why_no_adapter);
-    if (status == ISTHMUS_OK) status = ib_queue_connect(served->queue, peer);
+    if (status == ISTHMUS_OK) status = ib_qp_connect(passive->qp, peer);
     if (status != ISTHMUS_OK) {
-        ib_queue_destroy(served->queue);
-        free(served);
+        ib_qp_destroy(passive->qp);
+        free(passive);
         return status;
     }
-    ib_queue_address(served->queue, mine);
-    served->next = tr->served;
-    tr->served = served;
-    tr->n_served++;
+    ib_qp_address(passive->qp, mine);
+    passive->next = tr->passive_qps;
+    tr->passive_qps = passive;
+    tr->n_passive_qps++;
     return ISTHMUS_OK;
 }
 
-/* On worker 0: the request of a peer, with its queue, for a queue that serves it. */
-static ucs_status_t on_link(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
-                            const ucp_am_recv_param_t *param)
+/* On worker 0: a peer requests the counterpart of its queue pair. */
+static ucs_status_t on_qp_request(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                                  const ucp_am_recv_param_t *param)
 {
     struct ib_worker *worker = arg;
     const struct isthmus_services *s = worker->tr->services;
-    struct introduction theirs, mine = {0};
+    struct qp_exchange theirs, mine = {0};
     (void)header;
-    if (!ib_message_is_here(param, header_bytes) || length_bytes != INTRODUCTION_OFFSET + sizeof theirs ||
+    if (!ib_am_is_eager(param, header_bytes) || length_bytes != EXCHANGE_OFFSET + sizeof theirs ||
         (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) == 0)
         return UCS_OK;
-    struct ib_message *message = ib_message_get_extra(worker);
+    struct ib_am_message *message = ib_am_message_alloc(worker);
     if (message == NULL) return UCS_OK;
-    memcpy(&theirs, (const char *)data + INTRODUCTION_OFFSET, sizeof theirs);
-    if (serve(worker->tr, &theirs.queue, &mine.queue) != ISTHMUS_OK) {
-        mine.queue.number = 0;
+    memcpy(&theirs, (const char *)data + EXCHANGE_OFFSET, sizeof theirs);
+    if (passive_qp_create(worker->tr, &theirs.qp, &mine.qp) != ISTHMUS_OK) {
+        mine.qp.qp_num = 0;
         snprintf(mine.why, sizeof mine.why, "%s", s->fail_text(s->core));
     }
-    memcpy(&message->ticket, data, sizeof message->ticket);
+    memcpy(&message->request, data, sizeof message->request);
     memcpy(message->data, &mine, sizeof mine);
-    ib_message_answer(worker, param->reply_ep, IB_MESSAGE_LINKED, message, sizeof mine);
+    ib_am_reply(worker, param->reply_ep, IB_AM_QP_REPLY, message, sizeof mine);
     return UCS_OK;
 }
 
-static void link_ended(struct ib_end *end, const struct introduction *theirs)
+static void qp_connected(struct ib_ep *ep, const struct qp_exchange *theirs)
 {
-    const struct isthmus_services *s = end->worker->tr->services;
-    struct ib_nic *nic = end->worker->nic;
-    if (theirs->queue.number == 0)
-        snprintf(nic->why, sizeof nic->why, "%.*s", (int)sizeof theirs->why - 1, theirs->why);
-    else if (ib_queue_connect(end->queue, &theirs->queue) == ISTHMUS_OK)
-        end->is_linked = true;
+    const struct isthmus_services *s = ep->worker->tr->services;
+    struct ib_rc *rc = ep->worker->rc;
+    if (theirs->qp.qp_num == 0)
+        snprintf(rc->why, sizeof rc->why, "%.*s", (int)sizeof theirs->why - 1, theirs->why);
+    else if (ib_qp_connect(ep->qp, &theirs->qp) == ISTHMUS_OK)
+        ep->is_qp_connected = true;
     else
-        snprintf(nic->why, sizeof nic->why, "%s", s->fail_text(s->core));
-    ib_batch_count(&end->linking, 0);
+        snprintf(rc->why, sizeof rc->why, "%s", s->fail_text(s->core));
+    ib_batch_count(&ep->qp_connecting, 0);
 }
 
-static ucs_status_t on_linked(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
-                              const ucp_am_recv_param_t *param)
+static ucs_status_t on_qp_reply(void *arg, const void *header, size_t header_bytes, void *data, size_t length_bytes,
+                                const ucp_am_recv_param_t *param)
 {
     const struct ib_worker *worker = arg;
-    struct ib_ticket ticket;
-    struct introduction theirs;
+    struct ib_am_request_id request_id;
+    struct qp_exchange theirs;
     (void)header;
-    if (!ib_message_is_here(param, header_bytes) || length_bytes != INTRODUCTION_OFFSET + sizeof theirs) return UCS_OK;
-    memcpy(&ticket, data, sizeof ticket);
-    memcpy(&theirs, (const char *)data + INTRODUCTION_OFFSET, sizeof theirs);
-    struct ib_end *end = ticket.number < worker->n_numbers ? worker->numbered[ticket.number] : NULL;
-    if (end != NULL && end->linking.n_pending > 0) link_ended(end, &theirs);
+    if (!ib_am_is_eager(param, header_bytes) || length_bytes != EXCHANGE_OFFSET + sizeof theirs) return UCS_OK;
+    memcpy(&request_id, data, sizeof request_id);
+    memcpy(&theirs, (const char *)data + EXCHANGE_OFFSET, sizeof theirs);
+    struct ib_ep *ep = request_id.index < worker->n_ep_ids ? worker->eps_by_id[request_id.index] : NULL;
+    if (ep != NULL && ep->qp_connecting.n_pending > 0) qp_connected(ep, &theirs);
     return UCS_OK;
 }
 
-static isthmus_status link_to_peer(struct ib_end *end)
+static isthmus_status connect_to_peer(struct ib_ep *ep)
 {
-    struct ib_worker *worker = end->worker;
+    struct ib_worker *worker = ep->worker;
     const struct isthmus_services *s = worker->tr->services;
-    struct introduction mine = {0};
-    struct ib_message *message = ib_message_get_extra(worker);
+    struct qp_exchange mine = {0};
+    struct ib_am_message *message = ib_am_message_alloc(worker);
     if (message == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a message");
-    ib_queue_address(end->queue, &mine.queue);
-    message->ticket = (struct ib_ticket){.number = end->number};
+    ib_qp_address(ep->qp, &mine.qp);
+    message->request = (struct ib_am_request_id){.index = ep->id};
     message->address = 0;
     memcpy(message->data, &mine, sizeof mine);
-    ib_batch_count(&end->linking, 1);
-    ucs_status_t sent = ib_message_send(worker, end->ep, IB_MESSAGE_LINK, message, sizeof mine);
+    ib_batch_count(&ep->qp_connecting, 1);
+    ucs_status_t sent = ib_am_send(worker, ep->ucp, IB_AM_QP_REQUEST, message, sizeof mine);
     if (sent == UCS_OK) return ISTHMUS_OK;
-    ib_batch_count(&end->linking, 0);
-    return ib_end_fail(end, sent);
+    ib_batch_count(&ep->qp_connecting, 0);
+    return ib_ep_fail(ep, sent);
 }
 
-static isthmus_status link_to_self(struct ib_end *end)
+static isthmus_status connect_to_self(struct ib_ep *ep)
 {
-    isthmus_tr *tr = end->worker->tr;
+    isthmus_tr *tr = ep->worker->tr;
     struct ib_worker *first = &tr->workers[0];
-    struct ib_queue_address mine, served;
-    ib_queue_address(end->queue, &mine);
-    if (first != end->worker) ib_worker_lock(first); /* no holder of that lock waits for another */
-    isthmus_status status = serve(tr, &mine, &served);
-    if (first != end->worker) ib_worker_unlock(first);
-    if (status == ISTHMUS_OK) status = ib_queue_connect(end->queue, &served);
-    end->is_linked = status == ISTHMUS_OK;
+    struct ib_qp_address mine, passive;
+    ib_qp_address(ep->qp, &mine);
+    if (first != ep->worker) ib_worker_lock(first); /* no thread that holds that lock waits for another one */
+    isthmus_status status = passive_qp_create(tr, &mine, &passive);
+    if (first != ep->worker) ib_worker_unlock(first);
+    if (status == ISTHMUS_OK) status = ib_qp_connect(ep->qp, &passive);
+    ep->is_qp_connected = status == ISTHMUS_OK;
     return status;
 }
 
-/* For good: the queue stays, unconnected, until the end closes. */
-static isthmus_status fail_to_link(const struct ib_end *end)
+/* The queue pair stays, unconnected, until the endpoint is closed: later atomics fail too. */
+static isthmus_status fail_to_connect(const struct ib_ep *ep)
 {
-    const isthmus_path *path = end->path;
+    const isthmus_path *path = ep->path;
     const struct isthmus_services *s = path->tr->services;
-    if (end->failure != UCS_OK) return ib_end_fail(end, end->failure);
-    return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "no queue for atomics to the adapter of PE %d on %s: %s", path->pe,
-                   path->host_name, end->worker->nic->why);
+    if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
+    return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "no queue pair for atomics to the adapter of PE %d on %s: %s",
+                   path->pe, path->host_name, ep->worker->rc->why);
 }
 
-isthmus_status ib_nic_link(struct ib_end *end)
+isthmus_status ib_rc_connect(struct ib_ep *ep)
 {
-    const isthmus_path *path = end->path;
+    const isthmus_path *path = ep->path;
     const struct isthmus_services *s = path->tr->services;
     isthmus_status status = ISTHMUS_OK;
-    if (end->is_linked) return ISTHMUS_OK;
-    if (end->queue == NULL) { /* else another thread does it */
-        status = ib_queue_create(path->tr->adapter, end->worker->nic->completions, &end->queue);
-        if (status == ISTHMUS_OK) status = path->is_self ? link_to_self(end) : link_to_peer(end);
+    if (ep->is_qp_connected) return ISTHMUS_OK;
+    if (ep->qp == NULL) { /* else another thread connects it */
+        status = ib_qp_create(path->tr->adapter, ep->worker->rc->cq, &ep->qp);
+        if (status == ISTHMUS_OK) status = path->is_self ? connect_to_self(ep) : connect_to_peer(ep);
     }
     if (status != ISTHMUS_OK) return status;
-    if (!ib_worker_wait(end->worker, &end->linking, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
-        ib_end_lose(end, UCS_ERR_ENDPOINT_TIMEOUT);
+    if (!ib_worker_wait(ep->worker, &ep->qp_connecting, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
+        ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
                        path->pe, path->host_name, path->tr->settings.timeout_s);
     }
-    return end->is_linked ? ISTHMUS_OK : fail_to_link(end);
+    return ep->is_qp_connected ? ISTHMUS_OK : fail_to_connect(ep);
 }
 
 /* ---- requests ---- */
 
 static void free_request(struct ib_worker *worker, struct request *request)
 {
-    struct ib_nic *nic = worker->nic;
-    request->queue = NULL;
-    request->end = NULL;
-    request->turn++;
-    request->next = nic->free;
-    nic->free = request;
-    nic->n_busy--;
+    struct ib_rc *rc = worker->rc;
+    request->qp = NULL;
+    request->ep = NULL;
+    request->sequence++;
+    request->next = rc->free;
+    rc->free = request;
+    rc->n_busy--;
     ib_batch_count(&worker->room, 0);
 }
 
-/* Ends the caller's wait; the slot is free when the adapter has ended the request. */
-static void answer(struct request *request, ucs_status_t status)
+/* Ends the caller's wait. The slot is free once the adapter has completed the request. */
+static void complete(struct request *request, ucs_status_t status)
 {
-    struct ib_end *end = request->end;
-    if (end == NULL) return;
-    request->end = NULL;
-    ib_answers_add(&end->atomics);
+    struct ib_ep *ep = request->ep;
+    if (ep == NULL) return;
+    request->ep = NULL;
+    ib_replies_add(&ep->rc_replies);
     if (request->also != NULL) ib_batch_count(request->also, request->also->n_pending - 1);
     ib_batch_end(request->batch, status);
 }
 
-static void refuse(struct request *request, const char *why)
+static void fail_request(struct request *request, const char *why)
 {
-    const isthmus_path *path = request->end->path;
+    const isthmus_path *path = request->ep->path;
     char text[200];
     snprintf(text, sizeof text, "the adapter of PE %d on %s does not execute an atomic: %s", path->pe, path->host_name,
              why);
     ib_refusal_keep(path->tr, ISTHMUS_ERR_IO, text);
-    answer(request, IB_REFUSED);
+    complete(request, IB_REFUSED);
 }
 
-bool ib_nic_start(struct ib_end *end, const struct ib_nic_atomic *atomic, const struct ib_word_request *what)
+bool ib_rc_start(struct ib_ep *ep, const struct ib_rc_amo *amo, const struct ib_word_op *op)
 {
-    struct ib_nic *nic = end->worker->nic;
-    struct request *request = nic->free;
+    struct ib_rc *rc = ep->worker->rc;
+    struct request *request = rc->free;
     if (request == NULL) return false;
-    nic->free = request->next;
-    nic->n_busy++;
-    request->end = end;
-    request->queue = end->queue;
-    request->batch = atomic->batch;
-    request->also = atomic->also;
-    request->fetched = atomic->fetched;
-    end->atomics.n_asked++;
-    end->issued |= 1u << IB_ATOMIC;
-    ib_batch_count(atomic->batch, atomic->batch->n_pending + 1);
-    if (atomic->also != NULL) ib_batch_count(atomic->also, atomic->also->n_pending + 1);
-    const struct ib_queue_target target = {
-        .address = atomic->address,
-        .key = atomic->key,
-        .id = (uint64_t)request->turn << 32 | (uint64_t)(request - nic->list),
+    rc->free = request->next;
+    rc->n_busy++;
+    request->ep = ep;
+    request->qp = ep->qp;
+    request->batch = amo->batch;
+    request->also = amo->also;
+    request->fetched = amo->fetched;
+    ep->rc_replies.n_requests++;
+    ep->issued |= 1u << IB_OP_RC_AMO;
+    ib_batch_count(amo->batch, amo->batch->n_pending + 1);
+    if (amo->also != NULL) ib_batch_count(amo->also, amo->also->n_pending + 1);
+    const struct ib_qp_target target = {
+        .address = amo->address,
+        .rkey = amo->rkey,
+        .wr_id = (uint64_t)request->sequence << 32 | (uint64_t)(request - rc->list),
     };
-    int error = ib_queue_post(end->queue, &target, what);
+    int error = ib_qp_post(ep->qp, &target, op);
     if (error != 0) {
-        refuse(request, strerror(error));
-        free_request(end->worker, request);
+        fail_request(request, strerror(error));
+        free_request(ep->worker, request);
     }
     return true;
 }
 
-static void request_ended(struct ib_worker *worker, const struct ib_completion *completion)
+static void request_completed(struct ib_worker *worker, const struct ib_wc *wc)
 {
-    uint32_t slot = (uint32_t)completion->id;
-    struct request *request = slot < MAX_REQUESTS ? &worker->nic->list[slot] : NULL;
-    if (request == NULL || request->queue == NULL || request->turn != completion->id >> 32) return;
-    if (request->end != NULL && completion->failure == NULL) {
-        if (request->fetched != NULL) memcpy(request->fetched, &completion->value, sizeof completion->value);
-        answer(request, UCS_OK);
-    } else if (request->end != NULL && completion->is_loss) {
-        ib_end_lose(request->end, UCS_ERR_ENDPOINT_TIMEOUT);
-        answer(request, UCS_ERR_ENDPOINT_TIMEOUT);
-    } else if (request->end != NULL) {
-        refuse(request, completion->failure);
+    uint32_t slot = (uint32_t)wc->wr_id;
+    struct request *request = slot < MAX_REQUESTS ? &worker->rc->list[slot] : NULL;
+    if (request == NULL || request->qp == NULL || request->sequence != wc->wr_id >> 32) return;
+    if (request->ep != NULL && wc->failure == NULL) {
+        if (request->fetched != NULL) memcpy(request->fetched, &wc->value, sizeof wc->value);
+        complete(request, UCS_OK);
+    } else if (request->ep != NULL && wc->is_loss) {
+        ib_ep_lose(request->ep, UCS_ERR_ENDPOINT_TIMEOUT);
+        complete(request, UCS_ERR_ENDPOINT_TIMEOUT);
+    } else if (request->ep != NULL) {
+        fail_request(request, wc->failure);
     }
     free_request(worker, request);
 }
 
-int ib_nic_progress(struct ib_worker *worker)
+int ib_rc_progress(struct ib_worker *worker)
 {
-    struct ib_nic *nic = worker->nic;
-    struct ib_completion ends[POLL_AT_ONCE];
-    if (nic == NULL || nic->n_busy == 0) return 0;
-    uint32_t n = ib_completions_poll(nic->completions, ends, POLL_AT_ONCE);
-    for (uint32_t i = 0; i < n; i++) request_ended(worker, &ends[i]);
+    struct ib_rc *rc = worker->rc;
+    struct ib_wc wcs[POLL_AT_ONCE];
+    if (rc == NULL || rc->n_busy == 0) return 0;
+    uint32_t n = ib_cq_poll(rc->cq, wcs, POLL_AT_ONCE);
+    for (uint32_t i = 0; i < n; i++) request_completed(worker, &wcs[i]);
     return (int)n;
 }
 
-int ib_nic_arm(struct ib_worker *worker)
+int ib_rc_arm(struct ib_worker *worker)
 {
-    if (worker->nic == NULL || worker->nic->n_busy == 0) return -1;
-    ib_completions_arm(worker->nic->completions);
-    return ib_completions_fd(worker->nic->completions);
+    if (worker->rc == NULL || worker->rc->n_busy == 0) return -1;
+    ib_cq_arm(worker->rc->cq);
+    return ib_cq_fd(worker->rc->cq);
 }
 
-void ib_nic_end_fail(const struct ib_end *end)
+void ib_rc_ep_fail(const struct ib_ep *ep)
 {
-    struct ib_nic *nic = end->worker->nic;
-    for (uint32_t i = 0; nic != NULL && i < MAX_REQUESTS; i++)
-        if (nic->list[i].end == end) answer(&nic->list[i], end->failure);
-    if (end->linking.n_pending > 0) ib_batch_count((struct ib_batch *)(uintptr_t)&end->linking, 0);
+    struct ib_rc *rc = ep->worker->rc;
+    for (uint32_t i = 0; rc != NULL && i < MAX_REQUESTS; i++)
+        if (rc->list[i].ep == ep) complete(&rc->list[i], ep->failure);
+    if (ep->qp_connecting.n_pending > 0) ib_batch_count((struct ib_batch *)(uintptr_t)&ep->qp_connecting, 0);
 }
 
-/* Without its queue no request ends any more. */
-void ib_nic_end_close(struct ib_end *end)
+/* Without its queue pair no request is completed any more. */
+void ib_rc_ep_close(struct ib_ep *ep)
 {
-    struct ib_nic *nic = end->worker->nic;
-    if (end->queue == NULL) return;
-    ib_nic_end_fail(end);
-    ib_queue_destroy(end->queue);
+    struct ib_rc *rc = ep->worker->rc;
+    if (ep->qp == NULL) return;
+    ib_rc_ep_fail(ep);
+    ib_qp_destroy(ep->qp);
     for (uint32_t i = 0; i < MAX_REQUESTS; i++)
-        if (nic->list[i].queue == end->queue) free_request(end->worker, &nic->list[i]);
-    end->queue = NULL;
+        if (rc->list[i].qp == ep->qp) free_request(ep->worker, &rc->list[i]);
+    ep->qp = NULL;
 }
 
 /* ---- workers ---- */
 
-isthmus_status ib_nic_worker_open(struct ib_worker *worker)
+isthmus_status ib_rc_worker_open(struct ib_worker *worker)
 {
     isthmus_tr *tr = worker->tr;
     const struct isthmus_services *s = tr->services;
     if (tr->adapter == NULL) return ISTHMUS_OK;
-    struct ib_nic *nic = worker->nic = calloc(1, sizeof *nic);
-    if (nic == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for atomics");
+    struct ib_rc *rc = worker->rc = calloc(1, sizeof *rc);
+    if (rc == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for atomics");
     for (uint32_t i = 0; i < MAX_REQUESTS; i++) {
-        nic->list[i].next = nic->free;
-        nic->free = &nic->list[i];
+        rc->list[i].next = rc->free;
+        rc->free = &rc->list[i];
     }
-    isthmus_status status = ib_completions_create(tr->adapter, MAX_REQUESTS, &nic->completions);
-    if (status == ISTHMUS_OK) status = ib_listen(worker, IB_MESSAGE_LINKED, on_linked);
-    if (status == ISTHMUS_OK && worker->index == 0) status = ib_listen(worker, IB_MESSAGE_LINK, on_link);
+    isthmus_status status = ib_cq_create(tr->adapter, MAX_REQUESTS, &rc->cq);
+    if (status == ISTHMUS_OK) status = ib_am_listen(worker, IB_AM_QP_REPLY, on_qp_reply);
+    if (status == ISTHMUS_OK && worker->index == 0) status = ib_am_listen(worker, IB_AM_QP_REQUEST, on_qp_request);
     return status;
 }
 
-void ib_nic_worker_close(struct ib_worker *worker)
+void ib_rc_worker_close(struct ib_worker *worker)
 {
-    if (worker->nic == NULL) return;
-    ib_completions_destroy(worker->nic->completions);
-    free(worker->nic);
+    if (worker->rc == NULL) return;
+    ib_cq_destroy(worker->rc->cq);
+    free(worker->rc);
 }

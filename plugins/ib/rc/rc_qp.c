@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 enum {
-    MAX_INCOMING = 16, /* atomics that one queue serves at a time, and sends before answers */
-    TIMEOUT = 18,      /* 4.096 us << 18, about a second, until a packet is sent again */
-    RETRIES = 7,       /* of that; then the peer counts as lost, unless UCX or the core has reported it */
+    MAX_RD_ATOMIC = 16, /* atomics that a queue pair executes at a time, and sends at a time */
+    TIMEOUT = 18,       /* 4.096 us << 18, about a second, until a packet is sent again */
+    RETRIES = 7,        /* of that; then the peer counts as lost, unless UCX or the core has reported it */
     RNR_TIMER = 12,
     POLL_BATCH = 16
 };
 
-/* Behind a macro of the same name, in the header. Its inline functions go through the context of a
- * device. */
+/* The header hides the function of this name behind a macro. The inline functions of the header need no entry here:
+ * they call through the context of a device. */
 typedef struct ibv_mr *reg_mr_function(struct ibv_pd *pd, void *addr, size_t length_bytes, int access);
 
 struct ib_adapter {
@@ -30,34 +30,34 @@ struct ib_adapter {
     reg_mr_function *reg_mr;
     struct ibv_context *context;
     struct ibv_pd *pd;
-    struct ibv_cq *unused; /* of queues that only serve: nothing ends there */
+    struct ibv_cq *passive_cq; /* of passive queue pairs: nothing completes there */
     struct ibv_device_attr device;
     struct ibv_port_attr port;
     uint8_t port_number;
     enum ib_link link;
-    struct ib_queue_settings settings;
+    struct ib_qp_settings settings;
     uint8_t gid[16];
 };
 
-struct ib_region {
+struct ib_mr {
     struct ib_adapter *adapter;
-    struct ibv_mr *mr;
+    struct ibv_mr *ibv;
 };
 
-struct ib_completions {
+struct ib_cq {
     struct ib_adapter *adapter;
     struct ibv_comp_channel *channel;
-    struct ibv_cq *cq;
+    struct ibv_cq *ibv;
     struct ibv_mr *mr;
     uint32_t n_slots;
     uint64_t values[]; /* of each slot, written by the adapter */
 };
 
-struct ib_queue {
+struct ib_qp {
     struct ib_adapter *adapter;
-    struct ib_completions *completions; /* NULL: it serves */
-    struct ibv_qp *qp;
-    uint32_t sequence;
+    struct ib_cq *cq; /* NULL: it is passive */
+    struct ibv_qp *ibv;
+    uint32_t psn;
 };
 
 static isthmus_status fail(const struct ib_adapter *adapter, const char *call, int error)
@@ -123,12 +123,12 @@ static isthmus_status prepare(struct ib_adapter *adapter, const struct ib_port *
     if (status != ISTHMUS_OK) return status;
     adapter->pd = adapter->alloc_pd(adapter->context);
     if (adapter->pd == NULL) return fail(adapter, "ibv_alloc_pd", errno);
-    adapter->unused = adapter->create_cq(adapter->context, 1, NULL, NULL, 0);
-    return adapter->unused != NULL ? ISTHMUS_OK : fail(adapter, "ibv_create_cq", errno);
+    adapter->passive_cq = adapter->create_cq(adapter->context, 1, NULL, NULL, 0);
+    return adapter->passive_cq != NULL ? ISTHMUS_OK : fail(adapter, "ibv_create_cq", errno);
 }
 
 isthmus_status ib_adapter_open(const struct isthmus_services *services, const struct ib_port *port,
-                               const struct ib_queue_settings *settings, struct ib_adapter **out)
+                               const struct ib_qp_settings *settings, struct ib_adapter **out)
 {
     struct ib_adapter *adapter = calloc(1, sizeof *adapter);
     if (adapter == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an adapter");
@@ -148,7 +148,7 @@ isthmus_status ib_adapter_open(const struct isthmus_services *services, const st
 void ib_adapter_close(struct ib_adapter *adapter)
 {
     if (adapter == NULL) return;
-    if (adapter->unused != NULL) (void)adapter->destroy_cq(adapter->unused);
+    if (adapter->passive_cq != NULL) (void)adapter->destroy_cq(adapter->passive_cq);
     if (adapter->pd != NULL) (void)adapter->dealloc_pd(adapter->pd);
     if (adapter->context != NULL) (void)adapter->close_device(adapter->context);
     if (adapter->library != NULL) dlclose(adapter->library);
@@ -157,259 +157,320 @@ void ib_adapter_close(struct ib_adapter *adapter)
 
 /* ---- memory ---- */
 
-isthmus_status ib_region_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, struct ib_region **out,
-                                uint32_t *key)
+isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, struct ib_mr **out,
+                            uint32_t *rkey)
 {
     const struct isthmus_services *s = adapter->services;
     uint64_t before = (uintptr_t)addr % sizeof(uint64_t), total = before + length_bytes;
-    struct ib_region *region = calloc(1, sizeof *region);
-    if (region == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
+    struct ib_mr *mr = calloc(1, sizeof *mr);
+    if (mr == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
     total += (sizeof(uint64_t) - total % sizeof(uint64_t)) % sizeof(uint64_t);
-    region->adapter = adapter;
-    region->mr = adapter->reg_mr(adapter->pd, (char *)addr - before, total,
-                                 IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
-    if (region->mr == NULL) {
+    mr->adapter = adapter;
+    mr->ibv = adapter->reg_mr(adapter->pd, (char *)addr - before, total,
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+    if (mr->ibv == NULL) {
         isthmus_status status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "ibv_reg_mr of %llu bytes for atomics: %s",
                                         (unsigned long long)total, strerror(errno));
-        free(region);
+        free(mr);
         return status;
     }
-    *key = region->mr->rkey;
-    *out = region;
+    *rkey = mr->ibv->rkey;
+    *out = mr;
     return ISTHMUS_OK;
 }
 
-void ib_region_destroy(struct ib_region *region)
+void ib_mr_destroy(struct ib_mr *mr)
 {
-    if (region == NULL) return;
-    (void)region->adapter->dereg_mr(region->mr);
-    free(region);
+    if (mr == NULL) return;
+    (void)mr->adapter->dereg_mr(mr->ibv);
+    free(mr);
 }
 
-/* ---- ends of requests ---- */
+/* ---- completions ---- */
 
-static isthmus_status make_completions(struct ib_completions *completions)
+static isthmus_status open_cq(struct ib_cq *cq)
 {
-    struct ib_adapter *adapter = completions->adapter;
-    uint32_t n = completions->n_slots;
-    completions->mr = adapter->reg_mr(adapter->pd, completions->values, n * sizeof completions->values[0],
-                                      IBV_ACCESS_LOCAL_WRITE);
-    if (completions->mr == NULL) return fail(adapter, "ibv_reg_mr", errno);
-    completions->channel = adapter->create_comp_channel(adapter->context);
-    if (completions->channel == NULL) return fail(adapter, "ibv_create_comp_channel", errno);
-    int flags = fcntl(completions->channel->fd, F_GETFL);
-    if (flags < 0 || fcntl(completions->channel->fd, F_SETFL, flags | O_NONBLOCK) != 0)
-        return fail(adapter, "fcntl", errno);
-    /* Twice: an adapter may leave the ends of requests of a queue that is destroyed. */
-    completions->cq = adapter->create_cq(adapter->context, 2 * (int)n, NULL, completions->channel, 0);
-    return completions->cq != NULL ? ISTHMUS_OK : fail(adapter, "ibv_create_cq", errno);
+    struct ib_adapter *adapter = cq->adapter;
+    uint32_t n = cq->n_slots;
+    cq->mr = adapter->reg_mr(adapter->pd, cq->values, n * sizeof cq->values[0], IBV_ACCESS_LOCAL_WRITE);
+    if (cq->mr == NULL) return fail(adapter, "ibv_reg_mr", errno);
+    cq->channel = adapter->create_comp_channel(adapter->context);
+    if (cq->channel == NULL) return fail(adapter, "ibv_create_comp_channel", errno);
+    int flags = fcntl(cq->channel->fd, F_GETFL);
+    if (flags < 0 || fcntl(cq->channel->fd, F_SETFL, flags | O_NONBLOCK) != 0) return fail(adapter, "fcntl", errno);
+    /* Twice: an adapter may leave the completions of a queue pair that is destroyed. */
+    cq->ibv = adapter->create_cq(adapter->context, 2 * (int)n, NULL, cq->channel, 0);
+    return cq->ibv != NULL ? ISTHMUS_OK : fail(adapter, "ibv_create_cq", errno);
 }
 
-isthmus_status ib_completions_create(struct ib_adapter *adapter, uint32_t n_slots, struct ib_completions **out)
+isthmus_status ib_cq_create(struct ib_adapter *adapter, uint32_t n_slots, struct ib_cq **out)
 {
     const struct isthmus_services *s = adapter->services;
-    struct ib_completions *completions = calloc(1, sizeof *completions + n_slots * sizeof(uint64_t));
-    if (completions == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for atomics");
-    completions->adapter = adapter;
-    completions->n_slots = n_slots;
-    isthmus_status status = make_completions(completions);
+    struct ib_cq *cq = calloc(1, sizeof *cq + n_slots * sizeof(uint64_t));
+    if (cq == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for atomics");
+    cq->adapter = adapter;
+    cq->n_slots = n_slots;
+    isthmus_status status = open_cq(cq);
     if (status != ISTHMUS_OK) {
-        ib_completions_destroy(completions);
+        ib_cq_destroy(cq);
         return status;
     }
-    *out = completions;
+    *out = cq;
     return ISTHMUS_OK;
 }
 
-void ib_completions_destroy(struct ib_completions *completions)
+void ib_cq_destroy(struct ib_cq *cq)
 {
-    if (completions == NULL) return;
-    struct ib_adapter *adapter = completions->adapter;
-    if (completions->cq != NULL) (void)adapter->destroy_cq(completions->cq);
-    if (completions->channel != NULL) (void)adapter->destroy_comp_channel(completions->channel);
-    if (completions->mr != NULL) (void)adapter->dereg_mr(completions->mr);
-    free(completions);
+    if (cq == NULL) return;
+    struct ib_adapter *adapter = cq->adapter;
+    if (cq->ibv != NULL) (void)adapter->destroy_cq(cq->ibv);
+    if (cq->channel != NULL) (void)adapter->destroy_comp_channel(cq->channel);
+    if (cq->mr != NULL) (void)adapter->dereg_mr(cq->mr);
+    free(cq);
 }
 
-int ib_completions_fd(const struct ib_completions *completions) { return completions->channel->fd; }
+int ib_cq_fd(const struct ib_cq *cq) { return cq->channel->fd; }
 
-/* Takes the events that the descriptor has reported before: else it stays readable. */
-void ib_completions_arm(struct ib_completions *completions)
+/* Takes the events that the descriptor has reported before: else it would stay readable. */
+void ib_cq_arm(struct ib_cq *cq)
 {
-    struct ibv_cq *cq;
+    struct ibv_cq *notified;
     void *context;
-    while (completions->adapter->get_cq_event(completions->channel, &cq, &context) == 0)
-        completions->adapter->ack_cq_events(cq, 1);
-    (void)ibv_req_notify_cq(completions->cq, 0);
+    while (cq->adapter->get_cq_event(cq->channel, &notified, &context) == 0) cq->adapter->ack_cq_events(notified, 1);
+    (void)ibv_req_notify_cq(cq->ibv, 0);
 }
 
-uint32_t ib_completions_poll(struct ib_completions *completions, struct ib_completion *list, uint32_t room)
+uint32_t ib_cq_poll(struct ib_cq *cq, struct ib_wc *list, uint32_t room)
 {
-    struct ibv_wc ends[POLL_BATCH];
-    int n = ibv_poll_cq(completions->cq, (int)(room < POLL_BATCH ? room : POLL_BATCH), ends);
+    struct ibv_wc wcs[POLL_BATCH];
+    int n = ibv_poll_cq(cq->ibv, (int)(room < POLL_BATCH ? room : POLL_BATCH), wcs);
     for (int i = 0; i < n; i++) {
-        uint32_t slot = (uint32_t)ends[i].wr_id;
-        list[i].id = ends[i].wr_id;
-        list[i].value = slot < completions->n_slots ? completions->values[slot] : 0;
-        list[i].failure = ends[i].status == IBV_WC_SUCCESS ? NULL : completions->adapter->wc_status_str(ends[i].status);
-        list[i].is_loss = ends[i].status == IBV_WC_RETRY_EXC_ERR || ends[i].status == IBV_WC_RNR_RETRY_EXC_ERR;
+        uint32_t slot = (uint32_t)wcs[i].wr_id;
+        list[i].wr_id = wcs[i].wr_id;
+        list[i].value = slot < cq->n_slots ? cq->values[slot] : 0;
+        list[i].failure = wcs[i].status == IBV_WC_SUCCESS ? NULL : cq->adapter->wc_status_str(wcs[i].status);
+        list[i].is_loss = wcs[i].status == IBV_WC_RETRY_EXC_ERR || wcs[i].status == IBV_WC_RNR_RETRY_EXC_ERR;
     }
     return n > 0 ? (uint32_t)n : 0;
 }
 
-/* ---- queues ---- */
+/* ---- queue pairs ---- */
 
-static int enter_init(const struct ib_queue *queue)
+static int enter_init(const struct ib_qp *qp)
 {
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_INIT,
-        .port_num = queue->adapter->port_number,
-        .qp_access_flags = queue->completions == NULL ? IBV_ACCESS_REMOTE_ATOMIC : 0,
+        .port_num = qp->adapter->port_number,
+        .qp_access_flags = qp->cq == NULL ? IBV_ACCESS_REMOTE_ATOMIC : 0,
     };
-    return queue->adapter->modify_qp(queue->qp, &attr,
-                                     IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    return qp->adapter->modify_qp(qp->ibv, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-isthmus_status ib_queue_create(struct ib_adapter *adapter, struct ib_completions *completions, struct ib_queue **out)
+isthmus_status ib_qp_create(struct ib_adapter *adapter, struct ib_cq *cq, struct ib_qp **out)
 {
     const struct isthmus_services *s = adapter->services;
-    struct ibv_cq *cq = completions != NULL ? completions->cq : adapter->unused;
+    struct ibv_cq *verbs_cq = cq != NULL ? cq->ibv : adapter->passive_cq;
     struct ibv_qp_init_attr attr = {
-        .send_cq = cq,
-        .recv_cq = cq,
-        .cap = {.max_send_wr = completions != NULL ? completions->n_slots : 1,
-                .max_recv_wr = 1,
-                .max_send_sge = 1,
-                .max_recv_sge = 1},
+        .send_cq = verbs_cq,
+        .recv_cq = verbs_cq,
+        .cap = {.max_send_wr = cq != NULL ? cq->n_slots : 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
         .qp_type = IBV_QPT_RC,
         .sq_sig_all = 1,
     };
-    struct ib_queue *queue = calloc(1, sizeof *queue);
-    if (queue == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
-    queue->adapter = adapter;
-    queue->completions = completions;
-    queue->qp = adapter->create_qp(adapter->pd, &attr);
-    int error = queue->qp != NULL ? enter_init(queue) : errno;
+    struct ib_qp *qp = calloc(1, sizeof *qp);
+    if (qp == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
+    qp->adapter = adapter;
+    qp->cq = cq;
+    qp->ibv = adapter->create_qp(adapter->pd, &attr);
+    int error = qp->ibv != NULL ? enter_init(qp) : errno;
     if (error != 0) {
-        isthmus_status status = fail(adapter, queue->qp != NULL ? "ibv_modify_qp to INIT" : "ibv_create_qp", error);
-        ib_queue_destroy(queue);
+        isthmus_status status = fail(adapter, qp->ibv != NULL ? "ibv_modify_qp to INIT" : "ibv_create_qp", error);
+        ib_qp_destroy(qp);
         return status;
     }
-    /* 24 bits, so that a packet of an earlier queue does not fit this one. */
-    queue->sequence = queue->qp->qp_num * 2654435761u >> 8;
-    *out = queue;
+    /* 24 bits that differ between queue pairs, so that this one drops packets of an earlier one. */
+    qp->psn = qp->ibv->qp_num * 2654435761u >> 8;
+    *out = qp;
     return ISTHMUS_OK;
 }
 
-void ib_queue_destroy(struct ib_queue *queue)
+void ib_qp_destroy(struct ib_qp *qp)
 {
-    if (queue == NULL) return;
-    if (queue->qp != NULL) (void)queue->adapter->destroy_qp(queue->qp);
-    free(queue);
+    if (qp == NULL) return;
+    if (qp->ibv != NULL) (void)qp->adapter->destroy_qp(qp->ibv);
+    free(qp);
 }
 
-static uint32_t at_most(int value) { return value < MAX_INCOMING ? (uint32_t)value : MAX_INCOMING; }
+static uint32_t at_most(int value) { return value < MAX_RD_ATOMIC ? (uint32_t)value : MAX_RD_ATOMIC; }
 
-void ib_queue_address(const struct ib_queue *queue, struct ib_queue_address *out)
+void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out)
 {
-    const struct ib_adapter *adapter = queue->adapter;
-    *out = (struct ib_queue_address){
-        .number = queue->qp->qp_num,
-        .sequence = queue->sequence,
+    const struct ib_adapter *adapter = qp->adapter;
+    *out = (struct ib_qp_address){
+        .qp_num = qp->ibv->qp_num,
+        .psn = qp->psn,
         .lid = adapter->port.lid,
         .mtu = adapter->port.active_mtu,
         .link = adapter->link,
-        .n_incoming = at_most(adapter->device.max_qp_rd_atom),
+        .max_rd_atomic = at_most(adapter->device.max_qp_rd_atom),
     };
     memcpy(out->gid, adapter->gid, sizeof out->gid);
 }
 
 /* Between ports of InfiniBand a local address is enough unless the subnet manager gave none; over Ethernet there are
  * GIDs only. */
-static struct ibv_ah_attr way_to(const struct ib_adapter *adapter, const struct ib_queue_address *peer)
+static struct ibv_ah_attr ah_attr_to(const struct ib_adapter *adapter, const struct ib_qp_address *peer)
 {
-    const struct ib_queue_settings *settings = &adapter->settings;
-    struct ibv_ah_attr way = {
+    const struct ib_qp_settings *settings = &adapter->settings;
+    struct ibv_ah_attr ah = {
         .dlid = (uint16_t)peer->lid,
         .sl = settings->service_level,
         .is_global = adapter->link == IB_LINK_ETHERNET || peer->lid == 0,
         .port_num = adapter->port_number,
     };
-    way.grh.sgid_index = (uint8_t)settings->gid_index;
-    way.grh.hop_limit = 64;
-    way.grh.traffic_class = settings->traffic_class;
-    memcpy(way.grh.dgid.raw, peer->gid, sizeof way.grh.dgid.raw);
-    return way;
+    ah.grh.sgid_index = (uint8_t)settings->gid_index;
+    ah.grh.hop_limit = 64;
+    ah.grh.traffic_class = settings->traffic_class;
+    memcpy(ah.grh.dgid.raw, peer->gid, sizeof ah.grh.dgid.raw);
+    return ah;
 }
 
-static int enter_rtr(const struct ib_queue *queue, const struct ib_queue_address *peer)
+static int enter_rtr(const struct ib_qp *qp, const struct ib_qp_address *peer)
 {
-    const struct ib_adapter *adapter = queue->adapter;
+    const struct ib_adapter *adapter = qp->adapter;
     uint32_t mtu = peer->mtu < (uint32_t)adapter->port.active_mtu ? peer->mtu : (uint32_t)adapter->port.active_mtu;
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_RTR,
-        .ah_attr = way_to(adapter, peer),
+        .ah_attr = ah_attr_to(adapter, peer),
         .path_mtu = (enum ibv_mtu)mtu,
-        .dest_qp_num = peer->number,
-        .rq_psn = peer->sequence,
+        .dest_qp_num = peer->qp_num,
+        .rq_psn = peer->psn,
         .max_dest_rd_atomic = (uint8_t)at_most(adapter->device.max_qp_rd_atom),
         .min_rnr_timer = RNR_TIMER,
     };
-    return adapter->modify_qp(queue->qp, &attr,
+    return adapter->modify_qp(qp->ibv, &attr,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                                   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-static int enter_rts(const struct ib_queue *queue, const struct ib_queue_address *peer)
+static int enter_rts(const struct ib_qp *qp, const struct ib_qp_address *peer)
 {
-    uint32_t n_outgoing = at_most(queue->adapter->device.max_qp_init_rd_atom);
+    uint32_t n_outgoing = at_most(qp->adapter->device.max_qp_init_rd_atom);
     struct ibv_qp_attr attr = {
         .qp_state = IBV_QPS_RTS,
         .timeout = TIMEOUT,
         .retry_cnt = RETRIES,
         .rnr_retry = RETRIES,
-        .sq_psn = queue->sequence,
-        .max_rd_atomic = (uint8_t)(peer->n_incoming < n_outgoing ? peer->n_incoming : n_outgoing),
+        .sq_psn = qp->psn,
+        .max_rd_atomic = (uint8_t)(peer->max_rd_atomic < n_outgoing ? peer->max_rd_atomic : n_outgoing),
     };
-    return queue->adapter->modify_qp(queue->qp, &attr,
-                                     IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                                         IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+    return qp->adapter->modify_qp(qp->ibv, &attr,
+                                  IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                                      IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-isthmus_status ib_queue_connect(struct ib_queue *queue, const struct ib_queue_address *peer)
+isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
 {
-    const struct ib_adapter *adapter = queue->adapter;
+    const struct ib_adapter *adapter = qp->adapter;
     const struct isthmus_services *s = adapter->services;
     if (peer->link != (uint32_t)adapter->link)
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "one adapter is of InfiniBand, and the other of RoCE");
-    int error = enter_rtr(queue, peer);
+    int error = enter_rtr(qp, peer);
     if (error != 0) return fail(adapter, "ibv_modify_qp to RTR", error);
-    if (queue->completions == NULL) return ISTHMUS_OK;
-    error = enter_rts(queue, peer);
+    if (qp->cq == NULL) return ISTHMUS_OK;
+    error = enter_rts(qp, peer);
     return error == 0 ? ISTHMUS_OK : fail(adapter, "ibv_modify_qp to RTS", error);
 }
 
-int ib_queue_post(struct ib_queue *queue, const struct ib_queue_target *target, const struct ib_word_request *request)
+int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct ib_word_op *op)
 {
-    struct ib_completions *completions = queue->completions;
+    struct ib_cq *cq = qp->cq;
     struct ibv_sge value = {
-        .addr = (uint64_t)(uintptr_t)&completions->values[(uint32_t)target->id],
+        .addr = (uint64_t)(uintptr_t)&cq->values[(uint32_t)target->wr_id],
         .length = sizeof(uint64_t),
-        .lkey = completions->mr->lkey,
+        .lkey = cq->mr->lkey,
     };
-    bool swaps = request->op == IB_COMPARE_SWAP;
+    bool swaps = op->op == IB_COMPARE_SWAP;
     struct ibv_send_wr wr = {
-        .wr_id = target->id,
+        .wr_id = target->wr_id,
         .sg_list = &value,
         .num_sge = 1,
         .opcode = swaps ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD,
         .wr.atomic = {.remote_addr = target->address,
-                      .compare_add = swaps ? request->compare : request->operand,
-                      .swap = request->operand,
-                      .rkey = target->key},
+                      .compare_add = swaps ? op->compare : op->operand,
+                      .swap = op->operand,
+                      .rkey = target->rkey},
     };
     struct ibv_send_wr *refused;
-    return ibv_post_send(queue->qp, &wr, &refused);
+    return ibv_post_send(qp->ibv, &wr, &refused);
+}
+
+#else /* built where the headers of libibverbs are missing: ib_adapter_open() fails, and nothing else is called */
+
+isthmus_status ib_adapter_open(const struct isthmus_services *services, const struct ib_port *port,
+                               const struct ib_qp_settings *settings, struct ib_adapter **out)
+{
+    (void)port, (void)settings, (void)out;
+    return services->fail(services->core, ISTHMUS_ERR_UNSUPPORTED, "ib was built without libibverbs's headers");
+}
+
+void ib_adapter_close(struct ib_adapter *adapter) { (void)adapter; }
+
+isthmus_status ib_mr_create(struct ib_adapter *adapter, void *addr, uint64_t length_bytes, struct ib_mr **out,
+                            uint32_t *rkey)
+{
+    (void)adapter, (void)addr, (void)length_bytes, (void)out, (void)rkey;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+void ib_mr_destroy(struct ib_mr *mr) { (void)mr; }
+
+isthmus_status ib_cq_create(struct ib_adapter *adapter, uint32_t n_slots, struct ib_cq **out)
+{
+    (void)adapter, (void)n_slots, (void)out;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+void ib_cq_destroy(struct ib_cq *cq) { (void)cq; }
+
+int ib_cq_fd(const struct ib_cq *cq)
+{
+    (void)cq;
+    return -1;
+}
+
+void ib_cq_arm(struct ib_cq *cq) { (void)cq; }
+
+isthmus_status ib_qp_create(struct ib_adapter *adapter, struct ib_cq *cq, struct ib_qp **out)
+{
+    (void)adapter, (void)cq, (void)out;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+void ib_qp_destroy(struct ib_qp *qp) { (void)qp; }
+
+void ib_qp_address(const struct ib_qp *qp, struct ib_qp_address *out)
+{
+    (void)qp;
+    *out = (struct ib_qp_address){0};
+}
+
+isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
+{
+    (void)qp, (void)peer;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+int ib_qp_post(struct ib_qp *qp, const struct ib_qp_target *target, const struct ib_word_op *op)
+{
+    (void)qp, (void)target, (void)op;
+    return -1;
+}
+
+uint32_t ib_cq_poll(struct ib_cq *cq, struct ib_wc *list, uint32_t room)
+{
+    (void)cq, (void)list, (void)room;
+    return 0;
 }
 
 #endif
