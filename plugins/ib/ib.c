@@ -3,12 +3,10 @@
 #include "plugins/ib/am/am.h"
 #include "plugins/ib/ib_config.h"
 #include "plugins/ib/ib_registration.h"
-#include "plugins/ib/ib_wakes.h"
 #include "plugins/ib/rc/rc.h"
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -106,19 +104,6 @@ static isthmus_status init_ucx(isthmus_tr *tr)
     return status;
 }
 
-/* UCX names the transports of a context in print only. */
-static bool query_wakes(const isthmus_tr *tr)
-{
-    char *resources = NULL;
-    size_t length_bytes;
-    FILE *stream = open_memstream(&resources, &length_bytes);
-    if (stream == NULL) return false;
-    ib_ucp.ucp_context_print_info(tr->ucp, stream);
-    bool wakes = fclose(stream) == 0 && ib_resources_wake(resources);
-    free(resources);
-    return wakes;
-}
-
 /* UCX reports the kinds of memory that it supports only once it has started, and takes TLS only before. */
 static isthmus_status init_for_devices(isthmus_tr *tr)
 {
@@ -138,7 +123,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
     if (status != ISTHMUS_OK) return status;
     status = init_for_devices(tr);
     if (status == ISTHMUS_OK) status = ib_rc_open(tr);
-    if (status == ISTHMUS_OK) tr->wakes = query_wakes(tr);
+    if (status == ISTHMUS_OK) tr->wakes = ib_context_wakes(tr->ucp);
     if (status == ISTHMUS_OK) status = ib_worker_create(tr);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
     if (status != ISTHMUS_OK) return status;

@@ -1,19 +1,44 @@
-/* plugins/ib/ib_lanes.h: the lanes of an endpoint: the connections by which UCX carries its operations. */
+/* plugins/ib/ib_lanes.h: what UCX reports of the transports that it uses: of the lanes of an endpoint, which are the
+ * connections that carry its operations, and of a context. UCX reports some of this in print only: ib_lanes.c states
+ * which facts these are, and what holds where the text is not understood. */
 #ifndef ISTHMUS_IB_LANES_H
 #define ISTHMUS_IB_LANES_H
 
 #include "plugins/ib/ib_ucp.h"
 
+#include <sys/socket.h>
+
 enum ib_lanes {
     IB_LANES_MANY, /* several, or not known: UCX's fence orders each of them by itself */
     IB_LANE_RDMA,  /* a single lane of an adapter: its writes arrive in order, and before later messages, which the
                     * peer's processor executes later */
-    IB_LANE_AM     /* a single lane whose messages the peer's processor executes, puts too: everything is in order */
+    IB_LANE_AM     /* a single lane of TCP: the peer's processor executes all operations, puts too, in order */
 };
 
 /* Of a connected endpoint. */
 enum ib_lanes ib_lanes_query(ucp_ep_h ep);
 
-enum ib_lanes ib_lanes_parse(const char *info); /* from what ucp_ep_print_info() writes */
+/* Returns true if each write of a peer into memory of this PE wakes it: over TCP each operation is a message that the
+ * target's processor receives. An RDMA write, and one through shared memory, is executed without the target, whose
+ * worker has no event then. */
+bool ib_context_wakes(ucp_context_h context);
+
+/* The attributes of an endpoint as UCX 1.14 and newer have them. The headers of 1.13, with which this plugin may be
+ * built too, lack the last members. */
+enum { IB_EP_ATTR_LANES = 1 << 3, IB_LANES_SINCE_MINOR = 14 };
+struct ib_lane {
+    const char *transport, *device;
+};
+struct ib_ep_attr {
+    uint64_t field_mask;
+    char name[UCP_ENTITY_NAME_MAX];
+    struct sockaddr_storage local, remote;
+    struct {
+        struct ib_lane *list;
+        unsigned n; /* in: the room; out: how many there are */
+        size_t lane_bytes;
+    } lanes;
+    void *user_data;
+};
 
 #endif
