@@ -319,6 +319,10 @@ isthmus_status ib_ep_get(struct ib_worker *worker, isthmus_path *path, struct ib
  * released meanwhile. */
 isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address);
 
+/* Waits for a reply that counts in `batch`. A peer that does not send it in time (ISTHMUS_IB_TIMEOUT) is lost: returns
+ * UNREACHABLE. The lock is released meanwhile. */
+isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch);
+
 void ib_ep_lose(struct ib_ep *ep, ucs_status_t why);                 /* the peer is lost */
 void ib_eps_close_lost(struct ib_worker *worker);                    /* only then does UCX complete their operations */
 isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why); /* reports a failed operation */

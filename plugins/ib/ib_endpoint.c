@@ -186,18 +186,25 @@ isthmus_status ib_ep_wait_for_room(struct ib_ep *ep)
     return ep->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, ep->failure);
 }
 
+isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch)
+{
+    const isthmus_path *path = ep->path;
+    const struct isthmus_services *s = path->tr->services;
+    uint32_t timeout_s = path->tr->settings.timeout_s;
+    if (ib_worker_wait(ep->worker, batch, timeout_s * UINT64_C(1000000000))) return ISTHMUS_OK;
+    ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
+    return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
+                   path->pe, path->host_name, timeout_s);
+}
+
 /* Waits for the reply to `request`, which counts in ep->connecting. A peer whose UCX has no memory for a connection
  * lives on and sends no reply, so only the time limit detects it. */
 static isthmus_status ep_connects(struct ib_ep *ep, ucs_status_ptr_t request)
 {
     const isthmus_path *path = ep->path;
-    const struct isthmus_services *s = path->tr->services;
     ib_batch_add(request, &ep->connecting);
-    if (!ib_worker_wait(ep->worker, &ep->connecting, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
-        ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
-        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
-                       path->pe, path->host_name, path->tr->settings.timeout_s);
-    }
+    isthmus_status status = ib_ep_wait_for_reply(ep, &ep->connecting);
+    if (status != ISTHMUS_OK) return status;
     ucs_status_t failure = ep->failure != UCS_OK ? ep->failure : ep->connecting.failure;
     if (failure == UCS_OK) return ISTHMUS_OK;
     bool is_lost = ib_ucp_code(failure) == ISTHMUS_ERR_PEER_LOST;

@@ -16,6 +16,11 @@ isthmus_status ib_ep_fail(const struct ib_ep *ep, ucs_status_t why)
     (void)ep, (void)why;
     return ISTHMUS_ERR_IO;
 }
+isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch)
+{
+    (void)ep;
+    return batch->n_pending == 0 ? ISTHMUS_OK : ISTHMUS_ERR_UNREACHABLE;
+}
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)
 {
     (void)worker, (void)timeout_ns;

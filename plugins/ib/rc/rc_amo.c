@@ -252,7 +252,6 @@ static isthmus_status fail_to_connect(const struct ib_ep *ep)
 isthmus_status ib_rc_connect(struct ib_ep *ep)
 {
     const isthmus_path *path = ep->path;
-    const struct isthmus_services *s = path->tr->services;
     isthmus_status status = ISTHMUS_OK;
     if (ep->is_qp_connected) return ISTHMUS_OK;
     if (ep->qp == NULL) { /* else another thread connects it */
@@ -260,11 +259,8 @@ isthmus_status ib_rc_connect(struct ib_ep *ep)
         if (status == ISTHMUS_OK) status = path->is_self ? connect_to_self(ep) : connect_to_peer(ep);
     }
     if (status != ISTHMUS_OK) return status;
-    if (!ib_worker_wait(ep->worker, &ep->qp_connecting, path->tr->settings.timeout_s * (uint64_t)1000000000)) {
-        ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
-        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
-                       path->pe, path->host_name, path->tr->settings.timeout_s);
-    }
+    status = ib_ep_wait_for_reply(ep, &ep->qp_connecting);
+    if (status != ISTHMUS_OK) return status;
     return ep->is_qp_connected ? ISTHMUS_OK : fail_to_connect(ep);
 }
 
