@@ -21,11 +21,17 @@ static struct ist_amo amo_of(const struct ist_signal *signal)
         .op = signal->op == IST_SIGNAL_ADD ? ISTHMUS_AMO_ADD : ISTHMUS_AMO_SET, .size = 8, .operand = signal->value};
 }
 
-/* The data went by load and store if nothing of this context went through a transport; then stores are in order. */
-static void update_signal(ist_ctx *ctx, char *alias, const struct ist_signal *signal, int pe, const char *routine)
+/* Orders the data of a put before the update of its signal. The data went by load and store if nothing of this context
+ * went through a transport; then stores are in order. Without data nothing is ordered: a signal is in no order with
+ * earlier operations (R143). */
+static void order_data(ist_ctx *ctx, int pe, const char *routine)
+{
+    ist_fence_to(ctx, ist_team_to_world(ctx->team, pe), routine);
+}
+
+static void update_signal(char *alias, const struct ist_signal *signal)
 {
     struct ist_amo amo = amo_of(signal);
-    ist_fence_to(ctx, ist_team_to_world(ctx->team, pe), routine);
     (void)isthmus_amo_cpu(amo.op, alias, amo.operand, 0, 8); /* release: it is a locked one */
 }
 
@@ -123,9 +129,10 @@ static bool put_signal_in_one(const struct ist_transfer *t, const struct ist_sig
 static void put_signal_in_parts(const struct ist_transfer *t, const struct ist_signal *signal)
 {
     struct ist_amo amo = amo_of(signal);
-    if (t->length_bytes > 0)
+    if (t->length_bytes > 0) {
         (t->is_nbi ? ist_put_nbi_slow : ist_put_slow)(t->ctx, t->dest, t->source, t->length_bytes, t->pe, t->routine);
-    ist_fence_to(t->ctx, ist_team_to_world(t->ctx->team, t->pe), t->routine);
+        order_data(t->ctx, t->pe, t->routine);
+    }
     (void)ist_amo_slow(t->ctx, signal->addr, &amo, 0, t->pe, t->routine);
 }
 
@@ -148,8 +155,11 @@ void ist_put_signal(ist_ctx *ctx, void *dest, const void *source, size_t length_
         put_signal_slow(&t, signal);
         return;
     }
-    if (length_bytes > 0) ist_put(ctx, dest, source, length_bytes, pe, routine);
-    update_signal(ctx, alias, signal, pe, routine);
+    if (length_bytes > 0) {
+        ist_put(ctx, dest, source, length_bytes, pe, routine);
+        order_data(ctx, pe, routine);
+    }
+    update_signal(alias, signal);
 }
 
 void ist_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes,
@@ -163,6 +173,9 @@ void ist_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t len
         put_signal_slow(&t, signal);
         return;
     }
-    if (length_bytes > 0) ist_put_nbi(ctx, dest, source, length_bytes, pe, routine);
-    update_signal(ctx, alias, signal, pe, routine);
+    if (length_bytes > 0) {
+        ist_put_nbi(ctx, dest, source, length_bytes, pe, routine);
+        order_data(ctx, pe, routine);
+    }
+    update_signal(alias, signal);
 }
