@@ -2,14 +2,9 @@
  * of a key that it lacks. The double accepts the keys of one version, as that version does. */
 #include "plugins/ib/ib_config.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
+#include "tests/unit/ib_test.h"
 
-#include <cmocka.h>
+#include <stdbool.h>
 
 /* ---- the double of UCX ---- */
 
@@ -63,26 +58,14 @@ void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]) { snprintf(out, IB_REASON_TEX
 
 /* ---- the double of the core ---- */
 
-static char failed[500], logged[500];
-
-static void keep(char to[500], const char *fmt, va_list args) { vsnprintf(to, 500, fmt, args); }
-
-static isthmus_status keep_failure(void *core, isthmus_status code, const char *fmt, ...)
-{
-    (void)core;
-    va_list args;
-    va_start(args, fmt);
-    keep(failed, fmt, args);
-    va_end(args);
-    return code;
-}
+static char logged[500];
 
 static void keep_line(void *core, uint32_t level, const char *fmt, ...)
 {
     (void)core, (void)level;
     va_list args;
     va_start(args, fmt);
-    keep(logged, fmt, args);
+    vsnprintf(logged, sizeof logged, fmt, args);
     va_end(args);
 }
 

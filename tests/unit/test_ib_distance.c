@@ -3,43 +3,17 @@
  * sees. */
 #include "plugins/ib/ib_hca.h"
 #include "plugins/ib/ib_text.h"
+#include "tests/unit/ib_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+enum { MOST = 16 };
 
-enum { MOST = 16, PATH_ROOM = 400 };
-
-static char folder[] = "/tmp/isthmus-pci-XXXXXX";
 static char root[64]; /* of the tree of one test */
 static char adapters[1024];
 static struct ib_ports ports;
 
 /* ---- trees ---- */
-
-static void make_folders(const char *path)
-{
-    char part[PATH_ROOM];
-    for (const char *c = path + strlen(folder); *c != '\0'; c++) {
-        if (c[1] != '/' && c[1] != '\0') continue;
-        snprintf(part, sizeof part, "%.*s", (int)(c + 1 - path), path);
-        (void)mkdir(part, 0700);
-    }
-}
-
-static void write_file(const char *path, const char *text)
-{
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(text, file);
-    fclose(file);
-}
 
 /* A PCI device: its folder, below /sys/devices; out: the whole path. */
 static void add_device(const char *chain, int node, char out[PATH_ROOM])
@@ -107,35 +81,10 @@ static void read_ports(void)
     ib_ports_read(root, &ports);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[64];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
-}
-
 /* ---- PEs ---- */
 
-static const char *config(void *core, const char *key)
-{
-    (void)core, (void)key;
-    return NULL;
-}
-
-static isthmus_status return_code(void *core, isthmus_status code, const char *fmt, ...)
-{
-    (void)core, (void)fmt;
-    return code;
-}
-
-static const struct isthmus_services services = {.struct_size = sizeof services, .config = config, .fail = return_code};
+static const struct isthmus_services services = {
+    .struct_size = sizeof services, .config = config, .fail = keep_failure};
 
 /* A PE: the address of its GPU, or the NUMA node that it is bound to. */
 struct pe {

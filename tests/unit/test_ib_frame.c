@@ -2,30 +2,12 @@
  * and the text names its sender and what each side has. */
 #include "plugins/ib/ib_frame.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
+#include "tests/unit/ib_test.h"
+
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <ucp/api/ucp_version.h>
 
-#include <cmocka.h>
-
-static char text[300];
-
-static isthmus_status keep_text(void *core, isthmus_status code, const char *fmt, ...)
-{
-    (void)core;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return code;
-}
-
-static const struct isthmus_services services = {.struct_size = sizeof services, .fail = keep_text};
+static const struct isthmus_services services = {.struct_size = sizeof services, .fail = keep_failure};
 static const struct ib_frame_owner owner = {3, "node17"};
 static const char payload[] = "an address\0UCX_TLS=tcp";
 
@@ -41,7 +23,7 @@ static isthmus_status read_frame(const char *bytes, size_t n_bytes)
 {
     struct ib_frame frame;
     const void *at;
-    text[0] = '\0';
+    failed[0] = '\0';
     return ib_frame_read(&services, IB_FRAME_CARD, owner, bytes, n_bytes, &frame, &at);
 }
 
@@ -90,13 +72,13 @@ static void mismatch_names_both_sides(void **state)
     read_other(offsetof(struct ib_frame, version), IB_FRAME_VERSION + 5);
     snprintf(expected, sizeof expected, "the card of PE 3 on node17 is of version %d, this PE reads version %d",
              IB_FRAME_VERSION + 5, IB_FRAME_VERSION);
-    assert_string_equal(text, expected);
+    assert_string_equal(failed, expected);
     read_other(offsetof(struct ib_frame, ucx_major), UCP_API_MAJOR + 1);
     snprintf(expected, sizeof expected, "PE 3 on node17 uses UCX %d, this PE UCX %d; all need one major version",
              UCP_API_MAJOR + 1, UCP_API_MAJOR);
-    assert_string_equal(text, expected);
+    assert_string_equal(failed, expected);
     read_other(offsetof(struct ib_frame, word_bytes), 4);
-    assert_string_equal(text, "PE 3 on node17 is a program of 32 bits, this PE one of 64");
+    assert_string_equal(failed, "PE 3 on node17 is a program of 32 bits, this PE one of 64");
 }
 
 int main(void)

@@ -3,32 +3,13 @@
 #include "plugins/ib/ib_hca.h"
 
 #include "core/base/names.h"
+#include "tests/unit/ib_test.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 enum { DOWN = 1, UP = 4, INFINIBAND = 1, ETHERNET = 2, X1 = 1, X4 = 2, EDR = 32, HDR = 64 };
 
 /* ---- services ---- */
-
-static char failure[512];
-
-static isthmus_status keep_failure(void *core, isthmus_status code, const char *fmt, ...)
-{
-    va_list args;
-    (void)core;
-    va_start(args, fmt);
-    vsnprintf(failure, sizeof failure, fmt, args);
-    va_end(args);
-    return code;
-}
 
 static const char *nearest(void *core, const char *name, const char *const *candidates, size_t n)
 {
@@ -44,17 +25,13 @@ static const struct isthmus_services services = {
 
 /* ---- a host: its adapters go into the double's file ---- */
 
-static char folder[] = "/tmp/isthmus-hca-XXXXXX";
 static struct ib_ports ports;
 
 static void read_host(const char *lines)
 {
     char path[64];
     snprintf(path, sizeof path, "%s/adapters", folder);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs(lines, file);
-    fclose(file);
+    write_file(path, lines);
     setenv("IBVERBS_DOUBLE", path, 1);
     ib_ports_read(NULL, &ports);
 }
@@ -69,20 +46,6 @@ static void read_alike(int n)
         used += (size_t)snprintf(lines + used, sizeof lines - used, "mlx5_%d 1 2c9 1 %d\n %d %d %d %d\n", i,
                                  i < (n + 1) / 2 ? 0 : 1, UP, INFINIBAND, X4, HDR);
     read_host(lines);
-}
-
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) != NULL ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    char command[64];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    return system(command);
 }
 
 /* ---- properties that are read ---- */
@@ -134,18 +97,12 @@ static void ports_in_words_of_ours(void **state)
 
 static void distances_of_nodes(void **state)
 {
+    char path[PATH_ROOM];
     (void)state;
-    char below[100] = "", path[160];
-    for (const char *part = "/devices\0/system\0/node\0/node1\0"; *part != '\0'; part += strlen(part) + 1) {
-        snprintf(below + strlen(below), sizeof below - strlen(below), "%s", part);
-        snprintf(path, sizeof path, "%s%s", folder, below);
-        assert_int_equal(mkdir(path, 0700), 0);
-    }
-    snprintf(path, sizeof path, "%s%s/distance", folder, below);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("21 10 31\n", file);
-    fclose(file);
+    snprintf(path, sizeof path, "%s/devices/system/node/node1", folder);
+    make_folders(path);
+    snprintf(path, sizeof path, "%s/devices/system/node/node1/distance", folder);
+    write_file(path, "21 10 31\n");
     assert_int_equal(ib_numa_distance(folder, 1, 0), 21);
     assert_int_equal(ib_numa_distance(folder, 1, 1), 10);
     assert_int_equal(ib_numa_distance(folder, 1, 2), 31);
@@ -163,7 +120,7 @@ static const char *selected(const char *text)
     static char out[512];
     struct ib_selection s;
     size_t used = 0;
-    if (ib_select(&services, &ports, text, &s) != ISTHMUS_OK) return failure;
+    if (ib_select(&services, &ports, text, &s) != ISTHMUS_OK) return failed;
     out[0] = '\0';
     for (uint32_t i = 0; i < s.n; i++) {
         used += (size_t)snprintf(out + used, sizeof out - used, "%s%s", i > 0 ? "," : "", ports.list[s.ports[i]].name);

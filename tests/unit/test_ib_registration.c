@@ -2,35 +2,10 @@
  * counted. */
 #include "plugins/ib/ib_registration.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/unit/ib_test.h"
+
 #include <ucp/api/ucp.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-static const char *wish;
-static char failed[200];
-
-static const char *config(void *core, const char *key)
-{
-    (void)core;
-    return strcmp(key, "REGISTRATION") == 0 ? wish : NULL;
-}
-
-static isthmus_status keep_failure(void *core, isthmus_status code, const char *fmt, ...)
-{
-    (void)core;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(failed, sizeof failed, fmt, args);
-    va_end(args);
-    return code;
-}
 
 static const struct isthmus_services services = {
     .struct_size = sizeof services, .fail = keep_failure, .config = config};
@@ -38,7 +13,8 @@ static const struct isthmus_services services = {
 static void expect(const char *value, bool expected)
 {
     bool is_on_demand = !expected;
-    wish = value;
+    set_variable = "REGISTRATION";
+    set_value = value;
     assert_int_equal(ib_registration_choose(&services, &is_on_demand), ISTHMUS_OK);
     assert_int_equal(is_on_demand, expected);
 }
@@ -57,7 +33,8 @@ static void other_values_are_refused(void **state)
 {
     (void)state;
     bool is_on_demand;
-    wish = "odp";
+    set_variable = "REGISTRATION";
+    set_value = "odp";
     assert_int_equal(ib_registration_choose(&services, &is_on_demand), ISTHMUS_ERR_INVALID);
     assert_string_equal(failed, "ISTHMUS_IB_REGISTRATION is 'odp'; valid: pinned, on_demand");
 }
@@ -73,15 +50,13 @@ static void only_host_memory_is_registered_on_demand(void **state)
 static void pinned_memory_is_counted(void **state)
 {
     (void)state;
-    char name[] = "/tmp/ib_registration_XXXXXX";
-    int fd = mkstemp(name);
     static const char text[] = "VmPeak:\t  9000 kB\nVmPin:\t   2048 kB\nVmHWM:\t  1000 kB\n";
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, sizeof text - 1), sizeof text - 1);
-    assert_int_equal(ib_registration_pinned_bytes(name), 2 << 20);
-    close(fd);
-    unlink(name);
-    assert_int_equal(ib_registration_pinned_bytes(name), 0);
+    char path[PATH_ROOM];
+    snprintf(path, sizeof path, "%s/status", folder);
+    write_file(path, text);
+    assert_int_equal(ib_registration_pinned_bytes(path), 2 << 20);
+    unlink(path);
+    assert_int_equal(ib_registration_pinned_bytes(path), 0);
 }
 
 int main(void)
@@ -92,5 +67,5 @@ int main(void)
         cmocka_unit_test(only_host_memory_is_registered_on_demand),
         cmocka_unit_test(pinned_memory_is_counted),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

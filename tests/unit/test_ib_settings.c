@@ -1,40 +1,15 @@
 /* tests/unit/test_ib_settings.c: the numbers that users set for ib, and the defaults. */
 #include "plugins/ib/ib_settings.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-static const char *set_key, *set_text;
-static char text[200];
-
-static const char *config(void *core, const char *key)
-{
-    (void)core;
-    return set_key != NULL && strcmp(key, set_key) == 0 ? set_text : NULL;
-}
-
-static isthmus_status keep_text(void *core, isthmus_status code, const char *fmt, ...)
-{
-    va_list args;
-    (void)core;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return code;
-}
+#include "tests/unit/ib_test.h"
 
 static const struct isthmus_services services = {
-    .struct_size = sizeof services, .config = config, .fail = keep_text, .n_local_pes = 1};
+    .struct_size = sizeof services, .config = config, .fail = keep_failure, .n_local_pes = 1};
 
 static isthmus_status read_with(const char *key, const char *value, struct ib_settings *out)
 {
-    set_key = key;
-    set_text = value;
+    set_variable = key;
+    set_value = value;
     return ib_settings_read(&services, out);
 }
 
@@ -64,10 +39,10 @@ static void what_is_no_such_number_is_refused_by_name(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         assert_int_equal(read_with("WORKERS", wrong[i], &settings), ISTHMUS_ERR_INVALID);
         snprintf(expected, sizeof expected, "ISTHMUS_IB_WORKERS is '%s'; accepted: 1 to 16", wrong[i]);
-        assert_string_equal(text, expected);
+        assert_string_equal(failed, expected);
     }
     assert_int_equal(read_with("TIMEOUT", "3601", &settings), ISTHMUS_ERR_INVALID);
-    assert_string_equal(text, "ISTHMUS_IB_TIMEOUT is '3601'; accepted: 1 to 3600");
+    assert_string_equal(failed, "ISTHMUS_IB_TIMEOUT is '3601'; accepted: 1 to 3600");
 }
 
 static void workers_follow_the_processors_of_a_pe(void **state)
