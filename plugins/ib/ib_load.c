@@ -3,7 +3,7 @@
  * libucp needs libuct, libucs and libucm of its own install. The loader takes whatever has their names and is loaded,
  * or is found first: those beside a libucp that is named are loaded before it, and a UCX made of two installs is
  * refused. */
-#include "plugins/ib/ib_load.h"
+#include "plugins/ib/ib_ucp.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -49,7 +49,7 @@ struct search {
     char file[PATH_MAX]; /* the first; "": none */
 };
 
-static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *arg)
+static int find_by_name(struct dl_phdr_info *info, size_t info_bytes, void *arg)
 {
     struct search *search = arg;
     (void)info_bytes;
@@ -62,7 +62,7 @@ static int look_at(struct dl_phdr_info *info, size_t info_bytes, void *arg)
 static bool find_loaded(const char *stem, char out[PATH_MAX])
 {
     struct search search = {.stem = stem};
-    (void)dl_iterate_phdr(look_at, &search);
+    (void)dl_iterate_phdr(find_by_name, &search);
     memcpy(out, search.file, PATH_MAX);
     return out[0] != '\0';
 }

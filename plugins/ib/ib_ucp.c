@@ -1,8 +1,6 @@
 /* plugins/ib/ib_ucp.c: see ib_ucp.h. */
 #include "plugins/ib/ib_ucp.h"
 
-#include "plugins/ib/ib_load.h"
-
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

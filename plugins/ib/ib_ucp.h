@@ -6,6 +6,7 @@
 
 #include <isthmus/transport.h>
 
+#include <limits.h>
 #include <stdbool.h>
 #include <ucp/api/ucp.h>
 #include <ucs/debug/log_def.h>
@@ -14,6 +15,10 @@
 extern struct ib_ucp {
 #include "plugins/ib/ib_ucp.def"
 } ib_ucp;
+
+/* ib_load.c: finds and loads libucp. Fills in its handle, which is never closed, and the file that it is in. Returns
+ * NO_DEVICE if there is none, or if its parts are of two installs; INVALID if ISTHMUS_IB_UCX names none. */
+isthmus_status ib_load(const struct isthmus_services *services, void **library, char file[PATH_MAX]);
 
 /* Loads UCX once in a process; it stays. ib_load.c describes which one. Returns NO_DEVICE if there is none, or it is too
  * old. */
