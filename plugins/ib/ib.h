@@ -243,10 +243,9 @@ struct isthmus_rmem {
     bool has_atomic_rkey;
     char *own; /* the address of an extent of the calling PE; else NULL */
     uint32_t kind;
-    bool is_rma;    /* a peer's, moved by UCX's puts and gets */
-    bool is_staged; /* a peer's, which copies it on request */
-    bool
-        holds_operands; /* and UCX here supports such memory: operands on a device go through bounce buffers all the same */
+    bool is_rma;         /* a peer's, moved by UCX's puts and gets */
+    bool is_staged;      /* a peer's, which copies it on request */
+    bool holds_operands; /* and UCX supports such memory here: local operands there still go through bounce buffers */
     void *packed_rkey;
     ucp_rkey_h rkeys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
 };
@@ -254,7 +253,8 @@ struct isthmus_rmem {
 struct isthmus_chan {
     struct ib_worker *worker;
     struct ib_batch local; /* what local_complete waits for */
-    /* What remote_commit waits for besides the flush, and what a fence waits for once there were requests about devices. */
+    /* What remote_commit waits for besides the flush, and what a fence waits for once there were requests about
+     * devices. */
     struct ib_batch remote;
     uint32_t n_unpolled; /* nonblocking operations, for progress now and then */
 };
@@ -305,8 +305,8 @@ static inline bool ib_has_room(isthmus_chan *chan)
     return chan->local.n_pending < IB_MAX_PENDING;
 }
 
-/* Waits until nothing of the batch is pending. Called under the lock, which is released meanwhile. Returns false if time
- * runs out. */
+/* Waits until nothing of the batch is pending. Called under the lock, which is released meanwhile. Returns false if
+ * time runs out. */
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns);
 #define IB_FOR_EVER UINT64_MAX
 
@@ -315,8 +315,8 @@ isthmus_status ib_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, ist
 void ib_path_close(isthmus_path *path);
 isthmus_status ib_ep_get(struct ib_worker *worker, isthmus_path *path, struct ib_ep **out); /* created on first use */
 
-/* Before the first operation: reads a byte of the peer's memory, and returns OK if the peer replies in time. The lock is
- * released meanwhile. */
+/* Before the first operation: reads a byte of the peer's memory, and returns OK if the peer replies in time. The lock
+ * is released meanwhile. */
 isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address);
 
 /* Waits for a reply that counts in `batch`. A peer that does not send it in time (ISTHMUS_IB_TIMEOUT) is lost: returns

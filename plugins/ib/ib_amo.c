@@ -1,8 +1,8 @@
 /* plugins/ib/ib_amo.c: the slots of atomics. The peer's processor executes them, at the request of active messages
- * (am/am_amo.c), so that they and the atomics of PEs that load and store exclude one another.
- * With ISTHMUS_ATOMICS=nic the peer's adapter executes those on words of 64 bits (rc/rc_amo.c), also for the PE that owns
- * the memory. The processor still executes narrower ones: an adapter would write all 64 bits, and overwrite what a
- * processor or a put stores beside the operand meanwhile. */
+ * (am/am_amo.c), so that they and the atomics of PEs that load and store exclude one another. With ISTHMUS_ATOMICS=nic
+ * the peer's adapter executes those on words of 64 bits (rc/rc_amo.c), also for the PE that owns the memory. The
+ * processor still executes narrower ones: an adapter would write all 64 bits, and overwrite what a processor or a put
+ * stores beside the operand meanwhile. */
 #include "plugins/ib/am/am.h"
 #include "plugins/ib/rc/rc.h"
 
@@ -27,8 +27,8 @@ static isthmus_status am_fetch(const struct ib_target *at, const struct ib_amo *
     return status;
 }
 
-/* The messages of a single AM lane are executed in order, and a flush covers them. Otherwise remote_commit waits for the
- * reply, and so does an operation after a fence that could overtake the message. */
+/* The messages of a single AM lane are executed in order, and a flush covers them. Otherwise remote_commit waits for
+ * the reply, and so does an operation after a fence that could overtake the message. */
 static isthmus_status am_post(isthmus_chan *chan, const struct ib_target *at, const struct ib_amo *amo)
 {
     isthmus_status status = ISTHMUS_OK;

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nonblocking puts and gets between two calls of progress: a send queue holds hundreds, and only progress empties it. */
+/* Nonblocking puts and gets between two calls of progress: a send queue holds hundreds, and only progress empties
+ * it. */
 enum { PROGRESS_EVERY = 32 };
 
 isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -70,9 +71,9 @@ IB_INLINE enum ib_op_class class_of(enum direction direction, const struct opera
     return direction == GET ? IB_OP_RMA : ib_class_of_put(local->length_bytes);
 }
 
-/* UCX has fences of whole workers only. They order what one lane carries, but neither active messages nor several lanes:
- * the first operation that could overtake in spite of the fence waits or flushes (ib_ep_order()). Requests about memory
- * of devices are waited for here. Under the worker's lock. */
+/* UCX has fences of whole workers only. They order what one lane carries, but neither active messages nor several
+ * lanes: the first operation that could overtake in spite of the fence waits or flushes (ib_ep_order()). Requests about
+ * memory of devices are waited for here. Under the worker's lock. */
 static isthmus_status fence(isthmus_chan *chan)
 {
     struct ib_worker *worker = chan->worker;

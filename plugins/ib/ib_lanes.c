@@ -102,8 +102,8 @@ static bool is_waking(const char *name, size_t length)
     return false;
 }
 
-/* A line is "resource 1  :  md 1  dev 1  flags -- tcp/eth0". Returns false if one of them does not wake its target or is
- * not known, and if there is none. */
+/* A line is "resource 1  :  md 1  dev 1  flags -- tcp/eth0". Returns false if one of them does not wake its target or
+ * is not known, and if there is none. */
 static bool all_wake(const char *text)
 {
     static const char mark[] = "resource ", before_name[] = "-- ";

@@ -26,11 +26,11 @@ static struct ib_frame key_frame(const isthmus_lmem *lmem, size_t packed_bytes)
     };
 }
 
-/* Returns true if a packed key has a part for an adapter. UCX has no call that reports this. It packs 8 bytes, a bit for
- * each memory domain that has registered the memory; a byte, the type of memory; for each such domain a byte of length
- * and so many bytes; and from 1.20 on the place of the memory. A domain of an adapter has some bytes, its key; a domain
- * that copies by the processor, as for TCP, has none. If a UCX packs otherwise, memory is staged that could be direct, or
- * UCX itself copies: both work. */
+/* Returns true if a packed key has a part for an adapter. UCX has no call that reports this. It packs 8 bytes, a bit
+ * for each memory domain that has registered the memory; a byte, the type of memory; for each such domain a byte of
+ * length and so many bytes; and from 1.20 on the place of the memory. A domain of an adapter has some bytes, its key; a
+ * domain that copies by the processor, as for TCP, has none. If a UCX packs otherwise, memory is staged that could be
+ * direct, or UCX itself copies: both work. */
 static bool has_adapter(const void *packed, size_t packed_bytes)
 {
     const uint8_t *at = packed, *end = at + packed_bytes;
@@ -208,7 +208,8 @@ static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
     return lmem;
 }
 
-/* When the limit of locked memory is reached, the system reports that there is no memory. For a hint in a message only. */
+/* When the limit of locked memory is reached, the system reports that there is no memory. For a hint in a message
+ * only. */
 static bool may_be_limit(ucs_status_t why, const char *reason)
 {
     struct rlimit limit;

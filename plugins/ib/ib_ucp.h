@@ -20,8 +20,8 @@ extern struct ib_ucp {
  * NO_DEVICE if there is none, or if its parts are of two installs; INVALID if ISTHMUS_IB_UCX names none. */
 isthmus_status ib_load(const struct isthmus_services *services, void **library, char file[PATH_MAX]);
 
-/* Loads UCX once in a process; it stays. ib_load.c describes which one. Returns NO_DEVICE if there is none, or it is too
- * old. */
+/* Loads UCX once in a process; it stays. ib_load.c describes which one. Returns NO_DEVICE if there is none, or it is
+ * too old. */
 isthmus_status ib_ucp_load(const struct isthmus_services *services);
 
 /* The version of the UCX that is loaded, "1.13.1", the file that libucp is in, and whether it is one or newer. After
@@ -35,8 +35,8 @@ bool ib_ucp_is_at_least(unsigned major, unsigned minor);
 void ib_ucp_log_to(const struct isthmus_services *services);
 void ib_ucp_log_end(void);
 
-/* UCX returns a status, and writes the cause into its log only. ib_ucp_reason() fills in " (cause)" with the first error
- * that this thread has logged since ib_ucp_reason_begin(); "" if there was none. For messages only. */
+/* UCX returns a status, and writes the cause into its log only. ib_ucp_reason() fills in " (cause)" with the first
+ * error that this thread has logged since ib_ucp_reason_begin(); "" if there was none. For messages only. */
 enum { IB_REASON_TEXT_BYTES = 240 };
 void ib_ucp_reason_begin(void);
 void ib_ucp_reason(char out[IB_REASON_TEXT_BYTES]);

@@ -153,9 +153,9 @@ isthmus_status ib_worker_arm(struct ib_worker *worker)
 }
 
 /* Messages of peers arrive at worker 0. The leader of another worker polls worker 0 too, because the progress thread
- * leaves both alone meanwhile. No lock is waited for: the thread that holds the lock of worker 0 makes its progress. The
- * leader of worker 0 is read without the lock, so that threads which wait on other workers do not pass its cache line
- * around. */
+ * leaves both alone meanwhile. No lock is waited for: the thread that holds the lock of worker 0 makes its progress.
+ * The leader of worker 0 is read without the lock, so that threads which wait on other workers do not pass its cache
+ * line around. */
 static struct ib_worker *try_lock_first(struct ib_worker *worker)
 {
     struct ib_worker *first = &worker->tr->workers[0];

@@ -272,9 +272,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-/* A put, a flush, a put with a flush, the reply to the first flush from here; an atomic, one that fetches, a reply to each
- * fetch from here; puts with a signal: alone, with a flush, with a reply, and the signal only; a queue pair to connect,
- * and the reply to one from here. */
+/* A put, a flush, a put with a flush, the reply to the first flush from here; an atomic, one that fetches, a reply to
+ * each fetch from here; puts with a signal: alone, with a flush, with a reply, and the signal only; a queue pair to
+ * connect, and the reply to one from here. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};

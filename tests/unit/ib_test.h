@@ -1,5 +1,5 @@
-/* tests/unit/ib_test.h: what the tests of the transport ib share: a core that keeps the text of a failure and has at most
- * one variable set, and a folder with made-up files of the system. */
+/* tests/unit/ib_test.h: what the tests of the transport ib share: a core that keeps the text of a failure and has at
+ * most one variable set, and a folder with made-up files of the system. */
 #ifndef TESTS_UNIT_IB_TEST_H
 #define TESTS_UNIT_IB_TEST_H
 

@@ -1,5 +1,5 @@
-/* tests/unit/test_ib_lanes.c: the lanes of an endpoint, as a double of UCX lists and prints them, in the words of 1.13 to
- * 1.22; and which transports of a context wake the PE that they write to. */
+/* tests/unit/test_ib_lanes.c: the lanes of an endpoint, as a double of UCX lists and prints them, in the words of 1.13
+ * to 1.22; and which transports of a context wake the PE that they write to. */
 #include "plugins/ib/ib_lanes.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* tests/unit/test_ib_rc_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on a double of an adapter:
- * it has only these two, executes one request at a time, and excludes no other agent. */
+/* tests/unit/test_ib_rc_word.c: atomics of 64 bits made of fetch and add, and compare and swap, on a double of an
+ * adapter: it has only these two, executes one request at a time, and excludes no other agent. */
 #include "plugins/ib/rc/rc_word.h"
 
 #include <pthread.h>

@@ -1,9 +1,9 @@
-/* plugins/ib/am/am_amo.c: atomics as messages of our own. The peer's processor executes them, as it executes the atomics
- * of PEs that load and store: all exclude one another.
- * UCX's atomics are messages too, and each has a reply. They are not used: from 1.16 on UCX finds no protocol for them on
- * an endpoint that reports the loss of its peer ("cannot find remote protocol for amo_post"), 1.13 stores wrong results
- * of fetching and, or, xor over its shared memory, and no UCX has 8 and 16 bits.
- * A message here has a reply, unless it fetches nothing on an endpoint with a single AM lane: a flush covers that. */
+/* plugins/ib/am/am_amo.c: atomics as messages of our own. The peer's processor executes them, as it executes the
+ * atomics of PEs that load and store: all exclude one another. UCX's atomics are messages too, and each has a reply.
+ * They are not used: from 1.16 on UCX finds no protocol for them on an endpoint that reports the loss of its peer
+ * ("cannot find remote protocol for amo_post"), 1.13 stores wrong results of fetching and, or, xor over its shared
+ * memory, and no UCX has 8 and 16 bits. A message here has a reply, unless it fetches nothing on an endpoint with a
+ * single AM lane: a flush covers that. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>

@@ -1,11 +1,11 @@
-/* plugins/ib/am/am_device.c: operations on memory of a device that a peer stages, and all atomics on memory of devices: a
- * request to the peer, which replies once it has executed it (am_stage.c). The core executes those on memory of this
+/* plugins/ib/am/am_device.c: operations on memory of a device that a peer stages, and all atomics on memory of devices:
+ * a request to the peer, which replies once it has executed it (am_stage.c). The core executes those on memory of this
  * PE's own device.
  *
- * A long put or get is a request for each IB_BOUNCE_BYTES; many are under way at a time, so that the network, the peer's
- * copies and this PE work beside one another. The requests of a worker are limited: a caller that needs one more waits
- * for a reply. Requests have no order: a fence waits for their replies, and a request after a fence waits for a flush of
- * UCX's own operations. */
+ * A long put or get is a request for each IB_BOUNCE_BYTES; many are under way at a time, so that the network, the
+ * peer's copies and this PE work beside one another. The requests of a worker are limited: a caller that needs one more
+ * waits for a reply. Requests have no order: a fence waits for their replies, and a request after a fence waits for a
+ * flush of UCX's own operations. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <stdio.h>
@@ -239,8 +239,8 @@ static isthmus_status request_start(struct ib_ep *ep, struct ib_device_request h
     return ISTHMUS_OK;
 }
 
-/* Requests at most IB_BOUNCE_BYTES. A bounce buffer, if the operand needs one, is waited for first: a request is sent as
- * soon as it is taken. */
+/* Requests at most IB_BOUNCE_BYTES. A bounce buffer, if the operand needs one, is waited for first: a request is sent
+ * as soon as it is taken. */
 static isthmus_status request_part(struct ib_ep *ep, const struct ib_device_request *header,
                                    const struct ib_operand *local, struct counting counting)
 {

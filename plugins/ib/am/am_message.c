@@ -1,5 +1,5 @@
-/* plugins/ib/am/am_message.c: the plugin's own active messages of up to a packet or so: their buffers, how they are sent
- * and received, and the memory that they may write. am_put.c, am_amo.c and am_signal.c have what they request. */
+/* plugins/ib/am/am_message.c: the plugin's own active messages of up to a packet or so: their buffers, how they are
+ * sent and received, and the memory that they may write. am_put.c, am_amo.c and am_signal.c have what they request. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/copy_cpu.h>

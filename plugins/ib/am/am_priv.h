@@ -1,7 +1,7 @@
-/* plugins/ib/am/am_priv.h: what the files of this folder share, and rc/rc_amo.c, which exchanges queue pairs by messages:
- * the messages themselves, and bounce buffers for memory of devices. Under the worker's lock.
- * A receiver trusts nothing in a message. Builds for different processors do not communicate (ib_frame.h), so a message
- * has the layout of its struct. */
+/* plugins/ib/am/am_priv.h: what the files of this folder share, and rc/rc_amo.c, which exchanges queue pairs by
+ * messages: the messages themselves, and bounce buffers for memory of devices. Under the worker's lock. A receiver
+ * trusts nothing in a message. Builds for different processors do not communicate (ib_frame.h), so a message has the
+ * layout of its struct. */
 #ifndef ISTHMUS_IB_AM_PRIV_H
 #define ISTHMUS_IB_AM_PRIV_H
 
@@ -86,8 +86,8 @@ isthmus_status ib_am_amos_open(struct ib_worker *worker);
 /* am_signal.c */
 isthmus_status ib_am_signals_listen(struct ib_worker *worker);
 
-/* ---- requests about memory of devices, and their replies: UCX's header of the message. A put's data, and the data that
- * a get returns, follow it. am_device.c sends requests, am_stage.c replies ---- */
+/* ---- requests about memory of devices, and their replies: UCX's header of the message. A put's data, and the data
+ * that a get returns, follow it. am_device.c sends requests, am_stage.c replies ---- */
 
 enum {
     IB_DEVICE_PUT = 1,
@@ -124,7 +124,8 @@ struct ib_bounce_pool {
 /* For memory of this kind; nothing to do where the pool is open. In cold slots only, as all pinning. */
 isthmus_status ib_bounce_pool_open(const struct isthmus_services *s, struct ib_bounce_pool *pool, uint32_t kind);
 
-/* The transport that has pinned the pool may be closed before this one. The pool can be opened, and so pinned, again. */
+/* The transport that has pinned the pool may be closed before this one. The pool can be opened, and so pinned,
+ * again. */
 void ib_bounce_pool_unpin(const struct isthmus_services *s, struct ib_bounce_pool *pool);
 void ib_bounce_pool_close(struct ib_bounce_pool *pool); /* once it is unpinned */
 

@@ -1,12 +1,11 @@
 /* plugins/ib/am/am_put.c: short puts, and flushes, as messages of our own where UCX makes messages of them anyway: over
  * TCP.
  *
- * UCX's put is a message that has a reply, and its flush one more, which has two. Here a flush is a request to which the
- * peer replies in order, and puts have no reply. A put for which its caller waits carries a flush request when no flush
- * is under way, since a flush is likely to follow, and each message costs a system call. No message overtakes another:
- * all that an endpoint sends, UCX's own messages too, goes through one connection (IB_LANE_AM), and the peer executes it
- * as it arrives.
- * Not about endpoints over which an adapter reads or writes, nor about memory of devices. */
+ * UCX's put is a message that has a reply, and its flush one more, which has two. Here a flush is a request to which
+ * the peer replies in order, and puts have no reply. A put for which its caller waits carries a flush request when no
+ * flush is under way, since a flush is likely to follow, and each message costs a system call. No message overtakes
+ * another: all that an endpoint sends, UCX's own messages too, goes through one connection (IB_LANE_AM), and the peer
+ * executes it as it arrives. Not about endpoints over which an adapter reads or writes, nor about memory of devices. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <string.h>

@@ -1,15 +1,15 @@
-/* plugins/ib/am/am_signal.c: the slot put_signal, and its messages. Data and update of the signal are one message, which
- * the peer's processor executes: it writes the data, then updates the signal by an atomic instruction, both in one
- * callback, so that a thread that sees the update sees the data. Where adapters are the home of atomics, the slot is
- * absent.
+/* plugins/ib/am/am_signal.c: the slot put_signal, and its messages. Data and update of the signal are one message,
+ * which the peer's processor executes: it writes the data, then updates the signal by an atomic instruction, both in
+ * one callback, so that a thread that sees the update sees the data. Where adapters are the home of atomics, the slot
+ * is absent.
  *
- * On an endpoint with a single AM lane the message of a blocking call carries a flush request, as that of a blocking put
- * does: the operation and the quiet behind it take one message to the peer and one back. Data longer than
- * IB_AM_DATA_BYTES goes ahead by UCX's own put, since the lane keeps the order; then the message has the signal only. On
- * other endpoints each message has a reply, and carries at most PACKET_BYTES: UCX could send the fragments of a longer
- * one over several lanes, and a later message could overtake the last fragment. Longer data is declined: the core's put,
- * fence and atomic are the cheapest form there, because the adapter moves the data, and one message follows.
- * Not about memory of devices. */
+ * On an endpoint with a single AM lane the message of a blocking call carries a flush request, as that of a blocking
+ * put does: the operation and the quiet behind it take one message to the peer and one back. Data longer than
+ * IB_AM_DATA_BYTES goes ahead by UCX's own put, since the lane keeps the order; then the message has the signal only.
+ * On other endpoints each message has a reply, and carries at most PACKET_BYTES: UCX could send the fragments of a
+ * longer one over several lanes, and a later message could overtake the last fragment. Longer data is declined: the
+ * core's put, fence and atomic are the cheapest form there, because the adapter moves the data, and one message
+ * follows. Not about memory of devices. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>

@@ -2,9 +2,9 @@
  * makes progress here executes a request and replies. The core copies, and has the device execute atomics.
  *
  * The stage has a few bounce buffers, pinned for the device. The data of a put waits at its sender until a buffer is
- * free; while the data in one is copied to the device, UCX moves the next. So the memory for this does not grow with the
- * number of peers. A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is under the
- * lock of worker 0. */
+ * free; while the data in one is copied to the device, UCX moves the next. So the memory for this does not grow with
+ * the number of peers. A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is
+ * under the lock of worker 0. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <stddef.h>

@@ -1,9 +1,8 @@
-/* plugins/ib/rc/rc_amo.c: the adapter of this PE, queue pairs to the adapters of peers (rc_qp.h), and the atomics under way
- * there.
- * An endpoint has one queue pair, created before its first atomic. A message requests its counterpart, which the peer's
- * progress creates; from then on the peer's processor is not involved. Atomics on memory of the calling PE go through
- * its adapter in the same way, connected without messages: adapter and processor do not exclude one another, so that all
- * atomics on a word go to one of them. */
+/* plugins/ib/rc/rc_amo.c: the adapter of this PE, queue pairs to the adapters of peers (rc_qp.h), and the atomics under
+ * way there. An endpoint has one queue pair, created before its first atomic. A message requests its counterpart, which
+ * the peer's progress creates; from then on the peer's processor is not involved. Atomics on memory of the calling PE
+ * go through its adapter in the same way, connected without messages: adapter and processor do not exclude one another,
+ * so that all atomics on a word go to one of them. */
 #include "plugins/ib/rc/rc.h"
 
 #include "plugins/ib/am/am_priv.h"
@@ -27,7 +26,8 @@ struct qp_exchange {
 };
 _Static_assert(sizeof(struct qp_exchange) <= IB_AM_DATA_BYTES, "one message");
 
-/* An atomic, until the adapter has completed it: even when no caller waits any longer, the adapter may write its value. */
+/* An atomic, until the adapter has completed it: even when no caller waits any longer, the adapter may write its
+ * value. */
 struct request {
     struct request *next;   /* free */
     struct ib_ep *ep;       /* NULL: the peer is lost, and the caller has the failure */

@@ -1,7 +1,7 @@
-/* plugins/ib/rc/rc_qp.h: queue pairs on the adapter of this PE, through libibverbs, for atomics that the target's adapter
- * executes. UCX has adapters execute atomics only where they have all of add, swap, compare and swap, and, or, xor; over
- * others it sends messages that the target's processor executes, and does not report which of the two it does. Every
- * adapter with atomics has fetch and add, and compare and swap, of 64 bits, in this machine's byte order.
+/* plugins/ib/rc/rc_qp.h: queue pairs on the adapter of this PE, through libibverbs, for atomics that the target's
+ * adapter executes. UCX has adapters execute atomics only where they have all of add, swap, compare and swap, and, or,
+ * xor; over others it sends messages that the target's processor executes, and does not report which of the two it
+ * does. Every adapter with atomics has fetch and add, and compare and swap, of 64 bits, in this machine's byte order.
  * Not about UCX, nor about waits: no lock is taken here. */
 #ifndef ISTHMUS_IB_RC_QP_H
 #define ISTHMUS_IB_RC_QP_H
