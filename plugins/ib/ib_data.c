@@ -25,13 +25,13 @@ isthmus_status ib_target_find_slow(isthmus_chan *chan, isthmus_path *path, const
 enum direction { PUT, NOTIFY, GET }; /* NOTIFY: a put after a fence, for which no flush of all endpoints waits */
 
 /* The local buffer of a transfer, and the registration that holds it, if there is one. */
-struct operand {
+struct local_buffer {
     void *addr;
     const isthmus_lmem *mem;
     size_t length_bytes;
 };
 
-IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, const struct operand *local,
+IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, const struct local_buffer *local,
                          struct ib_batch *batch)
 {
     ucp_request_param_t params;
@@ -48,7 +48,7 @@ IB_INLINE void start_rma(const struct ib_target *at, enum direction direction, c
         batch);
 }
 
-IB_INLINE void start(const struct ib_target *at, enum direction direction, const struct operand *local,
+IB_INLINE void start(const struct ib_target *at, enum direction direction, const struct local_buffer *local,
                      struct ib_batch *batch, bool is_nbi)
 {
     if (direction != GET && at->is_by_am && local->length_bytes <= IB_AM_DATA_BYTES) {
@@ -62,11 +62,11 @@ IB_INLINE void start(const struct ib_target *at, enum direction direction, const
 void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus_lmem *source_mem, size_t length_bytes,
                    struct ib_batch *batch)
 {
-    const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
+    const struct local_buffer local = {(void *)(uintptr_t)source, source_mem, length_bytes};
     start_rma(at, PUT, &local, batch);
 }
 
-IB_INLINE enum ib_op_class class_of(enum direction direction, const struct operand *local)
+IB_INLINE enum ib_op_class class_of(enum direction direction, const struct local_buffer *local)
 {
     return direction == GET ? IB_OP_RMA : ib_class_of_put(local->length_bytes);
 }
@@ -88,7 +88,7 @@ static isthmus_status fence(isthmus_chan *chan)
 /* Inlined into each slot, where the direction is known: after a wait in the kernel every return and every branch
  * costs. */
 IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  uint64_t offset_bytes, enum direction direction, const struct operand *local)
+                                  uint64_t offset_bytes, enum direction direction, const struct local_buffer *local)
 {
     struct ib_target at;
     struct ib_batch batch = {0};
@@ -106,7 +106,7 @@ IB_INLINE isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, const 
 }
 
 IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                      uint64_t offset_bytes, enum direction direction, const struct operand *local)
+                                      uint64_t offset_bytes, enum direction direction, const struct local_buffer *local)
 {
     struct ib_target at;
     struct ib_worker *worker = chan->worker;
@@ -126,7 +126,7 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
 
 /* Host memory of the calling PE is loaded and stored; memory of a device may need a request to its PE. */
 static isthmus_status put_unusual(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  uint64_t offset_bytes, const struct operand *local, bool is_nbi)
+                                  uint64_t offset_bytes, const struct local_buffer *local, bool is_nbi)
 {
     if (remote->kind != ISTHMUS_MEM_HOST)
         return ib_device_put(chan, path, remote, offset_bytes, local->addr, local->length_bytes, is_nbi);
@@ -135,7 +135,7 @@ static isthmus_status put_unusual(isthmus_chan *chan, isthmus_path *path, const 
 }
 
 static isthmus_status get_unusual(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                  uint64_t offset_bytes, const struct operand *local, bool is_nbi)
+                                  uint64_t offset_bytes, const struct local_buffer *local, bool is_nbi)
 {
     if (remote->kind != ISTHMUS_MEM_HOST)
         return ib_device_get(chan, path, remote, offset_bytes, local->addr, local->length_bytes, is_nbi);
@@ -147,7 +147,7 @@ static isthmus_status ib_put(isthmus_chan *chan, isthmus_path *path, const isthm
                              uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                              size_t length_bytes)
 {
-    const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
+    const struct local_buffer local = {(void *)(uintptr_t)source, source_mem, length_bytes};
     if (remote->is_rma) return transfer(chan, path, remote, remote_offset_bytes, PUT, &local);
     return put_unusual(chan, path, remote, remote_offset_bytes, &local, false);
 }
@@ -156,7 +156,7 @@ static isthmus_status ib_put_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
                                  size_t length_bytes)
 {
-    const struct operand local = {(void *)(uintptr_t)source, source_mem, length_bytes};
+    const struct local_buffer local = {(void *)(uintptr_t)source, source_mem, length_bytes};
     if (remote->is_rma) return transfer_nbi(chan, path, remote, remote_offset_bytes, PUT, &local);
     return put_unusual(chan, path, remote, remote_offset_bytes, &local, true);
 }
@@ -165,7 +165,7 @@ static isthmus_status ib_get(isthmus_chan *chan, isthmus_path *path, const isthm
                              uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
                              size_t length_bytes)
 {
-    const struct operand local = {dest, dest_mem, length_bytes};
+    const struct local_buffer local = {dest, dest_mem, length_bytes};
     if (remote->is_rma) return transfer(chan, path, remote, remote_offset_bytes, GET, &local);
     return get_unusual(chan, path, remote, remote_offset_bytes, &local, false);
 }
@@ -174,7 +174,7 @@ static isthmus_status ib_get_nbi(isthmus_chan *chan, isthmus_path *path, const i
                                  uint64_t remote_offset_bytes, void *dest, const isthmus_lmem *dest_mem,
                                  size_t length_bytes)
 {
-    const struct operand local = {dest, dest_mem, length_bytes};
+    const struct local_buffer local = {dest, dest_mem, length_bytes};
     if (remote->is_rma) return transfer_nbi(chan, path, remote, remote_offset_bytes, GET, &local);
     return get_unusual(chan, path, remote, remote_offset_bytes, &local, true);
 }
@@ -184,7 +184,7 @@ static isthmus_status ib_fence(isthmus_chan *chan, isthmus_path *path);
 static isthmus_status ib_notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                 uint64_t remote_offset_bytes, uint64_t value)
 {
-    const struct operand local = {&value, NULL, sizeof value};
+    const struct local_buffer local = {&value, NULL, sizeof value};
     if (remote->is_rma) return transfer(chan, path, remote, remote_offset_bytes, NOTIFY, &local);
     if (remote->kind != ISTHMUS_MEM_HOST) {
         isthmus_status status = ib_fence(chan, path);

@@ -44,14 +44,14 @@ static bool folder_of(const char *file, char out[PATH_MAX])
 
 /* ---- libraries of the process ---- */
 
-struct search {
+struct library_search {
     const char *stem;
     char file[PATH_MAX]; /* the first; "": none */
 };
 
 static int find_by_name(struct dl_phdr_info *info, size_t info_bytes, void *arg)
 {
-    struct search *search = arg;
+    struct library_search *search = arg;
     (void)info_bytes;
     if (info->dlpi_name == NULL || !is_library(info->dlpi_name, search->stem)) return 0;
     snprintf(search->file, sizeof search->file, "%s", info->dlpi_name);
@@ -61,7 +61,7 @@ static int find_by_name(struct dl_phdr_info *info, size_t info_bytes, void *arg)
 /* Finds a library of that name among those that are loaded. */
 static bool find_loaded(const char *stem, char out[PATH_MAX])
 {
-    struct search search = {.stem = stem};
+    struct library_search search = {.stem = stem};
     (void)dl_iterate_phdr(find_by_name, &search);
     memcpy(out, search.file, PATH_MAX);
     return out[0] != '\0';

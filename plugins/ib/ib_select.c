@@ -49,19 +49,19 @@ static void select_usual(const struct ib_ports *ports, const bool *left_out, str
 /* ---- the entries of ISTHMUS_HCA ---- */
 
 /* name, name:port or name:port:count; port 0: all. */
-struct entry {
+struct hca_entry {
     char name[IB_ADAPTER_BYTES];
     uint32_t port, count;
     bool has_count;
 };
 
-struct request {
+struct hca_request {
     const struct isthmus_services *services;
     const struct ib_ports *ports;
     const char *text; /* all of it, for messages */
 };
 
-static isthmus_status fail_text(const struct request *r, const char *entry)
+static isthmus_status fail_text(const struct hca_request *r, const char *entry)
 {
     return r->services->fail(
         r->services->core, ISTHMUS_ERR_INVALID,
@@ -81,11 +81,11 @@ static bool read_number(const char *text, uint32_t *out)
     return true;
 }
 
-static isthmus_status read_entry(const struct request *r, const char *text, struct entry *out)
+static isthmus_status read_entry(const struct hca_request *r, const char *text, struct hca_entry *out)
 {
     char copy[IB_ADAPTER_BYTES + 16], *rest = copy;
     size_t length = strlen(text);
-    *out = (struct entry){.count = 1};
+    *out = (struct hca_entry){.count = 1};
     if (length >= sizeof copy) return fail_text(r, text);
     memcpy(copy, text, length + 1);
     const char *name = strsep(&rest, ":"), *port = strsep(&rest, ":"), *count = strsep(&rest, ":");
@@ -112,13 +112,13 @@ static bool names_one(const struct ib_ports *ports, const char *name)
     return false;
 }
 
-static bool matches(const struct ib_port *port, const struct entry *entry, bool is_whole_name)
+static bool matches(const struct ib_port *port, const struct hca_entry *entry, bool is_whole_name)
 {
     if (entry->port != 0 && port->number != entry->port) return false;
     return is_whole_name ? strcmp(port->adapter, entry->name) == 0 : begins(port->adapter, entry->name);
 }
 
-static isthmus_status fail_missing(const struct request *r, const char *text)
+static isthmus_status fail_missing(const struct hca_request *r, const char *text)
 {
     const struct isthmus_services *s = r->services;
     const char *names[2 * IB_MAX_PORTS];
@@ -139,7 +139,7 @@ static isthmus_status fail_missing(const struct request *r, const char *text)
 }
 
 /* The ports that an entry names, as marks; at least one. */
-static isthmus_status find(const struct request *r, const char *text, const struct entry *entry, bool *marks)
+static isthmus_status find(const struct hca_request *r, const char *text, const struct hca_entry *entry, bool *marks)
 {
     bool is_whole_name = names_one(r->ports, entry->name), any = false;
     for (uint32_t i = 0; i < r->ports->n; i++) {
@@ -150,8 +150,8 @@ static isthmus_status find(const struct request *r, const char *text, const stru
 }
 
 /* Only active ports can be used. One that is down is skipped if its adapter has others. */
-static isthmus_status take(const struct request *r, const char *text, const struct entry *entry, const bool *marks,
-                           struct ib_selection *out)
+static isthmus_status take(const struct hca_request *r, const char *text, const struct hca_entry *entry,
+                           const bool *marks, struct ib_selection *out)
 {
     const struct isthmus_services *s = r->services;
     uint32_t n_before = out->n;
@@ -166,15 +166,15 @@ static isthmus_status take(const struct request *r, const char *text, const stru
 }
 
 /* Calls `each` for the entries of a list. */
-typedef isthmus_status each_fn(const struct request *r, const char *text, const struct entry *entry, void *arg);
+typedef isthmus_status each_fn(const struct hca_request *r, const char *text, const struct hca_entry *entry, void *arg);
 
-static isthmus_status for_each(const struct request *r, const char *list, each_fn *each, void *arg)
+static isthmus_status for_each(const struct hca_request *r, const char *list, each_fn *each, void *arg)
 {
     isthmus_status status = ISTHMUS_OK;
     char *copy = strdup(list), *rest = copy;
     if (copy == NULL) return r->services->fail(r->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for ISTHMUS_HCA");
     for (char *text; status == ISTHMUS_OK && (text = strsep(&rest, ", ")) != NULL;) {
-        struct entry entry;
+        struct hca_entry entry;
         if (text[0] == '\0') continue;
         status = read_entry(r, text, &entry);
         if (status == ISTHMUS_OK) status = each(r, text, &entry, arg);
@@ -183,7 +183,8 @@ static isthmus_status for_each(const struct request *r, const char *list, each_f
     return status;
 }
 
-static isthmus_status note_count(const struct request *r, const char *text, const struct entry *entry, void *arg)
+static isthmus_status note_count(const struct hca_request *r, const char *text, const struct hca_entry *entry,
+                                 void *arg)
 {
     (void)r, (void)text;
     struct ib_selection *out = arg;
@@ -191,14 +192,15 @@ static isthmus_status note_count(const struct request *r, const char *text, cons
     return ISTHMUS_OK;
 }
 
-static isthmus_status take_named(const struct request *r, const char *text, const struct entry *entry, void *arg)
+static isthmus_status take_named(const struct hca_request *r, const char *text, const struct hca_entry *entry,
+                                 void *arg)
 {
     bool marks[IB_MAX_PORTS];
     isthmus_status status = find(r, text, entry, marks);
     return status == ISTHMUS_OK ? take(r, text, entry, marks, arg) : status;
 }
 
-static isthmus_status leave_out(const struct request *r, const char *text, const struct entry *entry, void *arg)
+static isthmus_status leave_out(const struct hca_request *r, const char *text, const struct hca_entry *entry, void *arg)
 {
     bool marks[IB_MAX_PORTS], *left_out = arg;
     isthmus_status status = find(r, text, entry, marks);
@@ -209,7 +211,7 @@ static isthmus_status leave_out(const struct request *r, const char *text, const
 isthmus_status ib_select(const struct isthmus_services *services, const struct ib_ports *ports, const char *text,
                          struct ib_selection *out)
 {
-    const struct request r = {services, ports, text};
+    const struct hca_request r = {services, ports, text};
     bool left_out[IB_MAX_PORTS] = {false};
     isthmus_status status = ISTHMUS_OK;
     *out = (struct ib_selection){.n = 0};

@@ -103,7 +103,7 @@ static void add_gid(struct ib_port *port, const struct ibv_gid_entry *entry)
 
 /* ---- one adapter ---- */
 
-struct adapter {
+struct opened_adapter {
     struct ibv_context *context;
     struct ibv_device_attr attr;
     int32_t numa_node;
@@ -113,7 +113,7 @@ struct adapter {
 };
 
 /* The system's folder of the adapter's PCI device. */
-static void find_place(const char *sysfs, const struct ibv_device *device, struct adapter *out)
+static void find_place(const char *sysfs, const struct ibv_device *device, struct opened_adapter *out)
 {
     char path[IB_PATH_BYTES], file[IB_PATH_BYTES + 16];
     if (sysfs != NULL)
@@ -125,7 +125,7 @@ static void find_place(const char *sysfs, const struct ibv_device *device, struc
     out->numa_node = ib_node_read(file);
 }
 
-static void add_port(struct ib_ports *out, const struct adapter *adapter, const char *name, uint32_t number)
+static void add_port(struct ib_ports *out, const struct opened_adapter *adapter, const char *name, uint32_t number)
 {
     struct ibv_port_attr attr = {.state = IBV_PORT_NOP};
     if (out->n == IB_MAX_PORTS) return;
@@ -148,7 +148,7 @@ static void add_port(struct ib_ports *out, const struct adapter *adapter, const 
         if (adapter->gids[i].port_num == number) add_gid(port, &adapter->gids[i]);
 }
 
-static void add_adapter(struct ib_ports *out, const char *sysfs, struct ibv_device *device, struct adapter *room)
+static void add_adapter(struct ib_ports *out, const char *sysfs, struct ibv_device *device, struct opened_adapter *room)
 {
     room->context = verbs.open_device(device);
     if (room->context == NULL) return;
@@ -169,7 +169,7 @@ static int by_name(const void *a, const void *b)
 static void add_all(const char *sysfs, struct ib_ports *out)
 {
     int n = 0;
-    struct adapter *room = malloc(sizeof *room);
+    struct opened_adapter *room = malloc(sizeof *room);
     struct ibv_device **devices = room != NULL ? verbs.get_device_list(&n) : NULL;
     for (int i = 0; devices != NULL && i < n; i++) add_adapter(out, sysfs, devices[i], room);
     if (devices != NULL) verbs.free_device_list(devices);

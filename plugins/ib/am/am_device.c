@@ -14,7 +14,7 @@
 
 enum { MAX_REQUESTS = 64 }; /* of a worker at a time; a power of two */
 
-struct request {
+struct pending_request {
     struct ib_device_request header; /* UCX reads it until the message is sent */
     struct ib_ep *ep;                /* NULL: free */
     struct ib_batch *sending;        /* counts it until the payload is taken; may be NULL */
@@ -26,12 +26,12 @@ struct request {
 
 struct ib_device_requests {
     struct ib_batch room; /* pending: all are in use, and a caller waits */
-    struct request list[MAX_REQUESTS];
+    struct pending_request list[MAX_REQUESTS];
 };
 
 /* ---- a request: taken, then sent and replied to, in any order of these two. Under the worker's lock ---- */
 
-static struct request *find_free(struct ib_device_requests *requests)
+static struct pending_request *find_free(struct ib_device_requests *requests)
 {
     for (uint32_t i = 0; i < MAX_REQUESTS; i++)
         if (requests->list[i].ep == NULL) return &requests->list[i];
@@ -49,10 +49,10 @@ static isthmus_status requests_create(struct ib_worker *worker)
 }
 
 /* Waits for room. */
-static struct request *take(struct ib_worker *worker)
+static struct pending_request *take(struct ib_worker *worker)
 {
     struct ib_device_requests *requests = worker->device_requests;
-    struct request *request;
+    struct pending_request *request;
     while ((request = find_free(requests)) == NULL) {
         ib_batch_count(&requests->room, 1);
         (void)ib_worker_wait(worker, &requests->room, IB_FOR_EVER);
@@ -61,14 +61,14 @@ static struct request *take(struct ib_worker *worker)
 }
 
 /* Ends the use of a bounce buffer: UCX neither reads nor writes it any more. */
-static ucs_status_t bounce_done(struct request *request, ucs_status_t status)
+static ucs_status_t bounce_done(struct pending_request *request, ucs_status_t status)
 {
     struct ib_bounce *bounce = request->bounce;
     request->bounce = NULL;
     return bounce != NULL ? ib_bounce_end(bounce, status) : status;
 }
 
-static void release(struct ib_device_requests *requests, struct request *request)
+static void release(struct ib_device_requests *requests, struct pending_request *request)
 {
     if (request->ep == NULL || !request->is_sent || !request->is_replied || request->is_receiving) return;
     request->ep = NULL;
@@ -76,7 +76,7 @@ static void release(struct ib_device_requests *requests, struct request *request
     ib_batch_count(&requests->room, 0);
 }
 
-static void request_replied(struct ib_device_requests *requests, struct request *request, ucs_status_t status)
+static void request_replied(struct ib_device_requests *requests, struct pending_request *request, ucs_status_t status)
 {
     if (request->is_replied) return;
     if (request->header.opcode == IB_DEVICE_GET && !request->is_receiving) status = bounce_done(request, status);
@@ -85,7 +85,7 @@ static void request_replied(struct ib_device_requests *requests, struct request 
     release(requests, request);
 }
 
-static void request_sent(struct ib_device_requests *requests, struct request *request, ucs_status_t status)
+static void request_sent(struct ib_device_requests *requests, struct pending_request *request, ucs_status_t status)
 {
     if (request->header.opcode == IB_DEVICE_PUT) status = bounce_done(request, status);
     request->is_sent = true;
@@ -96,12 +96,12 @@ static void request_sent(struct ib_device_requests *requests, struct request *re
 
 static void on_sent(void *ucp_request, ucs_status_t status, void *user_data)
 {
-    struct request *request = user_data;
+    struct pending_request *request = user_data;
     request_sent(request->ep->worker->device_requests, request, status);
     ib_ucp.ucp_request_free(ucp_request);
 }
 
-static void request_send(struct request *request, const void *payload, size_t length_bytes)
+static void request_send(struct pending_request *request, const void *payload, size_t length_bytes)
 {
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS,
@@ -126,7 +126,8 @@ void ib_device_requests_fail(struct ib_worker *worker, const struct ib_ep *ep)
 
 /* ---- replies ---- */
 
-static void keep_refusal(const struct request *request, isthmus_status code, const char *text, size_t text_bytes)
+static void keep_refusal(const struct pending_request *request, isthmus_status code, const char *text,
+                         size_t text_bytes)
 {
     const isthmus_path *path = request->ep->path;
     char all[sizeof path->tr->refusal.text];
@@ -137,7 +138,7 @@ static void keep_refusal(const struct request *request, isthmus_status code, con
 
 static void on_received(void *ucp_request, ucs_status_t status, size_t length_bytes, void *user_data)
 {
-    struct request *request = user_data;
+    struct pending_request *request = user_data;
     struct ib_device_requests *requests = request->ep->worker->device_requests;
     (void)length_bytes;
     request->is_receiving = false;
@@ -148,7 +149,7 @@ static void on_received(void *ucp_request, ucs_status_t status, size_t length_by
 }
 
 /* The data of a get is still at the peer (rendezvous): UCX moves it to `dest`. */
-static void receive(struct ib_worker *worker, struct request *request, void *data)
+static void receive(struct ib_worker *worker, struct pending_request *request, void *data)
 {
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -162,10 +163,11 @@ static void receive(struct ib_worker *worker, struct request *request, void *dat
 }
 
 /* Returns the request of a reply, or NULL if none waits for it. */
-static struct request *request_of(const struct ib_worker *worker, const struct ib_device_reply *reply)
+static struct pending_request *request_of(const struct ib_worker *worker, const struct ib_device_reply *reply)
 {
-    struct request *request = worker->device_requests != NULL ? &worker->device_requests->list[reply->id % MAX_REQUESTS]
-                                                              : NULL;
+    struct pending_request *request = worker->device_requests != NULL
+                                          ? &worker->device_requests->list[reply->id % MAX_REQUESTS]
+                                          : NULL;
     bool waits = request != NULL && request->ep != NULL && request->header.id == reply->id;
     return waits && !request->is_replied && !request->is_receiving ? request : NULL;
 }
@@ -177,7 +179,7 @@ static ucs_status_t on_reply(void *arg, const void *header, size_t header_bytes,
     struct ib_device_reply reply;
     if (header_bytes != sizeof reply) return UCS_OK;
     memcpy(&reply, header, sizeof reply);
-    struct request *request = request_of(worker, &reply);
+    struct pending_request *request = request_of(worker, &reply);
     if (request == NULL) return UCS_OK;
     bool is_get = request->header.opcode == IB_DEVICE_GET,
          is_eager = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) == 0;
@@ -222,19 +224,19 @@ static isthmus_status ep_ready(isthmus_chan *chan, isthmus_path *path, struct ib
 static isthmus_status request_start(struct ib_ep *ep, struct ib_device_request header, void *local,
                                     struct ib_bounce *bounce, struct counting counting)
 {
-    struct request *request = take(ep->worker);
+    struct pending_request *request = take(ep->worker);
     if (ep->failure != UCS_OK) {
         if (bounce != NULL) (void)ib_bounce_end(bounce, UCS_ERR_CANCELED);
         return ib_ep_fail(ep, ep->failure);
     }
     bool is_put = header.opcode == IB_DEVICE_PUT;
     header.id = request->header.id;
-    *request = (struct request){.header = header,
-                                .ep = ep,
-                                .sending = counting.sending,
-                                .replying = counting.replying,
-                                .dest = is_put ? NULL : local,
-                                .bounce = bounce};
+    *request = (struct pending_request){.header = header,
+                                        .ep = ep,
+                                        .sending = counting.sending,
+                                        .replying = counting.replying,
+                                        .dest = is_put ? NULL : local,
+                                        .bounce = bounce};
     request_send(request, is_put ? local : NULL, is_put ? header.length_bytes : 0);
     return ISTHMUS_OK;
 }

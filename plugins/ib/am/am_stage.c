@@ -15,8 +15,8 @@
 enum { LAST_ROUNDS = 100000 }; /* of progress, for replies that are not sent when the stage closes */
 
 /* A request of a peer, until the reply is sent. */
-struct request {
-    struct request *next; /* in the queue for a buffer */
+struct served_request {
+    struct served_request *next; /* in the queue for a buffer */
     struct ib_stage *stage;
     struct ib_device_request header;
     struct ib_device_reply reply;
@@ -30,8 +30,8 @@ struct ib_stage {
     isthmus_tr *tr;
     isthmus_lmem *served; /* the memory that peers may request */
     struct ib_bounce_pool pool;
-    struct request *first, **last; /* the queue of those that wait for a buffer */
-    uint32_t n_requests;           /* whose reply is not sent */
+    struct served_request *first, **last; /* the queue of those that wait for a buffer */
+    uint32_t n_requests;                  /* whose reply is not sent */
     bool is_serving;
 };
 
@@ -69,7 +69,7 @@ void ib_bounce_pool_close(struct ib_bounce_pool *pool)
 
 static void serve_queued(struct ib_stage *stage);
 
-static void request_done(struct request *request)
+static void request_done(struct served_request *request)
 {
     struct ib_stage *stage = request->stage;
     if (request->buffer >= 0) ib_bounce_pool_put(&stage->pool, request->buffer);
@@ -86,7 +86,7 @@ static void on_reply_sent(void *ucp_request, ucs_status_t status, void *user_dat
 }
 
 /* Replies with the result, or with the reason of a failure. */
-static void send_reply(struct request *request, isthmus_status status, const void *payload, size_t length_bytes)
+static void send_reply(struct served_request *request, isthmus_status status, const void *payload, size_t length_bytes)
 {
     const struct isthmus_services *s = request->stage->tr->services;
     const ucp_request_param_t params = {
@@ -145,20 +145,20 @@ static isthmus_status check(const struct ib_stage *stage, const struct ib_device
 
 /* ---- execution ---- */
 
-static isthmus_status copy(const struct request *request, void *dest, const void *source)
+static isthmus_status copy(const struct served_request *request, void *dest, const void *source)
 {
     const struct isthmus_services *s = request->stage->tr->services;
     return s->memory_copy(s->core, request->header.kind, dest, source, request->header.length_bytes);
 }
 
-static void *address_of(const struct request *request) { return (void *)(uintptr_t)request->header.address; }
+static void *address_of(const struct served_request *request) { return (void *)(uintptr_t)request->header.address; }
 
-static char *buffer_of(const struct request *request)
+static char *buffer_of(const struct served_request *request)
 {
     return ib_bounce_buffer(&request->stage->pool, request->buffer);
 }
 
-static void do_amo(struct request *request)
+static void do_amo(struct served_request *request)
 {
     const struct isthmus_services *s = request->stage->tr->services;
     const struct ib_device_request *header = &request->header;
@@ -169,14 +169,14 @@ static void do_amo(struct request *request)
     send_reply(request, status, NULL, 0);
 }
 
-static void do_get(struct request *request)
+static void do_get(struct served_request *request)
 {
     isthmus_status status = copy(request, buffer_of(request), address_of(request));
     send_reply(request, status, buffer_of(request), request->header.length_bytes);
 }
 
 /* While the data was on its way, this PE may have unregistered the memory. A lost sender needs no reply. */
-static void put_received(struct request *request, ucs_status_t received)
+static void put_received(struct served_request *request, ucs_status_t received)
 {
     if (received != UCS_OK) {
         request_done(request);
@@ -194,7 +194,7 @@ static void on_put_received(void *ucp_request, ucs_status_t status, size_t lengt
     ib_ucp.ucp_request_free(ucp_request);
 }
 
-static void receive_put(struct request *request)
+static void receive_put(struct served_request *request)
 {
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
@@ -213,7 +213,7 @@ static void serve_queued(struct ib_stage *stage)
     if (stage->is_serving) return;
     stage->is_serving = true;
     while (stage->first != NULL) {
-        struct request *request = stage->first;
+        struct served_request *request = stage->first;
         if ((request->buffer = ib_bounce_pool_get(&stage->pool)) < 0) break;
         stage->first = request->next;
         if (stage->first == NULL) stage->last = &stage->first;
@@ -225,7 +225,7 @@ static void serve_queued(struct ib_stage *stage)
     stage->is_serving = false;
 }
 
-static void enqueue(struct request *request)
+static void enqueue(struct served_request *request)
 {
     struct ib_stage *stage = request->stage;
     *stage->last = request;
@@ -233,9 +233,9 @@ static void enqueue(struct request *request)
     serve_queued(stage);
 }
 
-static struct request *request_create(struct ib_stage *stage, const void *header, ucp_ep_h reply_ep)
+static struct served_request *request_create(struct ib_stage *stage, const void *header, ucp_ep_h reply_ep)
 {
-    struct request *request = calloc(1, sizeof *request);
+    struct served_request *request = calloc(1, sizeof *request);
     if (request == NULL) {
         ib_ucp_note_no_memory("an operation on memory of a device");
         return NULL;
@@ -256,7 +256,7 @@ static ucs_status_t on_request(void *arg, const void *header, size_t header_byte
     bool is_rendezvous = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0;
     bool can_reply = (param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0;
     if (stage == NULL || !can_reply || header_bytes != sizeof(struct ib_device_request)) return UCS_OK;
-    struct request *request = request_create(stage, header, param->reply_ep);
+    struct served_request *request = request_create(stage, header, param->reply_ep);
     if (request == NULL) return UCS_OK;
     isthmus_status status = check(stage, &request->header, length_bytes);
     if (status != ISTHMUS_OK) {

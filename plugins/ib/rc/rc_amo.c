@@ -28,10 +28,10 @@ _Static_assert(sizeof(struct qp_exchange) <= IB_AM_DATA_BYTES, "one message");
 
 /* An atomic, until the adapter has completed it: even when no caller waits any longer, the adapter may write its
  * value. */
-struct request {
-    struct request *next;   /* free */
-    struct ib_ep *ep;       /* NULL: the peer is lost, and the caller has the failure */
-    const struct ib_qp *qp; /* NULL: free */
+struct rc_request {
+    struct rc_request *next; /* free */
+    struct ib_ep *ep;        /* NULL: the peer is lost, and the caller has the failure */
+    const struct ib_qp *qp;  /* NULL: free */
     struct ib_batch *batch, *also;
     void *fetched;
     uint32_t sequence; /* of the uses of this slot: a completion of an earlier use finds no request */
@@ -40,9 +40,9 @@ struct request {
 struct ib_rc {
     struct ib_cq *cq;
     uint32_t n_busy;
-    struct request *free;
+    struct rc_request *free;
     char why[WHY_BYTES]; /* why the last queue pair could not be connected */
-    struct request list[MAX_REQUESTS];
+    struct rc_request list[MAX_REQUESTS];
 };
 
 struct ib_passive_qp {
@@ -266,7 +266,7 @@ isthmus_status ib_rc_connect(struct ib_ep *ep)
 
 /* ---- requests ---- */
 
-static void free_request(struct ib_worker *worker, struct request *request)
+static void free_request(struct ib_worker *worker, struct rc_request *request)
 {
     struct ib_rc *rc = worker->rc;
     request->qp = NULL;
@@ -279,7 +279,7 @@ static void free_request(struct ib_worker *worker, struct request *request)
 }
 
 /* Ends the caller's wait. The slot is free once the adapter has completed the request. */
-static void complete(struct request *request, ucs_status_t status)
+static void complete(struct rc_request *request, ucs_status_t status)
 {
     struct ib_ep *ep = request->ep;
     if (ep == NULL) return;
@@ -289,7 +289,7 @@ static void complete(struct request *request, ucs_status_t status)
     ib_batch_end(request->batch, status);
 }
 
-static void fail_request(struct request *request, const char *why)
+static void fail_request(struct rc_request *request, const char *why)
 {
     const isthmus_path *path = request->ep->path;
     char text[200];
@@ -302,7 +302,7 @@ static void fail_request(struct request *request, const char *why)
 bool ib_rc_start(struct ib_ep *ep, const struct ib_rc_amo *amo, const struct ib_word_op *op)
 {
     struct ib_rc *rc = ep->worker->rc;
-    struct request *request = rc->free;
+    struct rc_request *request = rc->free;
     if (request == NULL) return false;
     rc->free = request->next;
     rc->n_busy++;
@@ -331,7 +331,7 @@ bool ib_rc_start(struct ib_ep *ep, const struct ib_rc_amo *amo, const struct ib_
 static void request_completed(struct ib_worker *worker, const struct ib_wc *wc)
 {
     uint32_t slot = (uint32_t)wc->wr_id;
-    struct request *request = slot < MAX_REQUESTS ? &worker->rc->list[slot] : NULL;
+    struct rc_request *request = slot < MAX_REQUESTS ? &worker->rc->list[slot] : NULL;
     if (request == NULL || request->qp == NULL || request->sequence != wc->wr_id >> 32) return;
     if (request->ep != NULL && wc->failure == NULL) {
         if (request->fetched != NULL) memcpy(request->fetched, &wc->value, sizeof wc->value);
