@@ -1,5 +1,5 @@
-/* R143: a put with signal of no data signals, and orders nothing: tests/hook lets it run where a fence of PE 0 fails that
- * only these calls could reach. */
+/* R143: a put with signal of no data signals, and orders nothing: tests/hook lets it run where a fence of PE 0 fails
+ * that only these calls could reach. */
 #include "check.h"
 
 enum { ROUNDS = 200 };
