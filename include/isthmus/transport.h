@@ -28,6 +28,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -164,6 +165,38 @@ enum {
 
 /* The longest key that expose() may write. Cores up to ABI 1.4 have room for 256 bytes, and pass that in *key_bytes. */
 enum { ISTHMUS_KEY_MAX_BYTES = 1024 };
+
+/* ---------------------------------------------------------------------------------- structs of both sides -- */
+
+/* A struct that crosses this interface begins with struct_size: its size where it was made, which may be older or newer
+ * than this build. These three helpers are the only code that has to know that, in plugins and in the core. */
+
+/* Nonzero if a struct that the other side made has this field, and the field is neither 0 nor NULL. Evaluates `theirs`
+ * several times. */
+#define ISTHMUS_HAS(theirs, field)                                                                       \
+    ((theirs)->struct_size >= (size_t)((const char *)(&(theirs)->field + 1) - (const char *)(theirs)) && \
+     (theirs)->field)
+
+/* Fills a struct of the other side, as far as that has room, with the fields of `value`. The struct keeps its
+ * struct_size, which `value` does not have to set; its fields that this build does not know stay as they are. */
+static inline void isthmus_write_out(void *theirs, const void *value, size_t value_bytes)
+{
+    uint32_t room_bytes;
+    memcpy(&room_bytes, theirs, sizeof room_bytes);
+    size_t n_bytes = room_bytes < value_bytes ? room_bytes : value_bytes;
+    if (n_bytes <= sizeof room_bytes) return;
+    memcpy((char *)theirs + sizeof room_bytes, (const char *)value + sizeof room_bytes, n_bytes - sizeof room_bytes);
+}
+
+/* Copies a struct of the other side, with its struct_size. Fields of `out` that the other side does not have become 0
+ * or NULL; those that this build does not know are left out. */
+static inline void isthmus_read_in(void *out, size_t out_bytes, const void *theirs)
+{
+    uint32_t their_bytes;
+    memcpy(&their_bytes, theirs, sizeof their_bytes);
+    memset(out, 0, out_bytes);
+    memcpy(out, theirs, their_bytes < out_bytes ? their_bytes : out_bytes);
+}
 
 /* ------------------------------------------------------------------------------------------------ objects -- */
 
@@ -537,6 +570,9 @@ struct isthmus_transport {
 
 /* -------------------------------------------------------------------------------------------- extensions -- */
 
+/* The core reads the groups once, right after describe(). A slot that may be absent states what the core does then. A
+ * group that lacks any other slot is not used. */
+
 /* A device of this host that a transport uses or could use, as text for users; borrowed until close. */
 struct isthmus_device {
     uint32_t struct_size;
@@ -669,14 +705,15 @@ struct isthmus_stream {
      * the program's queues do. Absent: the core does not wait; the program has to, before its memory is freed. */
     isthmus_status (*complete)(isthmus_tr *);
 
-    /* Since minor version 4: check struct_size. Both may be NULL. */
+    /* Since minor version 4: check struct_size. */
 
     /* Enqueues writes of words and waits for words, in the order of the list and with as few launches as the platform
      * can: a write follows all earlier operations of the stream, a wait ends when word - value, as a signed number, is
-     * not negative. */
+     * not negative. Absent: UNSUPPORTED. */
     isthmus_status (*words)(isthmus_tr *, void *stream, const struct isthmus_stream_word *list, uint32_t n);
 
-    /* Returns nonzero if all earlier operations of this channel are known to be done, without a query of the device. */
+    /* Returns nonzero if all earlier operations of this channel are known to be done, without a query of the device.
+     * Absent: 0. */
     uint32_t (*is_idle)(isthmus_tr *, isthmus_chan *);
 };
 

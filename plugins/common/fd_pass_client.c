@@ -28,8 +28,7 @@ static bool waits_on(const struct isthmus_services *s, unsigned *steps_left)
 {
     if (errno != EAGAIN || *steps_left == 0) return false;
     --*steps_left;
-    bool has_look = s->struct_size > offsetof(struct isthmus_services, still_waits) && s->still_waits != NULL;
-    if (has_look) s->still_waits(s->core);
+    if (ISTHMUS_HAS(s, still_waits)) s->still_waits(s->core);
     return true;
 }
 

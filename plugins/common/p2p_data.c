@@ -403,7 +403,6 @@ isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
     (void)thread_mode, (void)ctx_options; /* the lock costs nothing beside a submission, so both modes are one */
     const struct isthmus_services *s = tr->services;
     const struct isthmus_data_ops all = {
-        .struct_size = ops->struct_size,
         .put = p2p_put,
         .put_nbi = p2p_put_nbi,
         .get = p2p_get,
@@ -429,7 +428,7 @@ isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
         p2p_channel_close(chan);
         return status;
     }
-    p2p_write_out(ops, &all, sizeof all);
+    isthmus_write_out(ops, &all, sizeof all);
     *out = chan;
     return ISTHMUS_OK;
 }

@@ -60,14 +60,13 @@ isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t d
     allocation->next = tr->allocations;
     tr->allocations = allocation;
     const struct isthmus_mem mem = {
-        .struct_size = out->struct_size,
         .kind = kind,
         .device = tr->ordinal,
         .fd = -1,
         .addr = allocation->memory.addr,
         .length_bytes = length_bytes,
     };
-    p2p_write_out(out, &mem, sizeof mem);
+    isthmus_write_out(out, &mem, sizeof mem);
     return ISTHMUS_OK;
 }
 

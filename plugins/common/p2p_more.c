@@ -56,7 +56,7 @@ static isthmus_status memory_kind_of(isthmus_tr *tr, const void *addr, struct is
                               .fd = -1,
                               .addr = (void *)(uintptr_t)addr};
     isthmus_status status = tr->driver->place(tr->gpu, addr, &mem);
-    if (status == ISTHMUS_OK) p2p_write_out(out, &mem, sizeof mem);
+    if (status == ISTHMUS_OK) isthmus_write_out(out, &mem, sizeof mem);
     return status;
 }
 
@@ -214,7 +214,6 @@ static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_devi
 {
     const struct p2p_device *device = &tr->devices[index];
     const struct isthmus_device text = {
-        .struct_size = out->struct_size,
         .is_used = device->is_used,
         .name = device->pci,
         .what = device->name,
@@ -223,7 +222,7 @@ static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_devi
                : !device->has_atomics ? "another one; it is reached for data, not for atomics"
                                       : "another one; it is reached for data and atomics",
     };
-    p2p_write_out(out, &text, sizeof text);
+    isthmus_write_out(out, &text, sizeof text);
 }
 
 static const struct isthmus_devices devices = {

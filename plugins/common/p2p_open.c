@@ -27,13 +27,6 @@ struct card {
     } near[P2P_MAX_DEVICES];
 };
 
-void p2p_write_out(void *out, const void *value, size_t value_bytes)
-{
-    uint32_t room_bytes;
-    memcpy(&room_bytes, out, sizeof room_bytes); /* every struct of the ABI begins with its size */
-    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
-}
-
 /* ---- which library, which device ---- */
 
 isthmus_status p2p_library(const struct isthmus_services *services, const char *hardware, const char *const *nodes,
@@ -63,7 +56,7 @@ static isthmus_status local_rank(const struct isthmus_services *s, int *rank)
     const struct isthmus_local_pe *list;
     uint32_t n, i = 0;
     *rank = s->my_pe;
-    if (s->struct_size < offsetof(struct isthmus_services, nearest_name)) return ISTHMUS_OK;
+    if (!ISTHMUS_HAS(s, local_pes)) return ISTHMUS_OK;
     isthmus_status status = s->local_pes(s->core, &list, &n);
     if (status != ISTHMUS_OK) return status;
     while (i < n && list[i].pe != s->my_pe) i++;
@@ -145,7 +138,6 @@ isthmus_status p2p_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
     uint32_t own = 1u << tr->driver->kind;
     const struct isthmus_traits traits = {
-        .struct_size = out->struct_size,
         .kinds_alloc = own,
         .kinds_expose = own,
         .kinds_attach = own,
@@ -155,7 +147,7 @@ isthmus_status p2p_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .shared_channels = 1,
         .traits = ISTHMUS_TRAIT_ANY_LOCAL, /* a copy engine needs addresses only */
     };
-    p2p_write_out(out, &traits, sizeof traits);
+    isthmus_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;
 }
 
@@ -233,14 +225,13 @@ isthmus_status p2p_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == s->my_pe, has_atomics = tr->has_atomics && (flags & CARD_ATOMICS) != 0;
     const struct isthmus_reach reach = {
-        .struct_size = out->struct_size,
         .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_PEER_NS,
         .bandwidth_bytes_per_s = is_self ? bandwidth_self : bandwidth_peer,
         .caps = ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET,
         .atomics_domain = has_atomics ? ISTHMUS_DOMAIN_GPU : ISTHMUS_DOMAIN_NONE,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };
-    p2p_write_out(out, &reach, sizeof reach);
+    isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }
 

@@ -61,9 +61,6 @@ struct isthmus_rmem {
     bool is_own;
 };
 
-/* Fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
-void p2p_write_out(void *out, const void *value, size_t value_bytes);
-
 /* p2p_open.c: where a peer serves descriptors; reach() has taken its card. */
 void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out);
 

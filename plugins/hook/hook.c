@@ -9,15 +9,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* Fills a struct of the caller's as far as its size goes; the caller's struct_size stays. */
-static void write_out(void *out, void *value, size_t value_bytes)
-{
-    uint32_t room_bytes;
-    memcpy(&room_bytes, out, sizeof room_bytes);
-    memcpy(value, &room_bytes, sizeof room_bytes);
-    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
-}
-
 /* ---- life ---- */
 
 static isthmus_status hook_probe(const struct isthmus_services *services)
@@ -74,7 +65,7 @@ static isthmus_status hook_describe(isthmus_tr *tr, struct isthmus_traits *out)
     if (status != ISTHMUS_OK) return status;
     tr->base_kinds_local = traits.kinds_local;
     traits.shared_channels = 1; /* a channel has a lock of its own here */
-    write_out(out, &traits, sizeof traits);
+    isthmus_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;
 }
 
@@ -97,7 +88,7 @@ static isthmus_status hook_reach(isthmus_tr *tr, const struct isthmus_peer *peer
     if (tr->plan.delay_calls > 0) reach.caps &= ~(uint64_t)ISTHMUS_CAP_ORDERED;
     if (hook_plan_leaves_atomics(&tr->plan, peer->pe)) reach.atomics_domain = ISTHMUS_DOMAIN_NONE;
     reach.latency_ns += 1000000; /* the core takes it only if ISTHMUS_TRANSPORTS names it */
-    write_out(out, &reach, sizeof reach);
+    isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }
 

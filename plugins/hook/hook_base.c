@@ -32,8 +32,7 @@ isthmus_status hook_base_load(const struct isthmus_services *services, const str
         return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_HOOK_BASE: %s", dlerror());
     if (theirs == &isthmus_transport_v1)
         return services->fail(services->core, ISTHMUS_ERR_INVALID, "ISTHMUS_HOOK_BASE is this plugin itself");
-    memset(&table, 0, sizeof table);
-    memcpy(&table, theirs, theirs->struct_size < sizeof table ? theirs->struct_size : sizeof table);
+    isthmus_read_in(&table, sizeof table, theirs);
     *out = &table;
     return ISTHMUS_OK;
 }

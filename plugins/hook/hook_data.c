@@ -135,14 +135,14 @@ static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const s
 {
     struct hook_plan *plan = &chan->tr->plan;
     const struct isthmus_services *s = plan->services;
-    struct isthmus_put_signal of_base = {0};
+    struct isthmus_put_signal of_base;
     if (hook_plan_leaves_atomics(plan, path->pe))
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
                        "a put with signal to PE %d, where this transport executes no atomics", path->pe);
     if ((what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 && hook_plan_says_again(plan)) return ISTHMUS_ERR_AGAIN;
     isthmus_status status = hook_plan_operation(plan, HOOK_PUT, path->pe);
     if (status != ISTHMUS_OK) return status;
-    memcpy(&of_base, what, what->struct_size < sizeof of_base ? what->struct_size : sizeof of_base);
+    isthmus_read_in(&of_base, sizeof of_base, what);
     of_base.struct_size = sizeof of_base;
     of_base.remote = what->remote->base;
     of_base.signal = what->signal->base;
@@ -173,7 +173,6 @@ static isthmus_status open_base(isthmus_chan *chan, uint64_t ctx_options)
 static void fill_ops(const isthmus_chan *chan, struct isthmus_data_ops *out)
 {
     const struct isthmus_data_ops all = {
-        .struct_size = out->struct_size,
         .put = put,
         .put_nbi = put_nbi,
         .get = get,
@@ -185,7 +184,7 @@ static void fill_ops(const isthmus_chan *chan, struct isthmus_data_ops *out)
         .notify = chan->ops.notify != NULL ? notify : NULL,
         .put_signal = chan->ops.put_signal != NULL ? put_signal : NULL,
     };
-    memcpy(out, &all, out->struct_size < sizeof all ? out->struct_size : sizeof all);
+    isthmus_write_out(out, &all, sizeof all);
 }
 
 isthmus_status hook_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,

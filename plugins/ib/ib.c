@@ -16,13 +16,6 @@
 enum { LATENCY_SELF_NS = 20, LATENCY_NS = 2000, LATENCY_STAGED_NS = 20000 };
 #define BANDWIDTH_BYTES_PER_S UINT64_C(5000000000)
 
-void ib_write_out(void *out, const void *value, size_t value_bytes)
-{
-    uint32_t room_bytes;
-    memcpy(&room_bytes, out, sizeof room_bytes); /* every struct of the ABI begins with its size */
-    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
-}
-
 /* ---- life ---- */
 
 /* Variables with NVSHMEM's names, for keys of UCX; UCX's own variables go before. */
@@ -174,7 +167,6 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
     uint32_t staged = tr->stage != NULL ? 1u << ISTHMUS_MEM_CUDA | 1u << ISTHMUS_MEM_ZE | 1u << ISTHMUS_MEM_HIP : 0;
     const struct isthmus_traits traits = {
-        .struct_size = out->struct_size,
         .kinds_expose = tr->kinds | staged,
         .kinds_attach = tr->kinds | staged,
         .kinds_local = tr->kinds | staged,
@@ -183,7 +175,7 @@ static isthmus_status ib_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .shared_channels = 1,
         .traits = ISTHMUS_TRAIT_ANY_LOCAL | ISTHMUS_TRAIT_PATHS_AT_ONCE,
     };
-    ib_write_out(out, &traits, sizeof traits);
+    isthmus_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;
 }
 
@@ -232,9 +224,8 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
     bool wakes = tr->wakes && tr->adapter == NULL; /* an atomic that the adapter executes wakes no processor */
-    uint32_t kind = peer->struct_size > offsetof(struct isthmus_peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
+    uint32_t kind = ISTHMUS_HAS(peer, kind) ? peer->kind : ISTHMUS_MEM_HOST;
     struct isthmus_reach reach = {
-        .struct_size = out->struct_size,
         .latency_ns = is_self ? LATENCY_SELF_NS : LATENCY_NS,
         .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
         .caps = is_self ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
@@ -246,7 +237,7 @@ static isthmus_status ib_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
     };
     if (!is_self) reach.how = ib_kind_how(tr, kind);
     if (kind != ISTHMUS_MEM_HOST) reach_device(tr, kind, &reach);
-    ib_write_out(out, &reach, sizeof reach);
+    isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }
 
@@ -313,12 +304,11 @@ static void describe_library(isthmus_tr *tr, struct isthmus_library_info *out)
 {
     (void)tr;
     const struct isthmus_library_info info = {
-        .struct_size = out->struct_size,
         .name = "UCX",
         .version = ib_ucp_version(),
         .file = ib_ucp_file(),
     };
-    ib_write_out(out, &info, sizeof info);
+    isthmus_write_out(out, &info, sizeof info);
 }
 
 static const struct isthmus_library ib_library = {

@@ -259,9 +259,6 @@ struct isthmus_chan {
     uint32_t n_unpolled; /* nonblocking operations, for progress now and then */
 };
 
-/* ib.c: fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
-void ib_write_out(void *out, const void *value, size_t value_bytes);
-
 /* ib_net.c. `configure` sets the ports in UCX's configuration, before UCX starts. */
 isthmus_status ib_net_open(isthmus_tr *tr);
 bool ib_net_user_decides(void);        /* by UCX_NET_DEVICES */

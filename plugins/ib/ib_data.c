@@ -408,11 +408,10 @@ isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
         return status;
     }
     struct isthmus_data_ops all = ib_data_slots;
-    all.struct_size = ops->struct_size;
     if (tr->stage != NULL) ib_operand_slots(&all);
     if (tr->adapter != NULL)
         all.put_signal = NULL; /* processors execute messages, and adapters are the home of atomics */
-    ib_write_out(ops, &all, sizeof all);
+    isthmus_write_out(ops, &all, sizeof all);
     chan->worker->n_channels++;
     *out = chan;
     return ISTHMUS_OK;

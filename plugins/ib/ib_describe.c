@@ -110,13 +110,12 @@ static void describe_device(isthmus_tr *tr, uint32_t index, struct isthmus_devic
     write_what(&what, port);
     write_why(&why, net, index);
     const struct isthmus_device device = {
-        .struct_size = out->struct_size,
         .is_used = ib_net_has(net, index),
         .name = port->name,
         .what = kept->what,
         .why = kept->why,
     };
-    ib_write_out(out, &device, sizeof device);
+    isthmus_write_out(out, &device, sizeof device);
 }
 
 const struct isthmus_devices ib_devices = {

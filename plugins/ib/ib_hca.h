@@ -26,10 +26,6 @@ enum {
     IB_FAR = 255, /* not known, or between nodes without one */
 };
 
-/* True if this core has that service. */
-#define IB_HAS_SERVICE(s, name) \
-    ((s)->struct_size >= offsetof(struct isthmus_services, name) + sizeof(s)->name && (s)->name != NULL)
-
 enum ib_link { IB_LINK_OTHER, IB_LINK_INFINIBAND, IB_LINK_ETHERNET };
 enum ib_gid_type { IB_GID_INFINIBAND, IB_GID_ROCE_1, IB_GID_ROCE_2 };
 enum ib_atomics { IB_ATOMICS_NONE, IB_ATOMICS_ADAPTER, IB_ATOMICS_SYSTEM }; /* system: together with the processors */

@@ -261,7 +261,7 @@ static void announce_direct(const isthmus_lmem *lmem)
 {
     const struct isthmus_services *s = lmem->tr->services;
     bool is_direct = lmem->kind != ISTHMUS_MEM_HOST && !lmem->is_staged;
-    if (is_direct && IB_HAS_SERVICE(s, memory_is_direct)) s->memory_is_direct(s->core, lmem->kind);
+    if (is_direct && ISTHMUS_HAS(s, memory_is_direct)) s->memory_is_direct(s->core, lmem->kind);
 }
 
 static bool can_stage(const isthmus_tr *tr, uint32_t kind)

@@ -63,7 +63,7 @@ static isthmus_status find_by_nodes(const isthmus_tr *tr, struct sharers *out)
     const struct isthmus_services *s = tr->services;
     const struct isthmus_local_pe nowhere = {.pe = s->my_pe, .numa_node = -1}, *list = &nowhere;
     uint32_t n = 1;
-    isthmus_status status = IB_HAS_SERVICE(s, local_pes) ? s->local_pes(s->core, &list, &n) : ISTHMUS_OK;
+    isthmus_status status = ISTHMUS_HAS(s, local_pes) ? s->local_pes(s->core, &list, &n) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = make_room(s, out, n, tr->net->selection.n);
     for (uint32_t i = 0; i < n && status == ISTHMUS_OK; i++) {
         ib_origin_find(tr->net->sysfs, list[i].numa_node, NULL, &out->origins[i]);
@@ -111,8 +111,8 @@ static void keep(struct ib_net *net, const struct sharers *sharers)
 static isthmus_status share(isthmus_tr *tr)
 {
     struct sharers sharers = {.n = 0};
-    isthmus_status status = IB_HAS_SERVICE(tr->services, local_places) ? find_by_places(tr, &sharers)
-                                                                       : find_by_nodes(tr, &sharers);
+    isthmus_status status = ISTHMUS_HAS(tr->services, local_places) ? find_by_places(tr, &sharers)
+                                                                    : find_by_nodes(tr, &sharers);
     if (status == ISTHMUS_OK) {
         measure(tr->net, &sharers);
         ib_share(&tr->net->selection, sharers.distances, sharers.n, sharers.shares);

@@ -132,7 +132,7 @@ static isthmus_status fail_missing(const struct hca_request *r, const char *text
             used += (size_t)snprintf(all + used, sizeof all - used, "%s%s%s", i > 0 ? ", " : "", port->name,
                                      port->is_active ? "" : " (down)");
     }
-    const char *near = IB_HAS_SERVICE(s, nearest_name) ? s->nearest_name(s->core, text, names, n) : NULL;
+    const char *near = ISTHMUS_HAS(s, nearest_name) ? s->nearest_name(s->core, text, names, n) : NULL;
     return s->fail(s->core, ISTHMUS_ERR_INVALID,
                    "ISTHMUS_HCA names '%s', this host has no such adapter%s%s%s; it has: %s", text,
                    near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "", all);

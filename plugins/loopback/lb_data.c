@@ -85,14 +85,13 @@ isthmus_status lb_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ct
 {
     (void)tr, (void)thread_mode, (void)ctx_options; /* one form serves all: nothing here is per channel */
     const struct isthmus_data_ops all = {
-        .struct_size = ops->struct_size,
         .put = lb_put,
         .get = lb_get,
         .amo_entry = lb_amo_entry,
         .fence = lb_fence,
         .remote_commit = lb_remote_commit,
     };
-    lb_write_out(ops, &all, sizeof all);
+    isthmus_write_out(ops, &all, sizeof all);
     *out = &the_channel;
     return ISTHMUS_OK;
 }

@@ -5,13 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void lb_write_out(void *out, const void *value, size_t value_bytes)
-{
-    uint32_t room_bytes;
-    memcpy(&room_bytes, out, sizeof room_bytes); /* every struct of the ABI begins with its size */
-    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
-}
-
 static isthmus_status lb_open(const struct isthmus_services *services, isthmus_tr **out)
 {
     isthmus_tr *tr = calloc(1, sizeof *tr);
@@ -41,7 +34,6 @@ static void lb_close(isthmus_tr *tr)
 static isthmus_status lb_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
     const struct isthmus_traits traits = {
-        .struct_size = out->struct_size,
         .kinds_expose = 1u << ISTHMUS_MEM_HOST,
         .kinds_attach = 1u << ISTHMUS_MEM_HOST,
         .kinds_local = 1u << ISTHMUS_MEM_HOST,
@@ -50,7 +42,7 @@ static isthmus_status lb_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .shared_channels = 1,
         .traits = tr->is_sparse ? ISTHMUS_TRAIT_SPARSE : 0,
     };
-    lb_write_out(out, &traits, sizeof traits);
+    isthmus_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;
 }
 
@@ -76,14 +68,13 @@ static isthmus_status lb_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
     isthmus_status status = fd_pass_reach(s, peer, &address);
     if (status != ISTHMUS_OK) return status;
     const struct isthmus_reach reach = {
-        .struct_size = out->struct_size,
         .latency_ns = peer->pe == s->my_pe ? 5 : 50,
         .bandwidth_bytes_per_s = 10000000000u,
         .caps = ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET,
         .atomics_domain = ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };
-    lb_write_out(out, &reach, sizeof reach);
+    isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }
 

@@ -41,9 +41,6 @@ struct isthmus_rmem {
     uint32_t is_mapped; /* 0: own memory */
 };
 
-/* loopback.c: fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
-void lb_write_out(void *out, const void *value, size_t value_bytes);
-
 /* lb_mem.c */
 isthmus_status lb_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);
 void lb_path_close(isthmus_path *path);

@@ -297,8 +297,7 @@ void ct_case_flush_writes(struct ct_process *p)
     struct flusher flushers[N_THREADS];
     ct_open(p);
     const struct isthmus_memory *memory = p->t->extension(p->tr, "memory.1");
-    bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, flush_writes);
-    if (!has_it || memory->flush_writes == NULL) ct_skip("%s flushes no writes of adapters", p->t->name);
+    if (memory == NULL || !ISTHMUS_HAS(memory, flush_writes)) ct_skip("%s flushes no writes of adapters", p->t->name);
     for (int i = 0; i < N_THREADS; i++) {
         flushers[i] = (struct flusher){.p = p, .memory = memory};
         CT_CHECK(pthread_create(&flushers[i].thread, NULL, flush, &flushers[i]) == 0, "no thread");

@@ -218,7 +218,7 @@ void ct_plugin_load(const char *path, struct ct_plugin *out)
             dlsym(out->library, "isthmus_transport_v2") != NULL
                 ? "; it is of major version 2: check it with the isthmus-check-transport of such an Isthmus"
                 : "");
-    memcpy(&out->given, theirs, theirs->struct_size < sizeof out->given ? theirs->struct_size : sizeof out->given);
+    isthmus_read_in(&out->given, sizeof out->given, theirs);
     out->t = out->given;
     REQUIRE(name);
     REQUIRE(open);

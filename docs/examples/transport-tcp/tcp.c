@@ -17,13 +17,6 @@ uint64_t tcp_checksum(const void *bytes, size_t n_bytes) /* FNV-1a */
     return sum;
 }
 
-void tcp_write_out(void *out, const void *value, size_t value_bytes)
-{
-    uint32_t room_bytes;
-    memcpy(&room_bytes, out, sizeof room_bytes);
-    memcpy(out, value, room_bytes < value_bytes ? room_bytes : value_bytes);
-}
-
 /* ---- life ---- */
 
 /* The addresses at which other hosts reach this PE. Without any, only PEs on its own host reach it. */
@@ -85,7 +78,6 @@ static isthmus_status tcp_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
     (void)tr;
     const struct isthmus_traits traits = {
-        .struct_size = out->struct_size,
         .kinds_expose = 1u << ISTHMUS_MEM_HOST,
         .kinds_attach = 1u << ISTHMUS_MEM_HOST,
         .kinds_local = 1u << ISTHMUS_MEM_HOST,
@@ -94,7 +86,7 @@ static isthmus_status tcp_describe(isthmus_tr *tr, struct isthmus_traits *out)
         .shared_channels = 1,
         .traits = ISTHMUS_TRAIT_SPARSE, /* nothing is registered: an extent is two numbers */
     };
-    tcp_write_out(out, &traits, sizeof traits);
+    isthmus_write_out(out, &traits, sizeof traits);
     return ISTHMUS_OK;
 }
 
@@ -141,14 +133,13 @@ static isthmus_status tcp_reach(isthmus_tr *tr, const struct isthmus_peer *peer,
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "%s has no network but the loopback interface",
                        card.n_addresses == 0 ? peer->host_name : "this host");
     const struct isthmus_reach reach = {
-        .struct_size = out->struct_size,
         .latency_ns = 20000,
         .bandwidth_bytes_per_s = 1000000000,
         .caps = ISTHMUS_CAP_ORDERED | (peer->pe != tr->services->my_pe ? ISTHMUS_CAP_WAKES : 0),
         .atomics_domain = ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
     };
-    tcp_write_out(out, &reach, sizeof reach);
+    isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }
 

@@ -105,9 +105,6 @@ struct isthmus_tr {
 
 uint64_t tcp_checksum(const void *bytes, size_t n_bytes);
 
-/* Fills a struct of the caller's as far as its size goes. Both it and `value` begin with struct_size. */
-void tcp_write_out(void *out, const void *value, size_t value_bytes);
-
 /* ---- tcp_path.c: the initiator's side ---- */
 
 isthmus_status tcp_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, isthmus_path **out);

@@ -150,7 +150,6 @@ isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
 {
     (void)thread_mode, (void)ctx_options; /* one form serves all */
     const struct isthmus_data_ops all = {
-        .struct_size = ops->struct_size,
         .put = put,
         .get = get,
         .amo_entry = amo_entry,
@@ -158,7 +157,7 @@ isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
         .remote_commit = remote_commit,
         .put_signal = put_signal,
     };
-    tcp_write_out(ops, &all, sizeof all);
+    isthmus_write_out(ops, &all, sizeof all);
     *out = &tr->channel;
     return ISTHMUS_OK;
 }
