@@ -54,9 +54,9 @@ void *ist_device_ptr(const void *dest, int pe, const char *routine)
     if (at.segment == NULL || at.segment->kind == ISTHMUS_MEM_HOST) return ist_ptr(dest, pe, routine);
     if (pe == ist_team_world.my_pe) return (void *)(uintptr_t)dest;
     if (at.extent == NULL) return NULL;
-    const struct isthmus_memory *memory = ist_memory_extension(&ist_registry.list[at.segment->carrier]);
+    const struct isthmus_memory *memory = &ist_registry.list[at.segment->carrier].extensions.memory;
     void *view = NULL;
-    bool is_seen = memory != NULL && memory->device_view(at.extent->rmem, &view) == ISTHMUS_OK;
+    bool is_seen = memory->device_view(at.extent->rmem, &view) == ISTHMUS_OK;
     return is_seen ? (char *)view + at.in_extent : NULL;
 }
 

@@ -28,16 +28,20 @@ void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char
     ist_target_find(&t, &target);
     uint32_t carrier = target.segment->carrier;
     struct ist_channel *channel = target.alias == NULL ? ist_ctx_channel(ctx, carrier, routine) : NULL;
-    bool has_notify = channel != NULL && channel->ops.notify != NULL;
+    bool is_mixed = ist_peer_is_mixed(target.peer);
+    isthmus_status status = ISTHMUS_ERR_UNSUPPORTED;
     ist_order_stores();
-    if (!has_notify || ist_peer_is_mixed(target.peer)) ist_fence_to(ctx, world_pe, routine);
-    if (!has_notify) {
-        ist_p(ctx, flag, value, sizeof *flag, world_pe, routine);
-        return;
+    if (is_mixed) ist_fence_to(ctx, world_pe, routine);
+    if (channel != NULL) {
+        ist_ctx_enter(ctx, carrier);
+        status = channel->ops.notify(channel->chan, target.peer->paths[carrier], target.extent->rmem,
+                                     target.offset_bytes, value);
+        ist_ctx_leave(ctx, carrier);
     }
-    ist_ctx_enter(ctx, carrier);
-    isthmus_status status = channel->ops.notify(channel->chan, target.peer->paths[carrier], target.extent->rmem,
-                                                target.offset_bytes, value);
-    ist_ctx_leave(ctx, carrier);
-    if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (status == ISTHMUS_ERR_UNSUPPORTED) {
+        if (!is_mixed) ist_fence_to(ctx, world_pe, routine);
+        ist_p(ctx, flag, value, sizeof *flag, world_pe, routine);
+    } else if (status != ISTHMUS_OK) {
+        ist_die(routine, status);
+    }
 }

@@ -141,8 +141,7 @@ isthmus_status ist_device_heap_open(uint32_t kind, const struct ist_config *conf
     ist_device_heap.kind = kind;
     ist_device_heap.device = keeper->memory->device(tr, kind);
     snprintf(ist_device_heap.keeper, sizeof ist_device_heap.keeper, "%s", keeper->transport->name);
-    if (keeper->growing != NULL && config->heap_grows)
-        ist_device_heap.granule_bytes = keeper->growing->granule(tr, kind, ist_device_heap.device);
+    if (config->heap_grows) ist_device_heap.granule_bytes = keeper->growing->granule(tr, kind, ist_device_heap.device);
     struct isthmus_mem first;
     bool grows = ist_device_heap.granule_bytes > 0;
     if (grows) ist_device_heap.step_bytes = round_up(config->heap_step_bytes, ist_device_heap.granule_bytes);

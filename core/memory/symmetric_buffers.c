@@ -96,9 +96,7 @@ static isthmus_status check_memory(const void *addr, size_t length_bytes)
 static isthmus_status check_device_memory(const void *addr, size_t length_bytes, const struct isthmus_mem *mem)
 {
     const struct ist_memory_keeper *keeper = ist_memory_ask(mem->kind);
-    uint64_t granule = keeper != NULL && keeper->growing != NULL
-                           ? keeper->growing->granule(keeper->transport->handle, mem->kind, mem->device)
-                           : 0;
+    uint64_t granule = keeper != NULL ? keeper->growing->granule(keeper->transport->handle, mem->kind, mem->device) : 0;
     if (granule == 0)
         return ist_fail(ISTHMUS_ERR_INVALID, "memory of kind %s cannot be made symmetric here",
                         ist_memory_kind_name(mem->kind));

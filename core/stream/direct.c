@@ -137,13 +137,11 @@ int ist_run_quiet(const struct ist_stream_call *call)
 /* Operations that the host has given to transports: none, or only to the streams' own transport, and completed. */
 static bool is_host_done(void)
 {
-    const struct isthmus_stream *ops = ist_streams.ops;
     ist_ctx *ctx = &ist_ctx_default;
     if (ist_order_is_simple(ctx)) return true;
     if (!ctx->is_valid || ist_load_relaxed(&ctx->used) != 1u << ist_streams.number) return false;
-    bool can_tell = ops->struct_size > offsetof(struct isthmus_stream, is_idle) && ops->is_idle != NULL;
     isthmus_chan *chan = ist_load_acquire(&ctx->channels[ist_streams.number].chan);
-    return can_tell && chan != NULL && ops->is_idle(tr(), chan);
+    return chan != NULL && ist_streams.ops->is_idle(tr(), chan);
 }
 
 bool ist_direct_quiet(void *stream, struct ist_stream_call *call)

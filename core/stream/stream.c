@@ -14,12 +14,6 @@
 
 struct ist_streams ist_streams;
 
-static const struct isthmus_stream *extension_of(const struct ist_transport *t)
-{
-    const struct isthmus_stream *ops = t->ops.extension(t->handle, "stream.1");
-    return ops != NULL && ops->struct_size >= offsetof(struct isthmus_stream, complete) ? ops : NULL;
-}
-
 static isthmus_status allocate(const struct ist_config *config)
 {
     const struct ist_transport *t = ist_streams.transport;
@@ -38,10 +32,9 @@ isthmus_status ist_streams_open(const struct ist_config *config)
     uint32_t kind = ist_device_heap.kind;
     ist_team_listen(&listener); /* where streams are names, too: other PEs may have them */
     const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
-    const struct isthmus_stream *ops = keeper != NULL ? extension_of(keeper->transport) : NULL;
-    if (ops == NULL) return ISTHMUS_OK;
+    if (keeper == NULL || !keeper->transport->extensions.has_streams) return ISTHMUS_OK;
     ist_streams = (struct ist_streams){.transport = keeper->transport,
-                                       .ops = ops,
+                                       .ops = &keeper->transport->extensions.stream,
                                        .memory = keeper->memory,
                                        .kind = kind,
                                        .number = (uint32_t)(keeper->transport - ist_registry.list)};
@@ -69,11 +62,9 @@ bool ist_streams_are_on(void) { return ist_streams.transport != NULL; }
 
 void ist_streams_wait(const char *routine)
 {
-    const struct isthmus_stream *ops = ist_streams.ops;
     if (!ist_streams_are_on()) return;
     ist_items_wait(routine);
-    bool has_complete = ops->struct_size >= offsetof(struct isthmus_stream, words) && ops->complete != NULL;
-    isthmus_status status = has_complete ? ops->complete(ist_streams.transport->handle) : ISTHMUS_OK;
+    isthmus_status status = ist_streams.ops->complete(ist_streams.transport->handle);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 

@@ -47,7 +47,7 @@ static bool shares_heap(int pe)
     if (ist_heap.segment == IST_SEGMENT_HEAP) return shares_memory(pe);
     if (teams.is_for_processors || ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
     ist_choose(card, ist_device_heap.kind, &choice);
-    return choice.carrier != IST_NO_TRANSPORT && ist_memory_extension(&ist_registry.list[choice.carrier]) != NULL;
+    return choice.carrier != IST_NO_TRANSPORT && ist_registry.list[choice.carrier].extensions.has_memory;
 }
 
 /* Returns true if all PEs of this host load and store in all of each other's memory. All have the same transports open,

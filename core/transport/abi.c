@@ -3,6 +3,8 @@
  * has a longer one: slots unknown to us are ignored. */
 #include "core/transport/abi.h"
 
+#include "core/base/log.h"
+
 #include <string.h>
 
 /* ---- what absent cold slots become ---- */
@@ -65,9 +67,6 @@ static const void *no_extension(isthmus_tr *tr, const char *name)
     return NULL;
 }
 
-/* Returns the common size of a struct that begins with its size. */
-static size_t known_bytes(uint32_t theirs, size_t ours) { return theirs < ours ? theirs : ours; }
-
 /* Returns the name of the first required slot that is missing, or NULL. */
 static const char *missing_slot(const struct isthmus_transport *t)
 {
@@ -89,8 +88,7 @@ static const char *missing_slot(const struct isthmus_transport *t)
 isthmus_status ist_abi_complete_transport(const struct isthmus_transport *theirs, struct isthmus_transport *out)
 {
     struct isthmus_transport t;
-    memset(&t, 0, sizeof t);
-    memcpy(&t, theirs, known_bytes(theirs->struct_size, sizeof t));
+    isthmus_read_in(&t, sizeof t, theirs);
     const char *missing = missing_slot(&t);
     if (missing != NULL) return ist_fail(ISTHMUS_ERR_INVALID, "its table lacks the required entry '%s'", missing);
 
@@ -108,6 +106,218 @@ isthmus_status ist_abi_complete_transport(const struct isthmus_transport *theirs
     if (t.extension == NULL) t.extension = no_extension;
     *out = t;
     return ISTHMUS_OK;
+}
+
+/* ---- what absent extensions and their slots become ---- */
+
+static isthmus_status no_kind_of(isthmus_tr *tr, const void *addr, struct isthmus_mem *out)
+{
+    const struct isthmus_mem host = {.kind = ISTHMUS_MEM_HOST, .device = -1, .fd = -1};
+    (void)tr, (void)addr;
+    isthmus_write_out(out, &host, sizeof host);
+    return ISTHMUS_OK;
+}
+
+static int32_t no_device(isthmus_tr *tr, uint32_t kind)
+{
+    (void)tr, (void)kind;
+    return -1;
+}
+
+static isthmus_status no_device_view(const isthmus_rmem *remote, void **addr)
+{
+    (void)remote, (void)addr;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory shows it to no kernel");
+}
+
+static isthmus_status no_copy(isthmus_tr *tr, void *dest, const void *source, size_t length_bytes)
+{
+    (void)tr, (void)dest, (void)source, (void)length_bytes;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory copies none");
+}
+
+static isthmus_status no_memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
+                                    uint64_t compare, void *fetched)
+{
+    (void)tr, (void)addr, (void)op, (void)bits, (void)operand, (void)compare, (void)fetched;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory executes no atomics on it");
+}
+
+static const char *no_pci_address(isthmus_tr *tr, uint32_t kind)
+{
+    (void)tr, (void)kind;
+    return NULL;
+}
+
+static isthmus_status nothing_to_flush(isthmus_tr *tr)
+{
+    (void)tr;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_reserve(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes, void **addr)
+{
+    (void)tr, (void)device, (void)length_bytes, (void)addr;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of memory of kind %u cannot let it grow", kind);
+}
+
+static isthmus_status no_commit(isthmus_tr *tr, void *addr, uint64_t length_bytes, struct isthmus_mem *out)
+{
+    (void)tr, (void)length_bytes, (void)out;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of the memory at %p cannot let it grow", addr);
+}
+
+static void no_unreserve(isthmus_tr *tr, void *addr, uint64_t length_bytes)
+{
+    (void)tr, (void)addr, (void)length_bytes;
+}
+
+static uint64_t no_granule(isthmus_tr *tr, uint32_t kind, int32_t device)
+{
+    (void)tr, (void)kind, (void)device;
+    return 0;
+}
+
+static isthmus_status nothing_to_complete(isthmus_tr *tr)
+{
+    (void)tr;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status no_words(isthmus_tr *tr, void *stream, const struct isthmus_stream_word *list, uint32_t n)
+{
+    (void)tr, (void)stream, (void)list, (void)n;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the streams of this transport write no words");
+}
+
+static uint32_t never_idle(isthmus_tr *tr, isthmus_chan *chan)
+{
+    (void)tr, (void)chan;
+    return 0;
+}
+
+static uint32_t no_devices(isthmus_tr *tr)
+{
+    (void)tr;
+    return 0;
+}
+
+static void no_description(isthmus_tr *tr, uint32_t index, struct isthmus_device *out)
+{
+    (void)tr, (void)index, (void)out;
+}
+
+static void no_library(isthmus_tr *tr, struct isthmus_library_info *out) { (void)tr, (void)out; }
+
+static const char *missing_in_memory(const struct isthmus_memory *m)
+{
+    if (m->kind_of == NULL) return "kind_of";
+    if (m->device == NULL) return "device";
+    if (m->device_view == NULL) return "device_view";
+    return m->copy == NULL ? "copy" : NULL;
+}
+
+static const char *missing_in_growing(const struct isthmus_growing *g)
+{
+    if (g->reserve == NULL) return "reserve";
+    if (g->commit == NULL) return "commit";
+    if (g->unreserve == NULL) return "unreserve";
+    return g->granule == NULL ? "granule" : NULL;
+}
+
+static const char *missing_in_stream(const struct isthmus_stream *s)
+{
+    if (s->put == NULL) return "put";
+    if (s->get == NULL) return "get";
+    if (s->amo == NULL) return "amo";
+    if (s->wait_until == NULL) return "wait_until";
+    return s->host_function == NULL ? "host_function" : NULL;
+}
+
+static const char *missing_in_devices(const struct isthmus_devices *d)
+{
+    if (d->count == NULL) return "count";
+    return d->describe == NULL ? "describe" : NULL;
+}
+
+static const char *missing_in_library(const struct isthmus_library *l)
+{
+    return l->describe == NULL ? "describe" : NULL;
+}
+
+/* Returns false if the transport has no group of that name; `out` is zeroed then. */
+static bool read_group(const struct isthmus_transport *ops, isthmus_tr *handle, const char *group, void *out,
+                       size_t out_bytes)
+{
+    const void *theirs = ops->extension(handle, group);
+    memset(out, 0, out_bytes);
+    if (theirs != NULL) isthmus_read_in(out, out_bytes, theirs);
+    return theirs != NULL;
+}
+
+static bool is_whole(const struct isthmus_transport *ops, const char *group, const char *missing)
+{
+    if (missing != NULL)
+        ist_warn("transport %s: its extension %s lacks the required entry '%s' and is not used", ops->name, group,
+                 missing);
+    return missing == NULL;
+}
+
+static void complete_memory(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
+{
+    static const struct isthmus_memory absent = {
+        .kind_of = no_kind_of, .device = no_device, .device_view = no_device_view, .copy = no_copy};
+    struct isthmus_memory *m = &out->memory;
+    out->has_memory = read_group(ops, handle, "memory.1", m, sizeof *m) &&
+                      is_whole(ops, "memory.1", missing_in_memory(m));
+    if (!out->has_memory) *m = absent;
+    out->has_flush = m->flush_writes != NULL;
+    if (m->amo == NULL) m->amo = no_memory_amo;
+    if (m->pci_address == NULL) m->pci_address = no_pci_address;
+    if (m->flush_writes == NULL) m->flush_writes = nothing_to_flush;
+}
+
+static void complete_growing(const struct isthmus_transport *ops, isthmus_tr *handle, struct isthmus_growing *g)
+{
+    static const struct isthmus_growing absent = {
+        .reserve = no_reserve, .commit = no_commit, .unreserve = no_unreserve, .granule = no_granule};
+    bool has_it = read_group(ops, handle, "growing.1", g, sizeof *g) &&
+                  is_whole(ops, "growing.1", missing_in_growing(g));
+    if (!has_it) *g = absent;
+}
+
+static void complete_stream(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
+{
+    struct isthmus_stream *s = &out->stream;
+    out->has_streams = read_group(ops, handle, "stream.1", s, sizeof *s) &&
+                       is_whole(ops, "stream.1", missing_in_stream(s));
+    if (!out->has_streams) {
+        memset(s, 0, sizeof *s);
+        return;
+    }
+    if (s->complete == NULL) s->complete = nothing_to_complete;
+    if (s->words == NULL) s->words = no_words;
+    if (s->is_idle == NULL) s->is_idle = never_idle;
+}
+
+static void complete_descriptions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
+{
+    struct isthmus_devices *d = &out->devices;
+    struct isthmus_library *l = &out->library;
+    out->has_devices = read_group(ops, handle, "devices.1", d, sizeof *d) &&
+                       is_whole(ops, "devices.1", missing_in_devices(d));
+    if (!out->has_devices) *d = (struct isthmus_devices){.count = no_devices, .describe = no_description};
+    bool has_library = read_group(ops, handle, "library.1", l, sizeof *l) &&
+                       is_whole(ops, "library.1", missing_in_library(l));
+    if (!has_library) l->describe = no_library;
+}
+
+void ist_abi_complete_extensions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
+{
+    complete_memory(ops, handle, out);
+    complete_growing(ops, handle, &out->growing);
+    complete_stream(ops, handle, out);
+    complete_descriptions(ops, handle, out);
 }
 
 /* ---- what absent data slots become ----
@@ -133,6 +343,14 @@ static isthmus_status no_put_signal(isthmus_chan *chan, isthmus_path *path, cons
     return ISTHMUS_ERR_UNSUPPORTED;
 }
 
+/* The core emulates it by a fence and a put (core/coll/wire.c). */
+static isthmus_status no_notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                uint64_t remote_offset_bytes, uint64_t value)
+{
+    (void)chan, (void)path, (void)remote, (void)remote_offset_bytes, (void)value;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
 /* Returns the name of a required slot that is missing, or NULL. */
 static const char *complete_data_ops(struct isthmus_data_ops *d)
 {
@@ -146,6 +364,7 @@ static const char *complete_data_ops(struct isthmus_data_ops *d)
     if (d->fence == NULL) d->fence = nothing_to_order;
     if (d->local_complete == NULL) d->local_complete = nothing_to_order;
     if (d->remote_commit == NULL) d->remote_commit = nothing_to_order;
+    if (d->notify == NULL) d->notify = no_notify;
     if (d->put_signal == NULL) d->put_signal = no_put_signal;
     return NULL;
 }

@@ -1,13 +1,35 @@
-/* core/transport/abi.h: makes the tables of a plugin total, so that no call below tests for NULL.
+/* core/transport/abi.h: makes the tables of a plugin total, so that no call below tests for NULL: the main table when
+ * the plugin is loaded, its extensions when the transport is open, and the data slots when a channel opens.
  * Not the loading (registry.h). isthmus/transport.h defines at each slot what an absent one becomes. */
 #ifndef IST_TRANSPORT_ABI_H
 #define IST_TRANSPORT_ABI_H
 
 #include "core/base/status.h"
 
+#include <stdbool.h>
+
 /* Copies the part of the plugin's table that both sides have, and fills in emulations. Returns INVALID, with the slot's
  * name in the text, if a required slot is missing. */
 isthmus_status ist_abi_complete_transport(const struct isthmus_transport *theirs, struct isthmus_transport *out);
+
+/* The extensions of an open transport. Every slot can be called, those of a group that the transport does not have too:
+ * it then knows no memory but the host's, allocates nothing that grows, and lists no devices and no library. Only
+ * `stream` is empty unless has_streams. */
+struct ist_extensions {
+    bool has_memory;  /* memory.1: a driver manages memory of this PE */
+    bool has_flush;   /* there: writes past that driver are visible only after a flush */
+    bool has_streams; /* stream.1: the program's streams run operations */
+    bool has_devices; /* devices.1: there is a list of devices, which may be empty */
+    struct isthmus_memory memory;
+    struct isthmus_growing growing;
+    struct isthmus_stream stream;
+    struct isthmus_devices devices;
+    struct isthmus_library library;
+};
+
+/* Reads the extensions of a transport whose main table is complete, and fills in what absent slots become. Warns about
+ * a group that lacks a required slot, and leaves it out. */
+void ist_abi_complete_extensions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out);
 
 /* A channel: the plugin's object, and its completed data slots by value. */
 struct ist_channel {

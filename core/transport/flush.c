@@ -17,25 +17,21 @@ static struct {
     isthmus_tr *handle;
 } flushed[IST_MEM_KINDS];
 
-static bool has_flush(const struct isthmus_memory *memory)
-{
-    return memory->struct_size > offsetof(struct isthmus_memory, flush_writes) && memory->flush_writes != NULL;
-}
-
-void ist_flush_expect(uint32_t kind)
+void ist_flush_expect(const struct ist_transport *writer, uint32_t kind)
 {
     const struct ist_memory_keeper *keeper = kind < IST_MEM_KINDS ? ist_memory_ask(kind) : NULL;
     if (keeper == NULL || __atomic_load_n(&flushed[kind].memory, __ATOMIC_RELAXED) != NULL) return;
-    if (!has_flush(keeper->memory)) {
-        ist_debug("adapters write %s memory directly, and it needs no flush", ist_memory_kind_name(kind));
+    if (!keeper->transport->extensions.has_flush) {
+        ist_debug("transport %s writes %s memory directly, and it needs no flush", writer->name,
+                  ist_memory_kind_name(kind));
         return;
     }
     flushed[kind].handle = keeper->transport->handle;
     __atomic_store_n(&flushed[kind].memory, keeper->memory, __ATOMIC_RELEASE); /* pairs with ist_flush_writes_slow() */
     __atomic_store_n(&ist_flush_is_needed, true, __ATOMIC_RELEASE);
     __atomic_store_n(&ist_flush_plain_comparisons, 0, __ATOMIC_RELEASE);
-    ist_info("adapters write %s memory directly: each wait that ends flushes their writes (transport %s)",
-             ist_memory_kind_name(kind), keeper->transport->name);
+    ist_info("transport %s writes %s memory directly: each wait that ends flushes such writes through transport %s",
+             writer->name, ist_memory_kind_name(kind), keeper->transport->name);
 }
 
 void ist_flush_forget(void)

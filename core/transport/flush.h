@@ -1,7 +1,6 @@
-/* core/transport/flush.h: makes what network adapters have written into memory of this PE's devices visible when a wait
- * ends.
- * An adapter that writes such memory past the device's driver (GPUDirect RDMA), and then a flag elsewhere, uses two
- * ways, and the flag may become visible first. A flush is needed once a transport reports such memory (memory_is_direct
+/* core/transport/flush.h: makes what transports have written into memory of this PE's devices visible when a wait ends.
+ * A transport that writes such memory past the device's driver, and then a flag elsewhere, uses two ways, and the flag
+ * may become visible first. A flush is needed once a transport reports such memory (memory_is_direct
  * in isthmus/transport.h), if the device's driver requires one; until then this costs one test of one flag. */
 #ifndef IST_TRANSPORT_FLUSH_H
 #define IST_TRANSPORT_FLUSH_H
@@ -10,6 +9,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct ist_transport;
 
 extern bool ist_flush_is_needed;
 
@@ -40,8 +41,8 @@ static inline uint64_t ist_flush_writes_before(uint64_t value)
     return IST_LIKELY(!is_needed) ? value : ist_flush_writes_before_slow(value);
 }
 
-/* From now on memory of this kind is written directly, until the transports close. Called in cold slots. */
-void ist_flush_expect(uint32_t kind);
+/* From now on `writer` writes memory of this kind directly, until the transports close. Called in cold slots. */
+void ist_flush_expect(const struct ist_transport *writer, uint32_t kind);
 void ist_flush_forget(void);
 
 #endif

@@ -4,7 +4,6 @@
 #include "core/transport/registry_priv.h"
 
 #include "core/base/log.h"
-#include "core/transport/abi.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

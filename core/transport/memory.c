@@ -22,28 +22,14 @@ static struct {
     isthmus_lmem *any[IST_MAX_TRANSPORTS][IST_MEM_KINDS];
 } operands;
 
-/* A struct shorter than the first version counts as absent. */
-const struct isthmus_memory *ist_memory_extension(const struct ist_transport *t)
-{
-    const struct isthmus_memory *memory = t->ops.extension(t->handle, "memory.1");
-    return memory != NULL && memory->struct_size >= offsetof(struct isthmus_memory, amo) ? memory : NULL;
-}
-
-static const struct isthmus_growing *growing_of(const struct ist_transport *t)
-{
-    const struct isthmus_growing *growing = t->ops.extension(t->handle, "growing.1");
-    return growing != NULL && growing->struct_size >= sizeof *growing ? growing : NULL;
-}
-
 /* Returns why the transport does not manage memory of this kind; NULL if it does. */
 static const char *why_no_keeper(const struct ist_transport *t, uint32_t kind)
 {
     uint32_t bit = 1u << kind, needed = t->traits.kinds_alloc & t->traits.kinds_local;
     if (t->state != IST_TRANSPORT_OPEN) return t->why;
     if ((needed & bit) == 0) return "it does not allocate memory of this kind";
-    const struct isthmus_memory *memory = ist_memory_extension(t);
-    if (memory == NULL) return "it allocates memory of this kind and cannot copy it (extension memory.1)";
-    return memory->device(t->handle, kind) < 0 ? "this PE has no device of this kind" : NULL;
+    if (!t->extensions.has_memory) return "it allocates memory of this kind and cannot copy it (extension memory.1)";
+    return t->extensions.memory.device(t->handle, kind) < 0 ? "this PE has no device of this kind" : NULL;
 }
 
 /* Written once, before the PE has memory of that kind to copy. */
@@ -53,7 +39,7 @@ const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
     for (uint32_t i = 0; keeper->memory == NULL && i < ist_registry.n; i++) {
         struct ist_transport *t = &ist_registry.list[i];
         if (why_no_keeper(t, kind) == NULL)
-            *keeper = (struct ist_memory_keeper){t, ist_memory_extension(t), growing_of(t)};
+            *keeper = (struct ist_memory_keeper){t, &t->extensions.memory, &t->extensions.growing};
     }
     return keeper->memory != NULL ? keeper : NULL;
 }
@@ -61,10 +47,7 @@ const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
 const char *ist_memory_pci_address(uint32_t kind)
 {
     const struct ist_memory_keeper *keeper = ist_memory_ask(kind);
-    const struct isthmus_memory *memory = keeper != NULL ? keeper->memory : NULL;
-    bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, pci_address) &&
-                  memory->pci_address != NULL;
-    return has_it ? memory->pci_address(keeper->transport->handle, kind) : NULL;
+    return keeper != NULL ? keeper->memory->pci_address(keeper->transport->handle, kind) : NULL;
 }
 
 void ist_memory_forget(void)
@@ -98,10 +81,9 @@ isthmus_status ist_memory_at(const void *addr, struct isthmus_mem *out)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++) {
         const struct ist_transport *t = &ist_registry.list[i];
-        const struct isthmus_memory *memory = t->state == IST_TRANSPORT_OPEN ? ist_memory_extension(t) : NULL;
         struct isthmus_mem found = {.struct_size = sizeof found, .device = -1, .fd = -1};
-        if (memory == NULL) continue;
-        isthmus_status status = memory->kind_of(t->handle, addr, &found);
+        if (t->state != IST_TRANSPORT_OPEN) continue;
+        isthmus_status status = t->extensions.memory.kind_of(t->handle, addr, &found);
         if (status != ISTHMUS_OK) return status;
         if (found.kind == ISTHMUS_MEM_HOST) continue;
         *out = found;
@@ -113,20 +95,18 @@ isthmus_status ist_memory_at(const void *addr, struct isthmus_mem *out)
 
 /* ---- local operands that the program has not registered ---- */
 
-static bool has_kept_device(const struct ist_transport *t, const struct isthmus_memory *memory)
+static bool has_kept_device(const struct ist_transport *t)
 {
     for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IST_MEM_KINDS; kind++)
-        if (memory->device(t->handle, kind) >= 0 && ist_memory_ask(kind) != NULL) return true;
+        if (t->extensions.memory.device(t->handle, kind) >= 0 && ist_memory_ask(kind) != NULL) return true;
     return false;
 }
 
 static void note_knower(const struct ist_transport *t)
 {
-    const struct isthmus_memory *memory = NULL;
-    if (t->state == IST_TRANSPORT_OPEN && (t->services.scopes & ISTHMUS_SCOPE_DEVICE) != 0)
-        memory = ist_memory_extension(t);
-    if (memory == NULL || !has_kept_device(t, memory)) return;
-    operands.knowers[operands.n_knowers].memory = memory;
+    bool may_know = t->state == IST_TRANSPORT_OPEN && (t->services.scopes & ISTHMUS_SCOPE_DEVICE) != 0;
+    if (!may_know || !has_kept_device(t)) return;
+    operands.knowers[operands.n_knowers].memory = &t->extensions.memory;
     operands.knowers[operands.n_knowers++].handle = t->handle;
 }
 
@@ -209,12 +189,10 @@ static isthmus_status service_amo(void *core, uint32_t kind, void *addr, uint32_
 {
     (void)core;
     const struct ist_memory_keeper *keeper = kind < IST_MEM_KINDS ? &keepers[kind] : NULL;
-    const struct isthmus_memory *memory = keeper != NULL ? keeper->memory : NULL;
-    bool has_it = memory != NULL && memory->struct_size > offsetof(struct isthmus_memory, amo) && memory->amo != NULL;
-    if (!has_it) return fail_unknown(kind, "executes atomics on");
+    if (keeper == NULL || keeper->transport == NULL) return fail_unknown(kind, "executes atomics on");
     ist_flush_writes(); /* a kernel or a stream that waits for this word must see what the peer has put before it */
     if (bits < ISTHMUS_BITS32) return amo_narrow(keeper, addr, op, bits, operand, compare, fetched);
-    return memory->amo(keeper->transport->handle, addr, op, bits, operand, compare, fetched);
+    return keeper->memory->amo(keeper->transport->handle, addr, op, bits, operand, compare, fetched);
 }
 
 static isthmus_status service_pin(void *core, uint32_t kind, void *addr, uint64_t length_bytes, isthmus_lmem **out)
@@ -233,11 +211,7 @@ static void service_unpin(void *core, uint32_t kind, isthmus_lmem *pinned)
     if (pinned != NULL) ist_cold_unregister(keepers[kind].transport, pinned);
 }
 
-static void service_is_direct(void *core, uint32_t kind)
-{
-    (void)core;
-    ist_flush_expect(kind);
-}
+static void service_is_direct(void *core, uint32_t kind) { ist_flush_expect(core, kind); }
 
 static const char *service_fail_text(void *core)
 {

@@ -10,18 +10,15 @@ enum { IST_MEM_KINDS = ISTHMUS_MEM_HIP + 1 };
 
 /* The transport that allocates and copies memory of one kind. */
 struct ist_memory_keeper {
-    struct ist_transport *transport; /* NULL: none */
-    const struct isthmus_memory *memory;
-    const struct isthmus_growing *growing; /* NULL: it allocates once */
+    struct ist_transport *transport;     /* NULL: none */
+    const struct isthmus_memory *memory; /* its extensions */
+    const struct isthmus_growing *growing;
 };
 
 /* Finds the open transport that manages this kind, which may start its driver and is not done before it is needed.
  * Returns NULL if there is none. The result is valid until the registry is closed. */
 const struct ist_memory_keeper *ist_memory_ask(uint32_t kind);
 void ist_memory_forget(void); /* called while transports are still open */
-
-/* Returns NULL if the transport, which is open, does not have it. */
-const struct isthmus_memory *ist_memory_extension(const struct ist_transport *t);
 
 /* Returns the PCI address of the device that this PE uses for memory of this kind, as its transport reports it; NULL if
  * it is unknown. */

@@ -6,7 +6,6 @@
 #include "core/base/log.h"
 #include "core/base/names.h"
 #include "core/topo/host_id.h"
-#include "core/transport/abi.h"
 #include "core/transport/memory.h"
 #include "core/transport/places.h"
 
@@ -175,6 +174,7 @@ static isthmus_status open_one(struct ist_transport *t, int pe, int n_pes, uint6
         t->handle = NULL;
         return status;
     }
+    ist_abi_complete_extensions(&t->ops, t->handle, &t->extensions);
     t->state = IST_TRANSPORT_OPEN;
     t->why[0] = '\0';
     ist_debug("transport %s %s: open", t->name, t->ops.version);

@@ -5,6 +5,7 @@
 #define IST_TRANSPORT_REGISTRY_H
 
 #include "core/base/config.h"
+#include "core/transport/abi.h"
 
 #include <pthread.h>
 
@@ -19,7 +20,8 @@ enum ist_transport_state {
 };
 
 struct ist_transport {
-    struct isthmus_transport ops; /* complete: no slot is NULL except where transport.h allows it */
+    struct isthmus_transport ops;     /* complete: no slot is NULL */
+    struct ist_extensions extensions; /* likewise; valid while the transport is open */
     struct isthmus_services services;
     struct isthmus_traits traits;
     isthmus_tr *handle;

@@ -68,14 +68,41 @@ static int32_t fake_device(isthmus_tr *tr, uint32_t kind)
     return kind == ISTHMUS_MEM_CUDA ? 3 : -1;
 }
 
-static bool has_device;
-
-static const void *fake_extension(isthmus_tr *tr, const char *name)
+static isthmus_status fake_view(const isthmus_rmem *remote, void **addr)
 {
-    static const struct isthmus_memory memory = {
-        .struct_size = sizeof memory, .kind_of = fake_kind_of, .device = fake_device};
+    (void)remote, (void)addr;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+static isthmus_status fake_copy(isthmus_tr *tr, void *dest, const void *source, size_t length_bytes)
+{
     (void)tr;
-    return has_device && strcmp(name, "memory.1") == 0 ? &memory : NULL;
+    memcpy(dest, source, length_bytes);
+    return ISTHMUS_OK;
+}
+
+static const void *no_extension(isthmus_tr *tr, const char *name)
+{
+    (void)tr, (void)name;
+    return NULL;
+}
+
+static const void *memory_extension(isthmus_tr *tr, const char *name)
+{
+    static const struct isthmus_memory memory = {.struct_size = sizeof memory,
+                                                 .kind_of = fake_kind_of,
+                                                 .device = fake_device,
+                                                 .device_view = fake_view,
+                                                 .copy = fake_copy};
+    (void)tr;
+    return strcmp(name, "memory.1") == 0 ? &memory : NULL;
+}
+
+static void set_extensions(const void *(*extension)(isthmus_tr *tr, const char *name))
+{
+    struct ist_transport *t = &ist_registry.list[1];
+    t->ops.extension = extension;
+    ist_abi_complete_extensions(&t->ops, t->handle, &t->extensions);
 }
 
 static int set_up(void **state)
@@ -89,9 +116,9 @@ static int set_up(void **state)
     ist_registry.list[1].state = IST_TRANSPORT_OPEN;
     ist_registry.list[1].traits.kinds_local = 1u << ISTHMUS_MEM_HOST;
     ist_registry.list[1].handle = (isthmus_tr *)(void *)&handle;
-    ist_registry.list[1].ops.extension = fake_extension;
+    set_extensions(no_extension);
     n_registered = 0;
-    has_device = refuses = is_memory_short = false;
+    refuses = is_memory_short = false;
     next_lmem = NULL;
     return 0;
 }
@@ -131,7 +158,7 @@ static void other_kinds_are_not_bothered(void **state)
 static void memory_of_devices_is_known_by_its_kind(void **state)
 {
     (void)state;
-    has_device = true;
+    set_extensions(memory_extension);
     ist_registry.list[1].traits.kinds_alloc = 1u << ISTHMUS_MEM_CUDA;
     ist_registry.list[1].traits.kinds_local = 1u << ISTHMUS_MEM_HOST | 1u << ISTHMUS_MEM_CUDA;
     assert_int_equal(ist_registered_add(room, 100), ISTHMUS_OK);

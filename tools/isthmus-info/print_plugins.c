@@ -83,8 +83,7 @@ static void print_reach(const struct isthmus_reach *reach)
 
 const struct isthmus_devices *transport_devices(const struct ist_transport *t)
 {
-    if (t->state != IST_TRANSPORT_OPEN) return NULL;
-    return (const struct isthmus_devices *)t->ops.extension(t->handle, "devices.1");
+    return t->state == IST_TRANSPORT_OPEN && t->extensions.has_devices ? &t->extensions.devices : NULL;
 }
 
 static void print_devices(const struct ist_transport *t)
@@ -122,11 +121,9 @@ static void json_devices(struct ist_json *json, const struct ist_transport *t)
 static bool library_of(const struct ist_transport *t, struct isthmus_library_info *out)
 {
     if (t->state != IST_TRANSPORT_OPEN) return false;
-    const struct isthmus_library *library = t->ops.extension(t->handle, "library.1");
-    if (library == NULL) return false;
     *out = (struct isthmus_library_info){.struct_size = sizeof *out};
-    library->describe(t->handle, out);
-    return true;
+    t->extensions.library.describe(t->handle, out);
+    return out->name != NULL;
 }
 
 static void print_library(const struct ist_transport *t)
