@@ -3,6 +3,7 @@
  * PE 0's, so that no PE reads n cards in a start that works. */
 #include "core/agree.h"
 
+#include "core/boot/agreement.h"
 #include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
@@ -32,13 +33,9 @@ static isthmus_status publish(const struct ist_card *card, const char *key, isth
 /* Compares this PE with PE 0; the message names the PE that differs. */
 static isthmus_status compare_with_first(const struct ist_card *card, const struct ist_card *first)
 {
-    char mine[300], theirs[300];
     if (first->failure != ISTHMUS_OK)
         return ist_fail(first->failure, "PE 0 on %s: %s", first->host_name, first->failure_text);
-    if (ist_agreements_differ(card->agreement, first->agreement, mine, theirs, sizeof mine))
-        return ist_fail(ISTHMUS_ERR_INVALID, "this PE has '%s', PE 0 on %s has '%s'; all PEs need the same", mine,
-                        first->host_name, theirs);
-    return ISTHMUS_OK;
+    return ist_agreement_check(card, first);
 }
 
 isthmus_status ist_agree(const struct ist_card *card, unsigned generation, isthmus_status failure,

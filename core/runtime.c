@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/note.h"
 #include "core/base/privileged.h"
+#include "core/boot/agreement.h"
 #include "core/check/check.h"
 #include "core/coll/coll.h"
 #include "core/coll/cost.h"
@@ -47,9 +48,8 @@ static struct {
     struct ist_card card; /* this PE's own; its blobs point into card_room */
     struct ist_card_room card_lists;
     uint8_t *card_room;
-    char agreement[1024]; /* what must be equal on all PEs */
-    bool arrivals_wake;   /* every arrival from a network wakes this PE */
-    unsigned generation;  /* how often the library was initialised before */
+    bool arrivals_wake;  /* every arrival from a network wakes this PE */
+    unsigned generation; /* how often the library was initialised before */
 } init;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,33 +85,45 @@ static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
     return scopes;
 }
 
-/* Writes what must be equal on all PEs, as text that a message can quote. */
-static void write_agreement(void)
+/* Returns the settings as they hold on this PE: where several words mean the same, or the machine has a say, what was
+ * decided. */
+static struct ist_config settings_in_force(void)
 {
-    const struct ist_config *c = &ist_runtime.config;
-    size_t used = (size_t)snprintf(
-        init.agreement, sizeof init.agreement,
-        "Isthmus version " ISTHMUS_VERSION ";ISTHMUS_HEAP_SIZE %llu;ISTHMUS_ALIAS %d;ISTHMUS_ATOMICS %s;"
-        "ISTHMUS_COLL_BARRIER %d;ISTHMUS_COLL_BROADCAST %d;ISTHMUS_COLL_FCOLLECT %d;"
-        "ISTHMUS_COLL_COLLECT %d;ISTHMUS_COLL_ALLTOALL %d;ISTHMUS_COLL_REDUCE %d;ISTHMUS_COLL_SCAN %d;ISTHMUS_TEAMS_MAX %llu;ISTHMUS_CHECK %d;"
-        "ISTHMUS_STATIC_DATA %d;ISTHMUS_TEAM_SHARED_ONLY_SELF %d;memory of the host that %s;a heap in %s memory that grows by %llu bytes, %llu at a time;ISTHMUS_PRETEND_HOSTS %s;ISTHMUS_TRANSPORTS %s;transports",
-        (unsigned long long)c->heap_size_bytes, c->alias, c->atomics == IST_ATOMICS_NIC ? "nic" : "cpu", c->barrier,
-        c->broadcast, c->fcollect, c->collect, c->alltoall, c->reduce, c->scan, (unsigned long long)ist_teams_max(c),
-        c->check, c->static_data, c->team_shared_only_self,
-        ist_segments_have_extents() ? "grows by extents" : "is mapped whole",
-        ist_memory_kind_name(ist_device_heap.kind), (unsigned long long)ist_device_heap.step_bytes,
-        (unsigned long long)ist_device_heap.granule_bytes, c->pretend_hosts[0] != '\0' ? c->pretend_hosts : "(none)",
-        c->transports != NULL && c->transports[0] != '\0' ? c->transports : "(all)");
-    for (uint32_t i = 0; i < ist_registry.n && used < sizeof init.agreement; i++)
+    struct ist_config c = ist_runtime.config;
+    if (c.atomics == IST_ATOMICS_AUTO) c.atomics = IST_ATOMICS_CPU;
+    c.teams_max = ist_teams_max(&c);
+    c.heap_kind = IST_HEAP_HOST + (int)ist_device_heap.kind;
+    c.heap_grows = ist_device_heap.granule_bytes > 0;
+    c.heap_step_bytes = ist_device_heap.step_bytes;
+    return c;
+}
+
+/* Writes what must be equal on all PEs: settings, and what follows from the machine and the plugins. */
+static isthmus_status write_agreement(struct ist_card *card)
+{
+    static char agreement[IST_AGREEMENT_BYTES];
+    char granule[32], transports[IST_MAX_TRANSPORTS * sizeof ist_registry.list[0].name] = "";
+    const struct ist_config settings = settings_in_force();
+    const struct ist_fact facts[] = {
+        {"the mapping of host memory", ist_segments_have_extents() ? "by extents" : "as a whole"},
+        {"the smallest piece of a heap that grows", granule},
+        {"the list of open transports", transports},
+    };
+    snprintf(granule, sizeof granule, "%llu bytes", (unsigned long long)ist_device_heap.granule_bytes);
+    size_t used = 0;
+    for (uint32_t i = 0; i < ist_registry.n; i++)
         if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
-            used += (size_t)snprintf(init.agreement + used, sizeof init.agreement - used, " %s",
+            used += (size_t)snprintf(transports + used, sizeof transports - used, "%s%s", used > 0 ? " " : "",
                                      ist_registry.list[i].name);
+    card->agreement = agreement;
+    return ist_agreement_write(&settings, facts, sizeof facts / sizeof *facts, agreement);
 }
 
 static isthmus_status make_card(void)
 {
     struct ist_card *card = &init.card;
-    write_agreement();
+    isthmus_status status = write_agreement(card);
+    if (status != ISTHMUS_OK) return status;
     ist_card_use_room(card, &init.card_lists);
     card->pe = ist_runtime.boot->pe;
     card->pid = (int32_t)getpid();
@@ -122,7 +134,6 @@ static isthmus_status make_card(void)
     card->first_on_host = ist_runtime.boot->local_pes[0];
     card->liveness = ist_liveness_card();
     card->heap_limit_bytes = ist_heap.limit_bytes;
-    card->agreement = init.agreement;
     size_t room = ist_card_room();
     init.card_room = malloc(room + 1);
     if (init.card_room == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");

@@ -14,8 +14,8 @@
 /* ---- the rows ---- */
 
 const struct ist_var ist_vars[IST_N_VARS] = {
-#define IST_VAR(field, name, type, preset, accepted, help) \
-    {name, IST_TYPE_##type, offsetof(struct ist_config, field), preset, accepted, help},
+#define IST_VAR(field, name, type, of, preset, accepted, help) \
+    {name, IST_TYPE_##type, IST_OF_##of, offsetof(struct ist_config, field), preset, accepted, help},
 #include "core/base/config.def"
 };
 
@@ -29,7 +29,7 @@ enum {
     STORED_ENUM = 'i'
 };
 enum { STORED_TEXT = 't', STORED_PATH = 't' };
-#define IST_VAR(field, name, type, preset, accepted, help) \
+#define IST_VAR(field, name, type, of, preset, accepted, help) \
     _Static_assert(STORED_##type == _Generic(((struct ist_config *)0)->field, uint64_t: 'u', bool: 'b', int: 'i',      \
                                              const char *: 't'), name);
 #include "core/base/config.def"

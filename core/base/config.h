@@ -93,6 +93,11 @@ void ist_config_print_set(FILE *out, const struct ist_config *config); /* only w
 void ist_config_print_json(struct ist_json *out, const char *key, const struct ist_config *config); /* an array */
 void ist_config_print_markdown(FILE *out); /* the reference page */
 
+/* Writes the variables on which all PEs of a job must agree, a line each: name, value as a user would write it and, if
+ * another name set it, that name, with tabs in between. Returns the length of it all, which does not fit if it is not
+ * below `room`. */
+size_t ist_config_write_agreed(const struct ist_config *config, char *out, size_t room);
+
 /* Parses a size: number, optional fraction, one suffix k m g t (powers of 1024, either case), ignoring what follows the
  * suffix; rounded up. Returns INVALID without text or above 2^62. Public for tests and tools. */
 isthmus_status ist_config_parse_size(const char *text, uint64_t *out);

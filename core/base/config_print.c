@@ -1,4 +1,5 @@
-/* core/base/config_print.c: the variables for users and for other tools: table, short list, JSON, reference page.
+/* core/base/config_print.c: the variables for users, for other tools and for other PEs: table, short list, what a job's
+ * PEs compare, JSON, reference page.
  * Everything comes from the rows of config.def and config_alias.def; nothing is described twice. */
 #include "core/base/config_priv.h"
 
@@ -16,7 +17,7 @@ static const char *set_by(const struct ist_config *config, size_t row)
 static void value_text(const struct ist_config *config, size_t row, char out[IST_VALUE_TEXT_BYTES])
 {
     struct ist_value value = ist_value_load(&ist_vars[row], config);
-    ist_value_print(&ist_vars[row], &value, out);
+    ist_value_print(&ist_vars[row], &value, out, IST_VALUE_TEXT_BYTES);
 }
 
 /* ---- text ---- */
@@ -94,6 +95,25 @@ void ist_config_print_set(FILE *out, const struct ist_config *config)
         fputc('\n', out);
     }
     if (!any) fputs("  none\n", out);
+}
+
+/* ---- for the other PEs of the job ---- */
+
+size_t ist_config_write_agreed(const struct ist_config *config, char *out, size_t room)
+{
+    enum { LONGEST_BYTES = 4096 }; /* a longer text is compared up to here */
+    size_t used = 0;
+    for (size_t row = 0; row < IST_N_VARS; row++) {
+        char text[LONGEST_BYTES];
+        const char *source = set_by(config, row);
+        bool is_renamed = source != NULL && strcmp(source, ist_vars[row].name) != 0;
+        if (ist_vars[row].of != IST_OF_JOB) continue;
+        struct ist_value value = ist_value_load(&ist_vars[row], config);
+        ist_value_print(&ist_vars[row], &value, text, sizeof text);
+        used += (size_t)snprintf(used < room ? out + used : NULL, used < room ? room - used : 0, "%s\t%s%s%s\n",
+                                 ist_vars[row].name, text, is_renamed ? "\t" : "", is_renamed ? source : "");
+    }
+    return used;
 }
 
 /* ---- JSON ---- */
@@ -204,6 +224,7 @@ static void page_row(FILE *out, const struct ist_var *var)
         fprintf(out, "- Default: `%s`\n", var->preset);
     else
         fprintf(out, "- Default: not set\n");
+    if (var->of == IST_OF_JOB) fputs("- All PEs of a job need the same value\n", out);
     fprintf(out, "- Accepted: %s%s%s\n", var->type == IST_TYPE_ENUM ? "`" : "", var->accepted,
             var->type == IST_TYPE_ENUM ? "`" : "");
 }

@@ -16,15 +16,18 @@ enum ist_var_type {
     IST_TYPE_PATH
 };
 
+enum ist_var_of { IST_OF_PE, IST_OF_JOB };
+
 struct ist_var {
     const char *name;
     enum ist_var_type type;
+    enum ist_var_of of;
     size_t offset_bytes; /* of its field in struct ist_config */
     const char *preset, *accepted, *help;
 };
 
 enum ist_var_row {
-#define IST_VAR(field, name, type, preset, accepted, help) IST_ROW_##field,
+#define IST_VAR(field, name, type, of, preset, accepted, help) IST_ROW_##field,
 #include "core/base/config.def"
     IST_N_VARS
 };
@@ -81,8 +84,8 @@ isthmus_status ist_value_store(const struct ist_var *var, const struct ist_value
 struct ist_value ist_value_load(const struct ist_var *var, const struct ist_config *config);
 
 /* Writes a value as a user would; "" for a field that is not set. Control characters become blanks. */
-enum { IST_VALUE_TEXT_BYTES = 256 };
-void ist_value_print(const struct ist_var *var, const struct ist_value *value, char out[IST_VALUE_TEXT_BYTES]);
+enum { IST_VALUE_TEXT_BYTES = 256 }; /* enough for all types but TEXT and PATH, which are cut to fit */
+void ist_value_print(const struct ist_var *var, const struct ist_value *value, char *out, size_t room);
 
 /* Returns the length of word `index` of a blank-separated list, 0 past the end; *at is its start. */
 size_t ist_word(const char *list, size_t index, const char **at);

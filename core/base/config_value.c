@@ -248,10 +248,9 @@ static void print_text(const char *text, char *out, size_t room)
         if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
 }
 
-void ist_value_print(const struct ist_var *var, const struct ist_value *value, char out[IST_VALUE_TEXT_BYTES])
+void ist_value_print(const struct ist_var *var, const struct ist_value *value, char *out, size_t room)
 {
     const char *word;
-    size_t room = IST_VALUE_TEXT_BYTES;
     switch (var->type) {
     case IST_TYPE_SIZE: print_size(value->number, out, room); break;
     case IST_TYPE_BOOL: snprintf(out, room, "%s", value->number != 0 ? "true" : "false"); break;

@@ -297,21 +297,6 @@ void ist_card_trim(struct ist_card *card)
     card->lists = kept;
 }
 
-bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room)
-{
-    while (*mine != '\0' || *theirs != '\0') {
-        size_t n = strcspn(mine, ";"), m = strcspn(theirs, ";");
-        if (n != m || memcmp(mine, theirs, n) != 0) {
-            snprintf(my_part, room, "%.*s", (int)(n < room ? n : room), mine);
-            snprintf(their_part, room, "%.*s", (int)(m < room ? m : room), theirs);
-            return true;
-        }
-        mine += n + (mine[n] == ';');
-        theirs += m + (theirs[m] == ';');
-    }
-    return false;
-}
-
 void ist_card_fini(struct ist_card *card)
 {
     free(card->buffer);

@@ -51,7 +51,7 @@ struct ist_card {
     int32_t first_on_host;     /* the lowest PE that the launcher put on its node */
     struct ist_blob liveness;  /* address of its heartbeat receiver; empty: none */
     uint64_t heap_limit_bytes; /* how far the heap may grow */
-    const char *agreement;     /* what must be equal on all PEs, as text: "version=0.1.0;alias=1;..." */
+    const char *agreement;     /* what must be equal on all PEs, as text (agreement.h) */
     uint32_t n_transports, n_segments;
     struct ist_card_transport *transports;
     struct ist_card_segment *segments;
@@ -79,8 +79,5 @@ void ist_card_fini(struct ist_card *card); /* accepts a zeroed card */
 
 /* Frees what is not needed once the segments are attached: the segments with their keys, and the texts. */
 void ist_card_trim(struct ist_card *card);
-
-/* Copies out the first piece in which two agreements differ, cut to fit. Returns false if they are equal. */
-bool ist_agreements_differ(const char *mine, const char *theirs, char *my_part, char *their_part, size_t room);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/boot/agreement.h"
 #include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"
@@ -66,12 +67,11 @@ void ist_start_report_alone(void)
 static bool lower_pe_reports(void)
 {
     const struct ist_card *first, *other;
-    char mine[300], theirs[300];
     if (ist_runtime.boot->pe == 0 || ist_peer_card(0, &first) != ISTHMUS_OK) return false;
     for (int pe = 0; pe < ist_runtime.boot->pe; pe++) {
         if (ist_peer_card(pe, &other) != ISTHMUS_OK) return false;
         if (other->failure != ISTHMUS_OK) return true;
-        if (ist_agreements_differ(other->agreement, first->agreement, mine, theirs, sizeof mine)) return true;
+        if (ist_agreement_check(other, first) != ISTHMUS_OK) return true;
     }
     return false;
 }

@@ -258,7 +258,7 @@ END
     chmod +x "$work/dissent"
     job="$work/dissent"
     run_job ISTHMUS_PLUGIN_PATH="$plugins/twin"
-    expect_block "this PE has 'ISTHMUS_TRANSPORTS twin', PE 0 on "
+    expect_block "ISTHMUS_TRANSPORTS is 'twin' on PE 1, and not set on PE 0 on "
     grep -F '  where ' "$work/err" | grep -qF 'PE 1 on ' || fail "the block does not name PE 1"
 }
 

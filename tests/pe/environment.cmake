@@ -44,11 +44,11 @@ if(TARGET plugin_ib)
     ".* ib: its atomics are executed by processors .the network is TCP, which has no atomics by adapters." NP 1 2 LAUNCHERS run)
 endif()
 isthmus_failed_start(heap_too_large ISTHMUS_HEAP_SIZE=4000000t ".*heap" NP 1 4 LAUNCHERS run)
-isthmus_failed_start(sizes_differ "" "this PE has 'ISTHMUS_HEAP_SIZE [0-9]+', PE 0 on .* has 'ISTHMUS_HEAP_SIZE [0-9]+'. all PEs need the same$"
+isthmus_failed_start(sizes_differ "" "ISTHMUS_HEAP_SIZE is '[0-9]+' on PE [0-9]+, and '[0-9]+' on PE 0 on .*. all PEs need the same$"
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=7 each)
 isthmus_failed_start(one_size_wrong "" "(PE 2.*: )?ISTHMUS_HEAP_SIZE is 'x'"
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=x 2)
-isthmus_failed_start(one_size_differs "" "this PE has 'ISTHMUS_HEAP_SIZE 7', PE 0 on "
+isthmus_failed_start(one_size_differs "" "ISTHMUS_HEAP_SIZE is '7' on PE 3, and not set on PE 0 on "
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=7 3)
 
 # Variables of a launcher without a PMIx server: never a job of one PE.

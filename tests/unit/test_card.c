@@ -297,19 +297,6 @@ static void each_segment_comes_once(void **state)
     assert_int_equal(ist_card_read(bytes, n_bytes, &read), ISTHMUS_ERR_VERSION);
 }
 
-static void agreements_differ_where_they_do(void **state)
-{
-    (void)state;
-    char mine[8], theirs[8];
-    assert_false(ist_agreements_differ("a 1;b 2", "a 1;b 2", mine, theirs, sizeof mine));
-    assert_true(ist_agreements_differ("a 1;b 2;c", "a 1;b 3;c", mine, theirs, sizeof mine));
-    assert_string_equal(mine, "b 2");
-    assert_string_equal(theirs, "b 3");
-    assert_true(ist_agreements_differ("a 1", "a 1;and more than there is room for", mine, theirs, sizeof mine));
-    assert_string_equal(mine, "");
-    assert_string_equal(theirs, "and mor");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -318,7 +305,7 @@ int main(void)
         cmocka_unit_test(fini_takes_a_zeroed_card),        cmocka_unit_test(a_card_cut_anywhere_is_refused),
         cmocka_unit_test(bytes_after_the_end_are_refused), cmocka_unit_test(another_version_is_named),
         cmocka_unit_test(flipped_bits_do_no_harm),         cmocka_unit_test(noise_does_no_harm),
-        cmocka_unit_test(each_segment_comes_once),         cmocka_unit_test(agreements_differ_where_they_do),
+        cmocka_unit_test(each_segment_comes_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void printed_values_are_accepted_again(void **state)
         struct ist_value value, again;
         char text[IST_VALUE_TEXT_BYTES];
         assert_true(ist_value_parse(var, cases[i].text, &value));
-        ist_value_print(var, &value, text);
+        ist_value_print(var, &value, text, sizeof text);
         assert_string_equal(text, cases[i].printed);
         assert_true(ist_value_parse(var, text, &again));
         assert_true(ist_value_equal(&value, &again));
@@ -148,7 +148,7 @@ static void long_and_wild_texts_are_printed_on_one_line(void **state)
     char text[IST_VALUE_TEXT_BYTES];
     memset(endless, '\n', sizeof endless - 1);
     struct ist_value value = {.text = endless};
-    ist_value_print(&ist_vars[IST_ROW_transports], &value, text);
+    ist_value_print(&ist_vars[IST_ROW_transports], &value, text, sizeof text);
     assert_int_equal(strlen(text), IST_VALUE_TEXT_BYTES - 1);
     assert_null(strchr(text, '\n'));
     assert_string_equal(text + IST_VALUE_TEXT_BYTES - 5, " ...");

@@ -26,7 +26,7 @@ static const char *preset_of(const char *variable)
     static const struct {
         const char *name, *preset;
     } variables[] = {
-#define IST_VAR(field, name, type, preset, accepted, help) {name, preset},
+#define IST_VAR(field, name, type, of, preset, accepted, help) {name, preset},
 #include "core/base/config.def"
     };
     size_t i = 0;
