@@ -10,7 +10,7 @@
 #include "core/transport/route.h"
 
 /* The whole routine for calls that fail the inline test: a mistake, a segment that the test does not know, a PE whose
- * waits flush the writes of adapters, or ISTHMUS_CHECK, which checks the value that the wait ends with. */
+ * waits flush the writes of transports, or ISTHMUS_CHECK, which checks the value that the wait ends with. */
 uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
     IST_COLD;
 uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine) IST_COLD;

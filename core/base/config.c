@@ -6,10 +6,14 @@
 #include "core/base/log.h"
 #include "core/base/names.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#define OUR_PREFIX "ISTHMUS_"
+#define OUR_PREFIX_LENGTH (sizeof OUR_PREFIX - 1)
 
 /* ---- the rows ---- */
 
@@ -64,6 +68,17 @@ const struct ist_plugin_alias ist_plugin_aliases[] = {
 #include "core/base/config_alias.def"
 };
 const size_t ist_n_plugin_aliases = sizeof ist_plugin_aliases / sizeof *ist_plugin_aliases;
+
+enum { PRECEDENCE_OWN_FIRST, PRECEDENCE_ALWAYS };
+static const struct {
+    const char *key;
+    enum ist_var_row row;
+    int precedence;
+} plugin_keys[] = {
+#define IST_PLUGIN_KEY(key, field, precedence) {key, IST_ROW_##field, PRECEDENCE_##precedence},
+#include "core/base/config.def"
+};
+enum { N_PLUGIN_KEYS = sizeof plugin_keys / sizeof *plugin_keys };
 
 static const char *const internal_names[] = {
 #define IST_INTERNAL(name, help) name,
@@ -295,6 +310,21 @@ static isthmus_status store_exclusions(struct ist_config *config)
     return ist_value_store(&ist_vars[IST_ROW_transports], &value, config);
 }
 
+static isthmus_status store_for_plugins(struct ist_config *config)
+{
+    config->for_plugins = calloc(N_PLUGIN_KEYS, sizeof *config->for_plugins);
+    bool is_full = config->for_plugins == NULL;
+    for (size_t i = 0; i < N_PLUGIN_KEYS && !is_full; i++) {
+        const struct ist_var *var = &ist_vars[plugin_keys[i].row];
+        struct ist_value value = ist_value_load(var, config);
+        char word[IST_VALUE_TEXT_BYTES];
+        if (value.text == NULL) ist_value_print(var, &value, word, sizeof word);
+        config->for_plugins[i] = strdup(value.text != NULL ? value.text : word);
+        is_full = config->for_plugins[i] == NULL;
+    }
+    return is_full ? ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the values that plugins read") : ISTHMUS_OK;
+}
+
 /* Returns false if the setting is invalid: `problem` holds the reason, and the field its default. */
 static bool resolve(size_t row, enum ist_face face, struct setting *best, char problem[PROBLEM_BYTES])
 {
@@ -330,6 +360,7 @@ isthmus_status ist_config_init(struct ist_config *out, enum ist_face face)
         }
     }
     isthmus_status stored = store_exclusions(out);
+    if (stored == ISTHMUS_OK) stored = store_for_plugins(out);
     return stored == ISTHMUS_OK ? status : stored;
 }
 
@@ -339,6 +370,8 @@ void ist_config_fini(struct ist_config *config)
     for (size_t row = 0; row < IST_N_VARS; row++)
         if (ist_vars[row].type == IST_TYPE_TEXT || ist_vars[row].type == IST_TYPE_PATH)
             free(*(void **)(void *)((char *)config + ist_vars[row].offset_bytes));
+    for (size_t i = 0; i < N_PLUGIN_KEYS && config->for_plugins != NULL; i++) free(config->for_plugins[i]);
+    free(config->for_plugins);
     free(config->set_by);
     memset(config, 0, sizeof *config);
 }
@@ -351,12 +384,22 @@ const char *ist_config_plugin_value(const char *name)
     return value;
 }
 
+const char *ist_config_for_plugin(const struct ist_config *config, const char *plugin, const char *key)
+{
+    char name[96];
+    size_t i = 0;
+    while (i < N_PLUGIN_KEYS && strcmp(plugin_keys[i].key, key) != 0) i++;
+    bool is_shared = i < N_PLUGIN_KEYS && config->for_plugins != NULL;
+    if (is_shared && plugin_keys[i].precedence == PRECEDENCE_ALWAYS) return config->for_plugins[i];
+    snprintf(name, sizeof name, OUR_PREFIX "%s_%s", plugin, key);
+    for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
+    const char *own = ist_config_plugin_value(name);
+    return own == NULL && is_shared ? config->for_plugins[i] : own;
+}
+
 const char *ist_config_job_secret(void) { return secure_getenv("ISTHMUS_JOB_SECRET"); }
 
 /* ---- unknown and ignored ---- */
-
-#define OUR_PREFIX "ISTHMUS_"
-#define OUR_PREFIX_LENGTH (sizeof OUR_PREFIX - 1)
 
 static bool is_known(const char *name)
 {

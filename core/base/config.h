@@ -31,7 +31,7 @@ struct ist_config {
     uint64_t heap_step_bytes;      /* ISTHMUS_HEAP_STEP, there */
     uint64_t heap_reserve_bytes;   /* ISTHMUS_HEAP_RESERVE, there */
     int atomics;                   /* ISTHMUS_ATOMICS: auto cpu */
-    const char *hca;               /* ISTHMUS_HCA; "": shared out. Text as given, for transports that have adapters */
+    const char *hca;               /* ISTHMUS_HCA; "": shared out. Text as given, for the transports that read it */
     const char *transports;        /* ISTHMUS_TRANSPORTS; "" : all. Text as given, parsed by core/transport */
     const char *plugin_path;       /* ISTHMUS_PLUGIN_PATH; colon-separated folders searched before the built-in one */
     int bootstrap;                 /* ISTHMUS_BOOTSTRAP: auto pmix alone uid */
@@ -66,6 +66,7 @@ struct ist_config {
     bool print_info;          /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
     /* For messages: per row of config.def the variable that set it, NULL: default; owned. NULL in a zeroed struct. */
     const char **set_by;
+    char **for_plugins; /* values of the rows of IST_PLUGIN_KEY; owned. NULL in a zeroed struct */
 };
 
 /* Reads the environment into *out. `face` is the API that was initialised first: its names win over those of other
@@ -83,6 +84,10 @@ void ist_config_warn_unknown(const char *const *prefixes, size_t n);
 /* Returns a variable of a plugin by its whole name; NULL if it is not set. The only other function here that reads
  * the environment. */
 const char *ist_config_plugin_value(const char *name);
+
+/* Returns what a plugin gets for a key: the value of ISTHMUS_<PLUGIN>_<KEY>, or of the variable that this key means for
+ * all plugins (IST_PLUGIN_KEY in config.def); NULL if it is not set. Borrowed until ist_config_fini. */
+const char *ist_config_for_plugin(const struct ist_config *config, const char *plugin, const char *key);
 
 /* Returns ISTHMUS_JOB_SECRET, or NULL if it is not set. It is in no table, so that no output shows it. */
 const char *ist_config_job_secret(void);

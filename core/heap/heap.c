@@ -295,8 +295,8 @@ static isthmus_status zero_on_device(char *block, uint64_t size_bytes)
 }
 
 /* Clears the pages that exist and leaves the others to the system, which fills them with zeroes on the first touch: a
- * large block that was never written costs nothing. No page is given back: an adapter may have registered it, for this
- * library or for MPI, and would keep the old page while the processor gets a new one. */
+ * large block that was never written costs nothing. No page is given back: a transport may have registered it, or MPI,
+ * and would keep the old page while the processor gets a new one. */
 static void zero_existing_pages(char *block, uint64_t size_bytes)
 {
     off_t at = block - ist_heap.base, end = at + (off_t)size_bytes;

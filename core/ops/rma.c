@@ -117,7 +117,7 @@ static void move_by_alias(const struct ist_transfer *t, char *alias, char *near,
         isthmus_copy_cpu(to, from, n);
 }
 
-/* An adapter may have written `dest` past the device's driver, and reports the completion by way of host memory. */
+/* A transport may have written `dest` past the device's driver, and reports the completion by way of host memory. */
 static void flush_got(const struct ist_transfer *t)
 {
     if (t->is_nbi)

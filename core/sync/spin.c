@@ -17,7 +17,7 @@ enum {
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
     STREAM_LOOKS = 8,     /* all with something to do: large messages that arrive before the awaited one */
-    PATIENT_NS = 1000000, /* where an adapter stores, before the first nap: the skew of a barrier */
+    PATIENT_NS = 1000000, /* where a network stores silently, before the first nap: a barrier's skew */
     NAP_LEAST_NS = 50000, /* a timer is not finer */
     NAP_USUAL_NS =
         1000000,  /* a scheduler's tick: a store that ends a wait is noticed late by no more, and a PE that waits
@@ -40,7 +40,7 @@ static uint32_t usual_rounds(enum ist_spin_peers peers)
 enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_stores)
 {
     if (!has_network) return IST_SPIN_LOCAL;
-    if (!wakes) return IST_SPIN_ADAPTER;
+    if (!wakes) return IST_SPIN_SILENT;
     return has_stores ? IST_SPIN_MIXED : IST_SPIN_REMOTE;
 }
 
@@ -50,7 +50,7 @@ const char *ist_spin_describe(void)
         [IST_SPIN_LOCAL] = "yield",
         [IST_SPIN_REMOTE] = "sleep until something arrives",
         [IST_SPIN_MIXED] = "nap between looks, as stores wake no PE",
-        [IST_SPIN_ADAPTER] = "yield, then nap between looks, as what arrives wakes no PE",
+        [IST_SPIN_SILENT] = "yield, then nap between looks, as what arrives wakes no PE",
     };
     return texts[who_ends_waits];
 }
@@ -99,7 +99,7 @@ static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_id
     if (who_ends_waits == IST_SPIN_REMOTE) return false;
     if (nap_most_ns == 0) return true;
     bool is_crowded = oversubscribed || now_ns < habit->crowded_until_ns;
-    return who_ends_waits == IST_SPIN_ADAPTER && !is_crowded && now_ns - spin->start_ns < PATIENT_NS;
+    return who_ends_waits == IST_SPIN_SILENT && !is_crowded && now_ns - spin->start_ns < PATIENT_NS;
 }
 
 /* Makes progress and stays awake while there is something to do. Work of another thread since the last poll counts too:

@@ -36,8 +36,8 @@ enum ist_spin_peers {
     IST_SPIN_REMOTE, /* only what wakes this PE when it arrives (ISTHMUS_CAP_WAKES): a wait serves it itself rather than
                       * wake the progress thread for it, and can sleep until that thread has something to serve */
     IST_SPIN_MIXED,  /* that, and stores, which wake no thread: a sleep is a nap */
-    IST_SPIN_ADAPTER, /* stores of a network adapter, which wake no thread either and arrive in quick succession:
-                       * likewise, but the first nap comes later */
+    IST_SPIN_SILENT, /* stores from a network that reports no arrivals, in quick succession: likewise, but the first nap
+                      * comes later */
     IST_SPIN_N
 };
 

@@ -33,7 +33,7 @@ void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *o
 bool ist_arrivals_wake(const struct ist_card *card);
 
 /* Returns the agent that executes atomics on memory of this kind. Host memory belongs to the CPU, or with
- * ISTHMUS_ATOMICS=nic to its PE's adapter: no other agent is atomic with an adapter, so PEs of the same host use it
+ * ISTHMUS_ATOMICS=nic to the agent of that domain: no other agent is atomic with it, so PEs of the same host use it
  * too, and no alias is used. */
 uint32_t ist_home_of_kind(uint32_t kind);
 void ist_home_set(const struct ist_config *config); /* before the first choice; the same on all PEs */

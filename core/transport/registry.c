@@ -9,7 +9,6 @@
 #include "core/transport/memory.h"
 #include "core/transport/places.h"
 
-#include <ctype.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +46,7 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
 static const char *service_config(void *core, const char *key)
 {
     const struct ist_transport *t = core;
-    char name[96];
-    snprintf(name, sizeof name, "ISTHMUS_%s_%s", t->name, key);
-    for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
-    const char *value = ist_config_plugin_value(name);
-    if (value == NULL && strcmp(key, "HCA") == 0) value = settings->hca;
-    if (strcmp(key, "ATOMICS") == 0) value = settings->atomics == IST_ATOMICS_NIC ? "nic" : "cpu"; /* one for the job */
-    return value;
+    return ist_config_for_plugin(settings, t->name, key);
 }
 
 static isthmus_status service_local_pes(void *core, const struct isthmus_local_pe **list, uint32_t *n)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Nothing in core/ names a plugin or a fabric: which transport carries what is data, not code.
+"""Nothing in core/ names a plugin, a fabric or its adapters: which transport carries what is data, not code.
 
 Identifiers and string literals are cut into words (ib_open: ib, open; PeerUcx: peer, ucx); comments may name what they
-like. Free to use are the memory kinds of the ABI, the names of the three APIs and their variables.
+like. Free to use are the memory kinds and atomics domains of the ABI, the names of the three APIs and their variables.
 No two files of core/ have one name: a reader who looks for one finds it."""
 import re
 
@@ -12,8 +12,9 @@ FABRICS = {
     "ib", "ibv", "ibverbs", "verbs", "infiniband", "mlx", "mlx4", "mlx5", "rdma", "rdmacm", "roce", "ucx", "ucp", "uct",
     "libfabric", "ofi", "cxi", "slingshot", "efa", "gdr", "gdrcopy", "nvlink", "nvswitch", "nvl", "cuda", "cudart", "nvml",
     "xelink", "ze", "levelzero", "sycl", "xgmi", "hip", "hsa", "rocm", "cma", "xpmem", "knem",
+    "hca", "hcas", "nic", "nics", "adapter", "adapters",
 }
-FREE_IDENTIFIERS = re.compile(r"ISTHMUS_MEM_(CUDA|ZE|HIP)|(IN6?ADDR|IFF)_LOOPBACK(_INIT)?|in6addr_loopback")
+FREE_IDENTIFIERS = re.compile(r"ISTHMUS_MEM_(CUDA|ZE|HIP)|ISTHMUS_DOMAIN_NIC|IST_ATOMICS_NIC|(IN6?ADDR|IFF)_LOOPBACK(_INIT)?|in6addr_loopback")
 FREE_STRINGS = re.compile(r"(N?V?I?SHMEMX?|SMA)_[A-Z0-9_]+")  # variables of the three APIs
 
 

@@ -119,10 +119,10 @@ class Lint(unittest.TestCase):
     def test_names(self):
         self.plant("core/topo/a.c", "int a[] = {ISTHMUS_MEM_CUDA, INADDR_LOOPBACK, library, the_zebra};\n")
         self.assert_clean("names")
-        for text in ("void open_ib(void);", 'const char *wanted = "nvlink";', "struct UcxWorker *w;"):
+        for text in ("void open_ib(void);", 'const char *wanted = "nvlink";', "struct UcxWorker *w;", "int n_hcas;"):
             with self.subTest(text=text):
                 self.plant("core/topo/b.c", text + "\n")
-                self.assert_found(r"core/topo/b.c:1: .* names (ib|nvlink|ucx)", "names")
+                self.assert_found(r"core/topo/b.c:1: .* names (ib|nvlink|ucx|hcas)", "names")
 
     def test_names_of_files(self):
         self.plant("core/topo/rma.h", "\n")

@@ -259,12 +259,27 @@ static void plugins_read_other_names_too(void **state)
     assert_null(ist_config_plugin_value("ISTHMUS_IB_TRAFFIC_CLASS"));
 }
 
+/* HCA: the transport's own variable first. ATOMICS: one for the job, whatever the transport's own variable is. */
+static void plugins_share_some_keys(void **state)
+{
+    (void)state;
+    read_ok("ISTHMUS_HCA=all|ISTHMUS_IB_HCA=own|ISTHMUS_ATOMICS=cpu|ISTHMUS_IB_ATOMICS=nic|ISTHMUS_IB_SL=7");
+    assert_string_equal(ist_config_for_plugin(&config, "ib", "HCA"), "own");
+    assert_string_equal(ist_config_for_plugin(&config, "tcp", "HCA"), "all");
+    assert_string_equal(ist_config_for_plugin(&config, "ib", "ATOMICS"), "cpu");
+    assert_string_equal(ist_config_for_plugin(&config, "ib", "SL"), "7");
+    assert_null(ist_config_for_plugin(&config, "tcp", "SL"));
+    read_ok("ISTHMUS_ATOMICS=NIC");
+    assert_string_equal(ist_config_for_plugin(&config, "ib", "ATOMICS"), "nic");
+    assert_string_equal(ist_config_for_plugin(&config, "ib", "HCA"), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         CONFIG_TEST(other_names_set_our_variables),         CONFIG_TEST(every_other_name_has_a_case),
         CONFIG_TEST(bad_values_of_other_names_are_refused), CONFIG_TEST(every_variable_of_the_specifications_is_known),
-        CONFIG_TEST(plugins_read_other_names_too),
+        CONFIG_TEST(plugins_read_other_names_too),          CONFIG_TEST(plugins_share_some_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -97,15 +97,15 @@ static void kinds_of_waits(void **state)
     for (int i = 0; i < 4; i++) assert_int_equal(ist_spin_peers_of(false, i & 1, i & 2), IST_SPIN_LOCAL);
     assert_int_equal(ist_spin_peers_of(true, true, false), IST_SPIN_REMOTE);
     assert_int_equal(ist_spin_peers_of(true, true, true), IST_SPIN_MIXED);
-    assert_int_equal(ist_spin_peers_of(true, false, false), IST_SPIN_ADAPTER); /* one PE a host, one thread, RDMA */
-    assert_int_equal(ist_spin_peers_of(true, false, true), IST_SPIN_ADAPTER);
+    assert_int_equal(ist_spin_peers_of(true, false, false), IST_SPIN_SILENT); /* one PE a host, one thread, RDMA */
+    assert_int_equal(ist_spin_peers_of(true, false, true), IST_SPIN_SILENT);
 }
 
 /* The update arrives without a wake-up: between two polls there is no more than a scheduler's tick, however long the
  * wait. */
 static void what_no_arrival_wakes_looks_every_tick(void **state)
 {
-    static const enum ist_spin_peers kinds[] = {IST_SPIN_ADAPTER, IST_SPIN_MIXED};
+    static const enum ist_spin_peers kinds[] = {IST_SPIN_SILENT, IST_SPIN_MIXED};
     (void)state;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         begin(kinds[i], ALONE, UINT64_MAX);
@@ -119,7 +119,7 @@ static void what_no_arrival_wakes_looks_every_tick(void **state)
 static void an_adapter_is_waited_for_awake_at_first(void **state)
 {
     (void)state;
-    begin(IST_SPIN_ADAPTER, ALONE, UINT64_MAX);
+    begin(IST_SPIN_SILENT, ALONE, UINT64_MAX);
     wait_for_ns(TICK_NS - 50000);
     assert_int_equal(planted.n_sleeps, 0);
     assert_true(planted.longest_gap_ns < 10000);
@@ -159,12 +159,12 @@ static void naps_grow_with_the_wait(void **state)
 static void a_crowded_processor_is_given_away(void **state)
 {
     (void)state;
-    begin(IST_SPIN_ADAPTER, ALONE, UINT64_MAX);
+    begin(IST_SPIN_SILENT, ALONE, UINT64_MAX);
     planted.yield_ns = 4000000; /* another process has used its time slice */
     wait_for_ns(a_second_ns);
     assert_true(planted.n_sleeps > planted.n_yields);
     assert_true(planted.longest_ask_ns <= TICK_NS);
-    begin(IST_SPIN_ADAPTER, CROWDED, UINT64_MAX);
+    begin(IST_SPIN_SILENT, CROWDED, UINT64_MAX);
     wait_for_ns(TICK_NS / 2);
     assert_true(planted.n_sleeps > 0);
 }
@@ -181,10 +181,10 @@ static void what_arrivals_wake_sleeps_long(void **state)
 static void the_longest_nap_can_be_chosen(void **state)
 {
     (void)state;
-    begin(IST_SPIN_ADAPTER, ALONE, 20000);
+    begin(IST_SPIN_SILENT, ALONE, 20000);
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.longest_ask_ns, 20000);
-    begin(IST_SPIN_ADAPTER, CROWDED, 0);
+    begin(IST_SPIN_SILENT, CROWDED, 0);
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.n_sleeps, 0);
     begin(IST_SPIN_MIXED, ALONE, 0);
