@@ -1,0 +1,404 @@
+/* isthmus/device_rma.h: puts, gets, atomics, signals and order from kernels. See device.h.
+ *
+ * Memory order of the direct way: p, g and atomics are relaxed accesses at system scope, a signal after a put is a release.
+ * Plain copies are ordered by fence and quiet, or by the signal of the same call. */
+#ifndef ISTHMUS_DEVICE_RMA_H
+#define ISTHMUS_DEVICE_RMA_H
+
+#include <isthmus/device_ring.h>
+
+/* ---- where symmetric memory lies ---- */
+
+#define ISTHMUS_NOT_DIRECT ((int64_t)1)
+
+ISTHMUS_DEVICE int isthmus_dev_is_direct(int64_t delta) { return (delta & ISTHMUS_NOT_DIRECT) == 0; }
+
+ISTHMUS_DEVICE int isthmus_dev_is_within(uint64_t addr, uint64_t length, uint64_t base, uint64_t base_bytes)
+{
+    return addr - base < base_bytes && length <= base_bytes - (addr - base);
+}
+
+/* Not in the heap, or no PE. What is in no range either is left to the host, which knows all symmetric memory, as far as
+ * there is a ring. */
+ISTHMUS_DEVICE_COLD int64_t isthmus_dev_delta_elsewhere(const void *addr, uint64_t length, int pe)
+{
+    const struct isthmus_device_state *state = &isthmus_device_v1;
+    uint64_t at = (uint64_t)(uintptr_t)addr;
+    if ((uint32_t)pe >= (uint32_t)state->n)
+        isthmus_dev_misuse(state->n == 0 ? "before init, or in a module that was not initialised" : "no such PE", addr,
+                           pe);
+    for (const struct isthmus_device_range *range = state->ranges; range != NULL && range->length_bytes != 0; range++)
+        if (isthmus_dev_is_within(at, length, range->base, range->length_bytes)) return range->delta[pe];
+    if (state->ring == NULL) isthmus_dev_misuse("the address is not symmetric", addr, pe);
+    return ISTHMUS_NOT_DIRECT;
+}
+
+/* Returns what to add to a symmetric address of this PE for the same of `pe`; odd: that takes the ring. */
+ISTHMUS_DEVICE int64_t isthmus_dev_delta(const void *addr, uint64_t length, int pe)
+{
+    const struct isthmus_device_state *state = &isthmus_device_v1;
+    if (ISTHMUS_DEVICE_LIKELY(
+            isthmus_dev_is_within((uint64_t)(uintptr_t)addr, length, state->heap, state->heap_bytes) &&
+            (uint32_t)pe < (uint32_t)state->n))
+        return state->delta[pe];
+    return isthmus_dev_delta_elsewhere(addr, length, pe);
+}
+
+/* Returns the address at which this device reaches the object of `pe`, or NULL. */
+ISTHMUS_DEVICE void *isthmus_dev_ptr(const void *addr, int pe)
+{
+    int64_t delta = isthmus_dev_delta(addr, 1, pe);
+    return isthmus_dev_is_direct(delta) ? (char *)(uintptr_t)addr + delta : NULL;
+}
+
+/* ---- copies ---- */
+
+/* As many bytes as `unit`; from and to are multiples of it. */
+ISTHMUS_DEVICE void isthmus_dev_copy_unit(char *to, const char *from, size_t unit)
+{
+    switch (unit) {
+    case 1: *(isthmus_u8 *)to = *(const isthmus_u8 *)from; break;
+    case 2: *(isthmus_u16 *)(void *)to = *(const isthmus_u16 *)(const void *)from; break;
+    case 4: *(isthmus_u32 *)(void *)to = *(const isthmus_u32 *)(const void *)from; break;
+    case 8: *(isthmus_u64 *)(void *)to = *(const isthmus_u64 *)(const void *)from; break;
+    default: *(isthmus_u128 *)(void *)to = *(const isthmus_u128 *)(const void *)from; break;
+    }
+}
+
+/* n units by all threads of the group; four loads are under way at a time. */
+ISTHMUS_DEVICE void isthmus_dev_copy_units(char *to, const char *from, size_t n, size_t unit, int scope)
+{
+    size_t step = isthmus_dev_size(scope), i = isthmus_dev_rank(scope);
+    for (; unit == 16 && i + 3 * step < n; i += 4 * step) {
+        isthmus_u128 part[4];
+        ISTHMUS_DEVICE_UNROLL
+        for (int k = 0; k < 4; k++) part[k] = ((const isthmus_u128 *)(const void *)from)[i + (size_t)k * step];
+        ISTHMUS_DEVICE_UNROLL
+        for (int k = 0; k < 4; k++) ((isthmus_u128 *)(void *)to)[i + (size_t)k * step] = part[k];
+    }
+    for (; i < n; i += step) isthmus_dev_copy_unit(to + i * unit, from + i * unit, unit);
+}
+
+/* One unit, by the group's first thread. */
+ISTHMUS_DEVICE size_t isthmus_dev_copy_one(char *to, const char *from, size_t unit, int scope)
+{
+    if (isthmus_dev_is_leader(scope)) isthmus_dev_copy_unit(to, from, unit);
+    return unit;
+}
+
+/* In the widest units that both addresses allow: narrower ones up to the first multiple of it, and after the last one.
+ * An element that is as wide as a type and aligned is so written at once. */
+ISTHMUS_DEVICE void isthmus_dev_copy(char *to, const char *from, size_t bytes, int scope)
+{
+    uint64_t apart = (uint64_t)(uintptr_t)to ^ (uint64_t)(uintptr_t)from;
+    size_t unit = 16, done = 0, n;
+    while (apart % unit != 0) unit /= 2;
+    for (size_t narrow = 1; narrow < unit; narrow *= 2)
+        if (((uint64_t)(uintptr_t)(to + done) & narrow) != 0 && bytes - done >= narrow)
+            done += isthmus_dev_copy_one(to + done, from + done, narrow, scope);
+    n = (bytes - done) / unit;
+    switch (unit) { /* constant in each of them */
+    case 16: isthmus_dev_copy_units(to + done, from + done, n, 16, scope); break;
+    case 8: isthmus_dev_copy_units(to + done, from + done, n, 8, scope); break;
+    case 4: isthmus_dev_copy_units(to + done, from + done, n, 4, scope); break;
+    case 2: isthmus_dev_copy_units(to + done, from + done, n, 2, scope); break;
+    default: isthmus_dev_copy_units(to + done, from + done, n, 1, scope); break;
+    }
+    done += n * unit;
+    for (size_t narrow = unit / 2; narrow > 0; narrow /= 2)
+        if (bytes - done >= narrow) done += isthmus_dev_copy_one(to + done, from + done, narrow, scope);
+}
+
+/* ---- requests ---- */
+
+ISTHMUS_DEVICE struct isthmus_request isthmus_dev_request_of(int op, const void *remote, const void *local,
+                                                             uint64_t length, int pe)
+{
+    struct isthmus_request request = {
+        (uint32_t)pe, (uint8_t)op, 0, 0, 0, (uint64_t)(uintptr_t)remote, (uint64_t)(uintptr_t)local, length, 0, 0, 0};
+    return request;
+}
+
+/* The leader makes the request for its group, and waits unless the call is nonblocking. The fence orders what the group
+ * has stored: the host reads the source. */
+ISTHMUS_DEVICE void isthmus_dev_submit(struct isthmus_request *request, int scope, int is_nbi)
+{
+    isthmus_dev_meet(scope);
+    if (isthmus_dev_is_leader(scope)) {
+        isthmus_dev_fence();
+        if (is_nbi)
+            (void)isthmus_dev_post(request);
+        else
+            (void)isthmus_dev_request(request);
+    }
+    isthmus_dev_meet(scope);
+}
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_move_by_ring(int op, const void *remote, const void *local, size_t bytes, int pe,
+                                                  int scope, int is_nbi)
+{
+    struct isthmus_request request = isthmus_dev_request_of(op, remote, local, bytes, pe);
+    isthmus_dev_submit(&request, scope, is_nbi);
+}
+
+/* ---- elements ---- */
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_p_by_ring(void *dest, uint64_t bits, size_t size, int pe)
+{
+    struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_P, dest, NULL, size, pe);
+    request.bits = (uint8_t)(8 * size);
+    request.value = bits;
+    (void)isthmus_dev_post(&request);
+}
+
+ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_g_by_ring(const void *source, size_t size, int pe)
+{
+    struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_G, source, NULL, size, pe);
+    request.bits = (uint8_t)(8 * size);
+    return isthmus_dev_request(&request);
+}
+
+/* size: 1, 2, 4 or 8. */
+ISTHMUS_DEVICE void isthmus_dev_p(void *dest, uint64_t bits, size_t size, int pe)
+{
+    int64_t delta = isthmus_dev_delta(dest, size, pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
+        isthmus_dev_store((char *)dest + delta, bits, size);
+    else
+        isthmus_dev_p_by_ring(dest, bits, size, pe);
+}
+
+ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
+{
+    int64_t delta = isthmus_dev_delta(source, size, pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
+        return isthmus_dev_load((const char *)source + delta, size);
+    return isthmus_dev_g_by_ring(source, size, pe);
+}
+
+/* ---- blocks of memory ---- */
+
+/* Completion as in nvshmem.h: a blocking put returns when source may be reused. */
+ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
+{
+    int64_t delta = isthmus_dev_delta(dest, bytes, pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
+        isthmus_dev_meet(scope);
+        isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
+        isthmus_dev_meet(scope);
+    } else if (bytes > 0) {
+        isthmus_dev_move_by_ring(ISTHMUS_REQUEST_PUT, dest, source, bytes, pe, scope, is_nbi);
+    }
+}
+
+ISTHMUS_DEVICE void isthmus_dev_get(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
+{
+    int64_t delta = isthmus_dev_delta(source, bytes, pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
+        isthmus_dev_meet(scope);
+        isthmus_dev_copy((char *)dest, (const char *)source + delta, bytes, scope);
+        isthmus_dev_meet(scope);
+    } else if (bytes > 0) {
+        isthmus_dev_move_by_ring(ISTHMUS_REQUEST_GET, source, dest, bytes, pe, scope, is_nbi);
+    }
+}
+
+/* Strides in elements, at least 1; size: 1 to 16, a power of two. */
+struct isthmus_dev_stride {
+    ptrdiff_t dest, source;
+    size_t nelems, size;
+};
+
+ISTHMUS_DEVICE uint64_t isthmus_dev_span(ptrdiff_t stride, size_t nelems, size_t size)
+{
+    return nelems == 0 ? 0 : ((uint64_t)stride * (nelems - 1) + 1) * size;
+}
+
+ISTHMUS_DEVICE void isthmus_dev_copy_strided(char *to, const char *from, const struct isthmus_dev_stride *stride,
+                                             int scope)
+{
+    size_t to_step = (size_t)stride->dest * stride->size, from_step = (size_t)stride->source * stride->size;
+    for (size_t i = isthmus_dev_rank(scope); i < stride->nelems; i += isthmus_dev_size(scope))
+        isthmus_dev_copy_unit(to + i * to_step, from + i * from_step, stride->size);
+}
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_strided_by_ring(int op, const void *remote, const void *local,
+                                                     const struct isthmus_dev_stride *stride, int pe, int scope)
+{
+    struct isthmus_request request = isthmus_dev_request_of(op, remote, local, stride->nelems, pe);
+    request.bits = (uint8_t)(8 * stride->size);
+    request.value = (uint64_t)stride->dest;
+    request.extra = (uint64_t)stride->source;
+    isthmus_dev_submit(&request, scope, 0);
+}
+
+ISTHMUS_DEVICE void isthmus_dev_iput(void *dest, const void *source, const struct isthmus_dev_stride *stride, int pe,
+                                     int scope)
+{
+    int64_t delta = isthmus_dev_delta(dest, isthmus_dev_span(stride->dest, stride->nelems, stride->size), pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
+        isthmus_dev_meet(scope);
+        isthmus_dev_copy_strided((char *)dest + delta, (const char *)source, stride, scope);
+        isthmus_dev_meet(scope);
+    } else if (stride->nelems > 0) {
+        isthmus_dev_strided_by_ring(ISTHMUS_REQUEST_IPUT, dest, source, stride, pe, scope);
+    }
+}
+
+ISTHMUS_DEVICE void isthmus_dev_iget(void *dest, const void *source, const struct isthmus_dev_stride *stride, int pe,
+                                     int scope)
+{
+    int64_t delta = isthmus_dev_delta(source, isthmus_dev_span(stride->source, stride->nelems, stride->size), pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
+        isthmus_dev_meet(scope);
+        isthmus_dev_copy_strided((char *)dest, (const char *)source + delta, stride, scope);
+        isthmus_dev_meet(scope);
+    } else if (stride->nelems > 0) {
+        isthmus_dev_strided_by_ring(ISTHMUS_REQUEST_IGET, source, dest, stride, pe, scope);
+    }
+}
+
+/* ---- atomics ---- */
+
+struct isthmus_dev_amo {
+    uint32_t op;   /* ISTHMUS_DEV_AMO_ */
+    uint32_t size; /* 4 or 8 bytes */
+    uint64_t operand, compare;
+};
+
+ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_atomic_by_ring(void *dest, struct isthmus_dev_amo amo, int pe, int is_fetching)
+{
+    struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_AMO, dest, NULL, amo.size, pe);
+    request.amo = (uint8_t)amo.op;
+    request.bits = (uint8_t)(8 * amo.size);
+    request.value = amo.operand;
+    request.extra = amo.compare;
+    if (is_fetching) return isthmus_dev_request(&request);
+    (void)isthmus_dev_post(&request);
+    return 0;
+}
+
+/* Returns the old value if is_fetching. */
+ISTHMUS_DEVICE uint64_t isthmus_dev_atomic(void *dest, struct isthmus_dev_amo amo, int pe, int is_fetching)
+{
+    int64_t delta = isthmus_dev_delta(dest, amo.size, pe);
+    if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
+        return isthmus_dev_amo(amo.op, (char *)dest + delta, amo.operand, amo.compare, amo.size);
+    return isthmus_dev_atomic_by_ring(dest, amo, pe, is_fetching);
+}
+
+/* ---- signals ---- */
+
+struct isthmus_dev_signal {
+    uint64_t *addr;
+    uint64_t value;
+    uint32_t op; /* ISTHMUS_DEV_AMO_SET or ISTHMUS_DEV_AMO_ADD */
+};
+
+ISTHMUS_DEVICE void isthmus_dev_signal_op(struct isthmus_dev_signal signal, int pe)
+{
+    struct isthmus_dev_amo amo = {signal.op, 8, signal.value, 0};
+    (void)isthmus_dev_atomic(signal.addr, amo, pe, 0);
+}
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_put_signal_by_ring(void *dest, const void *source, size_t bytes,
+                                                        struct isthmus_dev_signal signal, int pe, int scope, int is_nbi)
+{
+    struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_PUT_SIGNAL, dest, source, bytes, pe);
+    request.amo = (uint8_t)signal.op;
+    request.bits = 64;
+    request.signal = (uint64_t)(uintptr_t)signal.addr;
+    request.value = signal.value;
+    isthmus_dev_submit(&request, scope, is_nbi);
+}
+
+/* The signal changes after the data of this call has arrived: the leader's release covers what its group has stored. */
+ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_t bytes,
+                                           struct isthmus_dev_signal signal, int pe, int scope, int is_nbi)
+{
+    int64_t delta = isthmus_dev_delta(dest, bytes, pe), signal_delta = isthmus_dev_delta(signal.addr, 8, pe);
+    if (!ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta | signal_delta))) {
+        isthmus_dev_put_signal_by_ring(dest, source, bytes, signal, pe, scope, is_nbi);
+        return;
+    }
+    uint64_t *at = (uint64_t *)(void *)((char *)signal.addr + signal_delta);
+    isthmus_dev_meet(scope);
+    isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
+    isthmus_dev_meet(scope);
+    if (!isthmus_dev_is_leader(scope)) return;
+    if (signal.op == ISTHMUS_DEV_AMO_SET)
+        isthmus_dev_store_release(at, signal.value);
+    else
+        isthmus_dev_add_release(at, signal.value);
+}
+
+/* ---- order ---- */
+
+ISTHMUS_DEVICE void isthmus_dev_order(int scope)
+{
+    isthmus_dev_meet(scope);
+    if (isthmus_dev_is_leader(scope)) {
+        isthmus_dev_ring_fence();
+        isthmus_dev_fence();
+    }
+    isthmus_dev_meet(scope);
+}
+
+ISTHMUS_DEVICE void isthmus_dev_quiet(int scope)
+{
+    isthmus_dev_meet(scope);
+    if (isthmus_dev_is_leader(scope)) {
+        isthmus_dev_ring_quiet();
+        isthmus_dev_drain();
+    }
+    isthmus_dev_meet(scope);
+}
+
+/* ---- PEs ---- */
+
+/* NULL: no team of this PE. */
+ISTHMUS_DEVICE struct isthmus_device_team *isthmus_dev_team(int32_t handle)
+{
+    const struct isthmus_device_state *state = &isthmus_device_v1;
+    if ((uint32_t)handle >= state->n_teams || state->teams[handle].n == 0) return NULL;
+    return state->teams + handle;
+}
+
+ISTHMUS_DEVICE int isthmus_dev_team_to_world(const struct isthmus_device_team *team, int pe)
+{
+    return team->list != NULL ? team->list[pe] : team->start + pe * team->stride;
+}
+
+ISTHMUS_DEVICE int isthmus_dev_team_my_pe(int32_t handle)
+{
+    const struct isthmus_device_team *team = isthmus_dev_team(handle);
+    return team != NULL ? team->me : -1;
+}
+
+ISTHMUS_DEVICE int isthmus_dev_team_n_pes(int32_t handle)
+{
+    const struct isthmus_device_team *team = isthmus_dev_team(handle);
+    return team != NULL ? team->n : -1;
+}
+
+/* Returns the number of member `pe` of one team in the other; -1: none. */
+ISTHMUS_DEVICE int isthmus_dev_team_translate(int32_t from_handle, int pe, int32_t to_handle)
+{
+    const struct isthmus_device_team *from = isthmus_dev_team(from_handle), *to = isthmus_dev_team(to_handle);
+    if (from == NULL || to == NULL || pe < 0 || pe >= from->n) return -1;
+    int world = isthmus_dev_team_to_world(from, pe);
+    for (int i = 0; i < to->n; i++)
+        if (isthmus_dev_team_to_world(to, i) == world) return i;
+    return -1;
+}
+
+/* Ends the job; the host's thread sees to it if there is a ring, else the kernel stops. */
+ISTHMUS_DEVICE_COLD void isthmus_dev_global_exit(int code)
+{
+    struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_EXIT, NULL, NULL, 0, 0);
+    request.value = (uint64_t)(int64_t)code;
+    if (isthmus_device_v1.ring != NULL) (void)isthmus_dev_request(&request);
+    isthmus_dev_trap();
+}
+
+#endif

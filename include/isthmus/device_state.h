@@ -1,0 +1,131 @@
+/* isthmus/device_state.h: what kernels read: the state of this PE for one module of device code, and the ring that takes
+ * their requests to the host. Read by the library and by every device compiler; the operations are in device.h.
+ *
+ * The structs are ABI: a program's kernels were compiled with one version of them, the library with perhaps another one.
+ * Fields are added in reserved space only. Addresses are those by which the device reaches the memory. */
+#ifndef ISTHMUS_DEVICE_STATE_H
+#define ISTHMUS_DEVICE_STATE_H
+
+#include <isthmus/integers.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the ring: requests of kernels for a thread of the host ---- */
+
+/* What a request asks for. 0 is no request. */
+enum isthmus_request_op {
+    ISTHMUS_REQUEST_PUT = 1, /* length bytes from local to remote */
+    ISTHMUS_REQUEST_GET,     /* length bytes from remote to local */
+    ISTHMUS_REQUEST_P,       /* the low `bits` bits of value to remote */
+    ISTHMUS_REQUEST_G,       /* `bits` bits at remote are the reply's value */
+    ISTHMUS_REQUEST_IPUT,    /* length elements of `bits` bits; value, extra: strides of dest and source in elements */
+    ISTHMUS_REQUEST_IGET,    /* likewise */
+    ISTHMUS_REQUEST_AMO,     /* amo on the `bits` bits at remote, with operand value and compare extra */
+    ISTHMUS_REQUEST_PUT_SIGNAL, /* a put; then amo (SET or ADD) of value on the 8 bytes at signal */
+    ISTHMUS_REQUEST_FENCE,      /* to each PE, earlier requests arrive before later ones */
+    ISTHMUS_REQUEST_QUIET,      /* `quieted` becomes this ticket + 1 when all earlier requests are complete */
+    ISTHMUS_REQUEST_EXIT        /* the job ends with the exit code value */
+};
+
+/* Atomic operations, numbered as in isthmus/transport.h. */
+enum isthmus_dev_amo_op {
+    ISTHMUS_DEV_AMO_FETCH = 0,
+    ISTHMUS_DEV_AMO_SET = 1,
+    ISTHMUS_DEV_AMO_SWAP = 2,
+    ISTHMUS_DEV_AMO_COMPARE_SWAP = 3,
+    ISTHMUS_DEV_AMO_ADD = 4,
+    ISTHMUS_DEV_AMO_AND = 5,
+    ISTHMUS_DEV_AMO_OR = 6,
+    ISTHMUS_DEV_AMO_XOR = 7
+};
+
+/* In flags: the request's thread waits for a reply. A put is replied to when its source may be reused, any other request
+ * when it is complete. */
+enum { ISTHMUS_REQUEST_REPLY = 1 };
+
+/* 56 bytes. remote, signal: symmetric addresses of the calling PE. */
+struct isthmus_request {
+    uint32_t pe;
+    uint8_t op, amo, bits, flags; /* amo: ISTHMUS_DEV_AMO_ */
+    uint64_t remote, local, length, signal, value, extra;
+};
+
+enum { ISTHMUS_REQUEST_WORDS = 7, ISTHMUS_WIRE_WORDS = 8, ISTHMUS_REPLY_WORDS = 2 };
+
+/* n slots, a power of two. A request's ticket counts the requests of the ring; it uses slot ticket % n for the turn
+ * ticket / n of that slot. Which memory each part lies in follows from its readers: a word is polled where it lies. */
+struct isthmus_ring {
+    uint64_t *slots;    /* host memory: [n][8], written by kernels */
+    uint64_t *replies;  /* host memory: [n][2]: a value; then ticket + 1, which publishes it */
+    uint64_t *consumed; /* host memory: requests below this ticket have been read */
+    uint64_t *quieted;  /* host memory: requests below this ticket are complete */
+    uint64_t *tail;     /* device memory: the next ticket */
+    uint64_t *seen;     /* device memory: a value of consumed that some thread has loaded */
+    uint64_t *quiet;    /* device memory: [0] the ticket of a quiet request under way + 1, [1] a value of quieted */
+    uint32_t *turns;    /* device memory: [n]: the turn of the slot whose request may be written next */
+    uint32_t log2_n;
+    uint32_t reserved[15];
+};
+
+/* ---- the state ---- */
+
+/* A range of symmetric memory outside the heap. The last one of a list has the length 0. */
+struct isthmus_device_range {
+    uint64_t base, length_bytes;
+    const int64_t *delta; /* as struct isthmus_device_state has it for the heap */
+};
+
+/* Flags of one team, in symmetric memory: one word for each of the first members, who write them all at once; and one
+ * for each round of a dissemination, for larger teams. */
+enum {
+    ISTHMUS_DEVICE_MEMBERS = 64,
+    ISTHMUS_DEVICE_ROUNDS = 20,
+    ISTHMUS_DEVICE_FLAGS = ISTHMUS_DEVICE_MEMBERS + ISTHMUS_DEVICE_ROUNDS
+};
+
+/* 64 bytes. Member i is PE start + i * stride of the world, or list[i]. */
+struct isthmus_device_team {
+    int32_t n, me; /* n 0: there is no such team, or this PE is not in it */
+    int32_t start, stride;
+    const int32_t *list; /* NULL: strided */
+    uint64_t *flags;     /* symmetric: ISTHMUS_DEVICE_FLAGS words */
+    uint64_t sequence;   /* synchronisations so far; written by kernels */
+    uint64_t reserved[3];
+};
+
+enum {
+    ISTHMUS_DEVICE_CHECK = 1 /* flags: ISTHMUS_CHECK is on: a wrong call is reported by name before the kernel stops */
+};
+
+/* 128 bytes. Zero before init and after finalize: n is 0, so that every PE is out of range. */
+struct isthmus_device_state {
+    uint32_t struct_size, flags;
+    int32_t me, n;
+    uint64_t heap, heap_bytes;                 /* this PE's symmetric heap, as far as it may grow */
+    const int64_t *delta;                      /* [n]: what to add to an address of this heap for that PE's; odd: the
+                                                * device does not reach that memory. 0 for this PE */
+    const struct isthmus_device_range *ranges; /* NULL: none */
+    struct isthmus_device_team *teams;         /* [n_teams], by the handles of nvshmem.h */
+    const struct isthmus_ring *ring;           /* NULL: the device reaches the memory of every PE */
+    const uint64_t *stop;                      /* not 0: the job ends, and kernels stop instead of waiting */
+    uint32_t n_teams, n_ring_pes;              /* n_ring_pes: how many PEs are reached through the ring */
+    uint64_t reserved[6];
+};
+
+#ifndef __CUDACC_RTC__
+/* Announces a module of device code, from its constructor. The library calls fill with the state whenever it changes: at
+ * once if it is initialised, else at init, and with zeros at finalize; fill copies it to where the kernels of the module
+ * read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run. Returns 0, or a negative
+ * ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
+int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_device_state *state));
+void isthmus_device_unregister_v1(
+    int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */
+#endif
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
