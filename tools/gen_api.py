@@ -9,12 +9,15 @@ import re
 import sys
 
 import api_cxx
+from api_device import device_routines
 from api_generic import generics
 from api_inline import inline_definition, inlined_routines
 from api_table import FACE_OF_FORM, FACES, read_table
 
 MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
 # Inlined by hand in include/isthmus/shmem_inline.h.in.
+# Exported beside what public headers of the three faces declare: what isthmus/*.h need at run time.
+EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1"}
 INLINED_ORDERING = ("shmem_fence", "shmem_quiet", "shmem_local_complete", "shmem_remote_commit")
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)(?P<after>\([^;{}]*\));",
@@ -24,8 +27,9 @@ PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*
 class Made:
     """What the markers of a template stand for."""
 
-    def __init__(self, types, families):
-        self.types, self.families = types, families
+    def __init__(self, types, families, device):
+        self.types, self.families, self.device = types, families, device
+        self.on_both = {routine.name for routine in device if routine.is_on_host}
         self.declared = set()
         self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
 
@@ -36,8 +40,12 @@ class Made:
             if not routines:
                 sys.exit(f"a header asks for the prototypes of family '{name}', form {form}, which is not in the table")
             self.declared.update(r.name for r in routines)
-            out += [r.prototype() + ";" for r in routines]
+            out += [self.both(r, form) + r.prototype() + ";" for r in routines]
         return "\n".join(out)
+
+    def both(self, routine, form):
+        """A routine that kernels call by the same name is declared for both."""
+        return "ISTHMUS_HOST_DEVICE " if form == "nvshmem" and routine.name in self.on_both else ""
 
     def lines(self, marker, face):
         kind, *names = marker.split()
@@ -49,6 +57,8 @@ class Made:
             return generics(self.families, self.types)
         if kind == "INLINED":
             return "\n".join(inline_definition(r) for r in inlined_routines(self.families, self.types))
+        if kind == "DEVICE":
+            return "\n".join(r.definition() for r in self.device if r.is_on_host == (names == ["both"]))
         if kind == "PROFILING":
             return "\n".join(f"{before}p{name}{after};" for before, name, after in self.profiled)
         made_for_cxx = {"OVERLOADS": api_cxx.overloads, "TEMPLATES": api_cxx.templates, "QUEUE": api_cxx.queue_forms}
@@ -121,12 +131,13 @@ def main():
     parser.add_argument("--templates", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
-    made = Made(*read_table(args.table))
+    types, families = read_table(args.table)
+    made = Made(types, families, device_routines(args.table.with_name("device.table"), families, types))
     names = write_headers(made, args.templates, args.out)
     write_definitions(made, args.out)
     write_profiling(made, args.out)
     # Everything that a public header declares is exported, and nothing else.
-    listed = "".join(f"    {name};\n" for name in sorted(names | {"isthmus_fast_v1"}))
+    listed = "".join(f"    {name};\n" for name in sorted(names | EXPORTED_FOR_HEADERS))
     write_if_changed(args.out / "isthmus.map", f"ISTHMUS_0 {{\n  global:\n{listed}  local: *;\n}};\n")
 
 
