@@ -23,6 +23,7 @@
 #include "core/memory/symmetric_buffers.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
+#include "core/proxy/device.h"
 #include "core/stream/meeting.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"
@@ -61,6 +62,7 @@ static void after_fork_in_child(void)
     ist_boot_forget();
     ist_progress_forget();
     ist_streams_forget();
+    ist_device_forget();
     ist_heap_make_private();
     ist_ctx_default.reach.n_pes = 0;
     ist_fast_paths_set(0);
@@ -143,7 +145,8 @@ static isthmus_status make_card(void)
 /* A store by a PE of this host, or by another thread of this PE, does not wake a sleeping thread. */
 static enum ist_spin_peers what_ends_waits(void)
 {
-    bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on();
+    bool has_threads =
+        ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on() || ist_device_is_expected();
     return ist_spin_peers_of(ist_registry_has_network(), init.arrivals_wake,
                              ist_runtime.boot->n_local > 1 || has_threads);
 }
@@ -248,14 +251,14 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) { /* a job of one PE has no requests to serve */
         ist_meeting_agree(&ist_team_world, "init");
-        return ISTHMUS_OK;
+        return ist_device_open(&rt->config);
     }
     status = ist_progress_start();
     if (status != ISTHMUS_OK) return status;
     status = ist_life_check_reach(ist_sync_rarely_towards(&ist_team_world, "init"));
     if (status == ISTHMUS_OK) ist_sync_rarely_link(&ist_team_world, &ist_internal_area()->links, "init");
     if (status == ISTHMUS_OK) ist_meeting_agree(&ist_team_world, "init");
-    return status;
+    return status == ISTHMUS_OK ? ist_device_open(&rt->config) : status;
 }
 
 static void greet(void)
@@ -324,6 +327,8 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     struct ist_runtime *rt = &ist_runtime;
     rt->thread_level = thread_level;
     isthmus_status failure = ist_config_init(&rt->config, face);
+    /* Kernels that run on processors reach no other memory. */
+    if (rt->config.heap_kind == IST_HEAP_AUTO && ist_device_is_expected()) rt->config.heap_kind = IST_HEAP_HOST;
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
     if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
     ist_life_begin(&rt->config, request);
@@ -364,6 +369,7 @@ static void stop(void)
 {
     struct ist_runtime *rt = &ist_runtime;
     ist_note_phase(IST_PHASE_AFTER);
+    ist_device_close();
     ist_life_stop();
     ist_streams_close();
     ist_progress_stop();
@@ -470,6 +476,7 @@ void ist_finalize(const char *routine)
         ist_barrier_all(routine);
         ist_runtime.nesting--;
     } else {
+        ist_device_close();
         ist_streams_wait(routine);
         ist_ctx_each(quiet_in_finalize);
         ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);

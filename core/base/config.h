@@ -17,6 +17,7 @@ enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
 /* A kind after HOST is the memory kind that it names: ISTHMUS_MEM_ value plus HOST. */
 enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };
 enum ist_atomics { IST_ATOMICS_AUTO, IST_ATOMICS_CPU, IST_ATOMICS_NIC };
+enum ist_proxy_mode { IST_PROXY_AUTO, IST_PROXY_SPIN };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS };
 
@@ -50,6 +51,8 @@ struct ist_config {
     int barrier;             /* ISTHMUS_COLL_BARRIER: auto dissemination central hosts */
     uint64_t spin_ns;        /* ISTHMUS_SPIN: nanoseconds a wait spins before it yields; UINT64_MAX: auto */
     uint64_t nap_ns;         /* ISTHMUS_NAP: the longest sleep between two polls of a wait; UINT64_MAX: auto */
+    bool device_direct;      /* ISTHMUS_DEVICE_DIRECT: kernels load and store mapped memory; default true */
+    int device_proxy;        /* ISTHMUS_DEVICE_PROXY: auto spin */
     uint64_t peer_timeout_s; /* ISTHMUS_PEER_TIMEOUT: seconds to wait for a peer that does not reply */
     /* ISTHMUS_PULSE_TIMEOUT: seconds without a heartbeat after which a PE is lost; 0: never */
     uint64_t pulse_timeout_s;

@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
+#include "core/proxy/device.h"
 #include "core/runtime.h"
 #include "core/team/internal_area.h"
 #include "core/transport/peer.h"
@@ -36,6 +37,7 @@ static void drain_one(ist_ctx *ctx) { forgive(ist_drain(ctx, "exit")); }
 
 static void leave(void)
 {
+    ist_device_close();
     ist_ctx_each(drain_one);
     forgive(ist_drain_notices());
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */

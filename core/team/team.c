@@ -16,6 +16,7 @@
 struct ist_team ist_team_world;
 struct ist_team **ist_team_table;
 uint32_t ist_team_limit;
+void (*ist_team_on_change)(const struct ist_team *team, int index);
 
 static struct {
     const ist_boot *boot;
@@ -67,7 +68,7 @@ struct ist_team_memory *ist_team_memory_of(int index) { return &ist_internal_are
 void ist_team_clear_memory(const struct ist_team *team, int index)
 {
     struct ist_team_memory *memory = ist_team_memory_of(index);
-    memset(memory, 0, team->is_on_one_host ? sizeof memory->whole : sizeof *memory);
+    memset(memory, 0, team->is_on_one_host ? offsetof(struct ist_team_memory, inner) : sizeof *memory);
 }
 
 int ist_team_free_index(int from)
@@ -102,11 +103,13 @@ void ist_team_register(struct ist_team *team, int index)
     team->memory = ist_team_memory_of(index);
     team->area = &team->memory->whole;
     ist_store_release(&ist_team_table[index], team);
+    if (ist_team_on_change != NULL) ist_team_on_change(team, index);
 }
 
 void ist_team_delete(struct ist_team *team)
 {
     if (team->area != NULL) {
+        if (ist_team_on_change != NULL) ist_team_on_change(NULL, team->index);
         ist_store_release(&ist_team_table[team->index], NULL);
         ist_team_unreserve(team->index);
     }

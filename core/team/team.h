@@ -34,6 +34,8 @@ struct ist_slot {
     uint64_t sequence;
 };
 
+enum { IST_TEAM_DEVICE_WORDS = 88 }; /* flags of kernels' synchronisations (isthmus/device_state.h), whole lines */
+
 /* What the members of one team use to communicate, in symmetric memory, at the same offset on each of them. */
 struct ist_team_area {
     struct ist_sync_area sync;
@@ -48,7 +50,9 @@ enum { IST_TEAM_AREA_BYTES = sizeof(struct ist_team_area) };
 /* All of a team's symmetric memory: for the team, and for the two parts of it that a member on one of several hosts is
  * in. */
 struct ist_team_memory {
-    struct ist_team_area whole, inner, outer;
+    struct ist_team_area whole;
+    uint64_t device[IST_TEAM_DEVICE_WORDS];
+    struct ist_team_area inner, outer;
     struct ist_line arrived, release; /* on a host: counted on its leader; on each member, by its leader */
 };
 
@@ -131,5 +135,8 @@ isthmus_status ist_team_new(int n, int start, int stride, const int *list, struc
 void ist_team_clear_memory(const struct ist_team *team, int index); /* before its first use by `team` */
 void ist_team_register(struct ist_team *team, int index);           /* which is reserved */
 void ist_team_delete(struct ist_team *team);
+
+/* Called after a team has been registered under an index, and with NULL before it is deleted. NULL: no call. */
+extern void (*ist_team_on_change)(const struct ist_team *team, int index);
 
 #endif

@@ -1,0 +1,194 @@
+/* core/proxy/batch.c: see batch.h. One function for each kind of request, on the calls that the host's routines use. */
+#include "core/proxy/batch.h"
+
+#include "core/base/fatal.h"
+#include "core/ops/amo.h"
+#include "core/ops/order.h"
+#include "core/ops/rma.h"
+#include "core/ops/signal.h"
+#include "core/ops/strided.h"
+
+#include <string.h>
+
+isthmus_status ist_batch_init(struct ist_batch *batch)
+{
+    memset(batch, 0, sizeof *batch);
+    return ist_ctx_create(&ist_team_world, IST_CTX_SERIALIZED, 0, &batch->ctx);
+}
+
+void ist_batch_fini(struct ist_batch *batch)
+{
+    if (batch->ctx != NULL) ist_ctx_destroy(batch->ctx);
+    memset(batch, 0, sizeof *batch);
+}
+
+_Static_assert((int)ISTHMUS_DEV_AMO_XOR == (int)ISTHMUS_AMO_XOR && (int)ISTHMUS_DEV_AMO_SET == (int)ISTHMUS_AMO_SET &&
+                   (int)ISTHMUS_DEV_AMO_ADD == (int)ISTHMUS_AMO_ADD,
+               "kernels number atomic operations as transports do");
+
+/* ---- a request, as it is executed ---- */
+
+struct call {
+    struct ist_batch *batch;
+    struct ist_requests *requests;
+    uint64_t ticket;
+    const struct isthmus_request *r;
+    int pe;
+    void *remote, *local;
+};
+
+static bool is_awaited(const struct call *c) { return (c->r->flags & ISTHMUS_REQUEST_REPLY) != 0; }
+
+static void reply(const struct call *c, uint64_t value)
+{
+    if (is_awaited(c)) ist_requests_reply(c->requests, c->ticket, value);
+}
+
+/* The reply follows when the batch is complete. Returns where its value is to be. */
+static uint64_t *reply_later(const struct call *c)
+{
+    struct ist_batch_waiter *waiter = &c->batch->waiters[c->batch->n_waiters];
+    waiter->ticket = c->ticket;
+    waiter->value = 0;
+    if (is_awaited(c)) c->batch->n_waiters++;
+    return &waiter->value;
+}
+
+static size_t element_bytes(const struct call *c, const char *routine, uint32_t most_bits)
+{
+    uint32_t bits = c->r->bits;
+    if (bits < 8 || bits > most_bits || (bits & (bits - 1)) != 0)
+        ist_misuse(routine, "an element of %u bits; valid: 8 to %u, powers of two", bits, most_bits);
+    return bits / 8;
+}
+
+/* A short source may be reused at once; a long one when the batch is complete, so that other kernels do not wait. */
+static void put(const struct call *c)
+{
+    static const char routine[] = "a kernel's put";
+    if (is_awaited(c) && c->r->length <= IST_SMALL_BYTES) {
+        ist_put(c->batch->ctx, c->remote, c->local, c->r->length, c->pe, routine);
+        reply(c, 0);
+        return;
+    }
+    ist_put_nbi(c->batch->ctx, c->remote, c->local, c->r->length, c->pe, routine);
+    (void)reply_later(c);
+}
+
+static void get(const struct call *c)
+{
+    ist_get_nbi(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, "a kernel's get");
+    (void)reply_later(c);
+}
+
+static void p(const struct call *c)
+{
+    static const char routine[] = "a kernel's p";
+    ist_p(c->batch->ctx, c->remote, c->r->value, element_bytes(c, routine, 64), c->pe, routine);
+    reply(c, 0);
+}
+
+/* Fetches to a peer without an alias are under way together. */
+static bool is_aliased(const struct call *c, size_t size)
+{
+    size_t column = ist_column_of_element((uintptr_t)c->remote, ist_log2_of(size));
+    return ist_is_aliased(ist_ctx_delta(c->batch->ctx, column, c->pe));
+}
+
+static void g(const struct call *c)
+{
+    static const char routine[] = "a kernel's g";
+    size_t size = element_bytes(c, routine, 64);
+    if (is_aliased(c, size))
+        reply(c, ist_g(c->batch->ctx, c->remote, size, c->pe, routine));
+    else
+        ist_get_nbi(c->batch->ctx, reply_later(c), c->remote, size, c->pe, routine);
+}
+
+static void strided(const struct call *c)
+{
+    static const char put_routine[] = "a kernel's iput", get_routine[] = "a kernel's iget";
+    bool is_put = c->r->op == ISTHMUS_REQUEST_IPUT;
+    const char *routine = is_put ? put_routine : get_routine;
+    struct ist_stride stride = {(ptrdiff_t)c->r->value, (ptrdiff_t)c->r->extra, 1, c->r->length,
+                                element_bytes(c, routine, 128)};
+    if (is_put)
+        ist_strided_put(c->batch->ctx, c->remote, c->local, &stride, c->pe, routine);
+    else
+        ist_strided_get(c->batch->ctx, c->local, c->remote, &stride, c->pe, routine);
+    reply(c, 0);
+}
+
+static void atomic(const struct call *c)
+{
+    static const char routine[] = "a kernel's atomic";
+    struct ist_amo amo = {c->r->amo, (uint32_t)element_bytes(c, routine, 64), c->r->value, c->r->extra};
+    if (amo.op >= ISTHMUS_AMO_COUNT)
+        ist_misuse(routine, "operation %u; valid: below %d", amo.op, (int)ISTHMUS_AMO_COUNT);
+    if (!is_awaited(c))
+        (void)ist_amo(c->batch->ctx, c->remote, amo, 0, c->pe, routine);
+    else if (is_aliased(c, amo.size))
+        reply(c, ist_amo(c->batch->ctx, c->remote, amo, ISTHMUS_AMO_FETCHING, c->pe, routine));
+    else
+        ist_amo_nbi(c->batch->ctx, reply_later(c), c->remote, amo, c->pe, routine);
+}
+
+static void put_signal(const struct call *c)
+{
+    static const char routine[] = "a kernel's put with signal";
+    if (c->r->amo != ISTHMUS_AMO_SET && c->r->amo != ISTHMUS_AMO_ADD)
+        ist_misuse(routine, "operation %u on the signal; valid: %d (set) and %d (add)", c->r->amo, (int)ISTHMUS_AMO_SET,
+                   (int)ISTHMUS_AMO_ADD);
+    struct ist_signal signal = {(uint64_t *)(uintptr_t)c->r->signal, c->r->value,
+                                c->r->amo == ISTHMUS_AMO_ADD ? IST_SIGNAL_ADD : IST_SIGNAL_SET};
+    if (is_awaited(c) && c->r->length <= IST_SMALL_BYTES) {
+        ist_put_signal(c->batch->ctx, c->remote, c->local, c->r->length, &signal, c->pe, routine);
+        reply(c, 0);
+        return;
+    }
+    ist_put_signal_nbi(c->batch->ctx, c->remote, c->local, c->r->length, &signal, c->pe, routine);
+    (void)reply_later(c);
+}
+
+static void quiet(const struct call *c)
+{
+    c->batch->has_quiet = true;
+    c->batch->quiet_ticket = c->ticket;
+    (void)reply_later(c);
+}
+
+static void end_job(const struct call *c) { ist_end_job((int)c->r->value); }
+
+void ist_batch_add(struct ist_batch *batch, struct ist_requests *requests, uint64_t ticket,
+                   const struct isthmus_request *request)
+{
+    static void (*const executors[])(const struct call *) = {
+        [ISTHMUS_REQUEST_PUT] = put,      [ISTHMUS_REQUEST_GET] = get,
+        [ISTHMUS_REQUEST_P] = p,          [ISTHMUS_REQUEST_G] = g,
+        [ISTHMUS_REQUEST_IPUT] = strided, [ISTHMUS_REQUEST_IGET] = strided,
+        [ISTHMUS_REQUEST_AMO] = atomic,   [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
+        [ISTHMUS_REQUEST_QUIET] = quiet,  [ISTHMUS_REQUEST_EXIT] = end_job,
+    };
+    struct call call = {batch,
+                        requests,
+                        ticket,
+                        request,
+                        (int)request->pe,
+                        (void *)(uintptr_t)request->remote,
+                        (void *)(uintptr_t)request->local};
+    if (request->op >= sizeof executors / sizeof executors[0] || executors[request->op] == NULL)
+        ist_misuse("a kernel's request", "operation %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
+                   (int)ISTHMUS_REQUEST_EXIT);
+    executors[request->op](&call);
+}
+
+void ist_batch_complete(struct ist_batch *batch) { ist_quiet(batch->ctx, "a kernel's quiet"); }
+
+void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
+{
+    if (batch->has_quiet) ist_requests_quieted(requests, batch->quiet_ticket + 1);
+    for (uint32_t i = 0; i < batch->n_waiters; i++)
+        ist_requests_reply(requests, batch->waiters[i].ticket, batch->waiters[i].value);
+    batch->n_waiters = 0;
+    batch->has_quiet = false;
+}

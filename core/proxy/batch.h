@@ -1,0 +1,43 @@
+/* core/proxy/batch.h: requests of kernels under way in one context, and what is to be reported when they are complete.
+ * Not the order between batches: proxy.c. */
+#ifndef IST_PROXY_BATCH_H
+#define IST_PROXY_BATCH_H
+
+#include "core/ctx/ctx.h"
+#include "core/proxy/requests.h"
+
+enum { IST_BATCH_WAITERS = 64 }; /* threads of kernels that wait for a reply from one batch */
+
+struct ist_batch {
+    ist_ctx *ctx;
+    uint32_t n_waiters;
+    bool has_quiet;
+    uint64_t quiet_ticket; /* the newest request for a quiet */
+    struct ist_batch_waiter {
+        uint64_t ticket, value;
+    } waiters[IST_BATCH_WAITERS];
+};
+
+isthmus_status ist_batch_init(struct ist_batch *batch);
+void ist_batch_fini(struct ist_batch *batch); /* its operations are complete; accepts a zeroed struct */
+
+/* Starts what a request asks for, and replies if that is complete at once. Ends the job if the request is wrong. The
+ * batch has room for a waiter. FENCE is not for a batch. */
+void ist_batch_add(struct ist_batch *batch, struct ist_requests *requests, uint64_t ticket,
+                   const struct isthmus_request *request);
+
+static inline bool ist_batch_is_full(const struct ist_batch *batch) { return batch->n_waiters == IST_BATCH_WAITERS; }
+
+/* Returns true if threads of kernels wait for its completion. */
+static inline bool ist_batch_is_awaited(const struct ist_batch *batch)
+{
+    return batch->n_waiters > 0 || batch->has_quiet;
+}
+
+/* Waits for the network until all operations of the batch are complete. */
+void ist_batch_complete(struct ist_batch *batch);
+
+/* Then: replies to all waiters. The batch is empty afterwards. */
+void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests);
+
+#endif

@@ -1,0 +1,226 @@
+/* core/proxy/device.c: see device.h. */
+#include "core/proxy/device.h"
+
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/heap/internal_area.h"
+#include "core/proxy/proxy.h"
+#include "core/team/team.h"
+#include "core/transport/peer.h"
+
+#include <isthmus/transport.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+_Static_assert((int)IST_TEAM_DEVICE_WORDS >= (int)ISTHMUS_DEVICE_FLAGS,
+               "a team's place has room for the flags of kernels");
+_Static_assert(sizeof(struct isthmus_device_state) == 128, "ABI");
+_Static_assert(sizeof(struct isthmus_device_team) == 64, "ABI");
+
+typedef int (*fill_fn)(const struct isthmus_device_state *state);
+
+struct module {
+    struct module *next;
+    fill_fn fill;
+};
+
+static struct {
+    pthread_mutex_t lock; /* of all that follows */
+    struct module *modules;
+    const struct ist_config *config; /* NULL: not initialised */
+    bool is_open, has_proxy;
+    struct isthmus_device_state state;
+    int64_t *heap_delta, *statics_delta; /* by PE */
+    struct isthmus_device_range ranges[2];
+    struct isthmus_device_team *teams; /* by index, n_teams of them */
+} device = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* ---- the parts of the state; with the lock ---- */
+
+/* Returns the number of PEs that have memory which is not mapped here. Rows are filled when a peer is first used, kernels
+ * can fill none: all peers are used now. */
+static isthmus_status find_deltas(uint32_t *n_far)
+{
+    int n = ist_team_world.n_pes, me = ist_team_world.my_pe;
+    const struct ist_peer *peer;
+    *n_far = 0;
+    device.heap_delta = calloc((size_t)n, sizeof *device.heap_delta);
+    device.statics_delta = calloc((size_t)n, sizeof *device.statics_delta);
+    if (device.heap_delta == NULL || device.statics_delta == NULL)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the addresses of %d PEs", n);
+    for (int pe = 0; pe < n; pe++) {
+        isthmus_status status = ist_peer_get(pe, &peer);
+        if (status != ISTHMUS_OK) return status;
+        bool is_direct = device.config->device_direct || pe == me;
+        device.heap_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[1] : IST_NO_ALIAS;
+        device.statics_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[2] : IST_NO_ALIAS;
+        *n_far += !ist_is_aliased(device.heap_delta[pe]) || !ist_is_aliased(device.statics_delta[pe]);
+    }
+    return ISTHMUS_OK;
+}
+
+static void write_team(struct isthmus_device_team *out, const struct ist_team *team, int index)
+{
+    *out = (struct isthmus_device_team){.n = team->n_pes,
+                                        .me = team->my_pe,
+                                        .start = team->start,
+                                        .stride = team->stride,
+                                        .list = team->list,
+                                        .flags = ist_team_place_of(index)->device};
+}
+
+static isthmus_status list_teams(void)
+{
+    device.teams = calloc(ist_team_limit, sizeof *device.teams);
+    if (device.teams == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u teams", ist_team_limit);
+    for (uint32_t i = 0; i < ist_team_limit; i++) {
+        const struct ist_team *team = i < IST_TEAMS_PREDEFINED ? ist_team_at(i) : ist_load_acquire(&ist_team_table[i]);
+        if (team != NULL) write_team(&device.teams[i], team, (int)i);
+    }
+    return ISTHMUS_OK;
+}
+
+/* Teams that are made and destroyed later. */
+static void on_team(const struct ist_team *team, int index)
+{
+    pthread_mutex_lock(&device.lock);
+    if (device.is_open && team != NULL)
+        write_team(&device.teams[index], team, index);
+    else if (device.is_open)
+        device.teams[index] = (struct isthmus_device_team){.n = 0};
+    pthread_mutex_unlock(&device.lock);
+}
+
+static void write_state(uint32_t n_far)
+{
+    device.ranges[0] = (struct isthmus_device_range){ist_windows.statics.base, ist_windows.statics.length_bytes,
+                                                     device.statics_delta};
+    device.state = (struct isthmus_device_state){
+        .struct_size = sizeof device.state,
+        .flags = device.config->check ? ISTHMUS_DEVICE_CHECK : 0,
+        .me = ist_team_world.my_pe,
+        .n = ist_team_world.n_pes,
+        .heap = ist_windows.heap.base,
+        .heap_bytes = ist_windows.heap.length_bytes,
+        .delta = device.heap_delta,
+        .ranges = device.ranges,
+        .teams = device.teams,
+        .ring = n_far > 0 ? ist_proxy_ring() : NULL,
+        .stop = n_far > 0 ? ist_proxy_stop_word() : NULL,
+        .n_teams = ist_team_limit,
+        .n_ring_pes = n_far,
+    };
+}
+
+static void free_state(void)
+{
+    free(device.heap_delta);
+    free(device.statics_delta);
+    free(device.teams);
+    device.heap_delta = device.statics_delta = NULL;
+    device.teams = NULL;
+    device.is_open = false;
+    memset(&device.state, 0, sizeof device.state);
+}
+
+static isthmus_status make_state(void)
+{
+    uint32_t n_far;
+    isthmus_status status = find_deltas(&n_far);
+    if (status == ISTHMUS_OK) status = list_teams();
+    if (status == ISTHMUS_OK && n_far > 0) status = ist_proxy_open(device.config);
+    if (status != ISTHMUS_OK) {
+        free_state();
+        return status;
+    }
+    device.has_proxy = n_far > 0;
+    device.is_open = true;
+    ist_team_on_change = on_team;
+    write_state(n_far);
+    ist_info("kernels reach %u of %d PEs directly%s", (uint32_t)ist_team_world.n_pes - n_far, ist_team_world.n_pes,
+             n_far > 0 ? ", the others through a thread of the host" : "");
+    return ISTHMUS_OK;
+}
+
+static void fill_all(void)
+{
+    for (struct module *module = device.modules; module != NULL; module = module->next)
+        (void)module->fill(&device.state);
+}
+
+/* ---- modules ---- */
+
+/* Called by constructors, before main and later. */
+EXPORTED int isthmus_device_register_v1(uint32_t kind, fill_fn fill)
+{
+    isthmus_status status = ISTHMUS_OK;
+    if (kind != ISTHMUS_MEM_HOST) return ISTHMUS_ERR_UNSUPPORTED;
+    struct module *module = malloc(sizeof *module);
+    if (module == NULL) return ISTHMUS_ERR_NO_MEMORY;
+    pthread_mutex_lock(&device.lock);
+    *module = (struct module){device.modules, fill};
+    device.modules = module;
+    if (device.config != NULL && !device.is_open) status = make_state();
+    if (device.is_open) (void)fill(&device.state);
+    pthread_mutex_unlock(&device.lock);
+    if (status != ISTHMUS_OK) ist_die("a module with kernels", status);
+    return status;
+}
+
+EXPORTED void isthmus_device_unregister_v1(fill_fn fill)
+{
+    pthread_mutex_lock(&device.lock);
+    for (struct module **link = &device.modules; *link != NULL; link = &(*link)->next) {
+        struct module *module = *link;
+        if (module->fill != fill) continue;
+        *link = module->next;
+        free(module);
+        break;
+    }
+    pthread_mutex_unlock(&device.lock);
+}
+
+bool ist_device_is_expected(void)
+{
+    pthread_mutex_lock(&device.lock);
+    bool is_expected = device.modules != NULL;
+    pthread_mutex_unlock(&device.lock);
+    return is_expected;
+}
+
+/* ---- init and finalize ---- */
+
+isthmus_status ist_device_open(const struct ist_config *config)
+{
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&device.lock);
+    device.config = config;
+    if (device.modules != NULL) status = make_state();
+    if (device.is_open) fill_all();
+    pthread_mutex_unlock(&device.lock);
+    return status;
+}
+
+void ist_device_close(void)
+{
+    pthread_mutex_lock(&device.lock);
+    ist_team_on_change = NULL;
+    if (device.has_proxy) ist_proxy_close();
+    bool was_open = device.is_open;
+    free_state();
+    if (was_open) fill_all();
+    device.has_proxy = false;
+    device.config = NULL;
+    pthread_mutex_unlock(&device.lock);
+}
+
+void ist_device_forget(void)
+{
+    ist_team_on_change = NULL;
+    ist_proxy_forget();
+    device.has_proxy = device.is_open = false;
+    device.config = NULL;
+}

@@ -1,0 +1,23 @@
+/* core/proxy/proxy.h: the thread that serves kernels' requests, where some PE's memory is not mapped for the device.
+ * Not the requests (requests.h), nor the state that shows kernels the ring (device.h). */
+#ifndef IST_PROXY_PROXY_H
+#define IST_PROXY_PROXY_H
+
+#include "core/base/config.h"
+
+#include <isthmus/device_state.h>
+
+/* Starts the thread. The ring and the stop word live until ist_proxy_close(). */
+isthmus_status ist_proxy_open(const struct ist_config *config);
+
+/* Serves what kernels that have ended left behind, stops those that still wait, and ends the thread. All operations are
+ * complete then. After ist_proxy_open(), also after a failure. */
+void ist_proxy_close(void);
+
+const struct isthmus_ring *ist_proxy_ring(void);
+const uint64_t *ist_proxy_stop_word(void);
+
+/* In a child after fork: the threads do not exist here. */
+void ist_proxy_forget(void);
+
+#endif
