@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""nvshmem.h's device side compiles with nvcc, whole program and relocatable, for several architectures, and with NVRTC;
+and the code of the two kernels that are counted is as short as it should be. Nothing is run: no GPU is needed."""
+import argparse
+import ctypes
+import ctypes.util
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ARCHITECTURES = ("75", "80", "90", "100")
+# Those of a kernel include the functions that it calls for requests, of which the calling convention alone takes 24. With
+# 32 a multiprocessor is full.
+MOST_REGISTERS = {"count_p": 32, "count_put_signal": 56}
+SKIPPED = 77
+
+
+def run(command, what):
+    done = subprocess.run([str(part) for part in command], text=True, capture_output=True)
+    if done.returncode != 0:
+        sys.exit(f"{what}: {' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
+    return done.stdout + done.stderr
+
+
+def check_registers(report, architecture):
+    """The report of ptxas has a line for each entry function, then its stack and its registers."""
+    seen = {}
+    for entry, text in re.findall(r"Compiling entry function '(\w+)'(.*?)(?=Compiling entry|\Z)", report, re.S):
+        seen[entry] = (int(re.search(r"Used (\d+) registers", text).group(1)),
+                       int(re.search(r"(\d+) bytes spill stores", text).group(1)))
+    for kernel, most in MOST_REGISTERS.items():
+        registers, spilled = seen[kernel]
+        print(f"sm_{architecture}: {kernel}: {registers} registers")
+        if registers > most or spilled:
+            sys.exit(f"{kernel} uses {registers} registers, at most {most}; {spilled} bytes are spilled")
+
+
+def check_fences(cubin, architecture):
+    """A put with signal has one fence for the block, and no sequentially consistent one."""
+    if shutil.which("cuobjdump") is None:
+        print("cuobjdump is not here: fences are not counted")
+        return
+    sass = run(["cuobjdump", "-sass", "-fun", "count_put_signal", cubin], "cuobjdump")
+    main = sass[:sass.index(".weak") if ".weak" in sass else len(sass)]
+    fences = re.findall(r"MEMBAR\.\S+", main)
+    print(f"sm_{architecture}: count_put_signal: {', '.join(fences) or 'no fence'}")
+    if any(".SC" in fence for fence in fences):
+        sys.exit("a put with signal has a sequentially consistent fence")
+
+
+def nvrtc_compile(source, includes):
+    """Returns None, or why it was not compiled."""
+    candidates = [ctypes.util.find_library("nvrtc"), *map(str, Path("/usr/local/cuda").glob("**/libnvrtc.so*"))]
+    library = next((name for name in candidates if name), None)
+    if library is None:
+        return "libnvrtc is not here"
+    nvrtc = ctypes.CDLL(library)
+    program = ctypes.c_void_p()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), b"kernels.cu", 0, None, None)
+    options = [b"--gpu-architecture=compute_90", *(b"-I" + str(folder).encode() for folder in includes)]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    if status != 0:
+        sys.exit(f"NVRTC does not compile it:\n{log.value.decode()}")
+    print("NVRTC: compiles")
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", type=Path, required=True)
+    parser.add_argument("--include", action="append", type=Path, default=[])
+    parser.add_argument("what", choices=("whole", "rdc", "nvrtc"))
+    args = parser.parse_args()
+    nvcc = shutil.which("nvcc")
+    includes = [flag for folder in args.include for flag in ("-I", folder)]
+    if args.what == "nvrtc":
+        why = nvrtc_compile(args.source, [*args.include, *Path("/usr/local/cuda").glob("include")])
+        if why:
+            print(f"skipped: {why}")
+            sys.exit(SKIPPED)
+        return
+    if nvcc is None:
+        print("skipped: nvcc is not here")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        strict = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-function", "-std=c++17"]
+        if args.what == "rdc":
+            objects = []
+            for name in ("a", "b"): # two files that share one state; names of kernels may not repeat
+                copy = work / f"{name}.cu"
+                copy.write_text(re.sub(r"__global__ void (\w+)", rf"__global__ void {name}_\1", args.source.read_text())
+                                .replace("on_the_host", f"{name}_on_the_host"))
+                objects.append(work / f"{name}.o")
+                run([nvcc, "-rdc=true", "-arch=sm_90", *strict, *includes, "-c", copy, "-o", objects[-1]], "nvcc -rdc")
+            run([nvcc, "-dlink", "-arch=sm_90", *objects, "-o", work / "linked.o"], "nvcc -dlink")
+            print("relocatable: two files link")
+            return
+        run([nvcc, "-arch=sm_90", *strict, *includes, "-c", args.source, "-o", work / "whole.o"], "nvcc")
+        for architecture in ARCHITECTURES:
+            cubin = work / f"{architecture}.cubin"
+            report = run([nvcc, f"-arch=sm_{architecture}", *strict, "-Xptxas", "-v", *includes, "-cubin", args.source,
+                          "-o", cubin], "nvcc -cubin")
+            check_registers(report, architecture)
+            check_fences(cubin, architecture)
+
+
+if __name__ == "__main__":
+    main()
