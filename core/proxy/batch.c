@@ -29,7 +29,7 @@ _Static_assert((int)ISTHMUS_DEV_AMO_XOR == (int)ISTHMUS_AMO_XOR && (int)ISTHMUS_
 /* ---- a request, as it is executed ---- */
 
 struct call {
-    struct ist_batch *batch;
+    struct ist_batch *batch, *fetches;
     struct ist_requests *requests;
     uint64_t ticket;
     const struct isthmus_request *r;
@@ -44,13 +44,13 @@ static void reply(const struct call *c, uint64_t value)
     if (is_awaited(c)) ist_requests_reply(c->requests, c->ticket, value);
 }
 
-/* The reply follows when the batch is complete. Returns where its value is to be. */
-static uint64_t *reply_later(const struct call *c)
+/* The reply follows when this batch is complete. Returns where its value is to be. */
+static uint64_t *reply_later(const struct call *c, struct ist_batch *batch)
 {
-    struct ist_batch_waiter *waiter = &c->batch->waiters[c->batch->n_waiters];
+    struct ist_batch_waiter *waiter = &batch->waiters[batch->n_waiters];
     waiter->ticket = c->ticket;
     waiter->value = 0;
-    if (is_awaited(c)) c->batch->n_waiters++;
+    if (is_awaited(c)) batch->n_waiters++;
     return &waiter->value;
 }
 
@@ -72,13 +72,24 @@ static void put(const struct call *c)
         return;
     }
     ist_put_nbi(c->batch->ctx, c->remote, c->local, c->r->length, c->pe, routine);
-    (void)reply_later(c);
+    (void)reply_later(c, c->batch);
 }
 
+/* A long one takes its time, in which kernels that fetch a word do not wait. */
 static void get(const struct call *c)
 {
-    ist_get_nbi(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, "a kernel's get");
-    (void)reply_later(c);
+    enum { LITTLE_BYTES = 16 << 10 };
+    static const char routine[] = "a kernel's get";
+    if (!is_awaited(c) || c->r->length > LITTLE_BYTES) {
+        ist_get_nbi(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, routine);
+        (void)reply_later(c, c->batch);
+    } else if (c->fetches != NULL) {
+        ist_get_nbi(c->fetches->ctx, c->local, c->remote, c->r->length, c->pe, routine);
+        (void)reply_later(c, c->fetches);
+    } else {
+        ist_get(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, routine);
+        reply(c, 0);
+    }
 }
 
 static void p(const struct call *c)
@@ -88,21 +99,21 @@ static void p(const struct call *c)
     reply(c, 0);
 }
 
-/* Fetches to a peer without an alias are under way together. */
-static bool is_aliased(const struct call *c, size_t size)
+/* Fetches from peers without an alias are under way together. */
+static bool is_fetched_later(const struct call *c, size_t size)
 {
     size_t column = ist_column_of_element((uintptr_t)c->remote, ist_log2_of(size));
-    return ist_is_aliased(ist_ctx_delta(c->batch->ctx, column, c->pe));
+    return c->fetches != NULL && !ist_is_aliased(ist_ctx_delta(c->batch->ctx, column, c->pe));
 }
 
 static void g(const struct call *c)
 {
     static const char routine[] = "a kernel's g";
     size_t size = element_bytes(c, routine, 64);
-    if (is_aliased(c, size))
-        reply(c, ist_g(c->batch->ctx, c->remote, size, c->pe, routine));
+    if (is_fetched_later(c, size))
+        ist_get_nbi(c->fetches->ctx, reply_later(c, c->fetches), c->remote, size, c->pe, routine);
     else
-        ist_get_nbi(c->batch->ctx, reply_later(c), c->remote, size, c->pe, routine);
+        reply(c, ist_g(c->batch->ctx, c->remote, size, c->pe, routine));
 }
 
 static void strided(const struct call *c)
@@ -127,10 +138,10 @@ static void atomic(const struct call *c)
         ist_misuse(routine, "operation %u; valid: below %d", amo.op, (int)ISTHMUS_AMO_COUNT);
     if (!is_awaited(c))
         (void)ist_amo(c->batch->ctx, c->remote, amo, 0, c->pe, routine);
-    else if (is_aliased(c, amo.size))
-        reply(c, ist_amo(c->batch->ctx, c->remote, amo, ISTHMUS_AMO_FETCHING, c->pe, routine));
+    else if (is_fetched_later(c, amo.size))
+        ist_amo_nbi(c->fetches->ctx, reply_later(c, c->fetches), c->remote, amo, c->pe, routine);
     else
-        ist_amo_nbi(c->batch->ctx, reply_later(c), c->remote, amo, c->pe, routine);
+        reply(c, ist_amo(c->batch->ctx, c->remote, amo, ISTHMUS_AMO_FETCHING, c->pe, routine));
 }
 
 static void put_signal(const struct call *c)
@@ -147,19 +158,19 @@ static void put_signal(const struct call *c)
         return;
     }
     ist_put_signal_nbi(c->batch->ctx, c->remote, c->local, c->r->length, &signal, c->pe, routine);
-    (void)reply_later(c);
+    (void)reply_later(c, c->batch);
 }
 
 static void quiet(const struct call *c)
 {
     c->batch->has_quiet = true;
     c->batch->quiet_ticket = c->ticket;
-    (void)reply_later(c);
+    (void)reply_later(c, c->batch);
 }
 
 static void end_job(const struct call *c) { ist_end_job((int)c->r->value); }
 
-void ist_batch_add(struct ist_batch *batch, struct ist_requests *requests, uint64_t ticket,
+void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request)
 {
     static void (*const executors[])(const struct call *) = {
@@ -169,20 +180,29 @@ void ist_batch_add(struct ist_batch *batch, struct ist_requests *requests, uint6
         [ISTHMUS_REQUEST_AMO] = atomic,   [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
         [ISTHMUS_REQUEST_QUIET] = quiet,  [ISTHMUS_REQUEST_EXIT] = end_job,
     };
-    struct call call = {batch,
-                        requests,
-                        ticket,
-                        request,
-                        (int)request->pe,
-                        (void *)(uintptr_t)request->remote,
-                        (void *)(uintptr_t)request->local};
+    struct call call = {.batch = batch,
+                        .fetches = fetches,
+                        .requests = requests,
+                        .ticket = requests->next - 1,
+                        .r = request,
+                        .pe = (int)request->pe,
+                        .remote = (void *)(uintptr_t)request->remote,
+                        .local = (void *)(uintptr_t)request->local};
     if (request->op >= sizeof executors / sizeof executors[0] || executors[request->op] == NULL)
         ist_misuse("a kernel's request", "operation %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
                    (int)ISTHMUS_REQUEST_EXIT);
     executors[request->op](&call);
 }
 
+void ist_batch_fence(struct ist_batch *batch)
+{
+    if (!ist_order_is_simple(batch->ctx)) batch->has_fence = true;
+    ist_fence(batch->ctx, "a kernel's fence");
+}
+
 void ist_batch_complete(struct ist_batch *batch) { ist_quiet(batch->ctx, "a kernel's quiet"); }
+
+void ist_batch_complete_fetches(struct ist_batch *batch) { ist_local_complete(batch->ctx, "a kernel's fetch"); }
 
 void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
 {
@@ -190,5 +210,5 @@ void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
     for (uint32_t i = 0; i < batch->n_waiters; i++)
         ist_requests_reply(requests, batch->waiters[i].ticket, batch->waiters[i].value);
     batch->n_waiters = 0;
-    batch->has_quiet = false;
+    batch->has_quiet = batch->has_fence = false;
 }

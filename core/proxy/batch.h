@@ -12,6 +12,7 @@ struct ist_batch {
     ist_ctx *ctx;
     uint32_t n_waiters;
     bool has_quiet;
+    bool has_fence; /* operations before it may be under way: those of another context could overtake them */
     uint64_t quiet_ticket; /* the newest request for a quiet */
     struct ist_batch_waiter {
         uint64_t ticket, value;
@@ -21,10 +22,14 @@ struct ist_batch {
 isthmus_status ist_batch_init(struct ist_batch *batch);
 void ist_batch_fini(struct ist_batch *batch); /* its operations are complete; accepts a zeroed struct */
 
-/* Starts what a request asks for, and replies if that is complete at once. Ends the job if the request is wrong. The
- * batch has room for a waiter. FENCE is not for a batch. */
-void ist_batch_add(struct ist_batch *batch, struct ist_requests *requests, uint64_t ticket,
+/* Starts what a request asks for, and replies if that is complete at once. Ends the job if the request is wrong. What
+ * fetches a little goes into the batch `fetches`, which waits for nothing else; with NULL it is complete on return. Both
+ * batches have room for a waiter. */
+void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request);
+
+/* Of the request FENCE. */
+void ist_batch_fence(struct ist_batch *batch);
 
 static inline bool ist_batch_is_full(const struct ist_batch *batch) { return batch->n_waiters == IST_BATCH_WAITERS; }
 
@@ -34,8 +39,9 @@ static inline bool ist_batch_is_awaited(const struct ist_batch *batch)
     return batch->n_waiters > 0 || batch->has_quiet;
 }
 
-/* Waits for the network until all operations of the batch are complete. */
+/* Waits for the network until all operations of the batch are complete; or all that was fetched has arrived. */
 void ist_batch_complete(struct ist_batch *batch);
+void ist_batch_complete_fetches(struct ist_batch *batch);
 
 /* Then: replies to all waiters. The batch is empty afterwards. */
 void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests);

@@ -1,7 +1,11 @@
-/* core/proxy/proxy.c: see proxy.h. Two threads and two contexts, so that no kernel waits for another one's quiet: the
+/* core/proxy/proxy.c: see proxy.h. Two threads and three contexts, so that no kernel waits for another one's quiet: the
  * server executes requests in the one context, while the closer waits for the completion of the other one. The closer has
  * at most one batch; what is awaited meanwhile is collected in the open batch. So batches complete in the order of their
- * tickets. */
+ * tickets. Short fetches have a context of their own, which the server completes after each round: the time of one round
+ * trip.
+ *
+ * A fence orders the operations of one context. Where operations before it may be under way, none goes into another
+ * context: fetches are executed in the same one, and if the closer gets it, the server waits for the closer. */
 #include "core/proxy/proxy.h"
 
 #include "core/base/clock.h"
@@ -28,10 +32,11 @@ enum {
 
 static struct {
     struct ist_requests requests;
-    struct ist_batch batches[2];
+    struct ist_batch batches[2], fetches;
     struct ist_batch *open;    /* the server's */
     struct ist_batch *closing; /* the closer's; NULL: it has none */
-    bool fence_waits;          /* the server has taken a fence; the batch that is closing comes before it */
+    bool is_held;              /* operations of the batch that is closing come before what follows in the ring */
+    bool has_fence;            /* the server has taken one, which waits for that */
     bool always_spins;         /* ISTHMUS_DEVICE_PROXY=spin */
     bool is_running, must_end;
     uint64_t stop; /* kernels read it */
@@ -107,6 +112,7 @@ static void hand_over(void)
 {
     struct ist_batch *batch = proxy.open;
     proxy.open = batch == &proxy.batches[0] ? &proxy.batches[1] : &proxy.batches[0];
+    proxy.is_held = batch->has_fence;
     pthread_mutex_lock(&proxy.lock);
     ist_store_release(&proxy.closing, batch);
     pthread_cond_signal(&proxy.to_closer);
@@ -116,6 +122,10 @@ static void hand_over(void)
 /* With aliases only there is nothing to wait for. */
 static void complete_what_is_awaited(void)
 {
+    if (ist_batch_is_awaited(&proxy.fetches)) {
+        ist_batch_complete_fetches(&proxy.fetches);
+        ist_batch_report(&proxy.fetches, &proxy.requests);
+    }
     if (!ist_batch_is_awaited(proxy.open) || !is_closer_free()) return;
     if (!ist_order_is_simple(proxy.open->ctx)) {
         hand_over();
@@ -125,11 +135,22 @@ static void complete_what_is_awaited(void)
     ist_batch_report(proxy.open, &proxy.requests);
 }
 
-static void fence_if_it_may(void)
+/* Returns true if requests may be executed now. */
+static bool may_go_on(void)
 {
-    if (!proxy.fence_waits || !is_closer_free()) return;
-    ist_fence(proxy.open->ctx, "a kernel's fence");
-    proxy.fence_waits = false;
+    if ((proxy.is_held || proxy.has_fence) && !is_closer_free()) return false;
+    proxy.is_held = false;
+    if (proxy.has_fence) ist_batch_fence(proxy.open);
+    proxy.has_fence = false;
+    return !ist_batch_is_full(proxy.open);
+}
+
+static void execute(const struct isthmus_request *request)
+{
+    if (request->op == ISTHMUS_REQUEST_FENCE)
+        proxy.has_fence = true;
+    else
+        ist_batch_add(proxy.open, proxy.open->has_fence ? NULL : &proxy.fetches, &proxy.requests, request);
 }
 
 /* Returns how many requests there were. */
@@ -137,16 +158,9 @@ static uint32_t serve_round(void)
 {
     struct isthmus_request request;
     uint32_t n = 0;
-    fence_if_it_may();
-    while (n < ROUND && !proxy.fence_waits && !ist_batch_is_full(proxy.open) &&
-           ist_requests_take(&proxy.requests, &request)) {
+    while (n < ROUND && may_go_on() && ist_requests_take(&proxy.requests, &request)) {
+        execute(&request);
         n++;
-        if (request.op == ISTHMUS_REQUEST_FENCE) {
-            proxy.fence_waits = true;
-            fence_if_it_may();
-        } else {
-            ist_batch_add(proxy.open, &proxy.requests, proxy.requests.next - 1, &request);
-        }
     }
     if (n > 0) ist_requests_consume(&proxy.requests);
     complete_what_is_awaited();
@@ -154,7 +168,7 @@ static uint32_t serve_round(void)
 }
 
 /* Nothing that was requested is left, and no reply. */
-static bool is_done(void) { return !proxy.fence_waits && is_closer_free() && !ist_batch_is_awaited(proxy.open); }
+static bool is_done(void) { return !proxy.has_fence && is_closer_free() && !ist_batch_is_awaited(proxy.open); }
 
 /* Called when there is no request. Kernels that still wait are stopped, as ist_proxy_close() promises. */
 static bool is_over(const struct rest *rest)
@@ -209,7 +223,7 @@ isthmus_status ist_proxy_open(const struct ist_config *config)
     pthread_cond_init(&proxy.to_server, &monotonic);
     pthread_cond_init(&proxy.to_closer, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    proxy.must_end = proxy.fence_waits = false;
+    proxy.must_end = proxy.has_fence = proxy.is_held = false;
     proxy.closing = NULL;
     proxy.stop = 0;
     proxy.open = &proxy.batches[0];
@@ -217,6 +231,7 @@ isthmus_status ist_proxy_open(const struct ist_config *config)
     isthmus_status status = ist_requests_init(&proxy.requests, LOG2_SLOTS);
     if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.batches[0]);
     if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.batches[1]);
+    if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.fetches);
     if (status == ISTHMUS_OK) status = start_threads();
     if (status != ISTHMUS_OK) ist_proxy_close();
     return status;
@@ -236,13 +251,18 @@ static void end_threads(void)
     proxy.is_running = false;
 }
 
+static void close_batch(struct ist_batch *batch)
+{
+    if (batch->ctx != NULL) ist_quiet(batch->ctx, "finalize");
+    ist_batch_fini(batch);
+}
+
 void ist_proxy_close(void)
 {
     if (proxy.is_running) end_threads();
-    for (int i = 0; i < 2; i++) {
-        if (proxy.batches[i].ctx != NULL) ist_quiet(proxy.batches[i].ctx, "finalize");
-        ist_batch_fini(&proxy.batches[i]);
-    }
+    close_batch(&proxy.batches[0]);
+    close_batch(&proxy.batches[1]);
+    close_batch(&proxy.fetches);
     ist_requests_fini(&proxy.requests);
     pthread_cond_destroy(&proxy.to_server);
     pthread_cond_destroy(&proxy.to_closer);

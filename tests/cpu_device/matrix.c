@@ -219,7 +219,8 @@ static void atomics(void *argument)
     isthmus_dev_barrier(ISTHMUS_BLOCK);
 }
 
-/* ---- order: message passing without a signal ---- */
+/* ---- order: message passing without a signal ----
+ * Some groups of threads fence while others quiet. */
 
 static void order(void *argument)
 {
@@ -227,7 +228,7 @@ static void order(void *argument)
     for (int round = 1; round <= 20; round++) {
         write_source(&part, round);
         isthmus_dev_put(part.dest, part.source, 256, right, part.scope, 0);
-        if (round % 2 == 0)
+        if ((round + (int)part.slice) % 2 == 0)
             isthmus_dev_order(part.scope);
         else
             isthmus_dev_quiet(part.scope);

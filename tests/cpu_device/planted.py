@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 # (what, file, text, text in its place, whether it takes ThreadSanitizer)
@@ -33,7 +34,7 @@ PLANTS = (
 SOURCES = ("tests/unit/test_requests.c", "core/proxy/requests.c", "core/base/status.c")
 
 
-def build_and_run(tree, work, cc, flags):
+def build_and_run(tree, work, cc, flags, limit_s):
     """Returns the exit status of the test; 0: it passed."""
     program = work / "test"
     command = [*cc, "-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", *flags, "-I", str(tree), "-I", str(tree / "include"),
@@ -43,7 +44,7 @@ def build_and_run(tree, work, cc, flags):
         sys.exit(f"does not compile:\n{built.stderr}")
     try:
         environment = {**os.environ, "TSAN_OPTIONS": "halt_on_error=1 exitcode=66"}
-        return subprocess.run([str(program)], capture_output=True, timeout=10, env=environment).returncode
+        return subprocess.run([str(program)], capture_output=True, timeout=limit_s, env=environment).returncode
     except subprocess.TimeoutExpired:
         return "it hangs"
 
@@ -71,13 +72,16 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tree, work = Path(folder) / "tree", Path(folder)
         copy_tree(args.root, tree)
+        limit_s = 10
         for flags in ([], ["-fsanitize=thread"]):
-            status = build_and_run(tree, work, cc, flags)
+            begin = time.monotonic()
+            status = build_and_run(tree, work, cc, flags, 120)
+            limit_s = max(limit_s, 5 * (time.monotonic() - begin))
             print(f"as it is {' '.join(flags)}: {'passes' if status == 0 else f'FAILED ({status})'}")
             failed += status != 0
         for what, file, text, instead, takes_tsan in PLANTS:
             before = plant(tree, file, text, instead)
-            status = build_and_run(tree, work, cc, ["-fsanitize=thread"] if takes_tsan else [])
+            status = build_and_run(tree, work, cc, ["-fsanitize=thread"] if takes_tsan else [], limit_s)
             (tree / file).write_text(before)
             print(f"{what}: {'NOT FOUND' if status == 0 else f'found ({status})'}")
             failed += status == 0

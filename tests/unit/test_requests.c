@@ -137,7 +137,7 @@ static void a_request_is_read_only_when_all_of_it_has_arrived(void **state)
 
 /* ---- every request arrives once ---- */
 
-enum { PER_ACTOR = 700 };
+enum { PER_ACTOR = 300 };
 static uint64_t arrived[N_ACTORS], out_of_order;
 
 static void count(const struct isthmus_request *request, uint64_t ticket)
