@@ -3,8 +3,8 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/heap/internal_area.h"
 #include "core/proxy/proxy.h"
+#include "core/team/internal_area.h"
 #include "core/team/team.h"
 #include "core/transport/peer.h"
 
@@ -69,7 +69,7 @@ static void write_team(struct isthmus_device_team *out, const struct ist_team *t
                                         .start = team->start,
                                         .stride = team->stride,
                                         .list = team->list,
-                                        .flags = ist_team_place_of(index)->device};
+                                        .flags = ist_team_memory_of(index)->device};
 }
 
 static isthmus_status list_teams(void)

@@ -28,9 +28,10 @@ FLOORS = (
     ("core/coll/",),
     ("core/memory/",),
     ("core/stream/",),
+    ("core/proxy/",),
     (ROOT, "core/life/"),
     ("core/api/", "include/shmem.h", "include/shmemx.h", "include/nvshmem.h", "include/nvshmemx.h", "include/ishmem.h",
-     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem"),
+     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem", "include/nvshmem_device.h"),
     ("tools/",),
 )
 NUMBER = {prefix: number for number, floor in enumerate(FLOORS) for prefix in floor}

@@ -132,7 +132,7 @@ static void a_served_request_keeps_a_wait_awake(void **state)
 {
     struct ist_spin spin = {0};
     (void)state;
-    begin(IST_SPIN_ADAPTER, ALONE, UINT64_MAX);
+    begin(IST_SPIN_SILENT, ALONE, UINT64_MAX);
     while (planted.n_sleeps == 0) ist_spin_yield(&spin);
     planted.events++;
     ist_spin_yield(&spin);
