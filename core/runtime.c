@@ -145,8 +145,8 @@ static isthmus_status make_card(void)
 /* A store by a PE of this host, or by another thread of this PE, does not wake a sleeping thread. */
 static enum ist_spin_peers what_ends_waits(void)
 {
-    bool has_threads =
-        ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on() || ist_device_is_expected();
+    bool has_threads = ist_runtime.thread_level != IST_THREAD_SINGLE || ist_streams_are_on() ||
+                       ist_device_is_expected();
     return ist_spin_peers_of(ist_registry_has_network(), init.arrivals_wake,
                              ist_runtime.boot->n_local > 1 || has_threads);
 }

@@ -20,8 +20,8 @@ static inline void ist_publish_stores(void) { isthmus_publish_stores_(); }
 /* Orders earlier loads before all later accesses, as a blocking get requires. */
 static inline void ist_order_loads(void) { isthmus_order_loads_(); }
 
-/* Orders the loads of a request's words before accesses to what the request refers to. Pairs with the fence of the kernel
- * that wrote it. ThreadSanitizer knows no fences: there both update one word (isthmus/device_cpu.h). */
+/* Orders the loads of a request's words before accesses to what the request refers to. Pairs with the fence of the
+ * kernel that wrote it. ThreadSanitizer knows no fences: there both update one word (isthmus/device_cpu.h). */
 #ifdef __SANITIZE_THREAD__
 extern uint32_t isthmus_cpu_fence_v1;
 static inline void ist_order_requests(void) { (void)__atomic_fetch_add(&isthmus_cpu_fence_v1, 1, __ATOMIC_ACQ_REL); }

@@ -12,7 +12,7 @@ struct ist_batch {
     ist_ctx *ctx;
     uint32_t n_waiters;
     bool has_quiet;
-    bool has_fence; /* operations before it may be under way: those of another context could overtake them */
+    bool has_fence;        /* operations before it may be under way: those of another context could overtake them */
     uint64_t quiet_ticket; /* the newest request for a quiet */
     struct ist_batch_waiter {
         uint64_t ticket, value;
@@ -22,9 +22,9 @@ struct ist_batch {
 isthmus_status ist_batch_init(struct ist_batch *batch);
 void ist_batch_fini(struct ist_batch *batch); /* its operations are complete; accepts a zeroed struct */
 
-/* Starts what a request asks for, and replies if that is complete at once. Ends the job if the request is wrong. What
- * fetches a little goes into the batch `fetches`, which waits for nothing else; with NULL it is complete on return. Both
- * batches have room for a waiter. */
+/* Starts what a request asks for, and replies if that is complete at once. Ends the job if the request is wrong.
+ * What fetches a little goes into the batch `fetches`, which waits for nothing else; with NULL it is complete on
+ * return. Both batches have room for a waiter. */
 void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request);
 

@@ -40,8 +40,8 @@ static struct {
 
 /* ---- the parts of the state; with the lock ---- */
 
-/* Returns the number of PEs that have memory which is not mapped here. Rows are filled when a peer is first used, kernels
- * can fill none: all peers are used now. */
+/* Returns the number of PEs that have memory which is not mapped here. Rows are filled when a peer is first used,
+ * kernels can fill none: all peers are used now. */
 static isthmus_status find_deltas(uint32_t *n_far)
 {
     int n = ist_team_world.n_pes, me = ist_team_world.my_pe;

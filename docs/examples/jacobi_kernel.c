@@ -1,10 +1,10 @@
 /* jacobi_kernel [COLUMNS [ROWS [STEPS]]]: a plate whose upper edge is hot, in strips of ROWS rows, one for each PE
  * (Jacobi iteration). All steps run in one kernel: it computes the strip, puts its first and last row into the
- * neighbours' halos with a signal, and waits for theirs; the host only starts it. At the end each PE compares its strip
- * with a computation of the whole plate.
+ * neighbours' halos with a signal, and waits for theirs; the host only starts it. At the end each PE compares its
+ * strip with a computation of the whole plate.
  *
- * The kernel is a plain function that runs on the CPU device, one block of 64 GPU threads. With a CUDA compiler its text
- * is the same but for __global__ and threadIdx (docs/device.md). */
+ * The kernel is a plain function that runs on the CPU device, one block of 64 GPU threads. With a CUDA compiler its
+ * text is the same but for __global__ and threadIdx (docs/device.md). */
 #define ISTHMUS_DEVICE_CPU
 #include <isthmus/device_cpu_launch.h>
 #include <nvshmem.h>

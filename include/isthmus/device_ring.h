@@ -24,8 +24,8 @@ ISTHMUS_DEVICE void isthmus_dev_spin(uint32_t *spins)
     isthmus_dev_pause();
 }
 
-/* Waits until the host has read what the slot of this ticket held. Acquire and release on `seen`: the host's read of the
- * slot is so ordered before the writes of a thread that has not loaded `consumed` itself. */
+/* Waits until the host has read what the slot of this ticket held. Acquire and release on `seen`: the host's read of
+ * the slot is so ordered before the writes of a thread that has not loaded `consumed` itself. */
 ISTHMUS_DEVICE void isthmus_dev_await_room(const struct isthmus_ring *ring, uint64_t ticket)
 {
     uint64_t n = (uint64_t)1 << ring->log2_n, consumed;

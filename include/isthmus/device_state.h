@@ -1,8 +1,9 @@
-/* isthmus/device_state.h: what kernels read: the state of this PE for one module of device code, and the ring that takes
- * their requests to the host. Read by the library and by every device compiler; the operations are in device.h.
+/* isthmus/device_state.h: what kernels read: the state of this PE for one module of device code, and the ring that
+ * takes their requests to the host. Read by the library and by every device compiler; the operations are in
+ * device.h.
  *
- * The structs are ABI: a program's kernels were compiled with one version of them, the library with perhaps another one.
- * Fields are added in reserved space only. Addresses are those by which the device reaches the memory. */
+ * The structs are ABI: a program's kernels were compiled with one version of them, the library with perhaps another
+ * one. Fields are added in reserved space only. Addresses are those by which the device reaches the memory. */
 #ifndef ISTHMUS_DEVICE_STATE_H
 #define ISTHMUS_DEVICE_STATE_H
 
@@ -41,8 +42,8 @@ enum isthmus_dev_amo_op {
     ISTHMUS_DEV_AMO_XOR = 7
 };
 
-/* In flags: the request's thread waits for a reply. A put is replied to when its source may be reused, any other request
- * when it is complete. */
+/* In flags: the request's thread waits for a reply. A put is replied to when its source may be reused, any other
+ * request when it is complete. */
 enum { ISTHMUS_REQUEST_REPLY = 1 };
 
 /* 56 bytes. remote, signal: symmetric addresses of the calling PE. */
@@ -115,10 +116,10 @@ struct isthmus_device_state {
 };
 
 #ifndef __CUDACC_RTC__
-/* Announces a module of device code, from its constructor. The library calls fill with the state whenever it changes: at
- * once if it is initialised, else at init, and with zeros at finalize; fill copies it to where the kernels of the module
- * read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run. Returns 0, or a negative
- * ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
+/* Announces a module of device code, from its constructor. The library calls fill with the state whenever it
+ * changes: at once if it is initialised, else at init, and with zeros at finalize; fill copies it to where the
+ * kernels of the module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels
+ * run. Returns 0, or a negative ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
 int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_device_state *state));
 void isthmus_device_unregister_v1(
     int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */

@@ -57,7 +57,8 @@ static inline enum isthmus_idle_way isthmus_idle_next(struct isthmus_idle *idle,
         EAGER_NS = 2000,     /* where polls are cheap, the first yield comes after this time: a round trip over RDMA */
         AWAKE_NS = 50000     /* after it the processor is worth more to others */
     };
-    uint64_t awake_ns = habit->awake_ns != 0 ? habit->awake_ns : AWAKE_NS;
+    uint64_t awake_ns = habit->awake_ns;
+    if (awake_ns == 0) awake_ns = AWAKE_NS;
     if (idle->since_ns == 0) idle->since_ns = idle->decided_ns = now_ns;
     uint64_t looked_ns = now_ns - idle->decided_ns, n_looks = idle->n_looks;
     idle->decided_ns = now_ns;

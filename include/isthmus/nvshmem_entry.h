@@ -1,6 +1,6 @@
-/* isthmus/nvshmem_entry.h: what a routine of nvshmem_device.h calls: the operations of device.h, with counts of elements
- * in place of bytes and with the constants of nvshmem.h. Elements and results are passed by address, their size follows
- * the arguments; the scope comes last. */
+/* isthmus/nvshmem_entry.h: what a routine of nvshmem_device.h calls: the operations of device.h, with counts of
+ * elements in place of bytes and with the constants of nvshmem.h. Elements and results are passed by address, their
+ * size follows the arguments; the scope comes last. */
 #ifndef ISTHMUS_NVSHMEM_ENTRY_H
 #define ISTHMUS_NVSHMEM_ENTRY_H
 

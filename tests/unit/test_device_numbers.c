@@ -1,4 +1,5 @@
-/* tests/unit/test_device_numbers.c: what kernels compute, against the host: comparisons, and reductions of all types. */
+/* tests/unit/test_device_numbers.c: what kernels compute, against the host: comparisons, and reductions of all
+ * types. */
 #define ISTHMUS_DEVICE_CPU
 #include "core/coll/combine.h"
 

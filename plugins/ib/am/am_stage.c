@@ -279,8 +279,7 @@ static ucs_status_t on_request(void *arg, const void *header, size_t header_byte
 
 static bool core_copies(const struct isthmus_services *s)
 {
-    return ISTHMUS_HAS(s, scopes) && s->memory_copy != NULL &&
-           (s->scopes & ISTHMUS_SCOPE_DEVICE) != 0;
+    return ISTHMUS_HAS(s, scopes) && s->memory_copy != NULL && (s->scopes & ISTHMUS_SCOPE_DEVICE) != 0;
 }
 
 isthmus_status ib_stage_open(isthmus_tr *tr)
