@@ -46,6 +46,7 @@ static const struct {
     {IST_ROW_transports, "loopback", "loopback", "^ib", "^ib"},
     {IST_ROW_static_data, "n", "false", "1", "true"},
     {IST_ROW_alias, "off", "false", "", "true"},
+    {IST_ROW_device_direct, "false", "false", "", "true"},
     {IST_ROW_team_shared_only_self, "1", "true", "0", "false"},
     {IST_ROW_teams_max, "64", "64", "1024", "1k"},
     {IST_ROW_pretend_hosts, "0011", "0011", "01", "01"},
