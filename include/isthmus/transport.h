@@ -26,6 +26,7 @@
 #ifndef ISTHMUS_TRANSPORT_H
 #define ISTHMUS_TRANSPORT_H
 
+#include <isthmus/amo_op.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -120,21 +121,8 @@ enum {
     ISTHMUS_CHANNEL_NOSTORE = 1 << 0 /* order slots need not order plain stores through an alias */
 };
 
-/* atomic operations */
-enum {
-    ISTHMUS_AMO_FETCH = 0,
-    ISTHMUS_AMO_SET = 1,
-    ISTHMUS_AMO_SWAP = 2,
-    ISTHMUS_AMO_COMPARE_SWAP = 3,
-    ISTHMUS_AMO_ADD = 4,
-    ISTHMUS_AMO_AND = 5,
-    ISTHMUS_AMO_OR = 6,
-    ISTHMUS_AMO_XOR = 7,
-    ISTHMUS_AMO_COUNT = 8
-};
-
-/* operand types of atomics. Signed and unsigned integers, pointers and floating point of one width are one
- * type here: every operation that exists for them is the same on their bits */
+/* operand types of atomics, isthmus/amo_op.h. Signed and unsigned integers, pointers and floating point of one width
+ * are one type here: every operation that exists for them is the same on their bits */
 enum { ISTHMUS_BITS8 = 0, ISTHMUS_BITS16 = 1, ISTHMUS_BITS32 = 2, ISTHMUS_BITS64 = 3, ISTHMUS_BITS_COUNT = 4 };
 
 /* flags of amo_entry */
