@@ -111,7 +111,22 @@ class Routine:
     def context_argument(self):
         if not self.family.takes_ctx:
             return []
-        return ["IST_CTX(ctx)" if self.with_ctx else "&ist_ctx_default"]
+        return ["ist_ctx_of_handle(ctx)" if self.with_ctx else "&ist_ctx_default"]
+
+    def inline_definition(self):
+        """One statement: the fast path of isthmus/inline.h, and where that returns 0 the library's routine, under a name
+        of its own."""
+        family, real = self.family, f"isthmus_real_{self.name}_"
+        args = ["isthmus_row_(pe)"] + ([family.constant] if family.constant != "-" else [])
+        args += ["&result"] if family.ret == "T" else []
+        args += [self.entry_argument(p) for p in family.params if name_of(p) != "pe"] + [self.size]
+        fast, slow = f"{family.inline}({', '.join(args)})", f"{real}({', '.join(self.argument_names())})"
+        if family.ret == "T":
+            lines = [f"{self.type.c} result;", f"return {fast} ? result : {slow};"]
+        else:
+            lines = [f"if (!{fast}) {slow};"]
+        return (f'extern {self.returns} {real}({self.parameter_list()}) __asm__("{self.name}");\n'
+                f"ISTHMUS_INLINED_ {self.prototype()}\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n")
 
     def definition(self):
         """One statement: the call of the entry function."""

@@ -11,17 +11,15 @@ import sys
 import api_cxx
 from api_device import device_routines
 from api_generic import generics
-from api_inline import inline_definition, inlined_routines
 from api_table import FACE_OF_FORM, FACES, read_table
 
 MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
-# Inlined by hand in include/isthmus/shmem_inline.h.in.
 # Exported beside what public headers of the three faces declare: what isthmus/*.h need at run time.
 EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1"}
-INLINED_ORDERING = ("shmem_fence", "shmem_quiet", "shmem_local_complete", "shmem_remote_commit")
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)(?P<after>\([^;{}]*\));",
                        re.MULTILINE)
+INLINED = re.compile(r"^ISTHMUS_INLINED_ .*?(\w+)\(", re.MULTILINE)
 
 
 class Made:
@@ -32,6 +30,7 @@ class Made:
         self.on_both = {routine.name for routine in device if routine.is_on_host}
         self.declared = set()
         self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
+        self.inlined = []  # the names of those that isthmus/shmem_inline.h defines
 
     def prototypes(self, form, names):
         out = []
@@ -55,8 +54,9 @@ class Made:
             return self.prototypes("stream", names)
         if kind == "GENERICS":
             return generics(self.families, self.types)
-        if kind == "INLINED":
-            return "\n".join(inline_definition(r) for r in inlined_routines(self.families, self.types))
+        if kind == "INLINED":  # without a context: those are what programs call in loops
+            return "\n".join(r.inline_definition() for f in self.families if f.inline
+                             for r in f.routines("shmem", self.types) if not r.with_ctx)
         if kind == "DEVICE":
             return "\n".join(r.definition() for r in self.device if r.is_on_host == (names == ["both"]))
         if kind == "PROFILING":
@@ -93,6 +93,8 @@ def write_headers(made, templates, out):
         relative = template.relative_to(templates).with_suffix("")
         write_if_changed(out / "include" / relative, text)
         written.add(out / "include" / relative)
+        if relative.name == "shmem_inline.h":
+            made.inlined = INLINED.findall(text)
         if relative.parent != pathlib.Path("."):
             continue  # isthmus/: compiled into programs
         declared = prototypes_in(text)
@@ -120,8 +122,7 @@ def write_profiling(made, out):
     """The routines that a tool may replace, and those of them whose calls the compiler may never make."""
     weak = "".join(f"#pragma weak {name}\n" for _, name, _ in made.profiled)
     write_if_changed(out / "core/api/weak_names.h", f"{MADE_FROM}{weak}")
-    inlined = [r.name for r in inlined_routines(made.families, made.types)] + list(INLINED_ORDERING)
-    rows = "".join(f'IST_INLINED({name})\n' for name in inlined)
+    rows = "".join(f"IST_INLINED({name})\n" for name in made.inlined)
     write_if_changed(out / "core/api/inlined_names.def", MADE_FROM + rows)
 
 

@@ -3,7 +3,6 @@
 #ifndef IST_API_AMO_ENTRY_H
 #define IST_API_AMO_ENTRY_H
 
-#include "core/api/entry.h"
 #include "core/ops/amo.h"
 
 IST_INLINE struct ist_amo ist_amo_of(uint32_t op, const void *value, const void *cond, size_t size)
@@ -11,8 +10,8 @@ IST_INLINE struct ist_amo ist_amo_of(uint32_t op, const void *value, const void 
     return (struct ist_amo){
         .op = op,
         .size = (uint32_t)size,
-        .operand = value != NULL ? ist_bits_of(value, size) : 1, /* no value: increment */
-        .compare = cond != NULL ? ist_bits_of(cond, size) : 0,
+        .operand = value != NULL ? isthmus_bits_of_(value, size) : 1, /* no value: increment */
+        .compare = cond != NULL ? isthmus_bits_of_(cond, size) : 0,
     };
 }
 
@@ -30,7 +29,8 @@ IST_INLINE void ist_entry_inc(ist_ctx *ctx, void *dest, int pe, size_t size, con
 IST_INLINE void ist_entry_fetch_update(ist_ctx *ctx, uint32_t op, void *result, void *dest, const void *value, int pe,
                                        size_t size, const char *routine)
 {
-    ist_bits_to(result, ist_amo(ctx, dest, ist_amo_of(op, value, NULL, size), ISTHMUS_AMO_FETCHING, pe, routine), size);
+    isthmus_bits_to_(result, ist_amo(ctx, dest, ist_amo_of(op, value, NULL, size), ISTHMUS_AMO_FETCHING, pe, routine),
+                     size);
 }
 
 IST_INLINE void ist_entry_fetch(ist_ctx *ctx, void *result, const void *source, int pe, size_t size,
@@ -38,7 +38,7 @@ IST_INLINE void ist_entry_fetch(ist_ctx *ctx, void *result, const void *source, 
 {
     void *dest = (void *)(uintptr_t)source; /* a fetch writes nothing */
     struct ist_amo amo = ist_amo_of(ISTHMUS_AMO_FETCH, NULL, NULL, size);
-    ist_bits_to(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
+    isthmus_bits_to_(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
 }
 
 IST_INLINE void ist_entry_fetch_inc(ist_ctx *ctx, void *result, void *dest, int pe, size_t size, const char *routine)
@@ -50,7 +50,7 @@ IST_INLINE void ist_entry_compare_swap(ist_ctx *ctx, void *result, void *dest, c
                                        int pe, size_t size, const char *routine)
 {
     struct ist_amo amo = ist_amo_of(ISTHMUS_AMO_COMPARE_SWAP, value, cond, size);
-    ist_bits_to(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
+    isthmus_bits_to_(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
 }
 
 IST_INLINE void ist_entry_fetch_update_nbi(ist_ctx *ctx, uint32_t op, void *fetch, void *dest, const void *value,

@@ -4,7 +4,6 @@
 #define IST_API_RMA_ENTRY_H
 
 #include "core/api/constants.h"
-#include "core/api/entry.h"
 #include "core/ops/rma.h"
 #include "core/ops/signal.h"
 #include "core/ops/strided.h"
@@ -44,7 +43,7 @@ IST_INLINE void ist_entry_get_nbi(ist_ctx *ctx, void *dest, const void *source, 
 IST_INLINE void ist_entry_p(ist_ctx *ctx, void *dest, const void *value, int pe, size_t size, const char *routine)
 {
     if (size <= 8)
-        ist_p(ctx, dest, ist_bits_of(value, size), size, pe, routine);
+        ist_p(ctx, dest, isthmus_bits_of_(value, size), size, pe, routine);
     else
         ist_put(ctx, dest, value, size, pe, routine);
 }
@@ -52,7 +51,7 @@ IST_INLINE void ist_entry_p(ist_ctx *ctx, void *dest, const void *value, int pe,
 IST_INLINE void ist_entry_g(ist_ctx *ctx, void *result, const void *source, int pe, size_t size, const char *routine)
 {
     if (size <= 8)
-        ist_bits_to(result, ist_g(ctx, source, size, pe, routine), size);
+        isthmus_bits_to_(result, ist_g(ctx, source, size, pe, routine), size);
     else
         ist_get(ctx, result, source, size, pe, routine);
 }

@@ -141,15 +141,15 @@ void shmem_ctx_destroy(shmem_ctx_t handle)
     if (handle == SHMEM_CTX_DEFAULT)
         ist_misuse(routine,
                    "ctx is SHMEM_CTX_DEFAULT, which lives until shmem_finalize; valid: a context that was created");
-    ist_quiet(IST_CTX(handle), routine);
-    ist_ctx_destroy(IST_CTX(handle));
+    ist_quiet(ist_ctx_of_handle(handle), routine);
+    ist_ctx_destroy(ist_ctx_of_handle(handle));
 }
 IST_PROFILED(shmem_ctx_destroy)
 
 int shmem_ctx_get_team(shmem_ctx_t handle, shmem_team_t *team)
 {
     ist_require_ctx(&ist_ctx_default, "shmem_ctx_get_team");
-    *team = handle != SHMEM_CTX_INVALID ? ist_shmem_handle_of(IST_CTX(handle)->team) : SHMEM_TEAM_INVALID;
+    *team = handle != SHMEM_CTX_INVALID ? ist_shmem_handle_of(ist_ctx_of_handle(handle)->team) : SHMEM_TEAM_INVALID;
     return handle != SHMEM_CTX_INVALID ? 0 : ISTHMUS_ERR_INVALID;
 }
 IST_PROFILED(shmem_ctx_get_team)

@@ -60,7 +60,7 @@ void ist_entry_wait_until_on_stream(void *stream, const void *ivar, int cmp, con
     (void)ist_stream_do(stream, &(struct ist_stream_call){.transfer.routine = routine,
                                                           .run = run_wait_until,
                                                           .enqueue = ist_direct_wait,
-                                                          .value = ist_bits_of(value, size),
+                                                          .value = isthmus_bits_of_(value, size),
                                                           .wait = wait});
 }
 
@@ -98,7 +98,7 @@ void ist_entry_wait_all_on_stream(void *stream, const void *ivars, size_t nelems
     const struct ist_wait_set wait = {ivars, nelems, status, cmp, NULL, false, size, is_signed, routine};
     wait_all(stream,
              &(struct ist_stream_call){
-                 .transfer.routine = routine, .run = run_wait_all, .value = ist_bits_of(value, size), .wait = wait});
+                 .transfer.routine = routine, .run = run_wait_all, .value = isthmus_bits_of_(value, size), .wait = wait});
 }
 
 void ist_entry_wait_all_vector_on_stream(void *stream, const void *ivars, size_t nelems, const int *status, int cmp,

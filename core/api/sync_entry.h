@@ -3,26 +3,27 @@
 #define IST_API_SYNC_ENTRY_H
 
 #include "core/api/constants.h"
-#include "core/api/entry.h"
 #include "core/api/wait_arguments.h"
 #include "core/sync/wait.h"
 #include "core/sync/wait_sets.h"
+
+#define IST_IS_SIGNED(type) ((type)-1 < (type)1)
 
 static inline void ist_entry_wait_until(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
                                         const char *routine)
 {
     if (ist_is_plain_wait(ivar, cmp, size))
-        (void)ist_wait_for(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
+        (void)ist_wait_for(ivar, cmp, isthmus_bits_of_(value, size), size, is_signed, routine);
     else
-        (void)ist_wait_slow(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
+        (void)ist_wait_slow(ivar, cmp, isthmus_bits_of_(value, size), size, is_signed, routine);
 }
 
 static inline int ist_entry_test(const void *ivar, int cmp, const void *value, size_t size, bool is_signed,
                                  const char *routine)
 {
     if (!ist_is_plain_wait(ivar, cmp, size))
-        return ist_test_slow(ivar, cmp, ist_bits_of(value, size), size, is_signed, routine);
-    return ist_compare(cmp, ist_wait_load(ivar, size), ist_bits_of(value, size), size, is_signed);
+        return ist_test_slow(ivar, cmp, isthmus_bits_of_(value, size), size, is_signed, routine);
+    return ist_compare(cmp, ist_wait_load(ivar, size), isthmus_bits_of_(value, size), size, is_signed);
 }
 
 /* The deprecated forms: return when the variable is no longer `value`. */

@@ -4,7 +4,6 @@
 #ifndef IST_API_TEAM_ENTRY_H
 #define IST_API_TEAM_ENTRY_H
 
-#include "core/api/entry.h"
 #include "core/api/public.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"

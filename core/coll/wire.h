@@ -25,10 +25,8 @@ IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, s
                                 const char *routine)
 {
     int world_pe = ist_team_to_world(team, pe);
-    size_t column = ist_column_of_element((uintptr_t)addr, 0);
-    intptr_t delta = __atomic_load_n(&ist_rows[world_pe].delta[column], __ATOMIC_ACQUIRE); /* as in isthmus_delta_ */
-    if (IST_LIKELY(ist_is_aliased(delta))) return (void *)((uintptr_t)addr + (uintptr_t)delta);
-    return ist_wire_alias_slow(addr, length_bytes, world_pe, routine);
+    void *alias = isthmus_alias_(&ist_rows[world_pe], addr, ist_column_of_element((uintptr_t)addr, 0));
+    return IST_LIKELY(alias != NULL) ? alias : ist_wire_alias_slow(addr, length_bytes, world_pe, routine);
 }
 
 void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine) IST_COLD;
@@ -38,13 +36,13 @@ void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char
 IST_INLINE void ist_wire_flag(const struct ist_team *team, uint64_t *flag, uint64_t value, int to, const char *routine)
 {
     int pe = ist_team_to_world(team, to);
-    intptr_t delta = ist_ctx_delta(&ist_ctx_default, ist_column_of_element((uintptr_t)flag, 3), pe);
-    if (IST_UNLIKELY(!ist_is_aliased(delta))) {
+    uint64_t *alias = isthmus_element_(ist_ctx_row(&ist_ctx_default, pe), flag, sizeof *flag);
+    if (IST_UNLIKELY(alias == NULL)) {
         ist_wire_flag_slow(flag, value, pe, routine);
         return;
     }
     ist_fence_to(&ist_ctx_default, pe, routine);
-    ist_store_relaxed((uint64_t *)(void *)((char *)flag + delta), value);
+    ist_store_relaxed(alias, value);
 }
 
 IST_INLINE void ist_wire_put(const struct ist_team *team, void *dest, const void *source, size_t length_bytes, int to,

@@ -63,12 +63,12 @@ void ist_ctx_each(void (*fn)(ist_ctx *ctx));
  * doing, false if another thread may be using it without a lock. */
 bool ist_ctx_is_free_to_use(const ist_ctx *ctx);
 
-/* Returns the offset that, added to an address, reaches it on `pe`. The comparison folds where the context is known, as
- * it is in every routine without a context argument. */
-IST_INLINE intptr_t ist_ctx_delta(const ist_ctx *ctx, size_t column, int pe)
+/* Returns the row of a member of the context's team, for the fast paths of isthmus/inline.h, or NULL. The comparison
+ * folds where the context is known, as it is in every routine without a context argument. */
+IST_INLINE const struct isthmus_row *ist_ctx_row(const ist_ctx *ctx, int pe)
 {
     bool is_default = __builtin_constant_p(ctx == &ist_ctx_default) && ctx == &ist_ctx_default;
-    return is_default ? isthmus_delta_(&isthmus_fast_v1, column, pe) : ist_delta(&ctx->reach, column, pe);
+    return is_default ? isthmus_row_(pe) : ist_reachable_row(&ctx->reach, pe);
 }
 
 /* Handles of the APIs: small numbers for the constants, else the context itself. */

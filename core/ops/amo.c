@@ -20,7 +20,7 @@ struct execution {
 
 static isthmus_amo_fn function_of(const struct ist_channel *channel, uint32_t op, size_t size, uint32_t flags)
 {
-    return channel->amo[op][ist_log2_of(size)][flags];
+    return channel->amo[op][isthmus_log2_(size)][flags];
 }
 
 IST_INLINE void amo_by(const struct execution *e, isthmus_amo_fn fn, uint64_t offset_bytes, const struct ist_amo *amo,

@@ -6,8 +6,6 @@
 
 #include "core/ops/rma.h"
 
-#include <isthmus/amo_cpu.h>
-
 /* Operation and operand, together because there are many. */
 struct ist_amo {
     uint32_t op;   /* ISTHMUS_AMO_ */
@@ -27,23 +25,19 @@ void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_am
 IST_INLINE uint64_t ist_amo(ist_ctx *ctx, void *dest, const struct ist_amo amo, uint32_t flags, int pe,
                             const char *routine)
 {
-    intptr_t delta = ist_ctx_delta(ctx, ist_column_of_element((uintptr_t)dest, ist_log2_of(amo.size)), pe);
-    if (IST_UNLIKELY(!ist_is_aliased(delta)))
-        return ist_amo_slow(ctx, dest, &(struct ist_amo){amo.op, amo.size, amo.operand, amo.compare}, flags, pe,
-                            routine);
-    return isthmus_amo_cpu(amo.op, (char *)dest + delta, amo.operand, amo.compare, amo.size);
+    uint64_t old = 0;
+    if (isthmus_amo_(ist_ctx_row(ctx, pe), amo.op, &old, dest, amo.operand, amo.compare, amo.size)) return old;
+    return ist_amo_slow(ctx, dest, &(struct ist_amo){amo.op, amo.size, amo.operand, amo.compare}, flags, pe, routine);
 }
 
 IST_INLINE void ist_amo_nbi(ist_ctx *ctx, void *fetch, void *dest, const struct ist_amo amo, int pe,
                             const char *routine)
 {
-    intptr_t delta = ist_ctx_delta(ctx, ist_column_of_element((uintptr_t)dest, ist_log2_of(amo.size)), pe);
-    if (IST_UNLIKELY(!ist_is_aliased(delta) || fetch == NULL || ist_has_device_memory())) {
-        ist_amo_nbi_slow(ctx, fetch, dest, &(struct ist_amo){amo.op, amo.size, amo.operand, amo.compare}, pe, routine);
+    bool is_usual = fetch != NULL && !ist_has_device_memory();
+    if (IST_LIKELY(is_usual &&
+                   isthmus_amo_(ist_ctx_row(ctx, pe), amo.op, fetch, dest, amo.operand, amo.compare, amo.size)))
         return;
-    }
-    uint64_t old = isthmus_amo_cpu(amo.op, (char *)dest + delta, amo.operand, amo.compare, amo.size);
-    memcpy(fetch, &old, amo.size);
+    ist_amo_nbi_slow(ctx, fetch, dest, &(struct ist_amo){amo.op, amo.size, amo.operand, amo.compare}, pe, routine);
 }
 
 #endif

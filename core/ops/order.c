@@ -67,6 +67,16 @@ static bool is_usable(const ist_ctx *ctx, const char *routine)
     return false;
 }
 
+/* After a quiet. With several threads the bits stay: clearing them could hide operations that another thread has just
+ * issued, or make another thread's quiet return while this one is still at work. */
+static void mark_unused(ist_ctx *ctx)
+{
+    ist_store_relaxed(&ctx->used_mixed, 0);
+    uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;
+    ist_store_relaxed(&ctx->used, watched);
+    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle | watched);
+}
+
 void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
@@ -74,13 +84,8 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
     isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised();
-    /* With several threads the bits stay: clearing them could hide operations that another thread has just issued, or
-     * make another thread's quiet return while this one is still at work. */
-    if (ctx->thread_mode == ISTHMUS_THREAD_SHARED) return;
-    ist_store_relaxed(&ctx->used_mixed, 0);
-    uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;
-    ist_store_relaxed(&ctx->used, watched);
-    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle | watched);
+    if (ctx->thread_mode != ISTHMUS_THREAD_SHARED) mark_unused(ctx);
+    ist_publish_stores();
 }
 
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
@@ -96,6 +101,7 @@ void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
     isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised(); /* fetched values have arrived */
+    ist_order_loads();                                 /* nonblocking gets and fetches are ordered before later loads */
 }
 
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
@@ -104,6 +110,7 @@ void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_REMOTE_COMMIT, routine);
     isthmus_status status = complete(ctx, transports_used(ctx), 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    ist_publish_stores();
 }
 
 /* Of the transports in use, those that may have carried operations to a peer that is reached in other ways too. A peer

@@ -14,7 +14,8 @@
 #include "core/ctx/ctx.h"
 #include "core/transport/peer.h"
 
-/* The work of the transports in ctx->used; `routine` is for messages. */
+/* What is left of a call that isthmus/inline.h cannot complete: the work of the transports in ctx->used, and the
+ * barrier after it. `routine` is for messages. */
 void ist_fence_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_quiet_transports(ist_ctx *ctx, const char *routine) IST_COLD;
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine) IST_COLD;
@@ -72,32 +73,27 @@ IST_INLINE bool ist_order_is_simple(const ist_ctx *ctx)
 
 IST_INLINE void ist_fence(ist_ctx *ctx, const char *routine)
 {
-    ist_order_stores();
-    if (!ist_order_is_simple(ctx)) ist_fence_transports(ctx, routine);
+    if (!isthmus_fence_(ist_order_is_simple(ctx))) ist_fence_transports(ctx, routine);
 }
 
 IST_INLINE void ist_fence_to(ist_ctx *ctx, int world_pe, const char *routine)
 {
-    ist_order_stores();
-    if (!ist_order_is_simple(ctx)) ist_fence_to_transports(ctx, world_pe, routine);
+    if (!isthmus_fence_(ist_order_is_simple(ctx))) ist_fence_to_transports(ctx, world_pe, routine);
 }
 
 IST_INLINE void ist_local_complete(ist_ctx *ctx, const char *routine)
 {
-    if (!ist_order_is_simple(ctx)) ist_local_complete_transports(ctx, routine);
-    ist_order_loads(); /* nonblocking gets and fetches are ordered before later loads */
+    if (!isthmus_local_complete_(ist_order_is_simple(ctx))) ist_local_complete_transports(ctx, routine);
 }
 
 IST_INLINE void ist_remote_commit(ist_ctx *ctx, const char *routine)
 {
-    if (!ist_order_is_simple(ctx)) ist_remote_commit_transports(ctx, routine);
-    ist_publish_stores();
+    if (!isthmus_remote_commit_(ist_order_is_simple(ctx))) ist_remote_commit_transports(ctx, routine);
 }
 
 IST_INLINE void ist_quiet(ist_ctx *ctx, const char *routine)
 {
-    if (!ist_order_is_simple(ctx)) ist_quiet_transports(ctx, routine);
-    ist_publish_stores();
+    if (!isthmus_quiet_(ist_order_is_simple(ctx))) ist_quiet_transports(ctx, routine);
 }
 
 #endif

@@ -112,7 +112,7 @@ static void move_by_alias(const struct ist_transfer *t, char *alias, char *near,
     if (ist_is_on_device(near))
         ist_copy_here(to, from, n, t->routine);
     else if (n <= IST_SMALL_BYTES)
-        ist_copy_small(to, from, n);
+        isthmus_copy_small_(to, from, n);
     else
         isthmus_copy_cpu(to, from, n);
 }
@@ -241,7 +241,7 @@ void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *rou
     t.align_bytes = size;
     ist_target_of_element(&t, &far);
     if (far.alias != NULL)
-        ist_copy_small(far.alias, (const char *)&bits, size);
+        isthmus_copy_small_(far.alias, (const char *)&bits, size);
     else
         move_through(&t, &far, (char *)&bits, NULL, size);
 }
@@ -259,7 +259,7 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
     }
     ist_target_of_element(&t, &far);
     if (far.alias != NULL)
-        ist_copy_small((char *)&bits, far.alias, size);
+        isthmus_copy_small_((char *)&bits, far.alias, size);
     else
         move_through(&t, &far, (char *)&bits, NULL, size);
     ist_order_loads();
@@ -279,8 +279,8 @@ static inline char *alias_of_range(const ist_ctx *ctx, uintptr_t addr, size_t le
         column = 1;
     else if (in_statics < w->statics.length_bytes && length_bytes <= w->statics.length_bytes - in_statics)
         column = 2;
-    intptr_t delta = ist_ctx_delta(ctx, column, pe);
-    return ist_is_aliased(delta) ? (char *)addr + delta : NULL;
+    const struct isthmus_row *row = ist_ctx_row(ctx, pe);
+    return row != NULL ? isthmus_alias_(row, (const void *)addr, column) : NULL;
 }
 
 /* These return false if nothing was copied. */

@@ -11,8 +11,7 @@
 /* Returns where the signal is loaded and stored, or NULL if that takes the slow path. */
 static char *alias_of(ist_ctx *ctx, const struct ist_signal *signal, int pe)
 {
-    intptr_t delta = ist_ctx_delta(ctx, ist_column_of_element((uintptr_t)signal->addr, 3), pe);
-    return IST_LIKELY(ist_is_aliased(delta)) ? (char *)signal->addr + delta : NULL;
+    return isthmus_element_(ist_ctx_row(ctx, pe), signal->addr, sizeof *signal->addr);
 }
 
 static struct ist_amo amo_of(const struct ist_signal *signal)

@@ -356,7 +356,7 @@ static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
     const struct ist_attached_extent *extent = attached->extents;
     const struct isthmus_mem *mine = &ist_segments.list[id].mem;
     bool is_whole = extent != NULL && extent->length_bytes == attached->length_bytes;
-    if (!is_whole || extent->alias == NULL || mine->length_bytes == 0) return IST_NO_ALIAS;
+    if (!is_whole || extent->alias == NULL || mine->length_bytes == 0) return ISTHMUS_NO_ALIAS;
     return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
 }
 
@@ -425,7 +425,7 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
     }
     note_mixed(peer);
     ist_card_trim(&peer->card);
-    /* Release: pairs with the acquire in isthmus_delta_; a thread that reads the delta uses what it points to. */
+    /* Release: pairs with the acquire in isthmus_alias_; a thread that reads the delta uses what it points to. */
     ist_store_release(&ist_rows[pe].delta[1], delta_of(peer, IST_SEGMENT_HEAP));
     ist_store_release(&ist_rows[pe].delta[2], delta_of(peer, IST_SEGMENT_STATIC));
     ist_store_release(&peer->is_resolved, true); /* pairs with the acquire in ist_peer_known() */

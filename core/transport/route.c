@@ -17,7 +17,7 @@ isthmus_status ist_rows_init(int n_pes)
     struct isthmus_row *rows = aligned_alloc(64, bytes);
     if (rows == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes to %d PEs", n_pes);
     for (int pe = 0; pe < n_pes; pe++)
-        for (int column = 0; column < 4; column++) rows[pe].delta[column] = IST_NO_ALIAS;
+        for (int column = 0; column < 4; column++) rows[pe].delta[column] = ISTHMUS_NO_ALIAS;
     ist_rows = rows;
     return ISTHMUS_OK;
 }

@@ -2,9 +2,9 @@
  * depends on data. The flat table that the fast paths read.
  * Not the access to a peer without an alias, nor the filling of rows: peer.h.
  *
- * The struct and the element paths are in isthmus/inline.h, because programs compile them in. A row holds, for one PE,
+ * The struct and the fast paths are in isthmus/inline.h, because programs compile them in. A row holds, for one PE,
  * the difference between an address of its memory and the same symmetric address here. An entry without an alias is
- * IST_NO_ALIAS, which is odd, while true deltas are multiples of a page: one test of one bit covers a peer not used
+ * ISTHMUS_NO_ALIAS, which is odd, while true deltas are multiples of a page: one test of one bit covers a peer not used
  * yet, a transport that must be called, an address that is not symmetric, a misaligned one, a PE out of range and a
  * runtime that is not initialised. The slow path distinguishes them. (Zero cannot mean "none": it is the right delta
  * for this PE itself.) */
@@ -15,8 +15,6 @@
 
 #include <isthmus/inline.h>
 #include <stdbool.h>
-
-#define IST_NO_ALIAS ((intptr_t)1)
 
 _Static_assert(sizeof(struct isthmus_row) == 32, "a row is half a cache line");
 _Static_assert(offsetof(struct isthmus_fast, element) == 64, "what ordering reads is one cache line");
@@ -61,15 +59,14 @@ IST_INLINE size_t ist_column_of_element(uintptr_t addr, unsigned log2_size)
 
 IST_INLINE size_t ist_column_of_small(uintptr_t addr) { return isthmus_column_(&isthmus_fast_v1.small, addr); }
 
-IST_INLINE intptr_t ist_delta(const struct ist_reachable *reach, size_t column, int pe)
+/* The row of a PE of the context's team, for isthmus/inline.h; NULL if there is none. */
+IST_INLINE const struct isthmus_row *ist_reachable_row(const struct ist_reachable *reach, int pe)
 {
-    if (IST_UNLIKELY((uint32_t)pe >= reach->n_pes)) return IST_NO_ALIAS;
-    const struct isthmus_row *row = (const struct isthmus_row *)(const void *)((const char *)reach->rows +
-                                                                               (intptr_t)pe * reach->stride_bytes);
-    return __atomic_load_n(&row->delta[column], __ATOMIC_ACQUIRE); /* as in isthmus_delta_ */
+    if (IST_UNLIKELY((uint32_t)pe >= reach->n_pes)) return NULL;
+    const void *row = (const char *)reach->rows + (intptr_t)pe * reach->stride_bytes;
+    if (row == NULL) __builtin_unreachable(); /* as in isthmus_row_ */
+    return row;
 }
-
-IST_INLINE bool ist_is_aliased(intptr_t delta) { return (delta & IST_NO_ALIAS) == 0; }
 
 /* Lets programs take the inlined paths, or not (before init, after finalize, in a child after fork). */
 void ist_fast_paths_set(int n_pes);
