@@ -1,5 +1,5 @@
-/* core/proxy/device.h: what kernels see of this PE (struct isthmus_device_state), and the modules of device code
- * that see it. A job without such modules has none of it: no state, no thread. */
+/* core/proxy/device.h: what kernels see of this PE (struct isthmus_device_state), and the modules of device code that
+ * see it. A job without such modules has none of it: no state, no thread. */
 #ifndef IST_PROXY_DEVICE_H
 #define IST_PROXY_DEVICE_H
 
@@ -10,8 +10,8 @@
 /* Modules of device code are loaded: kernels will store to memory that host threads wait for. */
 bool ist_device_is_expected(void);
 
-/* At the end of init: makes the state and fills it into all modules. Not collective. Modules that are loaded later
- * get it at once. */
+/* At the end of init: makes the state and fills it into all modules. Not collective. Modules that are loaded later get
+ * it at once. */
 isthmus_status ist_device_open(const struct ist_config *config);
 
 /* At the beginning of finalize: kernels have ended. Completes what they have requested. Accepts any state. */

@@ -1,8 +1,8 @@
-/* core/proxy/proxy.c: see proxy.h. Two threads and three contexts, so that no kernel waits for another one's quiet:
- * the server executes requests in the one context, while the closer waits for the completion of the other one. The
- * closer has at most one batch; what is awaited meanwhile is collected in the open batch. So batches complete in the
- * order of their tickets. Short fetches have a context of their own, which the server completes after each round:
- * the time of one round trip.
+/* core/proxy/proxy.c: see proxy.h. Two threads and three contexts, so that no kernel waits for another one's quiet: the
+ * server executes requests in the one context, while the closer waits for the completion of the other one. The closer
+ * has at most one batch; what is awaited meanwhile is collected in the open batch. So batches complete in the order of
+ * their tickets. Short fetches have a context of their own, which the server completes after each round: the time of
+ * one round trip.
  *
  * A fence orders the operations of one context. Where operations before it may be under way, none goes into another
  * context: fetches are executed in the same one, and if the closer gets it, the server waits for the closer. */

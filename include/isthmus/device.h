@@ -1,10 +1,10 @@
 /* isthmus/device.h: SHMEM from kernels: everything that kernels call, stated once for every device compiler. Each
  * dialect has a header of primitives (device_cpu.h, device_cuda.h); the operations are in the common subset of C and
- * C++ on these. nvshmem_device.h has the typed names of NVSHMEM on top. Nothing is linked: the state of a module is
- * one object, isthmus_device_v1, which the library fills.
+ * C++ on these. nvshmem_device.h has the typed names of NVSHMEM on top. Nothing is linked: the state of a module is one
+ * object, isthmus_device_v1, which the library fills.
  *
- * A routine is called by one thread, or by all threads of its warp or block with equal arguments; then it counts as
- * one call. Memory of a PE that the device reaches is loaded and stored directly; the rest goes through the ring
+ * A routine is called by one thread, or by all threads of its warp or block with equal arguments; then it counts as one
+ * call. Memory of a PE that the device reaches is loaded and stored directly; the rest goes through the ring
  * (device_ring.h) to a thread of the host. */
 #ifndef ISTHMUS_DEVICE_H
 #define ISTHMUS_DEVICE_H

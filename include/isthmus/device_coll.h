@@ -305,9 +305,9 @@ ISTHMUS_DEVICE int isthmus_dev_maxloc_reduce(int32_t handle, void *dest, const v
     return isthmus_dev_barrier_of(handle, scope);
 }
 
-/* ---- reductions ---- A member owns a share of the elements: it pulls them from all members, combines them, and
- * pushes the results. The sync at the beginning shows it that the sources are ready. dest may be source: only the
- * owner touches an element. */
+/* ---- reductions ----
+ * A member owns a share of the elements: it pulls them from all members, combines them, and pushes the results. The
+ * sync at the beginning shows it that the sources are ready. dest may be source: only the owner touches an element. */
 
 ISTHMUS_DEVICE int isthmus_dev_reduce(int32_t handle, void *dest, const void *source, size_t nelems,
                                       struct isthmus_dev_reduce how, int scope)
@@ -328,8 +328,8 @@ ISTHMUS_DEVICE int isthmus_dev_reduce(int32_t handle, void *dest, const void *so
 enum { ISTHMUS_DEV_STEP = 16 };
 
 /* In place, results replace what other members still have to read: all members go through their blocks in step. A
- * result is stored after all of them have read the elements that it replaces. Groups of members may differ in size,
- * so that the leader does all of a step. */
+ * result is stored after all of them have read the elements that it replaces. Groups of members may differ in size, so
+ * that the leader does all of a step. */
 ISTHMUS_DEVICE void isthmus_dev_reducescatter_in_place(struct isthmus_device_team *team, char *buffer, size_t nelems,
                                                        struct isthmus_dev_reduce how, int scope)
 {

@@ -1,7 +1,7 @@
 /* isthmus/device_cpu.h: the primitives of device.h on a processor: the CPU device, which runs kernels as plain
- * functions. Not the engine that starts them (device_cpu_launch.h): without it a thread is a group of one. Each
- * dialect has these names; the operations in device.h use no others. "device" is the scope of one GPU, "system"
- * includes other GPUs, processors and adapters; here they are one. */
+ * functions. Not the engine that starts them (device_cpu_launch.h): without it a thread is a group of one. Each dialect
+ * has these names; the operations in device.h use no others. "device" is the scope of one GPU, "system" includes other
+ * GPUs, processors and adapters; here they are one. */
 #ifndef ISTHMUS_DEVICE_CPU_H
 #define ISTHMUS_DEVICE_CPU_H
 

@@ -1,10 +1,9 @@
-/* isthmus/device_cpu_launch.h: the engine of the CPU device: runs a kernel, which is a plain function, as blocks of
- * GPU threads. All of it is in this header, so that a program with kernels needs nothing but a C compiler.
+/* isthmus/device_cpu_launch.h: the engine of the CPU device: runs a kernel, which is a plain function, as blocks of GPU
+ * threads. All of it is in this header, so that a program with kernels needs nothing but a C compiler.
  *
- * Each block has a thread of the processor. Its GPU threads are fibres of that thread: barriers and waits switch
- * from one to the next, so that any number of them makes progress on any number of processors.
- * isthmus_cpu_launch_threads() gives each GPU thread a thread of the processor instead, for tools that watch threads
- * (ThreadSanitizer). */
+ * Each block has a thread of the processor. Its GPU threads are fibres of that thread: barriers and waits switch from
+ * one to the next, so that any number of them makes progress on any number of processors. isthmus_cpu_launch_threads()
+ * gives each GPU thread a thread of the processor instead, for tools that watch threads (ThreadSanitizer). */
 #ifndef ISTHMUS_DEVICE_CPU_LAUNCH_H
 #define ISTHMUS_DEVICE_CPU_LAUNCH_H
 
@@ -197,9 +196,9 @@ static int isthmus_cpu_block_begin_(struct isthmus_cpu_block_ *block, struct ist
     return pthread_create(&block->thread, NULL, isthmus_cpu_block_run_, block) == 0 ? 0 : -1;
 }
 
-/* Runs the kernel as `blocks` blocks of `threads` threads, and waits until they have ended. All blocks run at once:
- * any may wait for any other. Returns 0; -1 if there was no memory, if a thread stopped the kernel (a wrong call,
- * the end of the job) or if a barrier was not called by all threads of a group. */
+/* Runs the kernel as `blocks` blocks of `threads` threads, and waits until they have ended. All blocks run at once: any
+ * may wait for any other. Returns 0; -1 if there was no memory, if a thread stopped the kernel (a wrong call, the end
+ * of the job) or if a barrier was not called by all threads of a group. */
 static inline int isthmus_cpu_launch(uint32_t blocks, uint32_t threads, isthmus_cpu_kernel kernel, void *argument)
 {
     struct isthmus_cpu_grid_ grid = {kernel, argument, blocks, threads, 0};

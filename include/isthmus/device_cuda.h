@@ -1,6 +1,6 @@
-/* isthmus/device_cuda.h: the primitives of device.h for CUDA: nvcc, NVRTC and clang. Not the CPU device
- * (device_cpu.h), which has the same names. Every access names its order and its scope in PTX: none is left to a
- * compiler's idea of volatile or of atomics.
+/* isthmus/device_cuda.h: the primitives of device.h for CUDA: nvcc, NVRTC and clang. Not the CPU device (device_cpu.h),
+ * which has the same names. Every access names its order and its scope in PTX: none is left to a compiler's idea of
+ * volatile or of atomics.
  *
  * The library does not fill isthmus_device_v1 for modules of CUDA yet: a kernel that calls SHMEM finds no PE, and
  * stops. */

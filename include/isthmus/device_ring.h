@@ -64,7 +64,7 @@ ISTHMUS_DEVICE void isthmus_dev_give_slot(uint64_t ticket)
     isthmus_dev_store_turn(ring->turns + slot, (uint32_t)(ticket >> ring->log2_n) + 1);
 }
 
-/* A request that nobody waits for. Returns its ticket. What it refers to (the source of a put) was ordered before by a
+/* A request without a reply. Returns its ticket. What it refers to (the source of a put) was ordered before by a
  * fence of the caller. */
 ISTHMUS_DEVICE uint64_t isthmus_dev_post(const struct isthmus_request *request)
 {
@@ -95,8 +95,8 @@ ISTHMUS_DEVICE int isthmus_dev_is_quiet(const struct isthmus_ring *ring, uint64_
     return (int64_t)(before - isthmus_dev_load_device(ring->quiet + 1)) <= 0;
 }
 
-/* Waits until all requests below `before` are complete. One request of a thread serves all threads that wait: whoever
- * finds one under way that comes after its own requests writes none. */
+/* Waits until all requests below `before` are complete. One request of a thread serves all threads that wait: a thread
+ * that finds one under way which comes after its own requests writes none. */
 ISTHMUS_DEVICE_COLD void isthmus_dev_quiet_ring(const struct isthmus_ring *ring, uint64_t before)
 {
     uint32_t spins = 0;

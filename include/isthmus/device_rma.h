@@ -18,8 +18,8 @@ ISTHMUS_DEVICE int isthmus_dev_is_within(uint64_t addr, uint64_t length, uint64_
     return addr - base < base_bytes && length <= base_bytes - (addr - base);
 }
 
-/* Not in the heap, or no PE. What is in no range either is left to the host, which knows all symmetric memory, as
- * far as there is a ring. */
+/* Not in the heap, or no PE. What is in no range either is left to the host, which knows all symmetric memory, as far
+ * as there is a ring. */
 ISTHMUS_DEVICE_COLD int64_t isthmus_dev_delta_elsewhere(const void *addr, uint64_t length, int pe)
 {
     const struct isthmus_device_state *state = &isthmus_device_v1;

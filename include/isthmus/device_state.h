@@ -1,6 +1,5 @@
 /* isthmus/device_state.h: what kernels read: the state of this PE for one module of device code, and the ring that
- * takes their requests to the host. Read by the library and by every device compiler; the operations are in
- * device.h.
+ * takes their requests to the host. Read by the library and by every device compiler; the operations are in device.h.
  *
  * The structs are ABI: a program's kernels were compiled with one version of them, the library with perhaps another
  * one. Fields are added in reserved space only. Addresses are those by which the device reaches the memory. */
@@ -15,7 +14,7 @@ extern "C" {
 
 /* ---- the ring: requests of kernels for a thread of the host ---- */
 
-/* What a request asks for. 0 is no request. */
+/* The operation of a request. 0 is no request. */
 enum isthmus_request_op {
     ISTHMUS_REQUEST_PUT = 1, /* length bytes from local to remote */
     ISTHMUS_REQUEST_GET,     /* length bytes from remote to local */
@@ -78,7 +77,7 @@ struct isthmus_device_range {
     const int64_t *delta; /* as struct isthmus_device_state has it for the heap */
 };
 
-/* Flags of one team, in symmetric memory: one word for each of the first members, who write them all at once; and one
+/* Flags of one team, in symmetric memory: one word for each of the first members, which write them all at once; and one
  * for each round of a dissemination, for larger teams. */
 enum {
     ISTHMUS_DEVICE_MEMBERS = 64,
@@ -116,10 +115,10 @@ struct isthmus_device_state {
 };
 
 #ifndef __CUDACC_RTC__
-/* Announces a module of device code, from its constructor. The library calls fill with the state whenever it
- * changes: at once if it is initialised, else at init, and with zeros at finalize; fill copies it to where the
- * kernels of the module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels
- * run. Returns 0, or a negative ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
+/* Announces a module of device code, from its constructor. The library calls fill with the state whenever it changes:
+ * at once if it is initialised, else at init, and with zeros at finalize; fill copies it to where the kernels of the
+ * module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run. Returns 0, or a
+ * negative ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
 int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_device_state *state));
 void isthmus_device_unregister_v1(
     int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */

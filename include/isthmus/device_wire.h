@@ -1,8 +1,8 @@
-/* isthmus/device_wire.h: a request of a kernel as it lies in its slot of the ring, for both sides. The words of a
- * slot may arrive one by one and in any order: nothing is assumed of a bus but that it keeps 8 aligned bytes
- * together. So each word carries the tag of the slot's turn. Seven words of a request are shifted by a byte to make
- * room for it; the eighth holds the bytes that were displaced, and a tag. Words of the turn before have another tag,
- * and older ones are gone: a slot is written again only after the host has read all of it. */
+/* isthmus/device_wire.h: a request of a kernel as it lies in its slot of the ring, for both sides. The words of a slot
+ * may arrive one by one and in any order: nothing is assumed of a bus but that it keeps 8 aligned bytes together. So
+ * each word carries the tag of the slot's turn. Seven words of a request are shifted by a byte to make room for it; the
+ * eighth holds the bytes that were displaced, and a tag. Words of the turn before have another tag, and older ones are
+ * gone: a slot is written again only after the host has read all of it. */
 #ifndef ISTHMUS_DEVICE_WIRE_H
 #define ISTHMUS_DEVICE_WIRE_H
 

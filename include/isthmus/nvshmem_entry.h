@@ -4,7 +4,32 @@
 #ifndef ISTHMUS_NVSHMEM_ENTRY_H
 #define ISTHMUS_NVSHMEM_ENTRY_H
 
+#include <isthmus/cuda_types.h>
 #include <isthmus/device.h>
+
+/* ---- how nvshmem_device.h defines a name that the host has too ---- */
+
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+/* The host's side of a name is the library's: only the compilation for the device defines it. */
+#define ISTHMUS_NV_HOST(returns, name, parameters) ISTHMUS_HOST_DEVICE returns name parameters
+#define ISTHMUS_NV_BOTH ISTHMUS_HOST_DEVICE __forceinline__
+#define ISTHMUS_NV_ON_HOST(name, arguments) (void)0
+#define ISTHMUS_NV_ON_HOST_VOID(name, arguments) (void)0
+#else
+/* One compilation is for both: outside of kernels the library's routine is called, by its name in the object file. */
+#define ISTHMUS_NV_HOST(returns, name, parameters) extern returns isthmus_host_##name parameters __asm__(#name)
+#define ISTHMUS_NV_BOTH extern __inline__ __attribute__((gnu_inline, always_inline))
+#define ISTHMUS_NV_ON_HOST(name, arguments) \
+    if (isthmus_cpu_thread_v1 == NULL) return isthmus_host_##name arguments
+#define ISTHMUS_NV_ON_HOST_VOID(name, arguments) \
+    if (isthmus_cpu_thread_v1 == NULL) {         \
+        isthmus_host_##name arguments;           \
+        return;                                  \
+    } else                                       \
+        (void)0
+#endif
+
+#define ISTHMUS_NV_IS_SIGNED(T) ((T)-1 < (T)1)
 
 /* ---- elements by address ---- */
 

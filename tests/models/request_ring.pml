@@ -15,7 +15,7 @@
 
 mtype = { put_with_reply, put, quiet };
 
-byte tail = 0, consumed = 0, quieted = 0, asked = 0; /* asked: the ticket of the newest quiet + 1 */
+byte tail = 0, consumed = 0, quieted = 0, last_quiet = 0; /* last_quiet: the ticket of the newest quiet + 1 */
 byte turn[SLOTS];
 byte tag0[SLOTS], tag1[SLOTS], actor_in[SLOTS], value_in[SLOTS]; /* what has arrived of the two words of a slot */
 mtype kind_in[SLOTS];
@@ -96,11 +96,11 @@ active [ACTORS] proctype actor()
     turn[slot] = turn[slot] + 1;
     before = tail;
     if
-    :: asked > before
+    :: last_quiet > before
     :: else ->
         write(quiet, 0);
         turn[slot] = turn[slot] + 1;
-        asked = ticket + 1
+        last_quiet = ticket + 1
     fi;
     quieted >= before;
     assert(completed[me] == REPLIES + 1)
