@@ -1,0 +1,87 @@
+/* tests/cpu_device/misuse.c: kernels that call wrongly, or wait for what does not come: how the launch and the job end.
+ *     misuse CASE; the cases are the names below */
+#define ISTHMUS_DEVICE_CPU
+#include <isthmus/device_cpu_launch.h>
+#include <nvshmem.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static long *word, other_memory[4];
+
+static void put_to_no_pe(void *unused)
+{
+    (void)unused;
+    nvshmem_long_p(word, 1, nvshmem_n_pes());
+}
+
+static void put_elsewhere(void *unused)
+{
+    long *on_the_heap = malloc(sizeof *on_the_heap);
+    (void)unused;
+    nvshmem_long_p(on_the_heap, 1, 1 - nvshmem_my_pe());
+    nvshmem_quiet();
+}
+
+static void wrong_comparison(void *unused)
+{
+    (void)unused;
+    nvshmem_long_wait_until(word, 17, 0);
+}
+
+static void bad_signal(void *unused)
+{
+    (void)unused;
+    nvshmemx_signal_op((uint64_t *)(void *)word, 1, 3, 0);
+}
+
+static void wait_for_ever(void *unused)
+{
+    (void)unused;
+    nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 99);
+}
+
+static void end_the_job(void *unused)
+{
+    (void)unused;
+    if (nvshmem_my_pe() == 1) nvshmem_global_exit(7);
+    wait_for_ever(NULL);
+}
+
+/* Static data is symmetric, too. */
+static void put_to_static(void *unused)
+{
+    (void)unused;
+    nvshmem_long_p(&other_memory[1], 41 + nvshmem_my_pe(), 1 - nvshmem_my_pe());
+    nvshmem_quiet();
+}
+
+static const struct {
+    const char *name;
+    isthmus_cpu_kernel kernel;
+} cases[] = {{"no_pe", put_to_no_pe},        {"elsewhere", put_elsewhere}, {"comparison", wrong_comparison},
+             {"signal", bad_signal},         {"peer_dies", wait_for_ever}, {"global_exit", end_the_job},
+             {"static_data", put_to_static}, {"before_init", put_to_no_pe}};
+
+static isthmus_cpu_kernel kernel_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        if (strcmp(cases[i].name, name) == 0) return cases[i].kernel;
+    exit(3);
+}
+
+int main(int argc, char **argv)
+{
+    isthmus_cpu_kernel kernel = kernel_of(argc > 1 ? argv[1] : "");
+    if (strcmp(argv[1], "before_init") == 0) return isthmus_cpu_launch(1, 2, kernel, NULL) == -1 ? 0 : 1;
+    nvshmem_init();
+    word = nvshmem_calloc(1, sizeof *word);
+    if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
+    int status = isthmus_cpu_launch(2, 2, kernel, NULL);
+    printf("PE %d: the launch returned %d\n", nvshmem_my_pe(), status);
+    nvshmem_barrier_all();
+    if (strcmp(argv[1], "static_data") == 0 && other_memory[1] != 42 - nvshmem_my_pe()) return 1;
+    nvshmem_finalize();
+    return status == 0 ? 0 : 1;
+}
