@@ -1,10 +1,12 @@
 /* core/api/nvshmem_buffers.c: the registered buffers of nvshmemx.h: what the routines return; core/heap/registered.c
  * and core/memory/symmetric_buffers.c do the work. */
 #include "core/api/public.h"
+#include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/heap/registered.h"
 #include "core/memory/symmetric_buffers.h"
 #include "core/ops/target.h"
+#include "core/proxy/device.h"
 
 int nvshmemx_buffer_register(void *addr, size_t length)
 {
@@ -30,7 +32,10 @@ void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags)
 {
     const char routine[] = "nvshmemx_buffer_register_symmetric";
     if (flags != 0) ist_info("%s: flags is %d; valid: 0", routine, flags);
-    return ist_buffer_make_symmetric(buf_ptr, size, flags == 0, routine) == ISTHMUS_OK ? buf_ptr : NULL;
+    if (ist_buffer_make_symmetric(buf_ptr, size, flags == 0, routine) != ISTHMUS_OK) return NULL;
+    isthmus_status status = ist_device_need_ring();
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    return buf_ptr;
 }
 
 int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)

@@ -204,6 +204,23 @@ isthmus_status ist_device_open(const struct ist_config *config)
     return status;
 }
 
+isthmus_status ist_device_need_ring(void)
+{
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&device.lock);
+    if (device.is_open && !device.has_proxy) {
+        status = ist_proxy_open(device.config);
+        device.has_proxy = status == ISTHMUS_OK;
+    }
+    if (device.has_proxy) {
+        device.state.ring = ist_proxy_ring();
+        device.state.stop = ist_proxy_stop_word();
+        fill_all();
+    }
+    pthread_mutex_unlock(&device.lock);
+    return status;
+}
+
 void ist_device_close(void)
 {
     pthread_mutex_lock(&device.lock);

@@ -17,6 +17,10 @@ isthmus_status ist_device_open(const struct ist_config *config);
 /* At the beginning of finalize: kernels have ended. Completes what they have requested. Accepts any state. */
 void ist_device_close(void);
 
+/* Memory has become symmetric of which the state knows nothing: kernels leave it to the thread of the host, which is
+ * started if there is none. No kernel runs. */
+isthmus_status ist_device_need_ring(void);
+
 /* In a child after fork. */
 void ist_device_forget(void);
 

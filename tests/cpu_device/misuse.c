@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static long *word, other_memory[4];
@@ -57,12 +58,29 @@ static void put_to_static(void *unused)
     nvshmem_quiet();
 }
 
+/* So is a buffer that the program has made symmetric. */
+static long *buffer;
+
+static void make_buffer(void)
+{
+    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
+    buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (nvshmemx_buffer_register_symmetric(buffer, bytes, 0) != buffer) exit(4);
+}
+
+static void put_to_buffer(void *unused)
+{
+    (void)unused;
+    nvshmem_long_p(&buffer[1], 41 + nvshmem_my_pe(), 1 - nvshmem_my_pe());
+    nvshmem_quiet();
+}
+
 static const struct {
     const char *name;
     isthmus_cpu_kernel kernel;
-} cases[] = {{"no_pe", put_to_no_pe},        {"elsewhere", put_elsewhere}, {"comparison", wrong_comparison},
-             {"signal", bad_signal},         {"peer_dies", wait_for_ever}, {"global_exit", end_the_job},
-             {"static_data", put_to_static}, {"before_init", put_to_no_pe}};
+} cases[] = {{"no_pe", put_to_no_pe},   {"elsewhere", put_elsewhere},   {"comparison", wrong_comparison},
+             {"signal", bad_signal},    {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
+             {"buffer", put_to_buffer}, {"static_data", put_to_static}, {"before_init", put_to_no_pe}};
 
 static isthmus_cpu_kernel kernel_of(const char *name)
 {
@@ -78,10 +96,12 @@ int main(int argc, char **argv)
     nvshmem_init();
     word = nvshmem_calloc(1, sizeof *word);
     if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
+    if (kernel == put_to_buffer) make_buffer();
     int status = isthmus_cpu_launch(2, 2, kernel, NULL);
     printf("PE %d: the launch returned %d\n", nvshmem_my_pe(), status);
     nvshmem_barrier_all();
-    if (strcmp(argv[1], "static_data") == 0 && other_memory[1] != 42 - nvshmem_my_pe()) return 1;
+    if (kernel == put_to_static && other_memory[1] != 42 - nvshmem_my_pe()) return 1;
+    if (kernel == put_to_buffer && buffer[1] != 42 - nvshmem_my_pe()) return 1;
     nvshmem_finalize();
     return status == 0 ? 0 : 1;
 }
