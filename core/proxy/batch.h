@@ -22,9 +22,9 @@ struct ist_batch {
 isthmus_status ist_batch_init(struct ist_batch *batch);
 void ist_batch_fini(struct ist_batch *batch); /* its operations are complete; accepts a zeroed struct */
 
-/* Starts the operation of a request, and replies if that is complete at once. Ends the job if the request is wrong. What
- * fetches a little goes into the batch `fetches`, which waits for nothing else; with NULL it is complete on return.
- * Both batches have room for a waiter. */
+/* Starts the operation of a request, and replies if that is complete at once. Ends the job if the request is wrong.
+ * What fetches a little goes into the batch `fetches`, which waits for nothing else; with NULL it is complete on
+ * return. Both batches have room for a waiter. */
 void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request);
 
