@@ -1,5 +1,5 @@
 /* tests/cpu_device/names.c: typed names of nvshmem_device.h, each family by one type or two: that a name does what it
- * says. What the operations do for all lengths and scopes is matrix.c; that every name has its type, rows.nvshmem_device. */
+ * says. matrix.c has all lengths and scopes, rows.nvshmem_device the types of all names. */
 #define ISTHMUS_DEVICE_CPU
 #include <isthmus/device_cpu_launch.h>
 #include <nvshmem.h>
