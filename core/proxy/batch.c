@@ -102,8 +102,7 @@ static void p(const struct call *c)
 /* Fetches from peers without an alias are under way together. */
 static bool is_fetched_later(const struct call *c, size_t size)
 {
-    size_t column = ist_column_of_element((uintptr_t)c->remote, ist_log2_of(size));
-    return c->fetches != NULL && !ist_is_aliased(ist_ctx_delta(c->batch->ctx, column, c->pe));
+    return c->fetches != NULL && isthmus_element_(ist_ctx_row(c->batch->ctx, c->pe), c->remote, size) == NULL;
 }
 
 static void g(const struct call *c)

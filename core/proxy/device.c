@@ -55,9 +55,9 @@ static isthmus_status find_deltas(uint32_t *n_far)
         isthmus_status status = ist_peer_get(pe, &peer);
         if (status != ISTHMUS_OK) return status;
         bool is_direct = device.config->device_direct || pe == me;
-        device.heap_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[1] : IST_NO_ALIAS;
-        device.statics_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[2] : IST_NO_ALIAS;
-        *n_far += !ist_is_aliased(device.heap_delta[pe]) || !ist_is_aliased(device.statics_delta[pe]);
+        device.heap_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[1] : ISTHMUS_NO_ALIAS;
+        device.statics_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[2] : ISTHMUS_NO_ALIAS;
+        *n_far += ((device.heap_delta[pe] | device.statics_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
     }
     return ISTHMUS_OK;
 }
