@@ -49,8 +49,8 @@ IST_INLINE struct ist_transfer ist_transfer_get(ist_ctx *ctx, void *dest, const 
     return t;
 }
 
-/* For a call of a cold function: where only a copy leaves the function, the fields of `t` stay in registers on the
- * other paths. Field by field, because a copy of the whole would need the whole. */
+/* Of an operation with one PE, for a call of a cold function: where only a copy leaves the function, the fields of
+ * `t` stay in registers on its other paths. Field by field, because compilers keep in memory what is copied whole. */
 IST_INLINE struct ist_transfer ist_transfer_copy(const struct ist_transfer *t)
 {
     return (struct ist_transfer){.routine = t->routine,
@@ -65,6 +65,7 @@ IST_INLINE struct ist_transfer ist_transfer_copy(const struct ist_transfer *t)
                                  .far_name = t->far_name,
                                  .is_nbi = t->is_nbi,
                                  .is_fetch = t->is_fetch,
+                                 .is_block = t->is_block,
                                  .has_signal = t->has_signal};
 }
 
