@@ -11,11 +11,6 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a narrow operand lies at the address of the 64-bit one");
 
-/* The operation and its width: constant at every call. */
-struct operation {
-    uint32_t op, size_bytes;
-};
-
 /* ---- by active messages ---- */
 
 static isthmus_status am_fetch(const struct ib_target *at, const struct ib_amo *amo, void *fetched,
@@ -132,59 +127,54 @@ static isthmus_status rc_post(isthmus_chan *chan, isthmus_path *path, const isth
 /* ---- the slot ---- */
 
 /* Returns true if adapters execute atomics of this width. */
-static bool is_by_adapter(const isthmus_chan *chan, struct operation o)
+static bool is_by_adapter(const isthmus_chan *chan, const struct ib_amo *amo)
 {
-    return chan->worker->tr->adapter != NULL && o.size_bytes == sizeof(uint64_t);
+    return chan->worker->tr->adapter != NULL && amo->size_bytes == sizeof(uint64_t);
 }
 
 /* Returns true if the atomic may be under way when the call returns. On memory of the calling PE it may not: its puts
  * are stores, which wait for nothing. */
-static bool is_nonblocking(const isthmus_path *path, struct operation o, uint64_t operand, uint64_t compare,
-                           struct ib_word_op *out)
+static bool is_nonblocking(const isthmus_path *path, const struct ib_amo *amo, struct ib_word_op *out)
 {
-    return !path->is_self && ib_word_is_single(o.op, operand, compare, out);
+    return !path->is_self && ib_word_is_single(amo->op, amo->operand, amo->compare, out);
 }
 
 static isthmus_status fetching(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                               uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
-                               void *fetched)
+                               uint64_t offset_bytes, const struct ib_amo *amo, void *fetched)
 {
     struct ib_target at;
     uint64_t old = 0;
-    const struct ib_amo amo = {o.op, o.size_bytes, operand, compare};
     if (remote->kind != ISTHMUS_MEM_HOST)
-        return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING);
-    bool is_rc = is_by_adapter(chan, o);
+        return ib_device_amo(chan, path, remote, offset_bytes, amo, fetched, ISTHMUS_AMO_FETCHING);
+    bool is_rc = is_by_adapter(chan, amo);
     if (remote->own != NULL && !is_rc) {
-        old = isthmus_amo_cpu(o.op, remote->own + offset_bytes, operand, compare, o.size_bytes);
-        if (fetched != NULL) memcpy(fetched, &old, o.size_bytes);
+        old = isthmus_amo_cpu(amo->op, remote->own + offset_bytes, amo->operand, amo->compare, amo->size_bytes);
+        if (fetched != NULL) memcpy(fetched, &old, amo->size_bytes);
         return ISTHMUS_OK;
     }
     ib_worker_lock(chan->worker);
     isthmus_status status;
     if (is_rc) {
-        status = rc_fetch_and_wait(chan, path, remote, offset_bytes, &amo, &old);
+        status = rc_fetch_and_wait(chan, path, remote, offset_bytes, amo, &old);
     } else {
         status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
-        if (status == ISTHMUS_OK) status = am_fetch_and_wait(&at, &amo, &old);
+        if (status == ISTHMUS_OK) status = am_fetch_and_wait(&at, amo, &old);
     }
     ib_worker_unlock(chan->worker);
-    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, o.size_bytes);
+    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, &old, amo->size_bytes);
     return status;
 }
 
 static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
-                                   uint64_t offset_bytes, struct operation o, uint64_t operand, uint64_t compare,
-                                   void *fetched)
+                                   uint64_t offset_bytes, const struct ib_amo *amo, void *fetched)
 {
     struct ib_target at;
     struct ib_word_op word_op;
-    const struct ib_amo amo = {o.op, o.size_bytes, operand, compare};
     if (remote->kind != ISTHMUS_MEM_HOST)
-        return ib_device_amo(chan, path, remote, offset_bytes, &amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
-    bool is_rc = is_by_adapter(chan, o);
-    bool must_wait = is_rc ? !is_nonblocking(path, o, operand, compare, &word_op) : remote->own != NULL;
-    if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, compare, fetched);
+        return ib_device_amo(chan, path, remote, offset_bytes, amo, fetched, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI);
+    bool is_rc = is_by_adapter(chan, amo);
+    bool must_wait = is_rc ? !is_nonblocking(path, amo, &word_op) : remote->own != NULL;
+    if (must_wait) return fetching(chan, path, remote, offset_bytes, amo, fetched);
     ib_worker_lock(chan->worker);
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (ib_has_room(chan) && is_rc) {
@@ -192,7 +182,7 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
     } else if (ib_has_room(chan)) {
         status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
         if (status == ISTHMUS_OK)
-            status = am_fetch(&at, &amo, fetched, &chan->local, at.is_by_am ? NULL : &chan->remote);
+            status = am_fetch(&at, amo, fetched, &chan->local, at.is_by_am ? NULL : &chan->remote);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -200,15 +190,14 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
 
 /* Fetches nothing: locally complete at once. */
 static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                             struct operation o, uint64_t operand)
+                             const struct ib_amo *amo)
 {
     struct ib_target at;
     struct ib_word_op word_op;
-    const struct ib_amo amo = {o.op, o.size_bytes, operand, 0};
-    if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, &amo, NULL, 0);
-    bool is_rc = is_by_adapter(chan, o);
-    bool must_wait = is_rc ? !is_nonblocking(path, o, operand, 0, &word_op) : remote->own != NULL;
-    if (must_wait) return fetching(chan, path, remote, offset_bytes, o, operand, 0, NULL);
+    if (remote->kind != ISTHMUS_MEM_HOST) return ib_device_amo(chan, path, remote, offset_bytes, amo, NULL, 0);
+    bool is_rc = is_by_adapter(chan, amo);
+    bool must_wait = is_rc ? !is_nonblocking(path, amo, &word_op) : remote->own != NULL;
+    if (must_wait) return fetching(chan, path, remote, offset_bytes, amo, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status;
     if (chan->remote.n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
@@ -216,7 +205,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
         status = rc_post(chan, path, remote, offset_bytes, &word_op, NULL);
     } else {
         status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
-        if (status == ISTHMUS_OK) status = am_post(chan, &at, &amo);
+        if (status == ISTHMUS_OK) status = am_post(chan, &at, amo);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -226,24 +215,24 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
 #define IB_SLOT_ARGUMENTS                                                                                  \
     isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset, uint64_t operand, \
         uint64_t compare, void *fetched
-#define IB_FETCH(op, bits)                                                         \
-    static isthmus_status fetch_##op##_##bits(IB_SLOT_ARGUMENTS)                   \
-    {                                                                              \
-        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8};                 \
-        return fetching(chan, path, remote, offset, o, operand, compare, fetched); \
+#define IB_FETCH(op, bits)                                                          \
+    static isthmus_status fetch_##op##_##bits(IB_SLOT_ARGUMENTS)                    \
+    {                                                                               \
+        const struct ib_amo amo = {ISTHMUS_AMO_##op, (bits) / 8, operand, compare}; \
+        return fetching(chan, path, remote, offset, &amo, fetched);                 \
     }
-#define IB_NBI(op, bits)                                                               \
-    static isthmus_status nbi_##op##_##bits(IB_SLOT_ARGUMENTS)                         \
-    {                                                                                  \
-        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8};                     \
-        return fetching_nbi(chan, path, remote, offset, o, operand, compare, fetched); \
+#define IB_NBI(op, bits)                                                            \
+    static isthmus_status nbi_##op##_##bits(IB_SLOT_ARGUMENTS)                      \
+    {                                                                               \
+        const struct ib_amo amo = {ISTHMUS_AMO_##op, (bits) / 8, operand, compare}; \
+        return fetching_nbi(chan, path, remote, offset, &amo, fetched);             \
     }
-#define IB_POST(op, bits)                                          \
-    static isthmus_status post_##op##_##bits(IB_SLOT_ARGUMENTS)    \
-    {                                                              \
-        const struct operation o = {ISTHMUS_AMO_##op, (bits) / 8}; \
-        (void)compare, (void)fetched;                              \
-        return posted(chan, path, remote, offset, o, operand);     \
+#define IB_POST(op, bits)                                                     \
+    static isthmus_status post_##op##_##bits(IB_SLOT_ARGUMENTS)               \
+    {                                                                         \
+        const struct ib_amo amo = {ISTHMUS_AMO_##op, (bits) / 8, operand, 0}; \
+        (void)compare, (void)fetched;                                         \
+        return posted(chan, path, remote, offset, &amo);                      \
     }
 #define IB_FETCHES(op) IB_FETCH(op, 8) IB_FETCH(op, 16) IB_FETCH(op, 32) IB_FETCH(op, 64)
 IB_FETCHES(FETCH)

@@ -159,61 +159,60 @@ static bool needs_bounce(const isthmus_lmem *mem, const isthmus_rmem *remote)
 }
 
 /* Memory of the calling PE, on the host or on a device: the core copies. */
-static isthmus_status copy_own(const isthmus_chan *chan, const isthmus_rmem *remote, const isthmus_lmem *mem,
-                               void *dest, const void *source, size_t length_bytes)
+static isthmus_status copy_own(const isthmus_chan *chan, const isthmus_rmem *remote, const struct ib_operand *local,
+                               void *dest, const void *source)
 {
     const struct isthmus_services *s = chan->worker->tr->services;
-    uint32_t kind = remote->kind != ISTHMUS_MEM_HOST ? remote->kind : mem->kind;
-    return s->memory_copy(s->core, kind, dest, source, length_bytes);
+    uint32_t kind = remote->kind != ISTHMUS_MEM_HOST ? remote->kind : local->kind;
+    return s->memory_copy(s->core, kind, dest, source, local->length_bytes);
 }
 
-static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                          const void *source, const isthmus_lmem *mem, size_t length_bytes, bool is_nbi)
+/* Between an operand that needs bounce buffers and memory of any kind. */
+static isthmus_status move(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                           const struct ib_operand *local, bool is_get, bool is_nbi)
 {
-    const struct ib_operand local = operand_of(source, mem, length_bytes);
-    if (remote->own != NULL) return copy_own(chan, remote, mem, remote->own + offset_bytes, source, length_bytes);
-    if (remote->is_rma) return bounce_all(chan, path, remote, offset_bytes, &local, false, is_nbi);
-    return ib_device_put_operand(chan, path, remote, offset_bytes, &local, is_nbi);
-}
-
-static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
-                          void *dest, const isthmus_lmem *mem, size_t length_bytes, bool is_nbi)
-{
-    const struct ib_operand local = operand_of(dest, mem, length_bytes);
-    if (remote->own != NULL) return copy_own(chan, remote, mem, dest, remote->own + offset_bytes, length_bytes);
-    if (remote->is_rma) return bounce_all(chan, path, remote, offset_bytes, &local, true, is_nbi);
-    return ib_device_get_operand(chan, path, remote, offset_bytes, &local, is_nbi);
+    if (remote->own != NULL && is_get) return copy_own(chan, remote, local, local->addr, remote->own + offset_bytes);
+    if (remote->own != NULL) return copy_own(chan, remote, local, remote->own + offset_bytes, local->addr);
+    if (remote->is_rma) return bounce_all(chan, path, remote, offset_bytes, local, is_get, is_nbi);
+    if (is_get) return ib_device_get_operand(chan, path, remote, offset_bytes, local, is_nbi);
+    return ib_device_put_operand(chan, path, remote, offset_bytes, local, is_nbi);
 }
 
 static isthmus_status put_from_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                    uint64_t offset_bytes, const void *source, const isthmus_lmem *mem,
                                    size_t length_bytes)
 {
-    return needs_bounce(mem, remote) ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, false)
-                                     : ib_data_slots.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    if (!needs_bounce(mem, remote))
+        return ib_data_slots.put(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    const struct ib_operand local = operand_of(source, mem, length_bytes);
+    return move(chan, path, remote, offset_bytes, &local, false, false);
 }
 
 static isthmus_status put_nbi_from_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                        uint64_t offset_bytes, const void *source, const isthmus_lmem *mem,
                                        size_t length_bytes)
 {
-    return needs_bounce(mem, remote)
-               ? put(chan, path, remote, offset_bytes, source, mem, length_bytes, true)
-               : ib_data_slots.put_nbi(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    if (!needs_bounce(mem, remote))
+        return ib_data_slots.put_nbi(chan, path, remote, offset_bytes, source, mem, length_bytes);
+    const struct ib_operand local = operand_of(source, mem, length_bytes);
+    return move(chan, path, remote, offset_bytes, &local, false, true);
 }
 
 static isthmus_status get_to_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                  uint64_t offset_bytes, void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return needs_bounce(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, false)
-                                     : ib_data_slots.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    if (!needs_bounce(mem, remote)) return ib_data_slots.get(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    const struct ib_operand local = operand_of(dest, mem, length_bytes);
+    return move(chan, path, remote, offset_bytes, &local, true, false);
 }
 
 static isthmus_status get_nbi_to_any(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
                                      uint64_t offset_bytes, void *dest, const isthmus_lmem *mem, size_t length_bytes)
 {
-    return needs_bounce(mem, remote) ? get(chan, path, remote, offset_bytes, dest, mem, length_bytes, true)
-                                     : ib_data_slots.get_nbi(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    if (!needs_bounce(mem, remote))
+        return ib_data_slots.get_nbi(chan, path, remote, offset_bytes, dest, mem, length_bytes);
+    const struct ib_operand local = operand_of(dest, mem, length_bytes);
+    return move(chan, path, remote, offset_bytes, &local, true, true);
 }
 
 void ib_operand_slots(struct isthmus_data_ops *slots)
