@@ -1,16 +1,46 @@
-/* core/api/all_entries.h: the headers that declare the entry functions of the routines made from the table. */
+/* core/api/all_entries.h: what the routines made from the table call: the headers of their entry functions, and the
+ * entry functions of the ordering calls and of the symmetric heap. */
 #ifndef IST_API_ALL_ENTRIES_H
 #define IST_API_ALL_ENTRIES_H
 
 #include "core/api/amo_entry.h"
 #include "core/api/coll_entry.h"
-#include "core/api/memory_entry.h"
-#include "core/api/order_entry.h"
 #include "core/api/public.h"
 #include "core/api/rma_entry.h"
 #include "core/api/stream_entry.h"
 #include "core/api/sync_entry.h"
 #include "core/api/team_entry.h"
+#include "core/memory/malloc.h"
+#include "core/ops/order.h"
 #include "core/sync/lock.h"
+
+/* ---- order_entry.c: ordering calls that core/ops/order.h does not provide directly ---- */
+
+/* Quiet at least for the listed members of the context's team: for all of them, which is allowed. */
+void ist_entry_pe_quiet(ist_ctx *ctx, const int *target_pes, size_t npes, const char *routine);
+
+/* Everything that is locally complete, on any context of any member, is visible to all. */
+void ist_entry_team_remote_commit(struct ist_team *team, const char *routine);
+
+/* ---- the symmetric heap ---- */
+
+enum { IST_MALLOC_ALIGN_BYTES = 16 };
+
+static inline void *ist_entry_malloc(size_t size, const char *routine)
+{
+    return ist_malloc(size, IST_MALLOC_ALIGN_BYTES, routine);
+}
+
+static inline void *ist_entry_malloc_with_hints(size_t size, long hints, const char *routine)
+{
+    (void)hints; /* host memory serves atomics and signals anyway */
+    return ist_malloc(size, IST_MALLOC_ALIGN_BYTES, routine);
+}
+
+static inline void *ist_entry_align(size_t alignment, size_t size, const char *routine)
+{
+    bool is_valid = alignment % sizeof(void *) == 0; /* and a power of two, which is checked below */
+    return ist_malloc(size, is_valid ? alignment : 0, routine);
+}
 
 #endif

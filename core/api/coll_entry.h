@@ -5,6 +5,7 @@
 
 #include "core/api/rma_entry.h"
 #include "core/api/team_entry.h"
+#include "core/base/fatal.h"
 #include "core/coll/coll.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
@@ -65,6 +66,8 @@ static inline int ist_entry_scan(bool is_inclusive, struct ist_team *team, void 
 
 /* ---- on active sets ---- */
 
+_Static_assert(SHMEM_SYNC_SIZE * sizeof(long) >= IST_TEAM_AREA_BYTES, "the teams of active sets meet on pSync");
+
 static inline void ist_entry_broadcast_set(void *dest, const void *source, size_t nelems, int root, int start,
                                            int log2_stride, int n, long *pSync, size_t size, const char *routine)
 {
@@ -112,9 +115,18 @@ static inline void ist_entry_alltoalls_set(void *dest, const void *source, ptrdi
     ist_active_set_end(&set, routine);
 }
 
-/* coll_entry.c: counts are int here, and the work array is not needed. */
-void ist_entry_to_all(enum ist_combine_op op, void *dest, const void *source, int nreduce, int start, int log2_stride,
-                      int n, void *pWrk, long *pSync, enum ist_combine_type type, const char *routine);
+/* Counts are int here, and the work array is not needed. */
+static inline void ist_entry_to_all(enum ist_combine_op op, void *dest, const void *source, int nreduce, int start,
+                                    int log2_stride, int n, void *pWrk, long *pSync, enum ist_combine_type type,
+                                    const char *routine)
+{
+    (void)pWrk;
+    if (nreduce < 0) ist_misuse(routine, "nreduce is %d; valid: 0 and more", nreduce);
+    struct ist_active_set set;
+    ist_active_set_begin(&set, (const int[]){start, log2_stride, n}, pSync, routine);
+    (void)ist_reduce(set.team, dest, source, (size_t)nreduce, op, type, routine);
+    ist_active_set_end(&set, routine);
+}
 
 /* ---- barrier and sync ---- */
 

@@ -1,5 +1,5 @@
-/* core/api/order_entry.c: see order_entry.h. */
-#include "core/api/order_entry.h"
+/* core/api/order_entry.c: see all_entries.h. */
+#include "core/api/all_entries.h"
 
 #include "core/base/fatal.h"
 #include "core/coll/sync.h"

@@ -1,6 +1,5 @@
 /* core/api/shmem_old.c: routines of shmem.h under names from before 1.2, which have no pshmem_ form. */
-#include "core/api/memory_entry.h"
-#include "core/api/team_entry.h"
+#include "core/api/all_entries.h"
 #include "core/runtime.h"
 
 #include <stdlib.h>

@@ -22,9 +22,8 @@ void ist_check_indices(const size_t *indices, size_t nelems, const char *routine
  * flush. */
 static inline bool ist_is_plain_wait(const void *ivar, int cmp, size_t size)
 {
-    unsigned log2_size = size == 2 ? 1 : size == 4 ? 2 : 3;
     return IST_LIKELY((unsigned)cmp < ist_plain_comparisons() &&
-                      ist_column_of_element((uintptr_t)ivar, log2_size) != 0);
+                      ist_column_of_element((uintptr_t)ivar, isthmus_log2_(size)) != 0);
 }
 
 #endif
