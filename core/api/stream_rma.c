@@ -130,9 +130,9 @@ void ist_entry_p_on_stream(void *stream, void *dest, const void *value, int pe, 
 {
     struct ist_transfer t = put_of(dest, NULL, size, pe, routine);
     t.align_bytes = size;
-    (void)ist_stream_do(stream,
-                        &(struct ist_stream_call){
-                            .transfer = t, .run = run_p, .enqueue = ist_direct_p, .value = isthmus_bits_of_(value, size)});
+    (void)ist_stream_do(
+        stream, &(struct ist_stream_call){
+                    .transfer = t, .run = run_p, .enqueue = ist_direct_p, .value = isthmus_bits_of_(value, size)});
 }
 
 void ist_entry_g_on_stream(void *stream, void *result, const void *source, int pe, size_t size, const char *routine)

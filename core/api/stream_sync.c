@@ -96,9 +96,10 @@ void ist_entry_wait_all_on_stream(void *stream, const void *ivars, size_t nelems
                                   const void *value, size_t size, bool is_signed, const char *routine)
 {
     const struct ist_wait_set wait = {ivars, nelems, status, cmp, NULL, false, size, is_signed, routine};
-    wait_all(stream,
-             &(struct ist_stream_call){
-                 .transfer.routine = routine, .run = run_wait_all, .value = isthmus_bits_of_(value, size), .wait = wait});
+    wait_all(stream, &(struct ist_stream_call){.transfer.routine = routine,
+                                               .run = run_wait_all,
+                                               .value = isthmus_bits_of_(value, size),
+                                               .wait = wait});
 }
 
 void ist_entry_wait_all_vector_on_stream(void *stream, const void *ivars, size_t nelems, const int *status, int cmp,

@@ -7,7 +7,7 @@
  *   in a program     isthmus_p_(isthmus_row_(pe), dest, &value, sizeof(long)); if that returns 0, a call of the routine
  *                    in the library. The generator writes this line into isthmus/shmem_inline.h of the build tree.
  *   in the library   ist_entry_p(&ist_ctx_default, dest, &value, ...), which the generator writes into
- *                    core/api/shmem_routines.c of the build tree. It is in core/api/rma_entry.h and calls ist_p of
+ *                    shmem_routines.c of the build tree. It is in core/api/rma_entry.h and calls ist_p of
  *                    core/ops/rma.h: isthmus_p_ again; if that returns 0, ist_p_slow of core/ops/rma.c.
  *
  * The struct is ABI of the library: fields are added at its end only. It is read-only between init and finalize, except
