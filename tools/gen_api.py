@@ -28,7 +28,7 @@ class Made:
     def __init__(self, types, families, device):
         self.types, self.families, self.device = types, families, device
         self.on_both = {routine.name for routine in device if routine.is_on_host}
-        self.declared = set()
+        self.declared, self.declared_for_kernels = set(), set()
         self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
         self.inlined = []  # the names of those that isthmus/shmem_inline.h defines
 
@@ -41,6 +41,13 @@ class Made:
             self.declared.update(r.name for r in routines)
             out += [self.both(r, form) + r.prototype() + ";" for r in routines]
         return "\n".join(out)
+
+    def device_definitions(self, names, are_on_host):
+        """Of these families; of all of them without names."""
+        routines = [r for r in self.device
+                    if r.is_on_host == are_on_host and (not names or r.routine.family.name in names)]
+        self.declared_for_kernels.update(r.name for r in routines)
+        return "\n".join(r.definition() for r in routines)
 
     def both(self, routine, form):
         """A routine that kernels call by the same name is declared for both."""
@@ -57,8 +64,8 @@ class Made:
         if kind == "INLINED":  # without a context: those are what programs call in loops
             return "\n".join(r.inline_definition() for f in self.families if f.inline
                              for r in f.routines("shmem", self.types) if not r.with_ctx)
-        if kind == "DEVICE":
-            return "\n".join(r.definition() for r in self.device if r.is_on_host == (names == ["both"]))
+        if kind in ("DEVICE", "DEVICE_AND_HOST"):
+            return self.device_definitions(names, kind == "DEVICE_AND_HOST")
         if kind == "PROFILING":
             return "\n".join(f"{before}p{name}{after};" for before, name, after in self.profiled)
         made_for_cxx = {"OVERLOADS": api_cxx.overloads, "TEMPLATES": api_cxx.templates, "QUEUE": api_cxx.queue_forms}
@@ -135,6 +142,8 @@ def main():
     types, families = read_table(args.table)
     made = Made(types, families, device_routines(args.table.with_name("device.table"), families, types))
     names = write_headers(made, args.templates, args.out)
+    for missing in {r.name for r in made.device} - made.declared_for_kernels:
+        sys.exit(f"{missing} is in device.table, but nvshmem_device.h does not define it")
     write_definitions(made, args.out)
     write_profiling(made, args.out)
     # Everything that a public header declares is exported, and nothing else.
