@@ -34,7 +34,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         work = Path(name)
         shutil.copytree(root / "include", work / "include")
-        shutil.copy(root / "core/api/api.table", work / "api.table")
+        for table in ("api.table", "device.table"):
+            shutil.copy(root / "core/api" / table, work / table)
         code, output = run(root, work)
         if code != 0:
             faults.append(f"the tree's own table: {output}")
