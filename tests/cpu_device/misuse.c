@@ -17,9 +17,10 @@ static void put_to_no_pe(void *unused)
     nvshmem_long_p(word, 1, nvshmem_n_pes());
 }
 
+static long *on_the_heap; /* of libc */
+
 static void put_elsewhere(void *unused)
 {
-    long *on_the_heap = malloc(sizeof *on_the_heap);
     (void)unused;
     nvshmem_long_p(on_the_heap, 1, 1 - nvshmem_my_pe());
     nvshmem_quiet();
@@ -95,9 +96,11 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "before_init") == 0) return isthmus_cpu_launch(1, 2, kernel, NULL) == -1 ? 0 : 1;
     nvshmem_init();
     word = nvshmem_calloc(1, sizeof *word);
+    on_the_heap = malloc(sizeof *on_the_heap);
     if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
     if (kernel == put_to_buffer) make_buffer();
     int status = isthmus_cpu_launch(2, 2, kernel, NULL);
+    free(on_the_heap);
     printf("PE %d: the launch returned %d\n", nvshmem_my_pe(), status);
     nvshmem_barrier_all();
     if (kernel == put_to_static && other_memory[1] != 42 - nvshmem_my_pe()) return 1;
