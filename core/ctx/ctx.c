@@ -17,8 +17,6 @@ static pthread_mutex_t created_lock =
 static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
 static bool fast_paths_on;
 
-/* Transports open and close channels for one caller at a time; this lock serialises contexts of different threads. */
-
 /* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
 static struct ist_reachable reach_of_team(const struct ist_team *team)
 {
@@ -160,6 +158,7 @@ void ist_ctx_each(void (*fn)(ist_ctx *ctx))
     fn(&ist_ctx_default);
     pthread_mutex_lock(&created_lock);
     for (ist_ctx *ctx = created; ctx != NULL; ctx = ctx->next) {
+        if (ctx->users == IST_CTX_LIBRARY) continue; /* a thread of the library may be using it */
         ctx->n_visitors++;
         pthread_mutex_unlock(&created_lock);
         fn(ctx);

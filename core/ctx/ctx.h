@@ -13,8 +13,9 @@
 
 typedef struct ist_ctx ist_ctx;
 
-/* Which threads may use a context: any of them at once, any one at a time, or the one that created it. */
-enum ist_ctx_users { IST_CTX_SHARED, IST_CTX_SERIALIZED, IST_CTX_PRIVATE };
+/* Which threads may use a context: any of them at once, any one at a time, the one that created it, or one of the
+ * library's own at a time. */
+enum ist_ctx_users { IST_CTX_SHARED, IST_CTX_SERIALIZED, IST_CTX_PRIVATE, IST_CTX_LIBRARY };
 
 struct ist_ctx {
     struct ist_reachable reach; /* hot */
@@ -55,8 +56,8 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
 
 ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created on it; NULL: none is left */
 
-/* Call fn for every live context, the default one first. No lock is held during fn, which may wait for the network:
- * other threads may create contexts meanwhile, and destroy all but the one that fn works on. */
+/* Calls fn for every live context of the program, the default one first. No lock is held during fn, which may wait
+ * for the network: other threads may create contexts meanwhile, and destroy all but the one that fn works on. */
 void ist_ctx_each(void (*fn)(ist_ctx *ctx));
 
 /* Where several threads call at once: returns true if the calling thread may use the context whatever the others are

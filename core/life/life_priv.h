@@ -70,13 +70,13 @@ _Noreturn void ist_verdict_end(const struct ist_end *end) IST_COLD;
 
 const struct ist_boot_request *ist_life_request(void); /* of the last ist_life_begin() */
 
-/* Requests the launcher to end all PEs. Returns false if there is no launcher to end them. */
+/* Requests the launcher to end all PEs. Returns false if no bootstrap is open. */
 bool ist_life_abort(int exit_code);
 
 /* ---- exit.c ---- */
 
-/* From waits of any kind: ends the job if a transport has lost a PE, or if this PE waits in a collective for one that
- * has left. */
+/* From long waits in calls of the program: ends the job if a transport has lost a PE, or if this PE waits in a
+ * collective for one that has left. */
 void ist_exit_poll(void);
 void ist_exit_after_fork(void); /* in a child: its exit is not the PE's */
 

@@ -71,6 +71,7 @@ static bool lower_pe_reports(void)
     for (int pe = 0; pe < ist_runtime.boot->pe; pe++) {
         if (ist_peer_card(pe, &other) != ISTHMUS_OK) return false;
         if (other->failure != ISTHMUS_OK) return true;
+        if (first->agreement[0] == '\0' || other->agreement[0] == '\0') continue; /* in use: trimmed, and has agreed */
         if (ist_agreement_check(other, first) != ISTHMUS_OK) return true;
     }
     return false;

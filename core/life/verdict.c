@@ -29,7 +29,7 @@ static struct {
 } verdict = {.abort_action = IST_ABORT_EXIT, .frames = 32};
 
 /* Address space kept for the end, when none may be left: the launcher's client allocates without checking for failure.
- * A job without a launcher needs none. */
+ * Not needed before the bootstrap is open. */
 static void keep_reserve(bool is_wanted)
 {
     if (is_wanted == (verdict.reserve != NULL)) return;

@@ -13,7 +13,7 @@
 isthmus_status ist_batch_init(struct ist_batch *batch)
 {
     memset(batch, 0, sizeof *batch);
-    return ist_ctx_create(&ist_team_world, IST_CTX_SERIALIZED, 0, &batch->ctx);
+    return ist_ctx_create(&ist_team_world, IST_CTX_LIBRARY, 0, &batch->ctx);
 }
 
 void ist_batch_fini(struct ist_batch *batch)

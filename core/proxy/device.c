@@ -4,9 +4,11 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/proxy/proxy.h"
+#include "core/sync/spin.h"
 #include "core/team/internal_area.h"
 #include "core/team/team.h"
 #include "core/transport/peer.h"
+#include "core/transport/segment.h"
 
 #include <isthmus/transport.h>
 #include <pthread.h>
@@ -32,6 +34,7 @@ static struct {
     struct module *modules;
     const struct ist_config *config; /* NULL: not initialised */
     bool is_open, has_proxy;
+    bool needs_ring; /* memory is symmetric that no delta covers */
     struct isthmus_device_state state;
     int64_t *heap_delta, *statics_delta; /* by PE */
     struct isthmus_device_range ranges[2];
@@ -77,7 +80,7 @@ static isthmus_status list_teams(void)
     device.teams = calloc(ist_team_limit, sizeof *device.teams);
     if (device.teams == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u teams", ist_team_limit);
     for (uint32_t i = 0; i < ist_team_limit; i++) {
-        const struct ist_team *team = i < IST_TEAMS_PREDEFINED ? ist_team_at(i) : ist_load_acquire(&ist_team_table[i]);
+        const struct ist_team *team = ist_load_acquire(&ist_team_table[i]);
         if (team != NULL) write_team(&device.teams[i], team, (int)i);
     }
     return ISTHMUS_OK;
@@ -94,13 +97,30 @@ static void on_team(const struct ist_team *team, int index)
     pthread_mutex_unlock(&device.lock);
 }
 
+/* Returns true if requests and accesses of kernels may go to one PE at once: then a fence has to complete requests. */
+static bool is_mixed(void)
+{
+    bool is_mixed = device.needs_ring;
+    for (int pe = 0; pe < ist_team_world.n_pes && !is_mixed; pe++)
+        is_mixed = ((device.heap_delta[pe] ^ device.statics_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
+    return is_mixed;
+}
+
+/* Data of shared objects, and buffers that the program has made symmetric. */
+static bool has_other_memory(void)
+{
+    for (uint32_t id = IST_SEGMENT_OBJECTS; id < ist_segments.n; id++)
+        if (ist_segments.list[id].mem.length_bytes > 0) return true;
+    return false;
+}
+
 static void write_state(uint32_t n_far)
 {
     device.ranges[0] = (struct isthmus_device_range){ist_windows.statics.base, ist_windows.statics.length_bytes,
                                                      device.statics_delta};
     device.state = (struct isthmus_device_state){
         .struct_size = sizeof device.state,
-        .flags = device.config->check ? ISTHMUS_DEVICE_CHECK : 0,
+        .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (is_mixed() ? ISTHMUS_DEVICE_MIXED : 0u),
         .me = ist_team_world.my_pe,
         .n = ist_team_world.n_pes,
         .heap = ist_windows.heap.base,
@@ -108,8 +128,8 @@ static void write_state(uint32_t n_far)
         .delta = device.heap_delta,
         .ranges = device.ranges,
         .teams = device.teams,
-        .ring = n_far > 0 ? ist_proxy_ring() : NULL,
-        .stop = n_far > 0 ? ist_proxy_stop_word() : NULL,
+        .ring = device.has_proxy ? ist_proxy_ring() : NULL,
+        .stop = device.has_proxy ? ist_proxy_stop_word() : NULL,
         .n_teams = ist_team_limit,
         .n_ring_pes = n_far,
     };
@@ -130,16 +150,21 @@ static isthmus_status make_state(void)
 {
     uint32_t n_far;
     isthmus_status status = find_deltas(&n_far);
+    for (int i = 0; i < IST_TEAMS_PREDEFINED; i++) (void)ist_team_at(i); /* makes it, and would announce it */
+    ist_team_announce(on_team); /* it waits for the lock: what is not listed now comes through it later */
     if (status == ISTHMUS_OK) status = list_teams();
-    if (status == ISTHMUS_OK && n_far > 0) status = ist_proxy_open(device.config);
+    device.needs_ring = has_other_memory();
+    bool has_proxy = n_far > 0 || device.needs_ring;
+    if (status == ISTHMUS_OK && has_proxy) status = ist_proxy_open(device.config);
     if (status != ISTHMUS_OK) {
+        ist_team_announce(NULL);
         free_state();
         return status;
     }
-    device.has_proxy = n_far > 0;
+    device.has_proxy = has_proxy;
     device.is_open = true;
-    ist_team_on_change = on_team;
     write_state(n_far);
+    ist_spin_expect_stores();
     ist_info("kernels reach %u of %d PEs directly%s", (uint32_t)ist_team_world.n_pes - n_far, ist_team_world.n_pes,
              n_far > 0 ? ", the others through a thread of the host" : "");
     return ISTHMUS_OK;
@@ -213,6 +238,8 @@ isthmus_status ist_device_need_ring(void)
         device.has_proxy = status == ISTHMUS_OK;
     }
     if (device.has_proxy) {
+        device.needs_ring = true;
+        device.state.flags |= ISTHMUS_DEVICE_MIXED;
         device.state.ring = ist_proxy_ring();
         device.state.stop = ist_proxy_stop_word();
         fill_all();
@@ -224,20 +251,34 @@ isthmus_status ist_device_need_ring(void)
 void ist_device_close(void)
 {
     pthread_mutex_lock(&device.lock);
-    ist_team_on_change = NULL;
-    if (device.has_proxy) ist_proxy_close();
+    ist_team_announce(NULL);
+    if (device.has_proxy) ist_proxy_end();
     bool was_open = device.is_open;
-    free_state();
+    memset(&device.state, 0, sizeof device.state);
+    if (device.has_proxy) device.state.stop = ist_proxy_stop_word(); /* set until the next init */
     if (was_open) fill_all();
-    device.has_proxy = false;
+    if (device.has_proxy) ist_proxy_close();
+    free_state();
+    device.has_proxy = device.needs_ring = false;
     device.config = NULL;
+    pthread_mutex_unlock(&device.lock);
+}
+
+void ist_device_leave(void)
+{
+    pthread_mutex_lock(&device.lock);
+    ist_team_announce(NULL);
+    if (device.has_proxy) ist_proxy_end();
     pthread_mutex_unlock(&device.lock);
 }
 
 void ist_device_forget(void)
 {
-    ist_team_on_change = NULL;
+    pthread_mutex_init(&device.lock, NULL); /* another thread of the parent may have had it */
+    ist_team_announce(NULL);
     ist_proxy_forget();
-    device.has_proxy = device.is_open = false;
+    device.has_proxy = device.is_open = device.needs_ring = false;
     device.config = NULL;
+    memset(&device.state, 0, sizeof device.state);
+    fill_all(); /* a kernel of the child must not store through the parent's addresses */
 }

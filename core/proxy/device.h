@@ -14,6 +14,10 @@ bool ist_device_is_expected(void);
  * it at once. */
 isthmus_status ist_device_open(const struct ist_config *config);
 
+/* At the exit of a process that does not finalize, where kernels may still run: completes what they have requested,
+ * and frees nothing that they read. */
+void ist_device_leave(void);
+
 /* At the beginning of finalize: kernels have ended. Completes what they have requested. Accepts any state. */
 void ist_device_close(void);
 

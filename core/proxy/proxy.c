@@ -39,7 +39,8 @@ static struct {
     bool has_fence;            /* the server has taken one, which waits for that */
     bool always_spins;         /* ISTHMUS_DEVICE_PROXY=spin */
     bool is_running, must_end;
-    uint64_t stop; /* kernels read it */
+    bool is_served; /* the server has ended: it hands over no more */
+    uint64_t stop;  /* kernels read it */
     pthread_t server, closer;
     pthread_mutex_t lock; /* for sleeping and waking */
     pthread_cond_t to_server, to_closer;
@@ -92,9 +93,9 @@ static void *close_batches(void *unused)
     ist_check_enter(); /* these operations are checked as the server's, if at all */
     for (;;) {
         /* Acquire: pairs with the release in hand_over(). */
-        while (ist_load_acquire(&proxy.closing) == NULL && !ist_load_acquire(&proxy.must_end) && !is_tired(&rest)) {}
+        while (ist_load_acquire(&proxy.closing) == NULL && !ist_load_acquire(&proxy.is_served) && !is_tired(&rest)) {}
         pthread_mutex_lock(&proxy.lock);
-        while ((batch = proxy.closing) == NULL && !proxy.must_end) pthread_cond_wait(&proxy.to_closer, &proxy.lock);
+        while ((batch = proxy.closing) == NULL && !proxy.is_served) pthread_cond_wait(&proxy.to_closer, &proxy.lock);
         pthread_mutex_unlock(&proxy.lock);
         if (batch == NULL) return NULL;
         ist_batch_complete(batch);
@@ -192,11 +193,24 @@ static void *serve(void *unused)
         }
         if (is_over(&rest)) return NULL;
         if (!ist_order_is_simple(proxy.open->ctx)) (void)ist_progress_poll();
-        if (is_tired(&rest)) nap(&rest);
+        if (!is_tired(&rest)) continue;
+        if (is_closer_free())
+            nap(&rest);
+        else
+            sched_yield(); /* the closer's end wakes no thread, and requests may be waiting for it */
     }
 }
 
 /* ---- start and end ---- */
+
+static void end_closer(void)
+{
+    pthread_mutex_lock(&proxy.lock);
+    ist_store_release(&proxy.is_served, true); /* pairs with the acquire in close_batches() */
+    pthread_cond_signal(&proxy.to_closer);
+    pthread_mutex_unlock(&proxy.lock);
+    pthread_join(proxy.closer, NULL);
+}
 
 static isthmus_status start_threads(void)
 {
@@ -207,11 +221,7 @@ static isthmus_status start_threads(void)
         proxy.is_running = true;
         return ISTHMUS_OK;
     }
-    pthread_mutex_lock(&proxy.lock);
-    proxy.must_end = true;
-    pthread_cond_signal(&proxy.to_closer);
-    pthread_mutex_unlock(&proxy.lock);
-    pthread_join(proxy.closer, NULL);
+    end_closer();
     return ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for kernels' requests: %s", strerror(error));
 }
 
@@ -223,7 +233,7 @@ isthmus_status ist_proxy_open(const struct ist_config *config)
     pthread_cond_init(&proxy.to_server, &monotonic);
     pthread_cond_init(&proxy.to_closer, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    proxy.must_end = proxy.has_fence = proxy.is_held = false;
+    proxy.must_end = proxy.is_served = proxy.has_fence = proxy.is_held = false;
     proxy.closing = NULL;
     proxy.stop = 0;
     proxy.open = &proxy.batches[0];
@@ -244,25 +254,29 @@ static void end_threads(void)
     pthread_cond_signal(&proxy.to_server);
     pthread_mutex_unlock(&proxy.lock);
     pthread_join(proxy.server, NULL);
-    pthread_mutex_lock(&proxy.lock);
-    pthread_cond_signal(&proxy.to_closer);
-    pthread_mutex_unlock(&proxy.lock);
-    pthread_join(proxy.closer, NULL);
+    end_closer();
     proxy.is_running = false;
 }
 
-static void close_batch(struct ist_batch *batch)
+static void complete(struct ist_batch *batch)
 {
     if (batch->ctx != NULL) ist_quiet(batch->ctx, "finalize");
-    ist_batch_fini(batch);
+}
+
+void ist_proxy_end(void)
+{
+    if (proxy.is_running) end_threads();
+    complete(&proxy.batches[0]);
+    complete(&proxy.batches[1]);
+    complete(&proxy.fetches);
 }
 
 void ist_proxy_close(void)
 {
-    if (proxy.is_running) end_threads();
-    close_batch(&proxy.batches[0]);
-    close_batch(&proxy.batches[1]);
-    close_batch(&proxy.fetches);
+    ist_proxy_end();
+    ist_batch_fini(&proxy.batches[0]);
+    ist_batch_fini(&proxy.batches[1]);
+    ist_batch_fini(&proxy.fetches);
     ist_requests_fini(&proxy.requests);
     pthread_cond_destroy(&proxy.to_server);
     pthread_cond_destroy(&proxy.to_closer);

@@ -11,7 +11,10 @@
 isthmus_status ist_proxy_open(const struct ist_config *config);
 
 /* Serves what kernels that have ended left behind, stops those that still wait, and ends the thread. All operations are
- * complete then. After ist_proxy_open(), also after a failure. */
+ * complete then; the ring stays, for kernels that have not noticed the stop so far. */
+void ist_proxy_end(void);
+
+/* The same, and frees the ring: no kernel runs. After ist_proxy_open(), also after a failure. */
 void ist_proxy_close(void);
 
 const struct isthmus_ring *ist_proxy_ring(void);

@@ -69,6 +69,11 @@ void ist_spin_init(uint64_t spin_ns, uint64_t nap_ns, int n_local, int n_cpus, e
 
 void ist_spin_expect(enum ist_spin_peers peers) { who_ends_waits = peers; }
 
+void ist_spin_expect_stores(void)
+{
+    if (who_ends_waits == IST_SPIN_REMOTE) who_ends_waits = IST_SPIN_MIXED;
+}
+
 bool ist_spin_is_oversubscribed(void) { return oversubscribed; }
 
 static void look_now_and_then(struct ist_spin *spin, uint64_t now_ns)

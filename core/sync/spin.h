@@ -49,6 +49,7 @@ enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_sto
  * UINT64_MAX: the usual one; 0: waits never nap. */
 void ist_spin_init(uint64_t spin_ns, uint64_t nap_ns, int n_local, int n_cpus, enum ist_spin_peers peers);
 void ist_spin_expect(enum ist_spin_peers peers); /* from now on */
+void ist_spin_expect_stores(void);               /* from now on: other threads of this PE store too */
 bool ist_spin_is_oversubscribed(void);
 const char *ist_spin_describe(void); /* how a wait that lasts passes its time, for the log */
 

@@ -16,7 +16,7 @@
 struct ist_team ist_team_world;
 struct ist_team **ist_team_table;
 uint32_t ist_team_limit;
-void (*ist_team_on_change)(const struct ist_team *team, int index);
+static void (*on_change)(const struct ist_team *team, int index);
 
 static struct {
     const ist_boot *boot;
@@ -97,19 +97,34 @@ void ist_team_unreserve(int index)
     pthread_mutex_unlock(&teams.lock);
 }
 
+/* Sequentially consistent, like its pair in announce(): either the reader of the table finds a new team there, or
+ * announce() finds fn. */
+void ist_team_announce(void (*fn)(const struct ist_team *team, int index))
+{
+    __atomic_store_n(&on_change, fn, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+static void announce(const struct ist_team *team, int index)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    void (*fn)(const struct ist_team *, int) = __atomic_load_n(&on_change, __ATOMIC_SEQ_CST);
+    if (fn != NULL) fn(team, index);
+}
+
 void ist_team_register(struct ist_team *team, int index)
 {
     team->index = index;
     team->memory = ist_team_memory_of(index);
     team->area = &team->memory->whole;
     ist_store_release(&ist_team_table[index], team);
-    if (ist_team_on_change != NULL) ist_team_on_change(team, index);
+    announce(team, index);
 }
 
 void ist_team_delete(struct ist_team *team)
 {
     if (team->area != NULL) {
-        if (ist_team_on_change != NULL) ist_team_on_change(NULL, team->index);
+        announce(NULL, team->index);
         ist_store_release(&ist_team_table[team->index], NULL);
         ist_team_unreserve(team->index);
     }

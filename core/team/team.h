@@ -136,7 +136,8 @@ void ist_team_clear_memory(const struct ist_team *team, int index); /* before it
 void ist_team_register(struct ist_team *team, int index);           /* which is reserved */
 void ist_team_delete(struct ist_team *team);
 
-/* Called after a team has been registered under an index, and with NULL before it is deleted. NULL: no call. */
-extern void (*ist_team_on_change)(const struct ist_team *team, int index);
+/* From now on calls fn after a team has been registered under an index, and with NULL before it is deleted. A team that
+ * the caller does not find in the table afterwards is announced. NULL: no call. */
+void ist_team_announce(void (*fn)(const struct ist_team *team, int index));
 
 #endif

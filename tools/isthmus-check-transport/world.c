@@ -182,7 +182,7 @@ void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_b
 
 /* ---- device memory, which a CPU does not touch: by a channel of this process to itself ---- */
 
-static struct ct_target place_to_look(struct ct_extent *extent)
+static struct ct_target own_target(struct ct_extent *extent)
 {
     struct ct_process *p = extent->p;
     CT_NEED(extent->rmem[p->pe] != NULL, "the extent is looked at before it is attached");
@@ -200,7 +200,7 @@ static uint8_t *copy_of(struct ct_extent *extent)
 const uint8_t *ct_extent_view(struct ct_extent *extent, uint64_t offset_bytes, size_t length_bytes)
 {
     if (ct_extent_is_host(extent)) return (const uint8_t *)extent->base + offset_bytes;
-    struct ct_target own = place_to_look(extent);
+    struct ct_target own = own_target(extent);
     ct_get(&own, offset_bytes, copy_of(extent) + offset_bytes, length_bytes);
     return extent->copy + offset_bytes;
 }
@@ -211,7 +211,7 @@ void ct_extent_write(struct ct_extent *extent, uint64_t offset_bytes, const void
         memcpy(extent->base + offset_bytes, bytes, length_bytes);
         return;
     }
-    struct ct_target own = place_to_look(extent);
+    struct ct_target own = own_target(extent);
     ct_put(&own, offset_bytes, bytes, length_bytes);
     ct_quiet(extent->p, own.channel);
 }
