@@ -334,11 +334,16 @@ ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_
 
 /* ---- order ---- */
 
+/* A fence in the ring orders requests only: a direct store that follows to the same PE would overtake them. Where a PE
+ * is reached both ways, they are completed instead. */
 ISTHMUS_DEVICE void isthmus_dev_order(int scope)
 {
     isthmus_dev_meet(scope);
     if (isthmus_dev_is_leader(scope)) {
-        isthmus_dev_ring_fence();
+        if ((isthmus_device_v1.flags & ISTHMUS_DEVICE_MIXED) != 0)
+            isthmus_dev_ring_quiet();
+        else
+            isthmus_dev_ring_fence();
         isthmus_dev_fence();
     }
     isthmus_dev_meet(scope);

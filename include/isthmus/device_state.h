@@ -96,7 +96,9 @@ struct isthmus_device_team {
 };
 
 enum {
-    ISTHMUS_DEVICE_CHECK = 1 /* flags: ISTHMUS_CHECK is on: a wrong call is reported by name before the kernel stops */
+    ISTHMUS_DEVICE_CHECK = 1, /* ISTHMUS_CHECK is on: a wrong call is reported by name before the kernel stops. The CPU
+                               * device reports it in any case */
+    ISTHMUS_DEVICE_MIXED = 2  /* some PE is reached both directly and through the ring: a fence completes requests */
 };
 
 /* 128 bytes. Zero before init and after finalize: n is 0, so that every PE is out of range. */

@@ -59,8 +59,9 @@ static void put_to_static(void *unused)
     nvshmem_quiet();
 }
 
-/* So is a buffer that the program has made symmetric. */
-static long *buffer;
+/* So is a buffer that the program has made symmetric. It is reached through the ring, while a word of the heap may be
+ * stored directly: a fence orders the two all the same. */
+static long *buffer, *flag;
 
 static void make_buffer(void)
 {
@@ -71,8 +72,18 @@ static void make_buffer(void)
 
 static void put_to_buffer(void *unused)
 {
+    int pe = 1 - nvshmem_my_pe();
     (void)unused;
-    nvshmem_long_p(&buffer[1], 41 + nvshmem_my_pe(), 1 - nvshmem_my_pe());
+    if (isthmus_dev_thread_rank() != 0 || isthmus_dev_block_rank() != 0) return;
+    for (long round = 1; round <= 50; round++) {
+        nvshmem_long_p(&buffer[1], round, pe);
+        nvshmem_fence();
+        nvshmem_long_p(flag, round, pe);
+        nvshmem_long_wait_until(flag, NVSHMEM_CMP_EQ, round);
+        if (((volatile long *)buffer)[1] != round) nvshmem_global_exit(6);
+        nvshmem_barrier_all();
+    }
+    nvshmem_long_p(&buffer[1], 41 + nvshmem_my_pe(), pe);
     nvshmem_quiet();
 }
 
@@ -96,6 +107,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "before_init") == 0) return isthmus_cpu_launch(1, 2, kernel, NULL) == -1 ? 0 : 1;
     nvshmem_init();
     word = nvshmem_calloc(1, sizeof *word);
+    flag = nvshmem_calloc(1, sizeof *flag);
     on_the_heap = malloc(sizeof *on_the_heap);
     if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
     if (kernel == put_to_buffer) make_buffer();
