@@ -21,7 +21,7 @@ ISTHMUS_DEVICE void isthmus_dev_set_flag(const struct isthmus_device_team *team,
 ISTHMUS_DEVICE void isthmus_dev_await_flag(const struct isthmus_device_team *team, int flag, uint64_t sequence)
 {
     uint32_t spins = 0;
-    while ((int64_t)(isthmus_dev_load_acquire(team->flags + flag, 8) - sequence) < 0) isthmus_dev_spin(&spins);
+    while ((int64_t)(isthmus_dev_load_acquire(team->flags + flag, 8) - sequence) < 0) isthmus_dev_spin_for_data(&spins);
 }
 
 /* Every member writes a flag of its own at every other one: a round, spread over the group's threads. */

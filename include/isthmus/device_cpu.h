@@ -27,6 +27,7 @@ struct isthmus_cpu_thread {
     void (*barrier)(int scope); /* of this thread's group */
     void (*pause)(void);        /* lets other threads of the block run */
     void (*trap)(void);         /* ends this thread; the launch fails. Does not return */
+    const uint32_t *is_over;    /* not 0: a thread of the launch has trapped */
 };
 
 /* The GPU thread that runs now; NULL outside kernels. */
@@ -195,7 +196,14 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_trap(void)
     abort();
 }
 
-/* The same for a mistake of the program. */
+/* Returns whether another thread has ended the kernel: what this one waits for may not come any more. A GPU ends all
+ * threads by itself. */
+ISTHMUS_DEVICE int isthmus_dev_is_over(void)
+{
+    return isthmus_cpu_thread_v1 != NULL && __atomic_load_n(isthmus_cpu_thread_v1->is_over, __ATOMIC_RELAXED) != 0;
+}
+
+/* Ends the kernel for a mistake of the program. */
 ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(const char *what, const void *addr, int pe)
 {
     fprintf(stderr, "isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", (int)isthmus_device_v1.me, what,

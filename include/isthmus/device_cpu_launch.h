@@ -19,7 +19,9 @@ struct isthmus_cpu_grid_ {
     isthmus_cpu_kernel kernel;
     void *argument;
     uint32_t blocks, threads;
-    uint32_t has_trapped; /* a thread has stopped the kernel; set atomically */
+    uint32_t has_trapped;    /* a thread has stopped the kernel; set atomically */
+    uint32_t has_all_blocks; /* behind the gate: 0 when one of them could not be created */
+    pthread_mutex_t gate;    /* held while blocks are created */
 };
 
 /* Returns the number of the group of this scope that a thread belongs to. */
@@ -135,6 +137,7 @@ static int isthmus_cpu_fibre_begin_(struct isthmus_cpu_block_ *block, uint32_t r
     fibre->thread.barrier = isthmus_cpu_fibre_barrier_;
     fibre->thread.pause = isthmus_cpu_fibre_pause_;
     fibre->thread.trap = isthmus_cpu_fibre_trap_;
+    fibre->thread.is_over = &block->grid->has_trapped;
     fibre->block = block;
     fibre->stack = (char *)malloc(ISTHMUS_CPU_STACK_BYTES);
     if (fibre->stack == NULL || getcontext(&fibre->context) != 0) return -1;
@@ -162,9 +165,20 @@ static uint32_t isthmus_cpu_turn_(struct isthmus_cpu_block_ *block)
     return n_run;
 }
 
+/* Waits until all blocks have been created. Returns 0 if one of them could not be: the others might wait for it for
+ * ever. */
+static uint32_t isthmus_cpu_pass_gate_(struct isthmus_cpu_grid_ *grid)
+{
+    pthread_mutex_lock(&grid->gate);
+    uint32_t has_all_blocks = grid->has_all_blocks;
+    pthread_mutex_unlock(&grid->gate);
+    return has_all_blocks;
+}
+
 static void *isthmus_cpu_block_run_(void *argument)
 {
     struct isthmus_cpu_block_ *block = (struct isthmus_cpu_block_ *)argument;
+    if (!isthmus_cpu_pass_gate_(block->grid)) return NULL;
     while (isthmus_cpu_turn_(block) > 0) {}
     isthmus_cpu_thread_v1 = NULL;
     for (uint32_t i = 0; i < block->grid->threads; i++) {
@@ -201,15 +215,18 @@ static int isthmus_cpu_block_begin_(struct isthmus_cpu_block_ *block, struct ist
  * of the job) or if a barrier was not called by all threads of a group. */
 static inline int isthmus_cpu_launch(uint32_t blocks, uint32_t threads, isthmus_cpu_kernel kernel, void *argument)
 {
-    struct isthmus_cpu_grid_ grid = {kernel, argument, blocks, threads, 0};
+    struct isthmus_cpu_grid_ grid = {kernel, argument, blocks, threads, 0, 0, PTHREAD_MUTEX_INITIALIZER};
     struct isthmus_cpu_block_ *list = (struct isthmus_cpu_block_ *)calloc(blocks, sizeof *list);
     uint32_t n = 0;
     int status = list != NULL ? 0 : -1;
+    pthread_mutex_lock(&grid.gate);
     while (status == 0 && n < blocks) {
         status = isthmus_cpu_block_begin_(&list[n], &grid, n);
         if (status != 0) isthmus_cpu_block_end_(&list[n]);
         n += status == 0;
     }
+    grid.has_all_blocks = status == 0;
+    pthread_mutex_unlock(&grid.gate);
     for (uint32_t i = 0; i < n; i++) {
         pthread_join(list[i].thread, NULL);
         isthmus_cpu_block_end_(&list[i]);
@@ -310,6 +327,7 @@ static void isthmus_cpu_worker_begin_(struct isthmus_cpu_worker_ *worker, struct
     worker->thread.barrier = isthmus_cpu_worker_barrier_;
     worker->thread.pause = isthmus_cpu_worker_pause_;
     worker->thread.trap = isthmus_cpu_worker_trap_;
+    worker->thread.is_over = &grid->has_trapped;
     worker->grid = grid;
     worker->meetings[ISTHMUS_THREAD] = NULL;
 }
@@ -318,7 +336,7 @@ static void isthmus_cpu_worker_begin_(struct isthmus_cpu_worker_ *worker, struct
 static inline int isthmus_cpu_launch_threads(uint32_t blocks, uint32_t threads, isthmus_cpu_kernel kernel,
                                              void *argument)
 {
-    struct isthmus_cpu_grid_ grid = {kernel, argument, blocks, threads, 0};
+    struct isthmus_cpu_grid_ grid = {kernel, argument, blocks, threads, 0, 1, PTHREAD_MUTEX_INITIALIZER};
     uint32_t n = blocks * threads, used = 0;
     struct isthmus_cpu_worker_ *workers = (struct isthmus_cpu_worker_ *)calloc(n, sizeof *workers);
     struct isthmus_cpu_meeting_ *meetings = (struct isthmus_cpu_meeting_ *)calloc(3 * (size_t)n, sizeof *meetings);

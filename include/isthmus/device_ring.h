@@ -24,6 +24,14 @@ ISTHMUS_DEVICE void isthmus_dev_spin(uint32_t *spins)
     isthmus_dev_pause();
 }
 
+/* The same in a wait that another thread of the kernel may have to end. Not for waits of the ring: the host ends those,
+ * and a thread with a ticket uses its slot to the end, or all later requests would wait. */
+ISTHMUS_DEVICE void isthmus_dev_spin_for_data(uint32_t *spins)
+{
+    if (isthmus_dev_is_over()) isthmus_dev_trap();
+    isthmus_dev_spin(spins);
+}
+
 /* Waits until the host has read what the slot of this ticket held. Acquire and release on `seen`: the host's read of
  * the slot is so ordered before the writes of a thread that has not loaded `consumed` itself. */
 ISTHMUS_DEVICE void isthmus_dev_await_room(const struct isthmus_ring *ring, uint64_t ticket)

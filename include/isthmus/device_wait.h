@@ -43,7 +43,7 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_wait(const void *ivar, unsigned relations, u
     uint32_t spins = 0;
     uint64_t seen;
     while (!isthmus_dev_holds(seen = isthmus_dev_load_acquire(ivar, size), relations, value, size, is_signed))
-        isthmus_dev_spin(&spins);
+        isthmus_dev_spin_for_data(&spins);
     return seen;
 }
 
@@ -100,7 +100,7 @@ ISTHMUS_DEVICE void isthmus_dev_wait_all(const struct isthmus_dev_set *set)
 {
     uint32_t spins = 0;
     for (size_t i = 0; i < set->nelems; i++)
-        while (isthmus_dev_is_in(set, i) && !isthmus_dev_test_entry(set, i)) isthmus_dev_spin(&spins);
+        while (isthmus_dev_is_in(set, i) && !isthmus_dev_test_entry(set, i)) isthmus_dev_spin_for_data(&spins);
 }
 
 /* Returns an entry that satisfies, or SIZE_MAX. The first one to be tested differs from call to call, so that none is
@@ -120,7 +120,7 @@ ISTHMUS_DEVICE size_t isthmus_dev_wait_any(const struct isthmus_dev_set *set)
     uint32_t spins = 0;
     size_t found;
     if (isthmus_dev_is_empty(set)) return (size_t)-1;
-    while ((found = isthmus_dev_test_any(set)) == (size_t)-1) isthmus_dev_spin(&spins);
+    while ((found = isthmus_dev_test_any(set)) == (size_t)-1) isthmus_dev_spin_for_data(&spins);
     return found;
 }
 
@@ -138,7 +138,7 @@ ISTHMUS_DEVICE size_t isthmus_dev_wait_some(const struct isthmus_dev_set *set, s
     uint32_t spins = 0;
     size_t n;
     if (isthmus_dev_is_empty(set)) return 0;
-    while ((n = isthmus_dev_test_some(set, indices)) == 0) isthmus_dev_spin(&spins);
+    while ((n = isthmus_dev_test_some(set, indices)) == 0) isthmus_dev_spin_for_data(&spins);
     return n;
 }
 

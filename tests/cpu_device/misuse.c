@@ -1,7 +1,20 @@
 /* tests/cpu_device/misuse.c: kernels that call wrongly, or wait for what does not come: how the launch and the job end.
  *     misuse CASE; the cases are the names below */
 #define ISTHMUS_DEVICE_CPU
+#include <errno.h>
+#include <pthread.h>
+
+/* The engine's blocks: as many of them as n_blocks_left can be created. */
+static int n_blocks_left = 100;
+
+static int create_block(pthread_t *id, const pthread_attr_t *attributes, void *(*run)(void *), void *argument)
+{
+    return n_blocks_left-- > 0 ? pthread_create(id, attributes, run, argument) : EAGAIN;
+}
+
+#define pthread_create create_block
 #include <isthmus/device_cpu_launch.h>
+#undef pthread_create
 #include <nvshmem.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +55,24 @@ static void wait_for_ever(void *unused)
 {
     (void)unused;
     nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 99);
+}
+
+/* The others wait for what the thread would have done: all of them for a value, and on PE 1 one for PE 0's part of a
+ * sync. */
+static void one_is_wrong(void *unused)
+{
+    (void)unused;
+    if (isthmus_dev_thread_rank() == 0 && isthmus_dev_block_rank() == (uint32_t)nvshmem_my_pe()) put_to_no_pe(NULL);
+    if (isthmus_dev_thread_rank() == 0 && isthmus_dev_block_rank() == 0) nvshmem_sync_all();
+    wait_for_ever(NULL);
+}
+
+/* Every block of the launch waits for all of them. */
+static void meet_blocks(void *unused)
+{
+    (void)unused;
+    nvshmem_long_atomic_inc(word, nvshmem_my_pe());
+    nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 4);
 }
 
 static void end_the_job(void *unused)
@@ -92,7 +123,8 @@ static const struct {
     isthmus_cpu_kernel kernel;
 } cases[] = {{"no_pe", put_to_no_pe},   {"elsewhere", put_elsewhere},   {"comparison", wrong_comparison},
              {"signal", bad_signal},    {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
-             {"buffer", put_to_buffer}, {"static_data", put_to_static}, {"before_init", put_to_no_pe}};
+             {"buffer", put_to_buffer}, {"static_data", put_to_static}, {"before_init", put_to_no_pe},
+             {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks}};
 
 static isthmus_cpu_kernel kernel_of(const char *name)
 {
@@ -111,7 +143,9 @@ int main(int argc, char **argv)
     on_the_heap = malloc(sizeof *on_the_heap);
     if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
     if (kernel == put_to_buffer) make_buffer();
+    if (kernel == meet_blocks) n_blocks_left = 1;
     int status = isthmus_cpu_launch(2, 2, kernel, NULL);
+    if (kernel == meet_blocks && (status != -1 || *word != 0)) return 2; /* no thread has run it */
     free(on_the_heap);
     printf("PE %d: the launch returned %d\n", nvshmem_my_pe(), status);
     nvshmem_barrier_all();
