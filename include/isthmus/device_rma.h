@@ -18,15 +18,21 @@ ISTHMUS_DEVICE int isthmus_dev_is_within(uint64_t addr, uint64_t length, uint64_
     return addr - base < base_bytes && length <= base_bytes - (addr - base);
 }
 
+ISTHMUS_DEVICE void isthmus_dev_check_pe(const void *addr, int pe)
+{
+    const struct isthmus_device_state *state = &isthmus_device_v1;
+    if (!ISTHMUS_DEVICE_LIKELY((uint32_t)pe < (uint32_t)state->n))
+        isthmus_dev_misuse(state->n == 0 ? "before init, or in a module that was not initialised" : "no such PE", addr,
+                           pe);
+}
+
 /* Not in the heap, or no PE. What is in no range either is left to the host, which knows all symmetric memory, as far
  * as there is a ring. */
 ISTHMUS_DEVICE_COLD int64_t isthmus_dev_delta_elsewhere(const void *addr, uint64_t length, int pe)
 {
     const struct isthmus_device_state *state = &isthmus_device_v1;
     uint64_t at = (uint64_t)(uintptr_t)addr;
-    if ((uint32_t)pe >= (uint32_t)state->n)
-        isthmus_dev_misuse(state->n == 0 ? "before init, or in a module that was not initialised" : "no such PE", addr,
-                           pe);
+    isthmus_dev_check_pe(addr, pe);
     for (const struct isthmus_device_range *range = state->ranges; range != NULL && range->length_bytes != 0; range++)
         if (isthmus_dev_is_within(at, length, range->base, range->length_bytes)) return range->delta[pe];
     if (state->ring == NULL) isthmus_dev_misuse("the address is not symmetric", addr, pe);
@@ -178,27 +184,42 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
 
 /* ---- blocks of memory ---- */
 
+/* Nothing is moved, whatever the addresses are. */
+ISTHMUS_DEVICE void isthmus_dev_move_nothing(const void *addr, int pe, int scope)
+{
+    isthmus_dev_check_pe(addr, pe);
+    isthmus_dev_meet(scope);
+}
+
 /* Completion as in nvshmem.h: a blocking put returns when source may be reused. */
 ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
 {
+    if (bytes == 0) {
+        isthmus_dev_move_nothing(dest, pe, scope);
+        return;
+    }
     int64_t delta = isthmus_dev_delta(dest, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
         isthmus_dev_meet(scope);
-    } else if (bytes > 0) {
+    } else {
         isthmus_dev_move_by_ring(ISTHMUS_REQUEST_PUT, dest, source, bytes, pe, scope, is_nbi);
     }
 }
 
 ISTHMUS_DEVICE void isthmus_dev_get(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
 {
+    if (bytes == 0) {
+        isthmus_dev_move_nothing(source, pe, scope);
+        return;
+    }
     int64_t delta = isthmus_dev_delta(source, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy((char *)dest, (const char *)source + delta, bytes, scope);
         isthmus_dev_meet(scope);
-    } else if (bytes > 0) {
+    } else {
         isthmus_dev_move_by_ring(ISTHMUS_REQUEST_GET, source, dest, bytes, pe, scope, is_nbi);
     }
 }
@@ -209,9 +230,10 @@ struct isthmus_dev_stride {
     size_t nelems, size;
 };
 
+/* nelems: at least 1. */
 ISTHMUS_DEVICE uint64_t isthmus_dev_span(ptrdiff_t stride, size_t nelems, size_t size)
 {
-    return nelems == 0 ? 0 : ((uint64_t)stride * (nelems - 1) + 1) * size;
+    return ((uint64_t)stride * (nelems - 1) + 1) * size;
 }
 
 ISTHMUS_DEVICE void isthmus_dev_copy_strided(char *to, const char *from, const struct isthmus_dev_stride *stride,
@@ -235,12 +257,16 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_strided_by_ring(int op, const void *remote,
 ISTHMUS_DEVICE void isthmus_dev_iput(void *dest, const void *source, const struct isthmus_dev_stride *stride, int pe,
                                      int scope)
 {
+    if (stride->nelems == 0) {
+        isthmus_dev_move_nothing(dest, pe, scope);
+        return;
+    }
     int64_t delta = isthmus_dev_delta(dest, isthmus_dev_span(stride->dest, stride->nelems, stride->size), pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy_strided((char *)dest + delta, (const char *)source, stride, scope);
         isthmus_dev_meet(scope);
-    } else if (stride->nelems > 0) {
+    } else {
         isthmus_dev_strided_by_ring(ISTHMUS_REQUEST_IPUT, dest, source, stride, pe, scope);
     }
 }
@@ -248,12 +274,16 @@ ISTHMUS_DEVICE void isthmus_dev_iput(void *dest, const void *source, const struc
 ISTHMUS_DEVICE void isthmus_dev_iget(void *dest, const void *source, const struct isthmus_dev_stride *stride, int pe,
                                      int scope)
 {
+    if (stride->nelems == 0) {
+        isthmus_dev_move_nothing(source, pe, scope);
+        return;
+    }
     int64_t delta = isthmus_dev_delta(source, isthmus_dev_span(stride->source, stride->nelems, stride->size), pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy_strided((char *)dest, (const char *)source + delta, stride, scope);
         isthmus_dev_meet(scope);
-    } else if (stride->nelems > 0) {
+    } else {
         isthmus_dev_strided_by_ring(ISTHMUS_REQUEST_IGET, source, dest, stride, pe, scope);
     }
 }
@@ -316,7 +346,8 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_put_signal_by_ring(void *dest, const void *
 ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_t bytes,
                                            struct isthmus_dev_signal signal, int pe, int scope, int is_nbi)
 {
-    int64_t delta = isthmus_dev_delta(dest, bytes, pe), signal_delta = isthmus_dev_delta(signal.addr, 8, pe);
+    int64_t signal_delta = isthmus_dev_delta(signal.addr, 8, pe);
+    int64_t delta = bytes > 0 ? isthmus_dev_delta(dest, bytes, pe) : signal_delta;
     if (!ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta | signal_delta))) {
         isthmus_dev_put_signal_by_ring(dest, source, bytes, signal, pe, scope, is_nbi);
         return;

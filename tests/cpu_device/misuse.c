@@ -75,6 +75,20 @@ static void meet_blocks(void *unused)
     nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 4);
 }
 
+/* No address is looked at. */
+static void move_nothing(void *unused)
+{
+    int pe = 1 - nvshmem_my_pe();
+    (void)unused;
+    nvshmem_putmem(NULL, NULL, 0, pe);
+    nvshmem_getmem_nbi(NULL, NULL, 0, pe);
+    nvshmemx_putmem_block(NULL, NULL, 0, pe);
+    nvshmem_long_iput(NULL, NULL, 1, 1, 0, pe);
+    nvshmem_long_iget(NULL, NULL, 2, 2, 0, pe);
+    nvshmemx_putmem_signal_block(NULL, NULL, 0, (uint64_t *)(void *)word, 1, NVSHMEM_SIGNAL_ADD, pe);
+    nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 2); /* one from each block */
+}
+
 static void end_the_job(void *unused)
 {
     (void)unused;
@@ -124,7 +138,7 @@ static const struct {
 } cases[] = {{"no_pe", put_to_no_pe},   {"elsewhere", put_elsewhere},   {"comparison", wrong_comparison},
              {"signal", bad_signal},    {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
              {"buffer", put_to_buffer}, {"static_data", put_to_static}, {"before_init", put_to_no_pe},
-             {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks}};
+             {"nothing", move_nothing}, {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks}};
 
 static isthmus_cpu_kernel kernel_of(const char *name)
 {
