@@ -52,7 +52,7 @@ static void await_halos(const struct strip *s, uint64_t step)
 }
 
 /* The outer rows first: they travel while the inner ones are computed. A neighbour that has got this step's row has
- * finished the step before, so its halo of the other grid may be written in the next step. */
+ * read its halo of the step before, so its halo of the other grid may be written in the next step. */
 static void jacobi(void *argument)
 {
     const struct strip *s = argument;

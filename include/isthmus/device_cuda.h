@@ -212,6 +212,13 @@ ISTHMUS_DEVICE uint32_t isthmus_dev_block_rank(void)
 }
 ISTHMUS_DEVICE uint32_t isthmus_dev_block_count(void) { return gridDim.x * gridDim.y * gridDim.z; }
 
+/* The barrier counts whole warps. The last warpgroup of a block may have fewer than four. */
+ISTHMUS_DEVICE uint32_t isthmus_dev_warpgroup_threads(void)
+{
+    uint32_t left = isthmus_dev_thread_count() - isthmus_dev_thread_rank() / 128 * 128;
+    return left < 128 ? (left + ISTHMUS_WARP_THREADS - 1) / ISTHMUS_WARP_THREADS * ISTHMUS_WARP_THREADS : 128;
+}
+
 /* A warpgroup meets at a named barrier: 8 to 15 of the block's sixteen, by its number. */
 ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
 {
@@ -220,7 +227,9 @@ ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
     else if (scope == ISTHMUS_WARP)
         __syncwarp();
     else
-        asm volatile("bar.sync %0, 128;" ::"r"(8 + isthmus_dev_thread_rank() / 128 % 8) : "memory");
+        asm volatile("bar.sync %0, %1;" ::"r"(8 + isthmus_dev_thread_rank() / 128 % 8),
+                     "r"(isthmus_dev_warpgroup_threads())
+                     : "memory");
 }
 
 ISTHMUS_DEVICE void isthmus_dev_pause(void) { __nanosleep(20); }

@@ -95,13 +95,14 @@ struct isthmus_device_team {
     uint64_t reserved[3];
 };
 
+/* flags */
 enum {
     ISTHMUS_DEVICE_CHECK = 1, /* ISTHMUS_CHECK is on: a wrong call is reported by name before the kernel stops. The CPU
                                * device reports it in any case */
     ISTHMUS_DEVICE_MIXED = 2  /* some PE is reached both directly and through the ring: a fence completes requests */
 };
 
-/* 128 bytes. Zero before init and after finalize: n is 0, so that every PE is out of range. */
+/* 128 bytes. Zero before init, and after finalize except for `stop`: n is 0, so that every PE is out of range. */
 struct isthmus_device_state {
     uint32_t struct_size, flags;
     int32_t me, n;
@@ -111,16 +112,17 @@ struct isthmus_device_state {
     const struct isthmus_device_range *ranges; /* NULL: none */
     struct isthmus_device_team *teams;         /* [n_teams], by the handles of nvshmem.h */
     const struct isthmus_ring *ring;           /* NULL: the device reaches the memory of every PE */
-    const uint64_t *stop;                      /* not 0: the job ends, and kernels stop instead of waiting */
+    const uint64_t *stop;                      /* not 0: the job ends, and kernels stop instead of waiting. NULL
+                                                * without a ring: nothing stops them */
     uint32_t n_teams, n_ring_pes;              /* n_ring_pes: how many PEs are reached through the ring */
     uint64_t reserved[6];
 };
 
 #ifndef __CUDACC_RTC__
 /* Announces a module of device code, from its constructor. The library calls fill with the state whenever it changes:
- * at once if it is initialised, else at init, and with zeros at finalize; fill copies it to where the kernels of the
- * module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run. Returns 0, or a
- * negative ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
+ * at once if it is initialised, else at init, and at finalize with zeros except for `stop`; fill copies it to where the
+ * kernels of the module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run.
+ * Returns 0, or a negative ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
 int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_device_state *state));
 void isthmus_device_unregister_v1(
     int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */
