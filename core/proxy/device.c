@@ -80,7 +80,7 @@ static isthmus_status list_teams(void)
     device.teams = calloc(ist_team_limit, sizeof *device.teams);
     if (device.teams == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u teams", ist_team_limit);
     for (uint32_t i = 0; i < ist_team_limit; i++) {
-        const struct ist_team *team = ist_load_acquire(&ist_team_table[i]);
+        const struct ist_team *team = __atomic_load_n(&ist_team_table[i], __ATOMIC_SEQ_CST);
         if (team != NULL) write_team(&device.teams[i], team, (int)i);
     }
     return ISTHMUS_OK;

@@ -97,17 +97,15 @@ void ist_team_unreserve(int index)
     pthread_mutex_unlock(&teams.lock);
 }
 
-/* Sequentially consistent, like its pair in announce(): either the reader of the table finds a new team there, or
- * announce() finds fn. */
+/* All accesses to `on_change` here, and to the table in what registers and lists, are sequentially consistent:
+ * either the reader of the table finds a new team there, or announce() finds fn. */
 void ist_team_announce(void (*fn)(const struct ist_team *team, int index))
 {
     __atomic_store_n(&on_change, fn, __ATOMIC_SEQ_CST);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
 static void announce(const struct ist_team *team, int index)
 {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     void (*fn)(const struct ist_team *, int) = __atomic_load_n(&on_change, __ATOMIC_SEQ_CST);
     if (fn != NULL) fn(team, index);
 }
@@ -117,7 +115,7 @@ void ist_team_register(struct ist_team *team, int index)
     team->index = index;
     team->memory = ist_team_memory_of(index);
     team->area = &team->memory->whole;
-    ist_store_release(&ist_team_table[index], team);
+    __atomic_store_n(&ist_team_table[index], team, __ATOMIC_SEQ_CST);
     announce(team, index);
 }
 

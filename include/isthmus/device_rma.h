@@ -354,7 +354,7 @@ ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_
     }
     uint64_t *at = (uint64_t *)(void *)((char *)signal.addr + signal_delta);
     isthmus_dev_meet(scope);
-    isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
+    if (bytes > 0) isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
     isthmus_dev_meet(scope);
     if (!isthmus_dev_is_leader(scope)) return;
     if (signal.op == ISTHMUS_DEV_AMO_SET)
