@@ -251,14 +251,14 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) { /* a job of one PE has no requests to serve */
         ist_meeting_agree(&ist_team_world, "init");
-        return ist_device_open(&rt->config);
+        return ist_device_open(rt->boot, &rt->config);
     }
     status = ist_progress_start();
     if (status != ISTHMUS_OK) return status;
     status = ist_life_check_reach(ist_sync_rarely_towards(&ist_team_world, "init"));
     if (status == ISTHMUS_OK) ist_sync_rarely_link(&ist_team_world, &ist_internal_area()->links, "init");
     if (status == ISTHMUS_OK) ist_meeting_agree(&ist_team_world, "init");
-    return status == ISTHMUS_OK ? ist_device_open(&rt->config) : status;
+    return status == ISTHMUS_OK ? ist_device_open(rt->boot, &rt->config) : status;
 }
 
 static void greet(void)

@@ -7,6 +7,7 @@
 #include "core/sync/spin.h"
 #include "core/team/internal_area.h"
 #include "core/team/team.h"
+#include "core/topo/host_id.h"
 #include "core/transport/peer.h"
 #include "core/transport/segment.h"
 
@@ -32,6 +33,7 @@ struct module {
 static struct {
     pthread_mutex_t lock; /* of all that follows */
     struct module *modules;
+    const ist_boot *boot;
     const struct ist_config *config; /* NULL: not initialised */
     bool is_open, has_proxy;
     bool needs_ring; /* memory is symmetric that no delta covers */
@@ -43,25 +45,38 @@ static struct {
 
 /* ---- the parts of the state; with the lock ---- */
 
-/* Returns the number of PEs that have memory which is not mapped here. Rows are filled when a peer is first used,
- * kernels can fill none: all peers are used now. */
+static isthmus_status find_delta(int pe)
+{
+    const struct ist_card *card;
+    const struct ist_peer *peer;
+    isthmus_status status = ist_peer_card(pe, &card);
+    if (status != ISTHMUS_OK || !ist_host_id_equal(&card->host, &ist_registry.host)) return status;
+    status = ist_peer_get(pe, &peer);
+    if (status != ISTHMUS_OK) return status;
+    device.heap_delta[pe] = (int64_t)ist_rows[pe].delta[1];
+    device.statics_delta[pe] = (int64_t)ist_rows[pe].delta[2];
+    return ISTHMUS_OK;
+}
+
+/* Returns the number of PEs that have memory which is not mapped here. Rows are filled when a peer is first used, and
+ * kernels can fill none: the PEs of this host are used now. Those of other hosts are not, or the start of a job of n PEs
+ * would make n * n connections. */
 static isthmus_status find_deltas(uint32_t *n_far)
 {
     int n = ist_team_world.n_pes, me = ist_team_world.my_pe;
-    const struct ist_peer *peer;
     *n_far = 0;
     device.heap_delta = calloc((size_t)n, sizeof *device.heap_delta);
     device.statics_delta = calloc((size_t)n, sizeof *device.statics_delta);
     if (device.heap_delta == NULL || device.statics_delta == NULL)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the addresses of %d PEs", n);
-    for (int pe = 0; pe < n; pe++) {
-        isthmus_status status = ist_peer_get(pe, &peer);
+    for (int pe = 0; pe < n; pe++) device.heap_delta[pe] = device.statics_delta[pe] = ISTHMUS_NO_ALIAS;
+    for (int i = 0; i < device.boot->n_local; i++) {
+        int pe = device.boot->local_pes[i];
+        isthmus_status status = device.config->device_direct || pe == me ? find_delta(pe) : ISTHMUS_OK;
         if (status != ISTHMUS_OK) return status;
-        bool is_direct = device.config->device_direct || pe == me;
-        device.heap_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[1] : ISTHMUS_NO_ALIAS;
-        device.statics_delta[pe] = is_direct ? (int64_t)ist_rows[pe].delta[2] : ISTHMUS_NO_ALIAS;
-        *n_far += ((device.heap_delta[pe] | device.statics_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
     }
+    for (int pe = 0; pe < n; pe++)
+        *n_far += ((device.heap_delta[pe] | device.statics_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
     return ISTHMUS_OK;
 }
 
@@ -218,10 +233,11 @@ bool ist_device_is_expected(void)
 
 /* ---- init and finalize ---- */
 
-isthmus_status ist_device_open(const struct ist_config *config)
+isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config)
 {
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&device.lock);
+    device.boot = boot;
     device.config = config;
     if (device.modules != NULL) status = make_state();
     if (device.is_open) fill_all();

@@ -4,6 +4,7 @@
 #define IST_PROXY_DEVICE_H
 
 #include "core/base/config.h"
+#include "core/boot/boot.h"
 
 #include <stdbool.h>
 
@@ -12,7 +13,7 @@ bool ist_device_is_expected(void);
 
 /* At the end of init: makes the state and fills it into all modules. Not collective. Modules that are loaded later get
  * it at once. */
-isthmus_status ist_device_open(const struct ist_config *config);
+isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config);
 
 /* At the exit of a process that does not finalize, where kernels may still run: completes what they have requested,
  * and frees nothing that they read. */
