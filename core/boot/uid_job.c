@@ -200,7 +200,7 @@ static int find_runs(const struct sorted_pe *sorted, int n_pes, struct ist_uid_r
     int n_runs = 0, n_hosts = 0;
     for (int first = 0, next = 0; first < n_pes; first = next)
         for (; next < n_pes && ist_host_id_equal(&sorted[first].host, &sorted[next].host); next++)
-            host_of[sorted[next].pe] = sorted[first].pe; /* for now: the host's first PE */
+            host_of[sorted[next].pe] = sorted[first].pe; /* the host's first PE; below, the host's number */
     for (int pe = 0; pe < n_pes; pe++) {
         int first = host_of[pe];
         host_of[pe] = first == pe ? n_hosts++ : host_of[first];

@@ -61,16 +61,16 @@ void ist_verdict_stop(void)
 static bool is_held_by_own_user(const struct sockaddr_un *address)
 {
     enum { TRIES = 20, TRY_MS = 5 }; /* between its bind and its listen */
-    struct ucred who = {.uid = (uid_t)-1};
-    socklen_t length = sizeof who;
+    struct ucred holder = {.uid = (uid_t)-1};
+    socklen_t length = sizeof holder;
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), failed = -1;
     for (int i = 0; fd >= 0 && i < TRIES && failed != 0; i++) {
         if (i > 0) (void)poll(NULL, 0, TRY_MS);
         failed = connect(fd, (const struct sockaddr *)address, sizeof *address);
     }
-    if (failed == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0) who.uid = (uid_t)-1;
+    if (failed == 0 && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &holder, &length) != 0) holder.uid = (uid_t)-1;
     if (fd >= 0) close(fd);
-    return who.uid == geteuid();
+    return holder.uid == geteuid();
 }
 
 /* Binds a name in the abstract namespace, which the system gives to one process and releases when that ends. */

@@ -3,7 +3,7 @@
 
 Identifiers and string literals are cut into words (ib_open: ib, open; PeerUcx: peer, ucx); comments may name what they
 like. Free to use are the memory kinds and atomics domains of the ABI, the names of the three APIs and their variables.
-No two files of core/ have one name: a reader who looks for one finds it."""
+No two files of core/ have one name, so that a name leads to one file."""
 import re
 
 import lint

@@ -133,9 +133,9 @@ static void only_members_have_rows(void **state)
     for (int pe = 0; pe < N_PES; pe++) assert_true(delta(&world, 1, pe) == (pe + 1) * PAGE);
     const int beyond[] = {-1, N_PES, N_PES + 1, 1 << 30, INT32_MAX, INT32_MIN};
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) assert_null(ist_reachable_row(&world, beyond[i]));
-    struct ist_reachable nobody = {.rows = NULL, .stride_bytes = 0, .n_pes = 0};
-    assert_null(ist_reachable_row(&nobody, 0));
-    assert_int_equal(delta(&nobody, 1, 0), ISTHMUS_NO_ALIAS);
+    struct ist_reachable no_pes = {.rows = NULL, .stride_bytes = 0, .n_pes = 0};
+    assert_null(ist_reachable_row(&no_pes, 0));
+    assert_int_equal(delta(&no_pes, 1, 0), ISTHMUS_NO_ALIAS);
 }
 
 static void a_strided_team_is_a_view_of_the_worlds_rows(void **state)

@@ -133,7 +133,7 @@ static void silent_stranger_is_dropped(void **state)
 
 /* More strangers than the serving process has descriptors for: a member is accepted all the same. The server's time-out
  * for each of them is long, so that none of them times out. */
-static void flood_keeps_nobody_out(void **state)
+static void flood_keeps_no_peer_out(void **state)
 {
     enum { DESCRIPTORS = 64, STRANGERS = 300 };
     (void)state;
@@ -347,7 +347,7 @@ int main(void)
         cmocka_unit_test(recorded_hello_is_of_no_use),
         cmocka_unit_test(stranger_says_hello_only),
         cmocka_unit_test(silent_stranger_is_dropped),
-        cmocka_unit_test(flood_keeps_nobody_out),
+        cmocka_unit_test(flood_keeps_no_peer_out),
         cmocka_unit_test(server_without_the_secret_is_refused),
         cmocka_unit_test(unproved_words_are_not_repeated),
         cmocka_unit_test(real_server_is_taken),
