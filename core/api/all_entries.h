@@ -12,7 +12,7 @@
 #include "core/api/team_entry.h"
 #include "core/memory/malloc.h"
 #include "core/ops/order.h"
-#include "core/sync/lock.h"
+#include "core/sync/wait.h"
 
 /* ---- order_entry.c: ordering calls that core/ops/order.h does not provide directly ---- */
 

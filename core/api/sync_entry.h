@@ -5,7 +5,6 @@
 #include "core/api/constants.h"
 #include "core/api/wait_arguments.h"
 #include "core/sync/wait.h"
-#include "core/sync/wait_sets.h"
 
 #define IST_IS_SIGNED(type) ((type)-1 < (type)1)
 

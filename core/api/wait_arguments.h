@@ -5,7 +5,6 @@
 
 #include "core/ops/target.h"
 #include "core/sync/wait.h"
-#include "core/sync/wait_sets.h"
 #include "core/transport/flush.h"
 #include "core/transport/route.h"
 

@@ -13,7 +13,7 @@
 #include "core/coll/combine.h"
 #include "core/ops/signal.h"
 #include "core/ops/strided.h"
-#include "core/sync/wait_sets.h"
+#include "core/sync/wait.h"
 #include "core/team/team.h"
 
 /* A call with all its arguments. Buffers are the program's until its stream has passed; the rest is taken by value. */

@@ -1,9 +1,8 @@
-/* core/sync/awaited.c: see awaited.h. */
-#include "core/sync/awaited.h"
+/* core/sync/awaited.c: what a wait of the program is for, as a note. See spin.h. */
+#include "core/sync/spin.h"
 
 #include "core/base/note.h"
 #include "core/sync/wait.h"
-#include "core/sync/wait_sets.h"
 #include "core/transport/segment.h"
 
 #include <dlfcn.h>

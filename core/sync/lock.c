@@ -3,13 +3,12 @@
  * last PE of the queue; 0: the lock is free. `node` is the PE's own place in the queue: its successor, and whether the
  * lock has been handed over. PEs are named by number + 1. Each word has its writers: a successor writes the low bits of
  * the node, the predecessor its top bit, so that both can be atomic ORs. A PE waits on its own node only. */
-#include "core/sync/lock.h"
+#include "core/sync/wait.h"
 
 #include "core/base/fatal.h"
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/sync/wait.h"
 
 struct lock {
     uint32_t tail, node;

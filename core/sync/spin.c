@@ -3,7 +3,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/life_event.h"
-#include "core/sync/awaited.h"
 #include "core/transport/progress.h"
 
 #include <sched.h>

@@ -12,8 +12,22 @@
 
 #include <isthmus/idle.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-struct ist_awaited;
+/* What a wait of the program is for, by its arguments. */
+struct ist_wait_set;
+struct ist_awaited {
+    const char *routine;
+    const void *ivar;
+    uint64_t value;
+    size_t size;
+    int cmp;
+    bool is_signed;
+    int behind;                     /* the PE before this one at a lock; -1: it is no lock */
+    const struct ist_wait_set *set; /* several variables; NULL: one */
+    enum ist_quantity quantity;     /* of them */
+};
 
 struct ist_spin {
     uint32_t rounds;
@@ -23,7 +37,7 @@ struct ist_spin {
     uint64_t start_ns, n_events; /* the first idle yield; events handled by this PE's threads until the last one */
     uint32_t n_busy;             /* yields, one after another, that had something to do */
     struct isthmus_idle idle;    /* since there was something to do */
-    /* What the wait is for (awaited.h), noted if it lasts; NULL for a collective. */
+    /* What the wait is for, noted if it lasts; NULL for a collective. */
     const struct ist_awaited *awaited;
     bool is_noted;
 };
@@ -81,5 +95,9 @@ static inline void ist_spin_end(const struct ist_spin *spin)
 {
     if (IST_UNLIKELY(spin->is_noted)) ist_note_over();
 }
+
+/* awaited.c: called now and then by a long wait: notes it (base/note.h), or the value that it sees by now. since_ns 0: it
+ * is noted already. NULL: a collective waits. */
+void ist_awaited_note(const struct ist_awaited *awaited, uint64_t since_ns, uint64_t now_ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* core/sync/wait.h: comparisons of a symmetric variable of this PE with a value, and waiting until one holds.
+/* core/sync/wait.h: comparisons of a symmetric variable of this PE with a value, and waiting until one holds, for one
+ * variable or for several; and locks.
  * Not how the time passes (spin.h). Loads are acquire: data that the writer ordered before its update (fence, quiet,
  * put_signal) is visible to plain loads after the wait (R101); each pairs with the writer's store or locked
  * instruction. */
@@ -6,10 +7,10 @@
 #define IST_SYNC_WAIT_H
 
 #include "core/ops/operand.h"
-#include "core/sync/awaited.h"
 #include "core/sync/spin.h"
 #include "core/transport/flush.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { IST_CMP_EQ, IST_CMP_NE, IST_CMP_GT, IST_CMP_GE, IST_CMP_LT, IST_CMP_LE, IST_CMP_COUNT };
@@ -107,5 +108,37 @@ static inline void ist_wait_for_data(const uint64_t *flag, uint64_t value)
     ist_wait_at_least(flag, value);
     ist_flush_writes();
 }
+
+/* ---- all, any or some of an array of variables ----
+ * Entries whose status is not 0 are ignored; without entries there is nothing to wait for. */
+
+struct ist_wait_set {
+    const void *ivars;
+    size_t nelems;
+    const int *status; /* NULL: no entry is ignored */
+    int cmp;
+    const void *values; /* one, or one for each entry */
+    bool is_vector;
+    size_t size; /* bytes of an entry: 4 or 8 */
+    bool is_signed;
+    const char *routine;
+};
+
+bool ist_set_test_all(const struct ist_wait_set *set);
+size_t ist_set_test_any(const struct ist_wait_set *set);                   /* an index, or SIZE_MAX */
+size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices); /* how many indices were written */
+size_t ist_set_count(const struct ist_wait_set *set);                      /* entries that hold now */
+void ist_set_wait_all(const struct ist_wait_set *set);
+size_t ist_set_wait_any(const struct ist_wait_set *set);                   /* SIZE_MAX: no entry is left */
+size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices); /* 0: no entry is left */
+
+/* ---- locks that a symmetric long holds (lock.c) ----
+ * Fair, in the order of arrival, and waiting on the waiting PE's own memory. `lock` is 0 on all PEs at first and belongs
+ * to the library while it is in use. Not reentrant. */
+
+void ist_lock_set(long *lock, const char *routine);
+/* Returns 0 if the caller holds the lock now, 1 if another PE does. Never waits. */
+int ist_lock_test(long *lock, const char *routine);
+void ist_lock_clear(long *lock, const char *routine);
 
 #endif

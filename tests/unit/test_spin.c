@@ -1,7 +1,6 @@
 /* tests/unit/test_spin.c: how long a wait sleeps at most, by what can end it. No time passes: the clock, the yields and
  * the sleeps are planted, and the test checks what a wait requests. */
 #include "core/base/clock.h"
-#include "core/sync/awaited.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
 
