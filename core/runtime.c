@@ -24,7 +24,6 @@
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/proxy/device.h"
-#include "core/stream/meeting.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"
 #include "core/team/internal_area.h"

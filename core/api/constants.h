@@ -3,7 +3,7 @@
 #ifndef IST_API_CONSTANTS_H
 #define IST_API_CONSTANTS_H
 
-#include "core/ops/signal.h"
+#include "core/ops/amo.h"
 #include "core/sync/wait.h"
 
 void ist_report_nvshmem_cmp(int cmp, const char *routine) IST_COLD;

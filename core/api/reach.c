@@ -1,7 +1,7 @@
 /* core/api/reach.c: which memory of other PEs can be reached, and at which address. See team_entry.h. */
 #include "core/api/team_entry.h"
 #include "core/base/fatal.h"
-#include "core/ops/operand.h"
+#include "core/ops/target.h"
 #include "core/transport/choose.h"
 #include "core/transport/memory.h"
 

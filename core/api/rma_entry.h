@@ -4,9 +4,8 @@
 #define IST_API_RMA_ENTRY_H
 
 #include "core/api/constants.h"
+#include "core/ops/amo.h"
 #include "core/ops/rma.h"
-#include "core/ops/signal.h"
-#include "core/ops/strided.h"
 #include "core/ops/target.h"
 
 /* Small counts cannot overflow; for others the product is checked. */

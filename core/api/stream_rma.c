@@ -3,7 +3,7 @@
 #include "core/api/rma_entry.h"
 #include "core/api/stream_entry.h"
 #include "core/ops/order.h"
-#include "core/stream/direct.h"
+#include "core/stream/stream.h"
 
 /* ---- functions of the host ---- */
 

@@ -3,9 +3,8 @@
 #include "core/api/stream_entry.h"
 #include "core/api/sync_entry.h"
 #include "core/base/fatal.h"
-#include "core/ops/operand.h"
-#include "core/stream/direct.h"
-#include "core/stream/meeting.h"
+#include "core/ops/target.h"
+#include "core/stream/stream.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #include "core/check/check_priv.h"
 
 #include "core/base/call_site.h"
-#include "core/ops/operand.h"
 #include "core/ops/rma.h"
+#include "core/ops/target.h"
 
 #include <stdlib.h>
 #include <string.h>

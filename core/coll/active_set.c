@@ -9,7 +9,6 @@
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/ops/checker.h"
-#include "core/ops/operand.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"
 #include "core/sync/wait.h"

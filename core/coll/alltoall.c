@@ -8,7 +8,7 @@
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 #include "core/ops/amo.h"
-#include "core/ops/strided.h"
+#include "core/ops/rma.h"
 
 enum { WINDOW = 8 /* blocks that a PE is ahead with at most */ };
 

@@ -7,7 +7,6 @@
 #include "core/coll/same_call.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
-#include "core/ops/operand.h"
 #include "core/ops/target.h"
 
 #include <string.h>

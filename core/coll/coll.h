@@ -10,7 +10,7 @@
 
 #include "core/base/config.h"
 #include "core/coll/combine.h"
-#include "core/ops/strided.h"
+#include "core/ops/rma.h"
 #include "core/team/team.h"
 
 void ist_coll_init(const struct ist_config *config);

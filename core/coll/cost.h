@@ -5,7 +5,7 @@
 #define IST_COLL_COST_H
 
 #include "core/base/config.h"
-#include "core/ops/operand.h"
+#include "core/ops/target.h"
 #include "core/ops/transfer.h"
 #include "core/team/hosts.h"
 

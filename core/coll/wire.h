@@ -4,7 +4,6 @@
 #ifndef IST_COLL_WIRE_H
 #define IST_COLL_WIRE_H
 
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"

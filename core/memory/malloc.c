@@ -11,7 +11,6 @@
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
 #include "core/ops/amo.h"
-#include "core/ops/operand.h"
 #include "core/ops/target.h"
 #include "core/team/internal_area.h"
 

@@ -3,7 +3,6 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/choose.h"

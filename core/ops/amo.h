@@ -1,10 +1,12 @@
-/* core/ops/amo.h: atomics on a symmetric word of any PE: the inline path to aliased peers, and the rest.
+/* core/ops/amo.h: atomics on a symmetric word of any PE: the inline path to aliased peers, and the rest; and signals,
+ * which are such atomics.
  * Every location has one executor, its home; for host memory that is the processor (isthmus/amo_cpu.h), and a peer
  * behind a transport is reached through one that executes there. */
 #ifndef IST_OPS_AMO_H
 #define IST_OPS_AMO_H
 
 #include "core/ops/rma.h"
+#include "core/ops/transfer.h"
 
 /* Operation and operand, together because there are many. */
 struct ist_amo {
@@ -39,5 +41,36 @@ IST_INLINE void ist_amo_nbi(ist_ctx *ctx, void *fetch, void *dest, const struct 
         return;
     ist_amo_nbi_slow(ctx, fetch, dest, &(struct ist_amo){amo.op, amo.size, amo.operand, amo.compare}, pe, routine);
 }
+
+/* ---- puts that signal the target when their data has arrived (signal.c) ----
+ * The signal is updated in the location's atomics domain, after the data of the same call and of no other. */
+
+enum { IST_SIGNAL_SET = 0, IST_SIGNAL_ADD = 1 };
+
+struct ist_signal {
+    uint64_t *addr;
+    uint64_t value;
+    int op; /* IST_SIGNAL_ */
+};
+
+/* The update of the signal that belongs to a transfer of data. */
+IST_INLINE struct ist_transfer ist_signal_transfer(const struct ist_transfer *data, const struct ist_signal *signal)
+{
+    return (struct ist_transfer){.routine = data->routine,
+                                 .ctx = data->ctx,
+                                 .pe = data->pe,
+                                 .kind = IST_TRANSFER_ATOMIC,
+                                 .dest = (char *)signal->addr,
+                                 .length_bytes = sizeof *signal->addr,
+                                 .align_bytes = sizeof *signal->addr,
+                                 .far_name = "sig_addr",
+                                 .is_nbi = data->is_nbi,
+                                 .has_signal = true};
+}
+
+void ist_put_signal(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, const struct ist_signal *signal,
+                    int pe, const char *routine);
+void ist_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes,
+                        const struct ist_signal *signal, int pe, const char *routine);
 
 #endif

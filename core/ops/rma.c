@@ -5,7 +5,6 @@
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/heap/symmetric_data.h"
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/flush.h"

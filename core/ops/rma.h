@@ -1,5 +1,5 @@
-/* core/ops/rma.h: put and get: fast paths first, and their slow paths.
- * Not strided forms (strided.h) nor the typed entry points (api/).
+/* core/ops/rma.h: put and get: fast paths first, their slow paths, and the strided forms. Not the typed entry points
+ * (api/).
  * Fast: one aligned element, or up to IST_SMALL_BYTES, to a peer with an alias: two dependent loads (row, then data),
  * no call (isthmus/inline.h). Everything else, mistakes included, repeats the work from the start in a function of its
  * own.
@@ -77,5 +77,20 @@ IST_INLINE void ist_get_nbi(ist_ctx *ctx, void *dest, const void *source, size_t
     if (!isthmus_get_nbi_(ist_ctx_row(ctx, pe), dest, source, length_bytes))
         ist_get_nbi_bulk(ctx, dest, source, length_bytes, pe, routine);
 }
+
+/* ---- strided forms (strided.c) ----
+ * Blocks that lie at regular distances on both sides. iput and iget are the case of one element per block. Strides are
+ * in elements, as in the specification. */
+
+struct ist_stride {
+    ptrdiff_t dest, source; /* elements from the start of one block to the next */
+    size_t block_nelems, n_blocks;
+    size_t size; /* bytes of an element */
+};
+
+void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *stride, int pe,
+                     const char *routine);
+void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *stride, int pe,
+                     const char *routine);
 
 #endif

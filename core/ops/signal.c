@@ -1,9 +1,8 @@
-/* core/ops/signal.c: see signal.h. */
-#include "core/ops/signal.h"
+/* core/ops/signal.c: see amo.h. */
+#include "core/ops/amo.h"
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/progress.h"

@@ -1,13 +1,11 @@
-/* core/ops/strided.c: see strided.h.
+/* core/ops/strided.c: see rma.h.
  * The whole range is checked once; then aliased peers are a loop of copies, other peers a stream of puts or gets that
  * are completed together. */
-#include "core/ops/strided.h"
+#include "core/ops/rma.h"
 
 #include "core/base/fatal.h"
 #include "core/heap/symmetric_data.h"
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
-#include "core/ops/rma.h"
 #include "core/ops/target.h"
 #include "core/transport/segment.h"
 

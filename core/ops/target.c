@@ -5,11 +5,20 @@
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/heap/heap.h"
+#include "core/ops/checker.h"
 #include "core/transport/choose.h"
+#include "core/transport/memory.h"
 #include "core/transport/segment.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+/* checker.h */
+bool ist_check_on;
+const struct ist_checker *ist_checker;
+_Thread_local int ist_check_depth;
+
+bool ist_check_is_on_program(void) { return ist_check_depth == 0 && ist_sync_now == NULL; }
 
 void ist_require_ctx(const ist_ctx *ctx, const char *routine)
 {
@@ -140,4 +149,33 @@ void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes,
     if (d < s + source_bytes && s < d + dest_bytes)
         ist_misuse(routine, "dest %p (%zu bytes) overlaps source %p (%zu bytes); valid: buffers apart%s", dest,
                    dest_bytes, source, source_bytes, may_be_equal ? ", or the same" : "");
+}
+
+/* ---- the local side ---- */
+
+uint32_t ist_operand_kind_slow(const void *addr)
+{
+    uint32_t kind;
+    int id = ist_segment_of(addr, 1);
+    if (id >= 0) return ist_segments.list[id].mem.kind;
+    return ist_registered_holds(addr, &kind) ? kind : ist_memory_kind_at(addr);
+}
+
+size_t ist_operand_piece(const void *addr, size_t length_bytes)
+{
+    if (IST_LIKELY(!ist_has_device_memory())) return length_bytes;
+    size_t piece_bytes = ist_segment_piece(addr);
+    return piece_bytes > 0 && piece_bytes < length_bytes ? piece_bytes : length_bytes;
+}
+
+void ist_copy_here_slow(void *dest, const void *source, size_t length_bytes, const char *routine)
+{
+    uint32_t kind = ist_operand_kind(dest);
+    if (kind == ISTHMUS_MEM_HOST) kind = ist_operand_kind(source);
+    if (kind == ISTHMUS_MEM_HOST) {
+        memcpy(dest, source, length_bytes);
+        return;
+    }
+    isthmus_status status = ist_memory_copy(kind, dest, source, length_bytes);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }

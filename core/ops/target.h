@@ -1,12 +1,19 @@
-/* core/ops/target.h: the slow path's first step: resolves (address, PE), or reports what is wrong with it. All unusual
- * cases end here: first use of a peer, peers without an alias, ranges that the fast path does not check, and all
- * mistakes of the program, which end the job with one line. */
+/* core/ops/target.h: both sides of an operation on the slow path: resolves (address, PE), or reports what is wrong with
+ * it, and finds the kind and the registration of the local buffer. All unusual cases end here: first use of a peer, peers
+ * without an alias, ranges that the fast path does not check, and all mistakes of the program, which end the job with one
+ * line. */
 #ifndef IST_OPS_TARGET_H
 #define IST_OPS_TARGET_H
 
+#include "core/base/atomic.h"
+#include "core/heap/registered.h"
 #include "core/ops/checker.h"
 #include "core/ops/transfer.h"
 #include "core/transport/peer.h"
+#include "core/transport/route.h"
+#include "core/transport/segment.h"
+
+#include <string.h>
 
 struct ist_target {
     const struct ist_peer *peer;
@@ -69,5 +76,39 @@ void ist_check_overlap(const char *routine, const void *dest, size_t dest_bytes,
 
 /* Returns nelems * size; ends the job if that does not fit in half the address space. */
 size_t ist_require_length(const char *routine, const char *argument, size_t nelems, size_t size);
+
+/* ---- the local side, where it lies in memory that the processor cannot touch ----
+ * This PE's heap on a device, a registered buffer there, or memory that the program got from the driver. While a PE has
+ * no such memory all of this is one test of one flag. */
+
+/* The ISTHMUS_MEM_ kind of an address of this PE; host memory unless the library or a driver knows otherwise. */
+uint32_t ist_operand_kind_slow(const void *addr) IST_COLD;
+static inline uint32_t ist_operand_kind(const void *addr)
+{
+    return IST_LIKELY(!ist_has_device_memory()) ? ISTHMUS_MEM_HOST : ist_operand_kind_slow(addr);
+}
+
+static inline bool ist_is_on_device(const void *addr) { return ist_operand_kind(addr) != ISTHMUS_MEM_HOST; }
+
+/* How much of [addr, addr + length) one registration holds. */
+size_t ist_operand_piece(const void *addr, size_t length_bytes);
+
+/* Returns the registration that holds a local operand, for the transport that is to move it, or NULL if none holds all
+ * of it. */
+static inline const isthmus_lmem *ist_operand_registration(uint32_t transport, const void *addr, size_t length_bytes)
+{
+    const isthmus_lmem *symmetric = ist_segment_lmem(transport, addr, length_bytes);
+    return symmetric != NULL ? symmetric : ist_registered_find(transport, addr, length_bytes);
+}
+
+/* A copy inside this PE, between any kinds of memory. The ranges do not overlap. Ends the job if a device fails. */
+void ist_copy_here_slow(void *dest, const void *source, size_t length_bytes, const char *routine) IST_COLD;
+static inline void ist_copy_here(void *dest, const void *source, size_t length_bytes, const char *routine)
+{
+    if (IST_LIKELY(!ist_has_device_memory()))
+        memcpy(dest, source, length_bytes);
+    else
+        ist_copy_here_slow(dest, source, length_bytes, routine);
+}
 
 #endif

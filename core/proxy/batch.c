@@ -5,8 +5,6 @@
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
-#include "core/ops/signal.h"
-#include "core/ops/strided.h"
 
 #include <string.h>
 

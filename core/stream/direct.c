@@ -1,11 +1,9 @@
-/* core/stream/direct.c: see direct.h. */
-#include "core/stream/direct.h"
+/* core/stream/direct.c: see stream.h. */
+#include "core/stream/stream.h"
 
 #include "core/base/fatal.h"
-#include "core/ops/operand.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/stream/item.h"
 #include "core/stream/stream_priv.h"
 #include "core/sync/wait.h"
 

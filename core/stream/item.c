@@ -1,13 +1,11 @@
-/* core/stream/item.c: see item.h. Posting, and the end of an item; the threads are in worker.c. */
-#include "core/stream/item.h"
+/* core/stream/item.c: see stream_priv.h. Posting, and the end of an item; the threads are in worker.c. */
+#include "core/stream/stream_priv.h"
 
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/ctx/ctx.h"
-#include "core/stream/stream_priv.h"
-#include "core/stream/worker.h"
 
 #include <errno.h>
 #include <pthread.h>

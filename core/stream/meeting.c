@@ -1,13 +1,11 @@
-/* core/stream/meeting.c: see meeting.h. */
-#include "core/stream/meeting.h"
+/* core/stream/meeting.c: see stream.h. */
+#include "core/stream/stream.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/doubling.h"
 #include "core/coll/wire.h"
 #include "core/heap/heap.h"
-#include "core/stream/direct.h"
-#include "core/stream/item.h"
 #include "core/stream/stream_priv.h"
 #include "core/transport/choose.h"
 

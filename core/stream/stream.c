@@ -1,12 +1,10 @@
 /* core/stream/stream.c: see stream.h: whether streams are more than names, and how a call is executed. */
+#include "core/stream/stream.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/split.h"
 #include "core/heap/device_heap.h"
 #include "core/ops/checker.h"
-#include "core/stream/direct.h"
-#include "core/stream/item.h"
-#include "core/stream/meeting.h"
 #include "core/stream/stream_priv.h"
 #include "core/transport/memory.h"
 

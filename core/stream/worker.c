@@ -1,5 +1,5 @@
-/* core/stream/worker.c: see worker.h. A thread is created when an item may run and all workers are busy. */
-#include "core/stream/worker.h"
+/* core/stream/worker.c: see stream_priv.h. A thread is created when an item may run and all workers are busy. */
+#include "core/stream/stream_priv.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"

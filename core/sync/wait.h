@@ -6,7 +6,7 @@
 #ifndef IST_SYNC_WAIT_H
 #define IST_SYNC_WAIT_H
 
-#include "core/ops/operand.h"
+#include "core/ops/target.h"
 #include "core/sync/spin.h"
 #include "core/transport/flush.h"
 

@@ -1,6 +1,6 @@
 /* core/transport/memory.h: kinds of memory that the processor cannot access: the transport for each, and the kind of an
  * address.
- * Not the heap in such memory (core/heap/device_heap.h), not the operands of an operation (core/ops/operand.h). */
+ * Not the heap in such memory (core/heap/device_heap.h), not the operands of an operation (core/ops/target.h). */
 #ifndef IST_TRANSPORT_MEMORY_H
 #define IST_TRANSPORT_MEMORY_H
 

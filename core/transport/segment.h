@@ -22,7 +22,7 @@ enum {
     IST_SEGMENT_HEAP = 0,
     IST_SEGMENT_STATIC = 1,
     IST_SEGMENT_DEVICE = 2,
-    IST_SEGMENT_STREAMS = 3, /* the library's: core/stream/meeting.h */
+    IST_SEGMENT_STREAMS = 3, /* the library's: core/stream/stream.h */
     IST_SEGMENT_OBJECTS = 4, /* the first one */
     /* Those of the start are in the card, IST_CARD_MAX_SEGMENTS at most; buffers follow. */
     IST_MAX_SEGMENTS = IST_CARD_SEGMENT_IDS,
