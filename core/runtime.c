@@ -12,7 +12,7 @@
 #include "core/check/check.h"
 #include "core/coll/coll.h"
 #include "core/coll/cost.h"
-#include "core/coll/lobby.h"
+#include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/heap/device_heap.h"
 #include "core/heap/fork.h"

@@ -1,7 +1,7 @@
 /* core/api/nvshmem_team_init.c: teams of any PEs in nvshmemx.h; core/coll/lobby.c connects the members. */
 #include "core/api/team_entry.h"
 #include "core/base/log.h"
-#include "core/coll/lobby.h"
+#include "core/coll/split.h"
 
 static int code_of(const char *routine, isthmus_status status)
 {

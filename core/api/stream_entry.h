@@ -3,7 +3,7 @@
 #ifndef IST_API_STREAM_ENTRY_H
 #define IST_API_STREAM_ENTRY_H
 
-#include "core/coll/combine.h"
+#include "core/coll/coll.h"
 #include "core/team/team.h"
 
 /* ---- stream_rma.c ---- */

@@ -1,6 +1,6 @@
 /* core/check/check.h: ISTHMUS_CHECK=1: the mistakes that leave no trace where they are made. docs/checking.md lists
  * them.
- * Not the comparison of collectives (coll/same_call.h), nor the checks of every call (ops/target.h). Operations,
+ * Not the comparison of collectives (coll/same_call.c), nor the checks of every call (ops/target.h). Operations,
  * ordering and waits lie below this floor and call it through ops/checker.h.
  *
  * Subjects: blocks.c allocated blocks; pending.c buffers of operations under way; shadow.c which PE has accessed which

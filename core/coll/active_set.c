@@ -5,7 +5,6 @@
  * such sets there are. No set is ever dropped for another: no member knows whether all others are done with it.
  * In memory of a device pSync only carries a number, by which the members find each other in the lobby. */
 #include "core/base/fatal.h"
-#include "core/coll/lobby.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/ops/checker.h"

@@ -4,7 +4,6 @@
 #include "core/base/fatal.h"
 #include "core/check/check.h"
 #include "core/coll/algorithms.h"
-#include "core/coll/same_call.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/ops/target.h"

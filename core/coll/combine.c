@@ -1,5 +1,5 @@
-/* core/coll/combine.c: see combine.h. One loop per operation and type, simple enough for the compiler to vectorise. */
-#include "core/coll/combine.h"
+/* core/coll/combine.c: see coll.h. One loop per operation and type, simple enough for the compiler to vectorise. */
+#include "core/coll/coll.h"
 
 #include <complex.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* core/coll/doubling.c: see doubling.h. */
-#include "core/coll/doubling.h"
+/* core/coll/doubling.c: see algorithms.h. */
+#include "core/coll/algorithms.h"
 
 #include "core/coll/wire.h"
 

@@ -4,7 +4,6 @@
  * messages. hosts: every block crosses to each host once, to its leader, from which that host reads. */
 #include "core/coll/algorithms.h"
 #include "core/coll/cost.h"
-#include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 

@@ -1,14 +1,13 @@
-/* core/coll/lobby.c: see lobby.h.
+/* core/coll/lobby.c: see split.h.
  * An id names a word of the PE that made it. The member with place 0, the host, writes its PE there, where the guests
  * read it. The guests add themselves to a list: the host has its head, each guest the link to the guest before it. When
  * the list is complete the host alone walks it. From then on the host leads: it writes one word on each guest, which
  * waits for that in its own memory, acts and replies. So each member receives the list in parts, then an index of the
  * table of teams to reserve, until one is free on all. A PE's memory for one team is a room; a PE has several, so that
  * teams made by several threads do not wait for one another. */
-#include "core/coll/lobby.h"
+#include "core/coll/split.h"
 
 #include "core/base/call_site.h"
-#include "core/coll/split.h"
 #include "core/ops/amo.h"
 #include "core/ops/checker.h"
 #include "core/ops/order.h"

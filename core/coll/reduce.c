@@ -7,7 +7,6 @@
 #include "core/base/fatal.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/cost.h"
-#include "core/coll/doubling.h"
 #include "core/coll/sync.h"
 #include "core/coll/wire.h"
 

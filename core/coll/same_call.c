@@ -1,9 +1,8 @@
-/* core/coll/same_call.c: see same_call.h. */
-#include "core/coll/same_call.h"
+/* core/coll/same_call.c: see sync.h. */
+#include "core/coll/sync.h"
 
 #include "core/base/fatal.h"
 #include "core/check/check.h"
-#include "core/coll/sync.h"
 #include "core/coll/wire.h"
 
 #include <stdio.h>

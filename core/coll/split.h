@@ -51,4 +51,19 @@ isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *
 void ist_team_clear(const struct ist_team *team, int index, const char *routine);
 void ist_team_made(struct ist_team *team, const char *routine);
 
+/* ---- teams of PEs that share only a number (lobby.c) ----
+ * Each member has its own place in the team and does not have the PEs of the others. So they find each other in symmetric
+ * memory and not through the bootstrap, which gets what a known PE has published. */
+
+/* A number for one team, made on this PE; never 0. LIMIT: too many unused ones. */
+isthmus_status ist_lobby_new_id(uint64_t *id);
+
+/* Collective over the n PEs that pass this id, each with its own place 0 to n - 1, and no other: makes a team of them,
+ * in that order. Threads of a PE may make several at once, in any order. Returns INVALID on all of them if the id is
+ * invalid or was used, or if places and n do not match. */
+isthmus_status ist_lobby_make_team(uint64_t id, int n, int place, const struct ist_team_options *options,
+                                   struct ist_team **out, const char *routine);
+
+void ist_lobby_init(void); /* at init: the symmetric heap is new */
+
 #endif

@@ -3,7 +3,6 @@
 
 #include "core/base/fatal.h"
 #include "core/coll/cost.h"
-#include "core/coll/same_call.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/flush.h"

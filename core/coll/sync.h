@@ -1,12 +1,12 @@
 /* core/coll/sync.h: synchronisation of a team: sync, and the barrier, which is quiet and sync.
- * Not data collectives (coll.h). The algorithms are one file each: sync_dissemination.c, sync_hosts.c,
- * sync_central.c; sync.c chooses. */
+ * Not data collectives (coll.h). The algorithms are in sync_algorithms.c; sync.c chooses. */
 #ifndef IST_COLL_SYNC_H
 #define IST_COLL_SYNC_H
 
 #include "core/base/config.h"
 #include "core/base/note.h"
 #include "core/ctx/ctx.h"
+#include "core/ops/transfer.h"
 #include "core/team/hosts.h"
 
 void ist_sync_init(const struct ist_config *config);
@@ -74,5 +74,20 @@ struct ist_central {
 bool ist_central_arrive(const struct ist_team *team, struct ist_meeting_point *point, uint64_t sequence,
                         struct ist_central *central, const char *routine); /* true if this PE is the last one */
 void ist_central_leave(const struct ist_central *central, bool is_last);
+
+/* ---- ISTHMUS_CHECK=1: all members of a team call the same routine with the same arguments (same_call.c) ----
+ * Every collective of the APIs begins with one comparison, so that the first one that differs is found. */
+
+/* An argument beside those of the transfer that must be the same on all PEs; without a name: there is none. */
+enum { IST_SAME_ARGUMENTS = 3 };
+struct ist_same_argument {
+    const char *name;
+    int64_t value;
+};
+
+/* Compares routine, dest and source as places in symmetric memory, length, and the other arguments, which may be NULL.
+ * Ends the job with a message that names the PEs and their routines, or the PEs and their arguments. */
+void ist_check_same_call(const struct ist_transfer *call, const struct ist_same_argument others[IST_SAME_ARGUMENTS])
+    IST_COLD;
 
 #endif

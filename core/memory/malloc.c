@@ -7,7 +7,6 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/check/check.h"
-#include "core/coll/same_call.h"
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
 #include "core/ops/amo.h"

@@ -2,7 +2,7 @@
 #include "core/memory/symmetric_buffers.h"
 
 #include "core/base/log.h"
-#include "core/coll/doubling.h"
+#include "core/coll/algorithms.h"
 #include "core/coll/sync.h"
 #include "core/heap/registered.h"
 #include "core/heap/static_data.h"

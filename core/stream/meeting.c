@@ -3,7 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/coll/doubling.h"
+#include "core/coll/algorithms.h"
 #include "core/coll/wire.h"
 #include "core/heap/heap.h"
 #include "core/stream/stream_priv.h"

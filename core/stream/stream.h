@@ -10,7 +10,7 @@
 #define IST_STREAM_STREAM_H
 
 #include "core/base/config.h"
-#include "core/coll/combine.h"
+#include "core/coll/coll.h"
 #include "core/ops/amo.h"
 #include "core/ops/rma.h"
 #include "core/sync/wait.h"

@@ -1,4 +1,4 @@
-/* tests/models/sync_dissemination.pml: core/coll/sync_dissemination.c: in round r a PE notifies the PE 2^r further on,
+/* tests/models/sync_dissemination.pml: core/coll/sync_algorithms.c: in round r a PE notifies the PE 2^r further on,
  * and waits for the notice of the PE 2^r before. Flags are put, not sent: a put in flight arrives at any time, and in
  * any order; a PE may be one sync ahead.
  * Shown: no PE leaves a sync before all have entered it, and no PE stays in one for ever.

@@ -1,6 +1,6 @@
 /* tests/unit/test_combine.c: the arithmetic of reductions against plain C, and the 16-bit floating point types against
  * arithmetic in double. */
-#include "core/coll/combine.h"
+#include "core/coll/coll.h"
 
 #include <complex.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* tests/unit/test_device_numbers.c: what kernels compute, against the host: comparisons, and reductions of all
  * types. */
 #define ISTHMUS_DEVICE_CPU
-#include "core/coll/combine.h"
+#include "core/coll/coll.h"
 
 #include <isthmus/device.h>
 #include <setjmp.h>
