@@ -3,7 +3,7 @@
  * PE 0's, so that no PE reads n cards in a start that works. */
 #include "core/agree.h"
 
-#include "core/boot/agreement.h"
+#include "core/boot/card.h"
 #include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"

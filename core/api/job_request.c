@@ -2,7 +2,7 @@
  * good, so they read it themselves. */
 #include "core/api/job_request.h"
 
-#include "core/boot/boot_mpi.h"
+#include "core/boot/boot.h"
 #include "core/runtime.h"
 
 isthmus_status ist_request_new_uid(enum ist_face face, struct ist_uid *out)

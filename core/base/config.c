@@ -3,8 +3,8 @@
  * The rows are config.def and config_alias.def. */
 #include "core/base/config_priv.h"
 
+#include "core/base/config.h"
 #include "core/base/log.h"
-#include "core/base/names.h"
 
 #include <ctype.h>
 #include <stdlib.h>

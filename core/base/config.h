@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 struct ist_json;
@@ -109,5 +110,12 @@ size_t ist_config_write_agreed(const struct ist_config *config, char *out, size_
 /* Parses a size: number, optional fraction, one suffix k m g t (powers of 1024, either case), ignoring what follows the
  * suffix; rounded up. Returns INVALID without text or above 2^62. Public for tests and tools. */
 isthmus_status ist_config_parse_size(const char *text, uint64_t *out);
+
+/* ---- "did you mean": the nearest of a list of names (config_value.c) ----
+ * Not a spelling checker: for short identifiers of the environment and of transports. */
+
+/* Returns the candidate nearest to `name` by edit distance (transpositions count once), or NULL if none is near: at
+ * most a third of the longer of the two names. Ties: the first one. */
+const char *ist_names_nearest(const char *name, const char *const *candidates, size_t n);
 
 #endif

@@ -2,7 +2,6 @@
 #include "core/base/fatal.h"
 
 #include "core/base/call_site.h"
-#include "core/base/life_event.h"
 #include "core/base/log.h"
 
 #include <poll.h>
@@ -11,6 +10,15 @@
 #include <unistd.h>
 
 enum { PATIENCE_MS = 2000 };
+
+static void (*life)(const struct ist_life_event *event); /* written while the library is loaded */
+
+void ist_life_register(void (*callback)(const struct ist_life_event *event)) { life = callback; }
+
+void ist_life_report(const struct ist_life_event *event)
+{
+    if (life != NULL) life(event);
+}
 
 /* The callback does not return from this event; without one (a unit test) the process ends by itself. */
 static _Noreturn void end(enum ist_end_cause cause, int exit_code, const char *text)

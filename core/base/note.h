@@ -1,5 +1,5 @@
 /* core/base/note.h: notes of what the threads of this PE wait for, read to explain why a job hangs.
- * Printing them is note_text.h; readers are core/life/explain.c and isthmus-run. A wait leaves a note only after it has
+ * Printing them is note_text.c; readers are core/life/explain.c and isthmus-run. A wait leaves a note only after it has
  * lasted for a while, a call of a transport always a cheap one; so fast operations cost nothing. */
 #ifndef IST_BASE_NOTE_H
 #define IST_BASE_NOTE_H

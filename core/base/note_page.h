@@ -1,10 +1,13 @@
-/* core/base/note_page.h: the page on which the threads of one PE note what they wait for; the launcher reads it too.
+/* core/base/note_page.h: the page on which the threads of one PE note what they wait for; the launcher reads it too, and
+ * both print it.
  * note.h writes it. The launcher and its PEs may be of different builds: `layout` identifies the format.
  * Each note is written by one thread at a time and may be read at any time; an odd or changed `version` marks a torn
  * read. */
 #ifndef IST_BASE_NOTE_PAGE_H
 #define IST_BASE_NOTE_PAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum {
@@ -57,5 +60,33 @@ struct ist_note_page {
 };
 
 _Static_assert(sizeof(struct ist_note_page) <= IST_NOTE_PAGE_BYTES, "a page of notes is one page");
+
+/* ---- notes as text (note_text.c) ----
+ * Used by the PE itself, in a signal handler, and by the launcher: nothing here allocates, locks, or uses stdio. */
+
+/* Text that is cut to the room there is; always terminated. */
+struct ist_text {
+    char *at, *end;
+};
+
+struct ist_text ist_text_in(char *room, size_t room_bytes);
+void ist_text_add(struct ist_text *out, const char *text);
+void ist_text_add_number(struct ist_text *out, int64_t number);
+void ist_text_add_unsigned(struct ist_text *out, uint64_t number);
+void ist_text_add_hex(struct ist_text *out, uint64_t number);
+void ist_text_add_seconds(struct ist_text *out, uint64_t ns); /* "0.4 s", "12 s", "3 min", "5 h" */
+
+/* Copies a note as a whole. Returns false if it kept changing, or if no thread waits. */
+bool ist_note_read(const struct ist_note *note, struct ist_note *out);
+
+/* Writes "in shmem_long_wait_until: flag (static data+0x40) >= 5, is 3". `executable`: where the variable's name may be
+ * found, or NULL. Without `with_seen` the text is the same on all PEs in the same wait. */
+void ist_note_tell(struct ist_text *out, const struct ist_note *note, const char *executable, bool with_seen);
+
+/* ---- the names of static variables, as far as an executable has them (symbol.c) ---- */
+
+/* Writes "flag", or "flags+0x8", for the variable `offset` bytes after the load address of the ELF file `path`. Uses
+ * system calls only, so a signal handler may call it. */
+bool ist_symbol_at(const char *path, uint64_t offset, char *name, size_t room);
 
 #endif

@@ -1,8 +1,7 @@
-/* core/base/note_text.c: see note_text.h. */
-#include "core/base/note_text.h"
+/* core/base/note_text.c: see note_page.h. */
+#include "core/base/note_page.h"
 
 #include "core/base/atomic.h"
-#include "core/base/symbol.h"
 
 #include <string.h>
 

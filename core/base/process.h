@@ -1,4 +1,5 @@
-/* core/base/process.h: what the system reports about another process.
+/* core/base/process.h: what the system reports about another process, and what a process with more rights than its
+ * caller leaves out.
  * Its place in a job: core/life/processes.c, and the launcher's own list. */
 #ifndef IST_BASE_PROCESS_H
 #define IST_BASE_PROCESS_H
@@ -21,5 +22,12 @@ bool ist_process_read(int32_t pid, struct ist_process *out);
 /* Reads what fits of the process's file of that name in /proc, with a zero after it. Returns -1 if it cannot be
  * read. */
 int ist_process_file(int32_t pid, const char *name, char *text, size_t room);
+
+/* ---- programs that have more rights than their caller (setuid, setgid, file capabilities) ----
+ * Our own variables are config.c; these are the variables of lower libraries, which load the files named there. */
+
+/* At the first init, before those libraries read them: removes their variables from the environment of a privileged
+ * program, as the dynamic linker does with its own. No effect in other programs. */
+void ist_privileged_clean_environment(void);
 
 #endif

@@ -1,7 +1,5 @@
-/* core/base/symbol.c: see symbol.h. dladdr() knows exported symbols only, and variables of an executable rarely are. */
-#include "core/base/symbol.h"
-
-#include "core/base/note_text.h"
+/* core/base/symbol.c: see note_page.h. dladdr() knows exported symbols only, and variables of an executable rarely are. */
+#include "core/base/note_page.h"
 
 #include <elf.h>
 #include <fcntl.h>

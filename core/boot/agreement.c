@@ -1,6 +1,6 @@
-/* core/boot/agreement.c: see agreement.h. A line for each setting and fact: its name, its value and, if a variable of
+/* core/boot/agreement.c: see card.h. A line for each setting and fact: its name, its value and, if a variable of
  * another name set it, that name; with tabs in between. */
-#include "core/boot/agreement.h"
+#include "core/boot/card.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-/* core/boot/boot_mpi.c: see boot_mpi.h.
+/* core/boot/boot_mpi.c: see boot.h.
  * No MPI header is used, because a program may bring any MPI. Two families of binary interfaces cover those in use:
  * handles are pointers and MPI_BYTE is an object of the library (Open MPI), or handles are int and MPI_BYTE is a
  * constant (MPICH, Intel MPI, MVAPICH, Cray MPI). */
-#include "core/boot/boot_mpi.h"
+#include "core/boot/boot.h"
 
 #include <dlfcn.h>
 #include <link.h>

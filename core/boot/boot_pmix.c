@@ -5,7 +5,7 @@
 #include "core/boot/boot.h"
 
 #include "core/base/clock.h"
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 
 #include <pmix.h>
 #include <poll.h>

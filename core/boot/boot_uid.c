@@ -2,9 +2,9 @@
  * which may be in any of them (uid_join.c, uid_server.c), and a thread that receives replies and failures from it.
  * The frames are in uid_wire.h. */
 #include "core/base/clock.h"
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 #include "core/boot/boot.h"
-#include "core/boot/uid_join.h"
+#include "core/boot/uid_wire.h"
 #include "core/topo/host_id.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
 #ifndef IST_BOOT_CARD_H
 #define IST_BOOT_CARD_H
 
-#include "core/base/status.h"
+#include "core/base/config.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,7 +51,7 @@ struct ist_card {
     int32_t first_on_host;     /* the lowest PE that the launcher put on its node */
     struct ist_blob liveness;  /* address of its heartbeat receiver; empty: none */
     uint64_t heap_limit_bytes; /* how far the heap may grow */
-    const char *agreement;     /* what must be equal on all PEs, as text (agreement.h) */
+    const char *agreement;     /* what must be equal on all PEs, as text (agreement.c) */
     uint32_t n_transports, n_segments;
     struct ist_card_transport *transports;
     struct ist_card_segment *segments;
@@ -79,5 +79,25 @@ void ist_card_fini(struct ist_card *card); /* accepts a zeroed card */
 
 /* Frees what is not needed once the segments are attached: the segments with their keys, and the texts. */
 void ist_card_trim(struct ist_card *card);
+
+/* ---- what must be equal on all PEs of a job, as text on each PE's card (agreement.c) ----
+ * Not which settings these are (the column `of` in core/base/config.def), not the exchange of the cards (boot.h). */
+
+enum { IST_AGREEMENT_BYTES = 4096 };
+
+/* What must be equal and is no setting: it follows from the machine or from the plugins. */
+struct ist_fact {
+    const char *subject; /* of a sentence that goes on with "is": "the list of open transports" */
+    const char *value;   /* without tabs and line ends */
+};
+
+/* Writes the version of the library, the settings that all PEs need alike, and the facts. Returns LIMIT if they do not
+ * fit. */
+isthmus_status ist_agreement_write(const struct ist_config *config, const struct ist_fact *facts, size_t n_facts,
+                                   char out[IST_AGREEMENT_BYTES]);
+
+/* Compares the agreements on two cards. Returns INVALID, with a text that names the first variable or fact in which
+ * they differ, its two values and the two PEs. */
+isthmus_status ist_agreement_check(const struct ist_card *mine, const struct ist_card *theirs);
 
 #endif

@@ -1,8 +1,8 @@
-/* core/boot/uid_join.c: see uid_join.h.
+/* core/boot/uid_join.c: see uid_wire.h.
  * The leader of a host listens at a Unix socket without a file, whose name derives from the id's secret and the host:
  * the PE that binds it first is the leader. If a host has no such sockets, or another program holds the name, a PE
  * connects to the root itself. */
-#include "core/boot/uid_join.h"
+#include "core/boot/uid_wire.h"
 
 #include "core/base/process.h"
 #include "core/topo/host_id.h"

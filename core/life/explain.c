@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/note.h"
-#include "core/base/note_text.h"
+#include "core/base/note_page.h"
 #include "core/runtime.h"
 
 #include <errno.h>

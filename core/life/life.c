@@ -3,7 +3,7 @@
 #include "core/life/life_priv.h"
 
 #include "core/base/atomic.h"
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 #include "core/transport/peer.h"
 
 static struct {

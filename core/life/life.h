@@ -1,6 +1,6 @@
 /* core/life/life.h: is the job alive, and how does it end? What init and finalize call of this folder: heartbeats of
  * PEs on other hosts, processes of this host, the one PE that reports a loss, exits, and the lines that explain a wait.
- * The lower floors report waits, connections and the end of the job through base/life_event.h. */
+ * The lower floors report waits, connections and the end of the job through base/fatal.h. */
 #ifndef IST_LIFE_LIFE_H
 #define IST_LIFE_LIFE_H
 

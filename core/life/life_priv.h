@@ -2,7 +2,7 @@
 #ifndef IST_LIFE_LIFE_PRIV_H
 #define IST_LIFE_LIFE_PRIV_H
 
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 #include "core/boot/boot.h"
 #include "core/boot/card.h"
 

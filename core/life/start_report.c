@@ -5,7 +5,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/boot/agreement.h"
+#include "core/boot/card.h"
 #include "core/runtime.h"
 #include "core/topo/host_id.h"
 #include "core/transport/peer.h"

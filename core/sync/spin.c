@@ -2,7 +2,7 @@
 #include "core/sync/spin.h"
 
 #include "core/base/clock.h"
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 #include "core/transport/progress.h"
 
 #include <sched.h>

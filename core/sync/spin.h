@@ -72,7 +72,7 @@ const char *ist_spin_describe(void); /* how a wait that lasts passes its time, f
 extern _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
 
 /* Yields; now and then makes progress, and four times a second reports the wait to core/life, which may end the job
- * (life_event.h). */
+ * (base/fatal.h). */
 void ist_spin_yield(struct ist_spin *spin) IST_COLD;
 
 /* Before the first yield. Returns false when it is time for it. */

@@ -5,7 +5,7 @@
 #include "core/transport/peer.h"
 
 #include "core/base/atomic.h"
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/transport/choose.h"
 

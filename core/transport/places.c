@@ -1,7 +1,7 @@
 /* core/transport/places.c: see places.h. */
 #include "core/transport/places.h"
 
-#include "core/base/life_event.h"
+#include "core/base/fatal.h"
 #include "core/topo/pci.h"
 #include "core/topo/topo.h"
 

@@ -2,9 +2,9 @@
  * Finding and loading files is load.c; the user's selection is select.c. */
 #include "core/transport/registry_priv.h"
 
-#include "core/base/life_event.h"
+#include "core/base/config.h"
+#include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/base/names.h"
 #include "core/topo/host_id.h"
 #include "core/transport/memory.h"
 #include "core/transport/places.h"

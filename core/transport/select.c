@@ -2,7 +2,7 @@
  * "a,b" selects only these, in this order; "^a,b" all but these. */
 #include "core/transport/registry_priv.h"
 
-#include "core/base/names.h"
+#include "core/base/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* tests/fuzz/card.c: cards, as a PE reads those of others, extents and late segments included. What can be read is
  * written again and must be equal; and two agreements are compared as the start does. */
-#include "core/boot/agreement.h"
+#include "core/boot/card.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t touch(const void *bytes, size_t n_bytes)

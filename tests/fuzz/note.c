@@ -1,7 +1,6 @@
 /* tests/fuzz/note.c: what isthmus-run reads of a PE that hangs: its page of notes, which the PE may write at any time,
  * and the table of symbols of its program. The first byte selects one. */
-#include "core/base/note_text.h"
-#include "core/base/symbol.h"
+#include "core/base/note_page.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <elf.h>

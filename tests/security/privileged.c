@@ -1,6 +1,6 @@
 /* tests/security/privileged.c: what a program takes from its environment, one line each: checked by privileged.sh, with
  * and without more rights than its caller has. */
-#include "core/base/privileged.h"
+#include "core/base/process.h"
 #include "core/transport/registry_priv.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * first difference. */
 #include "config_environment.h"
 
-#include "core/boot/agreement.h"
+#include "core/boot/card.h"
 
 static const struct ist_fact facts[] = {{"the list of open transports", "loopback"}};
 

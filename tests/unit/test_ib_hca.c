@@ -2,7 +2,7 @@
  * which are used and by which PEs (plugins/ib/ib_select.c). */
 #include "plugins/ib/ib_hca.h"
 
-#include "core/base/names.h"
+#include "core/base/config.h"
 #include "tests/unit/ib_test.h"
 
 #include <unistd.h>

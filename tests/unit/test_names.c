@@ -1,5 +1,5 @@
 /* tests/unit/test_names.c: the nearest name, and when there is none. */
-#include "core/base/names.h"
+#include "core/base/config.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

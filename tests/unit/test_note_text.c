@@ -1,6 +1,6 @@
 /* core/base/note_text.c, note.c, symbol.c: notes that threads write, as text. */
 #include "core/base/note.h"
-#include "core/base/note_text.h"
+#include "core/base/note_page.h"
 #include "core/sync/wait.h"
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* tools/isthmus-info/options.c: see options.h. All options are switches; the table is also the help text. */
 #include "tools/isthmus-info/options.h"
 
-#include "core/base/names.h"
+#include "core/base/config.h"
 
 #include <stddef.h>
 #include <stdio.h>

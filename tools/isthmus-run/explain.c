@@ -5,7 +5,7 @@
 #include "children.h"
 #include "pe_list.h"
 
-#include "core/base/note_text.h"
+#include "core/base/note_page.h"
 
 #include <fcntl.h>
 #include <stdio.h>
