@@ -1,5 +1,5 @@
 /* core/api/all_entries.h: what the routines made from the table call: the headers of their entry functions, and the
- * entry functions of the ordering calls and of the symmetric heap. */
+ * entry functions of the symmetric heap. */
 #ifndef IST_API_ALL_ENTRIES_H
 #define IST_API_ALL_ENTRIES_H
 
@@ -13,14 +13,6 @@
 #include "core/memory/malloc.h"
 #include "core/ops/order.h"
 #include "core/sync/wait.h"
-
-/* ---- order_entry.c: ordering calls that core/ops/order.h does not provide directly ---- */
-
-/* Quiet at least for the listed members of the context's team: for all of them, which is allowed. */
-void ist_entry_pe_quiet(ist_ctx *ctx, const int *target_pes, size_t npes, const char *routine);
-
-/* Everything that is locally complete, on any context of any member, is visible to all. */
-void ist_entry_team_remote_commit(struct ist_team *team, const char *routine);
 
 /* ---- the symmetric heap ---- */
 

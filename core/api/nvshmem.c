@@ -1,6 +1,13 @@
 /* core/api/nvshmem.c: the routines of nvshmem.h and nvshmemx.h that are not made from the table, but for start and end
- * (nvshmem_setup.c): versions, and the structures and devices of this face only. */
+ * (nvshmem_setup.c): versions, and the structures, devices and buffers of this face only. */
 #include "core/api/team_entry.h"
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/coll/split.h"
+#include "core/heap/registered.h"
+#include "core/memory/malloc.h"
+#include "core/ops/target.h"
+#include "core/proxy/device.h"
 
 #include <stdio.h>
 
@@ -84,4 +91,82 @@ int nvshmemx_qp_create(int num_qps, nvshmemx_qp_handle_t **out_qp_array)
     (void)num_qps;
     *out_qp_array = NULL;
     return NVSHMEMX_ERROR_NOT_SUPPORTED; /* handles are for device code */
+}
+
+/* ---- teams of any PEs; core/coll/lobby.c connects the members ---- */
+
+static int code_of(const char *routine, isthmus_status status)
+{
+    if (status == ISTHMUS_OK) return NVSHMEMX_SUCCESS;
+    ist_info("%s: %s", routine, ist_fail_text());
+    switch (status) {
+    case ISTHMUS_ERR_INVALID: return NVSHMEMX_ERROR_INVALID_VALUE;
+    case ISTHMUS_ERR_NO_MEMORY:
+    case ISTHMUS_ERR_LIMIT: return NVSHMEMX_ERROR_OUT_OF_MEMORY;
+    default: return NVSHMEMX_ERROR_INTERNAL;
+    }
+}
+
+int nvshmemx_team_get_uniqueid(nvshmemx_team_uniqueid_t *uniqueid)
+{
+    static const char routine[] = "nvshmemx_team_get_uniqueid";
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (uniqueid == NULL) return NVSHMEMX_ERROR_INVALID_VALUE;
+    return code_of(routine, ist_lobby_new_id(uniqueid));
+}
+
+int nvshmemx_team_init(nvshmem_team_t *team, nvshmem_team_config_t *config, long config_mask, int npes,
+                       int pe_idx_in_team)
+{
+    static const char routine[] = "nvshmemx_team_init";
+    ist_require_ctx(&ist_ctx_default, routine);
+    if (team == NULL) return NVSHMEMX_ERROR_INVALID_VALUE;
+    *team = NVSHMEM_TEAM_INVALID;
+    if (config == NULL || (config_mask & NVSHMEM_TEAM_CONFIG_MASK_UNIQUEID) == 0) return NVSHMEMX_ERROR_INVALID_VALUE;
+    struct ist_team_options options = {.unique_id = config->uniqueid};
+    if ((config_mask & NVSHMEM_TEAM_CONFIG_MASK_NUM_CONTEXTS) != 0) options.num_contexts = config->num_contexts;
+    struct ist_team *made = NULL;
+    isthmus_status status = ist_lobby_make_team(config->uniqueid, npes, pe_idx_in_team, &options, &made, routine);
+    *team = ist_index_of(made);
+    return code_of(routine, status);
+}
+
+/* ---- registered buffers: what the routines return; core/heap/registered.c and core/memory/symmetric_buffers.c do the
+ * work ---- */
+
+int nvshmemx_buffer_register(void *addr, size_t length)
+{
+    ist_require_ctx(&ist_ctx_default, "nvshmemx_buffer_register");
+    isthmus_status status = ist_registered_add(addr, length);
+    if (status == ISTHMUS_OK) return NVSHMEMX_SUCCESS;
+    ist_info("nvshmemx_buffer_register: %s", ist_fail_text());
+    switch (status) {
+    case ISTHMUS_ERR_INVALID: return NVSHMEMX_ERROR_INVALID_VALUE;
+    case ISTHMUS_ERR_NO_MEMORY: return NVSHMEMX_ERROR_OUT_OF_MEMORY;
+    default: return NVSHMEMX_ERROR_INTERNAL;
+    }
+}
+
+int nvshmemx_buffer_unregister(void *addr)
+{
+    return ist_registered_remove(addr) == ISTHMUS_OK ? NVSHMEMX_SUCCESS : NVSHMEMX_ERROR_INVALID_VALUE;
+}
+
+void nvshmemx_buffer_unregister_all(void) { ist_registered_remove_all(); }
+
+void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags)
+{
+    const char routine[] = "nvshmemx_buffer_register_symmetric";
+    if (flags != 0) ist_info("%s: flags is %d; valid: 0", routine, flags);
+    if (ist_buffer_make_symmetric(buf_ptr, size, flags == 0, routine) != ISTHMUS_OK) return NULL;
+    isthmus_status status = ist_device_need_ring();
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    return buf_ptr;
+}
+
+int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)
+{
+    isthmus_status status = ist_buffer_make_private(mmap_ptr, size, "nvshmemx_buffer_unregister_symmetric");
+    if (status == ISTHMUS_OK) return NVSHMEMX_SUCCESS;
+    return status == ISTHMUS_ERR_INVALID ? NVSHMEMX_ERROR_INVALID_VALUE : NVSHMEMX_ERROR_INTERNAL;
 }

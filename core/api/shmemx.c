@@ -3,7 +3,7 @@
 #include "core/base/fatal.h"
 #include "core/heap/heap.h"
 #include "core/ops/target.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <time.h>
 

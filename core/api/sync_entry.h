@@ -1,10 +1,33 @@
-/* core/api/sync_entry.h: entry functions of the typed wait and test: arguments are checked here. */
+/* core/api/sync_entry.h: entry functions of the typed wait and test, whose arguments are checked here, and of ordering
+ * calls. */
 #ifndef IST_API_SYNC_ENTRY_H
 #define IST_API_SYNC_ENTRY_H
 
 #include "core/api/constants.h"
-#include "core/api/wait_arguments.h"
+#include "core/ops/target.h"
 #include "core/sync/wait.h"
+#include "core/transport/memory.h"
+#include "core/transport/route.h"
+
+/* ---- the arguments of waits and tests, which go through no context: an inline test, a cold rest ----
+ * Those of RMA and AMO are part of their slow path (core/ops/target.h). */
+
+/* The whole routine for calls that fail the inline test: a mistake, a segment that the test does not know, a PE whose
+ * waits flush the writes of transports, or ISTHMUS_CHECK, which checks the value that the wait ends with. */
+uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
+    IST_COLD;
+uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine) IST_COLD;
+int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine) IST_COLD;
+void ist_check_wait_set(const struct ist_wait_set *set);
+void ist_check_indices(const size_t *indices, size_t nelems, const char *routine);
+
+/* A wait's variable is an aligned symmetric element and cmp one of the constants, in a PE whose waits have nothing to
+ * flush. */
+static inline bool ist_is_plain_wait(const void *ivar, int cmp, size_t size)
+{
+    return IST_LIKELY((unsigned)cmp < ist_plain_comparisons() &&
+                      ist_column_of_element((uintptr_t)ivar, isthmus_log2_(size)) != 0);
+}
 
 #define IST_IS_SIGNED(type) ((type)-1 < (type)1)
 
@@ -147,5 +170,13 @@ static inline size_t ist_entry_test_some_vector(const void *ivars, size_t nelems
     ist_check_indices(indices, nelems, routine);
     return ist_set_test_some(&set, indices);
 }
+
+/* ---- ordering calls that core/ops/order.h does not provide directly ---- */
+
+/* Quiet at least for the listed members of the context's team: for all of them, which is allowed. */
+void ist_entry_pe_quiet(ist_ctx *ctx, const int *target_pes, size_t npes, const char *routine);
+
+/* Everything that is locally complete, on any context of any member, is visible to all. */
+void ist_entry_team_remote_commit(struct ist_team *team, const char *routine);
 
 #endif

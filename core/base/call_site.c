@@ -1,5 +1,5 @@
-/* core/base/call_site.c: see call_site.h: the first frame that is not the library's. */
-#include "core/base/call_site.h"
+/* core/base/call_site.c: see fatal.h: the first frame that is not the library's. */
+#include "core/base/fatal.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>

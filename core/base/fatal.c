@@ -1,7 +1,6 @@
 /* core/base/fatal.c: see fatal.h. Makes the text; core/life decides which PE reports it, and ends this process. */
 #include "core/base/fatal.h"
 
-#include "core/base/call_site.h"
 #include "core/base/log.h"
 
 #include <poll.h>

@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Reports one line, "isthmus: PE 3: ROUTINE: TEXT", and ends the whole job with a non-zero status. TEXT names the
  * argument, its value and what is valid: "pe is 9; valid: 0 to 7". */
@@ -27,8 +28,8 @@ _Noreturn void ist_end_job_saying(const char *text) IST_COLD;
 void ist_fatal_yield(void);
 
 /* ---- reports to core/life, which lies above ----
- * Through one callback, which core/life registers once, when the library is loaded. In a program without core/life, such
- * as a unit test, they are dropped. */
+ * Through one callback, which core/life registers once, when the library is loaded. In a program without core/life,
+ * such as a unit test, they are dropped. */
 
 struct ist_card;
 
@@ -69,5 +70,16 @@ static inline void ist_life_report_wait(enum ist_life_event_kind kind)
     const struct ist_life_event event = {.kind = kind};
     ist_life_report(&event);
 }
+
+/* ---- the place in the program from which the current library call was made, for messages (call_site.c) ---- */
+
+/* Returns an address in the program's call instruction, or NULL if the frames do not show one. */
+const void *ist_caller(void);
+
+/* Writes "; called in main (a.out+0x11d4)", for addr2line; "" for NULL. */
+void ist_call_site_of(const void *caller, char *out, size_t room);
+
+/* Writes the call site of the current call. */
+void ist_call_site(char *out, size_t room);
 
 #endif

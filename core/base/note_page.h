@@ -1,5 +1,4 @@
-/* core/base/note_page.h: the page on which the threads of one PE note what they wait for; the launcher reads it too, and
- * both print it.
+/* core/base/note_page.h: the page on which the threads of one PE note what they wait for; the launcher reads it too.
  * note.h writes it. The launcher and its PEs may be of different builds: `layout` identifies the format.
  * Each note is written by one thread at a time and may be read at any time; an odd or changed `version` marks a torn
  * read. */

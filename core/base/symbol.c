@@ -1,4 +1,4 @@
-/* core/base/symbol.c: see note_page.h. dladdr() knows exported symbols only, and variables of an executable rarely are. */
+/* core/base/symbol.c: see note_page.h. dladdr() knows exported symbols only; variables of an executable rarely are. */
 #include "core/base/note_page.h"
 
 #include <elf.h>

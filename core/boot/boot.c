@@ -4,7 +4,7 @@
 #include "core/boot/boot.h"
 
 #include "core/base/mac.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -114,8 +114,9 @@ void ist_boot_tell(void);
 void ist_boot_forget(void);
 void ist_boot_uid_forget(void);
 
-/* ---- a job of the members of an MPI communicator, through the MPI library that the program has loaded (boot_mpi.c) ----
- * MPI only broadcasts a unique id; from then on the job is like any other with a unique id. */
+/* ---- a job of the members of an MPI communicator (boot_mpi.c) ----
+ * Through the MPI library that the program has loaded. MPI only broadcasts a unique id; from then on the job is like
+ * any other with a unique id. */
 
 /* Collective over the communicator that `comm` points to (an MPI_Comm of any MPI library). In the request this PE's
  * number is its rank. Fails on all members if it fails on one. */

@@ -5,7 +5,7 @@
 #include "core/base/fatal.h"
 #include "core/boot/boot.h"
 #include "core/boot/uid_wire.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <errno.h>
 #include <pthread.h>

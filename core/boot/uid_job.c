@@ -5,7 +5,7 @@
 #include "core/boot/uid_server_priv.h"
 
 #include "core/boot/boot.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <stdarg.h>
 #include <stdio.h>

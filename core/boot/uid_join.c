@@ -5,7 +5,7 @@
 #include "core/boot/uid_wire.h"
 
 #include "core/base/process.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

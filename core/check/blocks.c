@@ -3,7 +3,7 @@
  * operation looks its block up. */
 #include "core/check/check_priv.h"
 
-#include "core/base/call_site.h"
+#include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/heap/heap.h"
 

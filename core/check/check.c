@@ -1,11 +1,10 @@
 /* core/check/check.c: see check.h: whether a call is checked, and in which order the subjects check it. */
 #include "core/check/check_priv.h"
 
-#include "core/base/call_site.h"
 #include "core/base/clock.h"
-#include "core/check/leaks.h"
+#include "core/base/fatal.h"
 #include "core/heap/heap.h"
-#include "core/heap/symmetric_data.h"
+#include "core/heap/static_data.h"
 #include "core/ops/target.h"
 #include "core/transport/segment.h"
 
@@ -115,12 +114,38 @@ isthmus_status ist_check_init(bool is_on)
     return ist_ctx_create(&ist_team_world, IST_CTX_SERIALIZED, 0, &ist_check_ctx);
 }
 
+/* ---- what the program has created and not released when it finalizes ----
+ * Blocks and teams are the same on all members: the first member reports. */
+
+static void report_ctx(ist_ctx *ctx)
+{
+    if (ctx == &ist_ctx_default || ctx == ist_check_ctx) return;
+    ist_finding(IST_FINDING_LEAK, "shmem_ctx_create", ctx->made_by,
+                "the context %p is not destroyed at finalize; right: shmem_ctx_destroy", (void *)ctx);
+}
+
+static void report_team(const struct ist_team *team)
+{
+    if (team == NULL || team->my_pe != 0 || team->is_active_set) return;
+    ist_finding(IST_FINDING_LEAK, "shmem_team_split", team->made_by,
+                "a team of %d PEs is not destroyed at finalize; right: shmem_team_destroy", team->n_pes);
+}
+
+static void report_leaks(void)
+{
+    ist_ctx_each(report_ctx);
+    for (uint32_t i = IST_TEAMS_PREDEFINED; i < ist_team_limit; i++) report_team(ist_team_table[i]);
+    if (ist_team_world.my_pe == 0) ist_blocks_leaks();
+}
+
+/* ---- the end ---- */
+
 /* The context itself ends with the others. */
 void ist_check_fini(void)
 {
     if (!ist_check_on) return;
     ist_check_on = false;
-    ist_leaks_report();
+    report_leaks();
     ist_findings_end();
     ist_blocks_fini();
     ist_pending_fini();

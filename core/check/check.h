@@ -4,7 +4,7 @@
  * ordering and waits lie below this floor and call it through ops/checker.h.
  *
  * Subjects: blocks.c allocated blocks; pending.c buffers of operations under way; shadow.c which PE has accessed which
- * words of a PE; mixed.c and unordered.c, which read that; leaks.c the end. finding.h reports the mistakes. */
+ * words of a PE; mixed.c and unordered.c, which read that; check.c the end. finding.c reports the mistakes. */
 #ifndef IST_CHECK_CHECK_H
 #define IST_CHECK_CHECK_H
 

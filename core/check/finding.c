@@ -1,7 +1,7 @@
-/* core/check/finding.c: see finding.h. */
-#include "core/check/finding.h"
+/* core/check/finding.c: see check_priv.h. */
+#include "core/check/check_priv.h"
 
-#include "core/base/call_site.h"
+#include "core/base/fatal.h"
 #include "core/base/log.h"
 
 #include <pthread.h>

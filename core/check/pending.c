@@ -5,7 +5,7 @@
  * table. */
 #include "core/check/check_priv.h"
 
-#include "core/base/call_site.h"
+#include "core/base/fatal.h"
 #include "core/ops/rma.h"
 #include "core/ops/target.h"
 

@@ -5,7 +5,7 @@
  * reads the notes when one of its waits has ended. A note is removed when the word is set in order, or, once the
  * initiator has completed its puts, as soon as the target may know that.
  * Data is a put of more than one word. A put by p, or one with its own signal, may be a flag itself. */
-#include "core/base/call_site.h"
+#include "core/base/fatal.h"
 #include "core/check/check_priv.h"
 #include "core/check/shadow.h"
 

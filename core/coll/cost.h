@@ -7,7 +7,7 @@
 #include "core/base/config.h"
 #include "core/ops/target.h"
 #include "core/ops/transfer.h"
-#include "core/team/hosts.h"
+#include "core/team/team.h"
 
 /* Returns true if this host has more PEs than processors. The same on all PEs of the host, whatever each of them sees
  * of it. */

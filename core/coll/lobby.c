@@ -7,7 +7,7 @@
  * teams made by several threads do not wait for one another. */
 #include "core/coll/split.h"
 
-#include "core/base/call_site.h"
+#include "core/base/fatal.h"
 #include "core/ops/amo.h"
 #include "core/ops/checker.h"
 #include "core/ops/order.h"

@@ -4,7 +4,6 @@
  * carry that; where there is no parent, memory that the program hands over does. */
 #include "core/coll/split.h"
 
-#include "core/base/call_site.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/algorithms.h"

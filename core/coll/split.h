@@ -52,8 +52,8 @@ void ist_team_clear(const struct ist_team *team, int index, const char *routine)
 void ist_team_made(struct ist_team *team, const char *routine);
 
 /* ---- teams of PEs that share only a number (lobby.c) ----
- * Each member has its own place in the team and does not have the PEs of the others. So they find each other in symmetric
- * memory and not through the bootstrap, which gets what a known PE has published. */
+ * Each member has its own place in the team and does not have the PEs of the others. So they find each other in
+ * symmetric memory and not through the bootstrap, which gets what a known PE has published. */
 
 /* A number for one team, made on this PE; never 0. LIMIT: too many unused ones. */
 isthmus_status ist_lobby_new_id(uint64_t *id);

@@ -5,7 +5,7 @@
 #include "core/coll/cost.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/transport/flush.h"
+#include "core/transport/memory.h"
 
 static int barrier_choice;
 

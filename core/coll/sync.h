@@ -7,7 +7,7 @@
 #include "core/base/note.h"
 #include "core/ctx/ctx.h"
 #include "core/ops/transfer.h"
-#include "core/team/hosts.h"
+#include "core/team/team.h"
 
 void ist_sync_init(const struct ist_config *config);
 

@@ -2,7 +2,6 @@
 #include "core/ctx/ctx.h"
 
 #include "core/base/atomic.h"
-#include "core/base/call_site.h"
 #include "core/base/fatal.h"
 
 #include <stdlib.h>

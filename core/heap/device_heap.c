@@ -1,5 +1,5 @@
-/* core/heap/device_heap.c: see device_heap.h. */
-#include "core/heap/device_heap.h"
+/* core/heap/device_heap.c: see heap.h. */
+#include "core/heap/heap.h"
 
 #include "core/base/log.h"
 #include "core/transport/memory.h"

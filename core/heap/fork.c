@@ -1,5 +1,5 @@
 /* core/heap/fork.c: the process's fork handlers: order and signals. static_data.c does the work on static data. */
-#include "core/heap/fork.h"
+#include "core/heap/static_data.h"
 
 #include "core/heap/static_data_priv.h"
 

@@ -2,7 +2,6 @@
 #include "core/heap/heap.h"
 
 #include "core/base/log.h"
-#include "core/heap/device_heap.h"
 #include "core/topo/topo.h"
 #include "core/transport/memory.h"
 #include "core/transport/route.h"

@@ -1,5 +1,5 @@
 /* core/heap/registered.h: buffers that the program has registered as local operands: kept in a table, and registered
- * with the transports that need it. Not symmetric ones (core/memory/symmetric_buffers.h). Any thread. */
+ * with the transports that need it. Not symmetric ones (core/memory/malloc.h). Any thread. */
 #ifndef IST_HEAP_REGISTERED_H
 #define IST_HEAP_REGISTERED_H
 

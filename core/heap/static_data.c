@@ -5,7 +5,7 @@
  * statically, the variables below are moved too. */
 #include "core/heap/static_data_priv.h"
 
-#include "core/heap/fork.h"
+#include "core/heap/static_data.h"
 
 #include <errno.h>
 #include <pthread.h>

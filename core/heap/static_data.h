@@ -5,7 +5,10 @@
 #ifndef IST_HEAP_STATIC_DATA_H
 #define IST_HEAP_STATIC_DATA_H
 
+#include "core/base/config.h"
 #include "core/base/status.h"
+
+#include <stdbool.h>
 
 /* Of data that is somewhere (pages never touched do not count), a fork copies so much, in the order of addresses.
  * Behind that the child sees the descriptor's pages, and those that it writes become its own: later writes of its
@@ -38,5 +41,32 @@ isthmus_status ist_static_range_init(struct ist_static_data *out, void *start, u
  * above; no peer may write any more. Takes a zeroed struct and one whose base is NULL.
  * In a child of fork() it only clears the struct: there the data is private and the descriptor closed already. */
 void ist_static_data_fini(struct ist_static_data *data);
+
+/* ---- which loaded objects' static data is symmetric, and their exposure to peers (symmetric_data.c) ----
+ * The executable's always (unless ISTHMUS_STATIC_DATA=0), a shared object's only when ISTHMUS_SYMMETRIC_OBJECTS names
+ * it. */
+
+isthmus_status ist_symmetric_data_init(const struct ist_config *config);
+isthmus_status ist_symmetric_data_expose(void); /* as segments 1, 2, ... */
+
+/* Returns true if the range lies in read-only data of the executable. Every PE runs the same executable, so that get
+ * can read constants from the local copy. */
+bool ist_symmetric_data_is_constant(const void *addr, size_t length_bytes);
+
+void ist_symmetric_data_fini(void); /* private memory again, with the last values; takes any state */
+
+/* ---- work of a child process before it continues (fork.c) ----
+ * A PE's runtime does not live in its children. The static data is private in the child by itself; the rest of the
+ * runtime hooks in here. Not for vfork(), posix_spawn(), system(), popen(): they run no handlers and need none. A child
+ * made by _Fork() or clone() runs none either and would share the static data with its parent: it may only exec or
+ * exit. */
+
+/* Call `fn` in each child of fork(), on its only thread, with signals blocked, once its static data is private. In the
+ * order of registration; the same function again changes nothing. `fn` uses no malloc and no lock that another thread
+ * of the parent may hold, so: unmap, close, set a flag. */
+void ist_fork_on_child(void (*fn)(void));
+
+/* Returns false if the handlers could not be registered when the library was loaded; then nothing may be shared. */
+bool ist_fork_is_watched(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* core/heap/static_data_priv.h: shared by the files of static data: the parts of an object's image, and their pages.
- * Not for callers (static_data.h, fork.h). */
+ * Not for callers (static_data.h). */
 #ifndef IST_HEAP_STATIC_DATA_PRIV_H
 #define IST_HEAP_STATIC_DATA_PRIV_H
 

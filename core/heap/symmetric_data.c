@@ -1,7 +1,6 @@
-/* core/heap/symmetric_data.c: see symmetric_data.h. */
-#include "core/heap/symmetric_data.h"
-
+/* core/heap/symmetric_data.c: see static_data.h. */
 #include "core/heap/static_data.h"
+
 #include "core/transport/route.h"
 #include "core/transport/segment.h"
 

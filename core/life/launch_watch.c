@@ -16,8 +16,8 @@
 #include "core/base/note.h"
 #include "core/base/process.h"
 #include "core/runtime.h"
-#include "core/topo/host_id.h"
-#include "core/transport/quiet_thread.h"
+#include "core/topo/topo.h"
+#include "core/transport/progress.h"
 
 #include <pthread.h>
 #include <signal.h>

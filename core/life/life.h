@@ -1,6 +1,6 @@
-/* core/life/life.h: is the job alive, and how does it end? What init and finalize call of this folder: heartbeats of
- * PEs on other hosts, processes of this host, the one PE that reports a loss, exits, and the lines that explain a wait.
- * The lower floors report waits, connections and the end of the job through base/fatal.h. */
+/* core/life/life.h: is the job alive, and how does it end? What init and finalize call of this folder: do all PEs
+ * start, heartbeats of PEs on other hosts, processes of this host, the one PE that reports a loss, exits, and the lines
+ * that explain a wait. The lower floors report waits, connections and the end of the job through base/fatal.h. */
 #ifndef IST_LIFE_LIFE_H
 #define IST_LIFE_LIFE_H
 
@@ -36,6 +36,13 @@ isthmus_status ist_life_join(const struct ist_card **next);
 /* Checks at start, rather than at the first put that fails, that this PE reaches the others: PE 0 without a connection,
  * and `first_peer` (-1: none) by the one connection that this PE opens in any case. Every host has one to another. */
 isthmus_status ist_life_check_reach(int first_peer);
+
+/* agree.c: the one exchange of init: publishes this PE's card, or a card of failure if `failure` is not OK, waits for
+ * all PEs, opens the table of peers, and compares this PE with PE 0. Returns `failure`, or the first one that is found;
+ * a message about it is this thread's ist_fail_text(). *first, PE 0's card, is valid on success only. generation: how
+ * often the library was initialised before. */
+isthmus_status ist_agree(const struct ist_card *card, unsigned generation, isthmus_status failure,
+                         const struct ist_card **first);
 
 /* One report for the job of a start that failed, whose reason is this thread's ist_fail_text(); start_report.c. The
  * first without a bootstrap. The second on all PEs that failed: one of them reports, and the others wait for it, for a

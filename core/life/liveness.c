@@ -16,9 +16,9 @@
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/peer.h"
-#include "core/transport/quiet_thread.h"
+#include "core/transport/progress.h"
 
 #include <poll.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "core/base/note.h"
 #include "core/base/process.h"
 #include "core/runtime.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/peer.h"
 
 #include <errno.h>

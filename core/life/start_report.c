@@ -7,7 +7,7 @@
 #include "core/base/log.h"
 #include "core/boot/card.h"
 #include "core/runtime.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/peer.h"
 #include "core/transport/registry.h"
 

@@ -1,12 +1,11 @@
-/* core/memory/symmetric_buffers.c: see symmetric_buffers.h. */
-#include "core/memory/symmetric_buffers.h"
+/* core/memory/symmetric_buffers.c: see malloc.h. */
+#include "core/memory/malloc.h"
 
 #include "core/base/log.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/sync.h"
 #include "core/heap/registered.h"
 #include "core/heap/static_data.h"
-#include "core/memory/malloc.h"
 #include "core/ops/target.h"
 #include "core/transport/memory.h"
 #include "core/transport/peer.h"

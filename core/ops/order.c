@@ -5,7 +5,7 @@
 #include "core/base/note.h"
 #include "core/ops/checker.h"
 #include "core/team/team.h"
-#include "core/transport/flush.h"
+#include "core/transport/memory.h"
 #include "core/transport/peer.h"
 
 typedef isthmus_status (*order_fn)(isthmus_chan *chan, isthmus_path *path);

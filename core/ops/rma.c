@@ -4,10 +4,9 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/heap/symmetric_data.h"
+#include "core/heap/static_data.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/transport/flush.h"
 #include "core/transport/memory.h"
 #include "core/transport/progress.h"
 

@@ -4,7 +4,7 @@
 #include "core/ops/rma.h"
 
 #include "core/base/fatal.h"
-#include "core/heap/symmetric_data.h"
+#include "core/heap/static_data.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/transport/segment.h"

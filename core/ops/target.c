@@ -13,7 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* checker.h */
+/* Of checker.h. */
 bool ist_check_on;
 const struct ist_checker *ist_checker;
 _Thread_local int ist_check_depth;

@@ -1,7 +1,7 @@
 /* core/ops/target.h: both sides of an operation on the slow path: resolves (address, PE), or reports what is wrong with
- * it, and finds the kind and the registration of the local buffer. All unusual cases end here: first use of a peer, peers
- * without an alias, ranges that the fast path does not check, and all mistakes of the program, which end the job with one
- * line. */
+ * it, and finds the kind and the registration of the local buffer. All unusual cases end here: first use of a peer,
+ * peers without an alias, ranges that the fast path does not check, and all mistakes of the program, which end the job
+ * with one line. */
 #ifndef IST_OPS_TARGET_H
 #define IST_OPS_TARGET_H
 

@@ -7,7 +7,7 @@
 #include "core/sync/spin.h"
 #include "core/team/internal_area.h"
 #include "core/team/team.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/peer.h"
 #include "core/transport/segment.h"
 

@@ -15,7 +15,6 @@
 #include "core/proxy/batch.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
-#include "core/transport/quiet_thread.h"
 
 #include <sched.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/coll/split.h"
-#include "core/heap/device_heap.h"
+#include "core/heap/heap.h"
 #include "core/ops/checker.h"
 #include "core/stream/stream_priv.h"
 #include "core/transport/memory.h"

@@ -4,7 +4,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/sync/spin.h"
-#include "core/transport/quiet_thread.h"
+#include "core/transport/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>

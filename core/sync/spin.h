@@ -96,8 +96,8 @@ static inline void ist_spin_end(const struct ist_spin *spin)
     if (IST_UNLIKELY(spin->is_noted)) ist_note_over();
 }
 
-/* awaited.c: called now and then by a long wait: notes it (base/note.h), or the value that it sees by now. since_ns 0: it
- * is noted already. NULL: a collective waits. */
+/* awaited.c: called now and then by a long wait: notes it (base/note.h), or the value that it sees by now. since_ns 0:
+ * it is noted already. NULL: a collective waits. */
 void ist_awaited_note(const struct ist_awaited *awaited, uint64_t since_ns, uint64_t now_ns);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "core/ops/target.h"
 #include "core/sync/spin.h"
-#include "core/transport/flush.h"
+#include "core/transport/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,7 +70,7 @@ static inline bool ist_wait_briefly(const void *ivar, int cmp, uint64_t value, s
 }
 
 /* Wait until the comparison holds; returns the value that satisfied it. For a variable in host memory, in a PE whose
- * waits flush nothing (core/transport/flush.h). */
+ * waits flush nothing (core/transport/memory.h). */
 static inline uint64_t ist_wait_for(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
                                     const char *routine)
 {
@@ -133,8 +133,8 @@ size_t ist_set_wait_any(const struct ist_wait_set *set);                   /* SI
 size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices); /* 0: no entry is left */
 
 /* ---- locks that a symmetric long holds (lock.c) ----
- * Fair, in the order of arrival, and waiting on the waiting PE's own memory. `lock` is 0 on all PEs at first and belongs
- * to the library while it is in use. Not reentrant. */
+ * Fair, in the order of arrival, and waiting on the waiting PE's own memory. `lock` is 0 on all PEs at first and
+ * belongs to the library while it is in use. Not reentrant. */
 
 void ist_lock_set(long *lock, const char *routine);
 /* Returns 0 if the caller holds the lock now, 1 if another PE does. Never waits. */

@@ -1,7 +1,7 @@
-/* core/team/hosts.c: see hosts.h. */
-#include "core/team/hosts.h"
+/* core/team/hosts.c: see team.h. */
+#include "core/team/team.h"
 
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/peer.h"
 
 #include <pthread.h>

@@ -2,8 +2,7 @@
 #include "core/team/team.h"
 
 #include "core/base/log.h"
-#include "core/heap/device_heap.h"
-#include "core/team/hosts.h"
+#include "core/heap/heap.h"
 #include "core/team/internal_area.h"
 #include "core/transport/choose.h"
 #include "core/transport/memory.h"

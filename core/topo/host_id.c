@@ -1,7 +1,7 @@
-/* core/topo/host_id.c: see host_id.h.
+/* core/topo/host_id.c: see topo.h.
  * The kernel's boot id distinguishes machines (and reboots), the inode of the network namespace distinguishes
  * containers. */
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <fcntl.h>
 #include <pthread.h>

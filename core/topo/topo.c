@@ -91,3 +91,16 @@ uint64_t ist_topo_memory_bytes(void)
     uint64_t limit = cgroup_limit();
     return limit < machine ? limit : machine;
 }
+
+/* ---- PCI addresses ---- */
+
+bool ist_pci_normalise(const char *text, char out[IST_PCI_BYTES])
+{
+    unsigned domain, bus, device, function;
+    int length = 0;
+    if (text == NULL) return false;
+    if (sscanf(text, "%8x:%2x:%2x.%1x%n", &domain, &bus, &device, &function, &length) != 4) return false;
+    if (text[length] != '\0' || strspn(text, "0123456789abcdefABCDEF:.") != (size_t)length) return false;
+    snprintf(out, IST_PCI_BYTES, "%04x:%02x:%02x.%x", domain, bus, device, function);
+    return true;
+}

@@ -1,9 +1,8 @@
-/* core/transport/flush.c: see flush.h. */
-#include "core/transport/flush.h"
+/* core/transport/flush.c: see memory.h. */
+#include "core/transport/memory.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/transport/memory.h"
 
 #include <string.h>
 

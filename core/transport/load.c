@@ -1,7 +1,7 @@
 /* core/transport/load.c: from plugin folders to entries of the registry.
  * A file that is no plugin of ours, or of another major version, is refused; the reason names its path, its version and
  * ours. */
-#include "core/transport/registry_priv.h"
+#include "core/transport/registry.h"
 
 #include "core/base/log.h"
 

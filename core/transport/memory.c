@@ -1,7 +1,6 @@
 /* core/transport/memory.c: see memory.h. */
 #include "core/transport/memory.h"
 
-#include "core/transport/flush.h"
 #include "core/transport/route.h"
 
 #include <isthmus/amo_cpu.h>

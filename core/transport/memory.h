@@ -1,10 +1,13 @@
-/* core/transport/memory.h: kinds of memory that the processor cannot access: the transport for each, and the kind of an
- * address.
- * Not the heap in such memory (core/heap/device_heap.h), not the operands of an operation (core/ops/target.h). */
+/* core/transport/memory.h: kinds of memory that the processor cannot access: the transport for each, the kind of an
+ * address, and what makes writes to such memory visible.
+ * Not the heap in such memory (core/heap/heap.h), not the operands of an operation (core/ops/target.h). */
 #ifndef IST_TRANSPORT_MEMORY_H
 #define IST_TRANSPORT_MEMORY_H
 
 #include "core/transport/registry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
 
 enum { IST_MEM_KINDS = ISTHMUS_MEM_HIP + 1 };
 
@@ -51,5 +54,43 @@ isthmus_status ist_memory_copy(uint32_t kind, void *dest, const void *source, si
 
 /* Fills in services that let transports stage such memory through host memory. */
 void ist_memory_serve(struct isthmus_services *services);
+
+/* ---- flush of writes (flush.c): what transports wrote into devices' memory is visible when a wait ends ----
+ * A transport that writes such memory past the device's driver, and then a flag elsewhere, uses two ways, and the flag
+ * may become visible first. A flush is needed once a transport reports such memory (memory_is_direct in
+ * isthmus/transport.h), if the device's driver requires one; until then this costs one test of one flag. */
+
+extern bool ist_flush_is_needed;
+
+/* The inline test of waits accepts comparisons below this number: all of them, or none once a flush is needed. That
+ * test exists anyway, so flushing adds no branch. */
+enum { IST_FLUSH_COMPARISONS = 6 }; /* their number: IST_CMP_COUNT of core/sync/wait.h */
+extern uint32_t ist_flush_plain_comparisons;
+
+/* Flushes every device whose memory is written directly. Ends the job if a driver fails. Any thread. */
+void ist_flush_writes_slow(void) IST_COLD;
+uint64_t ist_flush_writes_before_slow(uint64_t value) IST_COLD;
+
+static inline uint32_t ist_plain_comparisons(void)
+{
+    return __atomic_load_n(&ist_flush_plain_comparisons, __ATOMIC_RELAXED);
+}
+
+/* At the end of each wait after which the program, or an algorithm, may read data. */
+static inline void ist_flush_writes(void)
+{
+    if (IST_UNLIKELY(__atomic_load_n(&ist_flush_is_needed, __ATOMIC_RELAXED))) ist_flush_writes_slow();
+}
+
+/* The same as the last step before a value is returned. */
+static inline uint64_t ist_flush_writes_before(uint64_t value)
+{
+    bool is_needed = __atomic_load_n(&ist_flush_is_needed, __ATOMIC_RELAXED);
+    return IST_LIKELY(!is_needed) ? value : ist_flush_writes_before_slow(value);
+}
+
+/* From now on `writer` writes memory of this kind directly, until the transports close. Called in cold slots. */
+void ist_flush_expect(const struct ist_transport *writer, uint32_t kind);
+void ist_flush_forget(void);
 
 #endif

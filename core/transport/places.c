@@ -2,7 +2,6 @@
 #include "core/transport/places.h"
 
 #include "core/base/fatal.h"
-#include "core/topo/pci.h"
 #include "core/topo/topo.h"
 
 #include <stdio.h>

@@ -10,7 +10,6 @@
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/transport/quiet_thread.h"
 #include "core/transport/registry.h"
 
 #include <errno.h>
@@ -18,10 +17,23 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *))
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(out, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0) pthread_setname_np(*out, name);
+    return error;
+}
 
 enum {
     NAP_LEAST_MS = 2,

@@ -5,6 +5,8 @@
 
 #include "core/base/status.h"
 
+#include <pthread.h>
+
 /* Starts the thread if any open transport has a descriptor to sleep on. */
 isthmus_status ist_progress_start(void);
 void ist_progress_stop(void); /* accepts any state */
@@ -28,5 +30,9 @@ const char *ist_progress_loss(void);
 
 /* In a child after fork: the thread does not exist here. */
 void ist_progress_forget(void);
+
+/* For all threads of the library: creates one with all signals blocked: they belong to the program's threads. Returns 0
+ * or an error number. */
+int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *));
 
 #endif

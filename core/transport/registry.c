@@ -1,11 +1,11 @@
 /* core/transport/registry.c: the life of a plugin from its file to the opened transport. See registry.h.
  * Finding and loading files is load.c; the user's selection is select.c. */
-#include "core/transport/registry_priv.h"
+#include "core/transport/registry.h"
 
 #include "core/base/config.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/memory.h"
 #include "core/transport/places.h"
 

@@ -74,4 +74,12 @@ static inline bool ist_registry_has_network(void) { return ist_registry_has_open
 /* Returns "found", "refused" and so on, for isthmus-info. */
 const char *ist_transport_state_name(enum ist_transport_state state);
 
+/* ---- parts of the registry: load.c, select.c ---- */
+
+/* Fills the list from the plugin folders: entries are UNNEEDED or REFUSED. An empty list is no error here. */
+void ist_plugins_load(const struct ist_config *config);
+
+/* Applies ISTHMUS_TRANSPORTS ("" : all; "a,b" : these, in this order; "^a,b" : all but these). */
+isthmus_status ist_select_transports(const char *text);
+
 #endif

@@ -1,6 +1,6 @@
 /* core/transport/select.c: applies ISTHMUS_TRANSPORTS to the registry.
  * "a,b" selects only these, in this order; "^a,b" all but these. */
-#include "core/transport/registry_priv.h"
+#include "core/transport/registry.h"
 
 #include "core/base/config.h"
 

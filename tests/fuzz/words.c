@@ -4,8 +4,8 @@
 #include "core/base/log.h"
 #include "core/base/mac.h"
 #include "core/boot/uid.h"
-#include "core/topo/host_id.h"
-#include "core/transport/registry_priv.h"
+#include "core/topo/topo.h"
+#include "core/transport/registry.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { SESSION, TRANSPORTS, PARTS, HOSTS, KEY, SIZE, KINDS };

@@ -1,7 +1,7 @@
 /* tests/security/privileged.c: what a program takes from its environment, one line each: checked by privileged.sh, with
  * and without more rights than its caller has. */
 #include "core/base/process.h"
-#include "core/transport/registry_priv.h"
+#include "core/transport/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

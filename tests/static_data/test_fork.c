@@ -1,6 +1,5 @@
 /* tests/static_data/test_fork.c: a child of fork() has its own copy of moved static data; the parent's stays shared.
  * Usage: test_fork [NAME]: one test or all. */
-#include "core/heap/fork.h"
 #include "core/heap/static_data.h"
 
 #include <errno.h>

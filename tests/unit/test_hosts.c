@@ -1,5 +1,5 @@
 /* tests/unit/test_hosts.c: on which hosts the members of a team are, for placements of every kind. */
-#include "core/team/hosts.h"
+#include "core/team/team.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* tests/unit/test_object_sizes.c: what must stay small: the data that a put reads, and the cost of a PE before and
  * after its first use. */
-#include "core/team/hosts.h"
+#include "core/team/team.h"
 #include "core/transport/peer.h"
 
 #include <malloc.h>

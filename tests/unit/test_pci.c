@@ -1,5 +1,5 @@
-/* Unit tests of core/topo/pci.c: addresses as drivers write them, and as the system does. */
-#include "core/topo/pci.h"
+/* Unit tests of core/topo/topo.c: addresses as drivers write them, and as the system does. */
+#include "core/topo/topo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 
 #include "core/boot/boot.h"
 #include "core/boot/uid_wire.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,6 @@
 /* tools/isthmus-info/print_build.c: what was built with what, and the host that it runs on. */
 #include "tools/isthmus-info/info.h"
 
-#include "core/topo/host_id.h"
 #include "core/topo/topo.h"
 
 #include <hwloc.h>

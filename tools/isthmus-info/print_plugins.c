@@ -3,7 +3,7 @@
  * --routes. */
 #include "tools/isthmus-info/info.h"
 
-#include "core/heap/device_heap.h"
+#include "core/heap/heap.h"
 #include "core/transport/memory.h"
 #include "core/transport/places.h"
 #include "core/transport/registry.h"

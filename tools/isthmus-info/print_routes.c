@@ -5,7 +5,7 @@
 #include "tools/isthmus-info/routes.h"
 #include "tools/isthmus-info/words.h"
 
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Devices are what a transport may care about: GPUs, accelerators, network and InfiniBand adapters. */
 #include "tools/isthmus-info/info.h"
 
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 
 #include <hwloc.h>
 #include <stdlib.h>

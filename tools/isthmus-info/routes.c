@@ -5,9 +5,9 @@
 
 #include "tools/isthmus-info/info.h"
 
-#include "core/heap/device_heap.h"
+#include "core/heap/heap.h"
 #include "core/runtime.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/choose.h"
 #include "core/transport/peer.h"
 

@@ -1,11 +1,11 @@
-/* core/agree.c: see agree.h.
+/* core/life/agree.c: do all PEs start, and with the same settings? See life.h.
  * Every PE puts its card, and all synchronize. PE 0 reads the others' cards only if a PE failed; every other PE reads
  * PE 0's, so that no PE reads n cards in a start that works. */
-#include "core/agree.h"
+#include "core/life/life.h"
 
 #include "core/boot/card.h"
 #include "core/runtime.h"
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/peer.h"
 
 #include <stdio.h>
