@@ -1,5 +1,6 @@
 /* core/api/shmem.c: the routines of shmem.h that are not made from the table: start and end, and those whose structures
- * and handles only this face has: teams and contexts; and old names. Thin: each resolves its handles and calls the floor below. */
+ * and handles only this face has: teams and contexts; and old names. Thin: each resolves its handles and calls the
+ * floor below. */
 #include "core/api/all_entries.h"
 #include "core/base/fatal.h"
 #include "core/ops/order.h"

@@ -1,4 +1,5 @@
-/* core/api/sync_entry.c: see sync_entry.h: the whole routine where the inline test of a wait fails, and ordering calls. */
+/* core/api/sync_entry.c: see sync_entry.h: the whole routine where the inline test of a wait fails, and ordering calls.
+ * */
 #include "core/api/sync_entry.h"
 
 #include "core/base/fatal.h"

@@ -21,79 +21,71 @@ uint32_t ist_log_threshold = ISTHMUS_LOG_WARN;
 static _Atomic int log_fd = STDERR_FILENO;
 static _Atomic int log_pe = -1;
 
-/* ---- which parts ---- */
+/* ---- areas ---- */
 
-enum part {
-    PART_INIT,
-    PART_COLL,
-    PART_P2P,
-    PART_PROXY,
-    PART_TRANSPORT,
-    PART_MEM,
-    PART_BOOTSTRAP,
-    PART_TOPO,
-    PART_UTIL,
-    PARTS
+/* The area of a file is its folder of core/; of core/ itself, and of other files, the first one. `group` is the word
+ * that NVSHMEM has for such messages. */
+static const struct area {
+    const char *folder, *group;
+} areas[] = {
+    {"core", "INIT"},           {"api", "P2P"},    {"base", "UTIL"}, {"boot", "BOOTSTRAP"},
+    {"check", "UTIL"},          {"coll", "COLL"},  {"ctx", "P2P"},   {"heap", "MEM"},
+    {"life", "INIT"},           {"memory", "MEM"}, {"ops", "P2P"},   {"proxy", "PROXY"},
+    {"stream", "P2P"},          {"sync", "P2P"},   {"team", "COLL"}, {"topo", "TOPO"},
+    {"transport", "TRANSPORT"},
 };
-enum { ALL_PARTS = (1 << PARTS) - 1 };
-static const char *const part_names[PARTS] = {"INIT", "COLL",      "P2P",  "PROXY", "TRANSPORT",
-                                              "MEM",  "BOOTSTRAP", "TOPO", "UTIL"};
-static const struct folder {
-    const char *path;
-    enum part part;
-} folders[] = {
-    {"core/api/", PART_P2P},
-    {"core/base/", PART_UTIL},
-    {"core/boot/", PART_BOOTSTRAP},
-    {"core/coll/", PART_COLL},
-    {"core/ctx/", PART_P2P},
-    {"core/heap/", PART_MEM},
-    {"core/memory/", PART_MEM},
-    {"core/ops/", PART_P2P},
-    {"core/proxy/", PART_PROXY},
-    {"core/sync/", PART_P2P},
-    {"core/team/", PART_COLL},
-    {"core/topo/", PART_TOPO},
-    {"core/transport/", PART_TRANSPORT},
-};
-static uint32_t wanted_parts = ALL_PARTS; /* set before threads start */
+enum { AREAS = sizeof areas / sizeof *areas, ALL_AREAS = (1 << AREAS) - 1 };
+static uint32_t wanted_areas = ALL_AREAS; /* set before threads start */
+
+static bool is_word(const char *word, size_t length, const char *name)
+{
+    return strlen(name) == length && strncasecmp(word, name, length) == 0;
+}
+
+static unsigned area_of(const char *file)
+{
+    const char *end = strrchr(file, '/'), *folder = end;
+    if (end == NULL) return 0;
+    while (folder > file && folder[-1] != '/') folder--;
+    for (unsigned i = 0; i < AREAS; i++)
+        if (is_word(folder, (size_t)(end - folder), areas[i].folder)) return i;
+    return 0;
+}
 
 bool ist_log_wants(uint32_t level, const char *file)
 {
-    enum part part = PART_INIT; /* files of no folder belong to the composition root */
-    if (level <= ISTHMUS_LOG_WARN || wanted_parts == ALL_PARTS) return true;
-    for (size_t i = sizeof folders / sizeof *folders; i-- > 0;) /* backwards, so that the more specific path wins */
-        if (strstr(file, folders[i].path) != NULL) part = folders[i].part;
-    return (wanted_parts >> part & 1) != 0;
+    if (level <= ISTHMUS_LOG_WARN || wanted_areas == ALL_AREAS) return true;
+    return (wanted_areas >> area_of(file) & 1) != 0;
 }
 
-static uint32_t parts_of_word(const char *word, size_t length)
+static uint32_t areas_of_word(const char *word, size_t length)
 {
-    if (length == 3 && strncasecmp(word, "ALL", length) == 0) return ALL_PARTS;
-    for (unsigned part = 0; part < PARTS; part++)
-        if (strlen(part_names[part]) == length && strncasecmp(word, part_names[part], length) == 0) return 1u << part;
-    return 0;
+    uint32_t found = is_word(word, length, "ALL") ? ALL_AREAS : 0;
+    for (unsigned i = 0; i < AREAS; i++)
+        if (is_word(word, length, areas[i].folder) || is_word(word, length, areas[i].group)) found |= 1u << i;
+    return found;
 }
 
 isthmus_status ist_log_filter(const char *list)
 {
-    wanted_parts = ALL_PARTS;
+    wanted_areas = ALL_AREAS;
     if (list == NULL || *list == '\0') return ISTHMUS_OK;
     bool leaves_out = *list == '^';
     uint32_t named = 0;
     for (const char *word = list + leaves_out; *word != '\0'; word += strspn(word, ",")) {
         size_t length = strcspn(word, ",");
-        uint32_t parts = parts_of_word(word, length);
-        if (parts == 0)
+        uint32_t found = areas_of_word(word, length);
+        if (found == 0)
             return ist_fail(
                 ISTHMUS_ERR_INVALID,
-                "ISTHMUS_LOG_FILTER is '%s'; accepted: a comma list of INIT COLL P2P PROXY TRANSPORT MEM BOOTSTRAP "
-                "TOPO UTIL ALL, or ^ and such a list",
+                "ISTHMUS_LOG_FILTER is '%s'; accepted: a comma list of areas (core api base boot check coll ctx heap "
+                "life memory ops proxy stream sync team topo transport) or groups of them (INIT COLL P2P PROXY "
+                "TRANSPORT MEM BOOTSTRAP TOPO UTIL ALL), or ^ and such a list",
                 list);
-        named |= parts;
+        named |= found;
         word += length;
     }
-    wanted_parts = leaves_out ? ALL_PARTS & ~named : named;
+    wanted_areas = leaves_out ? ALL_AREAS & ~named : named;
     return ISTHMUS_OK;
 }
 

@@ -22,12 +22,12 @@ extern uint32_t ist_log_threshold; /* highest level that is printed; ISTHMUS_LOG
 #define ist_info(...) ist_log(ISTHMUS_LOG_INFO, __VA_ARGS__)
 #define ist_debug(...) ist_log(ISTHMUS_LOG_DEBUG, __VA_ARGS__)
 
-/* Returns true if the filter includes the part of the library that this source file belongs to; always for warnings and
- * errors. */
+/* Returns true if the filter includes the area of this source file, which is its folder of core/; files that lie
+ * elsewhere count as core/ itself. Always for warnings and errors. */
 bool ist_log_wants(uint32_t level, const char *file) IST_COLD;
 
-/* Sets the filter: a comma list of parts, or ^ and a list to exclude; NULL or "": all. Returns INVALID if a word is no
- * part. */
+/* Sets the filter: a comma list of areas (life) or of NVSHMEM's names for groups of them (INIT), or ^ and a list to
+ * exclude; NULL or "": all. Returns INVALID if a word is neither. */
 isthmus_status ist_log_filter(const char *list);
 
 /* Writes "isthmus: PE 3: info: TEXT\n" in one write(2); the PE is left out until it is known, the level on errors.

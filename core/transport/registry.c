@@ -23,7 +23,7 @@ static const struct ist_config *settings; /* of the load */
 static void service_log(void *core, uint32_t level, const char *fmt, ...)
 {
     const struct ist_transport *t = core;
-    if (level > ist_log_threshold) return;
+    if (level > ist_log_threshold || !ist_log_wants(level, __FILE__)) return; /* all plugins are of one area */
     char text[400];
     va_list args;
     va_start(args, fmt);

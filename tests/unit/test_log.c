@@ -1,6 +1,7 @@
 /* tests/unit/test_log.c: what reaches the log file, as whole lines. */
 #include "core/base/log.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -236,6 +237,62 @@ static void lines_of_threads_and_children_stay_whole(void **state)
     assert_int_equal(n, (N_THREADS + 1) * N_LINES);
 }
 
+/* ---- areas ---- */
+
+static bool logs(const char *filter, const char *file)
+{
+    assert_int_equal(ist_log_filter(filter), ISTHMUS_OK);
+    bool wants = ist_log_wants(ISTHMUS_LOG_INFO, file);
+    assert_true(ist_log_wants(ISTHMUS_LOG_WARN, file));
+    assert_int_equal(ist_log_filter(NULL), ISTHMUS_OK);
+    return wants;
+}
+
+/* Each folder of core/ is an area of its own, and no other file is in it. */
+static void each_folder_is_an_area(void **state)
+{
+    (void)state;
+    DIR *core = opendir(ISTHMUS_CORE);
+    int n = 0;
+    assert_non_null(core);
+    for (struct dirent *entry; (entry = readdir(core)) != NULL;) {
+        char file[512], others[512];
+        if (strchr(entry->d_name, '.') != NULL) continue; /* a file */
+        snprintf(file, sizeof file, "/home/core/transport/isthmus/core/%s/log.c", entry->d_name);
+        snprintf(others, sizeof others, "^%s", entry->d_name);
+        assert_true(logs(entry->d_name, file));
+        assert_false(logs(entry->d_name, "/home/core/runtime.c"));
+        assert_false(logs("core", file));
+        assert_false(logs(others, file));
+        assert_true(logs(others, "core/runtime.c"));
+        assert_int_equal(ist_log_filter("nothing"), ISTHMUS_ERR_INVALID);
+        assert_non_null(strstr(ist_fail_text(), entry->d_name));
+        n++;
+    }
+    closedir(core);
+    assert_true(n >= 16);
+}
+
+static void groups_are_several_areas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *filter, *file;
+        bool logs;
+    } cases[] = {
+        {"INIT", "core/life/life.c", true},          {"INIT", "core/runtime.c", true},
+        {"init", "core/check/blocks.c", false},      {"INIT", "core/stream/stream.c", false},
+        {"p2p", "core/stream/stream.c", true},       {"UTIL", "core/check/blocks.c", true},
+        {"coll", "core/team/team.c", true},          {"team", "core/coll/coll.c", false},
+        {"^MEM", "core/memory/malloc.c", false},     {"^MEM,life", "core/life/life.c", false},
+        {"ALL", "core/life/life.c", true},           {"^ALL", "core/life/life.c", false},
+        {"core", "tools/isthmus-info/main.c", true}, {"life", "main.c", false},
+        {"boot,life", "core/life/life.c", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(logs(cases[i].filter, cases[i].file), cases[i].logs);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -265,6 +322,8 @@ int main(void)
         LOG_TEST(a_file_that_cannot_be_opened_leaves_stderr),
         LOG_TEST(others_cannot_read_the_file),
         LOG_TEST(lines_of_threads_and_children_stay_whole),
+        LOG_TEST(each_folder_is_an_area),
+        LOG_TEST(groups_are_several_areas),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
