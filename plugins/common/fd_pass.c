@@ -40,7 +40,7 @@ isthmus_status fd_pass_share_read(const struct isthmus_services *services, enum 
         *out = (enum fd_pass_share)i;
         return ISTHMUS_OK;
     }
-    return services->fail(services->core, ISTHMUS_ERR_INVALID, "the variable SHARE is '%s'; valid: auto, socket, pidfd",
+    return services->fail(services->core, ISTHMUS_ERR_INVALID, "ISTHMUS_*_SHARE is '%s'; valid: auto, socket, pidfd",
                           wish);
 }
 
@@ -89,10 +89,12 @@ static isthmus_status open_common(struct fd_pass_server *server)
     enum { RANDOM_BYTES = sizeof address->name + sizeof address->ticket + sizeof address->countersign };
     _Static_assert(offsetof(struct fd_pass_address, owner) == RANDOM_BYTES, "what is random comes first");
     if (getrandom(address, RANDOM_BYTES, 0) != RANDOM_BYTES)
-        return s->fail(s->core, ISTHMUS_ERR_IO, "getrandom: %s", strerror(errno));
+        return s->fail(s->core, ISTHMUS_ERR_IO, "no random numbers to name this PE's socket: getrandom: %s",
+                       strerror(errno));
     server->events = epoll_create1(EPOLL_CLOEXEC);
     if (server->events < 0)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll for passing descriptors: %s", strerror(errno));
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY,
+                       "cannot open the server that passes descriptors to peers: epoll: %s", strerror(errno));
     hold_reserve(server);
     return ISTHMUS_OK;
 }
@@ -121,11 +123,13 @@ static isthmus_status listen_on_random_name(struct fd_pass_server *server)
     socklen_t length = fd_pass_socket_name(server->address.name, &address);
     server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->listener < 0)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "socket for passing descriptors: %s", strerror(errno));
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY,
+                       "cannot open the server that passes descriptors to peers: socket: %s", strerror(errno));
     struct epoll_event event = {.events = EPOLLIN, .data.fd = server->listener};
     if (bind(server->listener, (struct sockaddr *)&address, length) != 0 || listen(server->listener, BACKLOG) != 0 ||
         epoll_ctl(server->events, EPOLL_CTL_ADD, server->listener, &event) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_IO, "socket for passing descriptors: bind, listen: %s", strerror(errno));
+        return s->fail(s->core, ISTHMUS_ERR_IO,
+                       "cannot open the server that passes descriptors to peers: bind, listen: %s", strerror(errno));
     return ISTHMUS_OK;
 }
 
@@ -154,7 +158,9 @@ static isthmus_status open_parts(struct fd_pass_server *server)
 isthmus_status fd_pass_server_open(const struct isthmus_services *services, struct fd_pass_server **out)
 {
     struct fd_pass_server *server = calloc(1, sizeof *server);
-    if (server == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a server");
+    if (server == NULL)
+        return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY,
+                              "no memory for the server that passes descriptors to peers");
     server->services = services;
     server->listener = server->events = server->reserve = -1;
     pthread_mutex_init(&server->lock, NULL);
@@ -211,8 +217,8 @@ static void warn_of(struct fd_pass_server *server, const struct ucred *who)
 {
     const struct isthmus_services *s = server->services;
     s->log(s->core, server->has_warned ? ISTHMUS_LOG_DEBUG : ISTHMUS_LOG_WARN,
-           "process %d of user %d, which does not belong to this job, asked for this PE's memory and was refused",
-           (int)who->pid, (int)who->uid);
+           "refused a request for this PE's memory: process %d of user %d does not belong to this job", (int)who->pid,
+           (int)who->uid);
     server->has_warned = true;
 }
 

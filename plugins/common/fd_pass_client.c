@@ -18,9 +18,13 @@ static isthmus_status fail_lost(const struct isthmus_services *s, const struct i
 {
     isthmus_status status = errno == EAGAIN ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
     if (errno == EAGAIN)
-        return s->fail(s->core, status, "PE %d on %s does not answer (stopped, or its host is overloaded): %s",
-                       peer->pe, peer->host_name, what);
-    return s->fail(s->core, status, "PE %d on %s has ended: %s: %s", peer->pe, peer->host_name, what, strerror(errno));
+        return s->fail(
+            s->core, status,
+            "PE %d on %s does not answer (stopped, or its host is overloaded): %s timed out; ISTHMUS_*_TIMEOUT allows "
+            "more time",
+            peer->pe, peer->host_name, what);
+    return s->fail(s->core, status, "PE %d on %s has ended: %s failed: %s", peer->pe, peer->host_name, what,
+                   strerror(errno));
 }
 
 /* The peer's progress thread has not replied yet: returns true to wait for one more step. */
@@ -50,11 +54,12 @@ static bool is_ending(int fd)
 static isthmus_status fail_reply(const struct isthmus_services *s, const struct isthmus_peer *peer,
                                  isthmus_status status, bool was_cut)
 {
-    const char *why = was_cut                            ? "this process has too many files open"
-                      : status == ISTHMUS_ERR_PERMISSION ? "they are of a process that does not belong to this job"
-                                                         : "the answer is not of our version";
-    return s->fail(s->core, was_cut ? ISTHMUS_ERR_NO_MEMORY : status, "descriptors from PE %d on %s: %s", peer->pe,
-                   peer->host_name, why);
+    const char *why = was_cut ? "this process may not open more files; raise 'ulimit -n'"
+                      : status == ISTHMUS_ERR_PERMISSION
+                          ? "a process that does not belong to this job has sent them"
+                          : "the reply is of another version of this plugin; use one version on all PEs";
+    return s->fail(s->core, was_cut ? ISTHMUS_ERR_NO_MEMORY : status, "descriptors from PE %d on %s cannot be used: %s",
+                   peer->pe, peer->host_name, why);
 }
 
 static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
@@ -75,10 +80,11 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
         errno = ECONNRESET;
         got = -1;
     }
-    if (got < 0) return fail_lost(s, peer, "waiting for descriptors");
+    if (got < 0) return fail_lost(s, peer, "receiving descriptors");
     if (got == 0)
-        return s->fail(s->core, ISTHMUS_ERR_PERMISSION, "PE %d on %s refuses to share its memory (another user or job)",
-                       peer->pe, peer->host_name);
+        return s->fail(s->core, ISTHMUS_ERR_PERMISSION,
+                       "PE %d on %s refuses to share its memory: it belongs to another user or job", peer->pe,
+                       peer->host_name);
 
     struct fd_pass_bundle bundle = {.n = 0};
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
@@ -123,10 +129,11 @@ static isthmus_status converse(const struct isthmus_services *s, const struct is
     struct ucred who;
     fd_pass_request_write(address, &request);
     if (!fd_pass_is_own_user(fd, &who)) /* before the ticket is sent */
-        return s->fail(s->core, ISTHMUS_ERR_PERMISSION, "process %d of user %d has taken the place of PE %d on %s",
+        return s->fail(s->core, ISTHMUS_ERR_PERMISSION,
+                       "process %d of user %d listens in the place of PE %d on %s; nothing was sent to it",
                        (int)who.pid, (int)who.uid, peer->pe, peer->host_name);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
-        return fail_lost(s, peer, "asking for descriptors");
+        return fail_lost(s, peer, "requesting descriptors");
     return receive_bundle(s, peer, fd, address, steps_left, out);
 }
 
@@ -145,7 +152,7 @@ static isthmus_status fetch_from_table(const struct isthmus_services *s, const s
                                        struct fd_pass_bundle *out)
 {
     char why[FD_PASS_WHY_BYTES];
-    const char *by_socket = socket_error != 0 ? strerror(socket_error) : "not tried (the variable SHARE)";
+    const char *by_socket = socket_error != 0 ? strerror(socket_error) : "not tried, because ISTHMUS_*_SHARE is pidfd";
     isthmus_status status = fd_pass_table_fetch(address, out, why);
     if (status == ISTHMUS_OK)
         s->log(s->core, ISTHMUS_LOG_DEBUG, "PE %d on %s: its descriptors were taken by pidfd_getfd; by socket: %s",
@@ -170,8 +177,9 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
     if (fd < 0 && share == FD_PASS_AUTO && address->owner.pid != 0 && is_out_of_reach(errno))
         return fetch_from_table(s, peer, address, errno, out);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "socket to PE %d: %s", peer->pe, strerror(errno));
-    if (fd < 0) return fail_lost(s, peer, "connecting to it");
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot open a socket to PE %d: %s; raise 'ulimit -n'", peer->pe,
+                       strerror(errno));
+    if (fd < 0) return fail_lost(s, peer, "connecting");
     status = converse(s, peer, fd, address, &steps_left, out);
     close(fd);
     return status;
@@ -188,11 +196,11 @@ isthmus_status fd_pass_reach(const struct isthmus_services *services, const stru
     if (status != ISTHMUS_OK) return status;
     bool is_seen = share != FD_PASS_SOCKET && fd_pass_table_try(address, why) == ISTHMUS_OK;
     if (is_seen && share == FD_PASS_PIDFD) return ISTHMUS_OK;
-    const char *hint = is_seen                  ? "; it would be reached with the variable SHARE set to pidfd"
+    const char *hint = is_seen                  ? "; ISTHMUS_*_SHARE=pidfd would reach it"
                        : share == FD_PASS_PIDFD ? "; by pidfd_getfd: "
                                                 : "";
     return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
-                   "the peer runs on another host (%s), or in another network namespace%s%s", peer->host_name, hint,
+                   "the peer runs on another host (%s) or in another network namespace%s%s", peer->host_name, hint,
                    share == FD_PASS_PIDFD ? why : "");
 }
 
@@ -245,7 +253,10 @@ isthmus_status fd_pass_client_take(struct fd_pass_client *client, uint32_t id, i
         if (status != ISTHMUS_OK) return status;
         got = fd_pass_bundle_take(&client->bundle, id);
     }
-    if (got < 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d offers no memory under number %u", client->pe, id);
+    if (got < 0)
+        return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                       "PE %d does not offer memory number %u; the memory was freed, or its key is damaged", client->pe,
+                       id);
     *fd = got;
     return ISTHMUS_OK;
 }

@@ -101,14 +101,16 @@ isthmus_status fd_pass_table_show(const struct isthmus_services *services, struc
     struct fd_pass_owner owner = {.pid = getpid()};
     struct stat about;
     if (!find_own_process(&owner))
-        return services->fail(services->core, ISTHMUS_ERR_UNSUPPORTED,
-                              "peers cannot take descriptors out of this process: there is no /proc");
+        return services->fail(
+            services->core, ISTHMUS_ERR_UNSUPPORTED,
+            "peers cannot take descriptors out of this process: there is no /proc; mount it, or unset ISTHMUS_*_SHARE");
     owner.table_fd = memfd_create("isthmus-offers", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (owner.table_fd < 0 || !move_to(owner.table_fd, table) || fstat(owner.table_fd, &about) != 0) {
-        isthmus_status status = services->fail(services->core, ISTHMUS_ERR_UNSUPPORTED,
-                                               "peers cannot take descriptors out of this process: no memfd with seals "
-                                               "for their table: %s",
-                                               strerror(errno));
+        isthmus_status status = services->fail(
+            services->core, ISTHMUS_ERR_UNSUPPORTED,
+            "peers cannot take descriptors out of this process: memfd_create with seals: %s; unset ISTHMUS_*_SHARE to "
+            "use a socket",
+            strerror(errno));
         if (owner.table_fd >= 0) close(owner.table_fd);
         return status;
     }
@@ -133,13 +135,17 @@ isthmus_status fd_pass_table_add(const struct isthmus_services *services, struct
     struct fd_pass_row *row = find_row(table, 0);
     struct stat about;
     if (row == NULL)
-        return services->fail(services->core, ISTHMUS_ERR_LIMIT, "more than %d descriptors on offer",
-                              FD_PASS_MAX_OFFERS);
+        return services->fail(
+            services->core, ISTHMUS_ERR_LIMIT,
+            "this PE shares %d pieces of memory already, which is the limit; unregister buffers or allocate fewer, "
+            "larger ones",
+            FD_PASS_MAX_OFFERS);
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own < 0 || fstat(own, &about) != 0) {
         int error = errno;
         if (own >= 0) close(own);
-        return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "descriptor %d: %s", fd, strerror(error));
+        return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "descriptor %d cannot be shared with peers: %s",
+                              fd, strerror(error));
     }
     __atomic_store_n(&row->fd, own, __ATOMIC_RELEASE);
     __atomic_store_n(&row->device, (uint64_t)about.st_dev, __ATOMIC_RELEASE);

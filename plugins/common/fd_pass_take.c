@@ -32,10 +32,12 @@ static isthmus_status refuse_call(char *why, const char *call)
     case EBADF: return refuse(why, ISTHMUS_ERR_PEER_LOST, "%s: %s", call, strerror(errno));
     case EPERM:
     case EACCES:
-        return refuse(why, ISTHMUS_ERR_PERMISSION, "%s: %s (it may not be traced from here; see the variable SHARE)",
-                      call, strerror(errno));
+        return refuse(why, ISTHMUS_ERR_PERMISSION,
+                      "%s: %s (this process may not trace the peer; with ISTHMUS_*_SHARE=socket it need not)", call,
+                      strerror(errno));
     case ENOSYS:
-        return refuse(why, ISTHMUS_ERR_UNSUPPORTED, "%s: this kernel or sandbox does not have it (Linux 5.6)", call);
+        return refuse(why, ISTHMUS_ERR_UNSUPPORTED,
+                      "%s: not in this kernel or sandbox; needs Linux 5.6, or ISTHMUS_*_SHARE=socket", call);
     case EMFILE:
     case ENFILE: return refuse(why, ISTHMUS_ERR_NO_MEMORY, "%s: %s", call, strerror(errno));
     default: return refuse(why, ISTHMUS_ERR_IO, "%s: %s", call, strerror(errno));
@@ -57,18 +59,23 @@ static isthmus_status check_process(const struct fd_pass_owner *owner, char *why
     bool is_there = fd_pass_process_started(folder, &started) && fd_pass_process_user(folder, &user);
     close(folder);
     if (!is_there || started != owner->started)
-        return refuse(why, ISTHMUS_ERR_PEER_LOST, "process %d is another one by now", (int)owner->pid);
+        return refuse(why, ISTHMUS_ERR_PEER_LOST, "process %d has ended, and its number belongs to another process",
+                      (int)owner->pid);
     if (user != geteuid())
-        return refuse(why, ISTHMUS_ERR_PERMISSION, "process %d is of user %u", (int)owner->pid, user);
+        return refuse(why, ISTHMUS_ERR_PERMISSION, "process %d belongs to user %u; all PEs need one user",
+                      (int)owner->pid, user);
     return ISTHMUS_OK;
 }
 
 static isthmus_status open_process(const struct fd_pass_owner *owner, int *pidfd, char *why)
 {
     uint64_t here = 0;
-    if (owner->pid <= 0) return refuse(why, ISTHMUS_ERR_UNREACHABLE, "the peer is told not to (the variable SHARE)");
+    if (owner->pid <= 0)
+        return refuse(why, ISTHMUS_ERR_UNREACHABLE,
+                      "the peer does not offer it, because its ISTHMUS_*_SHARE is socket");
     if (!fd_pass_pid_namespace(&here) || here != owner->pid_namespace)
-        return refuse(why, ISTHMUS_ERR_UNREACHABLE, "the processes of the peer's container are not seen from here");
+        return refuse(why, ISTHMUS_ERR_UNREACHABLE,
+                      "the peer's processes are not visible from this PID namespace; start the containers in one");
     int fd = (int)syscall(SYS_pidfd_open, owner->pid, 0);
     if (fd < 0) return refuse_call(why, "pidfd_open");
     /* A process that passes the check had started before the card was written, so fd is of no other either. */
@@ -96,20 +103,23 @@ static isthmus_status map_table(int fd, const struct fd_pass_address *address, c
     struct stat about;
     int seals = fcntl(fd, F_GET_SEALS);
     if (!is_inode(fd, owner->table_device, owner->table_inode))
-        return refuse(why, ISTHMUS_ERR_PEER_LOST, "descriptor %d of process %d is not its table (any more)",
+        return refuse(why, ISTHMUS_ERR_PEER_LOST, "descriptor %d of process %d is no longer its table of descriptors",
                       owner->table_fd, (int)owner->pid);
     if (seals < 0 || (seals & FD_PASS_TABLE_SEALS) != FD_PASS_TABLE_SEALS || fstat(fd, &about) != 0 ||
         (size_t)about.st_size < sizeof *table)
-        return refuse(why, ISTHMUS_ERR_PERMISSION, "what process %d shows is no table", (int)owner->pid);
+        return refuse(why, ISTHMUS_ERR_PERMISSION, "the table of descriptors of process %d is damaged",
+                      (int)owner->pid);
     table = mmap(NULL, sizeof *table, PROT_READ, MAP_SHARED, fd, 0);
-    if (table == MAP_FAILED) return refuse(why, ISTHMUS_ERR_NO_MEMORY, "mmap of a table: %s", strerror(errno));
+    if (table == MAP_FAILED)
+        return refuse(why, ISTHMUS_ERR_NO_MEMORY, "mmap of the peer's table of descriptors: %s", strerror(errno));
     if (table->magic == FD_PASS_TABLE_MAGIC && table->version == FD_PASS_TABLE_VERSION &&
         memcmp(table->countersign, address->countersign, sizeof table->countersign) == 0) {
         *out = table;
         return ISTHMUS_OK;
     }
     munmap((void *)(uintptr_t)table, sizeof *table);
-    return refuse(why, ISTHMUS_ERR_PERMISSION, "the table of process %d is not of this job, or not of our version",
+    return refuse(why, ISTHMUS_ERR_PERMISSION,
+                  "the table of descriptors of process %d is of another job or another version of this plugin",
                   (int)owner->pid);
 }
 
@@ -150,7 +160,7 @@ static isthmus_status take_offer(int pidfd, const struct fd_pass_row *row, struc
     }
     if (status == ISTHMUS_OK) {
         close(fd);
-        status = refuse(why, ISTHMUS_ERR_PERMISSION, "descriptor %d is not what the peer has put on offer", number);
+        status = refuse(why, ISTHMUS_ERR_PERMISSION, "the peer has closed descriptor %d, which it offered", number);
     }
     return is_offered ? status : ISTHMUS_OK;
 }

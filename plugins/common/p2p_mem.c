@@ -32,11 +32,14 @@ isthmus_status p2p_check_kind(isthmus_tr *tr, uint32_t kind, int32_t device)
 {
     const struct isthmus_services *s = tr->services;
     if (kind != tr->driver->kind)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u is not that of an %s", kind,
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u is not memory of an %s", kind,
                        tr->driver->hardware);
     if (device >= 0 && device != tr->ordinal)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "device %d is not the one that this PE uses, which is %d",
-                       device, tr->ordinal);
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNSUPPORTED,
+            "the memory is on device %d, but this PE uses device %d; ISTHMUS_*_DEVICE or the program's current device "
+            "chooses it",
+            device, tr->ordinal);
     return ISTHMUS_OK;
 }
 
@@ -48,10 +51,12 @@ isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t d
     if (status != ISTHMUS_OK) return status;
     uint64_t granule = tr->driver->granule(tr->gpu), rounded = (length_bytes + granule - 1) / granule * granule;
     if (length_bytes == 0 || rounded < length_bytes)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%llu bytes of device memory are asked for",
-                       (unsigned long long)length_bytes);
+        return s->fail(
+            s->core, ISTHMUS_ERR_INVALID,
+            "%llu bytes of device memory cannot be allocated; valid: 1 and more, below the size of the address space",
+            (unsigned long long)length_bytes);
     struct p2p_allocation *allocation = calloc(1, sizeof *allocation);
-    if (allocation == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an allocation's record");
+    if (allocation == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the record of an allocation");
     status = tr->driver->create(tr->gpu, addr, rounded, &allocation->memory);
     if (status != ISTHMUS_OK) {
         free(allocation);
@@ -121,9 +126,11 @@ static isthmus_status offer_memory(isthmus_tr *tr, const struct isthmus_mem *mem
     const struct p2p_allocation *allocation = find_allocation(tr, mem);
     struct p2p_memory memory = {.addr = NULL};
     if (allocation == NULL && tr->driver->adopt == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "memory of an %s that this transport has not allocated cannot be shown to peers",
-                       tr->driver->hardware);
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNSUPPORTED,
+            "memory of an %s that this transport has not allocated cannot be shared with peers; allocate it with "
+            "shmem_malloc",
+            tr->driver->hardware);
     isthmus_status status = ISTHMUS_OK;
     if (allocation != NULL)
         memory = allocation->memory;
@@ -157,8 +164,10 @@ isthmus_status p2p_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *k
     size_t room = *key_bytes;
     *key_bytes = sizeof(struct key);
     if (room < sizeof(struct key))
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, there is room for %zu", *key_bytes, room);
-    if (mem->length_bytes == 0) return s->fail(s->core, ISTHMUS_ERR_INVALID, "no bytes are to be shown to peers");
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, but there is room for %zu", *key_bytes,
+                       room);
+    if (mem->length_bytes == 0)
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "a range of 0 bytes cannot be shared with peers");
     isthmus_lmem *lmem = lmem_create(tr, mem);
     if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
     struct key key = {
@@ -187,7 +196,7 @@ isthmus_status p2p_register_local(isthmus_tr *tr, const struct isthmus_mem *mem,
 {
     const struct isthmus_services *s = tr->services;
     if (mem->kind != ISTHMUS_MEM_HOST && mem->kind != tr->driver->kind)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u is not that of an %s, nor of the host",
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u is neither memory of an %s nor host memory",
                        mem->kind, tr->driver->hardware);
     isthmus_lmem *lmem = lmem_create(tr, mem);
     if (lmem == NULL) return ISTHMUS_ERR_NO_MEMORY;
@@ -248,7 +257,9 @@ static isthmus_status attach_own(isthmus_path *path, const struct key *key, isth
     const isthmus_lmem *lmem = path->tr->exposed;
     while (lmem != NULL && lmem->serial != key->serial) lmem = lmem->next;
     if (lmem == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "this PE exposes nothing under number %u", key->serial);
+        return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                       "this PE does not expose memory number %u; the memory was freed, or its key is damaged",
+                       key->serial);
     rmem->addr = lmem->addr;
     rmem->is_own = true;
     return ISTHMUS_OK;
@@ -275,15 +286,18 @@ static isthmus_status read_key(isthmus_path *path, const void *bytes, size_t key
 {
     const struct isthmus_services *s = path->tr->services;
     if (key_bytes != sizeof *key)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d has %zu bytes instead of %zu", path->pe, key_bytes,
-                       sizeof *key);
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "a key of PE %d has %zu bytes instead of %zu; use one version of this plugin on all PEs",
+                       path->pe, key_bytes, sizeof *key);
     memcpy(key, bytes, sizeof *key);
     if (key->version != KEY_VERSION)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is of version %u; this plugin reads version %d",
-                       path->pe, key->version, KEY_VERSION);
+        return s->fail(
+            s->core, ISTHMUS_ERR_VERSION,
+            "a key of PE %d is of version %u, but this plugin reads version %d; use one version of it on all PEs",
+            path->pe, key->version, KEY_VERSION);
     if (key->checksum != checksum_of(key) || key->length_bytes == 0 || key->n_bytes > sizeof key->bytes ||
         key->offset_bytes > key->memory_bytes || key->length_bytes > key->memory_bytes - key->offset_bytes)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged", path->pe);
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged: its checksum is wrong", path->pe);
     return ISTHMUS_OK;
 }
 

@@ -18,7 +18,7 @@ static isthmus_status growing_reserve(isthmus_tr *tr, uint32_t kind, int32_t dev
     isthmus_status status = p2p_check_kind(tr, kind, device);
     if (status != ISTHMUS_OK) return status;
     if (length_bytes == 0 || length_bytes % tr->driver->granule(tr->gpu) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%llu bytes to reserve are not a multiple of %llu",
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "cannot reserve %llu bytes; valid: a multiple of %llu",
                        (unsigned long long)length_bytes, (unsigned long long)tr->driver->granule(tr->gpu));
     return tr->driver->reserve(tr->gpu, length_bytes, addr);
 }
@@ -28,7 +28,7 @@ static isthmus_status growing_commit(isthmus_tr *tr, void *addr, uint64_t length
     const struct isthmus_services *s = tr->services;
     uint64_t granule = tr->driver->granule(tr->gpu);
     if (addr == NULL || (uintptr_t)addr % granule != 0 || length_bytes % granule != 0)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%llu bytes at %p are not multiples of %llu",
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "cannot commit %llu bytes at %p; valid: multiples of %llu",
                        (unsigned long long)length_bytes, addr, (unsigned long long)granule);
     return p2p_allocate(tr, addr, tr->driver->kind, -1, length_bytes, out);
 }
@@ -92,7 +92,7 @@ static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32
 {
     const struct isthmus_services *s = tr->services;
     if (!tr->has_atomics || op >= ISTHMUS_AMO_COUNT || (bits != ISTHMUS_BITS32 && bits != ISTHMUS_BITS64))
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device has no such atomic operation");
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device does not execute this atomic operation");
     struct p2p_amo amo = {addr, operand, compare, NULL, op, 1u << bits};
     pthread_mutex_lock(&tr->copy_lock);
     isthmus_status status = fetched != NULL ? amo_room(tr) : ISTHMUS_OK;
@@ -143,7 +143,7 @@ static isthmus_status stream_amo(isthmus_tr *tr, void *stream, const isthmus_rme
 {
     const struct isthmus_services *s = tr->services;
     if (op >= ISTHMUS_AMO_COUNT || op == ISTHMUS_AMO_FETCH || op == ISTHMUS_AMO_COMPARE_SWAP)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "operation %u is none that a stream can do", op);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream does not execute atomic operation %u", op);
     return p2p_submit_amo(
         tr, stream,
         &(struct p2p_amo){.addr = remote->addr + remote_offset_bytes, .operand = operand, .op = op, .bytes = 8});
@@ -170,7 +170,7 @@ static isthmus_status stream_words(isthmus_tr *tr, void *stream, const struct is
     const struct isthmus_services *s = tr->services;
     isthmus_status status = ISTHMUS_OK;
     if (tr->driver->words == NULL && tr->driver->write == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "streams of this platform write no words");
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "streams of this platform cannot write words of memory");
     for (uint32_t done = 0, now; done < n && status == ISTHMUS_OK; done += now) {
         struct p2p_word words[P2P_WORDS];
         now = n - done < P2P_WORDS ? n - done : P2P_WORDS;

@@ -37,7 +37,8 @@ isthmus_status p2p_library(const struct isthmus_services *services, const char *
     if (*name != NULL) return ISTHMUS_OK;
     while (*nodes != NULL && access(*nodes, F_OK) != 0) nodes++;
     if (*nodes != NULL) return ISTHMUS_OK;
-    return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE, "no %s: %s is not there", hardware, first);
+    return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE, "no %s on this host: %s does not exist", hardware,
+                          first);
 }
 
 bool p2p_is_wanted(const struct isthmus_services *services, const char *key)
@@ -76,7 +77,7 @@ static isthmus_status choose_device(isthmus_tr *tr, int *ordinal)
         char *end;
         long number = strtol(wish, &end, 10);
         if (*end != '\0' || number < 0 || number >= n)
-            return s->fail(s->core, ISTHMUS_ERR_INVALID, "the variable DEVICE is '%s'; valid: 0 to %d", wish, n - 1);
+            return s->fail(s->core, ISTHMUS_ERR_INVALID, "ISTHMUS_*_DEVICE is '%s'; valid: 0 to %d", wish, n - 1);
         *ordinal = (int)number;
         return ISTHMUS_OK;
     }
@@ -161,7 +162,8 @@ isthmus_status p2p_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     size_t room = *length_bytes;
     *length_bytes = sizeof card;
     if (room < sizeof card)
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a card takes %zu bytes, there is room for %zu", sizeof card, room);
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a card takes %zu bytes, but there is room for %zu", sizeof card,
+                       room);
     for (int i = 0; i < tr->n_devices; i++) {
         const struct p2p_device *device = &tr->devices[i];
         if (device->is_used) memcpy(card.uuid, device->uuid, sizeof card.uuid);
@@ -185,12 +187,15 @@ static isthmus_status read_card(isthmus_tr *tr, const struct isthmus_peer *peer,
 {
     const struct isthmus_services *s = tr->services;
     if (peer->card_bytes != sizeof *out)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the peer's card has %zu bytes instead of %zu", peer->card_bytes,
-                       sizeof *out);
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "the peer's card has %zu bytes instead of %zu; use one version of this plugin on all PEs",
+                       peer->card_bytes, sizeof *out);
     memcpy(out, peer->card, sizeof *out);
     if (out->version != CARD_VERSION || out->kind != tr->driver->kind || out->n_near > P2P_MAX_DEVICES)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the peer's card is of version %u; this plugin reads version %d",
-                       out->version, CARD_VERSION);
+        return s->fail(
+            s->core, ISTHMUS_ERR_VERSION,
+            "the peer's card is of version %u, but this plugin reads version %d; use one version of it on all PEs",
+            out->version, CARD_VERSION);
     return ISTHMUS_OK;
 }
 
@@ -208,9 +213,10 @@ static isthmus_status check_access(isthmus_tr *tr, const struct isthmus_peer *pe
     (void)p2p_card(tr, &mine, &room);
     *flags = flags_of(&mine, theirs->uuid) & flags_of(theirs, mine.uuid);
     if ((*flags & CARD_ACCESS) == 0)
-        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
-                       "the %ss of PE %d and PE %d do not access each other's memory, or are hidden from one another",
-                       tr->driver->hardware, s->my_pe, peer->pe);
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNREACHABLE,
+            "the %ss of PE %d and PE %d have no peer-to-peer access, or are hidden from each other's process",
+            tr->driver->hardware, s->my_pe, peer->pe);
     return ISTHMUS_OK;
 }
 
@@ -252,8 +258,8 @@ isthmus_status p2p_counters(isthmus_tr *tr, uint64_t *values, const char *const 
     size_t room = *n;
     *n = N;
     if (room < N)
-        return tr->services->fail(tr->services->core, ISTHMUS_ERR_LIMIT, "there are %d counters, and room for %zu", N,
-                                  room);
+        return tr->services->fail(tr->services->core, ISTHMUS_ERR_LIMIT,
+                                  "there are %d counters, but there is room for %zu", N, room);
     values[0] = __atomic_load_n(&tr->n_copies, __ATOMIC_RELAXED);
     values[1] = __atomic_load_n(&tr->n_amos, __ATOMIC_RELAXED);
     values[2] = __atomic_load_n(&tr->bytes_attached, __ATOMIC_RELAXED);

@@ -25,7 +25,8 @@ static isthmus_status open_descriptors(isthmus_tr *tr)
     tr->events = epoll_create1(EPOLL_CLOEXEC);
     tr->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (tr->events < 0 || tr->wake < 0 || epoll_ctl(tr->events, EPOLL_CTL_ADD, tr->wake, &event) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "a descriptor to sleep on: %s", strerror(errno));
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot open a descriptor to sleep on: eventfd: %s",
+                       strerror(errno));
     return ISTHMUS_OK;
 }
 
@@ -125,7 +126,7 @@ static isthmus_status hook_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t devi
 {
     const struct isthmus_services *s = tr->plan.services;
     if (tr->base->mem_alloc == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%s allocates no memory", tr->base->name);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%s does not allocate memory", tr->base->name);
     return tr->base->mem_alloc(tr->base_tr, kind, device, length_bytes, out);
 }
 
@@ -178,7 +179,7 @@ static isthmus_status hook_register_local(isthmus_tr *tr, const struct isthmus_m
     if (tr->base->register_local != NULL) return tr->base->register_local(tr->base_tr, mem, out);
     if (mem->kind >= 32 || (tr->base_kinds_local >> mem->kind & 1) == 0)
         return tr->plan.services->fail(tr->plan.services->core, ISTHMUS_ERR_UNSUPPORTED,
-                                       "%s takes no memory of kind %u", tr->base->name, mem->kind);
+                                       "%s does not register memory of kind %u", tr->base->name, mem->kind);
     *out = NULL;
     return ISTHMUS_OK;
 }
@@ -231,8 +232,8 @@ static isthmus_status hook_counters(isthmus_tr *tr, uint64_t *values, const char
     size_t room = *n;
     *n = N;
     if (room < N)
-        return plan->services->fail(plan->services->core, ISTHMUS_ERR_LIMIT, "there are %d counters, and room for %zu",
-                                    N, room);
+        return plan->services->fail(plan->services->core, ISTHMUS_ERR_LIMIT,
+                                    "there are %d counters, but there is room for %zu", N, room);
     const uint64_t now[N] = {plan->calls[HOOK_PUT], plan->calls[HOOK_GET], plan->calls[HOOK_AMO],
                              plan->n_again,         plan->n_held,          plan->n_failed};
     memcpy(values, now, sizeof now);

@@ -23,15 +23,20 @@ isthmus_status hook_base_load(const struct isthmus_services *services, const str
     char file[1024];
     const char *base = services->config(services->core, "BASE");
     if (base == NULL || base[0] == '\0')
-        return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE,
-                              "ISTHMUS_HOOK_BASE names no transport to stand before");
+        return services->fail(
+            services->core, ISTHMUS_ERR_NO_DEVICE,
+            "ISTHMUS_HOOK_BASE is not set; valid: the transport to which this plugin passes operations, such as "
+            "loopback or ib");
     find_file(base, file, sizeof file);
     void *library = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     const struct isthmus_transport *theirs = library != NULL ? dlsym(library, "isthmus_transport_v1") : NULL;
     if (theirs == NULL)
-        return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_HOOK_BASE: %s", dlerror());
+        return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE,
+                              "ISTHMUS_HOOK_BASE is '%s', which cannot be loaded: %s", base, dlerror());
     if (theirs == &isthmus_transport_v1)
-        return services->fail(services->core, ISTHMUS_ERR_INVALID, "ISTHMUS_HOOK_BASE is this plugin itself");
+        return services->fail(
+            services->core, ISTHMUS_ERR_INVALID,
+            "ISTHMUS_HOOK_BASE is '%s', which is this plugin; valid: another transport, such as loopback or ib", base);
     isthmus_read_in(&table, sizeof table, theirs);
     *out = &table;
     return ISTHMUS_OK;

@@ -138,7 +138,8 @@ static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const s
     struct isthmus_put_signal of_base;
     if (hook_plan_leaves_atomics(plan, path->pe))
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
-                       "a put with signal to PE %d, where this transport executes no atomics", path->pe);
+                       "a put with signal to PE %d needs atomics, which this transport does not execute there",
+                       path->pe);
     if ((what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 && hook_plan_says_again(plan)) return ISTHMUS_ERR_AGAIN;
     isthmus_status status = hook_plan_operation(plan, HOOK_PUT, path->pe);
     if (status != ISTHMUS_OK) return status;

@@ -21,7 +21,7 @@ isthmus_status hook_held_add(isthmus_chan *chan, const struct hook_held *what, b
     *h = *what;
     if (needs_copy) {
         h->copy = malloc(h->length_bytes);
-        if (h->copy == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to hold a put back");
+        if (h->copy == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a put that is held back");
         h->local = memcpy(h->copy, h->local, h->length_bytes);
         h->mem = NULL;
     }

@@ -123,13 +123,13 @@ isthmus_status hook_plan_call(struct hook_plan *plan, enum hook_call call)
     uint64_t n = count(&plan->calls[call]);
     if (!plan->is_for_me || plan->fail_call != call || n != plan->fail_at) return ISTHMUS_OK;
     count(&plan->n_failed);
-    return plan->services->fail(plan->services->core, plan->fail_code, "%s call %llu fails, as ISTHMUS_HOOK_FAIL says",
+    return plan->services->fail(plan->services->core, plan->fail_code, "%s call %llu fails, as ISTHMUS_HOOK_FAIL sets",
                                 call_names[call], (unsigned long long)n);
 }
 
 static isthmus_status say_lost(struct hook_plan *plan)
 {
-    return plan->services->fail(plan->services->core, ISTHMUS_ERR_PEER_LOST, "PE %d is lost, as ISTHMUS_HOOK_LOSE says",
+    return plan->services->fail(plan->services->core, ISTHMUS_ERR_PEER_LOST, "PE %d is lost, as ISTHMUS_HOOK_LOSE sets",
                                 plan->lost_pe);
 }
 

@@ -153,7 +153,8 @@ static isthmus_status ib_open(const struct isthmus_services *services, isthmus_t
     tr->events = epoll_create1(EPOLL_CLOEXEC);
     status = ib_settings_read(services, &tr->settings);
     if (status == ISTHMUS_OK && tr->events < 0)
-        status = services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "epoll_create1: %s", strerror(errno));
+        status = services->fail(services->core, ISTHMUS_ERR_NO_MEMORY,
+                                "cannot wait for UCX's events: epoll_create1: %s", strerror(errno));
     if (status == ISTHMUS_OK) status = open_ucx(tr);
     if (status != ISTHMUS_OK) {
         ib_close(tr);
@@ -192,7 +193,7 @@ static isthmus_status ib_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
         .note_bytes = (uint32_t)note_bytes,
     };
     char *payload = malloc(frame.payload_bytes);
-    if (payload == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the card");
+    if (payload == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");
     memcpy(payload, tr->address, tr->address_bytes);
     memcpy(payload + tr->address_bytes, note, note_bytes);
     isthmus_status status = ib_frame_write(s, frame, payload, buf, length_bytes);
@@ -265,7 +266,7 @@ static isthmus_status report_no_memory(const isthmus_tr *tr)
     const struct isthmus_services *s = tr->services;
     char why[IB_NO_MEMORY_BYTES];
     if (!ib_ucp_take_no_memory(why)) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to serve a peer, which waits: %s", why);
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to serve a waiting peer: %s", why);
 }
 
 /* A worker that another thread has locked or leads is left to that thread. */

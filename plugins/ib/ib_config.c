@@ -51,8 +51,10 @@ isthmus_status ib_config_set(const struct isthmus_services *services, ucp_config
     if (status == UCS_OK) return ISTHMUS_OK;
     ib_ucp_reason(reason);
     if (key->is_needed)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "UCX %s does not accept %s=%s: %s%s; it is needed because %s",
-                       ib_ucp_version(), name, key->value, ib_ucp.ucs_status_string(status), reason, key->why);
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNSUPPORTED,
+            "UCX %s does not accept %s=%s: %s%s; this transport needs it because %s; use another UCX (ISTHMUS_IB_UCX)",
+            ib_ucp_version(), name, key->value, ib_ucp.ucs_status_string(status), reason, key->why);
     s->log(s->core, ISTHMUS_LOG_INFO, "UCX %s does not accept %s=%s: %s%s; left out, it was to be set because %s",
            ib_ucp_version(), name, key->value, ib_ucp.ucs_status_string(status), reason, key->why);
     return ISTHMUS_OK;

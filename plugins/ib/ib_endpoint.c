@@ -97,7 +97,7 @@ static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status c
     char note[IB_NOTE_BYTES], reason[IB_REASON_TEXT_BYTES];
     (void)ib_ucp_note(note);
     ib_ucp_latest(reason);
-    return s->fail(s->core, code, "no connection to PE %d on %s: %s%s; UCX works with %s here, with %s there", path->pe,
+    return s->fail(s->core, code, "no connection to PE %d on %s: %s%s; UCX uses %s here and %s there", path->pe,
                    path->host_name, ib_ucp.ucs_status_string(why), reason, note, path->note);
 }
 
@@ -193,8 +193,11 @@ isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *bat
     uint32_t timeout_s = path->tr->settings.timeout_s;
     if (ib_worker_wait(ep->worker, batch, timeout_s * UINT64_C(1000000000))) return ISTHMUS_OK;
     ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
-    return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT)",
-                   path->pe, path->host_name, timeout_s);
+    return s->fail(
+        s->core, ISTHMUS_ERR_UNREACHABLE,
+        "PE %d on %s does not answer within %u s (ISTHMUS_IB_TIMEOUT); its process may be stopped, or its host "
+        "overloaded",
+        path->pe, path->host_name, timeout_s);
 }
 
 /* Waits for the reply to `request`, which counts in ep->connecting. A peer whose UCX has no memory for a connection

@@ -24,7 +24,8 @@ isthmus_status ib_frame_write(const struct isthmus_services *s, struct ib_frame 
     size_t room = *out_bytes;
     *out_bytes = sizeof frame + frame.payload_bytes;
     if (room < *out_bytes)
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "it takes %zu bytes, there is room for %zu", *out_bytes, room);
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a card or key takes %zu bytes, but there is room for %zu",
+                       *out_bytes, room);
     frame.version = IB_FRAME_VERSION;
     frame.ucx_major = UCP_API_MAJOR;
     frame.word_bytes = sizeof(void *);
@@ -43,12 +44,16 @@ static isthmus_status check_whole(const struct isthmus_services *s, uint32_t mag
     memset(head, 0, sizeof *head);
     memcpy(head, bytes, n_head);
     if (head->magic == magic && head->version != IB_FRAME_VERSION && head->version != 0)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d on %s is of version %u, this PE reads version %d",
-                       what, owner.pe, owner.host_name, head->version, IB_FRAME_VERSION);
+        return s->fail(
+            s->core, ISTHMUS_ERR_VERSION,
+            "the %s of PE %d on %s is of version %u, but this PE reads version %d; use one version of this plugin on "
+            "all PEs",
+            what, owner.pe, owner.host_name, head->version, IB_FRAME_VERSION);
     if (n_head < sizeof *head || head->magic != magic || head->payload_bytes != n_bytes - sizeof *head ||
         head->checksum != ib_frame_checksum(head, (const char *)bytes + sizeof *head) ||
         head->note_bytes > head->payload_bytes)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the %s of PE %d on %s is damaged", what, owner.pe,
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "the %s of PE %d on %s is damaged: its bytes do not fit its length", what, owner.pe,
                        owner.host_name);
     return ISTHMUS_OK;
 }
@@ -58,11 +63,12 @@ static isthmus_status check_fits(const struct isthmus_services *s, struct ib_fra
 {
     if (head->ucx_major != UCP_API_MAJOR)
         return s->fail(s->core, ISTHMUS_ERR_VERSION,
-                       "PE %d on %s uses UCX %u, this PE UCX %d; all need one major version", owner.pe, owner.host_name,
-                       head->ucx_major, UCP_API_MAJOR);
+                       "PE %d on %s uses UCX %u, this PE UCX %d; all PEs need one major version", owner.pe,
+                       owner.host_name, head->ucx_major, UCP_API_MAJOR);
     if (head->word_bytes != sizeof(void *))
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "PE %d on %s is a program of %u bits, this PE one of %zu",
-                       owner.pe, owner.host_name, 8 * head->word_bytes, 8 * sizeof(void *));
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "PE %d on %s is a program of %u bits, this PE one of %zu; build both alike", owner.pe,
+                       owner.host_name, 8 * head->word_bytes, 8 * sizeof(void *));
     return ISTHMUS_OK;
 }
 

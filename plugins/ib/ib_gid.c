@@ -82,7 +82,9 @@ isthmus_status ib_gid_choose(const struct isthmus_services *services, const stru
     for (uint32_t i = 0; i < port->n_gids && *index < 0; i++)
         if (fits(&port->gids[i], &wish)) *index = (int32_t)port->gids[i].index;
     if (*index >= 0) return ISTHMUS_OK;
-    return services->fail(services->core, ISTHMUS_ERR_NO_DEVICE,
-                          "%s has no address that fits ISTHMUS_IB_ADDR_FAMILY, _ADDR_RANGE and _ROCE_VERSION_NUM",
-                          port->name);
+    return services->fail(
+        services->core, ISTHMUS_ERR_NO_DEVICE,
+        "%s has no address that fits ISTHMUS_IB_ADDR_FAMILY, _ADDR_RANGE and _ROCE_VERSION_NUM; isthmus-info lists "
+        "its GIDs",
+        port->name);
 }

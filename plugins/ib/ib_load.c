@@ -80,8 +80,7 @@ static isthmus_status find_named(const struct isthmus_services *s, const char *n
     int length = snprintf(out, PATH_MAX, "%s%s", name, is_there && S_ISDIR(what.st_mode) ? "/libucp.so.0" : "");
     if (is_there && length < PATH_MAX && stat(out, &what) == 0 && S_ISREG(what.st_mode)) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_INVALID,
-                   "ISTHMUS_IB_UCX is '%s': there is no such file, nor a folder of that name with libucp.so.0 in it",
-                   name);
+                   "ISTHMUS_IB_UCX is '%s', which is neither a library nor a folder with libucp.so.0 in it", name);
 }
 
 /* Returns true if the libucp of the process is the one that is named, by its file or its folder. */
@@ -102,7 +101,7 @@ static isthmus_status check_alone(const struct isthmus_services *s, const char *
         if (find_loaded(parts[i], part) && folder_of(part, theirs) && strcmp(ours, theirs) != 0)
             return s->fail(
                 s->core, ISTHMUS_ERR_INVALID,
-                "ISTHMUS_IB_UCX names %s, and this process has %s of another UCX already; name the one in %s", file,
+                "ISTHMUS_IB_UCX names %s, but this process has %s of another UCX already; name the one in %s", file,
                 part, theirs);
     return ISTHMUS_OK;
 }
@@ -154,13 +153,13 @@ static isthmus_status check_whole(const struct isthmus_services *s, void *librar
     const char *ucp = file_of(library, "ucp_get_version_string");
     char ours[PATH_MAX], theirs[PATH_MAX];
     if (ucp == NULL || !folder_of(ucp, ours))
-        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "%s is no libucp: it lacks ucp_get_version_string",
-                       ucp != NULL ? ucp : "what was loaded");
+        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "%s is not UCX's libucp: it lacks ucp_get_version_string",
+                       ucp != NULL ? ucp : "the loaded library");
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         const char *part = file_of(library, functions[i]);
         if (part != NULL && folder_of(part, theirs) && strcmp(ours, theirs) != 0)
             return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                           "%s would run with %s, which is of another UCX; look at LD_LIBRARY_PATH, or name one UCX by "
+                           "%s would run with %s, which is of another UCX; correct LD_LIBRARY_PATH, or name one UCX by "
                            "ISTHMUS_IB_UCX",
                            ucp, part);
     }
@@ -187,6 +186,6 @@ isthmus_status ib_load(const struct isthmus_services *services, void **library, 
     *library = load_without_signals(file, is_named && !is_here);
     if (*library == NULL)
         return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "UCX cannot be loaded: %s%s", dlerror(),
-                       is_named ? "" : "; ISTHMUS_IB_UCX may name another one");
+                       is_named ? "" : "; install UCX, or name its folder by ISTHMUS_IB_UCX");
     return check_whole(s, *library, file);
 }

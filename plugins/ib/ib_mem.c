@@ -47,7 +47,8 @@ static isthmus_status check_adapter(const isthmus_lmem *lmem, const void *packed
 {
     const struct isthmus_services *s = lmem->tr->services;
     if (lmem->kind == ISTHMUS_MEM_HOST || has_adapter(packed, packed_bytes)) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "UCX knows such memory, and no adapter here registers it");
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                   "UCX supports this kind of memory, but no adapter of this host registers it");
 }
 
 static isthmus_status write_key(const isthmus_lmem *lmem, void *key, size_t *key_bytes)
@@ -145,8 +146,9 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
         *out = kinds[i].type;
         return ISTHMUS_OK;
     }
-    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                   "this UCX was built without support for memory of kind %u: such memory stays on its host", kind);
+    return s->fail(
+        s->core, ISTHMUS_ERR_UNSUPPORTED,
+        "this UCX was built without support for memory of kind %u; it stays on its host, so use a UCX with it", kind);
 }
 
 static const char own_status[] = "/proc/self/status";
@@ -224,7 +226,7 @@ static isthmus_status fail_map(const isthmus_lmem *lmem, ucs_status_t why)
     ib_ucp_reason(reason);
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "UCX %s cannot register %llu bytes: %s%s%s", ib_ucp_version(),
                    (unsigned long long)lmem->length_bytes, ib_ucp.ucs_status_string(why), reason,
-                   may_be_limit(why, reason) ? "; locked memory is limited, see ulimit -l" : "");
+                   may_be_limit(why, reason) ? "; locked memory is limited: raise 'ulimit -l'" : "");
 }
 
 /* Registers memory with UCX. */
@@ -367,7 +369,8 @@ static isthmus_status check_reached(const isthmus_path *path, const struct ib_fr
     const char *what = frame->is_staged ? "stages" : "has registered";
     bool can = frame->is_staged ? can_stage(path->tr, frame->kind) : is_supported(path->tr, frame->kind);
     if (can || frame->kind == ISTHMUS_MEM_HOST) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_VERSION, "PE %d on %s %s memory of kind %u, which %s here does not know",
+    return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                   "PE %d on %s %s memory of kind %u, which %s here does not support; use one version on all PEs",
                    path->pe, path->host_name, what, frame->kind, frame->is_staged ? "the core" : "UCX");
 }
 
@@ -416,7 +419,7 @@ isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem
         ucs_status_t unpacked = ib_ucp.ucp_ep_rkey_unpack(ep->ucp, remote->packed_rkey, entry);
         if (unpacked != UCS_OK) {
             *entry = NULL;
-            return s->fail(s->core, ib_ucp_code(unpacked), "a key of PE %d on %s: %s", ep->path->pe,
+            return s->fail(s->core, ib_ucp_code(unpacked), "a key of PE %d on %s cannot be unpacked: %s", ep->path->pe,
                            ep->path->host_name, ib_ucp.ucs_status_string(unpacked));
         }
     }

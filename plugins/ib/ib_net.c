@@ -32,7 +32,7 @@ static isthmus_status make_room(const struct isthmus_services *s, struct sharers
     out->distances = calloc((size_t)n * n_ports, sizeof *out->distances);
     out->shares = calloc(n, sizeof *out->shares);
     if (out->origins != NULL && out->distances != NULL && out->shares != NULL) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to share out adapters");
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the shares of adapters");
 }
 
 static void free_room(const struct sharers *sharers)
@@ -199,9 +199,10 @@ static isthmus_status narrow(const isthmus_tr *tr, ucp_config_t *config)
         if (ib_net_has(net, i)) ib_text_add(&out, "%s%s", out.length > 0 ? "," : "", net->ports.list[i].name);
     add_interfaces(&out);
     if (out.length >= out.room)
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT,
-                       "the names of this host's interfaces take %zu bytes, there is room for %zu; set UCX_NET_DEVICES",
-                       out.length, out.room);
+        return s->fail(
+            s->core, ISTHMUS_ERR_LIMIT,
+            "the names of this host's interfaces take %zu bytes, but there is room for %zu; set UCX_NET_DEVICES",
+            out.length, out.room);
     const struct ib_config_key key = {
         .name = "NET_DEVICES", .value = names, .why = "PEs share the adapters of a host", .is_needed = true};
     return ib_config_set(s, config, &key);

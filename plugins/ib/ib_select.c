@@ -65,8 +65,8 @@ static isthmus_status fail_text(const struct hca_request *r, const char *entry)
 {
     return r->services->fail(
         r->services->core, ISTHMUS_ERR_INVALID,
-        "ISTHMUS_HCA is '%s', where '%s' cannot be read; accepted: round_robin, or a comma list of "
-        "name, name:port or name:port:count, or ^ and such a list to leave out",
+        "ISTHMUS_HCA is '%s', where '%s' cannot be read; accepted: round_robin, or a comma list of name, name:port or "
+        "name:port:count, or ^ and such a list to exclude",
         r->text, entry);
 }
 
@@ -134,7 +134,7 @@ static isthmus_status fail_missing(const struct hca_request *r, const char *text
     }
     const char *near = ISTHMUS_HAS(s, nearest_name) ? s->nearest_name(s->core, text, names, n) : NULL;
     return s->fail(s->core, ISTHMUS_ERR_INVALID,
-                   "ISTHMUS_HCA names '%s', this host has no such adapter%s%s%s; it has: %s", text,
+                   "ISTHMUS_HCA names '%s', but this host has no such adapter%s%s%s; it has: %s", text,
                    near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "", all);
 }
 
@@ -162,7 +162,8 @@ static isthmus_status take(const struct hca_request *r, const char *text, const 
         any = true;
     }
     if (any || out->n > n_before) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_INVALID, "ISTHMUS_HCA names '%s', whose link is down", text);
+    return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                   "ISTHMUS_HCA names '%s', whose link is down; bring it up, or name another adapter", text);
 }
 
 /* Calls `each` for the entries of a list. */

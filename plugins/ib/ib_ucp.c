@@ -66,7 +66,7 @@ isthmus_status ib_ucp_load(const struct isthmus_services *services)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         entry[i] = dlsym(library, names[i]);
         if (entry[i] == NULL)
-            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "%s lacks %s; UCX 1.13 and newer have it", file, names[i]);
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "%s lacks %s; use UCX 1.13 or newer", file, names[i]);
     }
     ib_ucp = table;
     note_version();

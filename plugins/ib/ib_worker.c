@@ -35,7 +35,7 @@ static isthmus_status add_to_events(const struct ib_worker *worker)
     struct epoll_event event = {.events = EPOLLIN, .data.u32 = worker->index};
     if (epoll_ctl(worker->tr->events, EPOLL_CTL_ADD, worker->event_fd, &event) == 0 || errno == EEXIST)
         return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "epoll of a worker: %s", strerror(errno));
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot wait for a UCX worker: epoll: %s", strerror(errno));
 }
 
 /* A single worker is waited for by its own descriptor: with tr->events each message would wake one more descriptor. */
@@ -45,7 +45,8 @@ static isthmus_status watch_worker(struct ib_worker *worker)
     const struct isthmus_services *s = tr->services;
     ucs_status_t got = ib_ucp.ucp_worker_get_efd(worker->ucp, &worker->event_fd);
     if (got != UCS_OK)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "UCX gives no descriptor to sleep on: %s (see UCX_TLS)",
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "UCX has no descriptor to sleep on: %s; a transport of UCX_TLS may lack one",
                        ib_ucp.ucs_status_string(got));
     if (worker->index == 0) return ISTHMUS_OK;
     isthmus_status status = worker->index == 1 ? add_to_events(&tr->workers[0]) : ISTHMUS_OK;
@@ -58,7 +59,7 @@ static isthmus_status fail_to_create(const struct isthmus_services *s, ucs_statu
     struct statvfs shm;
     char room[160] = "";
     if (why == UCS_ERR_NO_MEMORY && statvfs("/dev/shm", &shm) == 0)
-        snprintf(room, sizeof room, "; /dev/shm, where UCX has its shared memory, has %llu KiB free of %llu KiB",
+        snprintf(room, sizeof room, "; /dev/shm, which UCX uses for its shared memory, has %llu KiB free of %llu KiB",
                  (unsigned long long)shm.f_bavail * shm.f_frsize / 1024,
                  (unsigned long long)shm.f_blocks * shm.f_frsize / 1024);
     return s->fail(s->core, ib_ucp_code(why), "ucp_worker_create: %s%s", ib_ucp.ucs_status_string(why), room);

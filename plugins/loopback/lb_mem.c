@@ -19,22 +19,28 @@ isthmus_status lb_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *ke
 {
     const struct isthmus_services *s = tr->services;
     if (mem->kind != ISTHMUS_MEM_HOST || mem->fd < 0)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u %s cannot be mapped by peers", mem->kind,
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "peers cannot map memory of kind %u %s", mem->kind,
                        mem->fd < 0 ? "without a descriptor" : "on a device");
     struct lb_key key = {
         .version = KEY_VERSION, .offset_bytes = mem->fd_offset_bytes, .length_bytes = mem->length_bytes};
     if (*key_bytes < sizeof key) {
         size_t room = *key_bytes;
         *key_bytes = sizeof key;
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, there is room for %zu", sizeof key, room);
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, but there is room for %zu", sizeof key,
+                       room);
     }
     if (mem->length_bytes > tr->expose_limit_bytes - tr->bytes_exposed)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "%llu bytes more than ISTHMUS_LOOPBACK_EXPOSE_LIMIT allows",
+        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY,
+                       "the memory exceeds ISTHMUS_LOOPBACK_EXPOSE_LIMIT by %llu bytes; raise that limit",
                        (unsigned long long)(mem->length_bytes - (tr->expose_limit_bytes - tr->bytes_exposed)));
     struct isthmus_lmem *entry = tr->exposed;
     while (entry < tr->exposed + LB_MAX_EXPOSED && entry->id != 0) entry++;
     if (entry == tr->exposed + LB_MAX_EXPOSED)
-        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "more than %d ranges of memory are exposed", LB_MAX_EXPOSED);
+        return s->fail(
+            s->core, ISTHMUS_ERR_LIMIT,
+            "this PE exposes %d ranges of memory already, which is the limit; unregister buffers or allocate fewer, "
+            "larger ones",
+            LB_MAX_EXPOSED);
     isthmus_status status = fd_pass_offer(tr->server, mem->fd, &key.id);
     if (status != ISTHMUS_OK) return status;
     *entry = (struct isthmus_lmem){.tr = tr, .id = key.id, .addr = mem->addr, .length_bytes = mem->length_bytes};
@@ -92,8 +98,10 @@ static isthmus_status attach_own(isthmus_path *path, const struct lb_key *key, i
         rmem->addr = tr->exposed[i].addr;
         return ISTHMUS_OK;
     }
-    return tr->services->fail(tr->services->core, ISTHMUS_ERR_INVALID,
-                              "this PE exposes nothing of that length under number %u", key->id);
+    return tr->services->fail(
+        tr->services->core, ISTHMUS_ERR_INVALID,
+        "this PE does not expose memory of that length as number %u; the memory was freed, or its key is damaged",
+        key->id);
 }
 
 static isthmus_status attach_peer(isthmus_path *path, const struct lb_key *key, isthmus_rmem *rmem)
@@ -104,14 +112,16 @@ static isthmus_status attach_peer(isthmus_path *path, const struct lb_key *key, 
     if (status != ISTHMUS_OK) return status;
     struct stat about;
     if (fstat(fd, &about) != 0 || (uint64_t)about.st_size < key->offset_bytes + key->length_bytes) {
-        status = s->fail(s->core, ISTHMUS_ERR_VERSION, "memory of PE %d is shorter than its key says", path->pe);
+        status = s->fail(
+            s->core, ISTHMUS_ERR_VERSION,
+            "the memory of PE %d is shorter than its key states; use one version of this plugin on all PEs", path->pe);
     } else {
         void *addr = mmap(NULL, key->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
                           (off_t)key->offset_bytes);
         if (addr == MAP_FAILED)
             status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "mmap of %llu bytes of PE %d: %s%s",
                              (unsigned long long)key->length_bytes, path->pe, strerror(errno),
-                             errno == ENOMEM ? " (limits: ulimit -v, vm.max_map_count)" : "");
+                             errno == ENOMEM ? "; raise 'ulimit -v' or vm.max_map_count" : "");
         else
             rmem->addr = addr;
     }
@@ -125,15 +135,19 @@ isthmus_status lb_key_read(const struct isthmus_services *s, int32_t pe, const v
 {
     struct lb_key key;
     if (n_bytes != sizeof key)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d has %zu bytes instead of %zu", pe, n_bytes,
-                       sizeof key);
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "a key of PE %d has %zu bytes instead of %zu; use one version of this plugin on all PEs", pe,
+                       n_bytes, sizeof key);
     memcpy(&key, bytes, sizeof key);
     if (key.version != KEY_VERSION)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is of version %u; this plugin reads version %d",
-                       pe, key.version, KEY_VERSION);
+        return s->fail(
+            s->core, ISTHMUS_ERR_VERSION,
+            "a key of PE %d is of version %u, but this plugin reads version %d; use one version of it on all PEs", pe,
+            key.version, KEY_VERSION);
     if (key.length_bytes == 0 || key.offset_bytes > INT64_MAX || key.length_bytes > INT64_MAX - key.offset_bytes ||
         key.offset_bytes % (uint64_t)sysconf(_SC_PAGESIZE) != 0)
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged: %llu bytes at %llu", pe,
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "a key of PE %d is damaged: %llu bytes at offset %llu exceed any file", pe,
                        (unsigned long long)key.length_bytes, (unsigned long long)key.offset_bytes);
     *out = key;
     return ISTHMUS_OK;

@@ -52,7 +52,7 @@ static isthmus_status lb_card(isthmus_tr *tr, void *buf, size_t *length_bytes)
     *length_bytes = sizeof(struct fd_pass_address);
     if (room < sizeof(struct fd_pass_address))
         return tr->services->fail(tr->services->core, ISTHMUS_ERR_LIMIT,
-                                  "a card takes %zu bytes, there is room for %zu", *length_bytes, room);
+                                  "a card takes %zu bytes, but there is room for %zu", *length_bytes, room);
     memcpy(buf, fd_pass_server_address(tr->server), sizeof(struct fd_pass_address));
     return ISTHMUS_OK;
 }
@@ -61,8 +61,9 @@ static isthmus_status lb_reach(isthmus_tr *tr, const struct isthmus_peer *peer, 
 {
     const struct isthmus_services *s = tr->services;
     if (peer->card_bytes != sizeof(struct fd_pass_address))
-        return s->fail(s->core, ISTHMUS_ERR_VERSION, "the peer's card has %zu bytes instead of %zu", peer->card_bytes,
-                       sizeof(struct fd_pass_address));
+        return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                       "the peer's card has %zu bytes instead of %zu; use one version of this plugin on all PEs",
+                       peer->card_bytes, sizeof(struct fd_pass_address));
     struct fd_pass_address address;
     memcpy(&address, peer->card, sizeof address);
     isthmus_status status = fd_pass_reach(s, peer, &address);
@@ -91,7 +92,7 @@ static isthmus_status lb_counters(isthmus_tr *tr, uint64_t *values, const char *
     static const char *const all[] = {"bytes_mapped"};
     if (*n < 1) {
         *n = 1;
-        return tr->services->fail(tr->services->core, ISTHMUS_ERR_LIMIT, "there is 1 counter, and no room for it");
+        return tr->services->fail(tr->services->core, ISTHMUS_ERR_LIMIT, "there is 1 counter, but no room for it");
     }
     values[0] = tr->bytes_mapped;
     *names = all;

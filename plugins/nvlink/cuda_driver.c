@@ -54,7 +54,7 @@ static isthmus_status nvl_count(const struct isthmus_services *s, int *n)
     if (result == CUDA_SUCCESS) result = nvl_cuda.cuDeviceGetCount(n);
     if (result == CUDA_SUCCESS && *n > 0) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the CUDA driver has no GPU for this process: %s",
-                   result == CUDA_SUCCESS ? "it counts 0" : nvl_result_name(result));
+                   result == CUDA_SUCCESS ? "it reports 0 GPUs" : nvl_result_name(result));
 }
 
 static int nvl_current(void)
@@ -84,14 +84,16 @@ static isthmus_status check_device(struct p2p_gpu *gpu)
     } needed[] = {
         {CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, "unified addresses"},
         {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, "virtual memory management"},
-        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory that is shared by descriptor"},
+        {CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, "memory shared by file descriptor"},
     };
     const struct isthmus_services *s = gpu->services;
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
         int has = 0;
         CUresult result = nvl_cuda.cuDeviceGetAttribute(&has, needed[i].attribute, gpu->device);
         if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuDeviceGetAttribute");
-        if (!has) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d has no %s", gpu->device, needed[i].what);
+        if (!has)
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d lacks %s, which this transport needs", gpu->device,
+                           needed[i].what);
     }
     return ISTHMUS_OK;
 }
@@ -124,8 +126,8 @@ static isthmus_status try_fabric(const struct p2p_gpu *gpu, const CUmemAllocatio
     if (result != CUDA_SUCCESS)
         return s->fail(
             s->core, ISTHMUS_ERR_NO_DEVICE,
-            "cuMemCreate of memory with a fabric handle, as CUMEM_HANDLE_TYPE asks: %s. It takes NVIDIA's IMEX service, "
-            "and a channel of it in /dev/nvidia-caps-imex-channels; FILE_DESCRIPTOR takes neither",
+            "cuMemCreate of memory with a fabric handle (CUMEM_HANDLE_TYPE): %s; start NVIDIA's IMEX service, with a "
+            "channel in /dev/nvidia-caps-imex-channels, or set FILE_DESCRIPTOR",
             nvl_result_name(result));
     return nvl_check(gpu, nvl_cuda.cuMemRelease(handle), "cuMemRelease");
 }
@@ -133,7 +135,7 @@ static isthmus_status try_fabric(const struct p2p_gpu *gpu, const CUmemAllocatio
 static isthmus_status nvl_open(const struct isthmus_services *s, int ordinal, struct p2p_gpu **out)
 {
     struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
-    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
+    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a GPU");
     gpu->services = s;
     isthmus_status status = nvl_check(gpu, nvl_cuda.cuDeviceGet(&gpu->device, ordinal), "cuDeviceGet");
     if (status == ISTHMUS_OK) status = check_device(gpu);
@@ -404,7 +406,7 @@ static isthmus_status nvl_wait_until(struct p2p_gpu *gpu, void *stream, const ui
     unsigned flags = compare == ISTHMUS_COMPARE_EQ ? CU_STREAM_WAIT_VALUE_EQ : CU_STREAM_WAIT_VALUE_GEQ;
     if (compare == ISTHMUS_COMPARE_GT) value++;
     if (compare != ISTHMUS_COMPARE_EQ && compare != ISTHMUS_COMPARE_GE && compare != ISTHMUS_COMPARE_GT)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream of CUDA has no comparison %u", compare);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a CUDA stream does not support comparison %u", compare);
     CUresult result = enter(gpu);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuStreamWaitValue64_v2(stream, address_of(word), value, flags);
@@ -467,7 +469,8 @@ static isthmus_status nvl_place(struct p2p_gpu *gpu, const void *addr, struct is
     CUresult result = nvl_cuda.cuPointerGetAttributes(sizeof asked / sizeof *asked, asked, values, address_of(addr));
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuPointerGetAttributes");
     if (is_managed)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is managed memory of CUDA, which has no one place", addr);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "CUDA managed memory at %p is not supported; use memory of cudaMalloc or shmem_malloc", addr);
     if (type == 0) return ISTHMUS_OK; /* not known to the driver: host memory */
     out->addr = (void *)(uintptr_t)start;
     out->length_bytes = length_bytes;

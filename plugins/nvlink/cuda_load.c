@@ -22,7 +22,7 @@ const char *nvl_result_name(CUresult result)
 {
     const char *name = NULL;
     if (nvl_cuda.cuGetErrorName == NULL || nvl_cuda.cuGetErrorName(result, &name) != CUDA_SUCCESS || name == NULL)
-        name = "an unknown error of CUDA";
+        name = "an unknown CUDA error";
     return name;
 }
 
@@ -49,13 +49,13 @@ static isthmus_status check_version(const struct isthmus_services *s, void *libr
     CUresult result = get != NULL ? get(&version) : CUDA_ERROR_NOT_FOUND;
     if (result == CUDA_ERROR_STUB_LIBRARY)
         return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                       "no CUDA driver: libcuda.so.1 is the stub that programs are linked with");
+                       "no CUDA driver: libcuda.so.1 is the stub for linking; remove its folder from LD_LIBRARY_PATH");
     if (result != CUDA_SUCCESS)
-        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the CUDA driver does not tell its version (error %d)",
+        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the CUDA driver does not report its version: error %d",
                        (int)result);
     if (version < OLDEST_VERSION)
         return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                       "the driver here is for CUDA %d.%d; this plugin needs one for CUDA %d.%d or newer",
+                       "the driver on this host is for CUDA %d.%d; this plugin needs one for CUDA %d.%d or newer",
                        version / 1000, version % 1000 / 10, OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
     return ISTHMUS_OK;
 }
@@ -66,8 +66,9 @@ static isthmus_status find_calls(const struct isthmus_services *s, void *library
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         entry[i] = dlsym(library, names[i]);
         if (entry[i] == NULL)
-            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the CUDA driver lacks %s; those for CUDA %d.%d have it",
-                           names[i], OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
+                           "the CUDA driver lacks %s; install one for CUDA %d.%d or newer", names[i],
+                           OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
     }
     return ISTHMUS_OK;
 }

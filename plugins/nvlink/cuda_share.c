@@ -18,13 +18,15 @@ isthmus_status nvl_choose_handle_type(struct p2p_gpu *gpu)
     if (wish == NULL || *wish == '\0' || strcasecmp(wish, "FILE_DESCRIPTOR") == 0) return ISTHMUS_OK;
     if (strcasecmp(wish, "FABRIC") != 0)
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
-                       "the variable CUMEM_HANDLE_TYPE is '%s'; valid: FILE_DESCRIPTOR, FABRIC", wish);
+                       "ISTHMUS_NVLINK_CUMEM_HANDLE_TYPE is '%s'; valid: FILE_DESCRIPTOR, FABRIC", wish);
     gpu->handle_type = CU_MEM_HANDLE_TYPE_FABRIC;
     CUresult result = nvl_cuda.cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED,
                                                     gpu->device);
     if (result == CUDA_SUCCESS && has) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                   "GPU %d shares no memory by fabric handles, as CUMEM_HANDLE_TYPE asks", gpu->device);
+    return s->fail(
+        s->core, ISTHMUS_ERR_NO_DEVICE,
+        "GPU %d cannot share memory by fabric handles; set ISTHMUS_NVLINK_CUMEM_HANDLE_TYPE to FILE_DESCRIPTOR",
+        gpu->device);
 }
 
 /* A descriptor, or a fabric handle. Memory of the program's own goes by descriptor: adopt() has checked that. */
@@ -54,8 +56,10 @@ static isthmus_status check_properties(const struct p2p_gpu *gpu, CUmemGenericAl
     CUresult result = nvl_cuda.cuMemGetAllocationPropertiesFromHandle(&prop, handle);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuMemGetAllocationPropertiesFromHandle");
     if ((prop.requestedHandleTypes & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                   "the memory at %p was made without a file descriptor among its requestedHandleTypes", addr);
+    return s->fail(
+        s->core, ISTHMUS_ERR_UNSUPPORTED,
+        "the memory at %p cannot be shared: its requestedHandleTypes lack CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR",
+        addr);
 }
 
 /* Peers map a piece from its beginning on: the driver takes no offset. */
@@ -70,10 +74,11 @@ static isthmus_status find_piece(const struct p2p_gpu *gpu, CUmemGenericAllocati
     CUresult result = nvl_cuda.cuPointerGetAttributes(sizeof asked / sizeof *asked, asked, values, at);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuPointerGetAttributes");
     if (at - base >= piece_bytes)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "CUDA does not tell where the piece of memory at %p begins and ends", (void *)(uintptr_t)at);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "CUDA does not report the address range of the memory at %p",
+                       (void *)(uintptr_t)at);
     if (length_bytes > base + piece_bytes - at)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "the memory at %p ends at %p, or another piece begins there",
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "the memory at %p ends at %p; register each piece of cuMemCreate by itself",
                        (void *)(uintptr_t)at, (void *)(uintptr_t)(base + piece_bytes));
     *out = (struct p2p_memory){
         .addr = (char *)(uintptr_t)base, .length_bytes = piece_bytes, .handle = handle, .is_adopted = true};
@@ -88,7 +93,7 @@ isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes,
     CUresult result = retain(at, &handle);
     if (result != CUDA_SUCCESS)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "the memory at %p is not of CUDA's virtual memory interface (cuMemCreate): %s", addr,
+                       "the memory at %p cannot be shared: it was not allocated by cuMemCreate: %s", addr,
                        nvl_result_name(result));
     isthmus_status status = check_properties(gpu, handle, addr);
     if (status == ISTHMUS_OK) status = find_piece(gpu, handle, at, length_bytes, out);

@@ -80,7 +80,7 @@ static isthmus_status xe_count(const struct isthmus_services *s, int *n)
     ze_result_t result = xe_ze.zeInit(ZE_INIT_FLAG_GPU_ONLY);
     if (result == ZE_RESULT_SUCCESS) result = list_devices(list, n);
     if (result == ZE_RESULT_SUCCESS && *n > 0) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "Level Zero has no GPU for this process (result %#x)",
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "Level Zero has no GPU for this process: result %#x",
                    (unsigned)result);
 }
 
@@ -134,13 +134,14 @@ static isthmus_status xe_open(const struct isthmus_services *s, int ordinal, str
 {
     const ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
     struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
-    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
+    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a GPU");
     gpu->services = s;
     gpu->ordinal = ordinal;
     pthread_mutex_init(&gpu->lock, NULL);
     isthmus_status status = xe_check(s, list_devices(gpu->list, &gpu->n_devices), "the list of GPUs");
     if (status == ISTHMUS_OK && ordinal >= gpu->n_devices)
-        status = s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "GPU %d of Level Zero is gone", ordinal);
+        status = s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
+                         "GPU %d of Level Zero has disappeared since the list of GPUs was read", ordinal);
     if (status == ISTHMUS_OK) {
         gpu->driver = gpu->list[ordinal].driver;
         gpu->device = gpu->list[ordinal].device;
@@ -305,8 +306,9 @@ static isthmus_status xe_place(struct p2p_gpu *gpu, const void *addr, struct ist
                                      "zeMemGetAllocProperties");
     if (status != ISTHMUS_OK || about.type == ZE_MEMORY_TYPE_UNKNOWN) return status;
     if (about.type == ZE_MEMORY_TYPE_SHARED)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is shared memory of Level Zero, which has no one place",
-                       addr);
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNSUPPORTED,
+            "Level Zero shared memory at %p is not supported; use memory of zeMemAllocDevice or shmem_malloc", addr);
     status = xe_check(s, xe_ze.zeMemGetAddressRange(gpu->context, addr, &base, &length_bytes), "zeMemGetAddressRange");
     if (status != ISTHMUS_OK) return status;
     out->addr = base;

@@ -45,7 +45,7 @@ static isthmus_status look(const struct isthmus_services *s, int flags, void **l
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         entry[i] = dlsym(*library, names[i]);
         if (entry[i] == NULL)
-            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this Level Zero lacks %s; version 1.3 and newer have it",
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this Level Zero lacks %s; install version 1.3 or newer",
                            names[i]);
     }
     return ISTHMUS_OK;

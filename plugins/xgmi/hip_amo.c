@@ -11,8 +11,8 @@ static const char amo_source[] =
 
 static isthmus_status fail_compiler(const struct isthmus_services *s, const char *what, hiprtcResult result)
 {
-    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "HIP's compiler, for the kernel of atomics: %s: error %d", what,
-                   (int)result);
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "HIP's compiler cannot build the kernel of atomics: %s: error %d",
+                   what, (int)result);
 }
 
 /* The code object, to be freed. */
@@ -47,7 +47,7 @@ isthmus_status xg_amo_load(const struct isthmus_services *s, struct xg_kernel *k
     if (result == hipSuccess) result = xg_hip.hipModuleGetFunction(&kernel->amo, kernel->module, "isthmus_amo");
     if (result == hipSuccess) return ISTHMUS_OK;
     xg_amo_unload(kernel);
-    return s->fail(s->core, xg_status(result), "loading the kernel of atomics: %s", xg_result_name(result));
+    return s->fail(s->core, xg_status(result), "HIP cannot load the kernel of atomics: %s", xg_result_name(result));
 }
 
 void xg_amo_unload(struct xg_kernel *kernel)

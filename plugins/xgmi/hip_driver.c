@@ -40,7 +40,7 @@ static isthmus_status xg_count(const struct isthmus_services *s, int *n)
     if (result == hipSuccess) result = xg_hip.hipGetDeviceCount(n);
     if (result == hipSuccess && *n > 0) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "HIP has no GPU for this process: %s",
-                   result == hipSuccess ? "it counts 0" : xg_result_name(result));
+                   result == hipSuccess ? "it reports 0 GPUs" : xg_result_name(result));
 }
 
 /* A thread that has chosen no device is on device 0, so only another number shows a choice. */
@@ -53,7 +53,7 @@ static int xg_current(void)
 static isthmus_status xg_open(const struct isthmus_services *s, int ordinal, struct p2p_gpu **out)
 {
     struct p2p_gpu *gpu = calloc(1, sizeof *gpu);
-    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a GPU's record");
+    if (gpu == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a GPU");
     *gpu = (struct p2p_gpu){.services = s, .device = ordinal};
     pthread_mutex_init(&gpu->lock, NULL);
     gpu->granule = xg_vmm_granule(gpu);

@@ -30,7 +30,7 @@ static const char *const rtc_names[] = {
 const char *xg_result_name(hipError_t result)
 {
     const char *name = xg_hip.hipGetErrorName(result);
-    return name != NULL ? name : "an unknown error of HIP";
+    return name != NULL ? name : "an unknown HIP error";
 }
 
 isthmus_status xg_status(hipError_t result)
@@ -70,8 +70,7 @@ static isthmus_status look(const struct isthmus_services *s, int flags, void **l
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         entry[i] = dlsym(*library, names[i]);
         if (entry[i] == NULL)
-            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this HIP lacks %s; that of ROCm 5 and newer has it",
-                           names[i]);
+            return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "this HIP lacks %s; install ROCm 5 or newer", names[i]);
     }
     return ISTHMUS_OK;
 }

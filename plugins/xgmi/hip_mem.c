@@ -92,7 +92,9 @@ isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, uin
     const struct isthmus_services *s = gpu->services;
     int before;
     if (share->fd >= 0 && gpu->granule == 0)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a peer shares virtual memory, which this HIP has not");
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNSUPPORTED,
+            "a peer shares virtual memory, which this HIP does not support; use one ROCm version on all PEs");
     isthmus_status status = xg_check(gpu, xg_enter(gpu, &before), "hipSetDevice");
     if (status == ISTHMUS_OK)
         status = share->fd >= 0 ? xg_vmm_import(gpu, share->fd, length_bytes, out)
@@ -156,7 +158,8 @@ isthmus_status xg_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_me
         return ISTHMUS_OK; /* not known to HIP: host memory */
     if (result != hipSuccess) return xg_check(gpu, result, "hipPointerGetAttributes");
     if (about.isManaged)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%p is managed memory of HIP, which has no one place", addr);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "HIP managed memory at %p is not supported; use memory of hipMalloc or shmem_malloc", addr);
     result = xg_hip.hipMemGetAddressRange(&base, &length_bytes, (hipDeviceptr_t)(uintptr_t)addr);
     if (result != hipSuccess) return xg_check(gpu, result, "hipMemGetAddressRange");
     out->addr = base;

@@ -67,8 +67,8 @@ isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *
     const struct isthmus_services *s = gpu->services;
     bool is_greater = compare == ISTHMUS_COMPARE_GT && value < UINT64_MAX;
     if (compare != ISTHMUS_COMPARE_EQ && compare != ISTHMUS_COMPARE_GE && !is_greater)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream of HIP has no comparison %u with %llu", compare,
-                       (unsigned long long)value);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a HIP stream cannot wait with comparison %u and value %llu",
+                       compare, (unsigned long long)value);
     unsigned flags = compare == ISTHMUS_COMPARE_EQ ? hipStreamWaitValueEq : hipStreamWaitValueGte;
     int before;
     hipError_t result = xg_enter(gpu, &before);
@@ -77,7 +77,7 @@ isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *
                                               UINT64_MAX);
     xg_leave(before);
     if (result == hipErrorInvalidValue)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream of this HIP does not wait on the memory at %p",
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "a stream of this HIP cannot wait on the memory at %p",
                        (const void *)word);
     return xg_check(gpu, result, "hipStreamWaitValue64");
 }

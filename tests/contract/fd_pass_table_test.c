@@ -195,10 +195,10 @@ static void table_of_the_card_only(void)
     (void)offer(server, 1);
     struct fd_pass_address address = *fd_pass_server_address(server);
     address.owner.table_inode++;
-    expect(&address, ISTHMUS_ERR_PEER_LOST, "is not its table");
+    expect(&address, ISTHMUS_ERR_PEER_LOST, "is no longer its table");
     address = *fd_pass_server_address(server);
     address.owner.table_device++;
-    expect(&address, ISTHMUS_ERR_PEER_LOST, "is not its table");
+    expect(&address, ISTHMUS_ERR_PEER_LOST, "is no longer its table");
     address = *fd_pass_server_address(server);
     address.owner.table_fd = 1023;
     expect(&address, ISTHMUS_ERR_PEER_LOST, "pidfd_getfd: Bad file descriptor");
@@ -208,7 +208,7 @@ static void table_of_the_card_only(void)
     CHECK(ftruncate(fd, sizeof(struct fd_pass_table)) == 0 && fstat(fd, &about) == 0, "%s", strerror(errno));
     address.owner.table_fd = fd;
     address.owner.table_inode = about.st_ino;
-    expect(&address, ISTHMUS_ERR_PERMISSION, "shows is no table");
+    expect(&address, ISTHMUS_ERR_PERMISSION, "is damaged");
     fd_pass_server_close(server);
 }
 
@@ -218,10 +218,10 @@ static void process_of_the_card_only(void)
     (void)offer(server, 1);
     struct fd_pass_address address = *fd_pass_server_address(server);
     address.owner.started++;
-    expect(&address, ISTHMUS_ERR_PEER_LOST, "is another one by now");
+    expect(&address, ISTHMUS_ERR_PEER_LOST, "belongs to another process");
     address = *fd_pass_server_address(server);
     address.owner.pid_namespace++;
-    expect(&address, ISTHMUS_ERR_UNREACHABLE, "are not seen from here");
+    expect(&address, ISTHMUS_ERR_UNREACHABLE, "are not visible from this PID namespace");
     fd_pass_server_close(server);
 }
 
@@ -232,7 +232,7 @@ static void countersign_is_demanded(void)
     for (size_t bit = 0; bit < 128; bit += 9) {
         struct fd_pass_address address = *fd_pass_server_address(server);
         address.countersign[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        expect(&address, ISTHMUS_ERR_PERMISSION, "is not of this job");
+        expect(&address, ISTHMUS_ERR_PERMISSION, "is of another job");
     }
     expect_number(fd_pass_server_address(server), 1);
     fd_pass_server_close(server);
@@ -254,7 +254,7 @@ static void offer_of_the_table_only(void)
     int status;
     CHECK(waitpid(child, &status, 0) == child && status == 0, "the client failed");
     CHECK(dup2(other, number) == number, "dup2: %s", strerror(errno));
-    expect(fd_pass_server_address(server), ISTHMUS_ERR_PERMISSION, "is not what the peer has put on offer");
+    expect(fd_pass_server_address(server), ISTHMUS_ERR_PERMISSION, "the peer has closed descriptor");
     fd_pass_server_close(server);
 }
 
@@ -294,7 +294,8 @@ static void untraceable_process_refuses(void)
     if (client == 0) {
         CHECK(setgid(NOBODY) == 0 && setuid(NOBODY) == 0, "setuid: %s", strerror(errno));
         share = "pidfd";
-        expect(&address, ISTHMUS_ERR_PERMISSION, "pidfd_getfd: Operation not permitted (it may not be traced");
+        expect(&address, ISTHMUS_ERR_PERMISSION,
+               "pidfd_getfd: Operation not permitted (this process may not trace the peer");
         _exit(0);
     }
     int status;
@@ -356,7 +357,7 @@ static void stands_in_for_the_socket(void)
     address.name[0] ^= 1; /* no process listens there */
     expect_number(&address, 5);
     share = "socket";
-    expect(&address, ISTHMUS_ERR_PEER_LOST, "connecting to it: Connection refused");
+    expect(&address, ISTHMUS_ERR_PEER_LOST, "connecting failed: Connection refused");
     fd_pass_server_close(server);
 }
 
@@ -380,9 +381,9 @@ static void no_system_call_is_named(void)
     address.name[0] ^= 1;
     filter_call(SYS_pidfd_getfd, 2, 0, fails_with(ENOSYS));
     expect(&address, ISTHMUS_ERR_UNSUPPORTED,
-           "by socket: Connection refused; by pidfd_getfd: pidfd_getfd: this kernel or sandbox does not have it");
+           "by socket: Connection refused; by pidfd_getfd: pidfd_getfd: not in this kernel or sandbox");
     filter_call(SYS_pidfd_open, 1, 0, fails_with(ENOSYS));
-    expect(&address, ISTHMUS_ERR_UNSUPPORTED, "pidfd_open: this kernel or sandbox does not have it");
+    expect(&address, ISTHMUS_ERR_UNSUPPORTED, "pidfd_open: not in this kernel or sandbox");
     fd_pass_server_close(server);
 }
 
@@ -393,7 +394,7 @@ static void shows_nothing_unasked(void)
     CHECK(fd_pass_server_address(server)->owner.pid == 0, "process %d is shown",
           fd_pass_server_address(server)->owner.pid);
     share = "pidfd";
-    expect(fd_pass_server_address(server), ISTHMUS_ERR_UNREACHABLE, "the peer is told not to");
+    expect(fd_pass_server_address(server), ISTHMUS_ERR_UNREACHABLE, "the peer does not offer it");
     fd_pass_server_close(server);
 }
 

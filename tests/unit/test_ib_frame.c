@@ -70,15 +70,17 @@ static void mismatch_names_both_sides(void **state)
     (void)state;
     char expected[200];
     read_other(offsetof(struct ib_frame, version), IB_FRAME_VERSION + 5);
-    snprintf(expected, sizeof expected, "the card of PE 3 on node17 is of version %d, this PE reads version %d",
+    snprintf(expected, sizeof expected,
+             "the card of PE 3 on node17 is of version %d, but this PE reads version %d; "
+             "use one version of this plugin on all PEs",
              IB_FRAME_VERSION + 5, IB_FRAME_VERSION);
     assert_string_equal(failed, expected);
     read_other(offsetof(struct ib_frame, ucx_major), UCP_API_MAJOR + 1);
-    snprintf(expected, sizeof expected, "PE 3 on node17 uses UCX %d, this PE UCX %d; all need one major version",
+    snprintf(expected, sizeof expected, "PE 3 on node17 uses UCX %d, this PE UCX %d; all PEs need one major version",
              UCP_API_MAJOR + 1, UCP_API_MAJOR);
     assert_string_equal(failed, expected);
     read_other(offsetof(struct ib_frame, word_bytes), 4);
-    assert_string_equal(failed, "PE 3 on node17 is a program of 32 bits, this PE one of 64");
+    assert_string_equal(failed, "PE 3 on node17 is a program of 32 bits, this PE one of 64; build both alike");
 }
 
 int main(void)

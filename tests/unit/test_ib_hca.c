@@ -170,16 +170,18 @@ static void what_the_user_cannot_have(void **state)
     (void)state;
     read_host("mlx5_0 2 2c9 1 0\n 4 1 2 64\n 1 1 2 64\n");
     assert_string_equal(selected("mlx5_1:1"),
-                        "ISTHMUS_HCA names 'mlx5_1:1', this host has no such adapter; did you mean "
+                        "ISTHMUS_HCA names 'mlx5_1:1', but this host has no such adapter; did you mean "
                         "'mlx5_0:1'?; it has: mlx5_0:1, mlx5_0:2 (down)");
     assert_non_null(strstr(selected("^mlx5_1"), "no such adapter"));
     assert_non_null(strstr(selected("mlx5_0:3"), "no such adapter"));
-    assert_string_equal(selected("mlx5_0:2"), "ISTHMUS_HCA names 'mlx5_0:2', whose link is down");
+    assert_string_equal(selected("mlx5_0:2"),
+                        "ISTHMUS_HCA names 'mlx5_0:2', whose link is down; bring it up, or name another adapter");
     for (const char *bad = "mlx5_0:\0:1\0mlx5_0:0\0mlx5_0:x\0mlx5_0:1:0\0mlx5_0:1:1:1\0,\0mlx5_0:99999\0"; *bad != '\0';
          bad += strlen(bad) + 1)
         assert_non_null(strstr(selected(bad), "cannot be read"));
     read_host("");
-    assert_string_equal(selected("mlx5_0"), "ISTHMUS_HCA names 'mlx5_0', this host has no such adapter; it has: none");
+    assert_string_equal(selected("mlx5_0"),
+                        "ISTHMUS_HCA names 'mlx5_0', but this host has no such adapter; it has: none");
     assert_string_equal(selected("round_robin"), "");
 }
 

@@ -121,8 +121,9 @@ static bool execute(const struct ib_worker *worker, const char *message, uint64_
         *old = isthmus_amo_cpu(amo.op, (void *)(uintptr_t)address, amo.operand, amo.compare, amo.size_bytes);
         return true;
     }
-    s->log(s->core, ISTHMUS_LOG_WARN, "an atomic (%u) on %u bytes at 0x%llx, where peers may do none, is dropped",
-           amo.op, amo.size_bytes, (unsigned long long)address);
+    s->log(s->core, ISTHMUS_LOG_WARN,
+           "dropped a peer's atomic (%u) on %u bytes at 0x%llx: this PE does not expose that memory", amo.op,
+           amo.size_bytes, (unsigned long long)address);
     return false;
 }
 

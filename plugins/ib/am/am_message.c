@@ -217,7 +217,7 @@ isthmus_status ib_ep_add_id(struct ib_ep *ep)
     if ((worker->n_ep_ids & (worker->n_ep_ids - 1)) == 0) { /* as long as the next power of two */
         size_t room = worker->n_ep_ids > 0 ? 2 * (size_t)worker->n_ep_ids : 1;
         struct ib_ep **more = realloc(worker->eps_by_id, room * sizeof(struct ib_ep *));
-        if (more == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for one more peer");
+        if (more == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for messages of another peer");
         worker->eps_by_id = more;
     }
     ep->id = worker->n_ep_ids;

@@ -69,8 +69,9 @@ static void put(const struct ib_worker *worker, const char *message, size_t mess
     if (address != 0 && data_bytes <= IB_AM_DATA_BYTES && ib_am_is_exposed(worker->tr, address, data_bytes))
         ib_am_write(address, message + sizeof address, data_bytes);
     else
-        s->log(s->core, ISTHMUS_LOG_WARN, "a put of %zu bytes to 0x%llx, where peers may not write, is dropped",
-               data_bytes, (unsigned long long)address);
+        s->log(s->core, ISTHMUS_LOG_WARN,
+               "dropped a peer's put of %zu bytes to 0x%llx: this PE does not expose that memory", data_bytes,
+               (unsigned long long)address);
 }
 
 /* All messages before this one are executed. */

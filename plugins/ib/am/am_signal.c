@@ -131,7 +131,8 @@ static bool execute(const struct ib_worker *worker, const char *message, size_t 
                       (data_bytes == 0 || ib_am_is_exposed(worker->tr, address, data_bytes));
     if (!is_allowed) {
         s->log(s->core, ISTHMUS_LOG_WARN,
-               "a put of %zu bytes to 0x%llx with a signal (%u) at 0x%llx, where peers may not write, is dropped",
+               "dropped a peer's put of %zu bytes to 0x%llx with a signal (%u) at 0x%llx: this PE does not expose that "
+               "memory",
                message_bytes, (unsigned long long)address, signal.op, (unsigned long long)signal.address);
         return false;
     }

@@ -135,10 +135,13 @@ static isthmus_status check(const struct ib_stage *stage, const struct ib_device
 {
     const struct isthmus_services *s = stage->tr->services;
     if (payload_bytes > IB_BOUNCE_BYTES || !is_sound(header, payload_bytes))
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "a damaged request (%u, of %u bytes)", header->opcode,
-                       header->length_bytes);
+        return s->fail(
+            s->core, ISTHMUS_ERR_INVALID,
+            "a peer's request is damaged (operation %u, %u bytes); use one version of this plugin on all PEs",
+            header->opcode, header->length_bytes);
     if (!is_served(stage, header))
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%u bytes at %llx are not memory that peers may reach",
+        return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                       "a peer's request is for %u bytes at 0x%llx, which this PE does not expose",
                        header->length_bytes, (unsigned long long)header->address);
     return ISTHMUS_OK;
 }
@@ -287,7 +290,7 @@ isthmus_status ib_stage_open(isthmus_tr *tr)
     const struct isthmus_services *s = tr->services;
     if (!core_copies(s)) return ISTHMUS_OK;
     struct ib_stage *stage = calloc(1, sizeof *stage);
-    if (stage == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the stage");
+    if (stage == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for staging buffers");
     stage->tr = tr;
     stage->last = &stage->first;
     tr->stage = stage;

@@ -137,7 +137,7 @@ static isthmus_status passive_qp_create(isthmus_tr *tr, const struct ib_qp_addre
     const struct isthmus_services *s = tr->services;
     if (tr->n_passive_qps >= (uint64_t)s->n_pes * IB_MAX_WORKERS)
         return s->fail(s->core, ISTHMUS_ERR_LIMIT,
-                       "peers request more queue pairs than the PEs of this job can have workers");
+                       "peers request more queue pairs than the PEs of this job have workers");
     struct ib_passive_qp *passive = calloc(1, sizeof *passive);
     if (passive == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a queue pair");
     isthmus_status status = tr->adapter != NULL ? ib_qp_create(tr->adapter, NULL, &passive->qp)

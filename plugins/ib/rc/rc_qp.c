@@ -86,7 +86,8 @@ static isthmus_status load(struct ib_adapter *adapter)
 #define VERBS(name) all = find_function(adapter, "ibv_" #name, &adapter->name) && all;
 #include "plugins/ib/rc/rc_qp.def"
     if (all) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_VERSION, "libibverbs.so.1 lacks functions for queue pairs");
+    return s->fail(s->core, ISTHMUS_ERR_VERSION,
+                   "libibverbs.so.1 lacks functions for queue pairs; install a current rdma-core");
 }
 
 static isthmus_status open_device(struct ib_adapter *adapter, const struct ib_port *port)
@@ -98,7 +99,7 @@ static isthmus_status open_device(struct ib_adapter *adapter, const struct ib_po
         if (strcmp(list[i]->name, port->adapter) == 0) adapter->context = adapter->open_device(list[i]);
     if (list != NULL) adapter->free_device_list(list);
     if (adapter->context != NULL) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "%s cannot be opened", port->adapter);
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the adapter %s cannot be opened", port->adapter);
 }
 
 static isthmus_status query(struct ib_adapter *adapter, const struct ib_port *port)
@@ -374,7 +375,9 @@ isthmus_status ib_qp_connect(struct ib_qp *qp, const struct ib_qp_address *peer)
     const struct ib_adapter *adapter = qp->adapter;
     const struct isthmus_services *s = adapter->services;
     if (peer->link != (uint32_t)adapter->link)
-        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "one adapter is of InfiniBand, and the other of RoCE");
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNREACHABLE,
+            "this PE's adapter and its peer's are not both InfiniBand or both RoCE; choose them by ISTHMUS_HCA");
     int error = enter_rtr(qp, peer);
     if (error != 0) return fail(adapter, "ibv_modify_qp to RTR", error);
     if (qp->cq == NULL) return ISTHMUS_OK;
@@ -411,7 +414,7 @@ isthmus_status ib_adapter_open(const struct isthmus_services *services, const st
                                const struct ib_qp_settings *settings, struct ib_adapter **out)
 {
     (void)port, (void)settings, (void)out;
-    return services->fail(services->core, ISTHMUS_ERR_UNSUPPORTED, "ib was built without libibverbs's headers");
+    return services->fail(services->core, ISTHMUS_ERR_UNSUPPORTED, "ib was built without the headers of libibverbs");
 }
 
 void ib_adapter_close(struct ib_adapter *adapter) { (void)adapter; }

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""docs/messages.md has every message that a user can see, with what to do, and no other.
+
+A message is the format string of a call that reports a failure or a warning. In the document it stands in the first
+cell of a row, in backquotes, several of them if one remedy serves all. There a word of capitals stands for a value that
+the message prints, or for itself; CALL also for the name of a function, and `…` for any text. `--missing` prints rows to be filled in, `--list` all messages."""
+import re
+from collections import namedtuple
+
+import lint
+
+DOCUMENT = "docs/messages.md"
+FOLDERS = ("core", "plugins", "tools")
+# Folders all of whose messages have a row; a row of another folder's message is allowed.
+COMPLETE = ("plugins/",)
+
+# Function, and which of its arguments is the format string.
+FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_misuse": 1, "ist_warn": 0, "ist_error": 0, "ist_end_job_saying": 0,
+             "ist_finding": 3, "report": 0, "report_and_exit": 0, "fail": 2, "log": 2}
+SLOTS = ("fail", "log")  # services of the ABI, called as service->fail()
+CALL = re.compile(r"(->)?(?<!\w)(" + "|".join(FORMAT_OF) + r")\(")
+LEVELS = re.compile(r"ISTHMUS_LOG_(WARN|ERROR)")
+DIRECTIVE = re.compile(r"%(%|[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")
+LITERAL_OR_NAME = re.compile(r'"((?:\\.|[^"\\])*)"|\bPRI(\w+)|([A-Z_][A-Z0-9_]+)')
+ESCAPES = {"n": "\n", "t": "\t"}
+VALUE = "\0"
+DEPTH = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
+
+Message = namedtuple("Message", "path line text")  # values as VALUE
+
+
+def arguments_of(code, text, start):
+    """The arguments, as written, of the call whose bracket is before `start`."""
+    depth, at, begin, found = 1, start, start, []
+    while at < len(code) and depth:
+        depth += DEPTH.get(code[at], 0)
+        if (code[at] == "," and depth == 1) or depth == 0:
+            found.append(text[begin:at])
+            begin = at + 1
+        at += 1
+    return found
+
+
+def alternatives(argument):
+    """A ? B : C gives B and C; anything else itself."""
+    code, parts, begin = lint.code_only(argument), [], 0
+    for at, char in enumerate(code):
+        if char in "?:":
+            parts.append(argument[begin:at])
+            begin = at + 1
+    return parts[1:] + [argument[begin:]] if parts else [argument]
+
+
+def format_in(argument):
+    """The text of adjacent literals; None if there are none."""
+    pieces, has_text = [], False
+    for match in LITERAL_OR_NAME.finditer(argument):
+        literal, kind, name = match.groups()
+        has_text |= literal is not None
+        pieces.append(literal if literal is not None else kind[:1] if kind else "%s")
+    text = re.sub(r"\\(.)", lambda m: ESCAPES.get(m.group(1), m.group(1)), "".join(pieces))
+    return text if has_text else None
+
+
+def plain(text):
+    """Values as one mark each; neighbouring ones are one."""
+    text = DIRECTIVE.sub(lambda m: "%" if m.group() == "%%" else VALUE, text).strip()
+    return re.sub(f"{VALUE}+", VALUE, text)
+
+
+def messages(root):
+    for path in lint.sources(root, *FOLDERS, suffixes=(".c", ".h")):
+        text = lint.without_comments(lint.read(root / path))
+        code = lint.code_only(text)
+        for match in CALL.finditer(code):
+            slot, name = match.groups()
+            if bool(slot) != (name in SLOTS):
+                continue
+            found = arguments_of(code, text, match.end())
+            if len(found) <= FORMAT_OF[name] or (name == "log" and not LEVELS.search(found[1])):
+                continue
+            line = code.count("\n", 0, match.start()) + 1
+            for part in alternatives(found[FORMAT_OF[name]]):
+                written = format_in(part)
+                if written and re.search(r"[A-Za-z]{2}", plain(written)):
+                    yield Message(path, line, plain(written))
+
+
+def pattern(row):
+    """What the messages of a row look like."""
+    def token(match):
+        word = match.group()
+        if word == "…":
+            return ".+"
+        return f"(?:{VALUE}|{re.escape(word)}" + (r"|[a-z]\w+)" if word == "CALL" else ")")
+
+    pieces, at = [], 0
+    for match in re.finditer(r"…|(?<![\w-])[A-Z][A-Z0-9_]*(?![\w])", row):
+        pieces += [re.escape(row[at:match.start()]), token(match)]
+        at = match.end()
+    return re.compile("".join(pieces + [re.escape(row[at:])]), re.DOTALL)
+
+
+def rows(root):
+    """(line, pattern, message) of all rows."""
+    for number, line in enumerate(lint.read(root / DOCUMENT).splitlines(), 1):
+        cell = re.match(r"\| ((?:\\\||[^|])*) \|", line)
+        for quoted in re.findall(r"`([^`]+)`", cell.group(1).replace("\\|", "|")) if cell else ():
+            yield number, pattern(quoted), quoted
+
+
+def readable(text):
+    return re.sub(VALUE, "VALUE", text).replace("\n", " ")
+
+
+def main():
+    options = lint.arguments(__doc__, ("--missing", {"action": "store_true"}), ("--list", {"action": "store_true"}),
+                             ("--under", {"default": "", "help": "of --missing and --list: in this folder only"}))
+    report = lint.Report("messages", options.root)
+    known, used = list(rows(options.root)), set()
+    shown = set()
+    for message in messages(options.root):
+        fitting = [number for number, (_, form, _) in enumerate(known) if form.fullmatch(message.text)]
+        used.update(fitting)
+        here = str(message.path).startswith(options.under)
+        if here and message.text not in shown and (options.list or (options.missing and not fitting)):
+            shown.add(message.text)
+            print(f"| `{readable(message.text)}` | | {message.path}:{message.line}")
+        if not fitting and str(message.path).startswith(COMPLETE):
+            report.fault_unless_allowed(message.path, message.line, "row", f"{DOCUMENT} has no row for this message: "
+                                        f"`{readable(message.text)}`")
+    for number, (line, _, text) in enumerate(known):
+        if number not in used:
+            report.fault(DOCUMENT, line, f"no message of the sources is `{text}`")
+    if options.missing or options.list:
+        return
+    report.finish()
+
+
+if __name__ == "__main__":
+    main()
