@@ -133,7 +133,7 @@ static isthmus_status make_card(void)
     card->heap_limit_bytes = ist_heap.limit_bytes;
     size_t room = ist_card_room();
     init.card_room = malloc(room + 1);
-    if (init.card_room == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for this PE's card");
+    if (init.card_room == NULL) return ist_fail_memory("this PE's card");
     return ist_segments_to_card(card, init.card_room, room);
 }
 

@@ -71,8 +71,7 @@ static void copy_arrays(struct ist_stream_call *c)
     size_t status_bytes = w->status != NULL ? ist_require_length(w->routine, "nelems", w->nelems, sizeof *w->status)
                                             : 0;
     char *copies = malloc(values_bytes + status_bytes + 1);
-    if (copies == NULL)
-        ist_die(w->routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the arrays of %zu variables", w->nelems));
+    if (copies == NULL) ist_die(w->routine, ist_fail_memory("the arrays of %zu variables", w->nelems));
     if (values_bytes > 0) ist_copy_here(copies, w->values, values_bytes, w->routine);
     if (status_bytes > 0) ist_copy_here(copies + values_bytes, w->status, status_bytes, w->routine);
     c->copies = copies;

@@ -267,7 +267,7 @@ static isthmus_status store_default(const struct ist_var *var, struct ist_config
 {
     struct ist_value value = {.number = 0, .text = var->preset};
     if (*var->preset != '\0' && !ist_value_parse(var, var->preset, &value))
-        return ist_fail(ISTHMUS_ERR_INVALID, "config.def: the default of %s is not accepted", var->name);
+        return ist_fail(ISTHMUS_ERR_INVALID, "the default of %s in config.def is not accepted", var->name);
     return ist_value_store(var, &value, config);
 }
 
@@ -322,7 +322,7 @@ static isthmus_status store_for_plugins(struct ist_config *config)
         config->for_plugins[i] = strdup(value.text != NULL ? value.text : word);
         is_full = config->for_plugins[i] == NULL;
     }
-    return is_full ? ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the values that plugins read") : ISTHMUS_OK;
+    return is_full ? ist_fail_memory("the values that plugins read") : ISTHMUS_OK;
 }
 
 /* Returns false if the setting is invalid: `problem` holds the reason, and the field its default. */
@@ -344,7 +344,7 @@ isthmus_status ist_config_init(struct ist_config *out, enum ist_face face)
     memset(out, 0, sizeof *out);
     out->face = face;
     out->set_by = calloc(IST_N_VARS, sizeof *out->set_by);
-    if (out->set_by == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the configuration");
+    if (out->set_by == NULL) return ist_fail_memory("the configuration");
     for (size_t row = 0; row < IST_N_VARS; row++) {
         char problem[PROBLEM_BYTES];
         struct setting best;
@@ -441,7 +441,7 @@ static void warn_ignored(void)
     for (size_t i = 0; i < ist_n_aliases; i++) {
         const char *text = getenv(ist_aliases[i].name);
         if (text != NULL && is_ignored_word(&ist_aliases[i], text))
-            ist_warn("environment variable %s has no effect: there is no '%s' here", ist_aliases[i].name, text);
+            ist_warn("environment variable %s has no effect: this library has no '%s'", ist_aliases[i].name, text);
     }
 }
 

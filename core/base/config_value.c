@@ -189,7 +189,7 @@ isthmus_status ist_value_store(const struct ist_var *var, const struct ist_value
     case IST_TYPE_TEXT:
     case IST_TYPE_PATH: {
         char **text = (char **)(void *)field, *copy = strdup(value->text);
-        if (copy == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the value of %s", var->name);
+        if (copy == NULL) return ist_fail_memory("the value of %s", var->name);
         free(*text);
         *text = copy;
     }

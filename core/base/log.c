@@ -188,7 +188,7 @@ void ist_log_open(uint32_t threshold, const char *file)
     if (fd >= 0) {
         atomic_store_explicit(&log_fd, fd, memory_order_relaxed);
     } else {
-        ist_warn("cannot open the log file '%.256s': %s; logging to stderr", file, strerror(errno));
+        ist_warn("cannot open the log file '%.256s' (ISTHMUS_LOG_FILE): %s; logging to stderr", file, strerror(errno));
     }
 }
 

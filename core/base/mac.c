@@ -96,7 +96,7 @@ isthmus_status ist_random_bytes(void *out, size_t n_bytes)
 {
     for (size_t used = 0; used < n_bytes;) {
         ssize_t n = getrandom((char *)out + used, n_bytes - used, 0);
-        if (n < 0 && errno != EINTR) return ist_fail_errno(ISTHMUS_ERR_IO, "getrandom");
+        if (n < 0 && errno != EINTR) return ist_fail_errno(ISTHMUS_ERR_IO, "no random numbers for a secret: getrandom");
         if (n > 0) used += (size_t)n;
     }
     return ISTHMUS_OK;

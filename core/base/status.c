@@ -54,6 +54,17 @@ isthmus_status ist_fail_errno(isthmus_status status, const char *fmt, ...)
     return status;
 }
 
+isthmus_status ist_fail_memory(const char *fmt, ...)
+{
+    char purpose[TEXT_BYTES / 2];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(purpose, sizeof purpose, fmt, args);
+    va_end(args);
+    return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %s; start fewer PEs on this host, or raise its memory limit",
+                    purpose);
+}
+
 const char *ist_fail_text(void) { return last_text; }
 
 const char *ist_status_name(isthmus_status status)

@@ -30,6 +30,9 @@ isthmus_status ist_fail_v(isthmus_status status, const char *fmt, va_list args) 
 /* The same, with ": " and the system's text for errno at the end. */
 isthmus_status ist_fail_errno(isthmus_status status, const char *fmt, ...) IST_PRINTF(2, 3) IST_COLD;
 
+/* The same for memory that cannot be allocated; the text names what it was for: "the routes to %d PEs". */
+isthmus_status ist_fail_memory(const char *fmt, ...) IST_PRINTF(1, 2) IST_COLD;
+
 /* Returns the text of this thread's last failure; never NULL; valid until its next failure. */
 const char *ist_fail_text(void);
 

@@ -24,7 +24,7 @@ isthmus_status ist_agreement_write(const struct ist_config *config, const struct
     for (size_t i = 0; i < n_facts && used < room; i++) used += write_fact(&facts[i], out + used, room - used);
     if (used < room) return ISTHMUS_OK;
     return ist_fail(ISTHMUS_ERR_LIMIT,
-                    "the settings that all PEs need alike take more than %d bytes; shorten ISTHMUS_TRANSPORTS or "
+                    "the settings that must be equal on all PEs take more than %d bytes; shorten ISTHMUS_TRANSPORTS or "
                     "ISTHMUS_PRETEND_HOSTS",
                     IST_AGREEMENT_BYTES);
 }
@@ -83,8 +83,9 @@ isthmus_status ist_agreement_check(const struct ist_card *mine, const struct ist
     while (*my_text != '\0' || *their_text != '\0') {
         const struct line my_line = take_line(&my_text), their_line = take_line(&their_text);
         if (!is_equal(my_line.name, their_line.name))
-            return ist_fail(ISTHMUS_ERR_INVALID, "PE %d and PE %d on %s are of different builds of Isthmus", mine->pe,
-                            theirs->pe, theirs->host_name);
+            return ist_fail(ISTHMUS_ERR_INVALID,
+                            "PE %d and PE %d on %s are of different builds of Isthmus; use one build on all hosts",
+                            mine->pe, theirs->pe, theirs->host_name);
         if (is_equal(my_line.value, their_line.value)) continue;
         return ist_fail(ISTHMUS_ERR_INVALID, "%.*s is %s on PE %d, and %s on PE %d on %s; all PEs need the same",
                         (int)my_line.name.length, my_line.name.at, print_value(&my_line, my_setting), mine->pe,

@@ -18,7 +18,7 @@ static const struct launcher {
 } launchers[] = {
     {"SLURM_STEP_NUM_TASKS", "srun", "start with srun --mpi=pmix"},
     {"OMPI_COMM_WORLD_SIZE", "mpirun of Open MPI", "use an mpirun that is built with PMIx"},
-    {"PMI_SIZE", "a launcher that speaks PMI-1 or PMI-2", "use isthmus-run, or mpirun of Open MPI"},
+    {"PMI_SIZE", "a launcher with PMI-1 or PMI-2", "use isthmus-run, or mpirun of Open MPI"},
 };
 
 static bool pmix_announced(void) { return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL; }
@@ -39,8 +39,8 @@ static isthmus_status open_any(const struct ist_config *config, const struct ist
     if (request->kind == IST_BOOTSTRAP_UID) return ist_boot_uid_open(config, request, lost, out);
     if (config->bootstrap == IST_BOOTSTRAP_UID)
         return ist_fail(ISTHMUS_ERR_INVALID,
-                        "ISTHMUS_BOOTSTRAP is 'uid', and the program does not hand over a unique id; it does with "
-                        "nvshmemx_init_attr and NVSHMEMX_INIT_WITH_UNIQUEID");
+                        "ISTHMUS_BOOTSTRAP is 'uid', but the program passes no unique id; use nvshmemx_init_attr with "
+                        "NVSHMEMX_INIT_WITH_UNIQUEID, or unset the variable");
     if (config->bootstrap == IST_BOOTSTRAP_ALONE) return ist_boot_alone_open(out);
     if (pmix_announced()) return ist_boot_pmix_open(lost, out);
     if (config->bootstrap == IST_BOOTSTRAP_PMIX)
@@ -73,8 +73,8 @@ isthmus_status ist_boot_open(const struct ist_config *config, const struct ist_b
 {
     isthmus_status status = open_any(config, request, lost, out);
     if (status == ISTHMUS_OK && (*out)->n_pes > IST_BOOT_MOST_PES) {
-        status = ist_fail(ISTHMUS_ERR_LIMIT, "the job has %d PEs; at most %d are possible; start fewer", (*out)->n_pes,
-                          IST_BOOT_MOST_PES);
+        status = ist_fail(ISTHMUS_ERR_LIMIT, "the job has %d PEs, but at most %d are possible; start fewer",
+                          (*out)->n_pes, IST_BOOT_MOST_PES);
         ist_boot_close(*out);
         *out = NULL;
     }

@@ -42,7 +42,7 @@ static isthmus_status alone_put(ist_boot *boot, const char *key, const void *val
 err_free:
     kept_free(kept);
 err_memory:
-    return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for %zu bytes under %s", value_bytes, key);
+    return ist_fail_memory("%zu bytes under %s", value_bytes, key);
 }
 
 static isthmus_status alone_exchange(ist_boot *boot)
@@ -57,13 +57,13 @@ static isthmus_status alone_get(ist_boot *boot, int pe, const char *key, void **
     for (struct kept *kept = alone->kept; kept != NULL && pe == 0; kept = kept->next) {
         if (strcmp(kept->key, key) != 0) continue;
         void *copy = malloc(kept->value_bytes + 1);
-        if (copy == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for %s", key);
+        if (copy == NULL) return ist_fail_memory("%s", key);
         memcpy(copy, kept->value, kept->value_bytes);
         *out = copy;
         *out_bytes = kept->value_bytes;
         return ISTHMUS_OK;
     }
-    return ist_fail(ISTHMUS_ERR_UNREACHABLE, "bootstrap: PE %d has published nothing under %s", pe, key);
+    return ist_fail(ISTHMUS_ERR_UNREACHABLE, "PE %d has not published the key '%s'", pe, key);
 }
 
 static isthmus_status alone_remove(ist_boot *boot, const char *key)
@@ -107,7 +107,7 @@ static const struct ist_boot_ops alone_ops = {
 isthmus_status ist_boot_alone_open(ist_boot **out)
 {
     struct alone *alone = calloc(1, sizeof *alone);
-    if (alone == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory");
+    if (alone == NULL) return ist_fail_memory("the start of a single PE");
     alone->base = (ist_boot){.ops = &alone_ops, .pe = 0, .n_pes = 1, .n_local = 1, .local_pes = &alone->own_pe};
     *out = &alone->base;
     return ISTHMUS_OK;

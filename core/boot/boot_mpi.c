@@ -47,14 +47,16 @@ static isthmus_status bind_function(const struct mpi *mpi, const char *name, voi
     void *symbol = dlsym(mpi->library != NULL ? mpi->library : RTLD_DEFAULT, name);
     memcpy(out_function, &symbol, sizeof symbol); /* ISO C has no conversion from object to function pointers */
     if (symbol != NULL) return ISTHMUS_OK;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the MPI library of this process has no %s", name);
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                    "the MPI library of this process lacks %s; use Open MPI or an MPI with MPICH's ABI", name);
 }
 
 static isthmus_status mpi_open(struct mpi *out)
 {
     *out = (struct mpi){.library = NULL};
     if (dlsym(RTLD_DEFAULT, "MPI_Comm_rank") == NULL && dl_iterate_phdr(find_loaded, &out->library) == 0)
-        return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "no MPI library is loaded in this process");
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                        "mpi_comm was passed, but no MPI library is loaded in this process; link the program with MPI");
     out->byte = dlsym(out->library != NULL ? out->library : RTLD_DEFAULT, "ompi_mpi_byte");
     isthmus_status status = bind_function(out, "MPI_Initialized", &out->initialized);
     if (status == ISTHMUS_OK) status = bind_function(out, "MPI_Comm_rank", &out->call.by_pointer.rank);
@@ -78,7 +80,8 @@ static isthmus_status check_call(const char *name, int code)
 static isthmus_status read_place(const struct mpi *mpi, const void *comm, int *rank, int *size)
 {
     int is_initialized = 0, code = mpi->initialized(&is_initialized);
-    if (code == 0 && !is_initialized) return ist_fail(ISTHMUS_ERR_INVALID, "MPI is not initialised");
+    if (code == 0 && !is_initialized)
+        return ist_fail(ISTHMUS_ERR_INVALID, "mpi_comm was passed, but MPI is not initialized; call MPI_Init before");
     if (code == 0)
         code = mpi->byte != NULL ? mpi->call.by_pointer.rank(*(void *const *)comm, rank)
                                  : mpi->call.by_int.rank(*(const int *)comm, rank);
@@ -104,7 +107,8 @@ static isthmus_status share_uid(const struct mpi *mpi, const struct ist_config *
     isthmus_status status = broadcast(mpi, comm, uid, (int)sizeof *uid);
     if (created != ISTHMUS_OK) return created;
     if (status == ISTHMUS_OK && uid->format == 0)
-        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "rank 0 could not make a unique id for the job");
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                        "rank 0 could not make a unique id for the job; its own message has the reason");
     return status;
 }
 

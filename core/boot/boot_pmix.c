@@ -69,7 +69,7 @@ static isthmus_status read_local_pes(struct pmix_boot *boot)
     boot->base.local_pes = calloc((size_t)boot->base.n_pes, sizeof *boot->base.local_pes);
     if (boot->base.local_pes == NULL) {
         free(text);
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for %d peers", boot->base.n_pes);
+        return ist_fail_memory("%d peers", boot->base.n_pes);
     }
     char *rest = text;
     for (char *item; rest != NULL && (item = strsep(&rest, ",")) != NULL;) {
@@ -94,7 +94,7 @@ static isthmus_status pmix_put(ist_boot *base, const char *key, const void *byte
     value.data.bo.size = n_bytes;
     pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &value);
     if (rc == PMIX_SUCCESS) rc = PMIx_Commit();
-    return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Put", rc);
+    return rc == PMIX_SUCCESS ? ISTHMUS_OK : fail_pmix("PMIx_Put", rc);
 }
 
 /* The exchange in progress: one at a time, in init or in finalize. */
@@ -143,7 +143,7 @@ static isthmus_status pmix_exchange(ist_boot *base)
     pmix_status_t rc = PMIx_Fence_nb(&all, 1, NULL, 0, on_met, NULL);
     if (rc == PMIX_SUCCESS) rc = await_end();
     bool have_met = rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
-    return have_met ? ISTHMUS_OK : fail_pmix("bootstrap: PMIx_Fence", rc);
+    return have_met ? ISTHMUS_OK : fail_pmix("PMIx_Fence", rc);
 }
 
 /* A server may report a key as not found that its PE is about to put, though it should wait (seen with Open MPI 4.1 on
@@ -170,11 +170,14 @@ static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **o
         char why[200];
         strncpy(why, ist_fail_text(), sizeof why - 1);
         why[sizeof why - 1] = '\0';
-        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "bootstrap: the card of PE %d cannot be had: %s", pe, why);
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "cannot get the card of PE %d from the launcher: %s", pe, why);
     }
     isthmus_status status = ISTHMUS_OK;
     if (value->type != PMIX_BYTE_OBJECT) {
-        status = ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: %s of PE %d is not of our type", key, pe);
+        status = ist_fail(
+            ISTHMUS_ERR_VERSION,
+            "the key '%s' of PE %d has another type than this library publishes; use one version of Isthmus on all PEs",
+            key, pe);
     } else {
         *out = value->data.bo.bytes; /* owned by the caller now: malloc'ed by PMIx */
         *out_bytes = value->data.bo.size;
@@ -356,7 +359,7 @@ static pmix_status_t init_session(pmix_proc_t *me)
 isthmus_status ist_boot_pmix_open(ist_boot_lost *lost, ist_boot **out)
 {
     struct pmix_boot *boot = calloc(1, sizeof *boot);
-    if (boot == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory");
+    if (boot == NULL) return ist_fail_memory("the connection to the launcher");
     boot->base.ops = &pmix_ops;
 
     pmix_status_t rc = session.is_open ? PMIX_SUCCESS : init_session(&session.me);
@@ -374,8 +377,9 @@ isthmus_status ist_boot_pmix_open(ist_boot_lost *lost, ist_boot **out)
     boot->base.n_pes = job_number(boot, PMIX_JOB_SIZE, 0);
     isthmus_status status = ISTHMUS_OK;
     if (boot->base.n_pes < 1 || boot->base.pe >= boot->base.n_pes)
-        status = ist_fail(ISTHMUS_ERR_UNREACHABLE, "the PMIx server says that this is PE %d of %d, which cannot be",
-                          boot->base.pe, boot->base.n_pes);
+        status = ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                          "the PMIx server of the launcher reports PE %d of %d; valid: 0 to one less", boot->base.pe,
+                          boot->base.n_pes);
     if (status == ISTHMUS_OK) status = read_local_pes(boot);
     if (status != ISTHMUS_OK) {
         pmix_close(&boot->base);

@@ -109,7 +109,7 @@ static void lose_server(struct uid_boot *boot)
     bool matters = !boot->is_leaving;
     pthread_mutex_unlock(&boot->lock);
     if (!matters || hear_why(boot)) return;
-    snprintf(why, sizeof why, "%s has ended without leaving the job", boot->server);
+    snprintf(why, sizeof why, "%s has ended without finalizing", boot->server);
     end_this_pe(boot, why, EXIT_FAILURE);
 }
 
@@ -136,7 +136,10 @@ static isthmus_status start_listening(struct uid_boot *boot)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&boot->listener, NULL, listen_to_server, boot);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: pthread_create: %s", strerror(error));
+    if (error != 0)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "cannot start the thread for the unique id's server: pthread_create: %s; raise 'ulimit -u'",
+                        strerror(error));
     pthread_setname_np(boot->listener, "isthmus-boot");
     return ISTHMUS_OK;
 }
@@ -162,12 +165,12 @@ static isthmus_status say(struct uid_boot *boot, const struct ist_uid_head *head
     if (is_sent) return ISTHMUS_OK;
     wait_for_end(boot, GRACE_MS);
     errno = error;
-    return ist_fail_errno(ISTHMUS_ERR_PEER_LOST, "bootstrap: %s cannot be reached", boot->server);
+    return ist_fail_errno(ISTHMUS_ERR_PEER_LOST, "the connection to %s is lost", boot->server);
 }
 
 static isthmus_status fail_key(const char *key)
 {
-    return ist_fail(ISTHMUS_ERR_LIMIT, "bootstrap: the key '%s' is longer than %d bytes", key, IST_UID_KEY_MAX);
+    return ist_fail(ISTHMUS_ERR_LIMIT, "cannot publish the key '%s': it is longer than %d bytes", key, IST_UID_KEY_MAX);
 }
 
 static isthmus_status uid_put(ist_boot *base, const char *key, const void *value, size_t value_bytes)
@@ -175,8 +178,8 @@ static isthmus_status uid_put(ist_boot *base, const char *key, const void *value
     struct uid_boot *boot = (struct uid_boot *)base;
     if (strlen(key) > IST_UID_KEY_MAX) return fail_key(key);
     if (value_bytes > IST_UID_VALUE_MAX)
-        return ist_fail(ISTHMUS_ERR_LIMIT, "bootstrap: %zu bytes under %s; at most %d are possible", value_bytes, key,
-                        IST_UID_VALUE_MAX);
+        return ist_fail(ISTHMUS_ERR_LIMIT, "cannot publish %zu bytes under the key '%s': at most %d are possible",
+                        value_bytes, key, IST_UID_VALUE_MAX);
     struct ist_uid_head head = {.type = IST_UID_PUT, .key_bytes = (uint32_t)strlen(key)};
     head.value_bytes = (uint32_t)value_bytes;
     return say(boot, &head, key, value);
@@ -219,7 +222,8 @@ static isthmus_status uid_exchange(ist_boot *base)
     while (boot->n_meetings == before && !boot->is_over) wait_for_news(boot);
     bool has_met = boot->n_meetings != before;
     pthread_mutex_unlock(&boot->lock);
-    return has_met ? ISTHMUS_OK : ist_fail(ISTHMUS_ERR_PEER_LOST, "bootstrap: the job has ended");
+    return has_met ? ISTHMUS_OK
+                   : ist_fail(ISTHMUS_ERR_PEER_LOST, "the job has ended during an exchange between all PEs");
 }
 
 static void remove_request(struct uid_boot *boot, const struct request *request)
@@ -246,7 +250,7 @@ static isthmus_status uid_get(ist_boot *base, int pe, const char *key, void **ou
     pthread_mutex_unlock(&boot->lock);
     if (status != ISTHMUS_OK) return status;
     if (!request.is_answered)
-        return ist_fail(ISTHMUS_ERR_PEER_LOST, "bootstrap: %s of PE %d cannot be had: the job has ended", key, pe);
+        return ist_fail(ISTHMUS_ERR_PEER_LOST, "cannot get the key '%s' of PE %d: the job has ended", key, pe);
     *out = request.value;
     *out_bytes = request.value_bytes;
     return ISTHMUS_OK;
@@ -336,7 +340,7 @@ static isthmus_status take_neighbours(ist_boot *boot, const struct ist_uid_neigh
     boot->local_pes = calloc(n, sizeof *boot->local_pes);
     boot->local_processes = calloc(n, sizeof *boot->local_processes);
     if (boot->local_pes == NULL || boot->local_processes == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for the list of %zu PEs of this host", n);
+        return ist_fail_memory("the list of %zu PEs of this host", n);
     for (size_t i = 0; i < n; i++) {
         boot->local_pes[i] = neighbours[i].pe;
         boot->local_processes[i] = (struct ist_boot_process){neighbours[i].pid, neighbours[i].started};
@@ -348,7 +352,7 @@ static isthmus_status take_neighbours(ist_boot *boot, const struct ist_uid_neigh
 static isthmus_status take_runs(struct uid_boot *boot, const struct ist_uid_run *runs, int n)
 {
     boot->runs = calloc((size_t)n, sizeof *runs);
-    if (boot->runs == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory for the hosts of the job");
+    if (boot->runs == NULL) return ist_fail_memory("the hosts of the job");
     memcpy(boot->runs, runs, (size_t)n * sizeof *runs);
     boot->n_runs = n;
     return ISTHMUS_OK;
@@ -369,7 +373,8 @@ static isthmus_status read_welcome(struct uid_boot *boot, const struct ist_uid_h
     const struct ist_uid_welcome *welcome = value;
     isthmus_status status;
     if (!ist_uid_welcome_check(value, head->value_bytes, boot->base.pe, boot->base.n_pes))
-        status = ist_fail(ISTHMUS_ERR_VERSION, "bootstrap: a damaged welcome from %s", boot->server);
+        status = ist_fail(ISTHMUS_ERR_VERSION, "the reply of %s is damaged; use one version of Isthmus on all PEs",
+                          boot->server);
     else
         status = take_neighbours(&boot->base, ist_uid_welcome_neighbours(value), (size_t)welcome->n_neighbours);
     if (status == ISTHMUS_OK) status = take_runs(boot, ist_uid_welcome_runs(value), welcome->n_runs);
@@ -428,14 +433,18 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
                                  ist_boot_lost *lost, ist_boot **out)
 {
     if (!ist_uid_check(&request->uid))
-        return ist_fail(ISTHMUS_ERR_INVALID, "these bytes are no unique id of this library");
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "the unique id is invalid: its bytes were not made by this version of Isthmus; pass on those of "
+            "get_uniqueid unchanged");
     if (request->n_pes > IST_BOOT_MOST_PES)
-        return ist_fail(ISTHMUS_ERR_LIMIT, "the job has %d PEs; at most %d are possible; start fewer", request->n_pes,
-                        IST_BOOT_MOST_PES);
+        return ist_fail(ISTHMUS_ERR_LIMIT, "the job has %d PEs, but at most %d are possible; start fewer",
+                        request->n_pes, IST_BOOT_MOST_PES);
     if (request->n_pes < 1 || request->pe < 0 || request->pe >= request->n_pes)
-        return ist_fail(ISTHMUS_ERR_INVALID, "unique id: PE %d of %d PEs cannot be", request->pe, request->n_pes);
+        return ist_fail(ISTHMUS_ERR_INVALID, "the number of this PE is %d in a job of %d PEs; valid: 0 to one less",
+                        request->pe, request->n_pes);
     struct uid_boot *boot = boot_new(config, request, lost);
-    if (boot == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "bootstrap: no memory");
+    if (boot == NULL) return ist_fail_memory("the connection to the unique id's server");
     struct ist_uid *uid = &boot->seat.uid;
     isthmus_status status = ist_host_id_read(&boot->seat.here);
     if (status == ISTHMUS_OK && uid->is_session && request->pe == 0) {

@@ -33,7 +33,7 @@ static void put_bytes(struct writer *w, const void *bytes, size_t n)
         size_t room = 2 * (w->room + n) + 256;
         uint8_t *grown = realloc(w->bytes, room);
         if (grown == NULL) {
-            w->status = ist_fail(ISTHMUS_ERR_NO_MEMORY, "card: no memory for %zu bytes", room);
+            w->status = ist_fail_memory("%zu bytes", room);
             return;
         }
         w->bytes = grown;
@@ -213,7 +213,7 @@ static isthmus_status fit_lists(struct ist_card *card)
     const size_t segments_bytes = n_segments * sizeof *card->segments;
     const size_t keys_bytes = n_transports * sizeof *card->segments->keys; /* of a segment */
     char *lists = malloc(transports_bytes + segments_bytes + n_segments * keys_bytes + 1);
-    if (lists == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "card of PE %d: no memory for its lists", card->pe);
+    if (lists == NULL) return ist_fail_memory("the lists of the card of PE %d", card->pe);
     struct ist_card_segment *segments = (struct ist_card_segment *)(void *)(lists + transports_bytes);
     memcpy(lists, card->transports, transports_bytes);
     memcpy(segments, card->segments, segments_bytes);
@@ -235,7 +235,7 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
     uint64_t version = take_u64(&r);
     if (r.bad || memcmp(magic, MAGIC, sizeof MAGIC) != 0) {
         free(buffer);
-        return ist_fail(ISTHMUS_ERR_VERSION, "what a peer published as its card is none");
+        return ist_fail(ISTHMUS_ERR_VERSION, "a peer published an invalid card; use one version of Isthmus on all PEs");
     }
     memset(out, 0, sizeof *out);
     out->pe = (int32_t)take_u64(&r);
@@ -243,8 +243,8 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
     if (version != CARD_VERSION) {
         isthmus_status status = ist_fail(
             ISTHMUS_ERR_VERSION,
-            "PE %d on %s has a card of version %llu, this PE reads version %d: the two libraries do not "
-            "fit together",
+            "PE %d on %s has a card of version %llu, but this PE reads version %d; use one version of Isthmus on all "
+            "PEs",
             out->pe, r.bad ? "its host" : out->host_name, (unsigned long long)version, CARD_VERSION);
         free(buffer);
         memset(out, 0, sizeof *out);
@@ -253,11 +253,13 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
     struct ist_card_room room;
     ist_card_use_room(out, &room);
     read_body(&r, out);
-    isthmus_status status = r.bad || r.left != 0
-                                ? ist_fail(ISTHMUS_ERR_VERSION,
-                                           "a peer's card is damaged: %zu of its %zu bytes cannot be read", r.left,
-                                           buffer_bytes)
-                                : fit_lists(out);
+    isthmus_status status =
+        r.bad || r.left != 0
+            ? ist_fail(
+                  ISTHMUS_ERR_VERSION,
+                  "a peer's card is damaged: %zu of %zu bytes cannot be read; use one version of Isthmus on all PEs",
+                  r.left, buffer_bytes)
+            : fit_lists(out);
     if (status != ISTHMUS_OK) {
         free(buffer);
         memset(out, 0, sizeof *out);

@@ -70,15 +70,14 @@ static isthmus_status fail_no_interface(const struct ist_config *config, const s
             used += (size_t)snprintf(names + used, sizeof names - used, " %s", at->ifa_name);
     return ist_fail(
         ISTHMUS_ERR_NO_DEVICE,
-        "unique id: no network interface fits ISTHMUS_UID_INTERFACE '%s' and ISTHMUS_UID_FAMILY %s; those with "
-        "such an address are:%s",
+        "no network interface fits ISTHMUS_UID_INTERFACE '%s' and ISTHMUS_UID_FAMILY %s; interfaces of that family:%s",
         config->uid_interface, family_of(config) == AF_INET ? "AF_INET" : "AF_INET6", used > 0 ? names : " none");
 }
 
 isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct ist_uid *uid)
 {
     struct ifaddrs *all;
-    if (getifaddrs(&all) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "unique id: getifaddrs");
+    if (getifaddrs(&all) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "cannot list the network interfaces: getifaddrs");
     uid->n_addresses = 0;
     add_fitting(config, config->uid_interface, all, uid);
     bool is_free = config->uid_interface == NULL || config->uid_interface[0] == '\0';
@@ -108,7 +107,7 @@ static isthmus_status secret_of_session(const char *text, uint8_t out[IST_UID_SE
     uint8_t key[IST_KEY_BYTES] = {0};
     const char *job_secret = ist_config_job_secret();
     if (job_secret != NULL && !ist_key_parse(job_secret, key))
-        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_JOB_SECRET is not 32 hexadecimal digits");
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_JOB_SECRET is invalid; accepted: 32 hexadecimal digits");
     ist_mac(key, text, strlen(text), out);
     return ISTHMUS_OK;
 }
@@ -122,7 +121,7 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
         return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s'; accepted: host:port", text);
     int error = getaddrinfo(host, port, &hints, &found);
     if (error != 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', which leads nowhere: %s", text,
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', whose host cannot be resolved: %s", text,
                         gai_strerror(error));
     *uid = (struct ist_uid){.format = IST_UID_FORMAT, .is_session = 1};
     for (const struct addrinfo *at = found; at != NULL && uid->n_addresses < IST_UID_MAX_ADDRESSES; at = at->ai_next) {
@@ -132,7 +131,9 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
     }
     freeaddrinfo(found);
     if (uid->n_addresses == 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', a link-local address", text);
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "ISTHMUS_UID_SESSION is '%s', a link-local address; accepted: an address that all hosts can reach", text);
     return secret_of_session(text, uid->secret);
 }
 

@@ -103,7 +103,7 @@ void ist_uid_job_late(struct ist_uid_server *server)
     list_missing(job, is_gathering ? has_joined : has_arrived, missing, sizeof missing);
     fail(server, "%d of %d PEs have %s within %llu s (ISTHMUS_PEER_TIMEOUT); missing: %s",
          is_gathering ? job->n_joined : job->n_arrived, job->n_pes,
-         is_gathering ? "joined the job" : "come to the start", (unsigned long long)server->timeout_s, missing);
+         is_gathering ? "joined the job" : "arrived at the start", (unsigned long long)server->timeout_s, missing);
 }
 
 static void set_connection(struct ist_uid_member *member, struct ist_uid_connection *connection)
@@ -121,7 +121,7 @@ static void lose(struct ist_uid_server *server, int pe)
     if (member->has_left) return;
     member->has_left = true;
     job->n_left++;
-    fail(server, "PE %d (process %d on %s) has ended without leaving the job", pe, (int)member->hello.pid,
+    fail(server, "PE %d (process %d on %s) has ended without finalizing", pe, (int)member->hello.pid,
          member->hello.host_name);
 }
 
@@ -264,16 +264,17 @@ static void check_newcomer(struct ist_uid_server *server, const struct ist_uid_h
     if (hello->n_pes != job->n_pes) {
         int known = 0;
         while (known < job->n_pes - 1 && !job->members[known].has_joined) known++;
-        fail(server, "process %d on %s was told that the job has %d PEs, and PE %d on %s that it has %d",
+        fail(server, "process %d on %s passed a job size of %d, and PE %d on %s one of %d; pass the same on all PEs",
              (int)hello->pid, hello->host_name, (int)hello->n_pes, known, job->members[known].hello.host_name,
              job->n_pes);
     } else if (hello->pe < 0 || hello->pe >= job->n_pes) {
-        fail(server, "process %d on %s calls itself PE %d of a job of %d PEs", (int)hello->pid, hello->host_name,
-             (int)hello->pe, job->n_pes);
+        fail(server, "process %d on %s passed the PE number %d to a job of %d PEs; valid: 0 to one less",
+             (int)hello->pid, hello->host_name, (int)hello->pe, job->n_pes);
     } else if (job->members[hello->pe].has_joined) {
         const struct ist_uid_hello *first = &job->members[hello->pe].hello;
-        fail(server, "two processes call themselves PE %d: process %d on %s and process %d on %s", (int)hello->pe,
-             (int)first->pid, first->host_name, (int)hello->pid, hello->host_name);
+        fail(server,
+             "two processes passed the PE number %d: process %d on %s and process %d on %s; pass each number once",
+             (int)hello->pe, (int)first->pid, first->host_name, (int)hello->pid, hello->host_name);
     }
 }
 
@@ -292,7 +293,8 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
 {
     struct ist_uid_job *job = &server->job;
     bool is_own = connection->link == IST_UID_FROM_APPLICANT;
-    if (!job->has_failed && !begin_job(server, hello)) fail(server, "a job of %d PEs cannot be", (int)hello->n_pes);
+    if (!job->has_failed && !begin_job(server, hello))
+        fail(server, "a process passed a job size of %d; valid: 1 and more", (int)hello->n_pes);
     if (!job->has_failed && is_same_process(job, hello) && job->n_joined < job->n_pes) {
         if (is_own) connection->link = IST_UID_FROM_PE;
         if (is_own) set_connection(&job->members[hello->pe], connection);

@@ -115,8 +115,10 @@ static int reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms)
     }
     if (fd >= 0) return fd;
     if (errno == ECONNREFUSED && !uid->is_session)
-        (void)ist_fail(ISTHMUS_ERR_UNREACHABLE,
-                       "nobody serves this unique id any more: %s has ended, or its job is over", seat->root_name);
+        (void)ist_fail(
+            ISTHMUS_ERR_UNREACHABLE,
+            "this unique id is not served any more: %s has ended, or its job is over; make a new one for each job",
+            seat->root_name);
     else
         (void)ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s cannot be reached", seat->root_name);
     return -1;
@@ -127,7 +129,7 @@ static int reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms)
 isthmus_status ist_uid_fail_answer(const char *server)
 {
     if (errno == EPROTO)
-        return ist_fail(ISTHMUS_ERR_VERSION, "%s: what answers there is not this version of the library", server);
+        return ist_fail(ISTHMUS_ERR_VERSION, "%s runs another program or another version of Isthmus", server);
     return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s does not answer", server);
 }
 
@@ -144,7 +146,8 @@ static isthmus_status receive_exactly(const struct ist_uid_seat *seat, int fd, i
     free(value);
     if (is_wanted) return ISTHMUS_OK;
     if (head->type == IST_UID_STRANGER)
-        return ist_fail(ISTHMUS_ERR_UNREACHABLE, "this unique id is of another job: its secret is wrong");
+        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                        "this unique id is of another job: its secret is wrong; pass the same bytes to all PEs");
     errno = EPROTO;
     return ist_uid_fail_answer(seat->root_name);
 }
@@ -185,7 +188,8 @@ static isthmus_status introduce(const struct ist_uid_seat *seat, int fd, enum is
     *leader = head.pe;
     return ist_same_bytes(tag, theirs, sizeof tag)
                ? ISTHMUS_OK
-               : ist_fail(ISTHMUS_ERR_PERMISSION, "%s: what answers there does not know the secret of this unique id",
+               : ist_fail(ISTHMUS_ERR_PERMISSION,
+                          "%s does not prove the secret of this unique id: another process listens at that address",
                           seat->root_name);
 }
 

@@ -203,7 +203,7 @@ static void lose_root(struct ist_uid_server *server)
     struct ist_uid_head head = {.id = 1, .pe = -1, .code = EXIT_FAILURE};
     server->root = NULL;
     if (ist_uid_leader_is_over(server)) return;
-    snprintf(why, sizeof why, "%s has ended without leaving the job", server->root_name);
+    snprintf(why, sizeof why, "%s has ended without finalizing", server->root_name);
     end_here(server, &head, why, strlen(why));
 }
 

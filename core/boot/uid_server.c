@@ -93,16 +93,17 @@ static isthmus_status open_listener(struct ist_uid_server *server)
     int one = 1;
     ist_uid_describe(&server->uid, place, sizeof place);
     server->listener = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (server->listener < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "unique id: socket");
+    if (server->listener < 0)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: socket");
     if (!server->uid.is_session) { /* peers use any address of the id, PEs of this host the loopback interface */
         if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_ANY);
         if (address.ss_family == AF_INET6) ((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_any;
     }
     setsockopt(server->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(server->listener, (struct sockaddr *)&address, length) != 0 || listen(server->listener, BACKLOG) != 0)
-        return ist_fail_errno(ISTHMUS_ERR_IO, "unique id: bind and listen at %s", place);
+        return ist_fail_errno(ISTHMUS_ERR_IO, "cannot start the unique id's server: bind and listen at %s", place);
     if (getsockname(server->listener, (struct sockaddr *)&address, &length) != 0)
-        return ist_fail_errno(ISTHMUS_ERR_IO, "unique id: getsockname");
+        return ist_fail_errno(ISTHMUS_ERR_IO, "cannot start the unique id's server: getsockname");
     memcpy(server->uid.port, &((struct sockaddr_in *)&address)->sin_port, sizeof server->uid.port);
     return ISTHMUS_OK;
 }
@@ -112,7 +113,7 @@ static isthmus_status open_events(struct ist_uid_server *server)
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = NULL};
     server->events = epoll_create1(EPOLL_CLOEXEC);
     if (server->events < 0 || epoll_ctl(server->events, EPOLL_CTL_ADD, server->listener, &event) != 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "unique id: epoll");
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: epoll");
     return ISTHMUS_OK;
 }
 
@@ -124,7 +125,9 @@ static isthmus_status start_thread(struct ist_uid_server *server)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     int error = pthread_create(&server->thread, NULL, serve, server);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "unique id: pthread_create: %s", strerror(error));
+    if (error != 0)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: pthread_create: %s",
+                        strerror(error));
     pthread_setname_np(server->thread, "isthmus-uid");
     return ISTHMUS_OK;
 }
@@ -143,7 +146,7 @@ static struct ist_uid_server *server_new(const struct ist_uid *uid, uint64_t tim
 {
     struct ist_uid_server *server = calloc(1, sizeof *server);
     if (server == NULL) {
-        (void)ist_fail(ISTHMUS_ERR_NO_MEMORY, "unique id: no memory for the server");
+        (void)ist_fail_memory("the server");
         return NULL;
     }
     server->uid = *uid;
@@ -190,8 +193,7 @@ isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listene
     isthmus_status status = open_events(server);
     bool is_ready = status == ISTHMUS_OK && server->job.members != NULL && fcntl(root, F_SETFL, O_NONBLOCK) == 0 &&
                     ist_uid_connect_root(server, root) != NULL;
-    if (status == ISTHMUS_OK && !is_ready)
-        status = ist_fail(ISTHMUS_ERR_NO_MEMORY, "unique id: no memory for the server of this host");
+    if (status == ISTHMUS_OK && !is_ready) status = ist_fail_memory("the server of this host");
     if (status == ISTHMUS_OK) status = start_thread(server);
     if (status != ISTHMUS_OK) {
         server->listener = -1; /* the caller's, like the connection to the root */

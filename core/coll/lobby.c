@@ -411,9 +411,8 @@ isthmus_status ist_lobby_make_team(uint64_t id, int n, int place, const struct i
     visit.members = calloc((size_t)n, sizeof *visit.members);
     visit.names = calloc(place == 0 ? (size_t)ist_team_world.n_pes : 1, sizeof *visit.names);
     ist_collective_now = (struct ist_collective){routine, -1, 0}; /* of a team that is not there yet */
-    status = visit.members != NULL && visit.names != NULL
-                 ? meet(&visit, id, options, out)
-                 : ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a team of %d PEs", n);
+    status = visit.members != NULL && visit.names != NULL ? meet(&visit, id, options, out)
+                                                          : ist_fail_memory("a team of %d PEs", n);
     free(visit.members);
     free(visit.names);
     return status;

@@ -47,8 +47,7 @@ static void bench_init(struct bench *bench, const struct ist_reduction *r, size_
     if (is_direct(r) || nelems == 0) return;
     size_t block_bytes = (bench->at_once * r->size_bytes + 63) & ~(size_t)63;
     bench->fetched = aligned_alloc(64, (FETCHES + 1) * block_bytes);
-    if (bench->fetched == NULL)
-        ist_die(r->t.routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for blocks of %zu bytes", block_bytes));
+    if (bench->fetched == NULL) ist_die(r->t.routine, ist_fail_memory("blocks of %zu bytes", block_bytes));
     bench->result = bench->fetched + FETCHES * block_bytes;
 }
 
@@ -263,8 +262,7 @@ void ist_run_reducescatter(const struct ist_reduction *r)
     bool overlaps = dest < source + length * (size_t)team->n_pes && source < dest + length;
     bool is_apart = overlaps || r->is_on_device;
     char *out = is_apart ? malloc(length) : r->t.dest;
-    if (out == NULL && length > 0)
-        ist_die(r->t.routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %zu bytes", length));
+    if (out == NULL && length > 0) ist_die(r->t.routine, ist_fail_memory("%zu bytes", length));
     bench_init(&bench, r, r->nelems);
     ist_sync(team, r->t.routine);
     for (size_t first = 0; first < r->nelems; first += bench.at_once) {

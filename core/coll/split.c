@@ -100,8 +100,7 @@ static isthmus_status new_strided(const struct ist_team *parent, int start, int 
     } else {
         int *list = malloc((size_t)size * sizeof *list);
         for (int i = 0; list != NULL && i < size; i++) list[i] = parent->list[start + i * stride];
-        status = list != NULL ? ist_team_new(size, 0, 1, list, out)
-                              : ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a team of %d PEs", size);
+        status = list != NULL ? ist_team_new(size, 0, 1, list, out) : ist_fail_memory("a team of %d PEs", size);
         free(list);
     }
     if (status == ISTHMUS_OK) (*out)->options = options_of(options);

@@ -71,7 +71,7 @@ void ist_ctxs_share(void) { ist_ctx_each(share); }
 isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, uint64_t options, ist_ctx **out)
 {
     ist_ctx *ctx = aligned_alloc(64, (sizeof *ctx + 63) / 64 * 64);
-    if (ctx == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a context");
+    if (ctx == NULL) return ist_fail_memory("a context");
     memset(ctx, 0, sizeof *ctx);
     pthread_mutex_init(&ctx->lock, NULL);
     ctx->team = team;

@@ -39,8 +39,7 @@ void ist_alloc_destroy(ist_alloc *alloc)
 isthmus_status ist_alloc_reserve(ist_alloc *alloc)
 {
     if (ist_alloc_blocks_reserve(alloc, RECORDS_PER_CALL)) return ISTHMUS_OK;
-    return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the bookkeeping of %llu symmetric blocks",
-                    (unsigned long long)alloc->n_live);
+    return ist_fail_memory("the bookkeeping of %llu symmetric blocks", (unsigned long long)alloc->n_live);
 }
 
 isthmus_status ist_alloc_grow(ist_alloc *alloc, uint64_t managed_bytes)

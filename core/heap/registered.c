@@ -229,8 +229,7 @@ static isthmus_status add_locked(uintptr_t start, uintptr_t end, const struct is
         return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p is in use by the registered buffer %p to %p", (void *)start,
                         (void *)end, (void *)table.list->at[at]->start, (void *)table.list->at[at]->end);
     struct buffer *buffer = make_room() ? buffer_create(start, end, mem) : NULL;
-    if (buffer == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a table of %zu registered buffers", table.n + 1);
+    if (buffer == NULL) return ist_fail_memory("a table of %zu registered buffers", table.n + 1);
     isthmus_status status = register_everywhere(buffer);
     if (status != ISTHMUS_OK) {
         buffer_put_back(buffer);

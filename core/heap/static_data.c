@@ -144,7 +144,7 @@ static isthmus_status move_image(struct move *move, struct ist_static_data *out)
 
 static isthmus_status move_new(struct move **out)
 {
-    if (!ist_fork_is_watched()) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the fork handlers");
+    if (!ist_fork_is_watched()) return ist_fail_memory("the fork handlers");
     *out = move_create();
     return *out ? ISTHMUS_OK : ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap for the bookkeeping of static data");
 }

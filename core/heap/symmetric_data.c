@@ -29,7 +29,7 @@ static isthmus_status add_object(const char *file)
     else if (asprintf(&name, "static data of %s", file) < 0)
         name = NULL;
     objects[n_objects++].name = name;
-    return name != NULL ? ISTHMUS_OK : ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the names of symmetric objects");
+    return name != NULL ? ISTHMUS_OK : ist_fail_memory("the names of symmetric objects");
 }
 
 isthmus_status ist_symmetric_data_init(const struct ist_config *config)

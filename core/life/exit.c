@@ -129,6 +129,8 @@ void ist_exit_poll(void)
         if (has_left(boot->local_pes[i])) left = boot->local_pes[i];
     sightings = left >= 0 && left == suspect ? sightings + 1 : 0;
     if (sightings >= SIGHTINGS)
-        ist_misuse(ist_sync_routine(), "waits for PE %d, which has exited without shmem_finalize", left);
+        ist_misuse(ist_sync_routine(),
+                   "waits for PE %d, which has exited without shmem_finalize; let every PE call it, or exit from none",
+                   left);
     suspect = left;
 }

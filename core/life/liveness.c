@@ -184,7 +184,7 @@ static void report_lost(const struct neighbour *n)
     if (liveness.is_leaving || liveness.end_due_ns != UINT64_MAX) return;
     bool was_received = n->at.sin6_family != 0;
     snprintf(liveness.report, sizeof liveness.report,
-             "PE %d on %s is lost: no sign of life for %u s (ISTHMUS_PULSE_TIMEOUT)%s", n->pe, n->host_name,
+             "PE %d on %s is lost: no heartbeat for %u s (ISTHMUS_PULSE_TIMEOUT)%s", n->pe, n->host_name,
              (unsigned)liveness.timeout_s, was_received ? "" : ", and none before: does the network carry UDP?");
     (void)set_reporter(liveness.pe);
     liveness.end_due_ns = in_ms(AGREE_MS);
@@ -195,7 +195,7 @@ static void check_start(void)
     if (liveness.is_joined || liveness.start_ticks == UINT64_MAX || liveness.end_due_ns != UINT64_MAX) return;
     if (--liveness.start_ticks > 0) return;
     snprintf(liveness.report, sizeof liveness.report,
-             "not all PEs have met at the start within %u s (ISTHMUS_START_TIMEOUT)",
+             "not all PEs have arrived at the start within %u s (ISTHMUS_START_TIMEOUT)",
              (unsigned)liveness.start_timeout_s);
     (void)set_reporter(liveness.pe);
     liveness.end_due_ns = 0;
@@ -331,11 +331,13 @@ static void set_open(bool is_open)
 static isthmus_status start_thread(void)
 {
     liveness.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (liveness.stop_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "liveness: eventfd");
+    if (liveness.stop_fd < 0)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the thread for heartbeats: eventfd");
     int error = ist_quiet_thread_create(&liveness.thread, "isthmus-pulse", run);
     if (error == 0) return ISTHMUS_OK;
     close(liveness.stop_fd);
-    return ist_fail(ISTHMUS_ERR_NO_MEMORY, "liveness: pthread_create: %s", strerror(error));
+    return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                    "cannot start the thread for heartbeats: pthread_create: %s; raise 'ulimit -u'", strerror(error));
 }
 
 static void free_all(void)
@@ -372,9 +374,8 @@ isthmus_status ist_liveness_open(const ist_boot *boot, uint64_t timeout_s, uint6
     liveness.end_due_ns = UINT64_MAX;
     liveness.report[0] = '\0';
     liveness.by_pe = calloc((size_t)liveness.n_pes, sizeof(*liveness.by_pe));
-    isthmus_status status = liveness.by_pe != NULL
-                                ? ist_liveness_socket_open(&liveness.socket)
-                                : ist_fail(ISTHMUS_ERR_NO_MEMORY, "liveness: no memory for %d PEs", boot->n_pes);
+    isthmus_status status = liveness.by_pe != NULL ? ist_liveness_socket_open(&liveness.socket)
+                                                   : ist_fail_memory("%d PEs", boot->n_pes);
     if (status == ISTHMUS_OK) status = start_thread();
     if (status != ISTHMUS_OK) {
         free_all();

@@ -89,7 +89,7 @@ isthmus_status ist_liveness_socket_open(struct ist_liveness_socket *out)
         s.is_v6 = false; /* a machine without IPv6 */
         is_open = bind_any(&s);
     }
-    if (!is_open) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "a socket for signs of life");
+    if (!is_open) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot open a socket for heartbeats");
     isthmus_status status = ist_random_bytes(&s.address.token, sizeof s.address.token);
     if (status == ISTHMUS_OK) status = ist_random_bytes(s.address.key, sizeof s.address.key);
     if (status != ISTHMUS_OK) {

@@ -39,14 +39,14 @@ static void print_block(int pe, const char *host, const char *why, const char *o
     ist_log_blank_controls(tried, strlen(tried));
     char pe_text[32] = "a PE";
     if (pe >= 0) snprintf(pe_text, sizeof pe_text, "PE %d", pe);
-    dprintf(
-        STDERR_FILENO,
-        "isthmus: the job cannot start\n"
-        "  what     %s\n"
-        "  where    %s on %s%s\n"
-        "  tried    %s\n"
-        "  to fix   correct what the first line names; isthmus-info shows this machine, isthmus-info --env all settings\n",
-        why, pe_text, host, others, used > 0 ? tried : "no transport so far");
+    dprintf(STDERR_FILENO,
+            "isthmus: the job cannot start\n"
+            "  what     %s\n"
+            "  where    %s on %s%s\n"
+            "  tried    %s\n"
+            "  to fix   correct what the first line names; isthmus-info shows this machine, isthmus-info --env all "
+            "settings\n",
+            why, pe_text, host, others, used > 0 ? tried : "no transport so far");
 }
 
 void ist_start_report_alone(void)

@@ -87,8 +87,7 @@ static void move_staged(const struct ist_transfer *t, const struct ist_target *f
     struct ist_target part = *far;
     struct ist_transfer in_parts = *t;
     in_parts.is_nbi = true;
-    if (stage == NULL)
-        ist_die(t->routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a copy of %zu bytes", at_once));
+    if (stage == NULL) ist_die(t->routine, ist_fail_memory("a copy of %zu bytes", at_once));
     ist_check_enter(); /* the completions in here are not the program's */
     for (size_t done = 0; done < length_bytes; done += at_once) {
         size_t n = length_bytes - done < at_once ? length_bytes - done : at_once;

@@ -67,8 +67,7 @@ static isthmus_status find_deltas(uint32_t *n_far)
     *n_far = 0;
     device.heap_delta = calloc((size_t)n, sizeof *device.heap_delta);
     device.statics_delta = calloc((size_t)n, sizeof *device.statics_delta);
-    if (device.heap_delta == NULL || device.statics_delta == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the addresses of %d PEs", n);
+    if (device.heap_delta == NULL || device.statics_delta == NULL) return ist_fail_memory("the addresses of %d PEs", n);
     for (int pe = 0; pe < n; pe++) device.heap_delta[pe] = device.statics_delta[pe] = ISTHMUS_NO_ALIAS;
     for (int i = 0; i < device.boot->n_local; i++) {
         int pe = device.boot->local_pes[i];
@@ -93,7 +92,7 @@ static void write_team(struct isthmus_device_team *out, const struct ist_team *t
 static isthmus_status list_teams(void)
 {
     device.teams = calloc(ist_team_limit, sizeof *device.teams);
-    if (device.teams == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u teams", ist_team_limit);
+    if (device.teams == NULL) return ist_fail_memory("%u teams", ist_team_limit);
     for (uint32_t i = 0; i < ist_team_limit; i++) {
         const struct ist_team *team = __atomic_load_n(&ist_team_table[i], __ATOMIC_SEQ_CST);
         if (team != NULL) write_team(&device.teams[i], team, (int)i);

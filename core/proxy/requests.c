@@ -21,7 +21,7 @@ isthmus_status ist_requests_init(struct ist_requests *requests, uint32_t log2_n)
     bytes = (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
     char *at = aligned_alloc(LINE_BYTES, bytes);
     memset(requests, 0, sizeof *requests);
-    if (at == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a ring of %zu requests", n);
+    if (at == NULL) return ist_fail_memory("a ring of %zu requests", n);
     memset(at, 0, bytes);
     requests->memory = at;
     uint64_t **words[N_WORDS] = {&requests->ring.consumed, &requests->ring.quieted, &requests->ring.tail,

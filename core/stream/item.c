@@ -65,7 +65,7 @@ bool ist_items_are_pending(void) { return ist_load_acquire(&items.n_pending) > 0
 static struct ist_item *make(const char *routine)
 {
     struct ist_item *item = calloc(1, sizeof *item);
-    if (item == NULL) ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an operation on a stream"));
+    if (item == NULL) ist_die(routine, ist_fail_memory("an operation on a stream"));
     item->word = (uint64_t *)ist_streams.mem.addr + items.n_made++;
     return item;
 }

@@ -59,8 +59,7 @@ static isthmus_status find_world(void)
     const uint32_t *node_of = ist_boot_nodes(world.boot);
     int *first_of = calloc((size_t)n_pes, sizeof *first_of), *host_of = calloc((size_t)n_pes, sizeof *host_of);
     isthmus_status status = node_of != NULL ? ISTHMUS_OK : fetch_cards(n_pes);
-    if (first_of == NULL || host_of == NULL)
-        status = ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the hosts of %d PEs", n_pes);
+    if (first_of == NULL || host_of == NULL) status = ist_fail_memory("the hosts of %d PEs", n_pes);
     if (status == ISTHMUS_OK) {
         number_hosts(node_of, n_pes, first_of, host_of);
         world.host_of = host_of;
@@ -142,7 +141,7 @@ isthmus_status ist_hosts_new(const int *host_of, int n, int n_numbers, int my_pe
         hosts->first == NULL) {
         free(number_of);
         ist_hosts_free(hosts);
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the hosts of %d PEs", n);
+        return ist_fail_memory("the hosts of %d PEs", n);
     }
     renumber(hosts, host_of, n, number_of);
     free(number_of);
@@ -169,7 +168,7 @@ static isthmus_status make_parts(const struct ist_team *team, struct ist_hosts *
 {
     int *list = calloc((size_t)team->n_pes, sizeof *list), *mine = hosts->members + hosts->first[hosts->my_host];
     int n_here = ist_hosts_size(hosts, hosts->my_host);
-    if (list == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the hosts of %d PEs", team->n_pes);
+    if (list == NULL) return ist_fail_memory("the hosts of %d PEs", team->n_pes);
     memcpy(list, mine, (size_t)n_here * sizeof *list);
     isthmus_status status = new_part(team, list, n_here, &team->memory->inner, &hosts->inner);
     if (status == ISTHMUS_OK && hosts->my_number < hosts->least) {
@@ -187,7 +186,7 @@ isthmus_status ist_hosts_of_team(struct ist_team *team, const struct ist_hosts *
     isthmus_status status = hosts == NULL ? ist_hosts_of_world(&host_of_world) : ISTHMUS_OK;
     if (hosts == NULL && status == ISTHMUS_OK) {
         int *host_of = calloc((size_t)team->n_pes, sizeof *host_of);
-        if (host_of == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the hosts of %d PEs", team->n_pes);
+        if (host_of == NULL) return ist_fail_memory("the hosts of %d PEs", team->n_pes);
         for (int pe = 0; pe < team->n_pes; pe++) host_of[pe] = host_of_world[ist_team_to_world(team, pe)];
         status = ist_hosts_new(host_of, team->n_pes, world.boot->n_pes, team->my_pe, &hosts);
         free(host_of);

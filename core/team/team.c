@@ -174,7 +174,7 @@ isthmus_status ist_team_new(int n, int start, int stride, const int *list, struc
     if (team == NULL || (list != NULL && copy == NULL)) {
         free(team);
         free(copy);
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a team of %d PEs", n);
+        return ist_fail_memory("a team of %d PEs", n);
     }
     *team = (struct ist_team){.n_pes = n, .start = start, .stride = stride, .list = copy};
     team->my_pe = ist_team_from_world(team, teams.boot->pe);
@@ -197,8 +197,7 @@ isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
     ist_team_limit = (uint32_t)ist_teams_max(config);
     ist_team_table = calloc(ist_team_limit, sizeof *ist_team_table);
     teams.is_taken = calloc(ist_team_limit, sizeof *teams.is_taken);
-    if (ist_team_table == NULL || teams.is_taken == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u teams", ist_team_limit);
+    if (ist_team_table == NULL || teams.is_taken == NULL) return ist_fail_memory("%u teams", ist_team_limit);
     ist_team_world = (struct ist_team){
         .n_pes = boot->n_pes,
         .my_pe = boot->pe,

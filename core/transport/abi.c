@@ -26,7 +26,7 @@ static isthmus_status no_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t device
                                    struct isthmus_mem *out)
 {
     (void)tr, (void)device, (void)length_bytes, (void)out;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "this transport allocates no memory of kind %u", kind);
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "this transport does not allocate memory of kind %u", kind);
 }
 
 static void no_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem) { (void)tr, (void)mem; }
@@ -127,20 +127,20 @@ static int32_t no_device(isthmus_tr *tr, uint32_t kind)
 static isthmus_status no_device_view(const isthmus_rmem *remote, void **addr)
 {
     (void)remote, (void)addr;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory shows it to no kernel");
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this memory does not map it into kernels");
 }
 
 static isthmus_status no_copy(isthmus_tr *tr, void *dest, const void *source, size_t length_bytes)
 {
     (void)tr, (void)dest, (void)source, (void)length_bytes;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory copies none");
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this memory does not copy it");
 }
 
 static isthmus_status no_memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
                                     uint64_t compare, void *fetched)
 {
     (void)tr, (void)addr, (void)op, (void)bits, (void)operand, (void)compare, (void)fetched;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory executes no atomics on it");
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this memory does not execute atomics on it");
 }
 
 static const char *no_pci_address(isthmus_tr *tr, uint32_t kind)
@@ -158,13 +158,13 @@ static isthmus_status nothing_to_flush(isthmus_tr *tr)
 static isthmus_status no_reserve(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes, void **addr)
 {
     (void)tr, (void)device, (void)length_bytes, (void)addr;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of memory of kind %u cannot let it grow", kind);
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of memory of kind %u does not support growing it", kind);
 }
 
 static isthmus_status no_commit(isthmus_tr *tr, void *addr, uint64_t length_bytes, struct isthmus_mem *out)
 {
     (void)tr, (void)length_bytes, (void)out;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of the memory at %p cannot let it grow", addr);
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of the memory at %p does not support growing it", addr);
 }
 
 static void no_unreserve(isthmus_tr *tr, void *addr, uint64_t length_bytes)
@@ -187,7 +187,7 @@ static isthmus_status nothing_to_complete(isthmus_tr *tr)
 static isthmus_status no_words(isthmus_tr *tr, void *stream, const struct isthmus_stream_word *list, uint32_t n)
 {
     (void)tr, (void)stream, (void)list, (void)n;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the streams of this transport write no words");
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the streams of this transport cannot write words");
 }
 
 static uint32_t never_idle(isthmus_tr *tr, isthmus_chan *chan)

@@ -143,5 +143,5 @@ isthmus_status ist_home_check(const struct ist_card *own)
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof reasons; i++)
         used += write_agent(&choice, i, reasons + used, sizeof reasons - used);
     return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
-                    "ISTHMUS_ATOMICS is nic, and no transport executes atomics that way here: %s", reasons);
+                    "ISTHMUS_ATOMICS is nic, but no transport of this PE executes atomics that way: %s", reasons);
 }

@@ -18,7 +18,9 @@ enum { NEWEST_MAJOR_TRIED = 9, IST_NAME_ROOM = sizeof((struct ist_transport *)0)
 static struct ist_transport *add_entry(char *file, const char *name)
 {
     if (ist_registry.n == IST_MAX_TRANSPORTS) {
-        ist_warn("more than %d transport plugins; %s is left out", IST_MAX_TRANSPORTS, file);
+        ist_warn("there are more than %d transport plugins; %s is not loaded; remove plugins, or name fewer folders in "
+                 "ISTHMUS_PLUGIN_PATH",
+                 IST_MAX_TRANSPORTS, file);
         free(file);
         return NULL;
     }
@@ -61,9 +63,8 @@ static isthmus_status check_table(struct ist_transport *t)
     if (theirs == NULL) {
         int major = other_major(t->library);
         if (major != 0)
-            return ist_fail(ISTHMUS_ERR_VERSION,
-                            "it speaks version %d of the transport ABI, this library version %d; %s", major,
-                            ISTHMUS_ABI_MAJOR,
+            return ist_fail(ISTHMUS_ERR_VERSION, "it has version %d of the transport ABI, this library version %d; %s",
+                            major, ISTHMUS_ABI_MAJOR,
                             major > ISTHMUS_ABI_MAJOR ? "use a newer Isthmus, or a build of the plugin for this one"
                                                       : "build the plugin against this Isthmus");
         return ist_fail(ISTHMUS_ERR_VERSION, "it does not export isthmus_transport_v%d, so it is no transport plugin",
@@ -72,11 +73,13 @@ static isthmus_status check_table(struct ist_transport *t)
     isthmus_status status = ist_abi_complete_transport(theirs, &t->ops);
     if (status != ISTHMUS_OK) return status;
     if (!good_name(t->ops.name))
-        return ist_fail(ISTHMUS_ERR_INVALID, "its name '%s' is not 1 to %d lower case letters and digits", t->ops.name,
-                        IST_NAME_ROOM - 1);
+        return ist_fail(ISTHMUS_ERR_INVALID, "its name is '%s'; valid: 1 to %d lower case letters and digits",
+                        t->ops.name, IST_NAME_ROOM - 1);
     const struct ist_transport *twin = ist_registry_find(t->ops.name);
     if (twin != NULL && twin != t && twin->state != IST_TRANSPORT_REFUSED)
-        return ist_fail(ISTHMUS_ERR_INVALID, "a transport '%s' was loaded before it, from %s", t->ops.name, twin->file);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "a transport of the name '%s' was loaded before, from %s; remove one of them", t->ops.name,
+                        twin->file);
     snprintf(t->name, sizeof t->name, "%s", t->ops.name);
     return ISTHMUS_OK;
 }

@@ -32,7 +32,7 @@ isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_ali
     table.by_pe = calloc((size_t)boot->n_pes, sizeof *table.by_pe);
     if (table.by_pe == NULL) {
         ist_peers_fini();
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the table of %d PEs", boot->n_pes);
+        return ist_fail_memory("the table of %d PEs", boot->n_pes);
     }
     table.boot = boot;
     table.n_pes = boot->n_pes;
@@ -63,13 +63,16 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
     struct ist_peer *peer = calloc(1, sizeof *peer);
     if (peer == NULL) {
         free(bytes);
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for PE %d", pe);
+        return ist_fail_memory("PE %d", pe);
     }
     pthread_mutex_init(&peer->lock, NULL);
     for (uint32_t b = 0; b < IST_SEGMENT_BLOCKS; b++) peer->blocks[b] = ist_no_segments;
     status = ist_card_read(bytes, n_bytes, &peer->card);
     if (status == ISTHMUS_OK && peer->card.pe != pe)
-        status = ist_fail(ISTHMUS_ERR_VERSION, "the card of PE %d says that it is of PE %d", pe, peer->card.pe);
+        status = ist_fail(
+            ISTHMUS_ERR_VERSION,
+            "the card of PE %d has the number %d; start the job again, with one version of Isthmus on all PEs", pe,
+            peer->card.pe);
     if (status != ISTHMUS_OK) {
         peer_free(peer);
         return status;
@@ -207,7 +210,7 @@ static isthmus_status attach_extent(const struct way *way, const struct ist_blob
     struct ist_peer *peer = way->peer;
     struct ist_transport *t = &ist_registry.list[way->transport];
     struct ist_attached_extent *extent = calloc(1, sizeof *extent);
-    if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", peer->card.pe);
+    if (extent == NULL) return ist_fail_memory("an extent of PE %d", peer->card.pe);
     void *alias = NULL;
     path_begin(t);
     isthmus_status status = t->ops.attach(peer->paths[way->transport], key->bytes, key->length_bytes, &extent->rmem,
@@ -252,7 +255,7 @@ static isthmus_status need_block(struct ist_peer *peer, uint32_t id)
     struct ist_attached **block = &peer->blocks[id / IST_SEGMENTS_IN_BLOCK];
     if (*block != ist_no_segments) return ISTHMUS_OK;
     struct ist_attached *made = calloc(IST_SEGMENTS_IN_BLOCK, sizeof *made);
-    if (made == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for segments of PE %d", peer->card.pe);
+    if (made == NULL) return ist_fail_memory("segments of PE %d", peer->card.pe);
     ist_store_release(block, made); /* pairs with the acquire in ist_peer_segment() */
     return ISTHMUS_OK;
 }
@@ -306,8 +309,9 @@ static isthmus_status fetch_extent(const struct way *way, uint32_t index)
     uint32_t column = 0;
     while (column < card.n_transports && strcmp(card.transports[column].name, name) != 0) column++;
     if (column == card.n_transports || card.n_segments != 1)
-        status = ist_fail(ISTHMUS_ERR_VERSION, "extent %u of PE %d lacks a key for transport %s", number, peer->card.pe,
-                          name);
+        status = ist_fail(ISTHMUS_ERR_VERSION,
+                          "extent %u of PE %d has no key for transport %s; use one version of Isthmus on all PEs",
+                          number, peer->card.pe, name);
     else
         status = attach_extent(way, &card.segments[0].keys[column], card.segments[0].base,
                                card.segments[0].length_bytes);
@@ -328,8 +332,10 @@ static const struct ist_attached_extent *get_extent(const struct way *way, uint6
     for (const struct ist_attached_extent *at = *way->extents; at != NULL; at = at->next) n_attached++;
     while (status == ISTHMUS_OK && (extent = find_extent(way->extents, offset_bytes)) == NULL) {
         if (n_attached >= ist_segments.list[way->id].n_extents)
-            status = ist_fail(ISTHMUS_ERR_INVALID, "PE %d has not exposed offset %llu of %s", way->peer->card.pe,
-                              (unsigned long long)offset_bytes, ist_segments.list[way->id].name);
+            status = ist_fail(
+                ISTHMUS_ERR_INVALID,
+                "PE %d has not exposed offset %llu of %s; call shmem_malloc on all PEs with the same size",
+                way->peer->card.pe, (unsigned long long)offset_bytes, ist_segments.list[way->id].name);
         else
             status = fetch_extent(way, n_attached++);
     }
@@ -446,8 +452,9 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
     if (status != ISTHMUS_OK) return status;
     bool fits = card.n_segments == 1 && card.segments[0].id == id && card.n_transports == peer->card.n_transports;
     status = fits ? attach_segment(peer, &card.segments[0])
-                  : ist_fail(ISTHMUS_ERR_VERSION, "PE %d has published something else than %s under %s", peer->card.pe,
-                             ist_segments.list[id].name, key);
+                  : ist_fail(ISTHMUS_ERR_VERSION,
+                             "PE %d has not published %s under the key '%s'; use one version of Isthmus on all PEs",
+                             peer->card.pe, ist_segments.list[id].name, key);
     ist_card_fini(&card);
     return status;
 }

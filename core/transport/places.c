@@ -79,7 +79,8 @@ static isthmus_status fetch(int pe, const char *key, void *out, size_t out_bytes
     if (n_bytes == out_bytes)
         memcpy(out, bytes, out_bytes);
     else
-        status = ist_fail(ISTHMUS_ERR_VERSION, "PE %d is of another version of Isthmus", pe);
+        status = ist_fail(ISTHMUS_ERR_VERSION, "PE %d is of another version of Isthmus; use one version on all PEs",
+                          pe);
     free(bytes);
     return status;
 }
@@ -133,10 +134,7 @@ static isthmus_status fetch_devices(void)
 
 uint32_t ist_places_count(void) { return places.boot != NULL ? (uint32_t)places.boot->n_local : 1; }
 
-static isthmus_status fail_memory(void)
-{
-    return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the places of %u PEs", places.n);
-}
+static isthmus_status fail_memory(void) { return ist_fail_memory("the places of %u PEs", places.n); }
 
 static void forget_notes(void)
 {
@@ -170,7 +168,7 @@ static isthmus_status find_devices(void)
     if (places.all != NULL) return ISTHMUS_OK;
     if (places.has_device_note && !places.is_published)
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
-                        "the devices of this host's PEs are known when the transports to devices are open");
+                        "the devices of this host's PEs are not known before the transports to devices are open");
     places.all = calloc(places.n, sizeof *places.all);
     places.device_notes = calloc(places.n, sizeof *places.device_notes);
     isthmus_status status = places.all != NULL && places.device_notes != NULL ? fetch_devices() : fail_memory();

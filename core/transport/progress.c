@@ -153,7 +153,9 @@ static bool arm_all(void)
         int32_t fd = -1;
         isthmus_status status = t->ops.arm(t->handle, &fd);
         if (status == ISTHMUS_ERR_AGAIN) return false;
-        if (status != ISTHMUS_OK) ist_warn("transport %s: cannot sleep on it: %s", t->name, ist_fail_text());
+        if (status != ISTHMUS_OK)
+            ist_warn("transport %s: cannot sleep while waiting for it, so that waits poll: %s", t->name,
+                     ist_fail_text());
         progress.fds[1 + i].fd = fd; /* -1: poll ignores it */
     }
     return true;
@@ -164,7 +166,7 @@ static bool sleep_on(uint32_t n_fds, int timeout_ms)
 {
     int ready = poll(progress.fds, n_fds, timeout_ms);
     if (ready < 0 && errno != EINTR) {
-        ist_warn("progress thread: poll: %s", strerror(errno));
+        ist_warn("the progress thread ends: poll: %s", strerror(errno));
         return false;
     }
     uint64_t calls;
@@ -288,13 +290,14 @@ isthmus_status ist_progress_start(void)
     init_sleep();
     progress.must_stop = false;
     progress.call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (progress.call_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "progress thread: eventfd");
+    if (progress.call_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the progress thread: eventfd");
     progress.fds[0] = (struct pollfd){.fd = progress.call_fd, .events = POLLIN};
     int error = ist_quiet_thread_create(&progress.thread, "isthmus", run);
     if (error != 0) {
         close(progress.call_fd);
         progress.call_fd = -1;
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "progress thread: pthread_create: %s", strerror(error));
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "cannot start the progress thread: pthread_create: %s; raise 'ulimit -u'", strerror(error));
     }
     progress.is_running = true;
     return ISTHMUS_OK;

@@ -15,7 +15,7 @@ isthmus_status ist_rows_init(int n_pes)
 {
     size_t bytes = ((size_t)n_pes * sizeof *ist_rows + 63) / 64 * 64;
     struct isthmus_row *rows = aligned_alloc(64, bytes);
-    if (rows == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes to %d PEs", n_pes);
+    if (rows == NULL) return ist_fail_memory("the routes to %d PEs", n_pes);
     for (int pe = 0; pe < n_pes; pe++)
         for (int column = 0; column < 4; column++) rows[pe].delta[column] = ISTHMUS_NO_ALIAS;
     ist_rows = rows;

@@ -40,7 +40,7 @@ static isthmus_status expose_through(struct ist_transport *t, const struct isthm
     out->key = malloc(key_bytes);
     if (out->key == NULL) {
         ist_cold_unregister(t, out->lmem);
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for a key of %zu bytes", key_bytes);
+        return ist_fail_memory("a key of %zu bytes", key_bytes);
     }
     memcpy(out->key, key, key_bytes);
     out->key_bytes = (uint32_t)key_bytes;
@@ -71,9 +71,10 @@ static isthmus_status expose_extent(const struct ist_segment *segment, const str
 static isthmus_status add_extent(struct ist_segment *segment, const struct isthmus_mem *piece)
 {
     if (segment->n_extents == IST_MAX_EXTENTS)
-        return ist_fail(ISTHMUS_ERR_LIMIT, "%s cannot grow in more than %d steps", segment->name, IST_MAX_EXTENTS);
+        return ist_fail(ISTHMUS_ERR_LIMIT, "%s cannot grow in more than %d steps; raise ISTHMUS_HEAP_SIZE",
+                        segment->name, IST_MAX_EXTENTS);
     struct ist_extent *extent = calloc(1, sizeof *extent);
-    if (extent == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of %s", segment->name);
+    if (extent == NULL) return ist_fail_memory("an extent of %s", segment->name);
     extent->offset_bytes = (uint64_t)((uintptr_t)piece->addr - (uintptr_t)segment->mem.addr);
     extent->length_bytes = piece->length_bytes;
     isthmus_status status = expose_extent(segment, piece, extent);
@@ -230,8 +231,9 @@ isthmus_status ist_segment_expose_late(ist_boot *boot, const char *card_key, uin
     char key[96];
     uint32_t free = free_id();
     if (free == IST_MAX_SEGMENTS)
-        return ist_fail(ISTHMUS_ERR_LIMIT, "%s: more than %u symmetric buffers at a time", name,
-                        IST_MAX_SEGMENTS - ist_segments.n_at_start);
+        return ist_fail(ISTHMUS_ERR_LIMIT,
+                        "%s: %u symmetric buffers are registered already, which is the limit; unregister one before",
+                        name, IST_MAX_SEGMENTS - ist_segments.n_at_start);
     isthmus_status status = ist_segment_expose(free, name, mem, mem->length_bytes);
     ist_late_key(key, sizeof key, card_key, number);
     if (status == ISTHMUS_OK) status = publish_extent(boot, key, free, 0);

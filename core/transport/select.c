@@ -23,7 +23,7 @@ static isthmus_status fail_unknown(const char *name)
         used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", ist_registry.list[i].name);
     const char *near = nearest(name);
     return ist_fail(ISTHMUS_ERR_INVALID,
-                    "ISTHMUS_TRANSPORTS names '%s', there is no such plugin%s%s%s; found: %s, in %s", name,
+                    "ISTHMUS_TRANSPORTS names '%s', but there is no such plugin%s%s%s; found: %s, in %s", name,
                     near != NULL ? "; did you mean '" : "", near != NULL ? near : "", near != NULL ? "'?" : "",
                     all[0] != '\0' ? all : "none", ist_registry.searched);
 }
@@ -64,7 +64,7 @@ isthmus_status ist_select_transports(const char *text)
     if (text == NULL || text[0] == '\0') return ISTHMUS_OK;
     bool excluding = text[0] == '^';
     char *list = strdup(text + excluding);
-    if (list == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for ISTHMUS_TRANSPORTS");
+    if (list == NULL) return ist_fail_memory("ISTHMUS_TRANSPORTS");
     isthmus_status status = select_listed(list, excluding);
     free(list);
     for (uint32_t i = 0; status == ISTHMUS_OK && !excluding && i < ist_registry.n; i++)

@@ -65,7 +65,7 @@ case_newer_shape_works() {
 case_major_two_refused() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/major_two"
     expect_refused "$plugins/major_two/major_two.so" \
-        "it speaks version 2 of the transport ABI, this library version 1; use a newer Isthmus, or a build of the plugin for this one"
+        "it has version 2 of the transport ABI, this library version 1; use a newer Isthmus, or a build of the plugin for this one"
 }
 
 # ---- the same plugins under isthmus-check-transport ----
@@ -98,7 +98,7 @@ case_missing_slot_refused() {
 
 case_bad_name_refused() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/bad_name"
-    expect_refused "$plugins/bad_name/bad_name.so" "its name 'No Good' is not 1 to 15 lower case letters and digits"
+    expect_refused "$plugins/bad_name/bad_name.so" "its name is 'No Good'; valid: 1 to 15 lower case letters and digits"
 }
 
 case_no_symbol_refused() {
@@ -139,21 +139,21 @@ case_first_of_two_names_wins() {
     expect_success
     expect_carrier twin
     expect_said "transport twin 1.0: open"
-    expect_said "plugin $plugins/twin_two/twin_two.so is refused: a transport 'twin' was loaded before it, from $plugins/twin/twin.so"
+    expect_said "plugin $plugins/twin_two/twin_two.so is refused: a transport of the name 'twin' was loaded before, from $plugins/twin/twin.so"
 }
 
 case_path_is_searched_in_order() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/twin_two:$plugins/twin" ISTHMUS_TRANSPORTS=twin
     expect_success
     expect_said "transport twin 2.0: open"
-    expect_said "plugin $plugins/twin/twin.so is refused: a transport 'twin' was loaded before it"
+    expect_said "plugin $plugins/twin/twin.so is refused: a transport of the name 'twin' was loaded before"
 }
 
 case_path_comes_before_own_folder() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/stand_in"
     expect_success
     expect_said "transport loopback 9.9: open"
-    expect_said "a transport 'loopback' was loaded before it, from $plugins/stand_in/stand_in.so"
+    expect_said "a transport of the name 'loopback' was loaded before, from $plugins/stand_in/stand_in.so"
 }
 
 case_path_entries_that_are_nothing() {
@@ -207,12 +207,12 @@ case_all_excluded() {
 
 case_unknown_name() {
     run_job ISTHMUS_TRANSPORTS=lopback
-    expect_block "ISTHMUS_TRANSPORTS names 'lopback', there is no such plugin; did you mean 'loopback'?; found: " # which others, depends on the build
+    expect_block "ISTHMUS_TRANSPORTS names 'lopback', but there is no such plugin; did you mean 'loopback'?; found: " # which others, depends on the build
 }
 
 case_unknown_name_to_exclude() {
     run_job ISTHMUS_TRANSPORTS=^lopback
-    expect_block "ISTHMUS_TRANSPORTS names 'lopback', there is no such plugin; did you mean 'loopback'?"
+    expect_block "ISTHMUS_TRANSPORTS names 'lopback', but there is no such plugin; did you mean 'loopback'?"
 }
 
 case_caret_inside_list() {
@@ -229,7 +229,7 @@ case_refused_by_name() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/lacking" ISTHMUS_TRANSPORTS=lacking,loopback
     expect_block "its table lacks the required entry 'attach'"
     run_job ISTHMUS_PLUGIN_PATH="$plugins/major_two" ISTHMUS_TRANSPORTS=major_two
-    expect_block "it speaks version 2 of the transport ABI"
+    expect_block "it has version 2 of the transport ABI"
 }
 
 case_unfit_by_name() {

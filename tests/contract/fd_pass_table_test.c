@@ -281,7 +281,7 @@ static void other_user_is_refused(void)
     struct fd_pass_address address;
     pid_t child = start_server(NOBODY, &address);
     share = "pidfd";
-    expect(&address, ISTHMUS_ERR_PERMISSION, "is of user 65534");
+    expect(&address, ISTHMUS_ERR_PERMISSION, "belongs to user 65534");
     end_server(child);
 }
 

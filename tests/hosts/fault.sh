@@ -52,5 +52,5 @@ echo "all PEs gone after $took_ms ms"
 (($(grep -c '^isthmus: ' "$log") <= 1)) || { echo "one message was expected"; exit 1; }
 words="^isthmus: PE [0-9]+: (.*: )?PE [0-9]+ on host[0-9]+ is lost: |(rank|process rank) [0-9]+ .* on node $victim_host"
 words+="|remote daemon|daemon .* on node $victim_host"
-! is_start || words+="|not all PEs have met at the start"
+! is_start || words+="|not all PEs have arrived at the start"
 grep -qE "$words" "$log" || { echo "nobody has named the cause"; exit 1; }

@@ -29,7 +29,7 @@ PULSE_S, START_S = 1, 3  # short, for short rounds; the result does not depend o
 N_LIVES, N_ROUNDS = 4, 2
 MOST_MS = {"launch": 400, "init": 60, "work": 100, "finalize": 30}  # about how long each takes
 QUIET_S = 1.0  # PEs may start late: none may appear for so long, as long as there is a launcher
-OURS = re.compile(r"^isthmus: .*(PE \d+ on host\d+ is lost|not all PEs have met|PE \d+ on host\d+ does not answer|"
+OURS = re.compile(r"^isthmus: .*(PE \d+ on host\d+ is lost|not all PEs have arrived|PE \d+ on host\d+ does not answer|"
                   r"no connection to PE \d+ on host\d+)", re.M)
 LAUNCHERS = re.compile(r"rank \d+ .* on node host\d|remote daemon|a daemon .* (died|on node)|ORTE has lost communication|"
                        r"daemon.*unexpectedly|An ORTE daemon|the launcher has ended", re.I)

@@ -12,13 +12,18 @@ import lint
 DOCUMENT = "docs/messages.md"
 FOLDERS = ("core", "plugins", "tools")
 # Folders all of whose messages have a row; a row of another folder's message is allowed.
-COMPLETE = ("plugins/",)
+COMPLETE = ("plugins/", "core/boot/", "core/base/", "core/life/", "core/transport/")
 
 # Function, and which of its arguments is the format string.
-FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_misuse": 1, "ist_warn": 0, "ist_error": 0, "ist_end_job_saying": 0,
-             "ist_finding": 3, "report": 0, "report_and_exit": 0, "fail": 2, "log": 2}
-SLOTS = ("fail", "log")  # services of the ABI, called as service->fail()
-CALL = re.compile(r"(->)?(?<!\w)(" + "|".join(FORMAT_OF) + r")\(")
+FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0, "ist_error": 0, "ist_end_job_saying": 0,
+             "ist_finding": 3, "report": 0, "report_and_exit": 0, "->fail": 2, "->log": 2}
+# The same in single files, where the text is made before it is known which call reports it.
+FORMAT_IN = {"core/boot/uid_job.c": {"fail": 1}, "core/boot/boot_uid.c": {"snprintf": 2},
+             "core/base/config.c": {"snprintf": 2}, "core/life/liveness.c": {"snprintf": 2},
+             "core/life/processes.c": {"snprintf": 2}}
+ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}
+CALL = re.compile(r"((?:->)?(?<!\w)[a-z]\w*)\(")
+PART = re.compile(r"[;,]|.*,$|\S*( \S+){,3}$")  # what snprintf makes is then no message, but a part of one
 LEVELS = re.compile(r"ISTHMUS_LOG_(WARN|ERROR)")
 DIRECTIVE = re.compile(r"%(%|[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")
 LITERAL_OR_NAME = re.compile(r'"((?:\\.|[^"\\])*)"|\bPRI(\w+)|([A-Z_][A-Z0-9_]+)')
@@ -72,18 +77,21 @@ def messages(root):
     for path in lint.sources(root, *FOLDERS, suffixes=(".c", ".h")):
         text = lint.without_comments(lint.read(root / path))
         code = lint.code_only(text)
+        position = {**FORMAT_OF, **FORMAT_IN.get(str(path), {})}
         for match in CALL.finditer(code):
-            slot, name = match.groups()
-            if bool(slot) != (name in SLOTS):
+            name = match.group(1)
+            if name not in position:
                 continue
             found = arguments_of(code, text, match.end())
-            if len(found) <= FORMAT_OF[name] or (name == "log" and not LEVELS.search(found[1])):
+            if len(found) <= position[name] or (name == "->log" and not LEVELS.search(found[1])):
                 continue
             line = code.count("\n", 0, match.start()) + 1
-            for part in alternatives(found[FORMAT_OF[name]]):
-                written = format_in(part)
-                if written and re.search(r"[A-Za-z]{2}", plain(written)):
-                    yield Message(path, line, plain(written))
+            for part in alternatives(found[position[name]]):
+                written = plain(format_in(part) or "")
+                if name == "snprintf" and PART.match(written):
+                    continue
+                if re.search(r"[A-Za-z]{2}", written):
+                    yield Message(path, line, ADDED.get(name, "%s").replace("%s", written, 1).replace("%s", VALUE))
 
 
 def pattern(row):

@@ -37,7 +37,7 @@ isthmus_failed_start(heap_size_of_shmem SHMEM_SYMMETRIC_SIZE=much ".*SHMEM_SYMME
 isthmus_failed_start(barrier ISTHMUS_COLL_BARRIER=centrl "ISTHMUS_COLL_BARRIER is 'centrl'. accepted: .*central" NP 4)
 isthmus_failed_start(unknown_transport ISTHMUS_TRANSPORTS=lopback "ISTHMUS_TRANSPORTS names 'lopback'.*did you mean 'loopback'" NP 1 4 16)
 isthmus_failed_start(atomics_of_adapters ISTHMUS_ATOMICS=nic
-  "ISTHMUS_ATOMICS is nic, and no transport executes atomics that way here: .*loopback: its atomics are executed by processors" NP 1 4
+  "ISTHMUS_ATOMICS is nic, but no transport of this PE executes atomics that way: .*loopback: its atomics are executed by processors" NP 1 4
   LAUNCHERS run)
 if(TARGET plugin_ib)
   isthmus_failed_start(atomics_over_tcp "ISTHMUS_ATOMICS=nic;ISTHMUS_TRANSPORTS=ib,loopback"

@@ -21,7 +21,7 @@ if(TARGET plugin_ib)
 endif()
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
 isthmus_fork_test(r17_session session EXPECT -0 .)
-isthmus_fork_test(r17_session again ARGS again EXPECT -1 "nobody serves this unique id any more")
+isthmus_fork_test(r17_session again ARGS again EXPECT -1 "this unique id is not served any more")
 
 set(at "^process [0-9]: status ")
 foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
@@ -30,19 +30,19 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
     set(way far_)
   endif()
   isthmus_fork_test(r17_faults ${way}wrong_n ARGS wrong_n ${far} EXPECT -t 60 -0 "${at}0"
-    -1 "process [0-9]+ on .* was told that the job has [45] PEs, and PE [0-9] on .* that it has [45]")
+    -1 "process [0-9]+ on .* passed a job size of [45], and PE [0-9] on .* one of [45]")
   isthmus_fork_test(r17_faults ${way}duplicate ARGS duplicate ${far} EXPECT -t 60 -0 "${at}0"
-    -1 "two processes call themselves PE 1: process [0-9]+ on .* and process [0-9]+ on ")
+    -1 "two processes passed the PE number 1: process [0-9]+ on .* and process [0-9]+ on ")
   isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
-    -1 "these bytes are no unique id" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+    -1 "the unique id is invalid" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
   isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
     -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
   isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
     -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
   isthmus_fork_test(r17_faults ${way}killed ARGS killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"
-    -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
+    -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without finalizing. this PE ends too")
   isthmus_fork_test(r17_faults ${way}server_killed ARGS server_killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"
-    -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without leaving the job. this PE ends too")
+    -1 "^isthmus: PE [123]: PE 0, which serves the job, has ended without finalizing. this PE ends too")
   foreach(stopped "stopped;2" "server_stopped;0")
     list(GET stopped 0 fault)
     list(GET stopped 1 who)
@@ -50,7 +50,7 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
       -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. ISTHMUS_PULSE_TIMEOUT=0 waits")
   endforeach()
   isthmus_fork_test(r17_faults ${way}exits ARGS exits ${far} EXPECT -t 60 -0 "${at}0" -1 "status 3"
-    -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without leaving the job. this PE ends too")
+    -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without finalizing. this PE ends too")
   isthmus_fork_test(r17_faults ${way}global_exit ARGS global_exit ${far} EXPECT -t 60 -0 "^isthmus" -0 "status [^7]")
   isthmus_fork_test(r17_faults ${way}misuse ARGS misuse ${far} EXPECT -t 60 -0 "status [^1]"
     -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
@@ -98,5 +98,5 @@ isthmus_pe_test(r20_environment PROGRAM r1_pe_numbers VARIANT attach_delay ENV N
 isthmus_failed_start(filter ISTHMUS_LOG_FILTER=MEMO "ISTHMUS_LOG_FILTER is 'MEMO'. accepted: " NP 3 LAUNCHERS run)
 isthmus_failed_start(libfabric NVSHMEM_REMOTE_TRANSPORT=libfabric "NVSHMEM_REMOTE_TRANSPORT is 'libfabric'. accepted: "
   NP 3 LAUNCHERS run)
-isthmus_failed_start(uid_without_id NVSHMEM_BOOTSTRAP=UID "ISTHMUS_BOOTSTRAP is 'uid', and the program does not hand over"
+isthmus_failed_start(uid_without_id NVSHMEM_BOOTSTRAP=UID "ISTHMUS_BOOTSTRAP is 'uid', but the program passes no unique id"
   NP 1 LAUNCHERS alone)

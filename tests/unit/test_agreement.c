@@ -172,7 +172,7 @@ static void another_version_is_named_before_its_settings(void **state)
 static void texts_of_other_builds_do_no_harm(void **state)
 {
     (void)state;
-    static const char other[] = "PE 3 and PE 0 on node1 are of different builds of Isthmus";
+    static const char other[] = "PE 3 and PE 0 on node1 are of different builds of Isthmus; use one build on all hosts";
     write_with("", facts, texts[0]);
     const size_t length = strlen(texts[0]);
     for (size_t cut = 0; cut < length; cut++) { /* at the end of a line, or inside one */

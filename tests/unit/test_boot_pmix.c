@@ -98,7 +98,7 @@ static void larger_job_is_refused(void **state)
     (void)state;
     ist_boot *boot;
     assert_int_equal(open_job(IST_BOOT_MOST_PES + 1, &boot), ISTHMUS_ERR_LIMIT);
-    assert_non_null(strstr(ist_fail_text(), "the job has 1048577 PEs; at most 1048576"));
+    assert_non_null(strstr(ist_fail_text(), "the job has 1048577 PEs, but at most 1048576"));
     assert_null(boot);
 }
 

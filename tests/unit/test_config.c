@@ -272,8 +272,8 @@ static void ignored_names_are_reported_with_the_reason(void **state)
                         "isthmus: warning: environment variable SHMEM_BOUNCE_SIZE has no effect: there are no bounce "
                         "buffers\n");
     assert_string_equal(warnings_of("NVSHMEM_BOOTSTRAP=plugin", NULL, 0),
-                        "isthmus: warning: environment variable NVSHMEM_BOOTSTRAP has no effect: there is no 'plugin' "
-                        "here\n");
+                        "isthmus: warning: environment variable NVSHMEM_BOOTSTRAP has no effect: this library has no "
+                        "'plugin'\n");
     assert_string_equal(warnings_of("NVSHMEM_BOOTSTRAP=PMI|SHMEM_TEAMS_MAX=3|SHMEM_UNHEARD_OF=1", NULL, 0), "");
     for (size_t i = 0; i < ist_n_ignored_names; i++) {
         char assignment[128];

@@ -215,7 +215,7 @@ static void server_without_the_secret_is_refused(void **state)
     struct ist_uid uid = make_id();
     int heard = pose(&uid, &says, sizeof says);
     assert_int_equal(join(&uid), ISTHMUS_ERR_PERMISSION);
-    assert_non_null(strstr(ist_fail_text(), "does not know the secret"));
+    assert_non_null(strstr(ist_fail_text(), "does not prove the secret"));
     read_heard(heard, heard_bytes, sizeof heard_bytes, &n_heard);
     assert_int_equal(n_heard, sizeof(struct ist_uid_head) + sizeof(struct ist_uid_hello));
     assert_null(memmem(heard_bytes, n_heard, uid.secret, sizeof uid.secret));

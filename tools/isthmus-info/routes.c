@@ -47,7 +47,7 @@ static isthmus_status add_reason(struct routes *routes, const struct route_reaso
         return ISTHMUS_OK;
     }
     struct route_reason *grown = realloc(routes->reasons, (routes->n_reasons + 1) * sizeof *grown);
-    if (grown == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u reasons", routes->n_reasons + 1);
+    if (grown == NULL) return ist_fail_memory("%u reasons", routes->n_reasons + 1);
     routes->reasons = grown;
     grown[routes->n_reasons++] = *reason;
     return ISTHMUS_OK;
@@ -63,8 +63,7 @@ static isthmus_status add_device(struct routes *routes, const struct route_devic
     if (uses != NULL) routes->uses = uses;
     struct route_device *devices = realloc(routes->devices, (routes->n_devices + 1) * sizeof *devices);
     if (devices != NULL) routes->devices = devices;
-    if (uses == NULL || devices == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for %u devices", routes->n_devices + 1);
+    if (uses == NULL || devices == NULL) return ist_fail_memory("%u devices", routes->n_devices + 1);
     if (i == routes->n_devices) devices[routes->n_devices++] = *device;
     uses[routes->n_uses++] = (struct route_use){.pe = pe, .device = i};
     return ISTHMUS_OK;
@@ -162,7 +161,7 @@ static isthmus_status make_row(struct routes *row)
     list_memories(row);
     size_t n_entries = row->n_memories * (size_t)row->n_pes;
     row->matrix = malloc(n_entries);
-    if (row->matrix == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes to %d PEs", row->n_pes);
+    if (row->matrix == NULL) return ist_fail_memory("the routes to %d PEs", row->n_pes);
     memset(row->matrix, NO_ROUTE, n_entries);
     for (int peer = 0; peer < row->n_pes && status == ISTHMUS_OK; peer++) status = ask_about_peer(row, peer);
     for (uint32_t i = 0; i < ist_registry.n && status == ISTHMUS_OK; i++)
@@ -189,7 +188,7 @@ static isthmus_status publish(const struct routes *row)
     if (row->n_memories > 1) head.host.heap_device = ist_device_heap.device;
     snprintf(head.host.name, sizeof head.host.name, "%s", ist_host_name());
     char *bytes = malloc(n_bytes), *at = bytes;
-    if (bytes == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes of PE %d", row->pe);
+    if (bytes == NULL) return ist_fail_memory("the routes of PE %d", row->pe);
     at = (char *)mempcpy(at, &head, sizeof head);
     at = (char *)mempcpy(at, row->kinds, kinds_bytes);
     if (reasons_bytes > 0) at = (char *)mempcpy(at, row->reasons, reasons_bytes);
@@ -248,8 +247,7 @@ static isthmus_status collect(struct routes *out)
     list_memories(out);
     out->matrix = calloc(n * out->n_memories, n);
     out->hosts = calloc(n, sizeof *out->hosts);
-    if (out->matrix == NULL || out->hosts == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the routes between %zu PEs", n);
+    if (out->matrix == NULL || out->hosts == NULL) return ist_fail_memory("the routes between %zu PEs", n);
     isthmus_status status = ISTHMUS_OK;
     for (int pe = 0; pe < out->n_pes && status == ISTHMUS_OK; pe++) {
         void *bytes;
