@@ -196,6 +196,27 @@ static uint32_t never_idle(isthmus_tr *tr, isthmus_chan *chan)
     return 0;
 }
 
+static isthmus_status no_host_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr, void **view)
+{
+    (void)tr, (void)length_bytes, (void)addr, (void)view;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that device allocates nothing for kernels");
+}
+
+static isthmus_status no_device_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr)
+{
+    void *view;
+    return no_host_alloc(tr, length_bytes, addr, &view);
+}
+
+static void no_free(isthmus_tr *tr, void *addr) { (void)tr, (void)addr; }
+
+static isthmus_status no_find(isthmus_tr *tr, uint32_t code, void *handle, const char *name, void **addr,
+                              uint64_t *length_bytes)
+{
+    (void)tr, (void)code, (void)handle, (void)addr, (void)length_bytes;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that device finds no %s in loaded code", name);
+}
+
 static uint32_t no_devices(isthmus_tr *tr)
 {
     (void)tr;
@@ -232,6 +253,14 @@ static const char *missing_in_stream(const struct isthmus_stream *s)
     if (s->amo == NULL) return "amo";
     if (s->wait_until == NULL) return "wait_until";
     return s->host_function == NULL ? "host_function" : NULL;
+}
+
+static const char *missing_in_kernels(const struct isthmus_kernels *k)
+{
+    if (k->host_alloc == NULL) return "host_alloc";
+    if (k->host_free == NULL) return "host_free";
+    if (k->device_alloc == NULL) return "device_alloc";
+    return k->device_free == NULL ? "device_free" : NULL;
 }
 
 static const char *missing_in_devices(const struct isthmus_devices *d)
@@ -300,6 +329,17 @@ static void complete_stream(const struct isthmus_transport *ops, isthmus_tr *han
     if (s->is_idle == NULL) s->is_idle = never_idle;
 }
 
+static void complete_kernels(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
+{
+    static const struct isthmus_kernels absent = {
+        .host_alloc = no_host_alloc, .host_free = no_free, .device_alloc = no_device_alloc, .device_free = no_free};
+    struct isthmus_kernels *k = &out->kernels;
+    out->has_kernels = read_group(ops, handle, "device.1", k, sizeof *k) &&
+                       is_whole(ops, "device.1", missing_in_kernels(k));
+    if (!out->has_kernels) *k = absent;
+    if (k->find == NULL) k->find = no_find;
+}
+
 static void complete_descriptions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
 {
     struct isthmus_devices *d = &out->devices;
@@ -317,6 +357,7 @@ void ist_abi_complete_extensions(const struct isthmus_transport *ops, isthmus_tr
     complete_memory(ops, handle, out);
     complete_growing(ops, handle, &out->growing);
     complete_stream(ops, handle, out);
+    complete_kernels(ops, handle, out);
     complete_descriptions(ops, handle, out);
 }
 

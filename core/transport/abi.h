@@ -19,10 +19,12 @@ struct ist_extensions {
     bool has_memory;  /* memory.1: a driver manages memory of this PE */
     bool has_flush;   /* there: writes past that driver are visible only after a flush */
     bool has_streams; /* stream.1: the program's streams run operations */
+    bool has_kernels; /* device.1: kernels on this PE's device can make calls */
     bool has_devices; /* devices.1: there is a list of devices, which may be empty */
     struct isthmus_memory memory;
     struct isthmus_growing growing;
     struct isthmus_stream stream;
+    struct isthmus_kernels kernels;
     struct isthmus_devices devices;
     struct isthmus_library library;
 };

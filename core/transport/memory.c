@@ -38,7 +38,8 @@ const struct ist_memory_keeper *ist_memory_ask(uint32_t kind)
     for (uint32_t i = 0; keeper->memory == NULL && i < ist_registry.n; i++) {
         struct ist_transport *t = &ist_registry.list[i];
         if (why_no_keeper(t, kind) == NULL)
-            *keeper = (struct ist_memory_keeper){t, &t->extensions.memory, &t->extensions.growing};
+            *keeper = (struct ist_memory_keeper){t, &t->extensions.memory, &t->extensions.growing,
+                                                 &t->extensions.kernels};
     }
     return keeper->memory != NULL ? keeper : NULL;
 }

@@ -16,6 +16,7 @@ struct ist_memory_keeper {
     struct ist_transport *transport;     /* NULL: none */
     const struct isthmus_memory *memory; /* its extensions */
     const struct isthmus_growing *growing;
+    const struct isthmus_kernels *kernels; /* has_kernels of the transport: kernels there can make calls */
 };
 
 /* Finds the open transport that manages this kind, which may start its driver and is not done before it is needed.

@@ -705,6 +705,39 @@ struct isthmus_stream {
     uint32_t (*is_idle)(isthmus_tr *, isthmus_chan *);
 };
 
+/* What a handle of isthmus_kernels.find names: code that the program has loaded itself. */
+enum {
+    ISTHMUS_CODE_MODULE = 0, /* of CUDA: a CUmodule */
+    ISTHMUS_CODE_LIBRARY = 1 /* of CUDA: a CUlibrary */
+};
+
+/* Extension "device.1": what kernels on the device that this PE uses need to make calls (isthmus/device_state.h): memory
+ * for the ring of their requests, and the place of their state. Cold slots. A transport with this group has memory.1
+ * too, whose copy() the core uses on all addresses from here; neither it nor these slots wait for kernels that run.
+ * Since minor version 5. Absent: kernels on this device get no state. */
+struct isthmus_kernels {
+    uint32_t struct_size, reserved;
+
+    /* Allocates zeroed memory of the host that stays in place, for words that a thread of the host and kernels write to
+     * each other while both run. *addr is its address for the host, *view for kernels; both are multiples of 128. A
+     * store of 8 aligned bytes by one side is seen whole by the other, and an acquire that sees it what was stored
+     * before the release. Errors: NO_MEMORY, IO. */
+    isthmus_status (*host_alloc)(isthmus_tr *, uint64_t length_bytes, void **addr, void **view);
+    void (*host_free)(isthmus_tr *, void *addr); /* accepts NULL. No kernel uses it any more */
+
+    /* Allocates zeroed memory of the device for kernels alone, at a multiple of 128; it is not symmetric, and no peer
+     * reaches it. Errors: NO_MEMORY, IO. */
+    isthmus_status (*device_alloc)(isthmus_tr *, uint64_t length_bytes, void **addr);
+    void (*device_free)(isthmus_tr *, void *addr); /* accepts NULL. No kernel uses it any more */
+
+    /* Finds a variable of loaded code by its name: writes its address on the device that this PE uses, and its size.
+     * `handle` is the platform's, of the sort `code` (ISTHMUS_CODE_). INVALID: the code has no such variable, or the
+     * handle names nothing; the text says which. UNSUPPORTED: the platform, or its driver here, has no such sort of
+     * handle. Absent: UNSUPPORTED. */
+    isthmus_status (*find)(isthmus_tr *, uint32_t code, void *handle, const char *name, void **addr,
+                           uint64_t *length_bytes);
+};
+
 #ifndef ISTHMUS_PLUGIN_EXPORT
 #define ISTHMUS_PLUGIN_EXPORT __attribute__((visibility("default")))
 #endif

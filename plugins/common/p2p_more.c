@@ -1,5 +1,5 @@
-/* plugins/common/p2p_more.c: see p2p.h. The extensions: memory that grows, what is at an address, devices for
- * isthmus-info. */
+/* plugins/common/p2p_more.c: see p2p.h. The extensions: memory that grows, what is at an address, streams, what
+ * kernels need, devices for isthmus-info. */
 #include "plugins/common/p2p_priv.h"
 
 #include <string.h>
@@ -206,6 +206,56 @@ static const struct isthmus_stream streams = {
     .is_idle = p2p_is_idle,
 };
 
+/* ---- device.1 ---- */
+
+static isthmus_status kernels_host_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr, void **view)
+{
+    void *memory = NULL;
+    isthmus_status status = tr->driver->host_alloc(tr->gpu, length_bytes, &memory);
+    if (status != ISTHMUS_OK) return status;
+    status = tr->driver->host_view(tr->gpu, memory, view);
+    if (status != ISTHMUS_OK) {
+        tr->driver->host_free(tr->gpu, memory);
+        return status;
+    }
+    memset(memory, 0, length_bytes);
+    *addr = memory;
+    return ISTHMUS_OK;
+}
+
+static void kernels_host_free(isthmus_tr *tr, void *addr)
+{
+    if (addr != NULL) tr->driver->host_free(tr->gpu, addr);
+}
+
+static isthmus_status kernels_device_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr)
+{
+    return tr->driver->device_alloc(tr->gpu, length_bytes, addr);
+}
+
+static void kernels_device_free(isthmus_tr *tr, void *addr)
+{
+    if (addr != NULL) tr->driver->device_free(tr->gpu, addr);
+}
+
+static isthmus_status kernels_find(isthmus_tr *tr, uint32_t code, void *handle, const char *name, void **addr,
+                                   uint64_t *length_bytes)
+{
+    const struct isthmus_services *s = tr->services;
+    if (tr->driver->find == NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this platform finds no %s in loaded code", name);
+    return tr->driver->find(tr->gpu, code, handle, name, addr, length_bytes);
+}
+
+static const struct isthmus_kernels kernels = {
+    .struct_size = sizeof kernels,
+    .host_alloc = kernels_host_alloc,
+    .host_free = kernels_host_free,
+    .device_alloc = kernels_device_alloc,
+    .device_free = kernels_device_free,
+    .find = kernels_find,
+};
+
 /* ---- devices.1 ---- */
 
 static uint32_t devices_count(isthmus_tr *tr) { return (uint32_t)tr->n_devices; }
@@ -242,5 +292,6 @@ const void *p2p_extension(isthmus_tr *tr, const char *name)
     if (strcmp(name, "memory.1") == 0) return is_flushed ? &flushed_memory : &memory;
     if (strcmp(name, "growing.1") == 0) return grows ? &growing : NULL;
     if (strcmp(name, "stream.1") == 0) return has_streams ? &streams : NULL;
+    if (strcmp(name, "device.1") == 0) return driver->device_alloc != NULL ? &kernels : NULL;
     return strcmp(name, "devices.1") == 0 ? &devices : NULL;
 }

@@ -43,6 +43,7 @@ typedef void (*CUhostFn)(void *argument);
 typedef struct CUctx_st *CUcontext;
 typedef struct CUstream_st *CUstream;
 typedef struct CUmod_st *CUmodule;
+typedef struct CUlib_st *CUlibrary;
 typedef struct CUfunc_st *CUfunction;
 typedef struct {
     char bytes[16];
@@ -126,7 +127,12 @@ typedef union {
 } CUstreamBatchMemOpParams;
 
 /* Flags that cuda.h has as macros or in enumerations of their own */
-enum { CU_MEMHOSTALLOC_PORTABLE = 1, CU_MEMHOSTREGISTER_PORTABLE = 1, CU_STREAM_NON_BLOCKING = 1 };
+enum {
+    CU_MEMHOSTALLOC_PORTABLE = 1,
+    CU_MEMHOSTALLOC_DEVICEMAP = 2,
+    CU_MEMHOSTREGISTER_PORTABLE = 1,
+    CU_STREAM_NON_BLOCKING = 1
+};
 enum { CU_STREAM_WAIT_VALUE_GEQ = 0, CU_STREAM_WAIT_VALUE_EQ = 1 };
 
 #endif

@@ -251,18 +251,17 @@ static void nvl_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory)
 }
 
 /* Drivers return cleared memory, but none promises it. */
-static isthmus_status clear(struct p2p_gpu *gpu, const struct p2p_memory *memory)
+isthmus_status nvl_clear(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes)
 {
     CUstream stream = NULL;
     CUresult result = enter(gpu);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING);
-    if (result == CUDA_SUCCESS)
-        result = nvl_cuda.cuMemsetD8Async(address_of(memory->addr), 0, memory->length_bytes, stream);
+    if (result == CUDA_SUCCESS) result = nvl_cuda.cuMemsetD8Async(address_of(addr), 0, length_bytes, stream);
     if (result == CUDA_SUCCESS) result = nvl_cuda.cuStreamSynchronize(stream);
     if (stream != NULL) (void)nvl_cuda.cuStreamDestroy_v2(stream);
     leave();
-    return check_bytes(gpu->services, result, "clearing device memory", memory->length_bytes);
+    return check_bytes(gpu->services, result, "clearing device memory", length_bytes);
 }
 
 static isthmus_status nvl_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
@@ -278,7 +277,7 @@ static isthmus_status nvl_create(struct p2p_gpu *gpu, void *addr, uint64_t lengt
         (void)nvl_cuda.cuMemRelease(handle);
         return status;
     }
-    status = clear(gpu, &memory);
+    status = nvl_clear(gpu, memory.addr, memory.length_bytes);
     if (status != ISTHMUS_OK)
         nvl_destroy(gpu, &memory);
     else
@@ -307,7 +306,7 @@ static isthmus_status nvl_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes,
 {
     CUresult result = enter(gpu);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
-    result = nvl_cuda.cuMemHostAlloc(addr, length_bytes, CU_MEMHOSTALLOC_PORTABLE);
+    result = nvl_cuda.cuMemHostAlloc(addr, length_bytes, CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP);
     leave();
     return check_bytes(gpu->services, result, "cuMemHostAlloc", length_bytes);
 }
@@ -514,6 +513,10 @@ const struct p2p_driver nvl_driver = {
     .words = nvl_words,
     .host_function = nvl_host_function,
     .complete = nvl_complete,
+    .host_view = nvl_host_view,
+    .device_alloc = nvl_device_alloc,
+    .device_free = nvl_device_free,
+    .find = nvl_find,
     .flush_writes = nvl_flush_writes,
     .place = nvl_place,
 };

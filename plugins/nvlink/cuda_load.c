@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-/* cuStreamWaitValue64_v2 is the newest call that is used. */
+/* cuStreamWaitValue64_v2 is the newest call that must be there. */
 enum { OLDEST_VERSION = 11070 };
 
 struct cuda_api nvl_cuda;
@@ -13,8 +13,12 @@ struct cuda_api nvl_cuda;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_loaded;
 
-static const char *const names[] = {
-#define CUDA(name, parameters) #name,
+static const struct {
+    const char *name;
+    bool is_newer; /* than the oldest version: it may be missing */
+} calls[] = {
+#define CUDA(name, parameters) {#name, false},
+#define CUDA_NEWER(name, parameters) {#name, true},
 #include "plugins/nvlink/cuda.def"
 };
 
@@ -63,11 +67,11 @@ static isthmus_status check_version(const struct isthmus_services *s, void *libr
 static isthmus_status find_calls(const struct isthmus_services *s, void *library, struct cuda_api *out)
 {
     void **entry = (void **)(void *)out; /* POSIX: dlsym's objects and functions have one kind of address */
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        entry[i] = dlsym(library, names[i]);
-        if (entry[i] == NULL)
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        entry[i] = dlsym(library, calls[i].name);
+        if (entry[i] == NULL && !calls[i].is_newer)
             return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
-                           "the CUDA driver lacks %s; install one for CUDA %d.%d or newer", names[i],
+                           "the CUDA driver lacks %s; install one for CUDA %d.%d or newer", calls[i].name,
                            OLDEST_VERSION / 1000, OLDEST_VERSION % 1000 / 10);
     }
     return ISTHMUS_OK;

@@ -32,6 +32,15 @@ struct p2p_gpu {
 extern const struct p2p_driver nvl_driver;
 isthmus_status nvl_check(const struct p2p_gpu *gpu, CUresult result, const char *what); /* the common end of a call */
 
+isthmus_status nvl_clear(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes); /* and waits for it */
+
+/* cuda_kernels.c: memory for kernels that make calls, and the variables of their modules. See p2p.h. */
+isthmus_status nvl_host_view(struct p2p_gpu *gpu, void *addr, void **view);
+isthmus_status nvl_device_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
+void nvl_device_free(struct p2p_gpu *gpu, void *addr);
+isthmus_status nvl_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const char *name, void **addr,
+                        uint64_t *length_bytes);
+
 /* cuda_adapters.c: what network adapters may do with memory of this device, and what has to be done for it. See
  * p2p.h. */
 void nvl_look_at_adapters(struct p2p_gpu *gpu);

@@ -122,6 +122,27 @@ isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote)
     return status;
 }
 
+/* What kernels need, where they can make calls. */
+isthmus_status use_kernels(struct pe *pe)
+{
+    enum { BYTES = 1000 };
+    const struct isthmus_kernels *kernels = plugin->extension(pe->tr, "device.1");
+    uint64_t value = 7, back[2] = {9, 9};
+    void *words = NULL, *view = NULL, *memory = NULL;
+    if (kernels == NULL) return ISTHMUS_OK;
+    isthmus_status status = kernels->host_alloc(pe->tr, BYTES, &words, &view);
+    if (status == ISTHMUS_OK && (*(uint64_t *)words != 0 || view == NULL))
+        status = pe->services.fail(NULL, ISTHMUS_ERR_IO, "wrong memory of the host for kernels");
+    if (status == ISTHMUS_OK) status = kernels->device_alloc(pe->tr, BYTES, &memory);
+    if (status == ISTHMUS_OK) status = memory_of(pe)->copy(pe->tr, memory, &value, sizeof value);
+    if (status == ISTHMUS_OK) status = memory_of(pe)->copy(pe->tr, back, memory, sizeof back);
+    if (status == ISTHMUS_OK && (back[0] != 7 || back[1] != 0))
+        status = pe->services.fail(NULL, ISTHMUS_ERR_IO, "wrong data in memory for kernels");
+    kernels->device_free(pe->tr, memory);
+    kernels->host_free(pe->tr, words);
+    return status;
+}
+
 /* Operations on a stream of the program run in its order, and not before the word that it waits for has arrived. */
 static void note_done(void *argument)
 {

@@ -1,4 +1,5 @@
 /* tests/doubles/p2p_platform.c: see p2p_test.h. Cases of one platform only. */
+#include "tests/doubles/cuda/code.h"
 #include "tests/doubles/cuda/load.h"
 #include "tests/doubles/p2p_test.h"
 
@@ -171,6 +172,60 @@ void case_flush_of_writes(void)
     CHECK(!is_flushed("1", "1", "0"), "this driver flushes nothing for a processor");
     CHECK(cuda_load(dlopen(getenv(variable("LIBRARY")), RTLD_NOW), &driver), "no driver");
     CHECK(!is_for_adapters(&driver, &pe), "adapters may write what cannot be flushed");
+}
+
+/* ---- loaded code, and its variables ---- */
+
+static void expect_found(const struct pe *pe, const struct isthmus_kernels *kernels, uint32_t code, void *handle)
+{
+    uint64_t bytes = 0, value = 11, back = 0;
+    void *at = NULL;
+    isthmus_status status = kernels->find(pe->tr, code, handle, "isthmus_device_v1", &at, &bytes);
+    CHECK(status == ISTHMUS_OK && bytes == 128, "%s; %llu bytes", said, (unsigned long long)bytes);
+    CHECK(memory_of(pe)->copy(pe->tr, at, &value, sizeof value) == ISTHMUS_OK, "%s", said);
+    CHECK(memory_of(pe)->copy(pe->tr, &back, at, sizeof back) == ISTHMUS_OK && back == value, "%s", said);
+}
+
+static void expect_not_found(const struct pe *pe, const struct isthmus_kernels *kernels, uint32_t code, void *handle,
+                             const char *why)
+{
+    uint64_t bytes = 0;
+    void *at = NULL;
+    isthmus_status status = kernels->find(pe->tr, code, handle, "isthmus_device_v1", &at, &bytes);
+    CHECK(status == (code > ISTHMUS_CODE_LIBRARY ? ISTHMUS_ERR_UNSUPPORTED : ISTHMUS_ERR_INVALID), "%d", status);
+    CHECK(strstr(said, why) != NULL && at == NULL, "it says: %s", said);
+}
+
+/* The program's context is current where it loads code, and in no other thread. */
+void case_memory_for_kernels(void)
+{
+    struct pe pe;
+    struct cuda_api driver;
+    CUcontext context;
+    CUmodule module, other;
+    void *library = dlopen(getenv(variable("LIBRARY")), RTLD_NOW);
+    CHECK(cuda_load(library, &driver), "no driver");
+    CHECK(pe_open(&pe, 0) == ISTHMUS_OK && use_kernels(&pe) == ISTHMUS_OK, "%s", said);
+    const struct isthmus_kernels *kernels = plugin->extension(pe.tr, "device.1");
+    CHECK(driver.cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS, "no context");
+    CHECK(driver.cuCtxPushCurrent_v2(context) == CUDA_SUCCESS, "no context");
+    CHECK(driver.cuModuleLoadData(&module, code_with_state) == CUDA_SUCCESS, "no module");
+    CHECK(driver.cuModuleLoadData(&other, code_without_state) == CUDA_SUCCESS, "no module");
+    CUlibrary code = code_library_load(library, code_with_state);
+    CHECK(driver.cuCtxPopCurrent_v2(&context) == CUDA_SUCCESS, "no context");
+    expect_found(&pe, kernels, ISTHMUS_CODE_MODULE, module);
+    expect_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, code);
+    expect_not_found(&pe, kernels, ISTHMUS_CODE_MODULE, other, "has no variable isthmus_device_v1");
+    expect_not_found(&pe, kernels, ISTHMUS_CODE_MODULE, code, "is no module of CUDA");
+    expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, module, "is no library of CUDA");
+    expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, NULL, "the handle is NULL");
+    expect_not_found(&pe, kernels, 7, module, "valid: 0 (module), 1 (library)");
+    code_library_unload(library, code);
+    CHECK(driver.cuModuleUnload(module) == CUDA_SUCCESS && driver.cuModuleUnload(other) == CUDA_SUCCESS, "no unload");
+    CHECK(driver.cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS, "no context");
+    pe_close(&pe);
+    char left[200];
+    CHECK(gpu_double.held(left, sizeof left) == 0, "this is left: %s", left);
 }
 
 /* CUDA_PATH is a folder, which holds the double under the driver's name. */

@@ -239,6 +239,7 @@ isthmus_status use_all(void)
     if (status == ISTHMUS_OK) status = pe_open(&pes[1], 1);
     if (status == ISTHMUS_OK) status = register_buffer(&pes[0]);
     if (status == ISTHMUS_OK) status = grow(&pes[0]);
+    if (status == ISTHMUS_OK) status = use_kernels(&pes[0]);
     if (status == ISTHMUS_OK) status = plugin->mem_alloc(pes[0].tr, pes[0].kind, -1, LARGE_BYTES, &mem);
     if (status == ISTHMUS_OK) {
         status = memory_of(&pes[0])->kind_of(pes[0].tr, mem.addr, &place);
@@ -465,6 +466,7 @@ static const struct {
     {"stub_library", case_stub_library},
     {"words_by_value", case_words_by_value},
     {"fabric_handles", case_fabric_handles},
+    {"memory_for_kernels", case_memory_for_kernels},
     {"memory_for_adapters", case_memory_for_adapters},
     {"flush_of_writes", case_flush_of_writes},
     {"driver_in_folder", case_driver_in_folder},

@@ -53,6 +53,7 @@ const struct isthmus_growing *growing_of(const struct pe *pe);
 
 isthmus_status use_all(void); /* all that a transport is used for, once; everything is given back, also on failure */
 isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote); /* a part of it */
+isthmus_status use_kernels(struct pe *pe);                            /* another one */
 void expect_device(int pe_number, int device);
 void expect_reach(struct pe pes[2], isthmus_status expected);
 
@@ -85,6 +86,7 @@ void case_stub_library(void);
 void case_words_by_value(void);
 void case_fabric_handles(void);
 void case_memory_for_adapters(void);
+void case_memory_for_kernels(void);
 void case_flush_of_writes(void);
 void case_driver_in_folder(void);
 void case_tiles(void);

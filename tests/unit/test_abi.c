@@ -144,6 +144,7 @@ struct groups {
     const struct isthmus_memory *memory;
     const struct isthmus_growing *growing;
     const struct isthmus_stream *stream;
+    const struct isthmus_kernels *kernels;
     const struct isthmus_devices *devices;
     const struct isthmus_library *library;
 };
@@ -155,6 +156,7 @@ static const void *extension(isthmus_tr *tr, const char *name)
     if (strcmp(name, "memory.1") == 0) return groups->memory;
     if (strcmp(name, "growing.1") == 0) return groups->growing;
     if (strcmp(name, "stream.1") == 0) return groups->stream;
+    if (strcmp(name, "device.1") == 0) return groups->kernels;
     if (strcmp(name, "devices.1") == 0) return groups->devices;
     return strcmp(name, "library.1") == 0 ? groups->library : NULL;
 }
@@ -207,9 +209,10 @@ static void absent_groups_can_be_called(void **state)
     struct isthmus_mem mem = {.struct_size = sizeof mem, .kind = 77};
     struct isthmus_library_info library = {.struct_size = sizeof library};
     void *addr;
-    assert_false(e.has_memory || e.has_flush || e.has_streams || e.has_devices);
+    assert_false(e.has_memory || e.has_flush || e.has_streams || e.has_kernels || e.has_devices);
     ASSERT_TOTAL(&e.memory);
     ASSERT_TOTAL(&e.growing);
+    ASSERT_TOTAL(&e.kernels);
     ASSERT_TOTAL(&e.devices);
     ASSERT_TOTAL(&e.library);
     assert_int_equal(e.memory.kind_of(NULL, &mem, &mem), ISTHMUS_OK);
@@ -223,6 +226,10 @@ static void absent_groups_can_be_called(void **state)
     assert_int_equal(e.growing.granule(NULL, ISTHMUS_MEM_CUDA, 0), 0);
     assert_int_equal(e.growing.reserve(NULL, ISTHMUS_MEM_CUDA, 0, 4096, &addr), ISTHMUS_ERR_UNSUPPORTED);
     assert_int_equal(e.growing.commit(NULL, NULL, 4096, &mem), ISTHMUS_ERR_UNSUPPORTED);
+    assert_int_equal(e.kernels.host_alloc(NULL, 8, &addr, &addr), ISTHMUS_ERR_UNSUPPORTED);
+    assert_int_equal(e.kernels.device_alloc(NULL, 8, &addr), ISTHMUS_ERR_UNSUPPORTED);
+    e.kernels.host_free(NULL, NULL);
+    e.kernels.device_free(NULL, NULL);
     assert_int_equal(e.devices.count(NULL), 0);
     e.library.describe(NULL, &library);
     assert_null(library.name);
@@ -356,6 +363,42 @@ static void a_group_that_lacks_a_required_slot_is_not_used(void **state)
     }
 }
 
+static isthmus_status host_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr, void **view)
+{
+    (void)tr, (void)length_bytes, (void)addr, (void)view;
+    return ISTHMUS_OK;
+}
+static isthmus_status device_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr)
+{
+    (void)tr, (void)length_bytes, (void)addr;
+    return ISTHMUS_OK;
+}
+static void free_it(isthmus_tr *tr, void *addr) { (void)tr, (void)addr; }
+
+static void kernels_need_memory_and_perhaps_no_modules(void **state)
+{
+    (void)state;
+    const struct isthmus_kernels least = {.struct_size = sizeof least,
+                                          .host_alloc = host_alloc,
+                                          .host_free = free_it,
+                                          .device_alloc = device_alloc,
+                                          .device_free = free_it};
+    struct isthmus_kernels kernels = least;
+    struct ist_extensions e = complete((struct groups){.kernels = &kernels});
+    void *addr;
+    uint64_t bytes;
+    assert_true(e.has_kernels);
+    ASSERT_TOTAL(&e.kernels);
+    assert_int_equal(e.kernels.find(NULL, ISTHMUS_CODE_MODULE, NULL, "x", &addr, &bytes), ISTHMUS_ERR_UNSUPPORTED);
+    for (size_t at = 2 * sizeof(uint32_t); at < offsetof(struct isthmus_kernels, find); at += sizeof(void *)) {
+        kernels = least;
+        memset((char *)&kernels + at, 0, sizeof(void *));
+        e = complete((struct groups){.kernels = &kernels});
+        assert_false(e.has_kernels);
+        ASSERT_TOTAL(&e.kernels);
+    }
+}
+
 static void other_groups_are_whole_or_not_used(void **state)
 {
     (void)state;
@@ -380,6 +423,7 @@ int main(void)
         cmocka_unit_test(slots_of_later_versions_are_filled_in),
         cmocka_unit_test(streams_without_optional_slots_work),
         cmocka_unit_test(a_group_that_lacks_a_required_slot_is_not_used),
+        cmocka_unit_test(kernels_need_memory_and_perhaps_no_modules),
         cmocka_unit_test(other_groups_are_whole_or_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

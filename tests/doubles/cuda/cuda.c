@@ -17,9 +17,6 @@ enum {
     FOR_ADAPTERS = 1 << 16
 }; /* the last: kept among the types of memory */
 
-CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size);
-CUresult cuMemFree_v2(CUdeviceptr addr);
-
 struct CUctx_st {
     int device, retained;
 };
@@ -350,7 +347,7 @@ CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *prop, CUmem
     return CUDA_SUCCESS;
 }
 
-/* For programs that allocate in the older way; the plugin does not. */
+/* The older way, which the plugin takes for memory that no peer reaches. */
 CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size)
 {
     ENTER_CONTEXT();
@@ -410,6 +407,15 @@ CUresult cuMemHostAlloc(void **addr, size_t size, unsigned flags)
     (void)flags;
     *addr = size > 0 ? gpu_host_alloc(size) : NULL;
     return *addr != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+/* Addresses are unified: both sides use the same. */
+CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *view, void *addr, unsigned flags)
+{
+    ENTER_CONTEXT();
+    if (flags != 0 || gpu_find((CUdeviceptr)(uintptr_t)addr).kind != GPU_HOST) return CUDA_ERROR_INVALID_VALUE;
+    *view = (CUdeviceptr)(uintptr_t)addr;
+    return CUDA_SUCCESS;
 }
 
 CUresult cuMemFreeHost(void *addr)

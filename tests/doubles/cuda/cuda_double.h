@@ -1,5 +1,5 @@
 /* tests/doubles/cuda/cuda_double.h: what the double's files share: cuda.c has devices, contexts and memory, cuda_work.c
- * streams and kernels. */
+ * streams and kernels, cuda_code.c what is loaded: modules, libraries and their variables. */
 #ifndef TESTS_DOUBLES_CUDA_DOUBLE_H
 #define TESTS_DOUBLES_CUDA_DOUBLE_H
 
@@ -12,6 +12,12 @@
 extern bool double_is_initialized;
 extern _Thread_local bool double_is_in_host_function; /* of a stream: it must not call the driver */
 bool double_has_context(void);                        /* in this thread */
+
+/* cuda_code.c: loaded code. Of the variables of an image only the first is there, zeroed: ".b8 NAME[BYTES]". */
+enum double_code { DOUBLE_MODULE = 0x6d6f6431, DOUBLE_LIBRARY = 0x6c696231 };
+void *double_code_load(const char *image, enum double_code sort); /* NULL: no memory. In a context */
+bool double_code_is(const void *code, enum double_code sort);
+bool double_code_unload(void *code, enum double_code sort); /* Returns false if it is no such code. */
 
 /* What every call begins with. */
 #define ENTER_CODE(code)                                                 \

@@ -8,11 +8,6 @@
 
 #include <isthmus/amo_cpu.h>
 
-struct CUmod_st {
-    uint32_t magic;
-};
-enum { MODULE_MAGIC = 0x6d6f6431 };
-
 /* ---- streams ---- */
 
 static struct gpu_stream *stream_of(CUstream stream)
@@ -179,39 +174,37 @@ static const struct kernel {
     {"isthmus_amo", GPU_AMO_PARAMETERS, gpu_amo_parameter_bytes, gpu_run_isthmus_amo},
 };
 
+/* Returns false if the image has kernels and lacks one of these. */
+static bool has_kernels(const char *image)
+{
+    if (strstr(image, ".entry") == NULL) return true;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        char entry[80];
+        snprintf(entry, sizeof entry, ".visible .entry %s(", kernels[i].name);
+        if (strstr(image, entry) == NULL) return false;
+    }
+    return true;
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     ENTER_CONTEXT();
     if (strncmp(image, ".version ", 9) != 0) return CUDA_ERROR_INVALID_IMAGE;
-    CUmodule own = malloc(sizeof *own);
-    if (own == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        char entry[80];
-        snprintf(entry, sizeof entry, ".visible .entry %s(", kernels[i].name);
-        if (strstr(image, entry) == NULL) {
-            free(own);
-            return CUDA_ERROR_INVALID_PTX;
-        }
-    }
-    own->magic = MODULE_MAGIC;
-    gpu_count(GPU_MODULE, 1);
-    *module = own;
-    return CUDA_SUCCESS;
+    if (!has_kernels(image)) return CUDA_ERROR_INVALID_PTX;
+    *module = double_code_load(image, DOUBLE_MODULE);
+    return *module != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuModuleUnload(CUmodule module)
 {
     ENTER();
-    if (module == NULL || module->magic != MODULE_MAGIC) return CUDA_ERROR_INVALID_HANDLE;
-    free(module);
-    gpu_count(GPU_MODULE, -1);
-    return CUDA_SUCCESS;
+    return double_code_unload(module, DOUBLE_MODULE) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *name)
 {
     ENTER();
-    if (module == NULL || module->magic != MODULE_MAGIC) return CUDA_ERROR_INVALID_HANDLE;
+    if (!double_code_is(module, DOUBLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         if (strcmp(kernels[i].name, name) != 0) continue;
         *function = (CUfunction)(uintptr_t)&kernels[i];

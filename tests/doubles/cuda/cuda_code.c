@@ -1,0 +1,126 @@
+/* tests/doubles/cuda/cuda_code.c: see cuda_double.h. */
+#include "tests/doubles/cuda/cuda_double.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For programs; the plugin loads no library. */
+CUresult cuLibraryLoadData(CUlibrary *library, const void *image, void *options, void **values, unsigned n,
+                           void *library_options, void **library_values, unsigned n_library);
+CUresult cuLibraryUnload(CUlibrary library);
+
+enum { CODES_MAX = 64 };
+struct code {
+    enum double_code sort;
+    char name[64]; /* of its variable; "": it has none */
+    size_t bytes;
+    CUdeviceptr at;
+};
+
+/* A handle is looked up, not followed: a program may pass one that names nothing. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct code *codes[CODES_MAX];
+
+static int place_of(const void *code)
+{
+    int i = 0;
+    while (i < CODES_MAX && (codes[i] == NULL || codes[i] != code)) i++;
+    return i;
+}
+
+static bool enter_code(struct code *code)
+{
+    pthread_mutex_lock(&lock);
+    int i = 0;
+    while (i < CODES_MAX && codes[i] != NULL) i++;
+    if (i < CODES_MAX) codes[i] = code;
+    pthread_mutex_unlock(&lock);
+    return i < CODES_MAX;
+}
+
+bool double_code_is(const void *code, enum double_code sort)
+{
+    pthread_mutex_lock(&lock);
+    int i = place_of(code);
+    bool is_it = i < CODES_MAX && codes[i]->sort == sort;
+    pthread_mutex_unlock(&lock);
+    return is_it;
+}
+
+void *double_code_load(const char *image, enum double_code sort)
+{
+    struct code *code = calloc(1, sizeof *code);
+    const char *variable = strstr(image, ".b8 ");
+    if (code == NULL) return NULL;
+    code->sort = sort;
+    bool has_variable = variable != NULL && sscanf(variable, ".b8 %63[a-z0-9_][%zu]", code->name, &code->bytes) == 2;
+    bool ok = !has_variable || cuMemAlloc_v2(&code->at, code->bytes) == CUDA_SUCCESS;
+    if (!ok || !enter_code(code)) {
+        if (code->at != 0) (void)cuMemFree_v2(code->at);
+        free(code);
+        return NULL;
+    }
+    gpu_count(GPU_MODULE, 1);
+    return code;
+}
+
+bool double_code_unload(void *handle, enum double_code sort)
+{
+    struct code *code = NULL;
+    pthread_mutex_lock(&lock);
+    int i = place_of(handle);
+    if (i < CODES_MAX && codes[i]->sort == sort) {
+        code = codes[i];
+        codes[i] = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    if (code == NULL) return false;
+    if (code->at != 0) (void)cuMemFree_v2(code->at);
+    free(code);
+    gpu_count(GPU_MODULE, -1);
+    return true;
+}
+
+static CUresult get_variable(const void *handle, enum double_code sort, const char *name, CUdeviceptr *addr,
+                             size_t *size)
+{
+    if (name == NULL) return CUDA_ERROR_INVALID_VALUE;
+    if (!double_code_is(handle, sort)) return CUDA_ERROR_INVALID_HANDLE;
+    const struct code *code = handle;
+    if (strcmp(code->name, name) != 0) return CUDA_ERROR_NOT_FOUND;
+    *addr = code->at;
+    *size = code->bytes;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetGlobal_v2(CUdeviceptr *addr, size_t *size, CUmodule module, const char *name)
+{
+    ENTER();
+    return get_variable(module, DOUBLE_MODULE, name, addr, size);
+}
+
+/* A library has its variables once for each context. */
+CUresult cuLibraryGetGlobal(CUdeviceptr *addr, size_t *size, CUlibrary library, const char *name)
+{
+    ENTER_CONTEXT();
+    return get_variable(library, DOUBLE_LIBRARY, name, addr, size);
+}
+
+CUresult cuLibraryLoadData(CUlibrary *library, const void *image, void *options, void **values, unsigned n,
+                           void *library_options, void **library_values, unsigned n_library)
+{
+    ENTER_CONTEXT();
+    if (options != NULL || values != NULL || n != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (library_options != NULL || library_values != NULL || n_library != 0) return CUDA_ERROR_INVALID_VALUE;
+    if (strncmp(image, ".version ", 9) != 0) return CUDA_ERROR_INVALID_IMAGE;
+    *library = double_code_load(image, DOUBLE_LIBRARY);
+    return *library != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+CUresult cuLibraryUnload(CUlibrary library)
+{
+    ENTER();
+    return double_code_unload(library, DOUBLE_LIBRARY) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
