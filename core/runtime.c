@@ -323,7 +323,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     rt->thread_level = thread_level;
     isthmus_status failure = ist_config_init(&rt->config, face);
     /* Kernels that run on processors reach no other memory. */
-    if (rt->config.heap_kind == IST_HEAP_AUTO && ist_device_is_expected()) rt->config.heap_kind = IST_HEAP_HOST;
+    if (rt->config.heap_kind == IST_HEAP_AUTO && ist_device_is_processor()) rt->config.heap_kind = IST_HEAP_HOST;
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
     if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
     ist_life_begin(&rt->config, request);

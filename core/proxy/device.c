@@ -1,245 +1,290 @@
-/* core/proxy/device.c: see device.h. */
+/* core/proxy/device.c: see device.h. Kernels run where the symmetric heap lies: on processors, or on the device whose
+ * memory holds it. Modules for other places get no state. */
 #include "core/proxy/device.h"
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/heap/heap.h"
+#include "core/proxy/modules.h"
 #include "core/proxy/proxy.h"
+#include "core/proxy/tables.h"
+#include "core/stream/stream.h"
 #include "core/sync/spin.h"
-#include "core/team/internal_area.h"
-#include "core/team/team.h"
-#include "core/topo/topo.h"
-#include "core/transport/peer.h"
+#include "core/transport/memory.h"
 #include "core/transport/segment.h"
 
-#include <isthmus/transport.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 
-_Static_assert((int)IST_TEAM_DEVICE_WORDS >= (int)ISTHMUS_DEVICE_FLAGS,
-               "a team's place has room for the flags of kernels");
 _Static_assert(sizeof(struct isthmus_device_state) == 128, "ABI");
-_Static_assert(sizeof(struct isthmus_device_team) == 64, "ABI");
 
 typedef int (*fill_fn)(const struct isthmus_device_state *state);
-
-struct module {
-    struct module *next;
-    fill_fn fill;
-};
+typedef void *(*find_fn)(int device);
 
 static struct {
-    pthread_mutex_t lock; /* of all that follows */
-    struct module *modules;
+    pthread_mutex_t lock; /* of all that follows, and of the modules */
     const ist_boot *boot;
     const struct ist_config *config; /* NULL: not initialised */
     bool is_open, has_proxy;
     bool needs_ring; /* memory is symmetric that no delta covers */
+    struct ist_modules_place place;
+    struct ist_tables tables;
     struct isthmus_device_state state;
-    int64_t *heap_delta, *statics_delta; /* by PE */
-    struct isthmus_device_range ranges[2];
-    struct isthmus_device_team *teams; /* by index, n_teams of them */
 } device = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- the parts of the state; with the lock ---- */
+static bool is_on_device(void) { return device.place.kind != ISTHMUS_MEM_HOST; }
 
-static isthmus_status find_delta(int pe)
-{
-    const struct ist_card *card;
-    const struct ist_peer *peer;
-    isthmus_status status = ist_peer_card(pe, &card);
-    if (status != ISTHMUS_OK || !ist_host_id_equal(&card->host, &ist_registry.host)) return status;
-    status = ist_peer_get(pe, &peer);
-    if (status != ISTHMUS_OK) return status;
-    device.heap_delta[pe] = (int64_t)ist_rows[pe].delta[1];
-    device.statics_delta[pe] = (int64_t)ist_rows[pe].delta[2];
-    return ISTHMUS_OK;
-}
+/* ---- the state; with the lock ---- */
 
-/* Returns the number of PEs that have memory which is not mapped here. Rows are filled when a peer is first used, and
- * kernels can fill none: the PEs of this host are used now. Those of other hosts are not, or the start of a job of n PEs
- * would make n * n connections. */
-static isthmus_status find_deltas(uint32_t *n_far)
-{
-    int n = ist_team_world.n_pes, me = ist_team_world.my_pe;
-    *n_far = 0;
-    device.heap_delta = calloc((size_t)n, sizeof *device.heap_delta);
-    device.statics_delta = calloc((size_t)n, sizeof *device.statics_delta);
-    if (device.heap_delta == NULL || device.statics_delta == NULL) return ist_fail_memory("the addresses of %d PEs", n);
-    for (int pe = 0; pe < n; pe++) device.heap_delta[pe] = device.statics_delta[pe] = ISTHMUS_NO_ALIAS;
-    for (int i = 0; i < device.boot->n_local; i++) {
-        int pe = device.boot->local_pes[i];
-        isthmus_status status = device.config->device_direct || pe == me ? find_delta(pe) : ISTHMUS_OK;
-        if (status != ISTHMUS_OK) return status;
-    }
-    for (int pe = 0; pe < n; pe++)
-        *n_far += ((device.heap_delta[pe] | device.statics_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
-    return ISTHMUS_OK;
-}
-
-static void write_team(struct isthmus_device_team *out, const struct ist_team *team, int index)
-{
-    *out = (struct isthmus_device_team){.n = team->n_pes,
-                                        .me = team->my_pe,
-                                        .start = team->start,
-                                        .stride = team->stride,
-                                        .list = team->list,
-                                        .flags = ist_team_memory_of(index)->device};
-}
-
-static isthmus_status list_teams(void)
-{
-    device.teams = calloc(ist_team_limit, sizeof *device.teams);
-    if (device.teams == NULL) return ist_fail_memory("%u teams", ist_team_limit);
-    for (uint32_t i = 0; i < ist_team_limit; i++) {
-        const struct ist_team *team = __atomic_load_n(&ist_team_table[i], __ATOMIC_SEQ_CST);
-        if (team != NULL) write_team(&device.teams[i], team, (int)i);
-    }
-    return ISTHMUS_OK;
-}
-
-/* Teams that are made and destroyed later. */
+/* Teams that are made and destroyed later. Flags that no kernel can share would leave the others waiting. */
 static void on_team(const struct ist_team *team, int index)
 {
     pthread_mutex_lock(&device.lock);
-    if (device.is_open && team != NULL)
-        write_team(&device.teams[index], team, index);
-    else if (device.is_open)
-        device.teams[index] = (struct isthmus_device_team){.n = 0};
+    isthmus_status status = device.is_open ? ist_tables_write_team(&device.tables, team, index) : ISTHMUS_OK;
     pthread_mutex_unlock(&device.lock);
+    if (status != ISTHMUS_OK) ist_die("a team of kernels", status);
 }
 
-/* Returns true if requests and accesses of kernels may go to one PE at once: then a fence has to complete requests. */
-static bool is_mixed(void)
-{
-    bool is_mixed = device.needs_ring;
-    for (int pe = 0; pe < ist_team_world.n_pes && !is_mixed; pe++)
-        is_mixed = ((device.heap_delta[pe] ^ device.statics_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
-    return is_mixed;
-}
-
-/* Data of shared objects, and buffers that the program has made symmetric. */
+/* Data of shared objects, and buffers that the program has made symmetric. A device does not expect the data. */
 static bool has_other_memory(void)
 {
-    for (uint32_t id = IST_SEGMENT_OBJECTS; id < ist_segments.n; id++)
+    for (uint32_t id = is_on_device() ? ist_segments.n_at_start : IST_SEGMENT_OBJECTS; id < ist_segments.n; id++)
         if (ist_segments.list[id].mem.length_bytes > 0) return true;
     return false;
 }
 
-static void write_state(uint32_t n_far)
+static void write_state(void)
 {
-    device.ranges[0] = (struct isthmus_device_range){ist_windows.statics.base, ist_windows.statics.length_bytes,
-                                                     device.statics_delta};
+    const struct ist_tables *tables = &device.tables;
+    bool is_mixed = device.needs_ring || tables->is_mixed;
     device.state = (struct isthmus_device_state){
         .struct_size = sizeof device.state,
-        .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (is_mixed() ? ISTHMUS_DEVICE_MIXED : 0u),
+        .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (is_mixed ? ISTHMUS_DEVICE_MIXED : 0u),
         .me = ist_team_world.my_pe,
         .n = ist_team_world.n_pes,
-        .heap = ist_windows.heap.base,
-        .heap_bytes = ist_windows.heap.length_bytes,
-        .delta = device.heap_delta,
-        .ranges = device.ranges,
-        .teams = device.teams,
+        .heap = is_on_device() ? (uintptr_t)ist_device_heap.base : ist_windows.heap.base,
+        .heap_bytes = is_on_device() ? ist_device_heap.length_bytes : ist_windows.heap.length_bytes,
+        .delta = tables->heap_delta,
+        .ranges = tables->ranges,
+        .teams = tables->teams,
         .ring = device.has_proxy ? ist_proxy_ring() : NULL,
         .stop = device.has_proxy ? ist_proxy_stop_word() : NULL,
         .n_teams = ist_team_limit,
-        .n_ring_pes = n_far,
+        .n_ring_pes = tables->n_far,
     };
 }
 
 static void free_state(void)
 {
-    free(device.heap_delta);
-    free(device.statics_delta);
-    free(device.teams);
-    device.heap_delta = device.statics_delta = NULL;
-    device.teams = NULL;
+    ist_tables_close(&device.tables);
     device.is_open = false;
     memset(&device.state, 0, sizeof device.state);
 }
 
+static isthmus_status open_proxy(void)
+{
+    isthmus_status status = ist_proxy_open(device.config, &device.place.memory);
+    device.has_proxy = status == ISTHMUS_OK;
+    return status;
+}
+
 static isthmus_status make_state(void)
 {
-    uint32_t n_far;
-    isthmus_status status = find_deltas(&n_far);
     for (int i = 0; i < IST_TEAMS_PREDEFINED; i++) (void)ist_team_at(i); /* makes it, and would announce it */
     ist_team_announce(on_team); /* it waits for the lock: what is not listed now comes through it later */
-    if (status == ISTHMUS_OK) status = list_teams();
+    isthmus_status status = ist_tables_open(&device.tables, device.boot, &device.place.memory,
+                                            device.config->device_direct);
+    uint32_t n_far = device.tables.n_far;
     device.needs_ring = has_other_memory();
-    bool has_proxy = n_far > 0 || device.needs_ring;
-    if (status == ISTHMUS_OK && has_proxy) status = ist_proxy_open(device.config);
+    if (status == ISTHMUS_OK && (n_far > 0 || device.needs_ring)) status = open_proxy();
     if (status != ISTHMUS_OK) {
         ist_team_announce(NULL);
         free_state();
         return status;
     }
-    device.has_proxy = has_proxy;
     device.is_open = true;
-    write_state(n_far);
+    write_state();
     ist_spin_expect_stores();
     ist_info("kernels reach %u of %d PEs directly%s", (uint32_t)ist_team_world.n_pes - n_far, ist_team_world.n_pes,
              n_far > 0 ? ", the others through a thread of the host" : "");
     return ISTHMUS_OK;
 }
 
-static void fill_all(void)
+static isthmus_status fill_all(void) { return ist_modules_fill(&device.place, &device.state, true); }
+
+/* ---- where kernels run ---- */
+
+/* Returns why kernels on the device of the heap cannot make calls; NULL: they can. */
+static const char *why_not(const struct ist_memory_keeper *keeper)
 {
-    for (struct module *module = device.modules; module != NULL; module = module->next)
-        (void)module->fill(&device.state);
+    if (keeper == NULL) return "no transport has that memory";
+    if (!keeper->transport->extensions.has_kernels) return "the transport of that memory has no device.1";
+    return ist_streams_are_on() ? NULL : "that device has no streams, and so no memory for flags";
+}
+
+static void choose_place(void)
+{
+    uint32_t kind = ist_device_heap.kind;
+    device.place = (struct ist_modules_place){.kind = ISTHMUS_MEM_HOST};
+    if (kind == ISTHMUS_MEM_HOST) return;
+    const struct ist_memory_keeper *keeper = ist_memory_ask(kind);
+    const char *why = why_not(keeper);
+    device.place.kind = kind;
+    if (why != NULL) {
+        ist_info("kernels on the device of the symmetric heap get no state: %s", why);
+        return;
+    }
+    device.place.device = ist_device_heap.device;
+    device.place.memory = (struct ist_kernel_memory){keeper->kernels, keeper->memory, keeper->transport->handle};
+}
+
+static bool can_have_kernels(void) { return !is_on_device() || device.place.memory.kernels != NULL; }
+
+/* The state is made when the first module is there that runs in this place. */
+static isthmus_status expect_kernels(void)
+{
+    if (device.config == NULL || device.is_open || !can_have_kernels()) return ISTHMUS_OK;
+    return ist_modules_have(device.place.kind) ? make_state() : ISTHMUS_OK;
 }
 
 /* ---- modules ---- */
 
 /* Called by constructors, before main and later. */
-EXPORTED int isthmus_device_register_v1(uint32_t kind, fill_fn fill)
+static int announce_module(const struct ist_module *like)
 {
-    isthmus_status status = ISTHMUS_OK;
-    if (kind != ISTHMUS_MEM_HOST) return ISTHMUS_ERR_UNSUPPORTED;
-    struct module *module = malloc(sizeof *module);
-    if (module == NULL) return ISTHMUS_ERR_NO_MEMORY;
     pthread_mutex_lock(&device.lock);
-    *module = (struct module){device.modules, fill};
-    device.modules = module;
-    if (device.config != NULL && !device.is_open) status = make_state();
-    if (device.is_open) (void)fill(&device.state);
+    isthmus_status status = ist_modules_add(like), made = ISTHMUS_OK;
+    if (status == ISTHMUS_OK) made = expect_kernels();
+    if (status == ISTHMUS_OK && made == ISTHMUS_OK && device.is_open)
+        made = ist_module_fill(ist_modules_find(like), &device.place, &device.state);
     pthread_mutex_unlock(&device.lock);
-    if (status != ISTHMUS_OK) ist_die("a module with kernels", status);
+    if (made != ISTHMUS_OK) ist_die("a module with kernels", made);
     return status;
 }
 
-EXPORTED void isthmus_device_unregister_v1(fill_fn fill)
+static void withdraw_module(const struct ist_module *like)
 {
     pthread_mutex_lock(&device.lock);
-    for (struct module **link = &device.modules; *link != NULL; link = &(*link)->next) {
-        struct module *module = *link;
-        if (module->fill != fill) continue;
-        *link = module->next;
-        free(module);
-        break;
-    }
+    struct ist_module *module = ist_modules_find(like);
+    if (module != NULL) ist_modules_remove(module);
     pthread_mutex_unlock(&device.lock);
+}
+
+EXPORTED int isthmus_device_register_v1(uint32_t kind, fill_fn fill)
+{
+    if (kind != ISTHMUS_MEM_HOST) return ISTHMUS_ERR_UNSUPPORTED;
+    return announce_module(&(struct ist_module){.kind = kind, .fill = fill});
+}
+
+EXPORTED void isthmus_device_unregister_v1(fill_fn fill) { withdraw_module(&(struct ist_module){.fill = fill}); }
+
+EXPORTED int isthmus_device_register_gpu_v1(uint32_t kind, find_fn find)
+{
+    if (kind == ISTHMUS_MEM_HOST) return ISTHMUS_ERR_INVALID;
+    return announce_module(&(struct ist_module){.kind = kind, .find = find});
+}
+
+EXPORTED void isthmus_device_unregister_gpu_v1(find_fn find) { withdraw_module(&(struct ist_module){.find = find}); }
+
+/* Modules whose constructor came too early are found by now. */
+EXPORTED int isthmus_device_launch_v1(void)
+{
+    pthread_mutex_lock(&device.lock);
+    isthmus_status status = device.is_open ? ist_modules_fill_new(&device.place, &device.state) : ISTHMUS_OK;
+    if (device.has_proxy) ist_proxy_wake();
+    int has_proxy = device.has_proxy;
+    pthread_mutex_unlock(&device.lock);
+    if (status != ISTHMUS_OK) ist_die("a module with kernels", status);
+    return has_proxy;
+}
+
+static isthmus_status add_code(const struct ist_module *like)
+{
+    if (device.config == NULL) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "it comes before init, or after finalize");
+    if (like->kind != device.place.kind)
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                        "the symmetric heap is in memory of kind %s, and so kernels of %s "
+                        "have no state",
+                        ist_memory_kind_name(device.place.kind), ist_memory_kind_name(like->kind));
+    if (!can_have_kernels()) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "%s", why_not(ist_memory_ask(like->kind)));
+    bool is_new = ist_modules_find(like) == NULL;
+    isthmus_status status = is_new ? ist_modules_add(like) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) status = expect_kernels();
+    if (status == ISTHMUS_OK) status = ist_module_fill(ist_modules_find(like), &device.place, &device.state);
+    if (status != ISTHMUS_OK && is_new) {
+        struct ist_module *module = ist_modules_find(like);
+        if (module != NULL) ist_modules_remove(module);
+    }
+    return status;
+}
+
+isthmus_status ist_device_add_code(uint32_t kind, uint32_t code, void *handle)
+{
+    pthread_mutex_lock(&device.lock);
+    isthmus_status status = add_code(&(struct ist_module){.kind = kind, .code = code, .handle = handle});
+    pthread_mutex_unlock(&device.lock);
+    return status;
+}
+
+static isthmus_status remove_code(const struct ist_module *like)
+{
+    const struct isthmus_device_state none = {.struct_size = 0};
+    struct ist_module *module = ist_modules_find(like);
+    if (module == NULL || like->handle == NULL)
+        return ist_fail(ISTHMUS_ERR_INVALID, "%p was not initialised", like->handle);
+    isthmus_status status = ist_module_fill(module, &device.place, &none);
+    ist_modules_remove(module);
+    return status;
+}
+
+isthmus_status ist_device_remove_code(uint32_t code, void *handle)
+{
+    pthread_mutex_lock(&device.lock);
+    isthmus_status status = remove_code(&(struct ist_module){.code = code, .handle = handle});
+    pthread_mutex_unlock(&device.lock);
+    return status;
 }
 
 bool ist_device_is_expected(void)
 {
     pthread_mutex_lock(&device.lock);
-    bool is_expected = device.modules != NULL;
+    bool is_expected = !ist_modules_are_empty();
     pthread_mutex_unlock(&device.lock);
     return is_expected;
 }
 
+bool ist_device_is_processor(void)
+{
+    pthread_mutex_lock(&device.lock);
+    bool is_on_gpu = false;
+    for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IST_MEM_KINDS; kind++) is_on_gpu |= ist_modules_have(kind);
+    bool is_processor = ist_modules_have(ISTHMUS_MEM_HOST) && !is_on_gpu;
+    pthread_mutex_unlock(&device.lock);
+    return is_processor;
+}
+
 /* ---- init and finalize ---- */
+
+/* Kernels of a program that was built for a GPU, where it has none. */
+static void note_other_modules(void)
+{
+    for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IST_MEM_KINDS; kind++)
+        if (kind != device.place.kind && ist_modules_have(kind))
+            ist_info("kernels of %s find no PEs: the symmetric heap is in memory of kind %s",
+                     ist_memory_kind_name(kind), ist_memory_kind_name(device.place.kind));
+}
 
 isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config)
 {
-    isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&device.lock);
     device.boot = boot;
     device.config = config;
-    if (device.modules != NULL) status = make_state();
-    if (device.is_open) fill_all();
+    choose_place();
+    note_other_modules();
+    isthmus_status status = expect_kernels();
+    if (status == ISTHMUS_OK && device.is_open) status = fill_all();
     pthread_mutex_unlock(&device.lock);
     return status;
 }
@@ -248,30 +293,27 @@ isthmus_status ist_device_need_ring(void)
 {
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&device.lock);
-    if (device.is_open && !device.has_proxy) {
-        status = ist_proxy_open(device.config);
-        device.has_proxy = status == ISTHMUS_OK;
-    }
+    if (device.is_open && !device.has_proxy) status = open_proxy();
     if (device.has_proxy) {
         device.needs_ring = true;
-        device.state.flags |= ISTHMUS_DEVICE_MIXED;
-        device.state.ring = ist_proxy_ring();
-        device.state.stop = ist_proxy_stop_word();
-        fill_all();
+        write_state();
+        status = fill_all();
     }
     pthread_mutex_unlock(&device.lock);
     return status;
 }
 
+/* Kernels on processors may still look at `stop`: it stays set until the next init. */
 void ist_device_close(void)
 {
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
     if (device.has_proxy) ist_proxy_end();
-    bool was_open = device.is_open;
     memset(&device.state, 0, sizeof device.state);
-    if (device.has_proxy) device.state.stop = ist_proxy_stop_word(); /* set until the next init */
-    if (was_open) fill_all();
+    if (device.has_proxy && !is_on_device()) device.state.stop = ist_proxy_stop_word();
+    if (device.is_open && ist_modules_fill(&device.place, &device.state, false) != ISTHMUS_OK)
+        ist_warn("kernels keep the state of a job that has ended: %s", ist_fail_text());
+    if (device.is_open) ist_modules_end(device.place.kind);
     if (device.has_proxy) ist_proxy_close();
     free_state();
     device.has_proxy = device.needs_ring = false;
@@ -294,6 +336,7 @@ void ist_device_forget(void)
     ist_proxy_forget();
     device.has_proxy = device.is_open = device.needs_ring = false;
     device.config = NULL;
+    device.tables = (struct ist_tables){.table = NULL}; /* what it had is the parent's */
     memset(&device.state, 0, sizeof device.state);
-    fill_all(); /* a kernel of the child must not store through the parent's addresses */
+    ist_modules_forget(&device.state); /* a kernel of the child must not store through the parent's addresses */
 }

@@ -11,6 +11,9 @@
 /* Modules of device code are loaded: kernels will store to memory that host threads wait for. */
 bool ist_device_is_expected(void);
 
+/* The same, and all of them are for processors, which reach no other memory than the host's. */
+bool ist_device_is_processor(void);
+
 /* At the end of init: makes the state and fills it into all modules. Not collective. Modules that are loaded later get
  * it at once. */
 isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config);
@@ -25,6 +28,11 @@ void ist_device_close(void);
 /* Memory has become symmetric of which the state knows nothing: kernels leave it to the thread of the host, which is
  * started if there is none. No kernel runs. */
 isthmus_status ist_device_need_ring(void);
+
+/* Code for a GPU that the program has loaded itself: `handle` is of the sort `code` (ISTHMUS_CODE_) of that kind of
+ * device. Its state is filled, and emptied again. INVALID: no handle, or code without a state; remove: not added. */
+isthmus_status ist_device_add_code(uint32_t kind, uint32_t code, void *handle);
+isthmus_status ist_device_remove_code(uint32_t code, void *handle);
 
 /* In a child after fork. */
 void ist_device_forget(void);

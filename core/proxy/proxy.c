@@ -39,7 +39,10 @@ static struct {
     bool always_spins;         /* ISTHMUS_DEVICE_PROXY=spin */
     bool is_running, must_end;
     bool is_served; /* the server has ended: it hands over no more */
-    uint64_t stop;  /* kernels read it */
+    bool is_woken;  /* requests are about to come */
+    /* Kernels read it. Those on processors may do so when the ring is gone. */
+    uint64_t own_stop, *stop;
+    const uint64_t *stop_view;
     pthread_t server, closer;
     pthread_mutex_t lock; /* for sleeping and waking */
     pthread_cond_t to_server, to_closer;
@@ -77,7 +80,9 @@ static void nap(struct rest *rest)
     until.tv_sec += (time_t)(ns / 1000000000);
     until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&proxy.lock);
-    if (!proxy.must_end) pthread_cond_timedwait(&proxy.to_server, &proxy.lock, &until);
+    if (!proxy.must_end && !proxy.is_woken) pthread_cond_timedwait(&proxy.to_server, &proxy.lock, &until);
+    if (proxy.is_woken) *rest = (struct rest){0};
+    proxy.is_woken = false;
     pthread_mutex_unlock(&proxy.lock);
 }
 
@@ -174,7 +179,7 @@ static bool is_done(void) { return !proxy.has_fence && is_closer_free() && !ist_
 static bool is_over(const struct rest *rest)
 {
     if (!ist_load_acquire(&proxy.must_end)) return false;
-    ist_store_release(&proxy.stop, 1);
+    ist_store_release(proxy.stop, 1);
     bool is_lost = rest->since_ns != 0 && ist_clock_ns() - rest->since_ns > LOST_NS;
     return is_done() && (is_lost || !ist_requests_are_coming(&proxy.requests));
 }
@@ -224,7 +229,15 @@ static isthmus_status start_threads(void)
     return ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for kernels' requests: %s", strerror(error));
 }
 
-isthmus_status ist_proxy_open(const struct ist_config *config)
+static void choose_stop_word(const struct ist_kernel_memory *memory)
+{
+    bool is_shared = memory->kernels != NULL;
+    proxy.own_stop = 0;
+    proxy.stop = is_shared ? proxy.requests.stop : &proxy.own_stop;
+    proxy.stop_view = is_shared ? proxy.requests.stop_view : &proxy.own_stop;
+}
+
+isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_kernel_memory *memory)
 {
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -232,12 +245,12 @@ isthmus_status ist_proxy_open(const struct ist_config *config)
     pthread_cond_init(&proxy.to_server, &monotonic);
     pthread_cond_init(&proxy.to_closer, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    proxy.must_end = proxy.is_served = proxy.has_fence = proxy.is_held = false;
+    proxy.must_end = proxy.is_served = proxy.has_fence = proxy.is_held = proxy.is_woken = false;
     proxy.closing = NULL;
-    proxy.stop = 0;
     proxy.open = &proxy.batches[0];
     proxy.always_spins = config->device_proxy == IST_PROXY_SPIN;
-    isthmus_status status = ist_requests_init(&proxy.requests, LOG2_SLOTS);
+    isthmus_status status = ist_requests_init(&proxy.requests, LOG2_SLOTS, memory);
+    if (status == ISTHMUS_OK) choose_stop_word(memory);
     if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.batches[0]);
     if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.batches[1]);
     if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.fetches);
@@ -281,8 +294,20 @@ void ist_proxy_close(void)
     pthread_cond_destroy(&proxy.to_closer);
 }
 
-const struct isthmus_ring *ist_proxy_ring(void) { return &proxy.requests.ring; }
+void ist_proxy_wake(void)
+{
+    pthread_mutex_lock(&proxy.lock);
+    proxy.is_woken = proxy.is_running;
+    if (proxy.is_running) pthread_cond_signal(&proxy.to_server);
+    pthread_mutex_unlock(&proxy.lock);
+}
 
-const uint64_t *ist_proxy_stop_word(void) { return &proxy.stop; }
+const struct isthmus_ring *ist_proxy_ring(void) { return proxy.requests.for_kernels; }
 
-void ist_proxy_forget(void) { proxy.is_running = false; }
+const uint64_t *ist_proxy_stop_word(void) { return proxy.stop_view; }
+
+void ist_proxy_forget(void)
+{
+    pthread_mutex_init(&proxy.lock, NULL); /* another thread of the parent may have had it */
+    proxy.is_running = false;
+}

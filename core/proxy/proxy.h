@@ -4,11 +4,16 @@
 #define IST_PROXY_PROXY_H
 
 #include "core/base/config.h"
+#include "core/proxy/kernel_memory.h"
 
 #include <isthmus/device_state.h>
 
-/* Starts the thread. The ring and the stop word live until ist_proxy_close(). */
-isthmus_status ist_proxy_open(const struct ist_config *config);
+/* Starts the thread. The ring lives until ist_proxy_close(), and so does the stop word of kernels on a device; that of
+ * kernels on processors stays. */
+isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_kernel_memory *memory);
+
+/* Kernels will make requests soon: the thread ends its nap. Accepts any state; any thread. */
+void ist_proxy_wake(void);
 
 /* Serves what kernels that have ended left behind, stops those that still wait, and ends the thread. All operations are
  * complete then; the ring stays, for kernels that have not noticed the stop so far. */
@@ -17,6 +22,7 @@ void ist_proxy_end(void);
 /* The same, and frees the ring: no kernel runs. After ist_proxy_open(), also after a failure. */
 void ist_proxy_close(void);
 
+/* At their addresses for kernels. */
 const struct isthmus_ring *ist_proxy_ring(void);
 const uint64_t *ist_proxy_stop_word(void);
 

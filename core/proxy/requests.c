@@ -3,7 +3,6 @@
 
 #include "core/base/atomic.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #ifdef __SANITIZE_THREAD__
@@ -11,32 +10,71 @@ __attribute__((weak)) uint32_t isthmus_cpu_fence_v1; /* or the kernels' (isthmus
 #endif
 
 /* The parts that different sides write are on different lines, and on different pairs of lines. */
-enum { LINE_BYTES = 128, N_WORDS = 5 };
+enum { LINE_BYTES = 128 };
 
-isthmus_status ist_requests_init(struct ist_requests *requests, uint32_t log2_n)
+struct lines {
+    char *at;
+};
+
+static void *take(struct lines *lines, size_t bytes)
 {
-    size_t n = (size_t)1 << log2_n, slot_bytes = ISTHMUS_WIRE_WORDS * sizeof(uint64_t);
-    size_t reply_bytes = ISTHMUS_REPLY_WORDS * sizeof(uint64_t), turn_bytes = sizeof(uint32_t);
-    size_t bytes = N_WORDS * LINE_BYTES + n * (slot_bytes + reply_bytes + turn_bytes);
-    bytes = (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
-    char *at = aligned_alloc(LINE_BYTES, bytes);
-    memset(requests, 0, sizeof *requests);
-    if (at == NULL) return ist_fail_memory("a ring of %zu requests", n);
-    memset(at, 0, bytes);
-    requests->memory = at;
-    uint64_t **words[N_WORDS] = {&requests->ring.consumed, &requests->ring.quieted, &requests->ring.tail,
-                                 &requests->ring.seen, &requests->ring.quiet};
-    for (int i = 0; i < N_WORDS; i++, at += LINE_BYTES) *words[i] = (uint64_t *)(void *)at;
-    requests->ring.slots = (uint64_t *)(void *)at;
-    requests->ring.replies = (uint64_t *)(void *)(at + n * slot_bytes);
-    requests->ring.turns = (uint32_t *)(void *)(at + n * (slot_bytes + reply_bytes));
-    requests->ring.log2_n = log2_n;
+    char *taken = lines->at;
+    lines->at += (bytes + LINE_BYTES - 1) / LINE_BYTES * LINE_BYTES;
+    return taken;
+}
+
+/* Both sides have the words of the host, each at addresses of its own. */
+static isthmus_status make_words(struct ist_requests *requests, struct isthmus_ring *for_kernels, size_t n)
+{
+    size_t slot_bytes = ISTHMUS_WIRE_WORDS * sizeof(uint64_t), reply_bytes = ISTHMUS_REPLY_WORDS * sizeof(uint64_t);
+    void *view;
+    isthmus_status status = ist_kernel_words_alloc(&requests->memory, 5 * LINE_BYTES + n * (slot_bytes + reply_bytes),
+                                                   &requests->words, &view);
+    if (status != ISTHMUS_OK) return status;
+    struct lines sides[] = {{requests->words}, {view}};
+    struct isthmus_ring *rings[] = {&requests->ring, for_kernels};
+    uint64_t **stops[] = {&requests->stop, &requests->stop_view};
+    for (int i = 0; i < 2; i++) {
+        rings[i]->consumed = take(&sides[i], sizeof(uint64_t));
+        rings[i]->quieted = take(&sides[i], sizeof(uint64_t));
+        *stops[i] = take(&sides[i], sizeof(uint64_t));
+        rings[i]->slots = take(&sides[i], n * slot_bytes);
+        rings[i]->replies = take(&sides[i], n * reply_bytes);
+    }
     return ISTHMUS_OK;
+}
+
+/* The ring itself, and what only kernels write. */
+static isthmus_status make_table(struct ist_requests *requests, struct isthmus_ring *for_kernels, size_t n)
+{
+    isthmus_status status = ist_kernel_table_alloc(
+        &requests->memory, 5 * LINE_BYTES + sizeof *for_kernels + n * sizeof(uint32_t), &requests->table);
+    if (status != ISTHMUS_OK) return status;
+    struct lines lines = {requests->table};
+    requests->for_kernels = take(&lines, sizeof *for_kernels);
+    requests->ring.tail = for_kernels->tail = take(&lines, sizeof(uint64_t));
+    requests->ring.seen = for_kernels->seen = take(&lines, sizeof(uint64_t));
+    requests->ring.quiet = for_kernels->quiet = take(&lines, 2 * sizeof(uint64_t));
+    requests->ring.turns = for_kernels->turns = take(&lines, n * sizeof(uint32_t));
+    return ist_kernel_copy(&requests->memory, requests->for_kernels, for_kernels, sizeof *for_kernels);
+}
+
+isthmus_status ist_requests_init(struct ist_requests *requests, uint32_t log2_n, const struct ist_kernel_memory *memory)
+{
+    struct isthmus_ring for_kernels = {.log2_n = log2_n};
+    memset(requests, 0, sizeof *requests);
+    requests->memory = *memory;
+    requests->ring.log2_n = log2_n;
+    isthmus_status status = make_words(requests, &for_kernels, (size_t)1 << log2_n);
+    if (status == ISTHMUS_OK) status = make_table(requests, &for_kernels, (size_t)1 << log2_n);
+    if (status != ISTHMUS_OK) ist_requests_fini(requests);
+    return status;
 }
 
 void ist_requests_fini(struct ist_requests *requests)
 {
-    free(requests->memory);
+    ist_kernel_table_free(&requests->memory, requests->table);
+    ist_kernel_words_free(&requests->memory, requests->words);
     memset(requests, 0, sizeof *requests);
 }
 
@@ -78,7 +116,11 @@ void ist_requests_quieted(struct ist_requests *requests, uint64_t ticket)
     ist_store_release(requests->ring.quieted, ticket); /* pairs with the acquire in isthmus_dev_quiet_ring() */
 }
 
+/* A device that has failed requests nothing more. */
 bool ist_requests_are_coming(const struct ist_requests *requests)
 {
-    return ist_load_relaxed(requests->ring.tail) != requests->next;
+    uint64_t tail;
+    if (requests->memory.kernels == NULL) return ist_load_relaxed(requests->ring.tail) != requests->next;
+    isthmus_status status = ist_kernel_copy(&requests->memory, &tail, requests->ring.tail, sizeof tail);
+    return status == ISTHMUS_OK && tail != requests->next;
 }

@@ -3,19 +3,23 @@
 #ifndef IST_PROXY_REQUESTS_H
 #define IST_PROXY_REQUESTS_H
 
-#include "core/base/status.h"
+#include "core/proxy/kernel_memory.h"
 
 #include <isthmus/device_wire.h>
 #include <stdbool.h>
 
 struct ist_requests {
-    struct isthmus_ring ring; /* as kernels have it; their part of the memory is memory of the host here */
-    uint64_t next;            /* the ticket to be read next */
-    void *memory;
+    struct ist_kernel_memory memory;
+    struct isthmus_ring ring;         /* as the host has it: of tail, seen, quiet and turns, the kernels' addresses */
+    struct isthmus_ring *for_kernels; /* the same with addresses of theirs, in their memory */
+    uint64_t next;                    /* the ticket to be read next */
+    uint64_t *stop, *stop_view;       /* a word that kernels which wait look at, and its address for them */
+    void *words, *table;
 };
 
-/* A ring of 1 << log2_n slots, all zero. */
-isthmus_status ist_requests_init(struct ist_requests *requests, uint32_t log2_n);
+/* A ring of 1 << log2_n slots, all zero, in memory that these kernels reach. */
+isthmus_status ist_requests_init(struct ist_requests *requests, uint32_t log2_n,
+                                 const struct ist_kernel_memory *memory);
 void ist_requests_fini(struct ist_requests *requests); /* accepts a zeroed struct */
 
 /* Takes the next request, if all of it has arrived. Its source may be read: the fence pairs with that of

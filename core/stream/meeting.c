@@ -9,21 +9,24 @@
 #include "core/stream/stream_priv.h"
 #include "core/transport/choose.h"
 
-enum { FLAGS_BYTES = IST_TEAM_ROUNDS * sizeof(uint64_t) };
+/* Of one team: of streams, then of kernels. */
+enum { TEAM_WORDS = IST_TEAM_ROUNDS + IST_TEAM_DEVICE_WORDS, TEAM_BYTES = TEAM_WORDS * sizeof(uint64_t) };
 
-static bool has_flags; /* written at start only */
+static bool has_flags; /* streams use theirs; written at start only */
 
 static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 
 /* ---- flags ---- */
 
-uint64_t ist_meetings_bytes(const struct ist_config *config) { return ist_teams_max(config) * FLAGS_BYTES; }
+uint64_t ist_meetings_bytes(const struct ist_config *config) { return ist_teams_max(config) * TEAM_BYTES; }
 
 /* The flags of that team on this PE; a peer's have the same place in its segment. */
 static uint64_t *flags_of(int index)
 {
-    return (uint64_t *)ist_streams.mem.addr + IST_ITEM_WORDS + (size_t)index * IST_TEAM_ROUNDS;
+    return (uint64_t *)ist_streams.mem.addr + IST_ITEM_WORDS + (size_t)index * TEAM_WORDS;
 }
+
+uint64_t *ist_meeting_kernel_flags(int index) { return flags_of(index) + IST_TEAM_ROUNDS; }
 
 /* Waiting for a word that holds already shows that the platform supports it. ISTHMUS_CHECK checks barriers and syncs on
  * processors. */
@@ -37,15 +40,15 @@ void ist_meetings_open(const struct ist_config *config)
 
 isthmus_status ist_meetings_expose(void)
 {
-    if (!ist_streams_are_on() || !has_flags) return ISTHMUS_OK;
+    if (!ist_streams_are_on()) return ISTHMUS_OK;
     const struct isthmus_mem *mem = &ist_streams.mem;
-    return ist_segment_expose(IST_SEGMENT_STREAMS, "flags of streams", mem, mem->length_bytes);
+    return ist_segment_expose(IST_SEGMENT_STREAMS, "flags of streams and kernels", mem, mem->length_bytes);
 }
 
 void ist_meeting_clear(int index, const char *routine)
 {
-    static const uint64_t zeroes[IST_TEAM_ROUNDS];
-    if (!ist_streams_are_on() || !has_flags) return;
+    static const uint64_t zeroes[TEAM_WORDS];
+    if (!ist_streams_are_on()) return;
     isthmus_status status = ist_streams.memory->copy(tr(), flags_of(index), zeroes, sizeof zeroes);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }

@@ -86,12 +86,16 @@ int ist_run_quiet(const struct ist_stream_call *call); /* its other half, on the
  * the flags lie in memory of the devices, and it is streams that write them at peers and wait for their own: one launch
  * for each synchronisation. Teams on several hosts synchronise by their processors, as items. */
 
-uint64_t ist_meetings_bytes(const struct ist_config *config); /* of flags */
+uint64_t ist_meetings_bytes(const struct ist_config *config); /* of flags, those of kernels included */
 void ist_meetings_open(const struct ist_config *config);      /* once ist_streams has its memory */
 isthmus_status ist_meetings_expose(void);                     /* flags, as a segment; nothing where there are none */
 
 /* The flags of the next team with this index, before any member uses them. Ends the job if the device has failed. */
 void ist_meeting_clear(int index, const char *routine);
+
+/* The flags of kernels' synchronisations of that team (ISTHMUS_DEVICE_FLAGS words), symmetric, in memory of the device;
+ * cleared with the others. For a job with streams. */
+uint64_t *ist_meeting_kernel_flags(int index);
 
 /* Collective, by the host: from now on this team, all of whose members are on one host, synchronises in streams if each
  * member's device reaches all others'. Teams within such a team do so too. */

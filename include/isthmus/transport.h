@@ -712,9 +712,9 @@ enum {
 };
 
 /* Extension "device.1": what kernels on the device that this PE uses need to make calls (isthmus/device_state.h): memory
- * for the ring of their requests, and the place of their state. Cold slots. A transport with this group has memory.1
- * too, whose copy() the core uses on all addresses from here; neither it nor these slots wait for kernels that run.
- * Since minor version 5. Absent: kernels on this device get no state. */
+ * for the ring of their requests, and the place of their state. Any thread. A transport with this group has memory.1
+ * too, whose copy() the core uses on all addresses from here, and which then does not wait for kernels that run. Since
+ * minor version 5. Absent: kernels on this device get no state. */
 struct isthmus_kernels {
     uint32_t struct_size, reserved;
 

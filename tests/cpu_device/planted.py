@@ -31,7 +31,7 @@ PLANTS = (
     ("one word's tag is not looked at", "include/isthmus/device_wire.h",
      "for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) wrong", "for (int i = 1; i < ISTHMUS_WIRE_WORDS; i++) wrong", False),
 )
-SOURCES = ("tests/unit/test_requests.c", "core/proxy/requests.c", "core/base/status.c")
+SOURCES = ("tests/unit/test_requests.c", "core/proxy/requests.c", "core/proxy/kernel_memory.c", "core/base/status.c")
 
 
 def build_and_run(tree, work, cc, flags, limit_s):

@@ -55,7 +55,8 @@ static void *serve(void *unused)
 
 static void open_ring(uint32_t log2_n)
 {
-    assert_int_equal(ist_requests_init(&host.requests, log2_n), ISTHMUS_OK);
+    const struct ist_kernel_memory of_processors = {.kernels = NULL};
+    assert_int_equal(ist_requests_init(&host.requests, log2_n, &of_processors), ISTHMUS_OK);
     host.stop = host.must_end = 0;
     isthmus_device_v1 = (struct isthmus_device_state){
         .struct_size = sizeof isthmus_device_v1, .me = 0, .n = 1, .ring = &host.requests.ring, .stop = &host.stop};

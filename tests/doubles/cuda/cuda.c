@@ -359,9 +359,11 @@ CUresult cuMemAlloc_v2(CUdeviceptr *addr, size_t size)
     return *addr != 0 ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+/* As the driver, it waits for the device first. */
 CUresult cuMemFree_v2(CUdeviceptr addr)
 {
     ENTER();
+    gpu_device_wait();
     return gpu_free(addr) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
