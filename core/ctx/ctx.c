@@ -134,6 +134,7 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
             ist_die(routine, status);
         }
         channel->ops = opened.ops;
+        channel->has_commit = opened.has_commit;
         memcpy(channel->amo, opened.amo, sizeof channel->amo);
         ist_store_release(&channel->chan, opened.chan);
     }

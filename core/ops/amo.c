@@ -3,11 +3,10 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/ops/order.h"
+#include "core/ops/commit.h"
 #include "core/ops/target.h"
 #include "core/transport/choose.h"
 #include "core/transport/memory.h"
-#include "core/transport/progress.h"
 
 /* One operation on the far word, by the transport's own function, or by the emulation where it has none. */
 struct execution {
@@ -35,7 +34,7 @@ IST_INLINE void amo_by(const struct execution *e, isthmus_amo_fn fn, uint64_t of
                     amo->compare, fetched);
         ist_ctx_leave(ctx, transport);
         if (status != ISTHMUS_ERR_AGAIN) break;
-        ist_progress_poll();
+        ist_make_room(ctx, transport, e->channel);
     }
     if (status != ISTHMUS_OK) ist_die(e->routine, status);
 }

@@ -34,9 +34,6 @@ IST_INLINE isthmus_status each_used(ist_ctx *ctx, uint32_t used, enum half half,
     return first;
 }
 
-/* The transports that a context has used, without the other bits. */
-IST_INLINE uint32_t transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
-
 /* Nonblocking gets into memory of a device are complete. As the bits of `used` theirs stays where threads share the
  * context. */
 IST_INLINE void flush_gets(ist_ctx *ctx)
@@ -69,7 +66,7 @@ static bool is_usable(const ist_ctx *ctx, const char *routine)
 
 /* After a quiet. With several threads the bits stay: clearing them could hide operations that another thread has just
  * issued, or make another thread's quiet return while this one is still at work. */
-static void mark_unused(ist_ctx *ctx)
+void ist_mark_unused(ist_ctx *ctx)
 {
     ist_store_relaxed(&ctx->used_mixed, 0);
     uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;
@@ -81,24 +78,25 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_QUIET, routine);
-    isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
+    isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT,
+                                     routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised();
-    if (ctx->thread_mode != ISTHMUS_THREAD_SHARED) mark_unused(ctx);
+    if (ctx->thread_mode != ISTHMUS_THREAD_SHARED) ist_mark_unused(ctx);
     ist_publish_stores();
 }
 
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
 {
     if (!ctx->is_valid) return ISTHMUS_OK;
-    return complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
+    return complete(ctx, ist_transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
 }
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_LOCAL_COMPLETE, routine);
-    isthmus_status status = complete(ctx, transports_used(ctx), 1u << LOCAL_COMPLETE, routine);
+    isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << LOCAL_COMPLETE, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     if (ist_check_applies()) ist_check_synchronised(); /* fetched values have arrived */
     ist_order_loads();                                 /* nonblocking gets and fetches are ordered before later loads */
@@ -108,7 +106,7 @@ void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_REMOTE_COMMIT, routine);
-    isthmus_status status = complete(ctx, transports_used(ctx), 1u << REMOTE_COMMIT, routine);
+    isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << REMOTE_COMMIT, routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     ist_publish_stores();
 }
@@ -134,7 +132,7 @@ void ist_fence_transports(ist_ctx *ctx, const char *routine)
 {
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_FENCE, routine);
-    uint32_t used = transports_used(ctx), mixed = take_mixed(ctx, used);
+    uint32_t used = ist_transports_used(ctx), mixed = take_mixed(ctx, used);
     isthmus_status completed = complete(ctx, mixed, 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT, routine);
     isthmus_status status = each_used(ctx, used & ~mixed, FENCE, routine);
     if (completed != ISTHMUS_OK) status = completed;
@@ -149,7 +147,7 @@ void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine)
     if (!is_usable(ctx, routine) || peer == NULL) return;
     bool is_mixed = ist_peer_is_mixed(peer);
     isthmus_status status = ISTHMUS_OK;
-    for (uint32_t used = transports_used(ctx); used != 0 && status == ISTHMUS_OK; used &= used - 1) {
+    for (uint32_t used = ist_transports_used(ctx); used != 0 && status == ISTHMUS_OK; used &= used - 1) {
         uint32_t transport = (uint32_t)__builtin_ctz(used);
         isthmus_path *path = peer->paths[transport];
         if (path == NULL) continue;

@@ -28,6 +28,12 @@ void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine) IS
 /* Both halves as far as possible; returns the first failure instead of ending the job. */
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine) IST_COLD;
 
+/* The transports that a context has used, without the other bits. */
+IST_INLINE uint32_t ist_transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
+
+/* All operations are complete. Where threads share the context, the bits stay. */
+void ist_mark_unused(ist_ctx *ctx);
+
 /* An operation goes through a transport: ordering calls must call it. Relaxed: the same thread, or one that the program
  * has ordered after it, reads it. */
 IST_INLINE void ist_mark_used(ist_ctx *ctx, uint32_t transport)

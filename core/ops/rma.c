@@ -5,10 +5,9 @@
 #include "core/base/fatal.h"
 #include "core/base/note.h"
 #include "core/heap/static_data.h"
-#include "core/ops/order.h"
+#include "core/ops/commit.h"
 #include "core/ops/target.h"
 #include "core/transport/memory.h"
-#include "core/transport/progress.h"
 
 #include <isthmus/copy_cpu.h>
 #include <stdlib.h>
@@ -46,7 +45,7 @@ IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_targ
         ist_ctx_leave(t->ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
         if (t->is_nbi) ist_note_call(IST_NOTE_TRANSPORT, t->routine, far->peer->card.pe); /* not so quick, then */
-        ist_progress_poll();
+        ist_make_room(t->ctx, carrier, channel);
     }
     ist_note_over();
     if (status != ISTHMUS_OK) ist_die(t->routine, status);

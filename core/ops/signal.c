@@ -3,9 +3,8 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
-#include "core/ops/order.h"
+#include "core/ops/commit.h"
 #include "core/ops/target.h"
-#include "core/transport/progress.h"
 
 /* Returns where the signal is loaded and stored, or NULL if that takes the slow path. */
 static char *alias_of(ist_ctx *ctx, const struct ist_signal *signal, int pe)
@@ -104,7 +103,7 @@ static isthmus_status put_signal_through(const struct ist_transfer *t, const str
         ist_ctx_leave(t->ctx, carrier);
         if (status != ISTHMUS_ERR_AGAIN) break;
         ist_note_call(IST_NOTE_TRANSPORT, t->routine, data->peer->card.pe); /* not so quick, then */
-        ist_progress_poll();
+        ist_make_room(t->ctx, carrier, channel);
     }
     ist_note_over();
     return status;

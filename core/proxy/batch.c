@@ -8,16 +8,11 @@
 
 #include <string.h>
 
-isthmus_status ist_batch_init(struct ist_batch *batch)
-{
-    memset(batch, 0, sizeof *batch);
-    return ist_ctx_create(&ist_team_world, IST_CTX_LIBRARY, 0, &batch->ctx);
-}
+const char ist_batch_routine[] = "a kernel's quiet";
 
-void ist_batch_fini(struct ist_batch *batch)
+isthmus_status ist_batch_context(ist_ctx **out)
 {
-    if (batch->ctx != NULL) ist_ctx_destroy(batch->ctx);
-    memset(batch, 0, sizeof *batch);
+    return ist_ctx_create(&ist_team_world, IST_CTX_LIBRARY, ISTHMUS_CHANNEL_PROXY, out);
 }
 
 _Static_assert((int)ISTHMUS_DEV_AMO_XOR == (int)ISTHMUS_AMO_XOR && (int)ISTHMUS_DEV_AMO_SET == (int)ISTHMUS_AMO_SET &&
@@ -81,12 +76,9 @@ static void get(const struct call *c)
     if (!is_awaited(c) || c->r->length > LITTLE_BYTES) {
         ist_get_nbi(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, routine);
         (void)reply_later(c, c->batch);
-    } else if (c->fetches != NULL) {
+    } else {
         ist_get_nbi(c->fetches->ctx, c->local, c->remote, c->r->length, c->pe, routine);
         (void)reply_later(c, c->fetches);
-    } else {
-        ist_get(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, routine);
-        reply(c, 0);
     }
 }
 
@@ -100,7 +92,7 @@ static void p(const struct call *c)
 /* Fetches from peers without an alias are under way together. */
 static bool is_fetched_later(const struct call *c, size_t size)
 {
-    return c->fetches != NULL && isthmus_element_(ist_ctx_row(c->batch->ctx, c->pe), c->remote, size) == NULL;
+    return isthmus_element_(ist_ctx_row(c->batch->ctx, c->pe), c->remote, size) == NULL;
 }
 
 static void g(const struct call *c)
@@ -188,6 +180,7 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
     if (request->op >= sizeof executors / sizeof executors[0] || executors[request->op] == NULL)
         ist_misuse("a kernel's request", "operation %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
                    (int)ISTHMUS_REQUEST_EXIT);
+    batch->is_used = fetches->is_used = true;
     executors[request->op](&call);
 }
 
@@ -197,7 +190,7 @@ void ist_batch_fence(struct ist_batch *batch)
     ist_fence(batch->ctx, "a kernel's fence");
 }
 
-void ist_batch_complete(struct ist_batch *batch) { ist_quiet(batch->ctx, "a kernel's quiet"); }
+void ist_batch_complete(struct ist_batch *batch) { ist_quiet(batch->ctx, ist_batch_routine); }
 
 void ist_batch_complete_fetches(struct ist_batch *batch) { ist_local_complete(batch->ctx, "a kernel's fetch"); }
 
@@ -207,5 +200,5 @@ void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
     for (uint32_t i = 0; i < batch->n_waiters; i++)
         ist_requests_reply(requests, batch->waiters[i].ticket, batch->waiters[i].value);
     batch->n_waiters = 0;
-    batch->has_quiet = batch->has_fence = false;
+    batch->has_quiet = batch->has_fence = batch->is_used = false;
 }

@@ -11,6 +11,7 @@ enum { IST_BATCH_WAITERS = 64 }; /* threads of kernels that wait for a reply fro
 struct ist_batch {
     ist_ctx *ctx;
     uint32_t n_waiters;
+    bool is_used; /* requests were executed since it was empty */
     bool has_quiet;
     bool has_fence;        /* operations before it may be under way: those of another context could overtake them */
     uint64_t quiet_ticket; /* the newest request for a quiet */
@@ -19,12 +20,12 @@ struct ist_batch {
     } waiters[IST_BATCH_WAITERS];
 };
 
-isthmus_status ist_batch_init(struct ist_batch *batch);
-void ist_batch_fini(struct ist_batch *batch); /* its operations are complete; accepts a zeroed struct */
+/* A context for requests: its one caller polls. */
+isthmus_status ist_batch_context(ist_ctx **out);
 
 /* Starts the operation of a request, and replies if that is complete at once. Ends the job if the request is wrong.
- * What fetches a little goes into the batch `fetches`, which waits for nothing else; with NULL it is complete on
- * return. Both batches have room for a waiter. */
+ * What fetches a little goes into the batch `fetches`, which may be the same one. Both batches have room for a
+ * waiter. */
 void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request);
 
@@ -38,6 +39,9 @@ static inline bool ist_batch_is_awaited(const struct ist_batch *batch)
 {
     return batch->n_waiters > 0 || batch->has_quiet;
 }
+
+/* For messages, and for explanations of a job that hangs. */
+extern const char ist_batch_routine[];
 
 /* Waits for the network until all operations of the batch are complete; or all that was fetched has arrived. */
 void ist_batch_complete(struct ist_batch *batch);

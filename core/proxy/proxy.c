@@ -1,18 +1,20 @@
-/* core/proxy/proxy.c: see proxy.h. Two threads and three contexts, so that no kernel waits for another one's quiet: the
- * server executes requests in the one context, while the closer waits for the completion of the other one. The closer
- * has at most one batch; what is awaited meanwhile is collected in the open batch. So batches complete in the order of
- * their tickets. Short fetches have a context of their own, which the server completes after each round: the time of
- * one round trip.
+/* core/proxy/proxy.c: see proxy.h. One thread, the server, executes the requests of all kernels, and waits for nothing:
+ * a completion begins, requests of other blocks go on meanwhile, and the replies go out when it is there (lane.h).
+ * Short fetches have a lane of their own, which costs them the time of one round trip and no quiet.
  *
- * A fence orders the operations of one context. Where operations before it may be under way, none goes into another
- * context: fetches are executed in the same one, and if the closer gets it, the server waits for the closer. */
+ * A fence orders the operations of one context. While operations before it may be under way, fetches go into the lane of
+ * all other operations: those of another context could overtake.
+ *
+ * A transport may not be able to commit without a wait. Then the closer (closer.h) waits in the lane's one context while
+ * the server goes on in another one. If the closer's batch has a fence, the server waits for the closer after all, and
+ * so does a fence. */
 #include "core/proxy/proxy.h"
 
 #include "core/base/clock.h"
-#include "core/base/log.h"
+#include "core/base/note.h"
 #include "core/check/check.h"
-#include "core/ops/order.h"
-#include "core/proxy/batch.h"
+#include "core/proxy/closer.h"
+#include "core/proxy/lane.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
 
@@ -31,27 +33,25 @@ enum {
 
 static struct {
     struct ist_requests requests;
-    struct ist_batch batches[2], fetches;
-    struct ist_batch *open;    /* the server's */
-    struct ist_batch *closing; /* the closer's; NULL: it has none */
-    bool is_held;              /* operations of the batch that is closing come before what follows in the ring */
-    bool has_fence;            /* the server has taken one, which waits for that */
-    bool always_spins;         /* ISTHMUS_DEVICE_PROXY=spin */
+    struct ist_lane operations, fetches;
+    bool has_closer;   /* the lane of operations has two contexts, and the closer completes batches */
+    bool has_fence;    /* the server has taken one, which waits for the closer */
+    bool always_spins; /* ISTHMUS_DEVICE_PROXY=spin */
     bool is_running, must_end;
-    bool is_served; /* the server has ended: it hands over no more */
-    bool is_woken;  /* requests are about to come */
+    bool is_woken; /* requests are about to come */
     /* Kernels read it. Those on processors may do so when the ring is gone. */
     uint64_t own_stop, *stop;
     const uint64_t *stop_view;
-    pthread_t server, closer;
+    pthread_t server;
     pthread_mutex_t lock; /* for sleeping and waking */
-    pthread_cond_t to_server, to_closer;
+    pthread_cond_t to_server;
 } proxy = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* ---- how a thread that has nothing to do passes its time ---- */
+/* ---- how the server passes its time when it has nothing to do ---- */
 
 struct rest {
     uint32_t polls;
+    bool is_noted;
     uint64_t since_ns, nap_ns;
 };
 
@@ -86,80 +86,66 @@ static void nap(struct rest *rest)
     pthread_mutex_unlock(&proxy.lock);
 }
 
-/* ---- the closer ---- */
+/* ---- completions: each of these returns true if something has happened ---- */
 
-static void *close_batches(void *unused)
+static bool hand_over(struct ist_lane *lane)
 {
-    struct rest rest = {0};
-    struct ist_batch *batch;
-    (void)unused;
-    ist_spin_is_beside = true;
-    ist_check_enter(); /* these operations are checked as the server's, if at all */
-    for (;;) {
-        /* Acquire: pairs with the release in hand_over(). */
-        while (ist_load_acquire(&proxy.closing) == NULL && !ist_load_acquire(&proxy.is_served) && !is_tired(&rest)) {}
-        pthread_mutex_lock(&proxy.lock);
-        while ((batch = proxy.closing) == NULL && !proxy.is_served) pthread_cond_wait(&proxy.to_closer, &proxy.lock);
-        pthread_mutex_unlock(&proxy.lock);
-        if (batch == NULL) return NULL;
-        ist_batch_complete(batch);
-        ist_batch_report(batch, &proxy.requests);
-        ist_store_release(&proxy.closing, NULL); /* pairs with the acquire in is_closer_free() */
-        rest = (struct rest){0};
-    }
+    if (!proxy.has_closer) ist_lane_split(lane);
+    proxy.has_closer = true;
+    ist_lane_turn(lane);
+    ist_closer_take(lane->closing, &proxy.requests);
+    return true;
 }
 
-/* ---- the server ---- */
-
-static bool is_closer_free(void) { return ist_load_acquire(&proxy.closing) == NULL; }
-
-static void hand_over(void)
+static bool complete_operations(void)
 {
-    struct ist_batch *batch = proxy.open;
-    proxy.open = batch == &proxy.batches[0] ? &proxy.batches[1] : &proxy.batches[0];
-    proxy.is_held = batch->has_fence;
-    pthread_mutex_lock(&proxy.lock);
-    ist_store_release(&proxy.closing, batch);
-    pthread_cond_signal(&proxy.to_closer);
-    pthread_mutex_unlock(&proxy.lock);
+    struct ist_lane *lane = &proxy.operations;
+    bool is_free = false;
+    if (proxy.has_closer && lane->closing != NULL) {
+        if (!ist_closer_is_free()) return false;
+        lane->closing = NULL;
+        is_free = true;
+    }
+    if (proxy.has_closer && ist_batch_is_awaited(lane->open) && !ist_order_is_simple(lane->open->ctx))
+        return hand_over(lane);
+    enum ist_lane_result result = ist_lane_advance(lane, &proxy.requests);
+    return result == IST_LANE_BLOCKED ? hand_over(lane) : is_free || result == IST_LANE_BUSY;
 }
 
-/* With aliases only there is nothing to wait for. */
-static void complete_what_is_awaited(void)
+static bool complete_fetches(void)
 {
-    if (ist_batch_is_awaited(&proxy.fetches)) {
-        ist_batch_complete_fetches(&proxy.fetches);
-        ist_batch_report(&proxy.fetches, &proxy.requests);
-    }
-    if (!ist_batch_is_awaited(proxy.open) || !is_closer_free()) return;
-    if (!ist_order_is_simple(proxy.open->ctx)) {
-        hand_over();
-        return;
-    }
-    ist_batch_complete(proxy.open);
-    ist_batch_report(proxy.open, &proxy.requests);
+    struct ist_lane *lane = &proxy.fetches;
+    enum ist_lane_result result = ist_lane_advance(lane, &proxy.requests);
+    if (result != IST_LANE_BLOCKED) return result == IST_LANE_BUSY;
+    ist_batch_complete_fetches(lane->open);
+    ist_batch_report(lane->open, &proxy.requests);
+    return true;
 }
+
+/* ---- requests ---- */
 
 /* Returns true if requests may be executed now. */
 static bool may_go_on(void)
 {
-    if ((proxy.is_held || proxy.has_fence) && !is_closer_free()) return false;
-    proxy.is_held = false;
-    if (proxy.has_fence) ist_batch_fence(proxy.open);
+    struct ist_lane *lane = &proxy.operations;
+    bool is_closer_busy = proxy.has_closer && lane->closing != NULL;
+    if (is_closer_busy && (lane->is_behind_fence || proxy.has_fence)) return false;
+    if (proxy.has_fence) ist_batch_fence(lane->open);
     proxy.has_fence = false;
-    return !ist_batch_is_full(proxy.open);
+    return !ist_batch_is_full(lane->open) && !ist_batch_is_full(proxy.fetches.open);
 }
 
 static void execute(const struct isthmus_request *request)
 {
+    struct ist_lane *lane = &proxy.operations;
     if (request->op == ISTHMUS_REQUEST_FENCE)
         proxy.has_fence = true;
     else
-        ist_batch_add(proxy.open, proxy.open->has_fence ? NULL : &proxy.fetches, &proxy.requests, request);
+        ist_batch_add(lane->open, ist_lane_has_fence(lane) ? lane->open : proxy.fetches.open, &proxy.requests, request);
 }
 
-/* Returns how many requests there were. */
-static uint32_t serve_round(void)
+/* Returns true if there were requests, or completions. */
+static bool serve_round(void)
 {
     struct isthmus_request request;
     uint32_t n = 0;
@@ -168,12 +154,15 @@ static uint32_t serve_round(void)
         n++;
     }
     if (n > 0) ist_requests_consume(&proxy.requests);
-    complete_what_is_awaited();
-    return n;
+    bool any_fetched = complete_fetches(), any_completed = complete_operations();
+    return n > 0 || any_fetched || any_completed;
 }
 
 /* Nothing that was requested is left, and no reply. */
-static bool is_done(void) { return !proxy.has_fence && is_closer_free() && !ist_batch_is_awaited(proxy.open); }
+static bool is_done(void)
+{
+    return !proxy.has_fence && ist_lane_is_done(&proxy.operations) && ist_lane_is_done(&proxy.fetches);
+}
 
 /* Called when there is no request. Kernels that still wait are stopped, as ist_proxy_close() promises. */
 static bool is_over(const struct rest *rest)
@@ -184,6 +173,31 @@ static bool is_over(const struct rest *rest)
     return is_done() && (is_lost || !ist_requests_are_coming(&proxy.requests));
 }
 
+/* Operations that no kernel waits for need progress, too. */
+static void poll_lanes(void)
+{
+    static const char routine[] = "a kernel's request";
+    (void)ist_ctx_poll(proxy.operations.open->ctx, routine);
+    (void)ist_ctx_poll(proxy.fetches.open->ctx, routine);
+}
+
+/* Nothing wakes the server when a completion is there. For explanations of a job that hangs it notes what it waits
+ * for; the closer notes that itself. */
+static void wait_for_completion(struct rest *rest)
+{
+    if (!rest->is_noted && !proxy.has_closer) {
+        ist_note_call(IST_NOTE_TRANSPORT, ist_batch_routine, -1);
+        rest->is_noted = true;
+    }
+    sched_yield();
+}
+
+static void start_afresh(struct rest *rest)
+{
+    if (rest->is_noted) ist_note_over();
+    *rest = (struct rest){0};
+}
+
 static void *serve(void *unused)
 {
     struct rest rest = {0};
@@ -191,42 +205,28 @@ static void *serve(void *unused)
     ist_spin_is_beside = true;
     ist_check_enter(); /* arguments are checked in every mode; the order of kernels' calls is not known here */
     for (;;) {
-        if (serve_round() > 0) {
-            rest = (struct rest){0};
+        if (serve_round()) {
+            start_afresh(&rest);
             continue;
         }
         if (is_over(&rest)) return NULL;
-        if (!ist_order_is_simple(proxy.open->ctx)) (void)ist_progress_poll();
+        poll_lanes();
         if (!is_tired(&rest)) continue;
-        if (is_closer_free())
+        if (is_done())
             nap(&rest);
         else
-            sched_yield(); /* the closer's end wakes no thread, and requests may be waiting for it */
+            wait_for_completion(&rest);
     }
 }
 
 /* ---- start and end ---- */
 
-static void end_closer(void)
+static isthmus_status start_server(void)
 {
-    pthread_mutex_lock(&proxy.lock);
-    ist_store_release(&proxy.is_served, true); /* pairs with the acquire in close_batches() */
-    pthread_cond_signal(&proxy.to_closer);
-    pthread_mutex_unlock(&proxy.lock);
-    pthread_join(proxy.closer, NULL);
-}
-
-static isthmus_status start_threads(void)
-{
-    int error = ist_quiet_thread_create(&proxy.closer, "isthmus closer", close_batches);
+    int error = ist_quiet_thread_create(&proxy.server, "isthmus proxy", serve);
     if (error != 0) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for kernels' requests: %s", strerror(error));
-    error = ist_quiet_thread_create(&proxy.server, "isthmus proxy", serve);
-    if (error == 0) {
-        proxy.is_running = true;
-        return ISTHMUS_OK;
-    }
-    end_closer();
-    return ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for kernels' requests: %s", strerror(error));
+    proxy.is_running = true;
+    return ISTHMUS_OK;
 }
 
 static void choose_stop_word(const struct ist_kernel_memory *memory)
@@ -243,18 +243,14 @@ isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&proxy.to_server, &monotonic);
-    pthread_cond_init(&proxy.to_closer, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    proxy.must_end = proxy.is_served = proxy.has_fence = proxy.is_held = proxy.is_woken = false;
-    proxy.closing = NULL;
-    proxy.open = &proxy.batches[0];
+    proxy.must_end = proxy.has_fence = proxy.has_closer = proxy.is_woken = false;
     proxy.always_spins = config->device_proxy == IST_PROXY_SPIN;
     isthmus_status status = ist_requests_init(&proxy.requests, LOG2_SLOTS, memory);
     if (status == ISTHMUS_OK) choose_stop_word(memory);
-    if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.batches[0]);
-    if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.batches[1]);
-    if (status == ISTHMUS_OK) status = ist_batch_init(&proxy.fetches);
-    if (status == ISTHMUS_OK) status = start_threads();
+    if (status == ISTHMUS_OK) status = ist_lane_init(&proxy.operations);
+    if (status == ISTHMUS_OK) status = ist_lane_init(&proxy.fetches);
+    if (status == ISTHMUS_OK) status = start_server();
     if (status != ISTHMUS_OK) ist_proxy_close();
     return status;
 }
@@ -266,32 +262,30 @@ static void end_threads(void)
     pthread_cond_signal(&proxy.to_server);
     pthread_mutex_unlock(&proxy.lock);
     pthread_join(proxy.server, NULL);
-    end_closer();
+    ist_closer_end();
     proxy.is_running = false;
 }
 
-static void complete(struct ist_batch *batch)
+static void complete(struct ist_lane *lane)
 {
-    if (batch->ctx != NULL) ist_quiet(batch->ctx, "finalize");
+    for (int i = 0; i < 2; i++)
+        if (lane->batches[i].ctx != NULL) ist_quiet(lane->batches[i].ctx, "finalize");
 }
 
 void ist_proxy_end(void)
 {
     if (proxy.is_running) end_threads();
-    complete(&proxy.batches[0]);
-    complete(&proxy.batches[1]);
+    complete(&proxy.operations);
     complete(&proxy.fetches);
 }
 
 void ist_proxy_close(void)
 {
     ist_proxy_end();
-    ist_batch_fini(&proxy.batches[0]);
-    ist_batch_fini(&proxy.batches[1]);
-    ist_batch_fini(&proxy.fetches);
+    ist_lane_fini(&proxy.operations);
+    ist_lane_fini(&proxy.fetches);
     ist_requests_fini(&proxy.requests);
     pthread_cond_destroy(&proxy.to_server);
-    pthread_cond_destroy(&proxy.to_closer);
 }
 
 void ist_proxy_wake(void)
@@ -310,4 +304,5 @@ void ist_proxy_forget(void)
 {
     pthread_mutex_init(&proxy.lock, NULL); /* another thread of the parent may have had it */
     proxy.is_running = false;
+    ist_closer_forget();
 }

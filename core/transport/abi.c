@@ -392,11 +392,57 @@ static isthmus_status no_notify(isthmus_chan *chan, isthmus_path *path, const is
     return ISTHMUS_ERR_UNSUPPORTED;
 }
 
+/* Where nothing may wait, the core executes the blocking halves in a thread of its own (core/proxy/lane.c). */
+static isthmus_status no_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
+{
+    (void)chan, (void)path, (void)ticket;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+static isthmus_status no_commit_test(isthmus_chan *chan, uint64_t ticket)
+{
+    (void)chan, (void)ticket;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+/* Of a transport whose operations are complete on return. */
+static isthmus_status nothing_to_commit(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
+{
+    (void)chan, (void)path;
+    *ticket = 1;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status always_committed(isthmus_chan *chan, uint64_t ticket)
+{
+    (void)chan, (void)ticket;
+    return ISTHMUS_OK;
+}
+
+static int32_t nothing_to_poll(isthmus_chan *chan)
+{
+    (void)chan;
+    return 0;
+}
+
+static const char *complete_commits(struct isthmus_data_ops *d)
+{
+    if (d->commit_start != NULL && d->commit_test == NULL) return "commit_test";
+    if (d->commit_start == NULL && d->commit_test != NULL) return "commit_start";
+    if (d->commit_start != NULL) return NULL;
+    bool is_immediate = d->local_complete == NULL && d->remote_commit == NULL;
+    d->commit_start = is_immediate ? nothing_to_commit : no_commit_start;
+    d->commit_test = is_immediate ? always_committed : no_commit_test;
+    return NULL;
+}
+
 /* Returns the name of a required slot that is missing, or NULL. */
 static const char *complete_data_ops(struct isthmus_data_ops *d)
 {
     if (d->put == NULL) return "put";
     if (d->get == NULL) return "get";
+    const char *missing = complete_commits(d);
+    if (missing != NULL) return missing;
     if (d->put_nbi == NULL) d->put_nbi = d->put;
     if (d->get_nbi == NULL) d->get_nbi = d->get;
     if (d->amo_entry == NULL) d->amo_entry = no_amo_entry;
@@ -407,6 +453,7 @@ static const char *complete_data_ops(struct isthmus_data_ops *d)
     if (d->remote_commit == NULL) d->remote_commit = nothing_to_order;
     if (d->notify == NULL) d->notify = no_notify;
     if (d->put_signal == NULL) d->put_signal = no_put_signal;
+    if (d->poll == NULL) d->poll = nothing_to_poll;
     return NULL;
 }
 
@@ -441,6 +488,7 @@ isthmus_status ist_abi_channel_open(const struct isthmus_transport *ops, isthmus
         return ist_fail(ISTHMUS_ERR_INVALID, "transport %s: its channel lacks the required entry '%s'", ops->name,
                         missing);
     }
+    channel.has_commit = channel.ops.commit_start != no_commit_start;
     keep_amo_functions(&channel);
     *out = channel;
     return ISTHMUS_OK;

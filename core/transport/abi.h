@@ -37,6 +37,7 @@ void ist_abi_complete_extensions(const struct isthmus_transport *ops, isthmus_tr
 struct ist_channel {
     isthmus_chan *chan; /* NULL: not open */
     struct isthmus_data_ops ops;
+    bool has_commit; /* commit_start is there, or nothing has to be committed: it never returns UNSUPPORTED */
     /* [3rd] by flags; NULL: not supported. A function that fetches may stand for one that does not. */
     isthmus_amo_fn amo[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT][4];
 };

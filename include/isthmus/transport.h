@@ -116,10 +116,13 @@ enum {
     ISTHMUS_THREAD_SHARED = 1 /* any number of callers at a time */
 };
 
-/* ctx_options of channel_open */
-enum {
-    ISTHMUS_CHANNEL_NOSTORE = 1 << 0 /* order slots need not order plain stores through an alias */
-};
+/* ctx_options of channel_open; a transport may ignore each of them.
+ * NOSTORE  order slots need not order plain stores through an alias
+ * PROXY    with ISTHMUS_THREAD_ONE: the channel's one caller polls. Its data slots, poll among them, make all the
+ *          progress that the channel's operations need of this PE: progress() leaves the channel alone, so that a
+ *          transport can give it a worker of its own that has no lock. What the channel has started goes on only in
+ *          calls of its caller. What peers need of this PE still goes by progress(). Since minor version 5 */
+enum { ISTHMUS_CHANNEL_NOSTORE = 1 << 0, ISTHMUS_CHANNEL_PROXY = 1 << 1 };
 
 /* operand types of atomics, isthmus/amo_op.h. Signed and unsigned integers, pointers and floating point of one width
  * are one type here: every operation that exists for them is the same on their bits */
@@ -443,6 +446,29 @@ struct isthmus_data_ops {
      * call as if the slot were absent, so a transport may decline lengths and memory for which one operation is no
      * cheaper. Absent: put, fence, atomic operation. */
     isthmus_status (*put_signal)(isthmus_chan *, isthmus_path *, const struct isthmus_put_signal *what);
+
+    /* Since minor version 5: a commit without a wait. Both slots are there, or neither.
+     * commit_start  begins what local_complete and remote_commit do together, for all operations that the channel has
+     *               issued before, towards one PE or (path NULL) all. Never waits for a peer. Writes a ticket, which is
+     *               not 0; tickets of one channel rise. Orders nothing: operations issued later may overtake. AGAIN:
+     *               nothing was started, because other commits of the channel are under way; test their tickets first
+     * commit_test   OK: that commit is complete, and so are all that the channel began before it towards the same PEs.
+     *               AGAIN: it is not. Never waits, and makes progress, so repeated calls alone lead to the end. A
+     *               ticket that has once been complete stays so
+     * A ticket is tested until it is complete, unless remote_commit of all paths is called: that completes all commits
+     * which the channel began before. Other slots may be called meanwhile. Errors of both: PEER_LOST, IO; the ticket is
+     * not tested again. One caller of the channel at a time, as for all data slots; with ISTHMUS_THREAD_SHARED any
+     * thread may test a ticket.
+     * Absent: local_complete and remote_commit, which block. The core then calls them in a thread of their own where
+     * nothing may wait (core/proxy/lane.c). */
+    isthmus_status (*commit_start)(isthmus_chan *, isthmus_path *path, uint64_t *ticket);
+    isthmus_status (*commit_test)(isthmus_chan *, uint64_t ticket);
+
+    /* Since minor version 5. Makes the progress that operations of this channel need of this PE now; never waits.
+     * Returns the number of events handled, or PEER_LOST or IO. A caller that has got AGAIN, and the caller of a
+     * channel with ISTHMUS_CHANNEL_PROXY, call it until the operations are complete. One caller as for the other
+     * slots. Absent: progress() is enough. */
+    int32_t (*poll)(isthmus_chan *);
 };
 
 /* --------------------------------------------------------------------------------------- the transport ---- */

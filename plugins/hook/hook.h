@@ -28,6 +28,8 @@ enum hook_call {
     HOOK_FENCE,
     HOOK_LOCAL_COMPLETE,
     HOOK_REMOTE_COMMIT,
+    HOOK_COMMIT_START,
+    HOOK_COMMIT_TEST,
     HOOK_CALLS
 };
 
@@ -37,6 +39,7 @@ struct hook_plan {
     uint32_t delay_calls; /* an operation starts after N later ones; 0: at once */
     bool reorders;
     bool leaves_atomics;         /* to another transport */
+    bool leaves_commits;         /* there are no commit_start and commit_test */
     uint64_t without_atomics_pe; /* likewise, between this one and the others only */
     uint64_t random;
     uint64_t again_every; /* every Nth nonblocking call returns AGAIN; 0: none */
@@ -97,8 +100,17 @@ struct hook_held {
     uint32_t age_calls;
 };
 
+/* A commit without a wait. */
+struct hook_commit {
+    uint64_t ticket, base_ticket;
+    isthmus_path *base_path;
+    bool is_under_way, has_base; /* has_base: the base has begun */
+    uint32_t calls_left;         /* until then */
+};
+
 struct isthmus_chan {
     isthmus_chan *next;
+    bool is_listed; /* progress() starts what it holds; not with ISTHMUS_CHANNEL_PROXY */
     isthmus_tr *tr;
     isthmus_chan *base;
     struct isthmus_data_ops ops; /* the base's; absent slots are NULL */
@@ -106,6 +118,7 @@ struct isthmus_chan {
     pthread_mutex_t lock; /* progress() starts held operations, beside the channel's caller */
     uint32_t n_held;
     struct hook_held held[HOOK_MAX_HELD];
+    struct hook_commit commit;
     isthmus_status failure; /* of a held operation: returned by the next call that orders */
 };
 
@@ -127,6 +140,11 @@ void hook_channel_close(isthmus_chan *chan);
  * may be large, and a put or get of another transport may wait for the peer's progress thread, for which this one must
  * not wait. */
 bool hook_channels_progress(isthmus_tr *tr);
+
+/* hook_commit.c */
+isthmus_status hook_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket);
+isthmus_status hook_commit_test(isthmus_chan *chan, uint64_t ticket);
+int32_t hook_poll(isthmus_chan *chan);
 
 /* hook_amo.c: a function for each operation, width and form. */
 isthmus_amo_fn hook_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags);

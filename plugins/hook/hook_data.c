@@ -21,7 +21,7 @@ static isthmus_status hold_or_do(isthmus_chan *chan, const struct hook_held *wha
     pthread_mutex_lock(&chan->lock);
     hook_held_age(chan, HOOK_ALL);
     if (may_wait) {
-        if (chan->n_held == 0) wake_progress(chan->tr);
+        if (chan->n_held == 0 && chan->is_listed) wake_progress(chan->tr);
         status = hook_held_add(chan, what, is_blocking);
     } else if (what->is_get) {
         status = ops->get(chan->base, what->path->base, what->remote->base, what->offset_bytes, what->local, what->mem,
@@ -96,6 +96,7 @@ static isthmus_status order(isthmus_chan *chan, isthmus_path *path, enum hook_ca
     pthread_mutex_lock(&chan->lock);
     status = hook_held_release(chan, which);
     if (status == ISTHMUS_OK && base_slot != NULL) status = base_slot(chan->base, base_path);
+    if (call == HOOK_REMOTE_COMMIT && path == NULL) chan->commit.is_under_way = false;
     pthread_mutex_unlock(&chan->lock);
     return status;
 }
@@ -173,6 +174,7 @@ static isthmus_status open_base(isthmus_chan *chan, uint64_t ctx_options)
 
 static void fill_ops(const isthmus_chan *chan, struct isthmus_data_ops *out)
 {
+    bool has_commits = chan->ops.commit_start != NULL && !chan->tr->plan.leaves_commits;
     const struct isthmus_data_ops all = {
         .put = put,
         .put_nbi = put_nbi,
@@ -184,8 +186,30 @@ static void fill_ops(const isthmus_chan *chan, struct isthmus_data_ops *out)
         .remote_commit = remote_commit,
         .notify = chan->ops.notify != NULL ? notify : NULL,
         .put_signal = chan->ops.put_signal != NULL ? put_signal : NULL,
+        .commit_start = has_commits ? hook_commit_start : NULL,
+        .commit_test = has_commits ? hook_commit_test : NULL,
+        .poll = hook_poll,
     };
     isthmus_write_out(out, &all, sizeof all);
+}
+
+static void list(isthmus_chan *chan)
+{
+    isthmus_tr *tr = chan->tr;
+    pthread_mutex_lock(&tr->channels_lock);
+    chan->next = tr->channels;
+    tr->channels = chan;
+    pthread_mutex_unlock(&tr->channels_lock);
+}
+
+static void unlist(isthmus_chan *chan)
+{
+    isthmus_tr *tr = chan->tr;
+    pthread_mutex_lock(&tr->channels_lock);
+    isthmus_chan **at = &tr->channels;
+    while (*at != chan) at = &(*at)->next;
+    *at = chan->next;
+    pthread_mutex_unlock(&tr->channels_lock);
 }
 
 isthmus_status hook_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
@@ -205,10 +229,8 @@ isthmus_status hook_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t 
         return status;
     }
     fill_ops(chan, ops);
-    pthread_mutex_lock(&tr->channels_lock);
-    chan->next = tr->channels;
-    tr->channels = chan;
-    pthread_mutex_unlock(&tr->channels_lock);
+    chan->is_listed = (ctx_options & ISTHMUS_CHANNEL_PROXY) == 0;
+    if (chan->is_listed) list(chan);
     *out = chan;
     return ISTHMUS_OK;
 }
@@ -216,14 +238,9 @@ isthmus_status hook_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t 
 void hook_channel_close(isthmus_chan *chan)
 {
     if (chan == NULL) return;
-    isthmus_tr *tr = chan->tr;
-    pthread_mutex_lock(&tr->channels_lock);
-    isthmus_chan **at = &tr->channels;
-    while (*at != chan) at = &(*at)->next;
-    *at = chan->next;
-    pthread_mutex_unlock(&tr->channels_lock);
+    if (chan->is_listed) unlist(chan);
     for (uint32_t i = 0; i < chan->n_held; i++) free(chan->held[i].copy); /* after an operation that failed */
-    tr->base->channel_close(chan->base);
+    chan->tr->base->channel_close(chan->base);
     pthread_mutex_destroy(&chan->lock);
     free(chan);
 }

@@ -117,7 +117,7 @@ static isthmus_status open_ucx(isthmus_tr *tr)
     status = init_for_devices(tr);
     if (status == ISTHMUS_OK) status = ib_rc_open(tr);
     if (status == ISTHMUS_OK) tr->wakes = ib_context_wakes(tr->ucp);
-    if (status == ISTHMUS_OK) status = ib_worker_create(tr);
+    if (status == ISTHMUS_OK) status = ib_worker_create(tr, false);
     if (status == ISTHMUS_OK && tr->stage != NULL) status = ib_stage_listen(tr);
     if (status != ISTHMUS_OK) return status;
     ib_ucp_reason_begin();
@@ -269,14 +269,14 @@ static isthmus_status report_no_memory(const isthmus_tr *tr)
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory to serve a waiting peer: %s", why);
 }
 
-/* A worker that another thread has locked or leads is left to that thread. */
+/* A worker that another thread has locked or leads is left to that thread, a private one to its caller. */
 static int32_t ib_progress(isthmus_tr *tr)
 {
     int32_t n = 0;
     uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE); /* pairs with ib_worker_create() */
     for (uint32_t i = 0; i < n_workers; i++) {
         struct ib_worker *worker = &tr->workers[i];
-        if (pthread_mutex_trylock(&worker->lock) != 0) continue;
+        if (worker->is_private || pthread_mutex_trylock(&worker->lock) != 0) continue;
         if (!worker->has_leader) n += ib_worker_progress(worker);
         n += (int32_t)worker->n_armed_events;
         worker->n_armed_events = 0;
@@ -290,14 +290,16 @@ static int32_t ib_progress(isthmus_tr *tr)
 static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
 {
     isthmus_status status = ISTHMUS_OK;
-    uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE);
+    uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE), n_shared = 0;
     for (uint32_t i = 0; i < n_workers && status == ISTHMUS_OK; i++) {
         struct ib_worker *worker = &tr->workers[i];
+        if (worker->is_private) continue;
+        n_shared++;
         if (pthread_mutex_trylock(&worker->lock) != 0) return ISTHMUS_ERR_AGAIN; /* a caller makes progress */
         status = worker->has_leader ? ISTHMUS_ERR_AGAIN : ib_worker_arm(worker);
         pthread_mutex_unlock(&worker->lock);
     }
-    if (status == ISTHMUS_OK) *event_fd = n_workers == 1 ? tr->workers[0].event_fd : tr->events;
+    if (status == ISTHMUS_OK) *event_fd = n_shared == 1 ? tr->workers[0].event_fd : tr->events;
     return status;
 }
 

@@ -48,6 +48,8 @@ static inline bool ib_batch_is_done(const struct ib_batch *batch)
 struct ib_worker {
     isthmus_tr *tr;
     uint32_t index, n_channels;
+    bool is_private;  /* of a channel whose one caller polls (ISTHMUS_CHANNEL_PROXY): progress() leaves it alone */
+    bool has_no_lock; /* likewise, and no cold slot touches it: then only that caller does */
     ucp_worker_h ucp;
     int event_fd;
     pthread_mutex_t lock;
@@ -70,17 +72,22 @@ struct ib_worker {
     struct ib_batch room;         /* pending: an atomic waits for a free message or request */
     struct ib_ep **eps_by_id;     /* NULL: closed */
     uint32_t n_ep_ids;
+    struct ib_dead_rkey *dead_rkeys; /* without a lock: of extents that another thread has detached. Under `lock` */
 };
 
 static inline void ib_worker_lock(struct ib_worker *worker)
 {
+    if (worker->has_no_lock) return;
     if (pthread_mutex_trylock(&worker->lock) == 0) return;
     __atomic_fetch_add(&worker->n_lock_waiters, 1, __ATOMIC_RELAXED);
     pthread_mutex_lock(&worker->lock);
     __atomic_fetch_sub(&worker->n_lock_waiters, 1, __ATOMIC_RELAXED);
 }
 
-static inline void ib_worker_unlock(struct ib_worker *worker) { pthread_mutex_unlock(&worker->lock); }
+static inline void ib_worker_unlock(struct ib_worker *worker)
+{
+    if (!worker->has_no_lock) pthread_mutex_unlock(&worker->lock);
+}
 
 /* Classes of operations: how UCX carries an operation decides which earlier ones it could overtake. */
 enum ib_op_class {
@@ -250,12 +257,29 @@ struct isthmus_rmem {
     ucp_rkey_h rkeys[IB_MAX_WORKERS]; /* by worker; NULL: not used there so far */
 };
 
+/* `local`: what local_complete waits for. `remote`: what remote_commit waits for besides the flush, and what a fence
+ * waits for once there were requests about devices. */
+struct ib_halves {
+    struct ib_batch local, remote;
+};
+
+/* A commit without a wait (ib_flush.c). */
+struct ib_commit {
+    uint64_t ticket;
+    bool is_under_way;
+    struct ib_halves *halves; /* of the operations that it covers */
+    struct ib_commit_flush {
+        struct ib_ep *ep;
+        uint64_t n_to_flush;
+    } * flushes; /* the endpoints that it has still to flush, and up to which operation */
+    uint32_t n_flushes, room;
+};
+
 struct isthmus_chan {
     struct ib_worker *worker;
-    struct ib_batch local; /* what local_complete waits for */
-    /* What remote_commit waits for besides the flush, and what a fence waits for once there were requests about
-     * devices. */
-    struct ib_batch remote;
+    struct ib_batch *local, *remote; /* of the halves in which operations count now */
+    struct ib_halves halves[2];      /* the others are those of the commit under way, or empty */
+    struct ib_commit commit;
     uint32_t n_unpolled; /* nonblocking operations, for progress now and then */
 };
 
@@ -267,11 +291,17 @@ isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config);
 extern const struct isthmus_devices ib_devices; /* the extension devices.1 */
 
 /* ib_worker.c. `create` appends to tr->workers. */
-isthmus_status ib_worker_create(isthmus_tr *tr);
+isthmus_status ib_worker_create(isthmus_tr *tr, bool is_private);
 void ib_worker_destroy(struct ib_worker *worker);
 int ib_worker_progress(struct ib_worker *worker);       /* under its lock: events handled */
 isthmus_status ib_worker_arm(struct ib_worker *worker); /* AGAIN: it has work now */
-struct ib_worker *ib_worker_least_used(isthmus_tr *tr); /* called by cold slots only, so by one thread at a time */
+
+/* For a channel that opens. Called by cold slots only, so by one thread at a time. */
+struct ib_worker *ib_worker_least_used(isthmus_tr *tr);
+struct ib_worker *ib_worker_private(isthmus_tr *tr); /* of the channel alone; NULL: there is none to be had */
+
+/* Destroys a remote key of the worker, from any thread: where there is no lock, the worker's caller does it soon. */
+void ib_worker_drop_rkey(struct ib_worker *worker, ucp_rkey_h rkey);
 void ib_on_done(void *request, ucs_status_t status, void *batch); /* from UCX, under the lock */
 
 /* The parameters of an operation of UCX that is to count in a batch. Fields that the mask does not name stay unset. */
@@ -297,9 +327,9 @@ IB_INLINE void ib_batch_add(ucs_status_ptr_t request, struct ib_batch *batch)
 enum { IB_MAX_PENDING = 4096 };
 static inline bool ib_has_room(isthmus_chan *chan)
 {
-    if (chan->local.n_pending < IB_MAX_PENDING) return true;
+    if (chan->local->n_pending < IB_MAX_PENDING) return true;
     if (!chan->worker->has_leader) (void)ib_worker_progress(chan->worker);
-    return chan->local.n_pending < IB_MAX_PENDING;
+    return chan->local->n_pending < IB_MAX_PENDING;
 }
 
 /* Waits until nothing of the batch is pending. Called under the lock, which is released meanwhile. Returns false if
@@ -340,6 +370,17 @@ void ib_unregister(isthmus_lmem *lmem);
 isthmus_status ib_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
 void ib_detach(isthmus_rmem *rmem);
 isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem *remote, ucp_rkey_h *out);
+
+/* ib_flush.c: flushes, and the slots that complete operations at the target. */
+isthmus_status ib_flush_one(struct ib_worker *worker, struct ib_ep *ep); /* under the lock: all operations before */
+isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path);
+isthmus_status ib_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket);
+isthmus_status ib_commit_test(isthmus_chan *chan, uint64_t ticket);
+int32_t ib_poll(isthmus_chan *chan);
+
+/* Waits for one half of all operations of the channel; returns the first failure. Under the lock. */
+isthmus_status ib_wait_local(isthmus_chan *chan);
+isthmus_status ib_wait_remote(isthmus_chan *chan);
 
 /* ib_data.c */
 extern const struct isthmus_data_ops ib_data_slots;

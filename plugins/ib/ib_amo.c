@@ -27,8 +27,8 @@ static isthmus_status am_fetch(const struct ib_target *at, const struct ib_amo *
 static isthmus_status am_post(isthmus_chan *chan, const struct ib_target *at, const struct ib_amo *amo)
 {
     isthmus_status status = ISTHMUS_OK;
-    if (!at->is_by_am) return am_fetch(at, amo, NULL, &chan->remote, NULL);
-    while (status == ISTHMUS_OK && !ib_am_post(at->ep, at->address, amo, &chan->remote))
+    if (!at->is_by_am) return am_fetch(at, amo, NULL, chan->remote, NULL);
+    while (status == ISTHMUS_OK && !ib_am_post(at->ep, at->address, amo, chan->remote))
         status = ib_ep_wait_for_room(at->ep);
     return status;
 }
@@ -120,8 +120,8 @@ static isthmus_status rc_post(isthmus_chan *chan, isthmus_path *path, const isth
     struct rc_target at;
     isthmus_status status = rc_target_find(chan, path, remote, offset_bytes, &at);
     if (status != ISTHMUS_OK) return status;
-    if (fetched == NULL) return rc_start(&at, word_op, NULL, &chan->remote, NULL);
-    return rc_start(&at, word_op, fetched, &chan->local, &chan->remote);
+    if (fetched == NULL) return rc_start(&at, word_op, NULL, chan->remote, NULL);
+    return rc_start(&at, word_op, fetched, chan->local, chan->remote);
 }
 
 /* ---- the slot ---- */
@@ -181,8 +181,7 @@ static isthmus_status fetching_nbi(isthmus_chan *chan, isthmus_path *path, const
         status = rc_post(chan, path, remote, offset_bytes, &word_op, fetched);
     } else if (ib_has_room(chan)) {
         status = ib_target_find(chan, path, remote, offset_bytes, IB_OP_AM, &at);
-        if (status == ISTHMUS_OK)
-            status = am_fetch(&at, amo, fetched, &chan->local, at.is_by_am ? NULL : &chan->remote);
+        if (status == ISTHMUS_OK) status = am_fetch(&at, amo, fetched, chan->local, at.is_by_am ? NULL : chan->remote);
     }
     ib_worker_unlock(chan->worker);
     return status;
@@ -200,7 +199,7 @@ static isthmus_status posted(isthmus_chan *chan, isthmus_path *path, const isthm
     if (must_wait) return fetching(chan, path, remote, offset_bytes, amo, NULL);
     ib_worker_lock(chan->worker);
     isthmus_status status;
-    if (chan->remote.n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
+    if (chan->remote->n_pending >= IB_MAX_PENDING) (void)ib_worker_wait(chan->worker, chan->remote, IB_FOR_EVER);
     if (is_rc) {
         status = rc_post(chan, path, remote, offset_bytes, &word_op, NULL);
     } else {

@@ -1,4 +1,4 @@
-/* plugins/ib/ib_data.c: channels, puts and gets, flushes, and order across fences. Atomics are in ib_amo.c.
+/* plugins/ib/ib_data.c: channels, puts and gets, and order across fences. Atomics are in ib_amo.c.
  * Operations on memory of the calling PE are loads and stores: UCX never connects a PE to itself. */
 #include "plugins/ib/am/am.h"
 
@@ -71,6 +71,11 @@ IB_INLINE enum ib_op_class class_of(enum direction direction, const struct local
     return direction == GET ? IB_OP_RMA : ib_class_of_put(local->length_bytes);
 }
 
+static void wait_for_remote(const isthmus_chan *chan)
+{
+    for (int i = 0; i < 2; i++) (void)ib_worker_wait(chan->worker, &chan->halves[i].remote, IB_FOR_EVER);
+}
+
 /* UCX has fences of whole workers only. They order what one lane carries, but neither active messages nor several
  * lanes: the first operation that could overtake in spite of the fence waits or flushes (ib_ep_order()). Requests about
  * memory of devices are waited for here. Under the worker's lock. */
@@ -79,7 +84,7 @@ static isthmus_status fence(isthmus_chan *chan)
     struct ib_worker *worker = chan->worker;
     const struct isthmus_services *s = worker->tr->services;
     worker->n_fences++;
-    if (worker->device_requests != NULL) (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
+    if (worker->device_requests != NULL) wait_for_remote(chan);
     ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
     if (fenced == UCS_OK) return ISTHMUS_OK;
     return s->fail(s->core, ib_ucp_code(fenced), "ucp_worker_fence: %s", ib_ucp.ucs_status_string(fenced));
@@ -114,7 +119,7 @@ IB_INLINE isthmus_status transfer_nbi(isthmus_chan *chan, isthmus_path *path, co
     isthmus_status status = ISTHMUS_ERR_AGAIN;
     if (ib_has_room(chan)) status = ib_target_find(chan, path, remote, offset_bytes, class_of(direction, local), &at);
     if (status == ISTHMUS_OK) {
-        start(&at, direction, local, &chan->local, true);
+        start(&at, direction, local, chan->local, true);
         /* Puts that UCX sends at once are never pending, and fill the send queue all the same. Messages over TCP need
          * no such progress. */
         if (at.ep->lanes != IB_LANE_AM && ++chan->n_unpolled % PROGRESS_EVERY == 0 && !worker->has_leader)
@@ -210,77 +215,10 @@ static isthmus_status ib_local_complete(isthmus_chan *chan, isthmus_path *path)
 {
     (void)path; /* operations are counted by channel: waiting for all of them is allowed */
     struct ib_worker *worker = chan->worker;
-    if (ib_batch_is_done(&chan->local)) return ISTHMUS_OK;
+    if (ib_batch_is_done(&chan->halves[0].local) && ib_batch_is_done(&chan->halves[1].local)) return ISTHMUS_OK;
     ib_worker_lock(worker);
-    (void)ib_worker_wait(worker, &chan->local, IB_FOR_EVER);
-    isthmus_status status = ib_batch_fail(worker, &chan->local);
+    isthmus_status status = ib_wait_local(chan);
     ib_worker_unlock(worker);
-    return status;
-}
-
-/* ---- flushes, of one endpoint or of all at once ----
- * An endpoint has one flush at a time, whichever channel began it. A flush that was under way before may not cover the
- * latest operations, so it is waited for first; a flush that begins later covers them. */
-
-/* Returns true if a flush of all endpoints has to flush this one. A flush of this endpoint alone also covers notifies,
- * and operations whose value the caller has waited for: mark_all(). */
-static bool needs_flush(const struct ib_ep *ep) { return ep->n_flushed < ep->n_to_flush; }
-
-static void mark_all(struct ib_ep *ep) { ep->n_to_flush = ep->n_issued; }
-
-IB_INLINE isthmus_status flush_ended(struct ib_worker *worker, struct ib_ep *ep)
-{
-    (void)ib_worker_wait(worker, &ep->flush, IB_FOR_EVER);
-    if (ep->failure != UCS_OK) return ib_ep_fail(ep, ep->failure);
-    if (ep->flush.failure != UCS_OK) return ib_ep_fail(ep, ep->flush.failure);
-    if (ep->n_flushed < ep->n_flushing) ep->n_flushed = ep->n_flushing;
-    return ISTHMUS_OK;
-}
-
-IB_INLINE void flush_start(struct ib_ep *ep)
-{
-    ucp_request_param_t params;
-    if (!needs_flush(ep) || ep->flush.n_pending > 0 || ep->failure != UCS_OK) return;
-    ep->n_flushing = ep->n_issued;
-    if (ep->lanes == IB_LANE_AM && ib_am_flush(ep)) return;
-    ib_request_params(&params, &ep->flush);
-    ib_batch_add(ib_ucp.ucp_ep_flush_nbx(ep->ucp, &params), &ep->flush);
-}
-
-static isthmus_status flush_one(struct ib_worker *worker, struct ib_ep *ep)
-{
-    if (ep->flush.n_pending > 0) (void)ib_worker_wait(worker, &ep->flush, IB_FOR_EVER);
-    flush_start(ep);
-    return needs_flush(ep) ? flush_ended(worker, ep) : ISTHMUS_OK;
-}
-
-/* Removes endpoints that are flushed; a lost one stays, because each flush returns its failure. */
-static void sweep(struct ib_worker *worker)
-{
-    for (struct ib_ep **link = &worker->unflushed; *link != NULL;) {
-        struct ib_ep *ep = *link;
-        if (needs_flush(ep)) {
-            link = &ep->next_unflushed;
-            continue;
-        }
-        ep->is_listed = false;
-        *link = ep->next_unflushed;
-    }
-}
-
-/* Meanwhile endpoints are only added to the list, in front. Returns the first failure; the others are flushed too. */
-static isthmus_status flush_all(struct ib_worker *worker)
-{
-    isthmus_status status = ISTHMUS_OK;
-    worker->n_flushing_all++;
-    for (struct ib_ep *ep = worker->unflushed; ep != NULL; ep = ep->next_unflushed)
-        if (ep->flush.n_pending > 0) (void)ib_worker_wait(worker, &ep->flush, IB_FOR_EVER);
-    for (struct ib_ep *ep = worker->unflushed; ep != NULL; ep = ep->next_unflushed) flush_start(ep);
-    for (struct ib_ep *ep = worker->unflushed; ep != NULL; ep = ep->next_unflushed) {
-        isthmus_status ended = needs_flush(ep) ? flush_ended(worker, ep) : ISTHMUS_OK;
-        if (status == ISTHMUS_OK) status = ended;
-    }
-    if (--worker->n_flushing_all == 0) sweep(worker);
     return status;
 }
 
@@ -353,30 +291,10 @@ isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class)
         } else if (!are_replied(&ep->am_replies)) {
             status = wait_for_replies(ep, &ep->am_replies);
         } else {
-            mark_all(ep);
-            status = flush_one(ep->worker, ep);
+            status = ib_flush_one(ep->worker, ep);
         }
     }
     return status;
-}
-
-static isthmus_status ib_remote_commit(isthmus_chan *chan, isthmus_path *path)
-{
-    struct ib_worker *worker = chan->worker;
-    isthmus_status status = ISTHMUS_OK;
-    isthmus_publish_stores_();
-    ib_worker_lock(worker);
-    struct ib_ep *ep = path != NULL ? path->eps[worker->index] : NULL;
-    if (ep != NULL) {
-        mark_all(ep);
-        status = flush_one(worker, ep);
-    } else if (path == NULL) {
-        status = flush_all(worker);
-    }
-    (void)ib_worker_wait(worker, &chan->remote, IB_FOR_EVER);
-    isthmus_status rest = ib_batch_fail(worker, &chan->remote);
-    ib_worker_unlock(worker);
-    return status != ISTHMUS_OK ? status : rest;
 }
 
 /* ---- channels ---- */
@@ -393,15 +311,22 @@ const struct isthmus_data_ops ib_data_slots = {
     .remote_commit = ib_remote_commit,
     .notify = ib_notify,
     .put_signal = ib_put_signal,
+    .commit_start = ib_commit_start,
+    .commit_test = ib_commit_test,
+    .poll = ib_poll,
 };
 
 isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                struct isthmus_data_ops *ops)
 {
-    (void)thread_mode, (void)ctx_options; /* every worker has a lock: the progress thread needs it too */
+    bool is_proxy = (ctx_options & ISTHMUS_CHANNEL_PROXY) != 0 && thread_mode == ISTHMUS_THREAD_ONE;
     isthmus_chan *chan = calloc(1, sizeof *chan);
     if (chan == NULL) return tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a channel");
-    chan->worker = ib_worker_least_used(tr);
+    chan->worker = is_proxy ? ib_worker_private(tr) : NULL;
+    if (chan->worker == NULL)
+        chan->worker = ib_worker_least_used(tr); /* with a lock: the progress thread needs it too */
+    chan->local = &chan->halves[0].local;
+    chan->remote = &chan->halves[0].remote;
     isthmus_status status = ib_operands_open(chan->worker);
     if (status != ISTHMUS_OK) {
         free(chan);
@@ -423,9 +348,10 @@ void ib_channel_close(isthmus_chan *chan)
 {
     if (chan == NULL) return;
     ib_worker_lock(chan->worker);
-    (void)ib_worker_wait(chan->worker, &chan->local, IB_FOR_EVER);
-    (void)ib_worker_wait(chan->worker, &chan->remote, IB_FOR_EVER);
+    (void)ib_wait_local(chan);
+    (void)ib_wait_remote(chan);
     ib_worker_unlock(chan->worker);
     chan->worker->n_channels--;
+    free(chan->commit.flushes);
     free(chan);
 }

@@ -430,13 +430,8 @@ isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem
 void ib_detach(isthmus_rmem *rmem)
 {
     if (rmem == NULL) return;
-    for (uint32_t i = 0; i < rmem->path->tr->n_workers; i++) {
-        struct ib_worker *worker = &rmem->path->tr->workers[i];
-        if (rmem->rkeys[i] == NULL) continue;
-        ib_worker_lock(worker);
-        ib_ucp.ucp_rkey_destroy(rmem->rkeys[i]);
-        ib_worker_unlock(worker);
-    }
+    for (uint32_t i = 0; i < rmem->path->tr->n_workers; i++)
+        if (rmem->rkeys[i] != NULL) ib_worker_drop_rkey(&rmem->path->tr->workers[i], rmem->rkeys[i]);
     if (rmem->holds_operands) ib_operands_release(rmem->path->tr);
     free(rmem->packed_rkey);
     free(rmem);

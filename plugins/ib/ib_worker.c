@@ -29,6 +29,8 @@ static uint64_t now_ns(void)
 
 /* ---- life ---- */
 
+static void destroy_dead_rkeys(struct ib_worker *worker);
+
 static isthmus_status add_to_events(const struct ib_worker *worker)
 {
     const struct isthmus_services *s = worker->tr->services;
@@ -38,7 +40,8 @@ static isthmus_status add_to_events(const struct ib_worker *worker)
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot wait for a UCX worker: epoll: %s", strerror(errno));
 }
 
-/* A single worker is waited for by its own descriptor: with tr->events each message would wake one more descriptor. */
+/* A single worker is waited for by its own descriptor: with tr->events each message would wake one more descriptor.
+ * The progress thread does not sleep on private ones. */
 static isthmus_status watch_worker(struct ib_worker *worker)
 {
     isthmus_tr *tr = worker->tr;
@@ -48,8 +51,8 @@ static isthmus_status watch_worker(struct ib_worker *worker)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
                        "UCX has no descriptor to sleep on: %s; a transport of UCX_TLS may lack one",
                        ib_ucp.ucs_status_string(got));
-    if (worker->index == 0) return ISTHMUS_OK;
-    isthmus_status status = worker->index == 1 ? add_to_events(&tr->workers[0]) : ISTHMUS_OK;
+    if (worker->index == 0 || worker->is_private) return ISTHMUS_OK;
+    isthmus_status status = add_to_events(&tr->workers[0]);
     return status == ISTHMUS_OK ? add_to_events(worker) : status;
 }
 
@@ -65,12 +68,17 @@ static isthmus_status fail_to_create(const struct isthmus_services *s, ucs_statu
     return s->fail(s->core, ib_ucp_code(why), "ucp_worker_create: %s%s", ib_ucp.ucs_status_string(why), room);
 }
 
-isthmus_status ib_worker_create(isthmus_tr *tr)
+isthmus_status ib_worker_create(isthmus_tr *tr, bool is_private)
 {
     const struct isthmus_services *s = tr->services;
     struct ib_worker *worker = &tr->workers[tr->n_workers];
     *worker = (struct ib_worker){
-        .tr = tr, .index = tr->n_workers, .event_fd = -1, .habit.awake_ns = tr->wakes ? 0 : ADAPTER_AWAKE_NS};
+        .tr = tr,
+        .index = tr->n_workers,
+        .is_private = is_private,
+        .has_no_lock = is_private && tr->stage == NULL, /* registrations of staged memory open pools of all workers */
+        .event_fd = -1,
+        .habit.awake_ns = tr->wakes ? 0 : ADAPTER_AWAKE_NS};
     ucp_worker_params_t params = {
         .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SERIALIZED,
@@ -96,6 +104,7 @@ isthmus_status ib_worker_create(isthmus_tr *tr)
 void ib_worker_destroy(struct ib_worker *worker)
 {
     (void)epoll_ctl(worker->tr->events, EPOLL_CTL_DEL, worker->event_fd, NULL);
+    destroy_dead_rkeys(worker);
     ib_ucp.ucp_worker_destroy(worker->ucp);
     ib_rc_worker_close(worker);
     ib_am_close(worker);
@@ -109,10 +118,51 @@ void ib_worker_destroy(struct ib_worker *worker)
 struct ib_worker *ib_worker_least_used(isthmus_tr *tr)
 {
     struct ib_worker *least = &tr->workers[0];
-    for (uint32_t i = 1; i < tr->n_workers; i++)
+    uint32_t n_shared = 0;
+    for (uint32_t i = 0; i < tr->n_workers; i++) {
+        if (tr->workers[i].is_private) continue;
+        n_shared++;
         if (tr->workers[i].n_channels < least->n_channels) least = &tr->workers[i];
-    if (least->n_channels == 0 || tr->n_workers == tr->settings.n_workers) return least;
-    return ib_worker_create(tr) == ISTHMUS_OK ? &tr->workers[tr->n_workers - 1] : least;
+    }
+    if (least->n_channels == 0 || n_shared == tr->settings.n_workers || tr->n_workers == IB_MAX_WORKERS) return least;
+    return ib_worker_create(tr, false) == ISTHMUS_OK ? &tr->workers[tr->n_workers - 1] : least;
+}
+
+struct ib_worker *ib_worker_private(isthmus_tr *tr)
+{
+    for (uint32_t i = 0; i < tr->n_workers; i++)
+        if (tr->workers[i].is_private && tr->workers[i].n_channels == 0) return &tr->workers[i];
+    if (tr->n_workers == IB_MAX_WORKERS || ib_worker_create(tr, true) != ISTHMUS_OK) return NULL;
+    return &tr->workers[tr->n_workers - 1];
+}
+
+/* ---- remote keys ---- */
+
+struct ib_dead_rkey {
+    struct ib_dead_rkey *next;
+    ucp_rkey_h rkey;
+};
+
+/* Where there is no memory, the key goes with the worker. */
+static void leave_to_caller(struct ib_worker *worker, ucp_rkey_h rkey)
+{
+    struct ib_dead_rkey *dead = malloc(sizeof *dead);
+    if (dead == NULL) return;
+    pthread_mutex_lock(&worker->lock);
+    *dead = (struct ib_dead_rkey){worker->dead_rkeys, rkey};
+    __atomic_store_n(&worker->dead_rkeys, dead, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&worker->lock);
+}
+
+void ib_worker_drop_rkey(struct ib_worker *worker, ucp_rkey_h rkey)
+{
+    if (worker->has_no_lock) {
+        leave_to_caller(worker, rkey);
+        return;
+    }
+    ib_worker_lock(worker);
+    ib_ucp.ucp_rkey_destroy(rkey);
+    ib_worker_unlock(worker);
 }
 
 /* ---- requests ---- */
@@ -125,8 +175,23 @@ void ib_on_done(void *request, ucs_status_t status, void *user_data)
 
 /* ---- progress ---- */
 
+static void destroy_dead_rkeys(struct ib_worker *worker)
+{
+    pthread_mutex_lock(&worker->lock);
+    struct ib_dead_rkey *dead = worker->dead_rkeys;
+    __atomic_store_n(&worker->dead_rkeys, NULL, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&worker->lock);
+    while (dead != NULL) {
+        struct ib_dead_rkey *next = dead->next;
+        ib_ucp.ucp_rkey_destroy(dead->rkey);
+        free(dead);
+        dead = next;
+    }
+}
+
 int ib_worker_progress(struct ib_worker *worker)
 {
+    if (__atomic_load_n(&worker->dead_rkeys, __ATOMIC_RELAXED) != NULL) destroy_dead_rkeys(worker);
     __atomic_store_n(&ib_ucp_progresses, true, __ATOMIC_RELAXED);
     int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
     __atomic_store_n(&ib_ucp_progresses, false, __ATOMIC_RELAXED);

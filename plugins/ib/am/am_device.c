@@ -280,9 +280,9 @@ static isthmus_status wait_all(struct ib_worker *worker, const struct ib_ep *ep,
 static isthmus_status transfer(isthmus_chan *chan, isthmus_path *path, struct ib_device_request header,
                                const struct ib_operand *local, bool is_nbi)
 {
-    struct ib_batch batch = {0}, *waited = is_nbi ? &chan->local : &batch;
+    struct ib_batch batch = {0}, *waited = is_nbi ? chan->local : &batch;
     bool is_put = header.opcode == IB_DEVICE_PUT;
-    struct counting counting = {is_put ? waited : NULL, is_put ? &chan->remote : waited};
+    struct counting counting = {is_put ? waited : NULL, is_put ? chan->remote : waited};
     struct ib_ep *ep = NULL;
     ib_worker_lock(chan->worker);
     isthmus_status status = ep_ready(chan, path, &ep);
@@ -353,8 +353,8 @@ isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthm
     struct ib_batch batch = {0};
     struct counting counting = {NULL, &batch};
     struct ib_ep *ep = NULL;
-    if ((flags & ISTHMUS_AMO_FETCHING) == 0) counting.replying = &chan->remote;
-    if ((flags & ISTHMUS_AMO_NBI) != 0) counting.replying = &chan->local;
+    if ((flags & ISTHMUS_AMO_FETCHING) == 0) counting.replying = chan->remote;
+    if ((flags & ISTHMUS_AMO_NBI) != 0) counting.replying = chan->local;
     ib_worker_lock(chan->worker);
     isthmus_status status = ep_ready(chan, path, &ep);
     if (status == ISTHMUS_OK) status = request_start(ep, header, fetched, NULL, counting);

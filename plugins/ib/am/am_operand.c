@@ -131,7 +131,7 @@ static isthmus_status bounce_all(isthmus_chan *chan, isthmus_path *path, const i
 {
     struct ib_batch batch = {0};
     const struct ib_bounce part = {
-        .batch = is_nbi ? &chan->local : &batch, .device = local->addr, .kind = local->kind, .is_get = is_get};
+        .batch = is_nbi ? chan->local : &batch, .device = local->addr, .kind = local->kind, .is_get = is_get};
     ib_worker_lock(chan->worker);
     isthmus_status status = bounce_parts(chan, path, remote, offset_bytes, part, local->length_bytes);
     (void)ib_worker_wait(chan->worker, &batch, IB_FOR_EVER);

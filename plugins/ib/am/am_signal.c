@@ -58,7 +58,7 @@ static isthmus_status send_in_order(isthmus_chan *chan, const struct ib_target *
     struct ib_ep *ep = at->ep;
     struct ib_worker *worker = ep->worker;
     struct ib_am_message *message = ib_am_message_get(worker);
-    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? &chan->local : &own;
+    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? chan->local : &own;
     if (message == NULL) return ISTHMUS_ERR_AGAIN;
     bool is_inline = what->length_bytes <= IB_AM_DATA_BYTES, flushes = batch == &own && ep->flush.n_pending == 0;
     if (!is_inline) ib_put_by_ucx(at, what->source, what->source_mem, what->length_bytes, batch);
@@ -76,7 +76,7 @@ static isthmus_status send_in_order(isthmus_chan *chan, const struct ib_target *
 static isthmus_status send_request(isthmus_chan *chan, const struct ib_target *at,
                                    const struct isthmus_put_signal *what)
 {
-    const struct ib_am_fetch_into reply = {.batch = &chan->remote};
+    const struct ib_am_fetch_into reply = {.batch = chan->remote};
     struct ib_am_message *message = ib_am_request_get(at->ep, &reply);
     if (message == NULL) return ISTHMUS_ERR_AGAIN;
     size_t data_bytes = fill(message, at, what, what->length_bytes);
