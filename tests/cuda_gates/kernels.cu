@@ -70,6 +70,26 @@ extern "C" __global__ void collectives(nvshmem_team_t team, float *dest, const f
     if (nvshmem_team_translate_pe(team, nvshmem_team_my_pe(team), NVSHMEM_TEAM_WORLD) < 0) nvshmem_global_exit(1);
 }
 
+#if __cplusplus >= 201402L
+typedef nvshmemx::Layout<nvshmemx::shape<ConstInt<8>, int>, nvshmemx::stride<ConstInt<1>, int>> layout_t;
+typedef nvshmemx::Tensor<half, layout_t> tensor_t;
+typedef nvshmemx::shape<int, int> coordinates_t;
+
+extern "C" __global__ void tiles(nvshmem_team_t team, tensor_t dest, tensor_t source, int rows, int pe)
+{
+    auto start = nvshmemx::make_shape(0, (int)blockIdx.x), boundary = nvshmemx::make_shape(8, rows);
+    nvshmemx::tile_put_block<tensor_t, tensor_t, coordinates_t, nvshmemx::tile_algo_t::REMOTE_PUSH_NBI>(
+        source, dest, start, boundary, pe, 0);
+    nvshmemx::tile_get<tensor_t, tensor_t, coordinates_t, nvshmemx::tile_algo_t::PEER_PULL_NBI>(source, dest, start,
+                                                                                                boundary, pe, 0);
+    nvshmemx::tile_sum_reduce_warpgroup<tensor_t, tensor_t, coordinates_t, nvshmemx::ISTHMUS_PULL_NBI>(
+        team, source, dest, start, boundary, 0, 0);
+    nvshmemx::tile_allgather_warp<tensor_t, tensor_t, coordinates_t, nvshmemx::ISTHMUS_PUSH_NBI>(team, source, dest,
+                                                                                                 start, boundary, 0);
+    nvshmemx::tile_collective_wait_block<nvshmemx::ISTHMUS_PUSH_NBI>(team, 0);
+}
+#endif
+
 #ifndef __CUDACC_RTC__
 /* The host's side of the same names. */
 int on_the_host(int *dest)
