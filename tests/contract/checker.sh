@@ -29,14 +29,14 @@ expect 2 "2 plugins are named; valid: one" a b
 expect 2 "/nowhere.so: No such file or directory" /nowhere.so
 expect 2 "--pes is '9'; valid: 1 to 8" --pes 9 "$plugin"
 expect 2 "--timeout is '0'; valid: 1 to 3600 seconds" --timeout 0 "$plugin"
-expect 2 "--case is 'put'; valid: a name that --list shows" --case put "$plugin"
+expect 2 "--case is 'put'; valid: a name printed by --list" --case put "$plugin"
 expect 2 "unrecognized option '--wrong'" --wrong "$plugin"
 expect 0 "usage: isthmus-check-transport PLUGIN.so" --help
 expect 0 "(transport ABI 1." --version
 expect 0 "put_get " --list
 echo "no plugin" >"$work/text.so"
 expect 1 "file too short" "$work/text.so"
-expect 1 "the other cases need a table without faults: not asked" "$work/text.so"
+expect 1 "the other cases need a table without faults: not run" "$work/text.so"
 [ "$(grep -c '^FAILED' "$work/out")" -eq 1 ] || fail "more was asked of what is no plugin"
 
 expect 0 "1 passed, 0 failed, 0 skipped" "$plugin" --case all_pairs --pes 6

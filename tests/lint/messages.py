@@ -12,11 +12,11 @@ import lint
 DOCUMENT = "docs/messages.md"
 FOLDERS = ("core", "plugins", "tools")
 # Folders all of whose messages have a row; a row of another folder's message is allowed.
-COMPLETE = ("plugins/", "core/boot/", "core/base/", "core/life/", "core/transport/")
+COMPLETE = ("plugins/", "tools/", "core/boot/", "core/base/", "core/life/", "core/transport/")
 
 # Function, and which of its arguments is the format string.
 FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0, "ist_error": 0, "ist_end_job_saying": 0,
-             "ist_finding": 3, "report": 0, "report_and_exit": 0, "->fail": 2, "->log": 2}
+             "ist_finding": 3, "report": 0, "report_and_exit": 0, "fprintf": 1, "->fail": 2, "->log": 2}
 # The same in single files, where the text is made before it is known which call reports it.
 FORMAT_IN = {"core/boot/uid_job.c": {"fail": 1}, "core/boot/boot_uid.c": {"snprintf": 2},
              "core/base/config.c": {"snprintf": 2}, "core/life/liveness.c": {"snprintf": 2},
@@ -24,7 +24,9 @@ FORMAT_IN = {"core/boot/uid_job.c": {"fail": 1}, "core/boot/boot_uid.c": {"snpri
 ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}
 CALL = re.compile(r"((?:->)?(?<!\w)[a-z]\w*)\(")
 PART = re.compile(r"[;,]|.*,$|\S*( \S+){,3}$")  # what snprintf makes is then no message, but a part of one
-LEVELS = re.compile(r"ISTHMUS_LOG_(WARN|ERROR)")
+# Of calls that also do other things, those that count.
+IS_REPORT = {"->log": lambda found: re.search(r"ISTHMUS_LOG_(WARN|ERROR)", found[1]),
+             "fprintf": lambda found: found[0].strip() == "stderr"}
 DIRECTIVE = re.compile(r"%(%|[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?(?:hh|h|ll|l|j|z|t|L)?[a-zA-Z])")
 LITERAL_OR_NAME = re.compile(r'"((?:\\.|[^"\\])*)"|\bPRI(\w+)|([A-Z_][A-Z0-9_]+)')
 ESCAPES = {"n": "\n", "t": "\t"}
@@ -83,7 +85,7 @@ def messages(root):
             if name not in position:
                 continue
             found = arguments_of(code, text, match.end())
-            if len(found) <= position[name] or (name == "->log" and not LEVELS.search(found[1])):
+            if len(found) <= position[name] or not IS_REPORT.get(name, lambda _: True)(found):
                 continue
             line = code.count("\n", 0, match.start()) + 1
             for part in alternatives(found[position[name]]):

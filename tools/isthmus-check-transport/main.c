@@ -25,8 +25,8 @@ static int check(const struct options *options)
         if (options->has_named_cases && !options->is_wanted[i]) continue;
         ct_run_case(&ct_cases[i], options->plugin, options->n_pes, options->patience_s, &result);
         report_case(&report, &ct_cases[i], &result);
-        if (i == 0 && result.result == CT_FAILED) cut_short = "the other cases need a table without faults: not asked";
-        if (i == 0 && result.result == CT_SKIPPED) cut_short = "the plugin cannot run here: nothing else was asked";
+        if (i == 0 && result.result == CT_FAILED) cut_short = "the other cases need a table without faults: not run";
+        if (i == 0 && result.result == CT_SKIPPED) cut_short = "the plugin cannot run here: no other case was run";
     }
     report_end(&report, cut_short);
     return report.failed > 0 ? STATUS_FINDINGS : report.passed > 0 ? 0 : STATUS_NOTHING;

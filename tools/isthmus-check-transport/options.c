@@ -15,14 +15,15 @@ static const char usage[] =
     "\n"
     "  --pes N        PEs of the cases that take any number, up to 8 (default: 2 to 4, by case)\n"
     "  --case NAME    this case only; may be given several times\n"
-    "  --timeout S    how long a PE may be silent before it is said to hang (default: 60)\n"
+    "  --timeout S    how long a PE may be silent before it counts as hanging (default: 60)\n"
     "  --json         one JSON document instead of text\n"
-    "  --list         name the cases, and what each asks for\n"
+    "  --list         print the cases, and what each needs\n"
     "  -h, --help     this text\n"
     "  -V, --version  versions of this program and of the transport ABI\n"
     "\n"
-    "Status: 0 no finding, 1 findings, 2 wrong usage, 77 nothing could be asked on this machine.\n"
-    "ISTHMUS_TEST_SEED=N repeats a run that printed this seed. The plugin gets its own variables, ISTHMUS_<NAME>_<KEY>.\n";
+    "Status: 0 no finding, 1 findings, 2 wrong usage, 77 no case could run on this machine.\n"
+    "ISTHMUS_TEST_SEED=N repeats a run that printed this seed. The plugin gets its own variables, "
+    "ISTHMUS_<NAME>_<KEY>.\n";
 
 static enum options_result wrong(const char *what, const char *value, const char *valid)
 {
@@ -47,19 +48,19 @@ static enum options_result want_case(struct options *out, const char *name)
         out->has_named_cases = true;
         return OPTIONS_OK;
     }
-    return wrong("--case", name, "a name that --list shows");
+    return wrong("--case", name, "a name printed by --list");
 }
 
 static enum options_result take_plugin(struct options *out, int n, char **names)
 {
     if (out->wants_list && n == 0) return OPTIONS_OK;
     if (n != 1) {
-        fprintf(stderr, "isthmus-check-transport: %d plugins are named; valid: one (--help says more)\n", n);
+        fprintf(stderr, "isthmus-check-transport: %d plugins are named; valid: one; --help prints the usage\n", n);
         return OPTIONS_WRONG;
     }
     out->plugin = realpath(names[0], NULL);
     if (out->plugin != NULL) return OPTIONS_OK;
-    fprintf(stderr, "isthmus-check-transport: %s: %s\n", names[0], strerror(errno));
+    fprintf(stderr, "isthmus-check-transport: cannot open the plugin %s: %s\n", names[0], strerror(errno));
     return OPTIONS_WRONG;
 }
 

@@ -53,7 +53,7 @@ bool options_parse(int argc, char **argv, struct options *out)
         *(bool *)(void *)((char *)out + option->offset_bytes) = true;
     }
     if (out->env_markdown && (out->routes || out->env || out->topology || out->json)) {
-        fprintf(stderr, "isthmus-info: --env-markdown is a page of its own; it takes no other option\n");
+        fprintf(stderr, "isthmus-info: --env-markdown cannot be combined with other options; leave them out\n");
         return false;
     }
     return true;
@@ -68,5 +68,5 @@ void options_print_help(void)
         if (i == 0) printf("  %-15s run it as a job: isthmus-run -n 4 isthmus-info --routes\n", "");
     }
     printf("\nWithout an option: one screen with version, host, transports and settings.\n"
-           "Status: 0, 1 when something could not be found out, 2 for a wrong option.\n");
+           "Status: 0; 1 if something could not be determined; 2 for a wrong option.\n");
 }

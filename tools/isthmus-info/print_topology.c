@@ -11,12 +11,13 @@
 static isthmus_status load(hwloc_topology_t *out)
 {
     hwloc_topology_t topology;
-    if (hwloc_topology_init(&topology) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "hwloc_topology_init");
+    if (hwloc_topology_init(&topology) != 0)
+        return ist_fail_errno(ISTHMUS_ERR_IO, "cannot read this host's topology: hwloc_topology_init");
     hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
     hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_ALL);
     if (hwloc_topology_load(topology) != 0) {
         hwloc_topology_destroy(topology);
-        return ist_fail_errno(ISTHMUS_ERR_IO, "hwloc_topology_load");
+        return ist_fail_errno(ISTHMUS_ERR_IO, "cannot read this host's topology: hwloc_topology_load");
     }
     *out = topology;
     return ISTHMUS_OK;

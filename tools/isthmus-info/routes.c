@@ -203,7 +203,9 @@ static isthmus_status read_row(struct routes *out, int pe, const char *bytes, si
 {
     struct wire_head head;
     uint8_t renumbered[MAX_KINDS];
-    if (n_bytes < sizeof head) return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
+    if (n_bytes < sizeof head)
+        return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another version of isthmus-info; use one version on all hosts",
+                        pe);
     memcpy(&head, bytes, sizeof head);
     size_t rest = n_bytes - sizeof head, wanted = 0;
     if (head.n_kinds <= MAX_KINDS && head.n_reasons <= rest / sizeof(struct route_reason) &&
@@ -212,7 +214,8 @@ static isthmus_status read_row(struct routes *out, int pe, const char *bytes, si
                  head.n_devices * sizeof(struct route_device) + (size_t)head.n_memories * head.n_pes;
     if (head.magic != WIRE_MAGIC || head.n_pes != (uint32_t)out->n_pes || head.n_memories != out->n_memories ||
         wanted != rest)
-        return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another isthmus-info", pe);
+        return ist_fail(ISTHMUS_ERR_VERSION, "PE %d runs another version of isthmus-info; use one version on all hosts",
+                        pe);
     bytes += sizeof head;
     out->hosts[pe] = head.host;
     out->hosts[pe].name[HOST_NAME_BYTES - 1] = '\0';

@@ -50,7 +50,8 @@ void binding_plan(int n_pes)
             if (CPU_ISSET_S((size_t)cpu, binding_set_bytes(), allowed)) add_cpu(cpu, core_names);
     free(allowed);
     if (binding.n_cores >= n_pes) return;
-    report("warning: --bind core: %d PEs on %d cores; not bound", n_pes, binding.n_cores);
+    report("warning: --bind core has no effect: %d PEs need as many cores, and there are %d; start fewer PEs", n_pes,
+           binding.n_cores);
     binding.n_cores = 0;
 }
 

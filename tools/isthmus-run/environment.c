@@ -36,7 +36,7 @@ static void set(char **variables, char *variable)
 static char *copy(const char *variable)
 {
     char *own = strdup(variable);
-    if (!own) report_and_exit("out of memory for the environment of the PEs");
+    if (!own) report_and_exit("no memory for the environment of the PEs");
     return own;
 }
 
@@ -52,7 +52,7 @@ static void set_export(char **variables, const char *export)
     if (*inherited)
         set(variables, copy(*inherited)); /* also brings back a PMIX_ variable that was left out */
     else
-        report("warning: -x %s: this variable is not set, so the PEs do not get it", export);
+        report("warning: -x %s has no effect: this variable is not set; set it, or pass -x NAME=VALUE", export);
 }
 
 /* Peers on the host authenticate each other by it. Hexadecimal, 128 bits. */
@@ -60,7 +60,7 @@ static char *make_secret(void)
 {
     unsigned char bytes[SECRET_BYTES];
     if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
-        report_and_exit("no random numbers for the job's secret: %m");
+        report_and_exit("no random numbers for the job's secret: getrandom: %m");
     static const char name[] = "ISTHMUS_JOB_SECRET=";
     char *variable = zeroed_memory(1, sizeof name + 2 * sizeof bytes), *at = variable + sizeof name - 1;
     memcpy(variable, name, sizeof name);

@@ -289,7 +289,8 @@ void job_time_passed(struct job *job, int64_t now_ns)
     } else if (job->phase == JOB_TERMINATING) {
         kill_all(job);
     } else if (job->phase == JOB_KILLING) {
-        report("giving up on processes that do not die of SIGKILL");
+        report("some processes still exist after SIGKILL and are left behind; they wait in the kernel, see ps -o "
+               "pid,stat,wchan");
         job->phase = JOB_OVER;
     }
 }

@@ -21,16 +21,16 @@ static const char usage[] =
     "Starts N PEs of PROGRAM on this machine and waits for them.\n"
     "\n"
     "  -n, -np N          number of PEs, 1 to 4096\n"
-    "  -x VAR[=VALUE]     set VAR for the PEs, or see that it is set (the PEs inherit the environment)\n"
+    "  -x VAR[=VALUE]     set VAR for the PEs, or warn if it is not set (the PEs inherit the environment)\n"
     "  --tag-output       put [PE i] before each line that a PE writes\n"
     "  --bind core|none   core: PE i runs on the i-th core only, when there are enough cores (default: none)\n"
-    "  --timeout S        end the job after S seconds, with status 124, and say what each PE waits for\n"
+    "  --timeout S        end the job after S seconds, with status 124, and print what each PE waits for\n"
     "  -h, --help         this text\n"
     "  -V, --version      version of isthmus-run and of its PMIx library\n"
     "\n"
     "PE 0 gets the standard input, the others /dev/null. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP and\n"
     "SIGCONT are passed on to all PEs; a second SIGINT, SIGTERM, SIGHUP or SIGQUIT kills them. On SIGUSR1 a few lines\n"
-    "say what the PEs wait for (the odd ones first), and PEs that have a handler for it get it as well.\n"
+    "report what the PEs wait for (the odd ones first), and PEs that have a handler for it get it as well.\n"
     "When a PE fails, the others are ended. The status is that of the first PE that failed (128 + signal\n"
     "when it was killed), 2 for wrong usage, 126 and 127 for a PROGRAM that cannot be started.\n";
 
@@ -140,7 +140,7 @@ static enum launch_status read_option(struct options *options, char **argv, int 
         return LAUNCH_USAGE;
     }
     if (!option->value_name && value) {
-        report("%s takes no value, but '%s' was given", option->name, value);
+        report("%s takes no value, but '%s' was given; leave it out", option->name, value);
         return LAUNCH_USAGE;
     }
     if (option->value_name && !value) value = argv[++*at];
@@ -165,11 +165,11 @@ enum launch_status options_parse(int argc, char **argv, struct options *options)
         if (status != LAUNCH_OK || options->finished) return status;
     }
     if (options->n_pes == 0) {
-        report("how many PEs? isthmus-run -n N PROGRAM ARGS...");
+        report("the number of PEs is missing; usage: isthmus-run -n N PROGRAM ARGS...");
         return LAUNCH_USAGE;
     }
     if (at >= argc || !argv[at][0]) {
-        report("which program? isthmus-run -n N PROGRAM ARGS...");
+        report("the program is missing; usage: isthmus-run -n N PROGRAM ARGS...");
         return LAUNCH_USAGE;
     }
     options->program = argv + at;

@@ -44,7 +44,7 @@ static void append(struct buffer *buffer, const char *bytes, size_t length)
     if (buffer->length + length > buffer->room) {
         buffer->room = 2 * (buffer->length + length);
         buffer->bytes = realloc(buffer->bytes, buffer->room);
-        if (!buffer->bytes) report_and_exit("out of memory for %zu bytes of output", buffer->room);
+        if (!buffer->bytes) report_and_exit("no memory for %zu bytes of output", buffer->room);
     }
     memcpy(buffer->bytes + buffer->length, bytes, length);
     buffer->length += length;

@@ -56,7 +56,7 @@ static enum launch_status report_not_found(const char *name)
 {
     char here[4096];
     if (!strchr(name, '/'))
-        report("cannot start '%s': no such file in PATH", name);
+        report("cannot start '%s': no such file in PATH; a program of this folder is ./NAME", name);
     else if (name[0] == '/' || !getcwd(here, sizeof here))
         report("cannot start '%s': no such file", name);
     else
@@ -80,16 +80,22 @@ enum launch_status program_find(const char *name, char **path)
 enum launch_status program_report_failure(const char *name, const char *path, int error)
 {
     switch (error) {
-    case EISDIR: report("cannot start '%s': it is a directory", name); return LAUNCH_NOT_EXECUTABLE;
-    case EACCES: report("cannot start '%s': %s is not executable", name, path); return LAUNCH_NOT_EXECUTABLE;
+    case EISDIR:
+        report("cannot start '%s': it is a directory; name a program in it", name);
+        return LAUNCH_NOT_EXECUTABLE;
+    case EACCES:
+        report("cannot start '%s': %s is not executable; chmod +x makes it so", name, path);
+        return LAUNCH_NOT_EXECUTABLE;
     case ENOEXEC:
         report("cannot start '%s': %s is neither a binary for this machine nor a script with #!", name, path);
         return LAUNCH_NOT_EXECUTABLE;
     case ENOENT: /* the file itself existed a moment ago */
-        report("cannot start '%s': the interpreter that %s asks for does not exist", name, path);
+        report("cannot start '%s': the interpreter that %s names does not exist; correct its first line or install the "
+               "interpreter",
+               name, path);
         return LAUNCH_NOT_FOUND;
     case E2BIG:
-        report("cannot start '%s': arguments and environment are too long for the system", name);
+        report("cannot start '%s': its arguments and environment are too long for the system; shorten them", name);
         return LAUNCH_NOT_EXECUTABLE;
     default: report("cannot start '%s': %s: %s", name, path, strerror(error)); return LAUNCH_FAILED;
     }

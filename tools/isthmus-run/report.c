@@ -43,7 +43,7 @@ void report_and_exit(const char *format, ...)
 void *zeroed_memory(size_t n, size_t size_bytes)
 {
     void *memory = calloc(n ? n : 1, size_bytes);
-    if (!memory) report_and_exit("out of memory for %zu elements of %zu bytes", n, size_bytes);
+    if (!memory) report_and_exit("no memory for %zu elements of %zu bytes", n, size_bytes);
     return memory;
 }
 

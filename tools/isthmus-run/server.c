@@ -142,7 +142,7 @@ static void name_job(void)
 {
     uint64_t random[2];
     if (getrandom(random, sizeof random, 0) != sizeof random)
-        report_and_exit("no random numbers for the job's name: %m");
+        report_and_exit("no random numbers for the job's name: getrandom: %m");
     snprintf(server.job, sizeof server.job, "isthmus-run-%d-%016" PRIx64 "%016" PRIx64, (int)getpid(), random[0],
              random[1]);
 }
@@ -161,7 +161,7 @@ enum launch_status server_start(int n_pes)
     }
     status = job_info_register(server.job, n_pes);
     if (status == PMIX_SUCCESS) return LAUNCH_OK;
-    report("the PMIx server does not take a job of %d PEs: %s", n_pes, PMIx_Error_string(status));
+    report("the PMIx server does not accept a job of %d PEs: %s", n_pes, PMIx_Error_string(status));
     return LAUNCH_FAILED;
 }
 

@@ -41,7 +41,7 @@ static void remember_descriptors(void)
         int fd = atoi(entry->d_name);
         if (fd <= STDERR_FILENO || fd == dirfd(directory)) continue;
         original.inherited = realloc(original.inherited, (original.n_inherited + 1) * sizeof *original.inherited);
-        if (!original.inherited) report_and_exit("out of memory for the list of open descriptors");
+        if (!original.inherited) report_and_exit("no memory for the list of open descriptors");
         original.inherited[original.n_inherited++] = (unsigned)fd;
     }
     closedir(directory);
@@ -74,13 +74,14 @@ enum launch_status spawn_raise_descriptor_limit(size_t n_descriptors)
     struct rlimit limit = original.descriptors;
     if (limit.rlim_cur >= n_descriptors) return LAUNCH_OK;
     if (limit.rlim_max < n_descriptors) {
-        report("not enough open files allowed for this many PEs: %zu needed, %llu allowed (limit: RLIMIT_NOFILE)",
-               n_descriptors, (unsigned long long)limit.rlim_max);
+        report(
+            "too few open files for this many PEs: %zu are needed, %llu allowed; raise 'ulimit -Hn' or start fewer PEs",
+            n_descriptors, (unsigned long long)limit.rlim_max);
         return LAUNCH_FAILED;
     }
     limit.rlim_cur = n_descriptors;
     if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return LAUNCH_OK;
-    report("cannot raise the limit of open files to %zu: %m", n_descriptors);
+    report("cannot raise the limit of open files to %zu: %m; raise 'ulimit -n' before", n_descriptors);
     return LAUNCH_FAILED;
 }
 

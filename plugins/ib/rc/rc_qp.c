@@ -86,8 +86,7 @@ static isthmus_status load(struct ib_adapter *adapter)
 #define VERBS(name) all = find_function(adapter, "ibv_" #name, &adapter->name) && all;
 #include "plugins/ib/rc/rc_qp.def"
     if (all) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_VERSION,
-                   "libibverbs.so.1 lacks functions for queue pairs; install a current rdma-core");
+    return s->fail(s->core, ISTHMUS_ERR_VERSION, "libibverbs.so.1 lacks functions for queue pairs");
 }
 
 static isthmus_status open_device(struct ib_adapter *adapter, const struct ib_port *port)
