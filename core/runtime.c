@@ -167,8 +167,8 @@ static isthmus_status require_reach(const ist_boot *boot)
     if (boot->n_local == boot->n_pes || ist_registry_has_network()) return ISTHMUS_OK;
     return ist_fail(
         ISTHMUS_ERR_UNREACHABLE,
-        "%d of the %d PEs run on other hosts than PE %d, and no transport that can be used here reaches other "
-        "hosts; start all PEs on one host, or add a transport plugin (ISTHMUS_PLUGIN_PATH)",
+        "%d of the %d PEs run on other hosts than PE %d, but no transport of this PE reaches other hosts; start all "
+        "PEs on one host, or add a transport plugin (ISTHMUS_PLUGIN_PATH)",
         boot->n_pes - boot->n_local, boot->n_pes, boot->pe);
 }
 
@@ -399,8 +399,10 @@ static isthmus_status check_request(const char *routine, const struct ist_boot_r
     const ist_boot *boot = ist_runtime.boot;
     if (request->kind == IST_BOOTSTRAP_AUTO || (request->pe == boot->pe && request->n_pes == boot->n_pes))
         return ISTHMUS_OK;
-    isthmus_status status = ist_fail(ISTHMUS_ERR_INVALID, "%s: this process is PE %d of %d already, not PE %d of %d",
-                                     routine, boot->pe, boot->n_pes, request->pe, request->n_pes);
+    isthmus_status status = ist_fail(
+        ISTHMUS_ERR_INVALID,
+        "%s: this process is PE %d of %d already, and cannot become PE %d of %d; pass the same values in each init",
+        routine, boot->pe, boot->n_pes, request->pe, request->n_pes);
     ist_error("%s", ist_fail_text());
     return status;
 }

@@ -59,7 +59,7 @@ void ishmemx_init_attr(ishmemx_attr_t *attr)
 {
     const char routine[] = "ishmemx_init_attr";
     struct ist_boot_request request = {.kind = IST_BOOTSTRAP_AUTO};
-    if (attr == NULL) ist_misuse(routine, "attr is NULL; valid: attributes");
+    if (attr == NULL) ist_misuse(routine, "attr is NULL; valid: a pointer to attributes");
     if (attr->runtime > ISHMEMX_RUNTIME_INVALID)
         ist_misuse(routine, "attr->runtime is %d; valid: %d to %d", (int)attr->runtime, ISHMEMX_RUNTIME_MPI,
                    ISHMEMX_RUNTIME_INVALID);

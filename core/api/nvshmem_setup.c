@@ -82,7 +82,7 @@ static void write_versions(nvshmemx_init_attr_t *attr)
 
 static isthmus_status request_uid(const nvshmemx_uniqueid_args_t *args, struct ist_boot_request *out)
 {
-    if (args->id == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "uid_args.id is NULL; valid: a unique id");
+    if (args->id == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "uid_args.id is NULL; valid: a pointer to a unique id");
     if (args->nranks < 1 || args->myrank < 0 || args->myrank >= args->nranks)
         return ist_fail(ISTHMUS_ERR_INVALID, "uid_args.myrank is %d and nranks %d; valid: a rank from 0 to nranks - 1",
                         args->myrank, args->nranks);
@@ -99,9 +99,12 @@ static isthmus_status make_request(unsigned flags, nvshmemx_init_attr_t *attr, s
     if ((flags & ~(sources | NVSHMEMX_INIT_THREAD_PES)) != 0 || (source & (source - 1)) != 0)
         return ist_fail(ISTHMUS_ERR_INVALID, "flags is 0x%x; valid: one of the NVSHMEMX_INIT_WITH_ flags, or 0", flags);
     if ((flags & NVSHMEMX_INIT_THREAD_PES) != 0)
-        return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "flags has NVSHMEMX_INIT_THREAD_PES; PEs are processes here");
+        return ist_fail(
+            ISTHMUS_ERR_UNSUPPORTED,
+            "flags has NVSHMEMX_INIT_THREAD_PES, which is not supported; valid: the other flags, as each PE is a "
+            "process");
     if (attr == NULL && (source & ~(unsigned)NVSHMEMX_INIT_WITH_SHMEM) != 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "attributes is NULL; valid with these flags: attributes");
+        return ist_fail(ISTHMUS_ERR_INVALID, "attributes is NULL; valid with these flags: a pointer to attributes");
     if (attr != NULL) write_versions(attr);
     if (source == NVSHMEMX_INIT_WITH_UNIQUEID) return request_uid(&attr->args.uid_args, out);
     if (source != NVSHMEMX_INIT_WITH_MPI_COMM) return ISTHMUS_OK; /* a running job of shmem_init is joined by nesting */

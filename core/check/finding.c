@@ -87,7 +87,9 @@ void ist_findings_end(void)
         if (said[i].again > 0)
             ist_error("%s: %s: the same %llu times more%s", word_for(said[i].kind), said[i].routine,
                       (unsigned long long)said[i].again, site_of(said[i].caller));
-    if (unsaid > 0) ist_error("check: %llu findings more, for which there was no room", (unsigned long long)unsaid);
+    if (unsaid > 0)
+        ist_error("check: %llu further findings were not kept; correct the first ones and run again",
+                  (unsigned long long)unsaid);
     n_said = 0;
     unsaid = 0;
     pthread_mutex_unlock(&lock);

@@ -131,8 +131,10 @@ static void require_set(int start, int log2_stride, int size, const char *routin
         ist_misuse(routine, "PE_size is %d; valid: 1 to %d, so that PE %d + i * %d stays below %d", size,
                    (n - 1 - start) / stride + 1, start, stride, n);
     if (me < start || (me - start) % stride != 0 || (me - start) / stride >= size)
-        ist_misuse(routine, "PE %d is not in the active set of %d PEs from %d in steps of %d; only its PEs call", me,
-                   size, start, stride);
+        ist_misuse(
+            routine,
+            "PE %d is not in the active set of %d PEs from %d in steps of %d; valid: a call by the PEs of the set only",
+            me, size, start, stride);
 }
 
 void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], long *pSync, const char *routine)

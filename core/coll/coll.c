@@ -172,9 +172,8 @@ static size_t require_span(const struct ist_transfer *t, const char *argument, p
     if (__builtin_mul_overflow(stride->n_blocks, (size_t)t->team->n_pes, &all) ||
         __builtin_mul_overflow(all - 1, (size_t)apart, &last) ||
         __builtin_mul_overflow(last + 1, stride->size, &bytes) || last > SIZE_MAX / 2 || bytes > SIZE_MAX / 2)
-        ist_misuse(t->routine,
-                   "%s is %td and nelems is %zu, for each of %d PEs, which is more than there are addresses", argument,
-                   apart, stride->n_blocks, t->team->n_pes);
+        ist_misuse(t->routine, "%s is %td and nelems is %zu for each of %d PEs, which exceeds the address space",
+                   argument, apart, stride->n_blocks, t->team->n_pes);
     return bytes;
 }
 

@@ -127,9 +127,13 @@ isthmus_status ist_lobby_new_id(uint64_t *id)
         status = ISTHMUS_OK;
     }
     pthread_mutex_unlock(&local.ids);
-    return status == ISTHMUS_OK ? status
-                                : ist_fail(status, "%d ids of teams wait for their use; an id serves for one team",
-                                           (int)IST_LOBBY_WORDS);
+    return status == ISTHMUS_OK
+               ? status
+               : ist_fail(
+                     status,
+                     "%d unique ids of teams are unused already, which is the limit; make a team from each id, and "
+                     "one id per team",
+                     (int)IST_LOBBY_WORDS);
 }
 
 static isthmus_status read_id(uint64_t id, struct visit *visit)
@@ -137,7 +141,8 @@ static isthmus_status read_id(uint64_t id, struct visit *visit)
     uint64_t pe = id & DONE, i = id >> PE_BITS & ((1 << WORD_BITS) - 1);
     visit->number = id >> (PE_BITS + WORD_BITS);
     if (visit->number == 0 || i >= IST_LOBBY_WORDS || pe >= (uint64_t)ist_team_world.n_pes)
-        return ist_fail(ISTHMUS_ERR_INVALID, "uniqueid is 0x%llx, which was not made for a team",
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "uniqueid is 0x%llx, which is invalid; valid: an id of nvshmemx_team_get_uniqueid",
                         (unsigned long long)id);
     visit->id_pe = (int)pe;
     visit->word = &lobby()->words[i];
@@ -177,8 +182,11 @@ static bool take_place(struct visit *visit, int pe, uint64_t claim)
 {
     uint64_t place = claim & DONE;
     if (claim >> PE_BITS != (uint64_t)visit->n || place >= (uint64_t)visit->n || visit->members[place] >= 0) {
-        (void)ist_fail(ISTHMUS_ERR_INVALID, "PE %d passed place %llu of %llu; the other PEs passed other values", pe,
-                       (unsigned long long)place, (unsigned long long)(claim >> PE_BITS));
+        (void)ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "PE %d passed pe_idx_in_team %llu and npes %llu, which contradict the other PEs; pass each index from 0 "
+            "to npes - 1 once",
+            pe, (unsigned long long)place, (unsigned long long)(claim >> PE_BITS));
         return false;
     }
     visit->members[place] = pe;
@@ -359,13 +367,17 @@ static isthmus_status status_of(const struct visit *visit, uint32_t end)
     if (end == WORD(GO)) return ISTHMUS_OK;
     if (end == WORD(FULL))
         return ist_fail(ISTHMUS_ERR_LIMIT,
-                        "%s: this PE or another one of the team has ISTHMUS_TEAMS_MAX (%u) live teams", visit->routine,
-                        ist_team_limit);
+                        "%s: a PE of the team has ISTHMUS_TEAMS_MAX (%u) live teams; destroy some, or raise that limit",
+                        visit->routine, ist_team_limit);
     if (end == WORD(NO_MEMORY))
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: this PE or another one has no memory for a team of %d PEs",
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "%s: a PE of the team has no memory for a team of %d PEs; start fewer PEs on its host",
                         visit->routine, visit->n);
     if (visit->place == 0) return ISTHMUS_ERR_INVALID; /* take_place has reported why */
-    return ist_fail(ISTHMUS_ERR_INVALID, "the PEs that passed one uniqueid do not pass each place of one n once");
+    return ist_fail(
+        ISTHMUS_ERR_INVALID,
+        "PEs passed one uniqueid with values that contradict each other; pass one npes, and each index from 0 to npes "
+        "- 1 once");
 }
 
 static isthmus_status finish(struct visit *visit, uint32_t end, const struct ist_team_options *options,
@@ -394,7 +406,8 @@ static isthmus_status meet(struct visit *visit, uint64_t id, const struct ist_te
     uint32_t end = !is_found ? 0 : visit->place == 0 ? host(visit) : guest(visit);
     leave_room(visit);
     if (!is_found)
-        return ist_fail(ISTHMUS_ERR_INVALID, "uniqueid is 0x%llx, which was used before", (unsigned long long)id);
+        return ist_fail(ISTHMUS_ERR_INVALID, "uniqueid is 0x%llx, which was used before; valid: a new id for each team",
+                        (unsigned long long)id);
     return finish(visit, end, options, out);
 }
 
@@ -404,8 +417,10 @@ isthmus_status ist_lobby_make_team(uint64_t id, int n, int place, const struct i
     struct visit visit = {.n = n, .place = place, .index = -1, .routine = routine};
     *out = NULL;
     if (n < 1 || n > ist_team_world.n_pes || place < 0 || place >= n)
-        return ist_fail(ISTHMUS_ERR_INVALID, "number %d of %d PEs; valid: up to %d PEs, numbers from 0 to one less",
-                        place, n, ist_team_world.n_pes);
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "pe_idx_in_team is %d and npes is %d; valid: npes from 1 to %d, pe_idx_in_team from 0 to npes - 1", place,
+            n, ist_team_world.n_pes);
     isthmus_status status = read_id(id, &visit);
     if (status != ISTHMUS_OK) return status;
     visit.members = calloc((size_t)n, sizeof *visit.members);

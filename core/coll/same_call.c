@@ -76,7 +76,10 @@ static _Noreturn void report(const struct ist_transfer *call, const struct ist_s
             odd = other;
         }
     }
-    if (pe_unlike_me < 0) ist_misuse(routine, "the PEs of the team do not agree on what they call");
+    if (pe_unlike_me < 0)
+        ist_misuse(
+            routine,
+            "the PEs of the team are in different collectives; all of them call its collectives in the same order");
     bool i_am_odd = 2 * n_like_me < team->n_pes || (2 * n_like_me == team->n_pes && pe_like_me > pe_unlike_me);
     int pe = ist_team_to_world(team, i_am_odd ? team->my_pe : pe_unlike_me);
     const struct record *one = i_am_odd ? &mine : &odd, *rest = i_am_odd ? &odd : &mine;

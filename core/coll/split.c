@@ -56,9 +56,10 @@ static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, in
                              const char *routine)
 {
     if (index < 0 && status == ISTHMUS_OK)
-        status = ist_fail(ISTHMUS_ERR_LIMIT,
-                          "%s: this PE or another one of the team has ISTHMUS_TEAMS_MAX (%u) live teams", routine,
-                          ist_team_limit);
+        status = ist_fail(
+            ISTHMUS_ERR_LIMIT,
+            "%s: a PE of the team has ISTHMUS_TEAMS_MAX (%u) live teams; destroy some, or raise that limit", routine,
+            ist_team_limit);
     bool all_well = ist_doubling_max(meeting, status != ISTHMUS_OK, routine) == 0;
     if (mine != NULL && all_well) {
         ist_team_clear(mine, index, routine);
@@ -70,8 +71,10 @@ static isthmus_status settle(struct ist_team *meeting, struct ist_team *mine, in
     if (all_well) return ISTHMUS_OK;
     if (mine != NULL && index >= 0) ist_team_unreserve(index);
     if (mine != NULL) ist_team_delete(mine);
-    return status != ISTHMUS_OK ? status
-                                : ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: another PE has no room for a team", routine);
+    return status != ISTHMUS_OK
+               ? status
+               : ist_fail(ISTHMUS_ERR_NO_MEMORY, "%s: another PE cannot make the team; its ISTHMUS_LOG=info prints why",
+                          routine);
 }
 
 /* Called by all of `meeting`; `mine` is the team that this PE will be in, NULL if in none. All get the same result. */
@@ -130,15 +133,18 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
 {
     *out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
-    if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
+    if (parent == NULL)
+        return ist_fail(ISTHMUS_ERR_INVALID, "%s: parent_team is invalid; valid: a live team that this PE is in",
+                        routine);
     ist_collective_begin(parent, routine);
     if (ist_check_on)
         ist_check_same_call(
             &(struct ist_transfer){.routine = routine, .team = parent},
             (const struct ist_same_argument[IST_SAME_ARGUMENTS]){{"start", start}, {"stride", stride}, {"size", size}});
     if (!is_valid_triplet(parent, start, stride, size))
-        return ist_fail(ISTHMUS_ERR_INVALID, "%s: PEs %d to %ld in steps of %d are not all in the parent's 0 to %d",
-                        routine, start, start + ((long)size - 1) * stride, stride, parent->n_pes - 1);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "%s: PEs %d to %ld in steps of %d are not all in the parent team; valid: 0 to %d", routine,
+                        start, start + ((long)size - 1) * stride, stride, parent->n_pes - 1);
     if (size == 1) stride = 1;
     struct ist_team *mine = NULL;
     isthmus_status status = ISTHMUS_OK;
@@ -155,7 +161,9 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
 {
     *x_out = *y_out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
-    if (parent == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%s: the parent team is invalid", routine);
+    if (parent == NULL)
+        return ist_fail(ISTHMUS_ERR_INVALID, "%s: parent_team is invalid; valid: a live team that this PE is in",
+                        routine);
     ist_collective_begin(parent, routine);
     if (ist_check_on)
         ist_check_same_call(&(struct ist_transfer){.routine = routine, .team = parent},
@@ -219,7 +227,8 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
     ist_require_ctx(&ist_ctx_default, routine);
     if (team == NULL) return;
     if (team->index < IST_TEAMS_PREDEFINED)
-        ist_misuse(routine, "team is a predefined one, which lives until finalize; valid: a team that was split off");
+        ist_misuse(routine,
+                   "team is a predefined one, which lives until finalize; valid: a team that the program has made");
     ist_collective_begin(team, routine);
     if (ist_check_on) ist_check_same_call(&(struct ist_transfer){.routine = routine, .team = team}, NULL);
     for (ist_ctx *ctx; (ctx = ist_ctx_of_team(team)) != NULL;) {

@@ -100,7 +100,7 @@ void ist_sync(struct ist_team *team, const char *routine)
 
 isthmus_status ist_refuse_team(const char *routine)
 {
-    static const char text[] = "the team is invalid, or one that was destroyed; valid: a live team that this PE is in";
+    static const char text[] = "team is invalid or was destroyed; valid: a live team that this PE is in";
     if (ist_check_on) ist_misuse(routine, "%s", text);
     return ist_fail(ISTHMUS_ERR_INVALID, "%s: %s", routine, text);
 }

@@ -12,8 +12,11 @@ void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, c
     t.far_name = "dest or source";
     ist_target_find(&t, &target);
     if (target.alias == NULL || target.length_bytes < length_bytes)
-        ist_misuse(routine, "memory at %p cannot be loaded and stored on PE %d, as that of this host's PEs should be",
-                   addr, world_pe);
+        ist_misuse(
+            routine,
+            "the memory at %p of PE %d is not mapped here, although that PE runs on this host; isthmus-info --routes "
+            "prints why",
+            addr, world_pe);
     return target.alias;
 }
 

@@ -46,7 +46,7 @@ isthmus_status ist_alloc_grow(ist_alloc *alloc, uint64_t managed_bytes)
 {
     const uint64_t old_bytes = alloc->managed_bytes;
     if (managed_bytes < old_bytes || managed_bytes > IST_ALLOC_MAX_BYTES || managed_bytes % IST_ALLOC_GRANULE_BYTES)
-        return ist_fail(ISTHMUS_ERR_INVALID, "a segment of %llu bytes cannot become one of %llu",
+        return ist_fail(ISTHMUS_ERR_INVALID, "a segment of %llu bytes cannot grow to %llu",
                         (unsigned long long)old_bytes, (unsigned long long)managed_bytes);
     if (managed_bytes == old_bytes) return ISTHMUS_OK;
     const isthmus_status status = ist_alloc_reserve(alloc);

@@ -7,7 +7,8 @@ struct census {
 
 static bool wrong(const char *what, uint64_t offset)
 {
-    ist_fail(ISTHMUS_ERR_INVALID, "allocator: %s at offset %llu", what, (unsigned long long)offset);
+    ist_fail(ISTHMUS_ERR_INVALID, "the symmetric heap's bookkeeping is damaged: %s at offset %llu", what,
+             (unsigned long long)offset);
     return false;
 }
 

@@ -52,7 +52,8 @@ isthmus_status ist_device_heap_choose(const struct ist_config *config, uint32_t 
     if (ist_memory_ask(*kind) != NULL) return ISTHMUS_OK;
     char reasons[800];
     ist_memory_why_not(*kind, reasons, sizeof reasons);
-    return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_HEAP_KIND is %s, and no transport allocates such memory here: %s",
+    return ist_fail(ISTHMUS_ERR_NO_DEVICE,
+                    "ISTHMUS_HEAP_KIND is %s, but no transport of this PE allocates such memory: %s",
                     ist_memory_kind_name(*kind), reasons);
 }
 
@@ -101,8 +102,9 @@ static isthmus_status allocate(uint64_t size_bytes)
     if (status != ISTHMUS_OK) return status;
     owned.n_pieces = 1;
     if ((uintptr_t)mem->addr % FIXED_ALIGN_BYTES != 0)
-        return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s allocates at %p, which is no multiple of %" PRIu64,
-                        t->name, mem->addr, FIXED_ALIGN_BYTES);
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                        "transport %s allocated memory at %p, which is no multiple of %" PRIu64 "", t->name, mem->addr,
+                        FIXED_ALIGN_BYTES);
     ist_device_heap.base = mem->addr;
     ist_device_heap.length_bytes = ist_device_heap.filled_bytes = mem->length_bytes; /* rounded up, maybe */
     ist_device_heap.align_bytes = FIXED_ALIGN_BYTES;
@@ -112,7 +114,9 @@ static isthmus_status allocate(uint64_t size_bytes)
 isthmus_status ist_device_heap_fill(uint64_t length_bytes, struct isthmus_mem *piece)
 {
     if (owned.n_pieces == IST_MAX_EXTENTS)
-        return ist_fail(ISTHMUS_ERR_LIMIT, "the symmetric heap cannot grow in more than %d steps", IST_MAX_EXTENTS);
+        return ist_fail(ISTHMUS_ERR_LIMIT,
+                        "the symmetric heap cannot grow in more than %d steps; raise ISTHMUS_HEAP_SIZE",
+                        IST_MAX_EXTENTS);
     struct isthmus_mem *mem = &owned.pieces[owned.n_pieces];
     *mem = (struct isthmus_mem){.struct_size = sizeof *mem, .fd = -1};
     isthmus_status status = owned.keeper->growing->commit(
@@ -128,8 +132,9 @@ static isthmus_status fail_first(isthmus_status status, uint64_t size_bytes)
 {
     char why[400];
     snprintf(why, sizeof why, "%s", ist_fail_text());
-    return ist_fail(status, "a symmetric heap of %" PRIu64 " MiB (ISTHMUS_HEAP_SIZE) in memory of device %d: %s",
-                    size_bytes >> 20, ist_device_heap.device, why);
+    return ist_fail(
+        status, "cannot allocate a symmetric heap of %" PRIu64 " MiB (ISTHMUS_HEAP_SIZE) in memory of device %d: %s",
+        size_bytes >> 20, ist_device_heap.device, why);
 }
 
 isthmus_status ist_device_heap_open(uint32_t kind, const struct ist_config *config)

@@ -56,10 +56,13 @@ static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes
                         bytes, (uint64_t)limit.rlim_cur);
     ist_heap.fd = memfd_create("isthmus-heap", flags);
     if (ist_heap.fd < 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "memfd_create for the symmetric heap%s",
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot create the symmetric heap: memfd_create%s",
                               config->heap_pages != IST_PAGES_DEFAULT ? " with huge pages (ISTHMUS_HEAP_PAGES)" : "");
     if (ftruncate(ist_heap.fd, (off_t)bytes) != 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "symmetric heap of %" PRIu64 " bytes", bytes);
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
+                              "cannot create a symmetric heap of %" PRIu64
+                              " bytes (ISTHMUS_HEAP_SIZE, ISTHMUS_HEAP_RESERVE): ftruncate",
+                              bytes);
     /* A peer that maps the heap must not be killed because it became shorter. */
     (void)fcntl(ist_heap.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
     return ISTHMUS_OK;
@@ -74,7 +77,9 @@ static isthmus_status map_aligned(uint64_t internal_bytes, uint64_t bytes, bool 
     uint64_t slack = IST_HEAP_MAX_ALIGN_BYTES + internal_bytes;
     char *room = mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "address space of %" PRIu64 " bytes for the symmetric heap",
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
+                              "cannot reserve %" PRIu64
+                              " bytes of addresses for the symmetric heap (ISTHMUS_HEAP_RESERVE): mmap",
                               bytes + slack);
     uint64_t user = round_up((uint64_t)(uintptr_t)room + internal_bytes, IST_HEAP_MAX_ALIGN_BYTES);
     char *base = room + (user - internal_bytes - (uint64_t)(uintptr_t)room);
@@ -85,7 +90,8 @@ static isthmus_status map_aligned(uint64_t internal_bytes, uint64_t bytes, bool 
         int error = errno;
         munmap(base, bytes);
         errno = error;
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap of %" PRIu64 " bytes for the symmetric heap%s", bytes,
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot map %" PRIu64 " bytes of the symmetric heap%s: mmap",
+                              bytes,
                               huge_pages ? " with huge pages (ISTHMUS_HEAP_PAGES; see /proc/sys/vm/nr_hugepages)" : "");
     }
     ist_heap.base = base;
@@ -185,8 +191,8 @@ isthmus_status ist_heap_set_limit(uint64_t limit_bytes)
 {
     if (limit_bytes > ist_heap.reserved_bytes)
         return ist_fail(ISTHMUS_ERR_LIMIT,
-                        "the symmetric heap may grow to %" PRIu64 " MiB on PE 0, and only to %" PRIu64
-                        " MiB here; set ISTHMUS_HEAP_SIZE to what every host can offer",
+                        "the symmetric heap may grow to %" PRIu64 " MiB on PE 0, but only to %" PRIu64
+                        " MiB on this PE; set ISTHMUS_HEAP_SIZE to what every host can offer",
                         limit_bytes >> 20, ist_heap.reserved_bytes >> 20);
     ist_heap.limit_bytes = limit_bytes;
     return ist_alloc_create(first_bytes(), &ist_heap.alloc);

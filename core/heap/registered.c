@@ -206,8 +206,9 @@ static isthmus_status check_device_memory(uintptr_t start, uintptr_t end, const 
     uintptr_t first = (uintptr_t)mem->addr, last = first + mem->length_bytes;
     if (mem->kind == ISTHMUS_MEM_HOST) return ISTHMUS_OK;
     if (start < first || end > last)
-        return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p is more than was allocated there: %p to %p", (void *)start,
-                        (void *)end, (void *)first, (void *)last);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "the buffer %p to %p exceeds its allocation %p to %p; register that or a part of it",
+                        (void *)start, (void *)end, (void *)first, (void *)last);
     if (ist_memory_ask(mem->kind) == NULL)
         return ist_fail(ISTHMUS_ERR_IO, "no transport copies memory of kind %s", ist_memory_kind_name(mem->kind));
     return ISTHMUS_OK;
@@ -226,8 +227,9 @@ static isthmus_status add_locked(uintptr_t start, uintptr_t end, const struct is
 {
     size_t at = table.n > 0 ? find(table.list, table.n, start) : 0;
     if (at < table.n && table.list->at[at]->start < end)
-        return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p is in use by the registered buffer %p to %p", (void *)start,
-                        (void *)end, (void *)table.list->at[at]->start, (void *)table.list->at[at]->end);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "the buffer %p to %p overlaps the registered buffer %p to %p; unregister that one before",
+                        (void *)start, (void *)end, (void *)table.list->at[at]->start, (void *)table.list->at[at]->end);
     struct buffer *buffer = make_room() ? buffer_create(start, end, mem) : NULL;
     if (buffer == NULL) return ist_fail_memory("a table of %zu registered buffers", table.n + 1);
     isthmus_status status = register_everywhere(buffer);
@@ -244,9 +246,15 @@ isthmus_status ist_registered_add(void *addr, size_t length_bytes)
 {
     uintptr_t start = (uintptr_t)addr, end;
     if (addr == NULL || length_bytes == 0 || __builtin_add_overflow(start, length_bytes, &end))
-        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are no buffer", length_bytes, addr);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "%zu bytes at %p cannot be registered; valid: 1 and more bytes, within the address space",
+                        length_bytes, addr);
     if (touches_symmetric(start, end))
-        return ist_fail(ISTHMUS_ERR_INVALID, "%p to %p has bytes of the symmetric heap", addr, (void *)end);
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "the buffer %p to %p contains bytes of the symmetric heap, which need no registration; register other "
+            "memory",
+            addr, (void *)end);
     struct isthmus_mem mem;
     isthmus_status status = ist_memory_at(addr, &mem);
     if (status != ISTHMUS_OK) return status == ISTHMUS_ERR_UNSUPPORTED ? ISTHMUS_ERR_INVALID : ISTHMUS_ERR_IO;
@@ -268,7 +276,8 @@ isthmus_status ist_registered_remove(void *addr)
         unregister(buffer);
         buffer_put_back(buffer);
     } else {
-        status = ist_fail(ISTHMUS_ERR_INVALID, "no registered buffer starts at %p", addr);
+        status = ist_fail(ISTHMUS_ERR_INVALID,
+                          "no registered buffer starts at %p; valid: the address that was registered", addr);
     }
     pthread_mutex_unlock(&table.lock);
     return status;

@@ -98,7 +98,8 @@ static isthmus_status parts_move(const struct move *move)
 static isthmus_status move_locked(struct move *move)
 {
     sigset_t all, mask; /* a signal handler writes to static data as well */
-    if (overlaps_a_move(&move->image)) return ist_fail(ISTHMUS_ERR_INVALID, "this static data has been moved already");
+    if (overlaps_a_move(&move->image))
+        return ist_fail(ISTHMUS_ERR_INVALID, "this static data was made symmetric already");
     isthmus_status status = ist_static_memfd_create(move->image.length_bytes, &move->fd);
     if (status) return status;
     sigfillset(&all);
@@ -146,7 +147,8 @@ static isthmus_status move_new(struct move **out)
 {
     if (!ist_fork_is_watched()) return ist_fail_memory("the fork handlers");
     *out = move_create();
-    return *out ? ISTHMUS_OK : ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap for the bookkeeping of static data");
+    return *out ? ISTHMUS_OK
+                : ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "no memory for the bookkeeping of static data: mmap");
 }
 
 isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name)
@@ -254,7 +256,8 @@ void ist_static_fork_parent(void)
 static void end_child(void)
 {
     static const char text[] =
-        "isthmus: fork: no memory for the child's copy of the static data, so the child ends here\n";
+        "isthmus: fork: no memory for the child's copy of the static data, so the child ends; start fewer PEs on this "
+        "host\n";
     const ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
     (void)ignored;
     _exit(127);

@@ -67,7 +67,8 @@ static void part_add(struct search *search, const struct dl_phdr_info *info, con
     struct ist_static_image *image = search->out;
     if (start >= end) return;
     if (image->n_parts == IST_STATIC_PARTS_MAX) {
-        search->status = ist_fail(ISTHMUS_ERR_UNSUPPORTED, "static data of %s is in more than %d pieces",
+        search->status = ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                                  "the static data of %s is in more than %d pieces, which is the limit",
                                   info->dlpi_name[0] ? info->dlpi_name : "the executable", IST_STATIC_PARTS_MAX);
         return;
     }
@@ -120,6 +121,10 @@ isthmus_status ist_static_image_find(const char *name, struct ist_static_image *
 {
     struct search search = {.name = name ? name : "", .out = out, .status = ISTHMUS_OK};
     dl_iterate_phdr(visit, &search);
-    if (!search.is_found) return ist_fail(ISTHMUS_ERR_INVALID, "no shared object named %s is loaded", search.name);
+    if (!search.is_found)
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "ISTHMUS_SYMMETRIC_OBJECTS names %s, but no such shared object is loaded; link the program with it",
+            search.name);
     return search.status;
 }

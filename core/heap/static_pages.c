@@ -30,11 +30,11 @@ static size_t system_page_bytes; /* set before pages are copied: in between, not
 static isthmus_status size_and_seal(int fd, uint64_t length_bytes)
 {
     if (ftruncate(fd, (off_t)length_bytes) < 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "ftruncate of static data to %llu bytes",
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot make %llu bytes of static data symmetric: ftruncate",
                               (unsigned long long)length_bytes);
     /* A peer that has the descriptor could otherwise cut it short, and our next load would be a SIGBUS. */
     if (fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-        return ist_fail_errno(ISTHMUS_ERR_UNSUPPORTED, "sealing the descriptor of static data");
+        return ist_fail_errno(ISTHMUS_ERR_UNSUPPORTED, "cannot make static data symmetric: F_ADD_SEALS");
     return ISTHMUS_OK;
 }
 
@@ -44,11 +44,11 @@ isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out)
     struct rlimit limit; /* past it the kernel does not fail, it sends SIGXFSZ */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < length_bytes)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY,
-                        "static data of %llu bytes exceeds the file size limit of %llu (ulimit -f)",
+                        "the static data of %llu bytes exceeds the file size limit of %llu bytes; raise 'ulimit -f'",
                         (unsigned long long)length_bytes, (unsigned long long)limit.rlim_cur);
     int fd = memfd_create("isthmus-static", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = memfd_create("isthmus-static", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "memfd_create for static data");
+    if (fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot make static data symmetric: memfd_create");
     const isthmus_status status = size_and_seal(fd, length_bytes);
     if (status) {
         close(fd);
@@ -79,7 +79,7 @@ static isthmus_status write_all(const struct copy *copy, const char *start, cons
         const long n = syscall(SYS_pwrite64, copy->fd, start, end - start, start - copy->origin);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0)
-            return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "copy of %llu bytes of static data",
+            return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot make %llu bytes of static data symmetric: copying",
                                   (unsigned long long)(end - start));
         start += n;
     }
@@ -140,7 +140,7 @@ isthmus_status ist_static_map_shared(const struct ist_static_part *part, int fd,
     const long at = syscall(SYS_mmap, part->start, part->length_bytes, part->prot, MAP_SHARED | MAP_FIXED, fd,
                             fd_offset);
     if (at == (long)part->start) return ISTHMUS_OK;
-    return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap of %llu bytes of static data",
+    return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot make %llu bytes of static data symmetric: mmap",
                           (unsigned long long)part->length_bytes);
 }
 

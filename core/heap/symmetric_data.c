@@ -20,7 +20,11 @@ static uint32_t n_objects;
 static isthmus_status add_object(const char *file)
 {
     if (n_objects == MAX_OBJECTS)
-        return ist_fail(ISTHMUS_ERR_LIMIT, "ISTHMUS_SYMMETRIC_OBJECTS names more than %d objects", MAX_OBJECTS - 1);
+        return ist_fail(
+            ISTHMUS_ERR_LIMIT,
+            "ISTHMUS_SYMMETRIC_OBJECTS names more than %d objects, which is the limit; name only those whose "
+            "variables peers use",
+            MAX_OBJECTS - 1);
     isthmus_status status = ist_static_data_init(&objects[n_objects].data, file);
     if (status != ISTHMUS_OK) return status;
     char *name;

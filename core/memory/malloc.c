@@ -151,8 +151,10 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
 
 static void refuse_block(const char *routine, const char *argument, const void *block)
 {
-    ist_misuse(routine, "%s is %p, which is not the start of a live block of the symmetric heap (%p to %p)", argument,
-               block, (void *)ist_heap.user_base, (void *)(ist_heap.user_base + ist_heap.limit_bytes));
+    ist_misuse(
+        routine,
+        "%s is %p, which is not the start of a live block; valid: what shmem_malloc has returned, between %p and %p",
+        argument, block, (void *)ist_heap.user_base, (void *)(ist_heap.user_base + ist_heap.limit_bytes));
 }
 
 void ist_free(void *block, const char *routine)

@@ -79,16 +79,16 @@ static isthmus_status check_memory(const void *addr, size_t length_bytes)
     uintptr_t start = (uintptr_t)addr, end, page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
     if (addr == NULL || length_bytes == 0 || start % page_bytes != 0 || length_bytes % page_bytes != 0 ||
         __builtin_add_overflow(start, length_bytes, &end))
-        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pages of %zu bytes", length_bytes, addr,
-                        (size_t)page_bytes);
+        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pages; valid: multiples of %zu bytes",
+                        length_bytes, addr, (size_t)page_bytes);
     if (ist_registered_overlaps(addr, length_bytes)) /* a transport would keep the pages that are replaced */
-        return ist_fail(
-            ISTHMUS_ERR_INVALID,
-            "some of %zu bytes at %p is a registered buffer; unregister that before the memory becomes symmetric",
-            length_bytes, addr);
+        return ist_fail(ISTHMUS_ERR_INVALID, "some of %zu bytes at %p is a registered buffer; unregister that before",
+                        length_bytes, addr);
     if (is_plain_memory(start, end)) return ISTHMUS_OK;
-    return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not private anonymous memory, as mmap makes it",
-                    length_bytes, addr);
+    return ist_fail(
+        ISTHMUS_ERR_INVALID,
+        "%zu bytes at %p are not private anonymous memory; valid: memory of mmap with MAP_PRIVATE and MAP_ANONYMOUS",
+        length_bytes, addr);
 }
 
 /* Memory of a device is symmetric where it lies, if all of it was allocated as one, in pieces that can be mapped. */
@@ -97,17 +97,27 @@ static isthmus_status check_device_memory(const void *addr, size_t length_bytes,
     const struct ist_memory_keeper *keeper = ist_memory_ask(mem->kind);
     uint64_t granule = keeper != NULL ? keeper->growing->granule(keeper->transport->handle, mem->kind, mem->device) : 0;
     if (granule == 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "memory of kind %s cannot be made symmetric here",
-                        ist_memory_kind_name(mem->kind));
+        return ist_fail(
+            ISTHMUS_ERR_INVALID,
+            "no transport of this PE makes memory of kind %s symmetric; isthmus-info prints what each transport "
+            "supports",
+            ist_memory_kind_name(mem->kind));
     if (length_bytes == 0 || length_bytes % granule != 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are not whole pieces of %" PRIu64 " bytes", length_bytes,
-                        addr, granule);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "%zu bytes at %p are not whole pieces of device memory; valid: multiples of %" PRIu64 " bytes",
+                        length_bytes, addr, granule);
     for (size_t at = 0; at < length_bytes; at += granule) /* symmetric memory consists of whole pieces */
         if (ist_segment_of((const char *)addr + at, 1) >= 0)
-            return ist_fail(ISTHMUS_ERR_INVALID, "some of %zu bytes at %p is symmetric already", length_bytes, addr);
+            return ist_fail(
+                ISTHMUS_ERR_INVALID,
+                "some of %zu bytes at %p is symmetric already; valid: memory outside of the heap and of other "
+                "symmetric buffers",
+                length_bytes, addr);
     uint64_t offset = (uintptr_t)addr - (uintptr_t)mem->addr;
     if (offset < mem->length_bytes && length_bytes <= mem->length_bytes - offset) return ISTHMUS_OK;
-    return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are more than was allocated there", length_bytes, addr);
+    return ist_fail(ISTHMUS_ERR_INVALID,
+                    "%zu bytes at %p exceed their allocation; valid: the allocation or a part of it", length_bytes,
+                    addr);
 }
 
 /* ---- there ---- */
@@ -175,7 +185,10 @@ isthmus_status ist_buffer_make_symmetric(void *addr, size_t length_bytes, bool i
     bool is_alike = is_of_one_kind(buffer.mem.kind, routine);
     if (!ist_malloc_agree(status == ISTHMUS_OK && is_alike, routine)) {
         if (status == ISTHMUS_OK) unmake(&buffer); /* no peer is attached: it was never shown */
-        return status != ISTHMUS_OK ? status : ist_fail(ISTHMUS_ERR_INVALID, "another PE could not");
+        return status != ISTHMUS_OK
+                   ? status
+                   : ist_fail(ISTHMUS_ERR_INVALID,
+                              "another PE cannot make its buffer symmetric; its ISTHMUS_LOG=info prints why");
     }
     ist_segment_show_late(buffer.segment, buffers.calls);
     buffers.list[buffers.n++] = buffer;
@@ -197,7 +210,9 @@ isthmus_status ist_buffer_make_private(void *addr, size_t length_bytes, const ch
     ist_require_ctx(&ist_ctx_default, routine);
     struct buffer *buffer = find(addr, length_bytes);
     if (!ist_malloc_agree(buffer != NULL, routine))
-        return ist_fail(ISTHMUS_ERR_INVALID, "%zu bytes at %p are no symmetric buffer, here or on another PE",
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "%zu bytes at %p are not a symmetric buffer on each PE; valid: the address and length of the "
+                        "registration, on all PEs",
                         length_bytes, addr);
     ist_segment_show_late(buffer->segment, 0);
     ist_peers_detach(buffer->segment);

@@ -71,7 +71,7 @@ static IST_COLD uint64_t amo_emulated(const struct execution *e, const struct is
 {
     uint32_t wide = emulating_size(e->channel, amo->size);
     if (wide == 0)
-        ist_die(e->routine, ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s has no such atomic of %u bits",
+        ist_die(e->routine, ist_fail(ISTHMUS_ERR_UNSUPPORTED, "transport %s does not execute this atomic on %u bits",
                                      ist_registry.list[e->to->segment->atomics].name, 8 * amo->size));
     isthmus_amo_fn swap = function_of(e->channel, ISTHMUS_AMO_COMPARE_SWAP, wide, ISTHMUS_AMO_FETCHING);
     uint64_t offset_bytes = e->to->offset_bytes / wide * wide, seen = 0;
@@ -118,7 +118,8 @@ IST_INLINE void amo_through(const struct ist_transfer *t, struct ist_target *to,
 {
     uint32_t transport = to->segment->atomics;
     if (transport == IST_NO_TRANSPORT) {
-        (void)ist_fail(ISTHMUS_ERR_UNREACHABLE, "no transport executes atomics on %s memory of PE %d",
+        (void)ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                       "no transport executes atomics on %s memory of PE %d; place the word in host memory",
                        ist_memory_kind_name(to->segment->kind), t->pe);
         ist_die(t->routine, ISTHMUS_ERR_UNREACHABLE);
     }

@@ -17,8 +17,7 @@ static size_t span_bytes(const char *routine, const char *argument, ptrdiff_t st
     size_t last, nelems;
     if (__builtin_mul_overflow(s->n_blocks - 1, (size_t)stride, &last) ||
         __builtin_add_overflow(last, s->block_nelems, &nelems))
-        ist_misuse(routine, "%s is %td and there are %zu blocks, which is more than there are addresses", argument,
-                   stride, s->n_blocks);
+        ist_misuse(routine, "%s is %td for %zu blocks, which exceeds the address space", argument, stride, s->n_blocks);
     return ist_require_length(routine, argument, nelems, s->size);
 }
 

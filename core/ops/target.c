@@ -119,12 +119,13 @@ void ist_target_find(const struct ist_transfer *t, struct ist_target *out)
     out->segment = ist_peer_segment(out->peer, (uint32_t)id);
     uint64_t offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
     if (out->peer->card.failure != ISTHMUS_OK) { /* which it has reported, or is about to */
-        (void)ist_fail(ISTHMUS_ERR_PEER_LOST, "PE %d on %s could not start", world_pe, out->peer->card.host_name);
+        (void)ist_fail(ISTHMUS_ERR_PEER_LOST, "PE %d on %s could not start; its own message has the reason", world_pe,
+                       out->peer->card.host_name);
         ist_die(t->routine, ISTHMUS_ERR_PEER_LOST);
     }
     if (t->length_bytes > out->segment->length_bytes || offset_bytes > out->segment->length_bytes - t->length_bytes)
-        ist_misuse(t->routine, "%s is %p in %s, which PE %d does not have there; are all PEs the same executable?",
-                   name, (const void *)addr, ist_segments.list[id].name, world_pe);
+        ist_misuse(t->routine, "%s is %p in %s, where PE %d has no memory; start the same executable on all PEs", name,
+                   (const void *)addr, ist_segments.list[id].name, world_pe);
     if (out->segment->carrier == IST_NO_TRANSPORT)
         ist_die(t->routine, ist_peer_why_unreachable(out->peer, (uint32_t)id));
     out->extent = ist_peer_extent(out->peer, (uint32_t)id, offset_bytes);

@@ -51,7 +51,7 @@ static size_t element_bytes(const struct call *c, const char *routine, uint32_t 
 {
     uint32_t bits = c->r->bits;
     if (bits < 8 || bits > most_bits || (bits & (bits - 1)) != 0)
-        ist_misuse(routine, "an element of %u bits; valid: 8 to %u, powers of two", bits, most_bits);
+        ist_misuse(routine, "the element has %u bits; valid: powers of two from 8 to %u", bits, most_bits);
     return bits / 8;
 }
 
@@ -124,7 +124,7 @@ static void atomic(const struct call *c)
     static const char routine[] = "a kernel's atomic";
     struct ist_amo amo = {c->r->amo, (uint32_t)element_bytes(c, routine, 64), c->r->value, c->r->extra};
     if (amo.op >= ISTHMUS_AMO_COUNT)
-        ist_misuse(routine, "operation %u; valid: below %d", amo.op, (int)ISTHMUS_AMO_COUNT);
+        ist_misuse(routine, "the operation is %u; valid: 0 to below %d", amo.op, (int)ISTHMUS_AMO_COUNT);
     if (!is_awaited(c))
         (void)ist_amo(c->batch->ctx, c->remote, amo, 0, c->pe, routine);
     else if (is_fetched_later(c, amo.size))
@@ -137,8 +137,8 @@ static void put_signal(const struct call *c)
 {
     static const char routine[] = "a kernel's put with signal";
     if (c->r->amo != ISTHMUS_AMO_SET && c->r->amo != ISTHMUS_AMO_ADD)
-        ist_misuse(routine, "operation %u on the signal; valid: %d (set) and %d (add)", c->r->amo, (int)ISTHMUS_AMO_SET,
-                   (int)ISTHMUS_AMO_ADD);
+        ist_misuse(routine, "the operation on the signal is %u; valid: %d (set) and %d (add)", c->r->amo,
+                   (int)ISTHMUS_AMO_SET, (int)ISTHMUS_AMO_ADD);
     struct ist_signal signal = {(uint64_t *)(uintptr_t)c->r->signal, c->r->value,
                                 c->r->amo == ISTHMUS_AMO_ADD ? IST_SIGNAL_ADD : IST_SIGNAL_SET};
     if (is_awaited(c) && c->r->length <= IST_SMALL_BYTES) {
@@ -178,7 +178,7 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
                         .remote = (void *)(uintptr_t)request->remote,
                         .local = (void *)(uintptr_t)request->local};
     if (request->op >= sizeof executors / sizeof executors[0] || executors[request->op] == NULL)
-        ist_misuse("a kernel's request", "operation %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
+        ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
                    (int)ISTHMUS_REQUEST_EXIT);
     batch->is_used = fetches->is_used = true;
     executors[request->op](&call);

@@ -224,7 +224,10 @@ static void *serve(void *unused)
 static isthmus_status start_server(void)
 {
     int error = ist_quiet_thread_create(&proxy.server, "isthmus proxy", serve);
-    if (error != 0) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for kernels' requests: %s", strerror(error));
+    if (error != 0)
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "cannot start the thread for kernels' requests: pthread_create: %s; raise 'ulimit -u'",
+                        strerror(error));
     proxy.is_running = true;
     return ISTHMUS_OK;
 }

@@ -35,7 +35,7 @@ void ist_meetings_open(const struct ist_config *config)
     const struct isthmus_stream_word holds = {.word = ist_streams.mem.addr, .value = 0};
     isthmus_status status = ist_streams.ops->words(tr(), NULL, &holds, 1);
     has_flags = !config->check && status == ISTHMUS_OK;
-    if (status != ISTHMUS_OK) ist_info("PEs meet in streams by their processors: %s", ist_fail_text());
+    if (status != ISTHMUS_OK) ist_info("synchronization in streams goes through the processors: %s", ist_fail_text());
 }
 
 isthmus_status ist_meetings_expose(void)

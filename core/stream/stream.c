@@ -39,7 +39,7 @@ isthmus_status ist_streams_open(const struct ist_config *config)
     isthmus_status status = allocate(config);
     if (status == ISTHMUS_OK) ist_meetings_open(config);
     if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
-    ist_info("what is put into streams runs inside the call: %s", ist_fail_text());
+    ist_info("stream operations run synchronously: %s", ist_fail_text());
     ist_streams_close();
     ist_streams_free();
     return ISTHMUS_OK;

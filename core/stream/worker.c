@@ -77,7 +77,10 @@ void ist_workers_begin(const char *routine)
     int error = workers.list == NULL ? add_worker() : 0;
     pthread_mutex_unlock(&workers.lock);
     if (error != 0)
-        ist_die(routine, ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for operations on streams: %s", strerror(error)));
+        ist_die(routine,
+                ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                         "cannot start a thread for operations on streams: pthread_create: %s; raise 'ulimit -u'",
+                         strerror(error)));
 }
 
 /* Without another thread the item waits for a busy one. */
@@ -90,7 +93,9 @@ void ist_worker_may_run(void *argument)
     workers.last = &item->next;
     if (++workers.n_ready > workers.n_idle && add_worker() != 0 && !workers.has_warned) {
         workers.has_warned = true;
-        ist_warn("no thread more for operations on streams: streams may have to wait for one another");
+        ist_warn(
+            "cannot start another thread for operations on streams, so that streams may wait for one another; raise "
+            "'ulimit -u'");
     }
     pthread_cond_signal(&workers.called);
     pthread_mutex_unlock(&workers.lock);

@@ -56,7 +56,8 @@ void ist_lock_set(long *word, const char *routine)
         ist_flush_writes(); /* data that earlier holders have put here */
         return;
     }
-    if (last == my_name()) ist_misuse(routine, "this PE holds or awaits the lock already");
+    if (last == my_name())
+        ist_misuse(routine, "this PE holds or awaits the lock already; valid: one set_lock, then one clear_lock");
     (void)update(ISTHMUS_AMO_OR, &lock->node, my_name(), 0, pe_named(last), routine);
     (void)ist_wait_behind_anywhere(&lock->node, IST_CMP_GE, HANDED_OVER, sizeof lock->node, false, pe_named(last),
                                    routine);
@@ -78,7 +79,9 @@ static uint32_t leave_queue(struct lock *lock, const char *routine)
     if ((node & ~HANDED_OVER) == 0) {
         uint32_t last = update(ISTHMUS_AMO_COMPARE_SWAP, &lock->tail, 0, my_name(), home_of(lock), routine);
         if (last == my_name()) return 0;
-        if (last == 0) ist_misuse(routine, "this PE does not hold the lock");
+        if (last == 0)
+            ist_misuse(routine,
+                       "this PE does not hold the lock; valid: after set_lock, or a test_lock that returned 0");
         /* A successor has joined and is about to write its number. */
         node = (uint32_t)ist_wait_behind_anywhere(&lock->node, IST_CMP_NE, node, sizeof lock->node, false,
                                                   pe_named(last), routine);

@@ -274,7 +274,8 @@ struct ist_team *ist_team_late(long index)
         if (list != NULL && ist_team_new(listers[index](list), 0, 1, list, &team) == ISTHMUS_OK)
             ist_team_register(team, (int)index);
         else
-            ist_warn("no memory for a predefined team; its handle is invalid for this call");
+            ist_warn(
+                "no memory for a predefined team, whose handle is invalid for this call; start fewer PEs on this host");
         free(list);
     }
     pthread_mutex_unlock(&making);

@@ -31,15 +31,16 @@ isthmus_status ist_host_id_read(struct isthmus_host_id *out)
 {
     char text[64];
     int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return ist_fail_errno(ISTHMUS_ERR_IO, "host identity: open %s", BOOT_ID);
+    if (fd < 0) return ist_fail_errno(ISTHMUS_ERR_IO, "cannot identify this host: open %s", BOOT_ID);
     ssize_t got = read(fd, text, sizeof text);
     close(fd);
     struct isthmus_host_id id;
     if (got <= 0 || !parse_hex(text, (size_t)got, id.bytes, 16))
-        return ist_fail(ISTHMUS_ERR_IO, "host identity: %s holds no boot id", BOOT_ID);
+        return ist_fail(ISTHMUS_ERR_IO, "cannot identify this host: %s contains no boot id; mount the kernel's /proc",
+                        BOOT_ID);
 
     struct stat ns;
-    if (stat(NET_NS, &ns) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "host identity: stat %s", NET_NS);
+    if (stat(NET_NS, &ns) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "cannot identify this host: stat %s", NET_NS);
     uint64_t inode = (uint64_t)ns.st_ino;
     memcpy(id.bytes + 16, &inode, sizeof inode);
     *out = id;

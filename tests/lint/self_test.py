@@ -245,6 +245,19 @@ class Lint(unittest.TestCase):
         self.plant("docs/a.md", "word " * 2000 + "who\nnobody\n")
         self.assert_found(r"(?m)^docs/a.md:1: 2 times: who \(1\), nobody \(2\)", "english")
 
+    def test_messages(self):
+        self.plant("docs/messages.md", "| message | what to do |\n|---|---|\n"
+                   "| `no memory for …` | free some |\n| `NAME is 'VALUE'; valid: 1 to N`, `CALL: REASON` | correct it |\n")
+        self.plant("core/ops/a.c", 'int a(void) { return ist_fail(1, "%s is \'%s\'; valid: "\n"1 to %" PRIu64, x, y, z); }\n'
+                   'int b(void) { return c ? ist_fail_memory("the " "routes") : ist_fail_errno(2, "poll"); }\n'
+                   'void d(void) { ist_log(3, "not for users: %d", 1); /* ist_fail(1, "in a comment"); */ }\n')
+        self.assert_clean("messages")
+        planted = self.plant("plugins/ib/a.c", '\n\nvoid e(void) { s->fail(s->core, 1, ok ? "no memory for %d" : "no adapter %s", 1); }\n')
+        self.assert_found(r"plugins/ib/a.c:3: .*no row for this message: `no adapter VALUE`", "messages")
+        planted.unlink()
+        self.plant("docs/messages.md", "| `no memory for …`, `NAME is 'VALUE'; valid: 1 to N` | |\n| `CALL: REASON` | |\n| `gone` | |\n")
+        self.assert_found(r"docs/messages.md:3: no message of the sources is `gone`", "messages")
+
     def test_format(self):
         shutil.copy(HERE.parents[1] / ".clang-format", self.root)
         self.plant("core/ops/a.c", "int   f( void ){return 1;}\n")

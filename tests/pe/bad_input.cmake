@@ -2,7 +2,7 @@
 # A row: case, routine, what follows its name. Only regular expressions; "." stands for ";", which CMake would cut at.
 set(outside "called outside shmem_init and shmem_finalize")
 set(not_symmetric "is 0x[0-9a-f]+, which is not symmetric. valid: the symmetric heap 0x")
-set(no_block "ptr is 0x[0-9a-f]+, which is not the start of a live block of the symmetric heap")
+set(no_block "ptr is 0x[0-9a-f]+, which is not the start of a live block. valid: what shmem_malloc has returned, between 0x")
 set(BAD_INPUT
   pe_negative            shmem_long_p                  "pe is -1. valid: 0 to 2. called from r150_bad_input.*"
   pe_n                   shmem_long_g                  "pe is 3. valid: 0 to 2. called from r150_bad_input.*"
@@ -45,7 +45,7 @@ set(BAD_INPUT
   bytes_negative         shmem_getmem                  "nelems is 18446744073709551608 .-8 as a signed number.. valid: 0 to "
   stride_zero            shmem_long_iput               "dst is 0. valid: at least 1. called from r150_bad_input.*"
   stride_negative        shmem_long_iget               "sst is -1. valid: at least 1. called from r150_bad_input.*"
-  alltoalls_stride_huge  shmem_long_alltoalls          "dst is 4611686018427387904 and nelems is 2, for each of 3 PEs, which is more than there are addresses. called from r150_bad_input.*"
+  alltoalls_stride_huge  shmem_long_alltoalls          "dst is 4611686018427387904 and nelems is 2 for each of 3 PEs, which exceeds the address space. called from r150_bad_input.*"
   alltoalls_past_heap    shmem_long_alltoalls          "source is 0x[0-9a-f]+. 400000008 bytes from there pass the end of "
   stride_less_than_block shmem_long_ibput              "sst is 1. valid: at least 2. called from r150_bad_input.*"
   context_invalid        shmem_ctx_long_p              "ctx is SHMEM_CTX_INVALID. valid: SHMEM_CTX_DEFAULT or a context that was created. called from r150_bad_input.*"
