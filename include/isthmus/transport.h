@@ -450,8 +450,9 @@ struct isthmus_data_ops {
     /* Since minor version 5: a commit without a wait. Both slots are there, or neither.
      * commit_start  begins what local_complete and remote_commit do together, for all operations that the channel has
      *               issued before, towards one PE or (path NULL) all. Never waits for a peer. Writes a ticket, which is
-     *               not 0; tickets of one channel rise. Orders nothing: operations issued later may overtake. AGAIN:
-     *               nothing was started, because other commits of the channel are under way; test their tickets first
+     *               not 0; those of one channel never fall. Orders nothing: operations issued later may overtake.
+     *               AGAIN: nothing was started, because other commits of the channel are under way; test their
+     *               tickets first. NO_MEMORY: likewise
      * commit_test   OK: that commit is complete, and so are all that the channel began before it towards the same PEs.
      *               AGAIN: it is not. Never waits, and makes progress, so repeated calls alone lead to the end. A
      *               ticket that has once been complete stays so

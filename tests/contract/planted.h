@@ -18,9 +18,13 @@ bool planted_has(const char *bug);
 /* planted_data.c */
 isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                     struct isthmus_data_ops *ops);
-void planted_data_progress(void); /* in every progress() */
+void planted_data_progress(void);     /* in every progress() */
+void planted_wait_for_progress(void); /* until it was called */
 
 /* planted_signal.c */
 void planted_signal_slots(struct isthmus_data_ops *ops); /* of the base, complete */
+
+/* planted_commit.c. Puts and gets are its own then. */
+void planted_commit_slots(isthmus_chan **chan, struct isthmus_data_ops *ops);
 
 #endif

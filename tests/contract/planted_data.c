@@ -75,6 +75,12 @@ void planted_data_progress(void)
     if (planted_has("by_progress")) let_go();
 }
 
+void planted_wait_for_progress(void)
+{
+    unsigned before = __atomic_load_n(&progress_calls, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&progress_calls, __ATOMIC_RELAXED) == before) sched_yield();
+}
+
 /* ---- data ---- */
 
 static isthmus_status put_through_one_buffer(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
@@ -231,6 +237,8 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     base_ops = *ops;
     if (base_ops.local_complete == NULL) base_ops.local_complete = local_complete;
     planted_signal_slots(ops);
+    planted_commit_slots(out, ops);
+    if (ops->put != base_ops.put) return ISTHMUS_OK;
     ops->amo_entry = amo_entry;
     if (planted_has("no_put")) ops->put = NULL;
     if (!changes_data()) return ISTHMUS_OK;

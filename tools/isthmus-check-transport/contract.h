@@ -163,7 +163,8 @@ struct ct_extent {
 
 struct ct_channel {
     isthmus_chan *chan;
-    struct isthmus_data_ops ops; /* completed */
+    struct isthmus_data_ops ops; /* completed, but for slots of optional operations */
+    bool is_proxy;               /* opened with ISTHMUS_CHANNEL_PROXY */
 };
 
 struct ct_process {

@@ -334,6 +334,9 @@ void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t option
     CT_RULE("channel_open", "put and get are required", ops->put != NULL && ops->get != NULL, "one of them is NULL");
     CT_RULE("channel_open", "fence is required where local_complete and remote_commit are there",
             ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL, "it is NULL");
+    CT_RULE("channel_open", "commit_start and commit_test are there together, or neither is",
+            (ops->commit_start == NULL) == (ops->commit_test == NULL), "one of them is NULL");
+    out->is_proxy = (options & ISTHMUS_CHANNEL_PROXY) != 0;
     if (ops->put_nbi == NULL) ops->put_nbi = ops->put;
     if (ops->get_nbi == NULL) ops->get_nbi = ops->get;
     if (ops->amo_entry == NULL) ops->amo_entry = no_amo_entry;
@@ -373,8 +376,10 @@ void ct_get(const struct ct_target *at, uint64_t offset_bytes, void *dest, size_
 /* AGAIN: nothing was started. */
 static bool try_again(const struct ct_target *at, isthmus_status status)
 {
+    const struct isthmus_data_ops *ops = &at->channel->ops;
     if (status != ISTHMUS_ERR_AGAIN) return false;
-    (void)ct_progress(at->p);
+    if (ops->poll != NULL) (void)ops->poll(at->channel->chan);
+    if (!at->channel->is_proxy) (void)ct_progress(at->p);
     return true;
 }
 

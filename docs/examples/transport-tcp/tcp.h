@@ -13,7 +13,7 @@
 enum {
     TCP_MAGIC_CARD = 0x43504354,
     TCP_MAGIC_KEY = 0x4b504354,
-    TCP_VERSION_WIRE = 1, /* of cards, keys and requests */
+    TCP_VERSION_WIRE = 2, /* of cards, keys and requests */
     TCP_MAX_ADDRESSES = 8,
     TCP_SECRET_BYTES = 16,
     TCP_DEFAULT_TIMEOUT_S = 30
@@ -42,7 +42,7 @@ struct tcp_request {
     uint32_t kind;
     uint16_t op, bits; /* of atomics */
     uint64_t extent, offset_bytes, length_bytes;
-    uint64_t operand, compare;
+    uint64_t operand, compare; /* of COMMIT: operand is its ticket */
 };
 
 struct tcp_hello {
@@ -54,7 +54,7 @@ struct tcp_hello {
 /* To HELLO, CHECK, FETCHING_AMO and COMMIT; to GET it is followed by the data. */
 struct tcp_reply {
     uint32_t is_refused, reserved;
-    uint64_t value; /* the fetched one */
+    uint64_t value; /* the fetched one; to COMMIT its ticket */
 };
 
 /* ---- objects ---- */
@@ -74,7 +74,9 @@ struct isthmus_path {
     char host_name[60];
     int fd;               /* -1: to the own PE */
     pthread_mutex_t lock; /* one request and its reply at a time */
-    bool has_uncommitted; /* something was sent since the last reply */
+    bool has_uncommitted; /* something was sent since the last request that has a reply */
+    uint32_t n_owed;      /* replies to COMMIT that nothing has waited for so far; they come before all others */
+    uint64_t sent_ticket, done_ticket; /* of the last COMMIT, and of its last reply */
     bool is_lost;
 };
 
@@ -97,8 +99,9 @@ struct isthmus_tr {
     pthread_mutex_t extents_lock; /* progress() searches extents while others are exposed */
     isthmus_lmem *extents;
     uint64_t newest_extent;
-    pthread_mutex_t paths_lock;
+    pthread_mutex_t paths_lock; /* never held while a reply is waited for */
     isthmus_path *paths;
+    uint64_t newest_ticket; /* under that lock: on each path, tickets are sent in ascending order */
 };
 
 /* ---- tcp.c ---- */
@@ -120,6 +123,10 @@ isthmus_status tcp_ask(isthmus_path *path, const struct tcp_request *request, st
                        size_t n_bytes);
 /* Waits until the peer has executed all requests sent so far. */
 isthmus_status tcp_commit(isthmus_path *path);
+/* The same in two parts, which do not wait. `begin` returns AGAIN if the socket is full; `test` while the replies to
+ * this ticket and those before it are missing. */
+isthmus_status tcp_commit_begin(isthmus_path *path, uint64_t ticket);
+isthmus_status tcp_commit_test(isthmus_path *path, uint64_t ticket);
 
 /* ---- tcp_serve.c: the target's side ---- */
 

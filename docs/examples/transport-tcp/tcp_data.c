@@ -1,12 +1,13 @@
 /* tcp_data.c: puts, gets, atomics and order. A channel has nothing of its own: a path has one stream, and a lock around
  * each request with its reply, so that any number of channels and threads may use it. Absent, and why: put_nbi and
  * get_nbi, since the blocking forms serve; local_complete, since every operation is complete at the source on return:
- * the system has copied the data to send. */
+ * the system has copied the data to send; poll, since nothing of a channel goes on between its calls. */
 #include "tcp.h"
 
 #include <isthmus/amo_cpu.h>
 #include <isthmus/copy_cpu.h>
 
+#include <sched.h>
 #include <string.h>
 
 static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -131,15 +132,54 @@ static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
     return ISTHMUS_OK;
 }
 
-static isthmus_status remote_commit(isthmus_chan *chan, isthmus_path *path)
+/* Never waits. Commits that other contexts have begun before are part of this one. */
+static isthmus_status commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
 {
     isthmus_tr *tr = chan->tr;
     isthmus_status status = ISTHMUS_OK;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (path != NULL) return tcp_commit(path);
     pthread_mutex_lock(&tr->paths_lock);
-    for (path = tr->paths; path != NULL && status == ISTHMUS_OK; path = path->next) status = tcp_commit(path);
+    uint64_t number = ++tr->newest_ticket;
+    if (path != NULL) status = tcp_commit_begin(path, number);
+    for (isthmus_path *each = path == NULL ? tr->paths : NULL; each != NULL && status == ISTHMUS_OK; each = each->next)
+        status = tcp_commit_begin(each, number);
     pthread_mutex_unlock(&tr->paths_lock);
+    if (status == ISTHMUS_OK) *ticket = number;
+    return status;
+}
+
+/* Returns the status of the first path whose commit is not complete, or OK, and that path. */
+static isthmus_status test_all(isthmus_tr *tr, uint64_t ticket, isthmus_path **first)
+{
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&tr->paths_lock);
+    for (*first = tr->paths; *first != NULL; *first = (*first)->next)
+        if ((status = tcp_commit_test(*first, ticket)) != ISTHMUS_OK) break;
+    pthread_mutex_unlock(&tr->paths_lock);
+    return status;
+}
+
+static isthmus_status commit_test(isthmus_chan *chan, uint64_t ticket)
+{
+    isthmus_path *first;
+    return test_all(chan->tr, ticket, &first);
+}
+
+/* All peers get their request before the first reply is waited for. */
+static isthmus_status remote_commit(isthmus_chan *chan, isthmus_path *path)
+{
+    isthmus_status status;
+    uint64_t ticket = 0;
+    if (path != NULL) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        return tcp_commit(path);
+    }
+    while ((status = commit_start(chan, NULL, &ticket)) == ISTHMUS_ERR_AGAIN) sched_yield();
+    if (status != ISTHMUS_OK) return status;
+    while ((status = test_all(chan->tr, ticket, &path)) == ISTHMUS_ERR_AGAIN) {
+        status = tcp_commit(path);
+        if (status != ISTHMUS_OK) return status;
+    }
     return status;
 }
 
@@ -148,7 +188,7 @@ static isthmus_status remote_commit(isthmus_chan *chan, isthmus_path *path)
 isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,
                                 struct isthmus_data_ops *ops)
 {
-    (void)thread_mode, (void)ctx_options; /* one form serves all */
+    (void)thread_mode, (void)ctx_options; /* one form serves all; progress() serves peers only, so PROXY has that too */
     const struct isthmus_data_ops all = {
         .put = put,
         .get = get,
@@ -156,6 +196,8 @@ isthmus_status tcp_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
         .fence = fence,
         .remote_commit = remote_commit,
         .put_signal = put_signal,
+        .commit_start = commit_start,
+        .commit_test = commit_test,
     };
     isthmus_write_out(ops, &all, sizeof all);
     *out = &tr->channel;

@@ -68,10 +68,29 @@ static isthmus_status send_request(isthmus_path *path, const struct tcp_request 
     return send_all(path, parts, n_bytes > 0 ? 2 : 1);
 }
 
+static void note_reply(isthmus_path *path, const struct tcp_reply *reply)
+{
+    path->done_ticket = reply->value;
+    path->n_owed--;
+}
+
+/* Receives the replies to COMMIT that come first. */
+static isthmus_status receive_owed(isthmus_path *path)
+{
+    isthmus_status status = ISTHMUS_OK;
+    while (path->n_owed > 0 && status == ISTHMUS_OK) {
+        struct tcp_reply reply;
+        status = receive_all(path, &reply, sizeof reply);
+        if (status == ISTHMUS_OK) note_reply(path, &reply);
+    }
+    return status;
+}
+
 /* Receives the reply to the newest request; it confirms all earlier requests too. */
 static isthmus_status receive_reply(isthmus_path *path, struct tcp_reply *reply, void *bytes, size_t n_bytes)
 {
-    isthmus_status status = receive_all(path, reply, sizeof *reply);
+    isthmus_status status = receive_owed(path);
+    if (status == ISTHMUS_OK) status = receive_all(path, reply, sizeof *reply);
     if (status == ISTHMUS_OK && !reply->is_refused) status = receive_all(path, bytes, n_bytes);
     if (status == ISTHMUS_OK) path->has_uncommitted = false;
     return status;
@@ -123,7 +142,62 @@ isthmus_status tcp_commit(isthmus_path *path)
     isthmus_status status = ISTHMUS_OK;
     if (path->fd < 0) return ISTHMUS_OK;
     pthread_mutex_lock(&path->lock);
-    if (path->has_uncommitted) status = ask_locked(path, &request, &reply, NULL, 0);
+    status = path->has_uncommitted ? ask_locked(path, &request, &reply, NULL, 0) : receive_owed(path);
+    pthread_mutex_unlock(&path->lock);
+    return status;
+}
+
+/* ---- commits without a wait ---- */
+
+/* Sends all of it, or nothing: the rest of a request that the socket has begun to take follows at once. */
+static isthmus_status send_commit(isthmus_path *path, const struct tcp_request *request)
+{
+    if (path->is_lost) return lose(path, "it was lost before");
+    ssize_t sent = send(path->fd, request, sizeof *request, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) return ISTHMUS_ERR_AGAIN;
+    if (sent < 0) return lose(path, strerror(errno));
+    struct iovec rest = {(char *)(uintptr_t)request + sent, sizeof *request - (size_t)sent};
+    return rest.iov_len > 0 ? send_all(path, &rest, 1) : ISTHMUS_OK;
+}
+
+isthmus_status tcp_commit_begin(isthmus_path *path, uint64_t ticket)
+{
+    const struct tcp_request request = {.kind = TCP_COMMIT, .operand = ticket};
+    isthmus_status status = ISTHMUS_OK;
+    if (path->fd < 0) return ISTHMUS_OK;
+    pthread_mutex_lock(&path->lock);
+    if (path->has_uncommitted) {
+        status = send_commit(path, &request);
+        if (status == ISTHMUS_OK) {
+            path->has_uncommitted = false;
+            path->sent_ticket = ticket;
+            path->n_owed++;
+        }
+    }
+    pthread_mutex_unlock(&path->lock);
+    return status;
+}
+
+/* Takes a whole reply, or nothing: AGAIN. */
+static isthmus_status receive_if_there(isthmus_path *path, struct tcp_reply *reply)
+{
+    ssize_t got = recv(path->fd, reply, sizeof *reply, MSG_PEEK | MSG_DONTWAIT);
+    if (got == 0) return lose(path, "it has closed the connection");
+    if (got < 0 && errno != EAGAIN && errno != EINTR) return lose(path, strerror(errno));
+    if (got < (ssize_t)sizeof *reply) return ISTHMUS_ERR_AGAIN;
+    return receive_all(path, reply, sizeof *reply);
+}
+
+isthmus_status tcp_commit_test(isthmus_path *path, uint64_t ticket)
+{
+    struct tcp_reply reply;
+    isthmus_status status = ISTHMUS_OK;
+    if (path->fd < 0) return ISTHMUS_OK;
+    pthread_mutex_lock(&path->lock);
+    while (path->done_ticket < ticket && path->n_owed > 0 && status == ISTHMUS_OK) {
+        status = path->is_lost ? lose(path, "it was lost before") : receive_if_there(path, &reply);
+        if (status == ISTHMUS_OK) note_reply(path, &reply);
+    }
     pthread_mutex_unlock(&path->lock);
     return status;
 }

@@ -178,7 +178,7 @@ static bool do_request(struct tcp_server *server, struct connection *c, const st
     case TCP_GET: return do_get(server, c, r);
     case TCP_AMO:
     case TCP_FETCHING_AMO: return do_amo(server, c, r);
-    case TCP_COMMIT: reply(c, false, 0); return true;
+    case TCP_COMMIT: reply(c, false, r->operand); return true;
     case TCP_BYE: c->has_left = true; return true;
     default: return false;
     }
