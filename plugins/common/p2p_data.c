@@ -29,6 +29,7 @@ struct isthmus_chan {
     uint64_t *mark;   /* behind it: the stream writes its progress there, on request */
     uint64_t marked;  /* up to which it has been */
     uint32_t n_gets;  /* whose bytes are in the stage, or will be */
+    uint32_t n_tests; /* of commits that were not complete */
 };
 
 enum { STAGE_FIRST = 2 * sizeof(uint64_t) }; /* behind those two */
@@ -386,6 +387,36 @@ static isthmus_status p2p_remote_commit(isthmus_chan *chan, isthmus_path *path)
     return status;
 }
 
+/* ---- commits without a wait: the stream's mark passes the ticket, which is one more than an operation's number ---- */
+
+static isthmus_status p2p_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
+{
+    (void)path;
+    pthread_mutex_lock(&chan->lock);
+    isthmus_status status = chan->completed < chan->submitted ? ask_for_mark(chan, chan->submitted) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) *ticket = chan->submitted + 1;
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
+/* A device that has failed writes no mark: the driver reports that when the mark is requested once more. */
+static isthmus_status p2p_commit_test(isthmus_chan *chan, uint64_t ticket)
+{
+    enum { ASK_AGAIN_EVERY = 1 << 14 };
+    isthmus_tr *tr = chan->tr;
+    isthmus_status status = ISTHMUS_OK;
+    pthread_mutex_lock(&chan->lock);
+    uint64_t marked = __atomic_load_n(chan->mark, __ATOMIC_ACQUIRE);
+    if (marked > chan->completed) note_completed(chan, marked);
+    if (chan->completed + 1 < ticket) {
+        if (++chan->n_tests % ASK_AGAIN_EVERY == 0)
+            status = tr->driver->write(tr->gpu, chan->stream, chan->mark, chan->submitted, sizeof *chan->mark);
+        if (status == ISTHMUS_OK) status = ISTHMUS_ERR_AGAIN;
+    }
+    pthread_mutex_unlock(&chan->lock);
+    return status;
+}
+
 uint32_t p2p_is_idle(isthmus_tr *tr, isthmus_chan *chan)
 {
     (void)tr;
@@ -402,6 +433,7 @@ isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
 {
     (void)thread_mode, (void)ctx_options; /* the lock costs nothing beside a submission, so both modes are one */
     const struct isthmus_services *s = tr->services;
+    bool has_marks = tr->driver->write != NULL;
     const struct isthmus_data_ops all = {
         .put = p2p_put,
         .put_nbi = p2p_put_nbi,
@@ -411,6 +443,8 @@ isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
         .fence = p2p_fence,
         .local_complete = p2p_local_complete,
         .remote_commit = p2p_remote_commit,
+        .commit_start = has_marks ? p2p_commit_start : NULL,
+        .commit_test = has_marks ? p2p_commit_test : NULL,
     };
     isthmus_chan *chan = calloc(1, sizeof *chan);
     if (chan == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a channel");

@@ -189,6 +189,99 @@ static void a_table_of_required_slots_becomes_total(void **state)
     assert_int_equal(channel.ops.notify(NULL, NULL, NULL, 0, 1), ISTHMUS_ERR_UNSUPPORTED);
 }
 
+/* ---- commits without a wait ---- */
+
+static struct isthmus_data_ops slots_given;
+
+static isthmus_status channel_open_as_given(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options,
+                                            isthmus_chan **out, struct isthmus_data_ops *ops)
+{
+    (void)tr, (void)thread_mode, (void)ctx_options, (void)out;
+    slots_given.put = put;
+    slots_given.get = get;
+    isthmus_write_out(ops, &slots_given, sizeof slots_given);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status open_with(struct isthmus_data_ops slots, struct ist_channel *out)
+{
+    struct isthmus_transport table;
+    slots_given = slots;
+    assert_int_equal(ist_abi_complete_transport(&required, &table), ISTHMUS_OK);
+    table.channel_open = channel_open_as_given;
+    return ist_abi_channel_open(&table, NULL, ISTHMUS_THREAD_ONE, ISTHMUS_CHANNEL_PROXY, out);
+}
+
+static isthmus_status order(isthmus_chan *chan, isthmus_path *path)
+{
+    (void)chan, (void)path;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
+{
+    (void)chan, (void)path;
+    *ticket = 7;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status commit_test(isthmus_chan *chan, uint64_t ticket)
+{
+    (void)chan;
+    return ticket == 7 ? ISTHMUS_OK : ISTHMUS_ERR_AGAIN;
+}
+
+static void a_commit_is_immediate_where_nothing_is_to_be_completed(void **state)
+{
+    (void)state;
+    struct ist_channel channel;
+    uint64_t ticket = 0;
+    assert_int_equal(open_with((struct isthmus_data_ops){.put = put}, &channel), ISTHMUS_OK);
+    assert_true(channel.has_commit);
+    assert_int_equal(channel.ops.commit_start(NULL, NULL, &ticket), ISTHMUS_OK);
+    assert_int_not_equal(ticket, 0);
+    assert_int_equal(channel.ops.commit_test(NULL, ticket), ISTHMUS_OK);
+    assert_int_equal(channel.ops.poll(NULL), 0);
+}
+
+static void a_commit_of_blocking_halves_is_unsupported(void **state)
+{
+    (void)state;
+    struct ist_channel channel;
+    uint64_t ticket = 0;
+    for (int half = 0; half < 2; half++) {
+        struct isthmus_data_ops slots = {.local_complete = half == 0 ? order : NULL,
+                                         .remote_commit = half == 1 ? order : NULL};
+        assert_int_equal(open_with(slots, &channel), ISTHMUS_OK);
+        assert_false(channel.has_commit);
+        ASSERT_TOTAL(&channel.ops);
+        assert_int_equal(channel.ops.commit_start(NULL, NULL, &ticket), ISTHMUS_ERR_UNSUPPORTED);
+        assert_int_equal(channel.ops.commit_test(NULL, 1), ISTHMUS_ERR_UNSUPPORTED);
+        assert_int_equal(ticket, 0);
+    }
+}
+
+static void a_commit_of_the_transport_is_used(void **state)
+{
+    (void)state;
+    struct ist_channel channel;
+    struct isthmus_data_ops slots = {.remote_commit = order, .commit_start = commit_start, .commit_test = commit_test};
+    assert_int_equal(open_with(slots, &channel), ISTHMUS_OK);
+    assert_true(channel.has_commit);
+    assert_true(channel.ops.commit_start == commit_start);
+    assert_true(channel.ops.commit_test == commit_test);
+}
+
+static void half_a_commit_is_refused(void **state)
+{
+    (void)state;
+    struct ist_channel channel;
+    assert_int_equal(open_with((struct isthmus_data_ops){.commit_start = commit_start}, &channel), ISTHMUS_ERR_INVALID);
+    assert_non_null(strstr(ist_fail_text(), "'commit_test'"));
+    assert_int_equal(open_with((struct isthmus_data_ops){.commit_test = commit_test}, &channel), ISTHMUS_ERR_INVALID);
+    assert_non_null(strstr(ist_fail_text(), "'commit_start'"));
+}
+
 /* ---- extensions ---- */
 
 static struct ist_extensions complete(struct groups groups)
@@ -419,6 +512,10 @@ int main(void)
         cmocka_unit_test(a_struct_is_written_as_far_as_it_has_room),
         cmocka_unit_test(a_struct_is_read_as_far_as_both_sides_know_it),
         cmocka_unit_test(a_table_of_required_slots_becomes_total),
+        cmocka_unit_test(a_commit_is_immediate_where_nothing_is_to_be_completed),
+        cmocka_unit_test(a_commit_of_blocking_halves_is_unsupported),
+        cmocka_unit_test(a_commit_of_the_transport_is_used),
+        cmocka_unit_test(half_a_commit_is_refused),
         cmocka_unit_test(absent_groups_can_be_called),
         cmocka_unit_test(slots_of_later_versions_are_filled_in),
         cmocka_unit_test(streams_without_optional_slots_work),

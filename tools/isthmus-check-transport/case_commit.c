@@ -245,6 +245,7 @@ void ct_case_commit_amid_puts(struct ct_process *p)
                 ct_put_nbi(&at, 8, &later, sizeof later);
                 sched_yield();
             }
+            ct_quiet(p, &channel);
         }
         expect_word(p, &extent, 0, round);
     }
