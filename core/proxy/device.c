@@ -47,10 +47,13 @@ static void on_team(const struct ist_team *team, int index)
     if (status != ISTHMUS_OK) ist_die("a team of kernels", status);
 }
 
-/* Data of shared objects, and buffers that the program has made symmetric. A device does not expect the data. */
+/* Data of shared objects, and buffers that the program has made symmetric. Those have the first ids behind the ones of
+ * the start: the library's own ids too, where it has no such segment. A device does not expect the data. */
 static bool has_other_memory(void)
 {
-    for (uint32_t id = is_on_device() ? ist_segments.n_at_start : IST_SEGMENT_OBJECTS; id < ist_segments.n; id++)
+    uint32_t n_start = ist_segments.n_at_start;
+    bool begins_at_objects = !is_on_device() && n_start > IST_SEGMENT_OBJECTS;
+    for (uint32_t id = begins_at_objects ? IST_SEGMENT_OBJECTS : n_start; id < ist_segments.n; id++)
         if (ist_segments.list[id].mem.length_bytes > 0) return true;
     return false;
 }

@@ -39,7 +39,8 @@ static struct {
     bool always_spins; /* ISTHMUS_DEVICE_PROXY=spin */
     bool is_running, must_end;
     bool is_woken; /* requests are about to come */
-    /* Kernels read it. Those on processors may do so when the ring is gone. */
+    uint64_t end;  /* with must_end: the first ticket that need not be served */
+    /* Kernels read it, and the server writes it. Those on processors may read when the ring is gone. */
     uint64_t own_stop, *stop;
     const uint64_t *stop_view;
     pthread_t server;
@@ -132,7 +133,7 @@ static bool may_go_on(void)
     if (is_closer_busy && (lane->is_behind_fence || proxy.has_fence)) return false;
     if (proxy.has_fence) ist_batch_fence(lane->open);
     proxy.has_fence = false;
-    return !ist_batch_is_full(lane->open) && !ist_batch_is_full(proxy.fetches.open);
+    return *proxy.stop == 0 && !ist_batch_is_full(lane->open) && !ist_batch_is_full(proxy.fetches.open);
 }
 
 static void execute(const struct isthmus_request *request)
@@ -164,13 +165,15 @@ static bool is_done(void)
     return !proxy.has_fence && ist_lane_is_done(&proxy.operations) && ist_lane_is_done(&proxy.fetches);
 }
 
-/* Called when there is no request. Kernels that still wait are stopped, as ist_proxy_close() promises. */
+/* Serves the requests that were made before the end began, and no more: a kernel that does not end would request for
+ * ever. Then kernels that still wait are stopped, as ist_proxy_close() promises: nothing replies to them any more. */
 static bool is_over(const struct rest *rest)
 {
-    if (!ist_load_acquire(&proxy.must_end)) return false;
-    ist_store_release(proxy.stop, 1);
+    if (!ist_load_acquire(&proxy.must_end)) return false; /* pairs with the release in end_threads() */
     bool is_lost = rest->since_ns != 0 && ist_clock_ns() - rest->since_ns > LOST_NS;
-    return is_done() && (is_lost || !ist_requests_are_coming(&proxy.requests));
+    if (!is_lost && (int64_t)(proxy.end - proxy.requests.next) > 0) return false;
+    ist_store_release(proxy.stop, 1);
+    return is_done();
 }
 
 /* Operations that no kernel waits for need progress, too. */
@@ -205,11 +208,10 @@ static void *serve(void *unused)
     ist_spin_is_beside = true;
     ist_check_enter(); /* arguments are checked in every mode; the order of kernels' calls is not known here */
     for (;;) {
-        if (serve_round()) {
-            start_afresh(&rest);
-            continue;
-        }
+        bool is_busy = serve_round();
+        if (is_busy) start_afresh(&rest);
         if (is_over(&rest)) return NULL;
+        if (is_busy) continue;
         poll_lanes();
         if (!is_tired(&rest)) continue;
         if (is_done())
@@ -261,6 +263,7 @@ isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_
 static void end_threads(void)
 {
     pthread_mutex_lock(&proxy.lock);
+    proxy.end = ist_requests_tail(&proxy.requests);
     ist_store_release(&proxy.must_end, true);
     pthread_cond_signal(&proxy.to_server);
     pthread_mutex_unlock(&proxy.lock);

@@ -116,11 +116,11 @@ void ist_requests_quieted(struct ist_requests *requests, uint64_t ticket)
     ist_store_release(requests->ring.quieted, ticket); /* pairs with the acquire in isthmus_dev_quiet_ring() */
 }
 
-/* A device that has failed requests nothing more. */
-bool ist_requests_are_coming(const struct ist_requests *requests)
+/* Of a device that has failed no request is left to wait for. */
+uint64_t ist_requests_tail(const struct ist_requests *requests)
 {
     uint64_t tail;
-    if (requests->memory.kernels == NULL) return ist_load_relaxed(requests->ring.tail) != requests->next;
+    if (requests->memory.kernels == NULL) return ist_load_relaxed(requests->ring.tail);
     isthmus_status status = ist_kernel_copy(&requests->memory, &tail, requests->ring.tail, sizeof tail);
-    return status == ISTHMUS_OK && tail != requests->next;
+    return status == ISTHMUS_OK ? tail : 0;
 }

@@ -35,7 +35,7 @@ void ist_requests_reply(struct ist_requests *requests, uint64_t ticket, uint64_t
 /* All requests below this ticket are complete. */
 void ist_requests_quieted(struct ist_requests *requests, uint64_t ticket);
 
-/* Returns true if a kernel has a ticket whose request was not taken so far. For the thread that reads. */
-bool ist_requests_are_coming(const struct ist_requests *requests);
+/* Returns the first ticket that no kernel has so far. */
+uint64_t ist_requests_tail(const struct ist_requests *requests);
 
 #endif

@@ -32,6 +32,28 @@ static ist_ctx *create(enum ist_ctx_users users)
     return ctx;
 }
 
+/* ---- which contexts a walk visits ---- */
+
+static uint32_t n_visited;
+
+static void count_visit(ist_ctx *ctx)
+{
+    (void)ctx;
+    n_visited++;
+}
+
+/* A thread of the library uses it, without a lock: a commit of the program's thread must leave it alone. */
+static void a_walk_leaves_out_contexts_of_the_library(void **state)
+{
+    (void)state;
+    ist_ctx *of_library = create(IST_CTX_LIBRARY), *of_program = create(IST_CTX_SERIALIZED);
+    n_visited = 0;
+    ist_ctx_each(count_visit);
+    assert_int_equal(n_visited, 2); /* the default one, and the program's */
+    ist_ctx_destroy(of_program);
+    ist_ctx_destroy(of_library);
+}
+
 /* ---- which contexts a thread may use beside others ---- */
 
 static void *uses_of_another_thread(void *list)
@@ -141,6 +163,7 @@ static void walks_and_changes_go_on_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_walk_leaves_out_contexts_of_the_library, set_up, tear_down),
         cmocka_unit_test_setup_teardown(only_the_creator_is_free_to_use_a_private_context, set_up, tear_down),
         cmocka_unit_test_setup_teardown(contexts_created_before_threads_call_are_shared_later, set_up, tear_down),
         cmocka_unit_test_setup_teardown(contexts_are_created_and_destroyed_while_a_walk_waits, set_up, tear_down),
