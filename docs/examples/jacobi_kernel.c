@@ -3,14 +3,11 @@
  * neighbours' halos with a signal, and waits for theirs; the host only starts it. At the end each PE compares its
  * strip with a computation of the whole plate.
  *
- * The kernel is a plain function that runs on the CPU device, one block of 64 GPU threads. With a CUDA compiler its
- * text is the same but for __global__ and threadIdx (docs/device.md). */
-#define ISTHMUS_DEVICE_CPU
-#include <isthmus/device_cpu_launch.h>
-#include <nvshmem.h>
+ * The kernel has one block of 64 threads. One text for CUDA and for the CPU device: kernel.h. */
+#include "kernel.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { THREADS = 64, ABOVE = 0, BELOW = 1 };
 
@@ -24,17 +21,17 @@ struct strip {
 
 /* ---- the kernel ---- */
 
-static float average(const float *at, int width) { return 0.25f * (at[-1] + at[1] + at[-width] + at[width]); }
+ON_BOTH float average(const float *at, int width) { return 0.25f * (at[-1] + at[1] + at[-width] + at[width]); }
 
 /* Row i of the strip, by all threads of the block. */
-static void compute_row(const struct strip *s, const float *now, float *next, int i)
+ON_DEVICE void compute_row(const struct strip *s, const float *now, float *next, int i)
 {
     int width = s->columns + 2;
     for (int x = 1 + (int)isthmus_dev_thread_rank(); x <= s->columns; x += (int)isthmus_dev_thread_count())
         next[i * width + x] = average(now + i * width + x, width);
 }
 
-static void put_row(const struct strip *s, float *halo, const float *row, int side, uint64_t step, int pe)
+ON_DEVICE void put_row(const struct strip *s, float *halo, const float *row, int side, uint64_t step, int pe)
 {
     if (pe < 0) return;
     nvshmemx_float_put_signal_nbi_block(halo, row, (size_t)s->columns + 2, &s->arrived[side], step, NVSHMEM_SIGNAL_SET,
@@ -42,7 +39,7 @@ static void put_row(const struct strip *s, float *halo, const float *row, int si
 }
 
 /* One thread waits, the barrier shows the others that it has. */
-static void await_halos(const struct strip *s, uint64_t step)
+ON_DEVICE void await_halos(const struct strip *s, uint64_t step)
 {
     if (isthmus_dev_thread_rank() == 0 && s->above >= 0)
         nvshmem_signal_wait_until(&s->arrived[ABOVE], NVSHMEM_CMP_GE, step);
@@ -53,9 +50,8 @@ static void await_halos(const struct strip *s, uint64_t step)
 
 /* The outer rows first: they travel while the inner ones are computed. A neighbour that has got this step's row has
  * read its halo of the step before, so its halo of the other grid may be written in the next step. */
-static void jacobi(void *argument)
+KERNEL(jacobi, struct strip, s)
 {
-    const struct strip *s = argument;
     int width = s->columns + 2;
     for (int step = 0; step < s->steps; step++) {
         const float *now = s->grid[step % 2];
@@ -73,11 +69,26 @@ static void jacobi(void *argument)
 
 /* ---- the host ---- */
 
-/* Both grids begin alike; `first`: the row of the plate that is this strip's row 1. */
-static void heat_edge(float *grid, int columns, int first)
+/* The row above the plate. */
+static void heat_edge(float *row, int columns)
 {
-    if (first == 0)
-        for (int x = 0; x < columns + 2; x++) grid[x] = 100;
+    for (int x = 0; x < columns + 2; x++) row[x] = 100;
+}
+
+static float *zeroed(size_t cells)
+{
+    float *memory = (float *)calloc(cells, sizeof *memory);
+    if (memory == NULL) exit(2);
+    return memory;
+}
+
+/* Both grids begin alike. */
+static void heat_strip(const struct strip *s)
+{
+    float *row = zeroed((size_t)s->columns + 2);
+    heat_edge(row, s->columns);
+    for (int i = 0; s->above < 0 && i < 2; i++) copy_bytes(s->grid[i], row, ((size_t)s->columns + 2) * sizeof *row);
+    free(row);
 }
 
 /* The whole plate, in plain loops. */
@@ -85,10 +96,9 @@ static float *expected_plate(int columns, int rows, int steps)
 {
     int width = columns + 2;
     size_t cells = (size_t)width * ((size_t)rows + 2);
-    float *now = calloc(cells, sizeof *now), *next = calloc(cells, sizeof *next);
-    if (now == NULL || next == NULL) exit(2);
-    heat_edge(now, columns, 0);
-    heat_edge(next, columns, 0);
+    float *now = zeroed(cells), *next = zeroed(cells);
+    heat_edge(now, columns);
+    heat_edge(next, columns);
     for (int step = 0; step < steps; step++) {
         for (int i = 1; i <= rows; i++)
             for (int x = 1; x <= columns; x++) next[i * width + x] = average(now + i * width + x, width);
@@ -103,10 +113,13 @@ static float *expected_plate(int columns, int rows, int steps)
 static int count_wrong(const struct strip *s, int me, int n_pes)
 {
     int wrong = 0, width = s->columns + 2;
-    float *plate = expected_plate(s->columns, s->rows * n_pes, s->steps);
-    const float *mine = s->grid[s->steps % 2], *there = plate + me * s->rows * width;
+    size_t cells = (size_t)width * ((size_t)s->rows + 2);
+    float *plate = expected_plate(s->columns, s->rows * n_pes, s->steps), *mine = zeroed(cells);
+    const float *there = plate + me * s->rows * width;
+    copy_bytes(mine, s->grid[s->steps % 2], cells * sizeof *mine);
     for (int i = 1; i <= s->rows; i++)
         for (int x = 1; x <= s->columns; x++) wrong += mine[i * width + x] != there[i * width + x];
+    free(mine);
     free(plate);
     return wrong;
 }
@@ -117,23 +130,24 @@ int main(int argc, char **argv)
 {
     nvshmem_init();
     int me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
-    struct strip s = {.columns = number(argc, argv, 1, 100),
-                      .rows = number(argc, argv, 2, 20),
-                      .steps = number(argc, argv, 3, 200),
-                      .above = me - 1,
-                      .below = me + 1 < n_pes ? me + 1 : -1};
+    struct strip s = {{NULL, NULL},
+                      NULL,
+                      number(argc, argv, 1, 100),
+                      number(argc, argv, 2, 20),
+                      number(argc, argv, 3, 200),
+                      me - 1,
+                      me + 1 < n_pes ? me + 1 : -1};
     size_t cells = (size_t)(s.columns + 2) * (size_t)(s.rows + 2);
     if (s.columns < 1 || s.rows < 2 || s.steps < 1) {
         fprintf(stderr, "jacobi_kernel: at least 1 column, 2 rows for each PE and 1 step\n");
         nvshmem_global_exit(2);
     }
-    s.grid[0] = nvshmem_calloc(cells, sizeof(float));
-    s.grid[1] = nvshmem_calloc(cells, sizeof(float));
-    s.arrived = nvshmem_calloc(2, sizeof *s.arrived);
-    heat_edge(s.grid[0], s.columns, me * s.rows);
-    heat_edge(s.grid[1], s.columns, me * s.rows);
+    s.grid[0] = (float *)nvshmem_calloc(cells, sizeof(float));
+    s.grid[1] = (float *)nvshmem_calloc(cells, sizeof(float));
+    s.arrived = (uint64_t *)nvshmem_calloc(2, sizeof *s.arrived);
+    heat_strip(&s);
     nvshmem_barrier_all();
-    int wrong = isthmus_cpu_launch(1, THREADS, jacobi, &s) == 0 ? 0 : 1;
+    int wrong = run_kernel(1, THREADS, jacobi, &s) == 0 ? 0 : 1;
     if (wrong == 0) wrong = count_wrong(&s, me, n_pes);
     if (wrong != 0) fprintf(stderr, "PE %d: %d cells are wrong\n", me, wrong);
     nvshmem_barrier_all();

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """nvshmem.h's device side compiles with nvcc, whole program and relocatable, for several architectures, and with NVRTC;
-and the code of the two kernels that are counted is as short as it should be. Nothing is run: no GPU is needed."""
+the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile. Nothing
+is run: no GPU is needed."""
 import argparse
 import ctypes
 import ctypes.util
@@ -76,7 +77,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--include", action="append", type=Path, default=[])
-    parser.add_argument("what", choices=("whole", "rdc", "nvrtc"))
+    parser.add_argument("--examples", type=Path, required=True, help="the folder of *_kernel.c")
+    parser.add_argument("what", choices=("whole", "rdc", "nvrtc", "examples"))
     args = parser.parse_args()
     nvcc = shutil.which("nvcc")
     includes = [flag for folder in args.include for flag in ("-I", folder)]
@@ -92,6 +94,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         strict = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-function", "-std=c++17"]
+        if args.what == "examples":
+            for source in sorted(args.examples.glob("*_kernel.c")):
+                run([nvcc, "-x", "cu", "-arch=sm_90", *strict, *includes, "-c", source, "-o", work / "out.o"], "nvcc")
+                print(f"{source.name}: compiles")
+            return
         if args.what == "rdc":
             objects = []
             for name in ("a", "b"): # two files that share one state; names of kernels may not repeat
