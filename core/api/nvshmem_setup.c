@@ -4,6 +4,7 @@
 #include "core/api/public.h"
 #include "core/base/log.h"
 #include "core/ops/target.h"
+#include "core/proxy/device.h"
 #include "core/runtime.h"
 
 #include <stdlib.h>
@@ -165,28 +166,34 @@ int nvshmemx_set_attr_uniqueid_args(const int myrank, const int nranks, const nv
     return NVSHMEMX_SUCCESS;
 }
 
-/* ---- modules of device code: without a device there is nothing to give them ---- */
+/* ---- modules of device code ---- */
+
+/* Where there is no GPU, programs may try all the same. */
+static int report_code(const char *routine, isthmus_status status)
+{
+    if (status != ISTHMUS_ERR_UNSUPPORTED) return report(routine, status);
+    ist_info("%s: %s", routine, ist_fail_text());
+    return code_of(status);
+}
 
 int nvshmemx_cumodule_init(CUmodule module)
 {
-    (void)module;
-    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    return report_code("nvshmemx_cumodule_init", ist_device_add_code(ISTHMUS_MEM_CUDA, ISTHMUS_CODE_MODULE, module));
 }
 
 int nvshmemx_cumodule_finalize(CUmodule module)
 {
-    (void)module;
-    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    return report_code("nvshmemx_cumodule_finalize",
+                       ist_device_remove_code(ISTHMUS_MEM_CUDA, ISTHMUS_CODE_MODULE, module));
 }
 
 int nvshmemx_culibrary_init(CUlibrary library)
 {
-    (void)library;
-    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    return report_code("nvshmemx_culibrary_init", ist_device_add_code(ISTHMUS_MEM_CUDA, ISTHMUS_CODE_LIBRARY, library));
 }
 
 int nvshmemx_culibrary_finalize(CUlibrary library)
 {
-    (void)library;
-    return NVSHMEMX_ERROR_NOT_SUPPORTED;
+    return report_code("nvshmemx_culibrary_finalize",
+                       ist_device_remove_code(ISTHMUS_MEM_CUDA, ISTHMUS_CODE_LIBRARY, library));
 }

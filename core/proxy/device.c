@@ -21,7 +21,7 @@
 _Static_assert(sizeof(struct isthmus_device_state) == 128, "ABI");
 
 typedef int (*fill_fn)(const struct isthmus_device_state *state);
-typedef void *(*find_fn)(int device);
+typedef void *(*find_fn)(void);
 
 static struct {
     pthread_mutex_t lock; /* of all that follows, and of the modules */
@@ -139,7 +139,6 @@ static void choose_place(void)
         ist_info("kernels on the device of the symmetric heap get no state: %s", why);
         return;
     }
-    device.place.device = ist_device_heap.device;
     device.place.memory = (struct ist_kernel_memory){keeper->kernels, keeper->memory, keeper->transport->handle};
 }
 
@@ -203,23 +202,29 @@ EXPORTED int isthmus_device_launch_v1(void)
     return has_proxy;
 }
 
-static isthmus_status add_code(const struct ist_module *like)
+/* Whether code of this kind can have a state now. */
+static isthmus_status check_kind(uint32_t kind)
 {
     if (device.config == NULL) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "it comes before init, or after finalize");
-    if (like->kind != device.place.kind)
+    if (kind != device.place.kind)
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
-                        "the symmetric heap is in memory of kind %s, and so kernels of %s "
-                        "have no state",
-                        ist_memory_kind_name(device.place.kind), ist_memory_kind_name(like->kind));
-    if (!can_have_kernels()) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "%s", why_not(ist_memory_ask(like->kind)));
-    bool is_new = ist_modules_find(like) == NULL;
-    isthmus_status status = is_new ? ist_modules_add(like) : ISTHMUS_OK;
-    if (status == ISTHMUS_OK) status = expect_kernels();
+                        "kernels of %s have no state: the symmetric heap is in memory of kind %s",
+                        ist_memory_kind_name(kind), ist_memory_kind_name(device.place.kind));
+    return can_have_kernels() ? ISTHMUS_OK : ist_fail(ISTHMUS_ERR_UNSUPPORTED, "%s", why_not(ist_memory_ask(kind)));
+}
+
+static isthmus_status add_code(const struct ist_module *like)
+{
+    isthmus_status status = check_kind(like->kind);
+    if (status == ISTHMUS_OK && like->handle == NULL) status = ist_fail(ISTHMUS_ERR_INVALID, "the handle is NULL");
+    if (status != ISTHMUS_OK) return status;
+    struct ist_module *before = ist_modules_find(like); /* perhaps of code that has been unloaded since */
+    if (before != NULL) ist_modules_remove(before);
+    status = ist_modules_add(like);
+    if (status != ISTHMUS_OK) return status;
+    status = expect_kernels();
     if (status == ISTHMUS_OK) status = ist_module_fill(ist_modules_find(like), &device.place, &device.state);
-    if (status != ISTHMUS_OK && is_new) {
-        struct ist_module *module = ist_modules_find(like);
-        if (module != NULL) ist_modules_remove(module);
-    }
+    if (status != ISTHMUS_OK) ist_modules_remove(ist_modules_find(like));
     return status;
 }
 
@@ -234,18 +239,19 @@ isthmus_status ist_device_add_code(uint32_t kind, uint32_t code, void *handle)
 static isthmus_status remove_code(const struct ist_module *like)
 {
     const struct isthmus_device_state none = {.struct_size = 0};
-    struct ist_module *module = ist_modules_find(like);
-    if (module == NULL || like->handle == NULL)
-        return ist_fail(ISTHMUS_ERR_INVALID, "%p was not initialised", like->handle);
-    isthmus_status status = ist_module_fill(module, &device.place, &none);
+    isthmus_status status = check_kind(like->kind);
+    if (status != ISTHMUS_OK) return status;
+    struct ist_module *module = like->handle != NULL ? ist_modules_find(like) : NULL;
+    if (module == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%p was not initialised", like->handle);
+    status = ist_module_fill(module, &device.place, &none);
     ist_modules_remove(module);
     return status;
 }
 
-isthmus_status ist_device_remove_code(uint32_t code, void *handle)
+isthmus_status ist_device_remove_code(uint32_t kind, uint32_t code, void *handle)
 {
     pthread_mutex_lock(&device.lock);
-    isthmus_status status = remove_code(&(struct ist_module){.code = code, .handle = handle});
+    isthmus_status status = remove_code(&(struct ist_module){.kind = kind, .code = code, .handle = handle});
     pthread_mutex_unlock(&device.lock);
     return status;
 }

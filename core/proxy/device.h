@@ -30,9 +30,10 @@ void ist_device_close(void);
 isthmus_status ist_device_need_ring(void);
 
 /* Code for a GPU that the program has loaded itself: `handle` is of the sort `code` (ISTHMUS_CODE_) of that kind of
- * device. Its state is filled, and emptied again. INVALID: no handle, or code without a state; remove: not added. */
+ * device. Its state is filled, and emptied again. INVALID: no handle, or code without a state; remove: not added.
+ * UNSUPPORTED: kernels of that kind cannot have one now. */
 isthmus_status ist_device_add_code(uint32_t kind, uint32_t code, void *handle);
-isthmus_status ist_device_remove_code(uint32_t code, void *handle);
+isthmus_status ist_device_remove_code(uint32_t kind, uint32_t code, void *handle);
 
 /* In a child after fork. */
 void ist_device_forget(void);

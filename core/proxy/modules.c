@@ -61,14 +61,19 @@ static isthmus_status find_loaded(struct ist_module *m, const struct ist_modules
     return ISTHMUS_OK;
 }
 
+static void find_registered(void *module)
+{
+    struct ist_module *m = module;
+    m->at = m->find();
+}
+
 /* Registered modules are found late: a constructor of a shared object may run before the program's runtime knows its
  * code. */
 static isthmus_status find_state(struct ist_module *m, const struct ist_modules_place *place)
 {
     if (m->at != NULL) return ISTHMUS_OK;
     if (m->find == NULL) return find_loaded(m, place);
-    m->at = m->find(place->device);
-    return ISTHMUS_OK;
+    return place->memory.kernels->call(place->memory.tr, find_registered, m);
 }
 
 isthmus_status ist_module_fill(struct ist_module *m, const struct ist_modules_place *place,
@@ -109,7 +114,7 @@ static void warn_unfound(const struct ist_module *m)
 {
     Dl_info about;
     void *address;
-    *(void *(**)(int))(void *)&address = m->find;
+    *(void *(**)(void))(void *)&address = m->find;
     bool is_known = dladdr(address, &about) != 0 && about.dli_fname != NULL;
     ist_warn("kernels in %s were never initialised: its runtime has no %s on this PE's device",
              is_known ? about.dli_fname : "a module", state_name);

@@ -14,7 +14,7 @@ struct ist_module {
     struct ist_module *next;
     uint32_t kind;                                         /* ISTHMUS_MEM_, of the memory where its kernels run */
     int (*fill)(const struct isthmus_device_state *state); /* of processors */
-    void *(*find)(int device);                             /* of a GPU, registered */
+    void *(*find)(void);                                   /* of a GPU, registered */
     void *handle;                                          /* of a GPU, loaded by the program */
     uint32_t code;                                         /* ISTHMUS_CODE_, of the handle */
     void *at;                                              /* of a GPU: its state; NULL: not found so far */
@@ -31,7 +31,6 @@ bool ist_modules_are_empty(void);
 /* Where kernels run now. */
 struct ist_modules_place {
     uint32_t kind;
-    int device; /* its ordinal */
     struct ist_kernel_memory memory;
 };
 

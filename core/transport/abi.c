@@ -217,6 +217,13 @@ static isthmus_status no_find(isthmus_tr *tr, uint32_t code, void *handle, const
     return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that device finds no %s in loaded code", name);
 }
 
+static isthmus_status plain_call(isthmus_tr *tr, void (*function)(void *argument), void *argument)
+{
+    (void)tr;
+    function(argument);
+    return ISTHMUS_OK;
+}
+
 static uint32_t no_devices(isthmus_tr *tr)
 {
     (void)tr;
@@ -338,6 +345,7 @@ static void complete_kernels(const struct isthmus_transport *ops, isthmus_tr *ha
                        is_whole(ops, "device.1", missing_in_kernels(k));
     if (!out->has_kernels) *k = absent;
     if (k->find == NULL) k->find = no_find;
+    if (k->call == NULL) k->call = plain_call;
 }
 
 static void complete_descriptions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)

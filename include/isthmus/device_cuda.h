@@ -2,8 +2,8 @@
  * which has the same names. Every access names its order and its scope in PTX: none is left to a compiler's idea of
  * volatile or of atomics.
  *
- * The library does not fill isthmus_device_v1 for modules of CUDA yet: a kernel that calls SHMEM finds no PE, and
- * stops. */
+ * Each file registers its state where the host's side of it is compiled, and the library writes it. Code that the
+ * program loads itself is registered with nvshmemx_cumodule_init or nvshmemx_culibrary_init. */
 #ifndef ISTHMUS_DEVICE_CUDA_H
 #define ISTHMUS_DEVICE_CUDA_H
 
@@ -250,12 +250,44 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(const char *what, const void *addr, 
 #ifdef __CUDACC_RTC__
     (void)what, (void)addr, (void)pe;
 #else
-    if ((isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
+    if (isthmus_device_v1.n == 0 || (isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
         printf("isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", (int)isthmus_device_v1.me, what, addr,
                pe, (int)isthmus_device_v1.n);
 #endif
     isthmus_dev_trap();
 }
+
+/* ---- the module ---- */
+
+#if !defined(__CUDACC_RTC__) && !defined(__CUDA_ARCH__)
+extern "C" {
+extern int isthmus_device_register_gpu_v1(uint32_t kind, void *(*find)(void)) __attribute__((weak));
+extern void isthmus_device_unregister_gpu_v1(void *(*find)(void)) __attribute__((weak));
+}
+
+static void *isthmus_cuda_find_(void)
+{
+    void *at = nullptr;
+    return cudaGetSymbolAddress(&at, isthmus_device_v1) == cudaSuccess ? at : nullptr;
+}
+
+/* An object and not a function with the attribute constructor: those come before the one in which the compiler makes
+ * the variables of this file known to the runtime. */
+namespace
+{
+struct isthmus_cuda_module_ {
+    isthmus_cuda_module_()
+    {
+        enum { CUDA = 1 }; /* ISTHMUS_MEM_CUDA */
+        if (isthmus_device_register_gpu_v1 != nullptr) (void)isthmus_device_register_gpu_v1(CUDA, isthmus_cuda_find_);
+    }
+    ~isthmus_cuda_module_()
+    {
+        if (isthmus_device_unregister_gpu_v1 != nullptr) isthmus_device_unregister_gpu_v1(isthmus_cuda_find_);
+    }
+} isthmus_cuda_this_module_;
+} // namespace
+#endif
 
 #endif
 

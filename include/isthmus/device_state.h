@@ -127,12 +127,12 @@ int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_d
 void isthmus_device_unregister_v1(
     int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */
 
-/* The same for kernels of a GPU: find returns the address of the module's state on the device with this ordinal, which
- * it makes current for that, or NULL as long as it is not there. The library calls it at init and, if it is initialised,
- * at once and at each collective launch until it has the address; it writes the state there itself. Returns 0, or a
+/* The same for kernels of a GPU: find returns the address of the module's state on the current device, which is the PE's
+ * at that moment, or NULL as long as the state is not there. The library calls it at init or, if it is initialised,
+ * at once, and at each collective launch until it has the address; it writes the state there itself. Returns 0, or a
  * negative ISTHMUS_ERR_ code. */
-int isthmus_device_register_gpu_v1(uint32_t kind, void *(*find)(int device));
-void isthmus_device_unregister_gpu_v1(void *(*find)(int device)); /* before the module is unloaded */
+int isthmus_device_register_gpu_v1(uint32_t kind, void *(*find)(void));
+void isthmus_device_unregister_gpu_v1(void *(*find)(void)); /* before the module is unloaded */
 
 /* Kernels that make calls are about to be launched: wakes the thread that serves their requests. Returns nonzero if
  * there is one: then operations of other PEs on this device's memory may need room for a kernel of one thread beside

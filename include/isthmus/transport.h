@@ -738,8 +738,8 @@ enum {
     ISTHMUS_CODE_LIBRARY = 1 /* of CUDA: a CUlibrary */
 };
 
-/* Extension "device.1": what kernels on the device that this PE uses need to make calls (isthmus/device_state.h): memory
- * for the ring of their requests, and the place of their state. Any thread. A transport with this group has memory.1
+/* Extension "device.1": what kernels on this PE's device need to make calls (isthmus/device_state.h): memory for the
+ * ring of their requests, and the place of their state. Any thread. A transport with this group has memory.1
  * too, whose copy() the core uses on all addresses from here, and which then does not wait for kernels that run. Since
  * minor version 5. Absent: kernels on this device get no state. */
 struct isthmus_kernels {
@@ -763,6 +763,10 @@ struct isthmus_kernels {
      * handle. Absent: UNSUPPORTED. */
     isthmus_status (*find)(isthmus_tr *, uint32_t code, void *handle, const char *name, void **addr,
                            uint64_t *length_bytes);
+
+    /* Calls a function, in this thread, while this PE's device is the current one of the program's own runtime; what
+     * was current before is so again on return. Absent: the core calls the function itself. */
+    isthmus_status (*call)(isthmus_tr *, void (*function)(void *argument), void *argument);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

@@ -118,13 +118,14 @@ struct p2p_driver {
     isthmus_status (*host_function)(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
     isthmus_status (*complete)(struct p2p_gpu *gpu); /* all that any stream has */
 
-    /* -- for kernels that make calls, device.1; together or not at all, but for find -- */
+    /* -- for kernels that make calls, device.1; together or not at all, but for find and call -- */
     isthmus_status (*host_view)(struct p2p_gpu *gpu, void *addr, void **view); /* of memory from host_alloc(), for
                                                                                 * kernels */
     isthmus_status (*device_alloc)(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr); /* zeroed; of any length */
     void (*device_free)(struct p2p_gpu *gpu, void *addr);
     isthmus_status (*find)(struct p2p_gpu *gpu, uint32_t code, void *handle, const char *name, void **addr,
                            uint64_t *length_bytes);
+    isthmus_status (*call)(struct p2p_gpu *gpu, void (*function)(void *), void *argument);
 
     /* Makes writes of network adapters into this device's memory visible: memory.1, flush_writes. NULL: they always
      * are. */

@@ -247,6 +247,13 @@ static isthmus_status kernels_find(isthmus_tr *tr, uint32_t code, void *handle, 
     return tr->driver->find(tr->gpu, code, handle, name, addr, length_bytes);
 }
 
+static isthmus_status kernels_call(isthmus_tr *tr, void (*function)(void *argument), void *argument)
+{
+    if (tr->driver->call != NULL) return tr->driver->call(tr->gpu, function, argument);
+    function(argument);
+    return ISTHMUS_OK;
+}
+
 static const struct isthmus_kernels kernels = {
     .struct_size = sizeof kernels,
     .host_alloc = kernels_host_alloc,
@@ -254,6 +261,7 @@ static const struct isthmus_kernels kernels = {
     .device_alloc = kernels_device_alloc,
     .device_free = kernels_device_free,
     .find = kernels_find,
+    .call = kernels_call,
 };
 
 /* ---- devices.1 ---- */

@@ -517,6 +517,7 @@ const struct p2p_driver nvl_driver = {
     .device_alloc = nvl_device_alloc,
     .device_free = nvl_device_free,
     .find = nvl_find,
+    .call = nvl_call,
     .flush_writes = nvl_flush_writes,
     .place = nvl_place,
 };

@@ -88,3 +88,15 @@ isthmus_status nvl_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const 
     *length_bytes = size;
     return ISTHMUS_OK;
 }
+
+/* The CUDA runtime takes the device of the context that is current. Its own call to choose a device would also make a
+ * context on the device that was chosen before, to restore that. */
+isthmus_status nvl_call(struct p2p_gpu *gpu, void (*function)(void *), void *argument)
+{
+    CUcontext ours;
+    CUresult result = nvl_cuda.cuCtxPushCurrent_v2(gpu->context);
+    if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
+    function(argument);
+    (void)nvl_cuda.cuCtxPopCurrent_v2(&ours);
+    return ISTHMUS_OK;
+}

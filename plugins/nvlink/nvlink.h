@@ -40,6 +40,7 @@ isthmus_status nvl_device_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void
 void nvl_device_free(struct p2p_gpu *gpu, void *addr);
 isthmus_status nvl_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const char *name, void **addr,
                         uint64_t *length_bytes);
+isthmus_status nvl_call(struct p2p_gpu *gpu, void (*function)(void *), void *argument);
 
 /* cuda_adapters.c: what network adapters may do with memory of this device, and what has to be done for it. See
  * p2p.h. */

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nvshmem.h's device side compiles with nvcc, whole program and relocatable, for several architectures, and with NVRTC;
-the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile. Nothing
-is run: no GPU is needed."""
+the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile. Programs
+link, and start where there is no GPU (starts); no kernel is run."""
 import argparse
 import ctypes
 import ctypes.util
@@ -73,12 +73,29 @@ def nvrtc_compile(source, includes):
     return None
 
 
+def start(args, nvcc, includes, work):
+    """A program, and a shared object of relocatable code that it loads when the library runs."""
+    source, libraries = args.source.with_name("starts.cu"), args.library.parent
+    common = [nvcc, "-arch=sm_90", "-std=c++17", *includes, source, "-L", libraries, "-listhmus", "-Xlinker",
+              f"-rpath={libraries}"]
+    program, part = work / "starts", work / "part.so"
+    run([*common, "-o", program], "nvcc")
+    run([*common, "-rdc=true", "-DPART", "-shared", "-Xcompiler", "-fPIC", "-o", part], "nvcc -shared")
+    report = run(["env", "ISTHMUS_LOG=info", args.run, "-n", "2", program, part], "the program")
+    for pe in (0, 1):
+        if f"PE {pe}: info: kernels of cuda find no PEs" not in report:
+            sys.exit(f"PE {pe} has not registered its kernels:\n{report}")
+    print("starts on 2 PEs")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--include", action="append", type=Path, default=[])
     parser.add_argument("--examples", type=Path, required=True, help="the folder of *_kernel.c")
-    parser.add_argument("what", choices=("whole", "rdc", "nvrtc", "examples"))
+    parser.add_argument("--library", type=Path, help="libisthmus.so")
+    parser.add_argument("--run", type=Path, help="isthmus-run")
+    parser.add_argument("what", choices=("whole", "rdc", "nvrtc", "examples", "starts"))
     args = parser.parse_args()
     nvcc = shutil.which("nvcc")
     includes = [flag for folder in args.include for flag in ("-I", folder)]
@@ -88,11 +105,17 @@ def main():
             print(f"skipped: {why}")
             sys.exit(SKIPPED)
         return
+    if args.what == "starts" and Path("/dev/nvidiactl").exists():
+        print("skipped: there is a GPU, where kernels run (./dev gpu-test)")
+        sys.exit(SKIPPED)
     if nvcc is None:
         print("skipped: nvcc is not here")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
+        if args.what == "starts":
+            start(args, nvcc, includes, work)
+            return
         strict = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-function", "-std=c++17"]
         if args.what == "examples":
             for source in sorted(args.examples.glob("*_kernel.c")):

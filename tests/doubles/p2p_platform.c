@@ -196,13 +196,20 @@ static void expect_not_found(const struct pe *pe, const struct isthmus_kernels *
     CHECK(strstr(said, why) != NULL && at == NULL, "it says: %s", said);
 }
 
+static void load_code(void *out)
+{
+    struct cuda_api driver;
+    CHECK(cuda_load(dlopen(getenv(variable("LIBRARY")), RTLD_NOW), &driver), "no driver");
+    CHECK(driver.cuModuleLoadData(out, code_with_state) == CUDA_SUCCESS, "no context is current");
+}
+
 /* The program's context is current where it loads code, and in no other thread. */
 void case_memory_for_kernels(void)
 {
     struct pe pe;
     struct cuda_api driver;
     CUcontext context;
-    CUmodule module, other;
+    CUmodule module, other, third = NULL;
     void *library = dlopen(getenv(variable("LIBRARY")), RTLD_NOW);
     CHECK(cuda_load(library, &driver), "no driver");
     CHECK(pe_open(&pe, 0) == ISTHMUS_OK && use_kernels(&pe) == ISTHMUS_OK, "%s", said);
@@ -220,6 +227,10 @@ void case_memory_for_kernels(void)
     expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, module, "is no library of CUDA");
     expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, NULL, "the handle is NULL");
     expect_not_found(&pe, kernels, 7, module, "valid: 0 (module), 1 (library)");
+    CHECK(kernels->call(pe.tr, load_code, &third) == ISTHMUS_OK, "%s", said);
+    CHECK(driver.cuModuleLoadData(&third, code_with_state) == CUDA_ERROR_INVALID_CONTEXT, "a context is left");
+    expect_found(&pe, kernels, ISTHMUS_CODE_MODULE, third);
+    CHECK(driver.cuModuleUnload(third) == CUDA_SUCCESS, "no unload");
     code_library_unload(library, code);
     CHECK(driver.cuModuleUnload(module) == CUDA_SUCCESS && driver.cuModuleUnload(other) == CUDA_SUCCESS, "no unload");
     CHECK(driver.cuDevicePrimaryCtxRelease_v2(0) == CUDA_SUCCESS, "no context");

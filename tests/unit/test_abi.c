@@ -467,6 +467,7 @@ static isthmus_status device_alloc(isthmus_tr *tr, uint64_t length_bytes, void *
     return ISTHMUS_OK;
 }
 static void free_it(isthmus_tr *tr, void *addr) { (void)tr, (void)addr; }
+static void note_call(void *argument) { *(bool *)argument = true; }
 
 static void kernels_need_memory_and_perhaps_no_modules(void **state)
 {
@@ -483,6 +484,9 @@ static void kernels_need_memory_and_perhaps_no_modules(void **state)
     assert_true(e.has_kernels);
     ASSERT_TOTAL(&e.kernels);
     assert_int_equal(e.kernels.find(NULL, ISTHMUS_CODE_MODULE, NULL, "x", &addr, &bytes), ISTHMUS_ERR_UNSUPPORTED);
+    bool is_called = false;
+    assert_int_equal(e.kernels.call(NULL, note_call, &is_called), ISTHMUS_OK);
+    assert_true(is_called);
     for (size_t at = 2 * sizeof(uint32_t); at < offsetof(struct isthmus_kernels, find); at += sizeof(void *)) {
         kernels = least;
         memset((char *)&kernels + at, 0, sizeof(void *));

@@ -1,5 +1,5 @@
-/* tests/doubles/cuda/code.h: code for a GPU as a program loads it itself, through the double: an image whose only variable
- * is the state of kernels. */
+/* tests/doubles/cuda/code.h: code for a GPU as a program loads it itself, through the double: an image whose only
+ * variable is the state of kernels. */
 #ifndef TESTS_DOUBLES_CUDA_CODE_H
 #define TESTS_DOUBLES_CUDA_CODE_H
 
