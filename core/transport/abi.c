@@ -178,6 +178,13 @@ static uint64_t no_granule(isthmus_tr *tr, uint32_t kind, int32_t device)
     return 0;
 }
 
+static isthmus_status no_attach_at(isthmus_path *path, const void *key, size_t key_bytes, void *addr,
+                                   isthmus_rmem **out)
+{
+    (void)path, (void)key, (void)key_bytes, (void)out;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory cannot attach it at %p", addr);
+}
+
 static isthmus_status nothing_to_complete(isthmus_tr *tr)
 {
     (void)tr;
@@ -313,13 +320,16 @@ static void complete_memory(const struct isthmus_transport *ops, isthmus_tr *han
     if (m->flush_writes == NULL) m->flush_writes = nothing_to_flush;
 }
 
-static void complete_growing(const struct isthmus_transport *ops, isthmus_tr *handle, struct isthmus_growing *g)
+static void complete_growing(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
 {
     static const struct isthmus_growing absent = {
         .reserve = no_reserve, .commit = no_commit, .unreserve = no_unreserve, .granule = no_granule};
+    struct isthmus_growing *g = &out->growing;
     bool has_it = read_group(ops, handle, "growing.1", g, sizeof *g) &&
                   is_whole(ops, "growing.1", missing_in_growing(g));
     if (!has_it) *g = absent;
+    out->has_attach_at = g->attach_at != NULL;
+    if (g->attach_at == NULL) g->attach_at = no_attach_at;
 }
 
 static void complete_stream(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
@@ -363,7 +373,7 @@ static void complete_descriptions(const struct isthmus_transport *ops, isthmus_t
 void ist_abi_complete_extensions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
 {
     complete_memory(ops, handle, out);
-    complete_growing(ops, handle, &out->growing);
+    complete_growing(ops, handle, out);
     complete_stream(ops, handle, out);
     complete_kernels(ops, handle, out);
     complete_descriptions(ops, handle, out);

@@ -638,6 +638,17 @@ struct isthmus_growing {
 
     /* Returns the bytes of the smallest piece, a power of two, or 0 if memory of this kind and device cannot grow. */
     uint64_t (*granule)(isthmus_tr *, uint32_t kind, int32_t device);
+
+    /* Since minor version 5: check struct_size. */
+
+    /* Attaches a peer's extent at `addr`, a multiple of the granule: in a reservation of this PE, where from there to
+     * the extent's length nothing is committed or attached. It is as from attach(), without an alias, and `addr` is its
+     * device_view(). detach() leaves the addresses reserved: others can be attached there.
+     * The core so attaches all pieces of a peer's heap at one distance from its own heap, also those that the heap
+     * grows by later: kernels add one number to a symmetric address. UNSUPPORTED, with a text: the extent cannot lie
+     * there (one of the own PE, or a part of a larger memory); the core calls attach(). Other errors as of attach().
+     * Absent: attach(), and kernels reach a heap that grows through the host. */
+    isthmus_status (*attach_at)(isthmus_path *, const void *key, size_t key_bytes, void *addr, isthmus_rmem **out);
 };
 
 /* Extension "memory.1": the memory of this PE as a device's driver manages it. Any thread. */

@@ -2,8 +2,9 @@
  * A PE's device memory is shared with its peers on the host, mapped there, and read and written by their GPUs' copy
  * engines. The platform (CUDA, Level Zero, HIP) is a driver, a table of calls below; the engine above it implements the
  * ABI, once.
- *   p2p_open.c   life, card, reach, which device       p2p_data.c   channels: put, get, atomics, order
- *   p2p_mem.c    memory, keys, paths                   p2p_more.c   extensions: growing.1, memory.1, devices.1 */
+ *   p2p_open.c   life, card, reach, which device       p2p_data.c   channels: put, get, order
+ *   p2p_mem.c    memory, keys, paths                   p2p_amo.c    atomics
+ *   p2p_more.c   extensions: growing.1, memory.1, stream.1, devices.1 */
 #ifndef ISTHMUS_P2P_H
 #define ISTHMUS_P2P_H
 
@@ -43,9 +44,25 @@ struct p2p_share {
 struct p2p_amo {
     void *addr;
     uint64_t operand, compare;
-    uint64_t *result; /* host memory of the driver's for the old value, or NULL */
+    uint64_t *result;        /* host memory of the driver's for the old value, or NULL */
+    struct p2p_batch *batch; /* of further operations that the same kernel executes after this one, or NULL */
     uint32_t op, bytes;
 };
+
+/* Operations that the kernel of another one executes: see p2p_amo.c. Host memory of the driver's; the kernel has the
+ * layout, too. */
+enum { P2P_BATCH = 64 };
+struct p2p_batch {
+    uint64_t n_posted; /* how many are there; written by the host */
+    uint64_t closed;   /* 1: the kernel reads n_posted next, for the last time; written by the kernel, as is */
+    uint64_t taken;    /* 1 + how many it executes */
+    uint64_t done;     /* 1: the kernel has read all of them */
+    struct p2p_batch_entry {
+        uint64_t addr, operand, compare;
+        uint32_t op, bytes;
+    } list[P2P_BATCH];
+};
+_Static_assert(sizeof(struct p2p_batch) == 32 + 32 * P2P_BATCH, "as the kernel has it");
 
 /* A word of device memory that a stream writes, or holds for until it is at least `value`, by the sign of the
  * distance. */
@@ -56,7 +73,7 @@ struct p2p_word {
 };
 
 /* Parts of a driver that a library or a device may lack although the table has them. */
-enum { P2P_GROWING = 1, P2P_STREAMS = 2, P2P_FLUSHES = 4 };
+enum { P2P_GROWING = 1, P2P_STREAMS = 2, P2P_FLUSHES = 4, P2P_PLACES = 8 /* import() takes an addr */ };
 
 struct p2p_gpu; /* the driver's own: this PE's device, opened */
 
@@ -82,7 +99,8 @@ struct p2p_driver {
     isthmus_status (*create)(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
     void (*destroy)(struct p2p_gpu *gpu, struct p2p_memory *memory);
     isthmus_status (*share)(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
-    isthmus_status (*import)(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+    /* At reserved addresses of this process or, addr NULL, at new ones. */
+    isthmus_status (*import)(struct p2p_gpu *gpu, const struct p2p_share *share, void *addr, uint64_t length_bytes,
                              struct p2p_memory *out);
     void (*drop)(struct p2p_gpu *gpu, struct p2p_memory *memory); /* memory from import() */
     /* Adopts memory of the program's own, for share(): `out` is the piece that addr is in, from its
@@ -108,6 +126,7 @@ struct p2p_driver {
     /* A word of 4 or 8 bytes at a multiple of that, by value. NULL: no way that is cheaper than a copy. */
     isthmus_status (*write)(struct p2p_gpu *gpu, void *stream, void *dest, uint64_t value, size_t length_bytes);
     isthmus_status (*amo)(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo); /* NULL: no atomics */
+    bool takes_batches; /* amo() does; otherwise amo->batch is always NULL */
 
     /* -- work on streams of the program's own, for the extension stream.1, as is copy() and amo(). NULL: not offered.
      * UNSUPPORTED: not this comparison -- */

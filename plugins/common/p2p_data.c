@@ -7,7 +7,7 @@
  * device: its source is copied into memory of the channel that the device reads later; a short get comes by way of it,
  * too. That memory is allotted from its beginning on, and is empty again when the stream is and all readers of it are
  * done. */
-#include "plugins/common/p2p_priv.h"
+#include "plugins/common/p2p_chan.h"
 
 #include <isthmus/idle.h>
 #include <sched.h>
@@ -17,22 +17,6 @@
 
 /* Up to PIECE a put goes through the channel's memory; above, a wait costs less than it takes of the copy. */
 enum { STAGE_BYTES = 256 << 10, PIECE_BYTES = 16 << 10, STAGE_ALIGN = 64 };
-
-struct isthmus_chan {
-    isthmus_tr *tr;
-    void *stream;
-    pthread_mutex_t lock; /* of all that follows, and of submitting */
-    uint64_t submitted, completed, borrowed;
-    char *stage;
-    size_t stage_used;
-    uint64_t *result; /* of a fetching atomic; where the stage begins */
-    uint64_t *mark;   /* behind it: the stream writes its progress there, on request */
-    uint64_t marked;  /* up to which it has been */
-    uint32_t n_gets;  /* whose bytes are in the stage, or will be */
-    uint32_t n_tests; /* of commits that were not complete */
-};
-
-enum { STAGE_FIRST = 2 * sizeof(uint64_t) }; /* behind those two */
 
 /* ---- the stream ---- */
 
@@ -84,14 +68,13 @@ static isthmus_status submit_word(isthmus_chan *chan, void *dest, const void *so
     return note_copy(chan, write_word(chan, dest, value, length_bytes));
 }
 
-static void note_completed(isthmus_chan *chan, uint64_t all)
+void p2p_note_completed(isthmus_chan *chan, uint64_t all)
 {
     if (all > chan->completed) chan->completed = all;
-    if (chan->completed == chan->submitted && chan->n_gets == 0) chan->stage_used = STAGE_FIRST;
+    if (chan->completed == chan->submitted && chan->n_gets == 0) chan->stage_used = P2P_STAGE_FIRST;
 }
 
-/* Has the stream write its mark when it has done this operation, unless it does so anyway. With the lock. */
-static isthmus_status ask_for_mark(isthmus_chan *chan, uint64_t number)
+isthmus_status p2p_ask_for_mark(isthmus_chan *chan, uint64_t number)
 {
     isthmus_tr *tr = chan->tr;
     if (tr->driver->write == NULL || chan->marked >= number) return ISTHMUS_OK;
@@ -109,12 +92,16 @@ static uint64_t now_ns(void)
 
 /* Polling the mark is cheaper than a query of the driver. A longer wait queries it all the same: it also reports
  * failures. */
-static bool is_marked_soon(const isthmus_chan *chan, uint64_t number)
+bool p2p_is_marked_soon(const isthmus_chan *chan, uint64_t number)
+{
+    return chan->tr->driver->write != NULL && p2p_is_soon(chan->mark, number);
+}
+
+bool p2p_is_soon(const uint64_t *word, uint64_t least)
 {
     struct isthmus_idle idle = {0};
     struct isthmus_idle_habit habit = {0};
-    if (chan->tr->driver->write == NULL) return false;
-    while (__atomic_load_n(chan->mark, __ATOMIC_ACQUIRE) < number) {
+    while (__atomic_load_n(word, __ATOMIC_ACQUIRE) < least) {
         if (isthmus_idle_look_again(&idle, &habit)) continue;
         switch (isthmus_idle_next(&idle, &habit, now_ns())) {
         case ISTHMUS_IDLE_LOOK: break;
@@ -125,20 +112,19 @@ static bool is_marked_soon(const isthmus_chan *chan, uint64_t number)
     return true;
 }
 
-/* Waits until the operation with this number is done. With the lock, which others may have meanwhile. */
-static isthmus_status wait_for(isthmus_chan *chan, uint64_t number)
+isthmus_status p2p_wait_for(isthmus_chan *chan, uint64_t number)
 {
     if (chan->completed >= number) return ISTHMUS_OK;
     uint64_t all = chan->submitted;
-    isthmus_status status = ask_for_mark(chan, number);
+    isthmus_status status = p2p_ask_for_mark(chan, number);
     if (status != ISTHMUS_OK) return status;
     pthread_mutex_unlock(&chan->lock);
-    if (is_marked_soon(chan, number))
+    if (p2p_is_marked_soon(chan, number))
         all = number;
     else
         status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
     pthread_mutex_lock(&chan->lock);
-    if (status == ISTHMUS_OK) note_completed(chan, all);
+    if (status == ISTHMUS_OK) p2p_note_completed(chan, all);
     return status;
 }
 
@@ -149,7 +135,7 @@ static isthmus_status wait_for_driver(isthmus_chan *chan)
     pthread_mutex_unlock(&chan->lock);
     isthmus_status status = chan->tr->driver->stream_wait(chan->tr->gpu, chan->stream);
     pthread_mutex_lock(&chan->lock);
-    if (status == ISTHMUS_OK) note_completed(chan, all);
+    if (status == ISTHMUS_OK) p2p_note_completed(chan, all);
     return status;
 }
 
@@ -168,7 +154,7 @@ static isthmus_status stage_take(isthmus_chan *chan, size_t length_bytes, char *
 {
     size_t take = (length_bytes + STAGE_ALIGN - 1) / STAGE_ALIGN * STAGE_ALIGN;
     while (chan->stage_used + take > STAGE_BYTES) {
-        isthmus_status status = wait_for(chan, chan->submitted);
+        isthmus_status status = p2p_wait_for(chan, chan->submitted);
         if (status != ISTHMUS_OK) return status;
         if (chan->n_gets > 0) let_others(chan);
     }
@@ -177,7 +163,7 @@ static isthmus_status stage_take(isthmus_chan *chan, size_t length_bytes, char *
     return ISTHMUS_OK;
 }
 
-static isthmus_status put_staged(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
+isthmus_status p2p_put_staged(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
 {
     char *piece;
     isthmus_status status = stage_take(chan, length_bytes, &piece);
@@ -199,7 +185,7 @@ static isthmus_status copy_and_wait(isthmus_chan *chan, void *dest, const void *
 {
     isthmus_status status = copy_borrowing(chan, dest, source, length_bytes);
     if (status != ISTHMUS_OK) return status;
-    return is_on_host ? wait_for_driver(chan) : wait_for(chan, chan->submitted);
+    return is_on_host ? wait_for_driver(chan) : p2p_wait_for(chan, chan->submitted);
 }
 
 /* A few bytes of a device by way of the channel's memory, which costs less than the driver's own way to any memory. */
@@ -210,10 +196,10 @@ static isthmus_status get_staged(isthmus_chan *chan, void *dest, const void *sou
     if (status == ISTHMUS_OK) status = submit_copy(chan, piece, source, length_bytes);
     if (status != ISTHMUS_OK) return status;
     chan->n_gets++;
-    status = wait_for(chan, chan->submitted);
+    status = p2p_wait_for(chan, chan->submitted);
     if (status == ISTHMUS_OK) memcpy(dest, piece, length_bytes);
     chan->n_gets--;
-    note_completed(chan, chan->completed);
+    p2p_note_completed(chan, chan->completed);
     return status;
 }
 
@@ -223,7 +209,7 @@ static bool is_on_host(const isthmus_lmem *mem) { return mem == NULL || mem->kin
 static isthmus_status put_from_host(isthmus_chan *chan, void *dest, const void *source, size_t length_bytes)
 {
     if (is_word(chan->tr, dest, length_bytes)) return submit_word(chan, dest, source, length_bytes);
-    return length_bytes <= PIECE_BYTES ? put_staged(chan, dest, source, length_bytes)
+    return length_bytes <= PIECE_BYTES ? p2p_put_staged(chan, dest, source, length_bytes)
                                        : copy_and_wait(chan, dest, source, length_bytes, true);
 }
 
@@ -280,87 +266,6 @@ static isthmus_status p2p_get_nbi(isthmus_chan *chan, isthmus_path *path, const 
     return status;
 }
 
-/* ---- atomics ---- */
-
-isthmus_status p2p_submit_amo(isthmus_tr *tr, void *stream, const struct p2p_amo *amo)
-{
-    if (amo->op == ISTHMUS_AMO_SET && amo->result == NULL && tr->driver->write != NULL)
-        return tr->driver->write(tr->gpu, stream, amo->addr, amo->operand, amo->bytes);
-    return tr->driver->amo(tr->gpu, stream, amo);
-}
-
-/* A fetching one keeps the lock until its result is taken: there is one place for results. */
-static isthmus_status run_amo(isthmus_chan *chan, struct p2p_amo *amo, void *fetched)
-{
-    isthmus_tr *tr = chan->tr;
-    pthread_mutex_lock(&chan->lock);
-    amo->result = fetched != NULL ? chan->result : NULL;
-    isthmus_status status = p2p_submit_amo(tr, chan->stream, amo);
-    if (status == ISTHMUS_OK) {
-        chan->submitted++;
-        __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
-    }
-    if (status == ISTHMUS_OK && fetched != NULL) {
-        status = ask_for_mark(chan, chan->submitted);
-        if (status == ISTHMUS_OK && !is_marked_soon(chan, chan->submitted))
-            status = tr->driver->stream_wait(tr->gpu, chan->stream);
-        if (status == ISTHMUS_OK) note_completed(chan, chan->submitted);
-        if (status == ISTHMUS_OK) memcpy(fetched, chan->result, amo->bytes);
-    }
-    pthread_mutex_unlock(&chan->lock);
-    return status;
-}
-
-#define P2P_AMO(op_name, bits)                                                                                       \
-    static isthmus_status p2p_##op_name##_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
-                                                 uint64_t offset, uint64_t operand, uint64_t compare, void *fetched) \
-    {                                                                                                                \
-        (void)path;                                                                                                  \
-        struct p2p_amo amo = {remote->addr + offset, operand, compare, NULL, ISTHMUS_AMO_##op_name,                  \
-                              sizeof(uint##bits##_t)};                                                               \
-        return run_amo(chan, &amo, fetched);                                                                         \
-    }
-#define P2P_AMO_WIDTHS(op) P2P_AMO(op, 32) P2P_AMO(op, 64)
-P2P_AMO_WIDTHS(FETCH)
-P2P_AMO_WIDTHS(SET)
-P2P_AMO_WIDTHS(SWAP)
-P2P_AMO_WIDTHS(COMPARE_SWAP)
-P2P_AMO_WIDTHS(ADD)
-P2P_AMO_WIDTHS(AND)
-P2P_AMO_WIDTHS(OR)
-P2P_AMO_WIDTHS(XOR)
-
-/* A function of its own, so that the core does not take the fetching one for it. */
-#define P2P_POST_SET(bits)                                                                                        \
-    static isthmus_status p2p_post_set_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
-                                              uint64_t offset, uint64_t operand, uint64_t compare, void *fetched) \
-    {                                                                                                             \
-        (void)fetched;                                                                                            \
-        return p2p_SET_##bits(chan, path, remote, offset, operand, compare, NULL);                                \
-    }
-P2P_POST_SET(32)
-P2P_POST_SET(64)
-#undef P2P_POST_SET
-static const isthmus_amo_fn post_set[ISTHMUS_BITS_COUNT] = {NULL, NULL, p2p_post_set_32, p2p_post_set_64};
-
-/* GPUs have no atomics of 8 and 16 bits that go with the others. */
-#define P2P_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, p2p_##op##_32, p2p_##op##_64}
-static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
-    P2P_ROW(FETCH), P2P_ROW(SET), P2P_ROW(SWAP), P2P_ROW(COMPARE_SWAP),
-    P2P_ROW(ADD),   P2P_ROW(AND), P2P_ROW(OR),   P2P_ROW(XOR),
-};
-#undef P2P_ROW
-#undef P2P_AMO_WIDTHS
-#undef P2P_AMO
-
-static isthmus_amo_fn p2p_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
-{
-    /* Fetching ones are complete on return, the others at the source. */
-    if (!chan->tr->has_atomics || op >= ISTHMUS_AMO_COUNT || bits >= ISTHMUS_BITS_COUNT) return NULL;
-    bool is_post = op == ISTHMUS_AMO_SET && (flags & ISTHMUS_AMO_FETCHING) == 0;
-    return is_post ? post_set[bits] : amo_table[op][bits];
-}
-
 /* ---- order ---- */
 
 static isthmus_status p2p_fence(isthmus_chan *chan, isthmus_path *path)
@@ -373,7 +278,7 @@ static isthmus_status p2p_local_complete(isthmus_chan *chan, isthmus_path *path)
 {
     (void)path;
     pthread_mutex_lock(&chan->lock);
-    isthmus_status status = wait_for(chan, chan->borrowed);
+    isthmus_status status = p2p_wait_for(chan, chan->borrowed);
     pthread_mutex_unlock(&chan->lock);
     return status;
 }
@@ -382,7 +287,7 @@ static isthmus_status p2p_remote_commit(isthmus_chan *chan, isthmus_path *path)
 {
     (void)path;
     pthread_mutex_lock(&chan->lock);
-    isthmus_status status = wait_for(chan, chan->submitted);
+    isthmus_status status = p2p_wait_for(chan, chan->submitted);
     pthread_mutex_unlock(&chan->lock);
     return status;
 }
@@ -393,7 +298,7 @@ static isthmus_status p2p_commit_start(isthmus_chan *chan, isthmus_path *path, u
 {
     (void)path;
     pthread_mutex_lock(&chan->lock);
-    isthmus_status status = chan->completed < chan->submitted ? ask_for_mark(chan, chan->submitted) : ISTHMUS_OK;
+    isthmus_status status = chan->completed < chan->submitted ? p2p_ask_for_mark(chan, chan->submitted) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) *ticket = chan->submitted + 1;
     pthread_mutex_unlock(&chan->lock);
     return status;
@@ -407,7 +312,7 @@ static isthmus_status p2p_commit_test(isthmus_chan *chan, uint64_t ticket)
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&chan->lock);
     uint64_t marked = __atomic_load_n(chan->mark, __ATOMIC_ACQUIRE);
-    if (marked > chan->completed) note_completed(chan, marked);
+    if (marked > chan->completed) p2p_note_completed(chan, marked);
     if (chan->completed + 1 < ticket) {
         if (++chan->n_tests % ASK_AGAIN_EVERY == 0)
             status = tr->driver->write(tr->gpu, chan->stream, chan->mark, chan->submitted, sizeof *chan->mark);
@@ -455,8 +360,9 @@ isthmus_status p2p_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
     chan->stage = stage;
     chan->result = stage;
     chan->mark = chan->result + 1;
+    chan->batches = (struct p2p_batch *)(void *)(chan->mark + 1);
     if (status == ISTHMUS_OK) *chan->mark = 0;
-    chan->stage_used = STAGE_FIRST;
+    chan->stage_used = P2P_STAGE_FIRST;
     if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &chan->stream);
     if (status != ISTHMUS_OK) {
         p2p_channel_close(chan);

@@ -251,9 +251,11 @@ void p2p_path_close(isthmus_path *path)
     free(path);
 }
 
-static isthmus_status attach_own(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
+static isthmus_status attach_own(isthmus_path *path, const struct key *key, void *addr, isthmus_rmem *rmem)
 {
     const struct isthmus_services *s = path->tr->services;
+    if (addr != NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this PE has its own memory where it is, and not at %p", addr);
     const isthmus_lmem *lmem = path->tr->exposed;
     while (lmem != NULL && lmem->serial != key->serial) lmem = lmem->next;
     if (lmem == NULL)
@@ -265,16 +267,28 @@ static isthmus_status attach_own(isthmus_path *path, const struct key *key, isth
     return ISTHMUS_OK;
 }
 
-static isthmus_status attach_peer(isthmus_path *path, const struct key *key, isthmus_rmem *rmem)
+/* Memory is mapped from its beginning to its end: an extent that is a part of it has no place of its own. */
+static isthmus_status check_place(isthmus_tr *tr, const struct key *key, const void *addr)
+{
+    const struct isthmus_services *s = tr->services;
+    bool is_whole = key->offset_bytes == 0 && key->length_bytes == key->memory_bytes;
+    if (addr == NULL || (is_whole && (uintptr_t)addr % tr->driver->granule(tr->gpu) == 0)) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%llu bytes of a piece of %llu bytes cannot be mapped at %p",
+                   (unsigned long long)key->length_bytes, (unsigned long long)key->memory_bytes, addr);
+}
+
+static isthmus_status attach_peer(isthmus_path *path, const struct key *key, void *addr, isthmus_rmem *rmem)
 {
     isthmus_tr *tr = path->tr;
+    isthmus_status status = check_place(tr, key, addr);
+    if (status != ISTHMUS_OK) return status;
     struct p2p_share share = {.fd = -1, .n_bytes = key->n_bytes};
     memcpy(share.bytes, key->bytes, sizeof share.bytes);
     if (key->offer != 0) {
-        isthmus_status status = fd_pass_client_take(&path->client, key->offer, &share.fd);
+        status = fd_pass_client_take(&path->client, key->offer, &share.fd);
         if (status != ISTHMUS_OK) return status;
     }
-    isthmus_status status = tr->driver->import(tr->gpu, &share, key->memory_bytes, &rmem->memory);
+    status = tr->driver->import(tr->gpu, &share, addr, key->memory_bytes, &rmem->memory);
     if (share.fd >= 0) close(share.fd);
     if (status != ISTHMUS_OK) return status;
     rmem->addr = rmem->memory.addr + key->offset_bytes;
@@ -301,7 +315,7 @@ static isthmus_status read_key(isthmus_path *path, const void *bytes, size_t key
     return ISTHMUS_OK;
 }
 
-isthmus_status p2p_attach(isthmus_path *path, const void *key_in, size_t key_bytes, isthmus_rmem **out, void **alias)
+isthmus_status p2p_attach_at(isthmus_path *path, const void *key_in, size_t key_bytes, void *addr, isthmus_rmem **out)
 {
     const struct isthmus_services *s = path->tr->services;
     struct key key;
@@ -311,14 +325,20 @@ isthmus_status p2p_attach(isthmus_path *path, const void *key_in, size_t key_byt
     if (rmem == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d", path->pe);
     rmem->tr = path->tr;
     rmem->length_bytes = key.length_bytes;
-    status = path->is_self ? attach_own(path, &key, rmem) : attach_peer(path, &key, rmem);
+    status = path->is_self ? attach_own(path, &key, addr, rmem) : attach_peer(path, &key, addr, rmem);
     if (status != ISTHMUS_OK) {
         free(rmem);
         return status;
     }
-    *alias = NULL; /* the CPU cannot access it, not even the own PE's */
     *out = rmem;
     return ISTHMUS_OK;
+}
+
+isthmus_status p2p_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias)
+{
+    isthmus_status status = p2p_attach_at(path, key, key_bytes, NULL, out);
+    if (status == ISTHMUS_OK) *alias = NULL; /* the CPU cannot access it, not even the own PE's */
+    return status;
 }
 
 void p2p_detach(isthmus_rmem *rmem)

@@ -38,13 +38,12 @@ static void growing_unreserve(isthmus_tr *tr, void *addr, uint64_t length_bytes)
     tr->driver->unreserve(tr->gpu, addr, length_bytes);
 }
 
-static const struct isthmus_growing growing = {
-    .struct_size = sizeof growing,
-    .reserve = growing_reserve,
-    .commit = growing_commit,
-    .unreserve = growing_unreserve,
-    .granule = growing_granule,
-};
+#define GROWING(at)                                                                                          \
+    {                                                                                                        \
+        .struct_size = sizeof(struct isthmus_growing), .reserve = growing_reserve, .commit = growing_commit, \
+        .unreserve = growing_unreserve, .granule = growing_granule, .attach_at = (at)                        \
+    }
+static const struct isthmus_growing growing = GROWING(NULL), placed_growing = GROWING(p2p_attach_at);
 
 /* ---- memory.1 ---- */
 
@@ -87,17 +86,26 @@ static isthmus_status amo_room(isthmus_tr *tr)
     return status;
 }
 
+/* With the lock. Where the platform writes no words, a set is a copy, which needs no room for a kernel either. */
+static isthmus_status submit_amo(isthmus_tr *tr, const struct p2p_amo *amo)
+{
+    bool is_set = amo->op == ISTHMUS_AMO_SET && amo->result == NULL;
+    if (!is_set || tr->driver->write != NULL) return p2p_submit_amo(tr, tr->copy_stream, amo);
+    memcpy(tr->amo_result, &amo->operand, amo->bytes); /* the low bits: these machines are little endian */
+    return tr->driver->copy(tr->gpu, tr->copy_stream, amo->addr, tr->amo_result, amo->bytes);
+}
+
 static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
                                  uint64_t compare, void *fetched)
 {
     const struct isthmus_services *s = tr->services;
     if (!tr->has_atomics || op >= ISTHMUS_AMO_COUNT || (bits != ISTHMUS_BITS32 && bits != ISTHMUS_BITS64))
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device does not execute this atomic operation");
-    struct p2p_amo amo = {addr, operand, compare, NULL, op, 1u << bits};
+    struct p2p_amo amo = {.addr = addr, .operand = operand, .compare = compare, .op = op, .bytes = 1u << bits};
     pthread_mutex_lock(&tr->copy_lock);
-    isthmus_status status = fetched != NULL ? amo_room(tr) : ISTHMUS_OK;
+    isthmus_status status = amo_room(tr);
     if (fetched != NULL) amo.result = tr->amo_result;
-    if (status == ISTHMUS_OK) status = p2p_submit_amo(tr, tr->copy_stream, &amo);
+    if (status == ISTHMUS_OK) status = submit_amo(tr, &amo);
     if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copy_stream);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, tr->amo_result, amo.bytes);
     pthread_mutex_unlock(&tr->copy_lock);
@@ -298,7 +306,7 @@ const void *p2p_extension(isthmus_tr *tr, const char *name)
     bool has_streams = driver->wait_until != NULL && driver->amo != NULL && has_part(tr, P2P_STREAMS);
     bool is_flushed = driver->flush_writes != NULL && has_part(tr, P2P_FLUSHES);
     if (strcmp(name, "memory.1") == 0) return is_flushed ? &flushed_memory : &memory;
-    if (strcmp(name, "growing.1") == 0) return grows ? &growing : NULL;
+    if (strcmp(name, "growing.1") == 0 && grows) return has_part(tr, P2P_PLACES) ? &placed_growing : &growing;
     if (strcmp(name, "stream.1") == 0) return has_streams ? &streams : NULL;
     if (strcmp(name, "device.1") == 0) return driver->device_alloc != NULL ? &kernels : NULL;
     return strcmp(name, "devices.1") == 0 ? &devices : NULL;

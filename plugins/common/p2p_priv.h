@@ -30,7 +30,8 @@ struct isthmus_tr {
     uint32_t next_serial;
     pthread_mutex_t copy_lock; /* of the stream for copies outside of channels */
     void *copy_stream;
-    uint64_t *amo_result; /* under that lock, of the first atomic outside of channels on: where its old value goes */
+    uint64_t
+        *amo_result; /* under that lock, from the first atomic outside of channels on: its old value, or its new one */
     uint64_t n_copies, n_amos, bytes_attached; /* counters; atomically */
 };
 
@@ -64,7 +65,7 @@ struct isthmus_rmem {
 /* p2p_open.c: where a peer serves descriptors; reach() has taken its card. */
 void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *out);
 
-/* p2p_data.c: an atomic operation in the order of a stream. A set that fetches nothing is a write of its word where the
+/* p2p_amo.c: an atomic operation in the order of a stream. A set that fetches nothing is a write of its word where the
  * platform has one: that needs no room for a kernel, so it arrives even while a kernel that waits for this word fills
  * the device. */
 isthmus_status p2p_submit_amo(isthmus_tr *tr, void *stream, const struct p2p_amo *amo);
@@ -76,5 +77,6 @@ uint32_t p2p_is_idle(isthmus_tr *tr, isthmus_chan *chan);
 isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t device, uint64_t length_bytes,
                             struct isthmus_mem *out);
 isthmus_status p2p_check_kind(isthmus_tr *tr, uint32_t kind, int32_t device);
+isthmus_status p2p_attach_at(isthmus_path *path, const void *key, size_t key_bytes, void *addr, isthmus_rmem **out);
 
 #endif

@@ -52,7 +52,7 @@ void nvl_look_at_adapters(struct p2p_gpu *gpu)
 
 uint32_t nvl_offers(struct p2p_gpu *gpu)
 {
-    return P2P_GROWING | P2P_STREAMS | (gpu->flush_scope != 0 ? P2P_FLUSHES : 0);
+    return P2P_GROWING | P2P_PLACES | P2P_STREAMS | (gpu->flush_scope != 0 ? P2P_FLUSHES : 0);
 }
 
 isthmus_status nvl_flush_writes(struct p2p_gpu *gpu)

@@ -285,7 +285,7 @@ static isthmus_status nvl_create(struct p2p_gpu *gpu, void *addr, uint64_t lengt
     return status;
 }
 
-static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *share, void *addr, uint64_t length_bytes,
                                  struct p2p_memory *out)
 {
     CUmemGenericAllocationHandle handle;
@@ -297,7 +297,7 @@ static isthmus_status nvl_import(struct p2p_gpu *gpu, const struct p2p_share *sh
     isthmus_status status = nvl_check(gpu, nvl_cuda.cuMemImportFromShareableHandle(&handle, from, type),
                                       "cuMemImportFromShareableHandle");
     if (status != ISTHMUS_OK) return status;
-    status = place_memory(gpu, NULL, length_bytes, handle, out);
+    status = place_memory(gpu, addr, length_bytes, handle, out);
     if (status != ISTHMUS_OK) (void)nvl_cuda.cuMemRelease(handle);
     return status;
 }
@@ -336,15 +336,19 @@ static void nvl_unpin(struct p2p_gpu *gpu, void *addr)
 
 /* ---- work ---- */
 
+/* Independent of the program's default stream, and of the highest priority: the kernel of atomics runs before kernels
+ * of the program's that wait for room, and perhaps for what it does. */
 static isthmus_status nvl_stream_open(struct p2p_gpu *gpu, void **stream)
 {
     CUstream own = NULL;
+    int least, greatest;
     CUresult result = enter(gpu);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
-    result = nvl_cuda.cuStreamCreate(&own, CU_STREAM_NON_BLOCKING); /* independent of the program's default stream */
+    result = nvl_cuda.cuCtxGetStreamPriorityRange(&least, &greatest);
+    if (result == CUDA_SUCCESS) result = nvl_cuda.cuStreamCreateWithPriority(&own, CU_STREAM_NON_BLOCKING, greatest);
     leave();
     if (result == CUDA_SUCCESS) *stream = own;
-    return nvl_check(gpu, result, "cuStreamCreate");
+    return nvl_check(gpu, result, "cuStreamCreateWithPriority");
 }
 
 static void nvl_stream_close(struct p2p_gpu *gpu, void *stream)
@@ -386,10 +390,10 @@ static isthmus_status nvl_write(struct p2p_gpu *gpu, void *stream, void *dest, u
 
 static isthmus_status nvl_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo)
 {
-    CUdeviceptr addr = address_of(amo->addr), result_at = address_of(amo->result);
+    CUdeviceptr addr = address_of(amo->addr), result_at = address_of(amo->result), batch = address_of(amo->batch);
     uint64_t operand = amo->operand, compare = amo->compare;
     uint32_t op = amo->op, bytes = amo->bytes;
-    void *parameters[] = {&addr, &operand, &compare, &result_at, &op, &bytes}; /* in the order of amo.ptx */
+    void *parameters[] = {&addr, &operand, &compare, &result_at, &op, &bytes, &batch}; /* in the order of amo.ptx */
     CUresult result = enter(gpu);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "cuCtxPushCurrent");
     result = nvl_cuda.cuLaunchKernel(gpu->amo, 1, 1, 1, 1, 1, 1, 0, stream, parameters, NULL);
@@ -509,6 +513,7 @@ const struct p2p_driver nvl_driver = {
     .copy = nvl_copy,
     .write = nvl_write,
     .amo = nvl_amo,
+    .takes_batches = true,
     .wait_until = nvl_wait_until,
     .words = nvl_words,
     .host_function = nvl_host_function,

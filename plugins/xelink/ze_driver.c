@@ -260,11 +260,15 @@ static isthmus_status xe_share(struct p2p_gpu *gpu, const struct p2p_memory *mem
     return ISTHMUS_OK;
 }
 
-static isthmus_status xe_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+/* Level Zero chooses the address. */
+static isthmus_status xe_import(struct p2p_gpu *gpu, const struct p2p_share *share, void *wanted, uint64_t length_bytes,
                                 struct p2p_memory *out)
 {
+    const struct isthmus_services *s = gpu->services;
     ze_ipc_mem_handle_t handle;
     void *addr = NULL;
+    if (wanted != NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "Level Zero maps a peer's memory at no address of ours");
     memcpy(handle.data, share->bytes, sizeof handle.data);
     memcpy(handle.data, &share->fd, sizeof share->fd);
     isthmus_status status = xe_check(

@@ -1,7 +1,8 @@
 /* plugins/xelink/ze_stream.c: see xelink.h. Commands of an immediate list may overtake one another; a barrier behind
  * each makes them a stream. One event shows the host its progress; waits take the lock too, because a list admits one
  * caller. A list uses a queue that only copies until its first atomic operation: from then on it uses one that
- * computes, so that copies and atomics stay in one order. */
+ * computes, so that copies and atomics stay in one order. Both have high priority: the kernel of atomics runs before
+ * kernels of the program's that wait for room, and perhaps for what it does. */
 #include "plugins/xelink/xelink.h"
 
 #include <pthread.h>
@@ -28,6 +29,7 @@ static ze_result_t create_list(const struct p2p_gpu *gpu, uint32_t group, ze_com
         .stype = ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC,
         .ordinal = group,
         .mode = ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS,
+        .priority = ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH,
     };
     return xe_ze.zeCommandListCreateImmediate(gpu->context, gpu->device, &queue, list);
 }

@@ -93,7 +93,7 @@ static int xg_survey(struct p2p_gpu *gpu, struct p2p_device *list, int room)
 
 static uint32_t xg_offers(struct p2p_gpu *gpu)
 {
-    return (gpu->granule > 0 ? P2P_GROWING : 0) | (gpu->has_streams ? P2P_STREAMS : 0);
+    return (gpu->granule > 0 ? P2P_GROWING | P2P_PLACES : 0) | (gpu->has_streams ? P2P_STREAMS : 0);
 }
 
 const struct p2p_driver xg_driver = {

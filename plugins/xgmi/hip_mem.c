@@ -86,7 +86,7 @@ static isthmus_status open_handle(struct p2p_gpu *gpu, const struct p2p_share *s
 }
 
 /* A peer's process usually has the same HIP; if not, what it sends shows how it shares. */
-isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, void *addr, uint64_t length_bytes,
                          struct p2p_memory *out)
 {
     const struct isthmus_services *s = gpu->services;
@@ -95,9 +95,12 @@ isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, uin
         return s->fail(
             s->core, ISTHMUS_ERR_UNSUPPORTED,
             "a peer shares virtual memory, which this HIP does not support; use one ROCm version on all PEs");
+    if (share->fd < 0 && addr != NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "HIP chooses the address of memory that a peer shares by handle");
     isthmus_status status = xg_check(gpu, xg_enter(gpu, &before), "hipSetDevice");
     if (status == ISTHMUS_OK)
-        status = share->fd >= 0 ? xg_vmm_import(gpu, share->fd, length_bytes, out)
+        status = share->fd >= 0 ? xg_vmm_import(gpu, share->fd, addr, length_bytes, out)
                                 : open_handle(gpu, share, length_bytes, out);
     xg_leave(before);
     return status;

@@ -10,15 +10,18 @@ bool xg_streams_work(const struct p2p_gpu *gpu)
     return result == hipSuccess && waits != 0;
 }
 
+/* The highest priority: the kernel of atomics runs before kernels of the program's that wait for room, and perhaps for
+ * what it does. */
 isthmus_status xg_stream_open(struct p2p_gpu *gpu, void **stream)
 {
-    int before;
+    int before, least, greatest;
     hipStream_t own = NULL;
     hipError_t result = xg_enter(gpu, &before);
-    if (result == hipSuccess) result = xg_hip.hipStreamCreateWithFlags(&own, hipStreamNonBlocking);
+    if (result == hipSuccess) result = xg_hip.hipDeviceGetStreamPriorityRange(&least, &greatest);
+    if (result == hipSuccess) result = xg_hip.hipStreamCreateWithPriority(&own, hipStreamNonBlocking, greatest);
     xg_leave(before);
     if (result == hipSuccess) *stream = own;
-    return xg_check(gpu, result, "hipStreamCreateWithFlags");
+    return xg_check(gpu, result, "hipStreamCreateWithPriority");
 }
 
 void xg_stream_close(struct p2p_gpu *gpu, void *stream)

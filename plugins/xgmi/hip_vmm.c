@@ -159,10 +159,10 @@ isthmus_status xg_vmm_share(struct p2p_gpu *gpu, const struct p2p_memory *memory
                     "hipMemExportToShareableHandle");
 }
 
-isthmus_status xg_vmm_import(struct p2p_gpu *gpu, int fd, uint64_t length_bytes, struct p2p_memory *out)
+isthmus_status xg_vmm_import(struct p2p_gpu *gpu, int fd, void *addr, uint64_t length_bytes, struct p2p_memory *out)
 {
     hipMemGenericAllocationHandle_t handle = NULL;
     isthmus_status status = xg_check(gpu, xg_more.hipMemImportFromShareableHandle(&handle, (void *)(intptr_t)fd, by_fd),
                                      "hipMemImportFromShareableHandle");
-    return status == ISTHMUS_OK ? place(gpu, NULL, length_bytes, handle, out) : status;
+    return status == ISTHMUS_OK ? place(gpu, addr, length_bytes, handle, out) : status;
 }

@@ -67,7 +67,7 @@ uint64_t xg_granule(struct p2p_gpu *gpu);
 isthmus_status xg_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 void xg_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory);
 isthmus_status xg_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
-isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, void *addr, uint64_t length_bytes,
                          struct p2p_memory *out);
 void xg_drop(struct p2p_gpu *gpu, struct p2p_memory *memory);
 isthmus_status xg_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
@@ -83,7 +83,7 @@ void xg_vmm_unreserve(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
 isthmus_status xg_vmm_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 void xg_vmm_destroy(struct p2p_gpu *gpu, struct p2p_memory *memory); /* an own piece, or a peer's */
 isthmus_status xg_vmm_share(struct p2p_gpu *gpu, const struct p2p_memory *memory, struct p2p_share *out);
-isthmus_status xg_vmm_import(struct p2p_gpu *gpu, int fd, uint64_t length_bytes, struct p2p_memory *out);
+isthmus_status xg_vmm_import(struct p2p_gpu *gpu, int fd, void *addr, uint64_t length_bytes, struct p2p_memory *out);
 
 /* hip_stream.c: work, in the order of a stream: ours, or one of the program's. */
 bool xg_streams_work(const struct p2p_gpu *gpu);

@@ -244,6 +244,7 @@ isthmus_status use_all(void)
     if (status == ISTHMUS_OK) {
         status = memory_of(&pes[0])->kind_of(pes[0].tr, mem.addr, &place);
         if (status == ISTHMUS_OK) status = expose_and_use(pes, &mem);
+        if (status == ISTHMUS_OK) status = use_place(pes);
         plugin->mem_free(pes[0].tr, &mem);
     }
     pe_close(&pes[1]);
@@ -458,6 +459,8 @@ static const struct {
     {"pci_address", case_pci_address},
     {"peers_reach", case_peers_reach},
     {"memory_grows", case_memory_grows},
+    {"attached_in_place", case_attached_in_place},
+    {"full_device", case_full_device},
     {"kind_of_address", case_kind_of_address},
     {"host_access", case_host_access},
     {"stream_order", case_stream_order},
@@ -497,6 +500,8 @@ static void load(const char *plugin_path, const char *double_path)
     *(void **)(void *)&gpu_double.reset = dlsym(driver, "gpu_double_reset");
     *(void **)(void *)&gpu_double.held = dlsym(driver, "gpu_double_held");
     *(void **)(void *)&gpu_double.call = dlsym(driver, "gpu_double_call");
+    *(void **)(void *)&gpu_double.launch = dlsym(driver, "gpu_double_launch");
+    *(void **)(void *)&gpu_double.waiting = dlsym(driver, "gpu_double_waiting");
 }
 
 int main(int argc, char **argv)

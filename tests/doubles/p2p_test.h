@@ -1,5 +1,6 @@
 /* tests/doubles/p2p_test.h: what the files of that program share: p2p_test.c has a PE, all that a transport is used
- * for, failures and devices; p2p_memory.c memory and streams; p2p_platform.c the cases of one platform. */
+ * for, failures and devices; p2p_memory.c memory and streams; p2p_kernels.c what kernels need; p2p_platform.c the cases
+ * of one platform. */
 #ifndef TESTS_DOUBLES_P2P_TEST_H
 #define TESTS_DOUBLES_P2P_TEST_H
 
@@ -24,6 +25,8 @@ extern struct gpu_double {
     void (*reset)(void);
     int (*held)(char *text, size_t text_bytes);
     const char *(*call)(int number, int *uses);
+    void (*launch)(int stream, unsigned blocks, void (*kernel)(void *argument), void *argument);
+    int (*waiting)(void);
 } gpu_double;
 extern char said[400]; /* the last text of a failure */
 
@@ -54,6 +57,7 @@ const struct isthmus_growing *growing_of(const struct pe *pe);
 isthmus_status use_all(void); /* all that a transport is used for, once; everything is given back, also on failure */
 isthmus_status use_stream(struct pe *pe, const isthmus_rmem *remote); /* a part of it */
 isthmus_status use_kernels(struct pe *pe);                            /* another one */
+isthmus_status use_place(struct pe pes[2]);                           /* likewise */
 void expect_device(int pe_number, int device);
 void expect_reach(struct pe pes[2], isthmus_status expected);
 
@@ -77,6 +81,8 @@ void case_faults(void);
 void case_faults_between_two(void);
 void case_faults_of_old_hip(void);
 void case_memory_grows(void);
+void case_attached_in_place(void);
+void case_full_device(void);
 void case_kind_of_address(void);
 void case_stream_order(void);
 void case_host_access(void);

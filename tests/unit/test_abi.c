@@ -323,6 +323,8 @@ static void absent_groups_can_be_called(void **state)
     assert_int_equal(e.kernels.device_alloc(NULL, 8, &addr), ISTHMUS_ERR_UNSUPPORTED);
     e.kernels.host_free(NULL, NULL);
     e.kernels.device_free(NULL, NULL);
+    assert_false(e.has_attach_at);
+    assert_int_equal(e.growing.attach_at(NULL, NULL, 0, &mem, NULL), ISTHMUS_ERR_UNSUPPORTED);
     assert_int_equal(e.devices.count(NULL), 0);
     e.library.describe(NULL, &library);
     assert_null(library.name);
@@ -373,6 +375,47 @@ static void slots_of_later_versions_are_filled_in(void **state)
     e = complete((struct groups){.memory = &first_version});
     assert_true(e.has_flush);
     assert_true(e.memory.flush_writes == flush_writes);
+}
+
+static isthmus_status reserve(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes, void **addr)
+{
+    (void)tr, (void)kind, (void)device, (void)length_bytes, (void)addr;
+    return ISTHMUS_OK;
+}
+static isthmus_status commit(isthmus_tr *tr, void *addr, uint64_t length_bytes, struct isthmus_mem *out)
+{
+    (void)tr, (void)addr, (void)length_bytes, (void)out;
+    return ISTHMUS_OK;
+}
+static void unreserve(isthmus_tr *tr, void *addr, uint64_t length_bytes) { (void)tr, (void)addr, (void)length_bytes; }
+static uint64_t granule(isthmus_tr *tr, uint32_t kind, int32_t device)
+{
+    (void)tr, (void)kind, (void)device;
+    return 4096;
+}
+static isthmus_status attach_at(isthmus_path *path, const void *key, size_t key_bytes, void *addr, isthmus_rmem **out)
+{
+    (void)path, (void)key, (void)key_bytes, (void)addr, (void)out;
+    return ISTHMUS_OK;
+}
+
+static void memory_that_grows_may_have_no_place_at_peers(void **state)
+{
+    (void)state;
+    struct isthmus_growing growing = {.struct_size = offsetof(struct isthmus_growing, attach_at),
+                                      .reserve = reserve,
+                                      .commit = commit,
+                                      .unreserve = unreserve,
+                                      .granule = granule,
+                                      .attach_at = attach_at}; /* lies behind its size */
+    struct ist_extensions e = complete((struct groups){.growing = &growing});
+    assert_false(e.has_attach_at);
+    ASSERT_TOTAL(&e.growing);
+    assert_int_equal(e.growing.granule(NULL, 0, 0), 4096);
+    assert_int_equal(e.growing.attach_at(NULL, NULL, 0, NULL, NULL), ISTHMUS_ERR_UNSUPPORTED);
+    growing.struct_size = sizeof growing;
+    e = complete((struct groups){.growing = &growing});
+    assert_true(e.has_attach_at && e.growing.attach_at == attach_at);
 }
 
 static isthmus_status stream_put(isthmus_tr *tr, void *stream, const isthmus_rmem *remote, uint64_t offset_bytes,
@@ -522,6 +565,7 @@ int main(void)
         cmocka_unit_test(half_a_commit_is_refused),
         cmocka_unit_test(absent_groups_can_be_called),
         cmocka_unit_test(slots_of_later_versions_are_filled_in),
+        cmocka_unit_test(memory_that_grows_may_have_no_place_at_peers),
         cmocka_unit_test(streams_without_optional_slots_work),
         cmocka_unit_test(a_group_that_lacks_a_required_slot_is_not_used),
         cmocka_unit_test(kernels_need_memory_and_perhaps_no_modules),

@@ -1,6 +1,8 @@
 /* tests/doubles/cuda/cuda_work.c: see cuda_double.h: operations on streams, and kernels. */
 #include "tests/doubles/cuda/cuda_double.h"
 
+#include "plugins/common/p2p.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,26 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags)
 {
     ENTER_CONTEXT();
     if ((flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
-    *stream = (CUstream)(void *)gpu_stream_create();
+    *stream = (CUstream)(void *)gpu_stream_create(false);
+    return *stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+enum { GREATEST_PRIORITY = -5 };
+
+CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest)
+{
+    ENTER_CONTEXT();
+    if (least != NULL) *least = 0;
+    if (greatest != NULL) *greatest = GREATEST_PRIORITY;
+    return CUDA_SUCCESS;
+}
+
+/* Numbers beyond the range are taken for its ends. */
+CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int priority)
+{
+    ENTER_CONTEXT();
+    if ((flags & ~(unsigned)CU_STREAM_NON_BLOCKING) != 0) return CUDA_ERROR_INVALID_VALUE;
+    *stream = (CUstream)(void *)gpu_stream_create(priority <= GREATEST_PRIORITY);
     return *stream != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -165,13 +186,35 @@ CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *argument)
 
 /* ---- kernels: those of the plugin, each in C under the name of its entry in the image ---- */
 
+/* Executes an operation, and those of a batch that are there when the kernel closes it, as amo.ptx does. */
+static int run_isthmus_amo(struct gpu_op *op)
+{
+    int code = gpu_run_isthmus_amo(op);
+    if (code != 0 || op->parameters[GPU_AMO_PARAMETERS] == 0) return code;
+    struct p2p_batch *batch = gpu_word(op->parameters[GPU_AMO_PARAMETERS], sizeof *batch);
+    if (batch == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
+    __atomic_store_n(&batch->closed, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    uint64_t n = __atomic_load_n(&batch->n_posted, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&batch->taken, n + 1, __ATOMIC_RELEASE);
+    for (uint64_t i = 0; i < n && code == 0; i++) {
+        const struct p2p_batch_entry *e = &batch->list[i];
+        struct gpu_op one = {.parameters = {e->addr, e->operand, e->compare, 0, e->op, e->bytes}};
+        code = gpu_run_isthmus_amo(&one);
+    }
+    __atomic_store_n(&batch->done, 1, __ATOMIC_RELEASE);
+    return code;
+}
+
+static const uint8_t amo_bytes[] = {8, 8, 8, 8, 4, 4, 8};
+
 static const struct kernel {
     const char *name;
     int n;
     const uint8_t *bytes; /* of each parameter */
     int (*run)(struct gpu_op *op);
 } kernels[] = {
-    {"isthmus_amo", GPU_AMO_PARAMETERS, gpu_amo_parameter_bytes, gpu_run_isthmus_amo},
+    {"isthmus_amo", sizeof amo_bytes, amo_bytes, run_isthmus_amo},
 };
 
 /* Returns false if the image has kernels and lacks one of these. */
@@ -224,7 +267,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
     if (grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1 || extra != NULL || parameters == NULL)
         return CUDA_ERROR_INVALID_VALUE; /* the double runs one thread */
-    struct gpu_op op = {.run = kernel->run};
+    struct gpu_op op = {.run = kernel->run, .blocks = grid_x * grid_y * grid_z};
     for (int i = 0; i < kernel->n; i++) memcpy(&op.parameters[i], parameters[i], kernel->bytes[i]);
     return submit(stream, &op);
 }

@@ -10,6 +10,8 @@
  *   GPU_DOUBLE_TILES=n            of Level Zero: so many of them are tiles of one GPU (0: none are)
  *   GPU_DOUBLE_VERSION=n          of the driver, in its own numbering
  *   GPU_DOUBLE_DELAY_US=n         before each operation on a stream
+ *   GPU_DOUBLE_BLOCKS=n           blocks of kernels that run at once in this process (0: any number). A launch waits until
+ *                                 all of its blocks have room, those of streams of high priority before others
  *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
  *                                 The call "operation" is one on a stream, which then fails on the device
  *   GPU_DOUBLE_PEERS=0            no device reaches another
@@ -33,7 +35,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 
 struct gpu_knobs {
     int devices, tiles, version, writes_order; /* version 0: the double's default */
-    unsigned delay_us;
+    unsigned delay_us, blocks;
     bool has_peers, has_fabric, has_rdma, has_flush, host_access;
 };
 const struct gpu_knobs *gpu_knobs(void);
@@ -46,6 +48,12 @@ void gpu_double_reset(void);
 
 /* Returns the name of the call of this number and how often it was made, or NULL after the last. */
 const char *gpu_double_call(int number, int *uses);
+
+/* For tests: launches a kernel of the program's own, so many blocks of it, on one of two streams of normal priority. */
+void gpu_double_launch(int stream, unsigned blocks, void (*kernel)(void *argument), void *argument);
+
+/* Returns the number of launches that wait for room now. */
+int gpu_double_waiting(void);
 
 /* How many things are held, and which: "1 mapping, 2 streams". The text may be NULL. */
 int gpu_double_held(char *text, size_t text_bytes);
@@ -142,14 +150,15 @@ struct gpu_op {
     void (*function)(void *argument);
     void *argument;
     struct gpu_event *event, *after; /* set when done; waited for before */
+    unsigned blocks;                 /* of a kernel; 0: the operation is none, and needs no room */
     uint64_t parameters[GPU_PARAMETERS_MAX];
     struct gpu_op *next;
     uint64_t event_turn, after_turn;
 };
 
-struct gpu_stream *gpu_stream_create(void);         /* NULL: no thread */
-struct gpu_stream *gpu_stream_default(void);        /* it exists without create and destroy */
-void gpu_stream_destroy(struct gpu_stream *stream); /* when its operations are done */
+struct gpu_stream *gpu_stream_create(bool is_first); /* is_first: of high priority. NULL: no thread */
+struct gpu_stream *gpu_stream_default(void);         /* it exists without create and destroy */
+void gpu_stream_destroy(struct gpu_stream *stream);  /* when its operations are done */
 bool gpu_stream_submit(struct gpu_stream *stream, const struct gpu_op *op);
 bool gpu_stream_is_idle(struct gpu_stream *stream);
 void gpu_stream_wait(struct gpu_stream *stream);

@@ -32,6 +32,7 @@ static void read_environment(void)
         .tiles = number("GPU_DOUBLE_TILES", 0),
         .version = number("GPU_DOUBLE_VERSION", 0),
         .delay_us = (unsigned)number("GPU_DOUBLE_DELAY_US", 0),
+        .blocks = (unsigned)number("GPU_DOUBLE_BLOCKS", 0),
         .has_peers = number("GPU_DOUBLE_PEERS", 1) != 0,
         .has_fabric = number("GPU_DOUBLE_FABRIC", 1) != 0,
         .writes_order = number("GPU_DOUBLE_WRITES_ORDER", 100),

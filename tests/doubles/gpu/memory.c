@@ -412,10 +412,13 @@ void *gpu_word(uint64_t addr, size_t length_bytes)
 /* An engine moves an aligned word at once: another one may be reading it. */
 static void move(char *to, const char *from, uint64_t n)
 {
-    bool is_word = n == sizeof(uint64_t) && ((uintptr_t)to | (uintptr_t)from) % sizeof(uint64_t) == 0;
-    if (is_word)
+    bool is_aligned = ((uintptr_t)to | (uintptr_t)from) % n == 0;
+    if (is_aligned && n == sizeof(uint64_t))
         __atomic_store_n((uint64_t *)(void *)to,
                          __atomic_load_n((const uint64_t *)(const void *)from, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
+    else if (is_aligned && n == sizeof(uint32_t))
+        __atomic_store_n((uint32_t *)(void *)to,
+                         __atomic_load_n((const uint32_t *)(const void *)from, __ATOMIC_ACQUIRE), __ATOMIC_RELEASE);
     else
         isthmus_copy_cpu(to, from, n);
 }

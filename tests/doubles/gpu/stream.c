@@ -20,7 +20,7 @@ struct gpu_stream {
     pthread_cond_t changed;
     struct gpu_op *first, **last;
     uint64_t submitted, finished;
-    bool is_ending;
+    bool is_ending, is_first;
 };
 
 static int device_error;
@@ -110,15 +110,69 @@ void gpu_event_clear(struct gpu_event *event)
     pthread_mutex_unlock(&event->lock);
 }
 
+/* ---- room for kernels ---- */
+
+struct launch {
+    unsigned blocks;
+    bool is_first;
+    struct launch *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned used;
+    struct launch *waiting; /* in the order in which they will begin */
+} room = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+/* What needs no room, copies and writes of words, never waits here. */
+static void take_room(unsigned blocks, bool is_first)
+{
+    unsigned most = gpu_knobs()->blocks;
+    struct launch own = {.blocks = blocks, .is_first = is_first}, **at = &room.waiting;
+    if (most == 0 || blocks == 0) return;
+    pthread_mutex_lock(&room.lock);
+    while (*at != NULL && (!is_first || (*at)->is_first)) at = &(*at)->next;
+    own.next = *at;
+    *at = &own;
+    while (room.waiting != &own || room.used + blocks > most) pthread_cond_wait(&room.changed, &room.lock);
+    room.waiting = own.next;
+    room.used += blocks;
+    pthread_cond_broadcast(&room.changed);
+    pthread_mutex_unlock(&room.lock);
+}
+
+static void give_room(unsigned blocks)
+{
+    if (gpu_knobs()->blocks == 0 || blocks == 0) return;
+    pthread_mutex_lock(&room.lock);
+    room.used -= blocks;
+    pthread_cond_broadcast(&room.changed);
+    pthread_mutex_unlock(&room.lock);
+}
+
+int gpu_double_waiting(void)
+{
+    int n = 0;
+    pthread_mutex_lock(&room.lock);
+    for (const struct launch *launch = room.waiting; launch != NULL; launch = launch->next) n++;
+    pthread_mutex_unlock(&room.lock);
+    return n;
+}
+
 /* ---- streams ---- */
 
-static void work(struct gpu_op *op)
+static void work(const struct gpu_stream *stream, struct gpu_op *op)
 {
     int none = 0, code = gpu_device_error();
     if (gpu_knobs()->delay_us > 0) usleep(gpu_knobs()->delay_us);
     if (op->after != NULL) wait_turn(op->after, op->after_turn);
     if (code == 0) code = gpu_enter("operation", gpu_illegal_address);
-    if (code == 0) code = op->run(op); /* a device that has failed does nothing more */
+    if (code == 0) { /* a device that has failed does nothing more */
+        take_room(op->blocks, stream->is_first);
+        code = op->run(op);
+        give_room(op->blocks);
+    }
     if (code != 0) __atomic_compare_exchange_n(&device_error, &none, code, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     if (op->event != NULL) reach_turn(op->event, op->event_turn);
     free(op);
@@ -135,7 +189,7 @@ static void *stream_main(void *argument)
         stream->first = op->next;
         if (stream->first == NULL) stream->last = &stream->first;
         pthread_mutex_unlock(&stream->lock);
-        work(op);
+        work(stream, op);
         count_pending(-1);
         pthread_mutex_lock(&stream->lock);
         stream->finished++;
@@ -145,11 +199,12 @@ static void *stream_main(void *argument)
     return NULL;
 }
 
-struct gpu_stream *gpu_stream_create(void)
+struct gpu_stream *gpu_stream_create(bool is_first)
 {
     struct gpu_stream *stream = calloc(1, sizeof *stream);
     if (stream == NULL) return NULL;
     stream->last = &stream->first;
+    stream->is_first = is_first;
     pthread_mutex_init(&stream->lock, NULL);
     pthread_cond_init(&stream->changed, NULL);
     sigset_t all, before; /* this thread does not handle the program's signals */
@@ -165,12 +220,21 @@ struct gpu_stream *gpu_stream_create(void)
     return stream;
 }
 
-static struct gpu_stream *default_stream;
+static struct gpu_stream *default_stream, *launch_streams[2];
 
-static void create_default(void)
+/* A stream of the double's own. */
+static struct gpu_stream *create_own(void)
 {
-    default_stream = gpu_stream_create();
+    struct gpu_stream *stream = gpu_stream_create(false);
     gpu_count(GPU_STREAM, -1);
+    return stream;
+}
+
+static void create_default(void) { default_stream = create_own(); }
+
+static void create_launch_streams(void)
+{
+    for (size_t i = 0; i < sizeof launch_streams / sizeof *launch_streams; i++) launch_streams[i] = create_own();
 }
 
 struct gpu_stream *gpu_stream_default(void)
@@ -178,6 +242,14 @@ struct gpu_stream *gpu_stream_default(void)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, create_default);
     return default_stream;
+}
+
+void gpu_double_launch(int stream, unsigned blocks, void (*kernel)(void *argument), void *argument)
+{
+    const struct gpu_op op = {.run = gpu_run_function, .function = kernel, .argument = argument, .blocks = blocks};
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, create_launch_streams);
+    if (!gpu_stream_submit(launch_streams[stream], &op)) abort();
 }
 
 void gpu_stream_destroy(struct gpu_stream *stream)

@@ -235,7 +235,25 @@ hipError_t hipStreamCreateWithFlags(hipStream_t *out, unsigned flags)
 {
     ENTER(hipErrorOutOfMemory);
     if (flags != hipStreamNonBlocking) return hipErrorInvalidValue;
-    *out = (hipStream_t)(void *)gpu_stream_create();
+    *out = (hipStream_t)(void *)gpu_stream_create(false);
+    return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
+}
+
+enum { GREATEST_PRIORITY = -1 };
+
+hipError_t hipDeviceGetStreamPriorityRange(int *least, int *greatest)
+{
+    ENTER(hipErrorLaunchFailure);
+    *least = 1;
+    *greatest = GREATEST_PRIORITY;
+    return hipSuccess;
+}
+
+hipError_t hipStreamCreateWithPriority(hipStream_t *out, unsigned flags, int priority)
+{
+    ENTER(hipErrorOutOfMemory);
+    if (flags != hipStreamNonBlocking) return hipErrorInvalidValue;
+    *out = (hipStream_t)(void *)gpu_stream_create(priority <= GREATEST_PRIORITY);
     return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
 }
 
@@ -403,7 +421,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
     ENTER(hipErrorLaunchFailure);
     if (function == NULL || extra != NULL || grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1)
         return hipErrorInvalidValue; /* the double runs one thread */
-    struct gpu_op op = {.run = run_isthmus_amo};
+    struct gpu_op op = {.run = run_isthmus_amo, .blocks = 1};
     for (int i = 0; i < GPU_AMO_PARAMETERS; i++) memcpy(&op.parameters[i], parameters[i], gpu_amo_parameter_bytes[i]);
     return submit(stream, &op);
 }

@@ -124,7 +124,13 @@ static uint64_t granule(isthmus_tr *tr, uint32_t kind, int32_t device)
     return kind == ISTHMUS_MEM_CUDA ? tr->granule_bytes : 0;
 }
 
-const struct isthmus_growing kinds_growing = {sizeof kinds_growing, 0, reserve, commit, unreserve, granule};
+const struct isthmus_growing kinds_growing = {
+    .struct_size = sizeof kinds_growing,
+    .reserve = reserve,
+    .commit = commit,
+    .unreserve = unreserve,
+    .granule = granule,
+};
 
 isthmus_status kinds_mem_alloc(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes,
                                struct isthmus_mem *out)

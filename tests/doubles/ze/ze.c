@@ -299,7 +299,7 @@ static ze_result_t list_create_immediate(ze_context_handle_t context, ze_device_
     if (desc->stype != ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC || desc->mode != ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS)
         return ZE_RESULT_ERROR_INVALID_ARGUMENT;
     struct list *list = calloc(1, sizeof *list);
-    if (list != NULL) list->stream = gpu_stream_create();
+    if (list != NULL) list->stream = gpu_stream_create(desc->priority == ZE_COMMAND_QUEUE_PRIORITY_PRIORITY_HIGH);
     if (list == NULL || list->stream == NULL) {
         free(list);
         return ZE_RESULT_ERROR_OUT_OF_HOST_MEMORY;
@@ -365,6 +365,7 @@ static ze_result_t list_append_kernel(ze_command_list_handle_t handle, ze_kernel
     if (groups->groupCountX != 1 || groups->groupCountY != 1 || groups->groupCountZ != 1)
         return ZE_RESULT_ERROR_INVALID_GLOBAL_WIDTH_DIMENSION; /* the double runs one work-item */
     ze_result_t result = double_kernel_op(kernel, &op);
+    op.blocks = 1;
     return result == ZE_RESULT_SUCCESS ? append(handle, &op, signal, n_waits) : result;
 }
 
