@@ -12,6 +12,7 @@
 #include "core/ops/amo.h"
 #include "core/ops/target.h"
 #include "core/team/internal_area.h"
+#include "core/transport/device_view.h"
 
 #include <stdio.h>
 
@@ -71,12 +72,24 @@ bool ist_malloc_agree(bool mine, const char *routine)
     return all;
 }
 
+/* Kernels reach peers' memory from the end of this call on. Without peers in use this costs a synchronization. */
+static bool show_to_kernels(const char *routine)
+{
+    if (ist_heap.segment != IST_SEGMENT_DEVICE) return true;
+    isthmus_status status = ist_device_views_extend(IST_SEGMENT_DEVICE);
+    if (status != ISTHMUS_OK) ist_info("%s: the heaps of other PEs cannot grow here: %s", routine, ist_fail_text());
+    if (ist_malloc_agree(status == ISTHMUS_OK, routine)) return true;
+    ist_device_views_cut(IST_SEGMENT_DEVICE);
+    ist_barrier_all(routine); /* from here on no peer is attached */
+    return false;
+}
+
 /* Every PE exposes one more extent of its heap; if one of them cannot, none of them uses it. */
 static bool grow(uint64_t managed_bytes, const char *routine)
 {
     isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes, ++grower.n_attempts);
     if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
-    if (!ist_malloc_agree(status == ISTHMUS_OK, routine)) {
+    if (!ist_malloc_agree(status == ISTHMUS_OK, routine) || !show_to_kernels(routine)) {
         if (status == ISTHMUS_OK) ist_heap_shrink(grower.boot, grower.card_key);
         return false;
     }

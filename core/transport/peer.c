@@ -2,7 +2,7 @@
  * Each peer has a lock: a connection takes a millisecond or, to a lost peer, seconds, and threads that use other peers
  * first continue meanwhile, as far as the transport allows it (ISTHMUS_TRAIT_PATHS_AT_ONCE). Readers of a resolved peer
  * take no lock: its pointer is published with release after everything that it points to. */
-#include "core/transport/peer.h"
+#include "core/transport/peer_priv.h"
 
 #include "core/base/atomic.h"
 #include "core/base/fatal.h"
@@ -14,32 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct {
-    ist_boot *boot; /* may be closed before the table is */
-    int n_pes;
-    char card_key[64];
-    bool use_alias;
-    bool are_mixed;
-    uint32_t n_mixed_late;
-    struct ist_peer **by_pe; /* peers whose card is here, resolved or not; entries are set under the lock */
-    pthread_mutex_t lock;    /* never held during a wait */
-} table = {.lock = PTHREAD_MUTEX_INITIALIZER};
+struct ist_peer_table ist_peer_table = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 struct ist_attached ist_no_segments[IST_SEGMENTS_IN_BLOCK];
 
 isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_alias)
 {
-    table.by_pe = calloc((size_t)boot->n_pes, sizeof *table.by_pe);
-    if (table.by_pe == NULL) {
+    ist_peer_table.by_pe = calloc((size_t)boot->n_pes, sizeof *ist_peer_table.by_pe);
+    if (ist_peer_table.by_pe == NULL) {
         ist_peers_fini();
         return ist_fail_memory("the table of %d PEs", boot->n_pes);
     }
-    table.boot = boot;
-    table.n_pes = boot->n_pes;
-    table.use_alias = use_alias;
-    table.are_mixed = false;
-    table.n_mixed_late = 0;
-    snprintf(table.card_key, sizeof table.card_key, "%s", card_key);
+    ist_peer_table.boot = boot;
+    ist_peer_table.my_pe = boot->pe;
+    ist_peer_table.n_pes = boot->n_pes;
+    ist_peer_table.use_alias = use_alias;
+    ist_peer_table.are_mixed = false;
+    ist_peer_table.n_mixed_late = 0;
+    memset(ist_peer_table.n_published, 0, sizeof ist_peer_table.n_published);
+    snprintf(ist_peer_table.card_key, sizeof ist_peer_table.card_key, "%s", card_key);
     return ISTHMUS_OK;
 }
 
@@ -58,7 +51,8 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
 {
     void *bytes;
     size_t n_bytes;
-    isthmus_status status = table.boot->ops->get(table.boot, pe, table.card_key, &bytes, &n_bytes);
+    isthmus_status status = ist_peer_table.boot->ops->get(ist_peer_table.boot, pe, ist_peer_table.card_key, &bytes,
+                                                          &n_bytes);
     if (status != ISTHMUS_OK) return status;
     struct ist_peer *peer = calloc(1, sizeof *peer);
     if (peer == NULL) {
@@ -84,11 +78,11 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
 /* Threads that read the same card at once get one peer: that of the first. */
 static struct ist_peer *enter(int pe, struct ist_peer *made)
 {
-    pthread_mutex_lock(&table.lock);
-    struct ist_peer *first = table.by_pe[pe];
+    pthread_mutex_lock(&ist_peer_table.lock);
+    struct ist_peer *first = ist_peer_table.by_pe[pe];
     if (first == NULL)
-        ist_store_release(&table.by_pe[pe], made); /* pairs with the acquires in get_card, ist_peer_known */
-    pthread_mutex_unlock(&table.lock);
+        ist_store_release(&ist_peer_table.by_pe[pe], made); /* pairs with the acquires in get_card, ist_peer_known */
+    pthread_mutex_unlock(&ist_peer_table.lock);
     if (first == NULL) return made;
     peer_free(made);
     return first;
@@ -96,7 +90,7 @@ static struct ist_peer *enter(int pe, struct ist_peer *made)
 
 static isthmus_status get_card(int pe, struct ist_peer **out)
 {
-    struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]);
+    struct ist_peer *peer = ist_load_acquire(&ist_peer_table.by_pe[pe]);
     if (peer == NULL) {
         isthmus_status status = read_card(pe, &peer);
         if (status != ISTHMUS_OK) return status;
@@ -146,13 +140,12 @@ isthmus_status ist_peer_check(int pe)
     return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, ISTHMUS_MEM_HOST, &choice);
 }
 
-/* Called around the slots that open a path, and attach memory through it. */
-static void path_begin(struct ist_transport *t)
+void ist_path_begin(struct ist_transport *t)
 {
     if ((t->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ist_cold_begin(t);
 }
 
-static void path_end(struct ist_transport *t)
+void ist_path_end(struct ist_transport *t)
 {
     if ((t->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ist_cold_end(t);
 }
@@ -173,61 +166,15 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     /* Called before the path opens: a peer that is lost just now may never reply. */
     if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0)
         ist_life_report(&(struct ist_life_event){.kind = IST_LIFE_CONNECT, .peer = &peer->card});
-    path_begin(t);
+    ist_path_begin(t);
     isthmus_status status = t->ops.path_open(t->handle, &who, &peer->paths[index]);
-    path_end(t);
+    ist_path_end(t);
     return status;
-}
-
-/* A segment of a peer through one transport: the carrier, or the one for atomics if it differs. */
-struct way {
-    struct ist_peer *peer;
-    uint32_t id, transport;
-    struct ist_attached_extent **extents;
-};
-
-static struct way carrier_way(struct ist_peer *peer, uint32_t id)
-{
-    struct ist_attached *attached = ist_peer_segment(peer, id);
-    return (struct way){peer, id, attached->carrier, &attached->extents};
-}
-
-static struct way atomics_way(struct ist_peer *peer, uint32_t id)
-{
-    struct ist_attached *attached = ist_peer_segment(peer, id);
-    return (struct way){peer, id, attached->atomics, &attached->of_atomics};
 }
 
 static bool has_own_way_for_atomics(const struct ist_attached *attached)
 {
     return attached->atomics != attached->carrier && attached->atomics != IST_NO_TRANSPORT;
-}
-
-/* Attaches [offset, offset + length) of a segment, with the key of the peer's card or of an extent published later. */
-static isthmus_status attach_extent(const struct way *way, const struct ist_blob *key, uint64_t offset_bytes,
-                                    uint64_t length_bytes)
-{
-    struct ist_peer *peer = way->peer;
-    struct ist_transport *t = &ist_registry.list[way->transport];
-    struct ist_attached_extent *extent = calloc(1, sizeof *extent);
-    if (extent == NULL) return ist_fail_memory("an extent of PE %d", peer->card.pe);
-    void *alias = NULL;
-    path_begin(t);
-    isthmus_status status = t->ops.attach(peer->paths[way->transport], key->bytes, key->length_bytes, &extent->rmem,
-                                          &alias);
-    path_end(t);
-    if (status != ISTHMUS_OK) {
-        free(extent);
-        return status;
-    }
-    extent->alias = table.use_alias ? alias : NULL;
-    extent->offset_bytes = offset_bytes;
-    extent->length_bytes = length_bytes;
-    extent->next = *way->extents;
-    ist_store_release(way->extents, extent); /* pairs with the acquire in find_extent */
-    ist_debug("PE %d: %llu bytes of %s through %s%s", peer->card.pe, (unsigned long long)length_bytes,
-              ist_segments.list[way->id].name, t->name, extent->alias != NULL ? ", by load and store" : "");
-    return ISTHMUS_OK;
 }
 
 uint32_t ist_peer_segment_id(const struct ist_peer *peer, const struct ist_attached *segment)
@@ -238,7 +185,7 @@ uint32_t ist_peer_segment_id(const struct ist_peer *peer, const struct ist_attac
 }
 
 /* Opens the path, and attaches what the peer's card has a key for. */
-static isthmus_status attach_first(const struct way *way, const struct ist_card_segment *theirs,
+static isthmus_status attach_first(const struct ist_way *way, const struct ist_card_segment *theirs,
                                    const struct ist_offer *offer)
 {
     isthmus_status status = open_path(way->peer, way->transport, offer->card_slot);
@@ -246,7 +193,7 @@ static isthmus_status attach_first(const struct way *way, const struct ist_card_
     bool is_whole = theirs->kind == ISTHMUS_MEM_HOST && way->peer->card.transports[offer->card_slot].is_sparse;
     uint64_t length_bytes = is_whole ? theirs->length_bytes : theirs->first_bytes;
     if (length_bytes == 0) return ISTHMUS_OK; /* it has not grown yet */
-    return attach_extent(way, &theirs->keys[offer->card_slot], 0, length_bytes);
+    return ist_way_attach(way, &theirs->keys[offer->card_slot], 0, length_bytes);
 }
 
 /* Allocates the block that holds this segment of the peer. */
@@ -276,84 +223,12 @@ static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_car
     attached->atomics = choice.atomics;
     if (choice.carrier == IST_NO_TRANSPORT) return ISTHMUS_OK;
 
-    struct way ways[] = {carrier_way(peer, theirs->id), atomics_way(peer, theirs->id)};
+    struct ist_way ways[] = {ist_way_of_data(peer, theirs->id), ist_way_of_atomics(peer, theirs->id)};
     size_t n_ways = has_own_way_for_atomics(attached) ? 2 : 1;
+    ist_device_view_open(&ways[0], theirs->first_bytes);
     for (size_t i = 0; i < n_ways && status == ISTHMUS_OK; i++)
         status = attach_first(&ways[i], theirs, &choice.offers[ways[i].transport]);
     return status;
-}
-
-/* ---- extents that were published later ---- */
-
-static const struct ist_attached_extent *find_extent(struct ist_attached_extent *const *extents, uint64_t offset_bytes)
-{
-    const struct ist_attached_extent *extent = ist_load_acquire(extents);
-    while (extent != NULL && offset_bytes - extent->offset_bytes >= extent->length_bytes) extent = extent->next;
-    return extent;
-}
-
-/* `index`: that of the extent, which this PE has published itself under the same number. */
-static isthmus_status fetch_extent(const struct way *way, uint32_t index)
-{
-    const struct ist_peer *peer = way->peer;
-    uint32_t number = ist_segments.list[way->id].extents[index]->number;
-    const char *name = ist_registry.list[way->transport].name;
-    struct ist_card card;
-    char key[96];
-    void *bytes;
-    size_t n_bytes;
-    ist_extent_key(key, sizeof key, table.card_key, way->id, number);
-    isthmus_status status = table.boot->ops->get(table.boot, peer->card.pe, key, &bytes, &n_bytes);
-    if (status == ISTHMUS_OK) status = ist_card_read(bytes, n_bytes, &card);
-    if (status != ISTHMUS_OK) return status;
-    uint32_t column = 0;
-    while (column < card.n_transports && strcmp(card.transports[column].name, name) != 0) column++;
-    if (column == card.n_transports || card.n_segments != 1)
-        status = ist_fail(ISTHMUS_ERR_VERSION,
-                          "extent %u of PE %d has no key for transport %s; use one version of Isthmus on all PEs",
-                          number, peer->card.pe, name);
-    else
-        status = attach_extent(way, &card.segments[0].keys[column], card.segments[0].base,
-                               card.segments[0].length_bytes);
-    ist_card_fini(&card);
-    return status;
-}
-
-/* Extents follow one another without gaps, so this fetches those after the last one attached until the wanted one is
- * there. This PE has as many itself: the heap grows on all PEs at once, and a program uses only what it has
- * allocated. */
-static const struct ist_attached_extent *get_extent(const struct way *way, uint64_t offset_bytes)
-{
-    const struct ist_attached_extent *extent = find_extent(way->extents, offset_bytes);
-    if (extent != NULL) return extent;
-    pthread_mutex_lock(&way->peer->lock);
-    isthmus_status status = ISTHMUS_OK;
-    uint32_t n_attached = 0;
-    for (const struct ist_attached_extent *at = *way->extents; at != NULL; at = at->next) n_attached++;
-    while (status == ISTHMUS_OK && (extent = find_extent(way->extents, offset_bytes)) == NULL) {
-        if (n_attached >= ist_segments.list[way->id].n_extents)
-            status = ist_fail(
-                ISTHMUS_ERR_INVALID,
-                "PE %d has not exposed offset %llu of %s; call shmem_malloc on all PEs with the same size",
-                way->peer->card.pe, (unsigned long long)offset_bytes, ist_segments.list[way->id].name);
-        else
-            status = fetch_extent(way, n_attached++);
-    }
-    pthread_mutex_unlock(&way->peer->lock);
-    return extent;
-}
-
-const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *known, uint32_t id, uint64_t offset_bytes)
-{
-    struct way way = carrier_way(table.by_pe[known->card.pe], id);
-    return get_extent(&way, offset_bytes);
-}
-
-const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_peer *known, uint32_t id,
-                                                             uint64_t offset_bytes)
-{
-    struct way way = atomics_way(table.by_pe[known->card.pe], id);
-    return get_extent(&way, offset_bytes);
 }
 
 static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
@@ -366,24 +241,12 @@ static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
     return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
 }
 
-static void detach_way(const struct way *way)
-{
-    struct ist_transport *t = &ist_registry.list[way->transport];
-    while (*way->extents != NULL) {
-        struct ist_attached_extent *extent = *way->extents;
-        *way->extents = extent->next;
-        ist_cold_begin(t);
-        t->ops.detach(extent->rmem);
-        ist_cold_end(t);
-        free(extent);
-    }
-}
-
 static void detach_segment(struct ist_peer *peer, uint32_t id)
 {
-    struct way carrier = carrier_way(peer, id), atomics = atomics_way(peer, id);
-    detach_way(&carrier);
-    detach_way(&atomics);
+    struct ist_way data = ist_way_of_data(peer, id), atomics = ist_way_of_atomics(peer, id);
+    ist_way_detach(&data);
+    ist_way_detach(&atomics);
+    ist_device_view_close(&data);
 }
 
 static void close_peer(struct ist_peer *peer)
@@ -414,20 +277,19 @@ static void note_mixed(struct ist_peer *peer)
             attached->atomics == first->atomics && is_aliased(attached) == is_aliased(first))
             continue;
         ist_store_relaxed(&peer->is_mixed, 1);
-        ist_store_relaxed(&table.are_mixed, true);
+        ist_store_relaxed(&ist_peer_table.are_mixed, true);
     }
 }
 
 static isthmus_status resolve(int pe, struct ist_peer *peer)
 {
-    for (uint32_t s = 0; s < peer->card.n_segments; s++) {
-        const struct ist_card_segment *theirs = &peer->card.segments[s];
-        if (theirs->length_bytes == 0) continue;
-        isthmus_status status = attach_segment(peer, theirs);
-        if (status != ISTHMUS_OK) {
-            close_peer(peer);
-            return status;
-        }
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t s = 0; s < peer->card.n_segments && status == ISTHMUS_OK; s++)
+        if (peer->card.segments[s].length_bytes > 0) status = attach_segment(peer, &peer->card.segments[s]);
+    if (status == ISTHMUS_OK) status = ist_device_views_catch_up(peer);
+    if (status != ISTHMUS_OK) {
+        close_peer(peer);
+        return status;
     }
     note_mixed(peer);
     ist_card_trim(&peer->card);
@@ -446,8 +308,8 @@ static isthmus_status attach_late(struct ist_peer *peer, uint32_t id)
     char key[96];
     void *bytes;
     size_t n_bytes;
-    ist_late_key(key, sizeof key, table.card_key, ist_segments.list[id].late_number);
-    isthmus_status status = table.boot->ops->get(table.boot, peer->card.pe, key, &bytes, &n_bytes);
+    ist_late_key(key, sizeof key, ist_peer_table.card_key, ist_segments.list[id].late_number);
+    isthmus_status status = ist_peer_table.boot->ops->get(ist_peer_table.boot, peer->card.pe, key, &bytes, &n_bytes);
     if (status == ISTHMUS_OK) status = ist_card_read(bytes, n_bytes, &card);
     if (status != ISTHMUS_OK) return status;
     bool fits = card.n_segments == 1 && card.segments[0].id == id && card.n_transports == peer->card.n_transports;
@@ -470,15 +332,16 @@ static isthmus_status catch_up(struct ist_peer *peer)
     }
     bool was_mixed = ist_peer_is_mixed(peer);
     note_mixed(peer);
-    if (ist_peer_is_mixed(peer) && !was_mixed) (void)__atomic_fetch_add(&table.n_mixed_late, 1, __ATOMIC_RELEASE);
+    if (ist_peer_is_mixed(peer) && !was_mixed)
+        (void)__atomic_fetch_add(&ist_peer_table.n_mixed_late, 1, __ATOMIC_RELEASE);
     ist_store_release(&peer->late_changes, ist_segments.late_changes); /* pairs with the acquire in ist_peer_get */
     return ISTHMUS_OK;
 }
 
 void ist_peers_detach(uint32_t segment)
 {
-    for (int pe = 0; pe < table.n_pes; pe++) {
-        struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]);
+    for (int pe = 0; pe < ist_peer_table.n_pes; pe++) {
+        struct ist_peer *peer = ist_load_acquire(&ist_peer_table.by_pe[pe]);
         if (peer == NULL) continue;
         pthread_mutex_lock(&peer->lock);
         if (peer->is_resolved && ist_peer_segment(peer, segment)->length_bytes != 0) {
@@ -510,28 +373,28 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
 
 const struct ist_peer *ist_peer_known(int pe)
 {
-    const struct ist_peer *peer = ist_load_acquire(&table.by_pe[pe]);          /* pairs with the release in enter() */
+    const struct ist_peer *peer = ist_load_acquire(&ist_peer_table.by_pe[pe]); /* pairs with the release in enter() */
     return peer != NULL && ist_load_acquire(&peer->is_resolved) ? peer : NULL; /* and this one with that in resolve() */
 }
 
-const char *ist_peers_card_key(void) { return table.card_key; }
+const char *ist_peers_card_key(void) { return ist_peer_table.card_key; }
 
-bool ist_peers_are_mixed(void) { return ist_load_relaxed(&table.are_mixed); }
+bool ist_peers_are_mixed(void) { return ist_load_relaxed(&ist_peer_table.are_mixed); }
 
-uint32_t ist_peers_n_mixed_late(void) { return ist_load_acquire(&table.n_mixed_late); }
+uint32_t ist_peers_n_mixed_late(void) { return ist_load_acquire(&ist_peer_table.n_mixed_late); }
 
-bool ist_peers_use_alias(void) { return table.use_alias; }
+bool ist_peers_use_alias(void) { return ist_peer_table.use_alias; }
 
 void ist_peers_fini(void)
 {
-    for (int pe = 0; pe < table.n_pes; pe++) {
-        struct ist_peer *peer = table.by_pe[pe];
+    for (int pe = 0; pe < ist_peer_table.n_pes; pe++) {
+        struct ist_peer *peer = ist_peer_table.by_pe[pe];
         if (peer == NULL) continue;
         close_peer(peer);
         peer_free(peer);
     }
-    free(table.by_pe);
-    table.by_pe = NULL;
-    table.boot = NULL;
-    table.n_pes = 0;
+    free(ist_peer_table.by_pe);
+    ist_peer_table.by_pe = NULL;
+    ist_peer_table.boot = NULL;
+    ist_peer_table.n_pes = 0;
 }

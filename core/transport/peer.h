@@ -18,13 +18,21 @@ struct ist_attached_extent {
     isthmus_rmem *rmem;
     char *alias;           /* address of its first byte here; NULL: not mapped, or ISTHMUS_ALIAS=0 */
     uint64_t offset_bytes; /* in the segment */
-    uint64_t length_bytes;
+    uint64_t length_bytes; /* 0: it was detached because another PE could not grow */
+};
+
+/* Addresses of this PE's device for a peer's whole segment: device_view.h. */
+struct ist_device_view {
+    char *base; /* of the segment */
+    void *reserved;
+    uint64_t reserved_bytes;
 };
 
 /* A segment of a peer. */
 struct ist_attached {
     struct ist_attached_extent *extents;    /* attached up to now */
     struct ist_attached_extent *of_atomics; /* the same for the transport of atomics, if it is not the carrier */
+    struct ist_device_view *view;           /* NULL: the transport chooses the addresses of its extents */
     uint64_t length_bytes;                  /* 0: the peer has no such segment */
     uint32_t kind;                          /* ISTHMUS_MEM_ */
     /* Registry index of the transport for puts and gets, and of that for atomics; IST_NO_TRANSPORT: none. */
