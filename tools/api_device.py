@@ -8,6 +8,8 @@ from api_table import Routine
 
 SCOPES = {"thread": "ISTHMUS_THREAD", "warp": "ISTHMUS_WARP", "warpgroup": "ISTHMUS_WARPGROUP",
           "block": "ISTHMUS_BLOCK"}
+QP_SCOPES = {"qp": "thread", "qp_warp": "warp", "qp_block": "block"}
+KINDS = ("device", "ishmem")
 HANDLE = "nvshmemx_qp_handle_t qp_index"
 NUMBERS = {"S": "ISTHMUS_DEV_SIGNED", "U": "ISTHMUS_DEV_UNSIGNED", "F": "ISTHMUS_DEV_FLOAT"}
 
@@ -53,7 +55,7 @@ class DeviceRoutine:
             args.append(routine.size)
         if family.signed:
             args.append(f"ISTHMUS_NV_IS_SIGNED({routine.type.c})")
-        entry = re.sub("^ist_(entry_)?", "isthmus_nv_", family.entry)
+        entry = re.sub("^ist_(entry_)?", "isthmus_kernel_", family.entry)
         return f"{entry}({', '.join([*args, SCOPES[self.scope]])})"
 
     def body(self):
@@ -78,27 +80,28 @@ class DeviceRoutine:
                 f"ISTHMUS_NV_BOTH {self.prototype()}\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n")
 
 
-def read_device_table(path, families):
-    """(family, scope, is_qp) for each form of each row."""
+def rows_of(path, families, kind, scopes_known):
+    """(family, form) for each form of each row that begins with `kind`."""
     by_name = {family.name: family for family in families}
-    forms = []
     for number, line in enumerate(path.read_text().splitlines(), 1):
         line = line.split("#")[0].strip()
         if not line:
             continue
-        names, bar, scopes = line.removeprefix("device ").partition("|")
-        if not bar or not line.startswith("device "):
+        first, _, rest = line.partition(" ")
+        names, bar, scopes = rest.partition("|")
+        if not bar or first not in KINDS:
             sys.exit(f"{path}:{number}: not a row of the table: {line}")
-        for name in names.split():
+        for name in names.split() if first == kind else []:
             for form in scopes.split():
-                scope = form.removeprefix("qp_") if form != "qp" else "thread"
-                if name not in by_name or scope not in SCOPES:
+                if name not in by_name or form not in scopes_known:
                     sys.exit(f"{path}:{number}: no family '{name}', or no scope '{form}'")
-                forms.append((by_name[name], scope, form.startswith("qp")))
-    return forms
+                yield by_name[name], form
 
 
 def device_routines(path, families, types):
-    return [DeviceRoutine(Routine(family, "nvshmem", element, bits, False, True), scope, is_qp)
-            for family, scope, is_qp in read_device_table(path, families)
-            for element, bits in family.elements("nvshmem", types)]
+    routines = []
+    for family, form in rows_of(path, families, "device", {*SCOPES, *QP_SCOPES}):
+        scope = QP_SCOPES.get(form, form)
+        routines += [DeviceRoutine(Routine(family, "nvshmem", element, bits, False, True), scope, form in QP_SCOPES)
+                     for element, bits in family.elements("nvshmem", types)]
+    return routines

@@ -9,7 +9,8 @@ import re
 import sys
 
 import api_cxx
-from api_device import device_routines
+import api_items
+from api_device import device_routines, rows_of
 from api_generic import generics
 from api_table import FACE_OF_FORM, FACES, read_table
 
@@ -26,8 +27,8 @@ INLINED = re.compile(r"^ISTHMUS_INLINED_ .*?(\w+)\(", re.MULTILINE)
 class Made:
     """What the markers of a template stand for."""
 
-    def __init__(self, types, families, device):
-        self.types, self.families, self.device = types, families, device
+    def __init__(self, types, families, device, sycl):
+        self.types, self.families, self.device, self.sycl = types, families, device, sycl
         self.on_both = {routine.name for routine in device if routine.is_on_host}
         self.declared, self.declared_for_kernels = set(), set()
         self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
@@ -67,6 +68,10 @@ class Made:
                              for r in f.routines("shmem", self.types) if not r.with_ctx)
         if kind in ("DEVICE", "DEVICE_AND_HOST"):
             return self.device_definitions(names, kind == "DEVICE_AND_HOST")
+        if kind == "SYCL_ITEM":
+            return "\n".join(api_items.item_functions(self.sycl, self.types, *names))
+        if kind == "SYCL_GROUP":
+            return "\n".join(api_items.group_functions(self.sycl, self.types))
         if kind == "PROFILING":
             return "\n".join(f"{before}p{name}{after};" for before, name, after in self.profiled)
         made_for_cxx = {"OVERLOADS": api_cxx.overloads, "TEMPLATES": api_cxx.templates, "QUEUE": api_cxx.queue_forms}
@@ -141,7 +146,9 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     args = parser.parse_args()
     types, families = read_table(args.table)
-    made = Made(types, families, device_routines(args.table.with_name("device.table"), families, types))
+    device_table = args.table.with_name("device.table")
+    made = Made(types, families, device_routines(device_table, families, types),
+                list(rows_of(device_table, families, "ishmem", ("item", "group"))))
     names = write_headers(made, args.templates, args.out)
     for missing in {r.name for r in made.device} - made.declared_for_kernels:
         sys.exit(f"{missing} is in device.table, but nvshmem_device.h does not define it")

@@ -1,6 +1,7 @@
 /* core/proxy/batch.c: see batch.h. One function for each kind of request, on the calls that the host's routines use. */
 #include "core/proxy/batch.h"
 
+#include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
@@ -157,6 +158,8 @@ static void quiet(const struct call *c)
     (void)reply_later(c, c->batch);
 }
 
+static void read_clock(const struct call *c) { reply(c, ist_clock_ns()); }
+
 static void end_job(const struct call *c) { ist_end_job((int)c->r->value); }
 
 void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
@@ -168,6 +171,7 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
         [ISTHMUS_REQUEST_IPUT] = strided, [ISTHMUS_REQUEST_IGET] = strided,
         [ISTHMUS_REQUEST_AMO] = atomic,   [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
         [ISTHMUS_REQUEST_QUIET] = quiet,  [ISTHMUS_REQUEST_EXIT] = end_job,
+        [ISTHMUS_REQUEST_CLOCK] = read_clock,
     };
     struct call call = {.batch = batch,
                         .fetches = fetches,
@@ -179,7 +183,7 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
                         .local = (void *)(uintptr_t)request->local};
     if (request->op >= sizeof executors / sizeof executors[0] || executors[request->op] == NULL)
         ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
-                   (int)ISTHMUS_REQUEST_EXIT);
+                   (int)ISTHMUS_REQUEST_CLOCK);
     batch->is_used = fetches->is_used = true;
     executors[request->op](&call);
 }

@@ -261,14 +261,21 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_combine(struct isthmus_dev_reduce how, uint6
     return isthmus_dev_combine_integers(how, a, b);
 }
 
-/* The elements at one address of all members, in the order of their numbers: the same bits wherever it is computed. */
+/* The elements at one address of the first n members, in the order of their numbers: the same bits wherever it is
+ * computed. n: at least 1. */
+ISTHMUS_DEVICE uint64_t isthmus_dev_pull_first(const struct isthmus_device_team *team, int n, const char *source,
+                                               struct isthmus_dev_reduce how)
+{
+    uint64_t sum = isthmus_dev_g(source, how.size, isthmus_dev_team_to_world(team, 0));
+    for (int i = 1; i < n; i++)
+        sum = isthmus_dev_combine(how, sum, isthmus_dev_g(source, how.size, isthmus_dev_team_to_world(team, i)));
+    return sum;
+}
+
 ISTHMUS_DEVICE uint64_t isthmus_dev_pull(const struct isthmus_device_team *team, const char *source,
                                          struct isthmus_dev_reduce how)
 {
-    uint64_t sum = isthmus_dev_g(source, how.size, isthmus_dev_team_to_world(team, 0));
-    for (int i = 1; i < team->n; i++)
-        sum = isthmus_dev_combine(how, sum, isthmus_dev_g(source, how.size, isthmus_dev_team_to_world(team, i)));
-    return sum;
+    return isthmus_dev_pull_first(team, team->n, source, how);
 }
 
 /* ---- the maximum and its place ----

@@ -1,8 +1,9 @@
 /* isthmus/device_group.h: the threads that make a call together; and the choice of the dialect, whose primitives
  * everything else in device.h uses.
  *
- * The dialect follows from the compiler: CUDA's if it compiles for CUDA, else the CPU device's. nvshmem.h includes
- * device.h for CUDA compilers, and else if ISTHMUS_DEVICE_CPU is defined. */
+ * The dialect follows from the compiler: CUDA's if it compiles for CUDA, SYCL's if it compiles SYCL, else the CPU
+ * device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h includes device.h for CUDA compilers, and else if
+ * ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL compilers. */
 #ifndef ISTHMUS_DEVICE_GROUP_H
 #define ISTHMUS_DEVICE_GROUP_H
 
@@ -13,11 +14,15 @@ enum { ISTHMUS_THREAD = 0, ISTHMUS_WARP = 1, ISTHMUS_WARPGROUP = 2, ISTHMUS_BLOC
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #include <isthmus/device_cuda.h>
+#elif defined(SYCL_LANGUAGE_VERSION) && !defined(ISTHMUS_DEVICE_CPU)
+#include <isthmus/device_sycl.hpp>
 #else
 #include <isthmus/device_cpu.h>
 #endif
 
 /* ---- groups ---- */
+
+#ifndef ISTHMUS_DEVICE_HAS_GROUPS /* the dialect has none of its own */
 
 ISTHMUS_DEVICE uint32_t isthmus_dev_group_threads(int scope)
 {
@@ -43,6 +48,8 @@ ISTHMUS_DEVICE uint32_t isthmus_dev_size(int scope)
     uint32_t left = isthmus_dev_thread_count() - first, threads = isthmus_dev_group_threads(scope);
     return left < threads ? left : threads;
 }
+
+#endif
 
 ISTHMUS_DEVICE int isthmus_dev_is_leader(int scope) { return isthmus_dev_rank(scope) == 0; }
 

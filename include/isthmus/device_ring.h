@@ -95,6 +95,19 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_request(struct isthmus_request *request
     return value;
 }
 
+/* Requests that only pass through: the reply is the host's clock in nanoseconds. Without a ring there is none. */
+ISTHMUS_DEVICE uint64_t isthmus_dev_host_clock(void)
+{
+    struct isthmus_request request = {0, ISTHMUS_REQUEST_CLOCK, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    return isthmus_device_v1.ring != NULL ? isthmus_dev_request(&request) : 0;
+}
+
+ISTHMUS_DEVICE void isthmus_dev_post_nothing(void)
+{
+    struct isthmus_request request = {0, ISTHMUS_REQUEST_CLOCK, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (isthmus_device_v1.ring != NULL) (void)isthmus_dev_post(&request);
+}
+
 /* ---- order ---- */
 
 /* Returns 1 if all requests below this ticket are known to be complete. */

@@ -26,7 +26,8 @@ enum isthmus_request_op {
     ISTHMUS_REQUEST_PUT_SIGNAL, /* a put; then amo (SET or ADD) of value on the 8 bytes at signal */
     ISTHMUS_REQUEST_FENCE,      /* to each PE, earlier requests arrive before later ones */
     ISTHMUS_REQUEST_QUIET,      /* `quieted` becomes this ticket + 1 when all earlier requests are complete */
-    ISTHMUS_REQUEST_EXIT        /* the job ends with the exit code value */
+    ISTHMUS_REQUEST_EXIT,       /* the job ends with the exit code value */
+    ISTHMUS_REQUEST_CLOCK       /* the reply's value is the host's clock in nanoseconds */
 };
 
 /* Atomic operations, numbered as in isthmus/transport.h. */
@@ -77,12 +78,13 @@ struct isthmus_device_range {
     const int64_t *delta; /* as struct isthmus_device_state has it for the heap */
 };
 
-/* Flags of one team, in symmetric memory: one word for each of the first members, which write them all at once; and one
- * for each round of a dissemination, for larger teams. */
+/* Flags of one team, in symmetric memory: one word for each of the first members, which write them all at once; one
+ * for each round of a dissemination, for larger teams; and two of collect, a place and its flag. */
 enum {
     ISTHMUS_DEVICE_MEMBERS = 64,
     ISTHMUS_DEVICE_ROUNDS = 20,
-    ISTHMUS_DEVICE_FLAGS = ISTHMUS_DEVICE_MEMBERS + ISTHMUS_DEVICE_ROUNDS
+    ISTHMUS_DEVICE_OFFSET = ISTHMUS_DEVICE_MEMBERS + ISTHMUS_DEVICE_ROUNDS,
+    ISTHMUS_DEVICE_FLAGS = ISTHMUS_DEVICE_OFFSET + 2
 };
 
 /* 64 bytes. Member i is PE start + i * stride of the world, or list[i]. */

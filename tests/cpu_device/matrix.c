@@ -128,6 +128,28 @@ static void strided(void *argument)
     }
 }
 
+/* Blocks of 3 elements, their beginnings 5 and 4 elements apart. */
+static void strided_blocks(void *argument)
+{
+    struct part part = part_of(*(int *)argument);
+    static const size_t sizes[] = {1, 2, 4, 8, 16};
+    for (int k = 0; k < 5; k++) {
+        size_t size = sizes[k];
+        struct isthmus_dev_stride stride = {5, 4, 6, size};
+        write_source(&part, k);
+        everybody();
+        isthmus_dev_ibput(part.dest, part.source, &stride, 3, right, part.scope);
+        isthmus_dev_quiet(part.scope);
+        everybody();
+        for (size_t i = 0; i < stride.nelems; i++)
+            check_bytes(&part, "ibput", part.dest + 5 * i * size, left, 4 * i * size, 3 * size, k);
+        isthmus_dev_ibget(part.back, part.source, &stride, 3, right, part.scope);
+        for (size_t i = 0; i < stride.nelems; i++)
+            check_bytes(&part, "ibget", part.back + 5 * i * size, right, 4 * i * size, 3 * size, k);
+        everybody();
+    }
+}
+
 /* ---- elements ---- */
 
 static void elements(void *argument)
@@ -289,6 +311,39 @@ static void move(const struct collective *c)
     (void)isthmus_dev_sync(c->team, c->scope);
 }
 
+/* Member i has i elements, or none. */
+static void collect(const struct collective *c)
+{
+    for (int round = 0; round < 4; round++) {
+        fill_ints(c, 1000);
+        size_t mine = (c->my_pe + round) % 3 == 0 ? 0 : (size_t)c->my_pe + 1;
+        expect(isthmus_dev_collect(c->team, mem.results, mem.ints, mine * sizeof(int), c->scope) == 0, "collect",
+               c->scope);
+        for (int pe = 0, at = 0; pe < c->n; pe++)
+            for (int i = 0; i <= pe && (pe + round) % 3 != 0; i++, at++)
+                check_int(c, "collect", at, 1000 * (pe + 1) + i);
+        (void)isthmus_dev_sync(c->team, c->scope);
+    }
+}
+
+/* Inclusive and exclusive, into another array and in place. */
+static void scan(const struct collective *c)
+{
+    struct isthmus_dev_reduce sum = {ISTHMUS_DEV_SUM, ISTHMUS_DEV_SIGNED, 4};
+    for (int round = 0; round < 4; round++) {
+        int is_inclusive = round % 2, n_sources = c->my_pe + is_inclusive;
+        fill_ints(c, 10);
+        for (int i = (int)isthmus_dev_rank(c->scope); i < NELEMS && round >= 2; i += (int)isthmus_dev_size(c->scope))
+            mem.results[i] = mem.ints[i];
+        isthmus_dev_meet(c->scope);
+        const int *source = round < 2 ? mem.ints : mem.results;
+        expect(isthmus_dev_scan(c->team, mem.results, source, NELEMS, sum, is_inclusive, c->scope) == 0, "scan",
+               c->scope);
+        for (int i = 0; i < NELEMS; i++) check_int(c, "scan", i, 10 * n_sources * (n_sources + 1) / 2 + n_sources * i);
+        (void)isthmus_dev_sync(c->team, c->scope);
+    }
+}
+
 static int sum_of(const struct collective *c, int i) { return 10 * c->n * (c->n + 1) / 2 + c->n * i; }
 
 static void combine(const struct collective *c)
@@ -333,7 +388,9 @@ static void collectives(void *argument)
     expect(nvshmem_team_translate_pe(c->team, c->my_pe, NVSHMEM_TEAM_WORLD) == me, "translate_pe", c->scope);
     for (int round = 0; round < 30; round++) expect(isthmus_dev_sync(c->team, c->scope) == 0, "sync", c->scope);
     move(c);
+    collect(c);
     combine(c);
+    scan(c);
 }
 
 /* ---- many blocks at once ---- */
@@ -403,6 +460,7 @@ int main(void)
         int scope = scopes[i];
         run(1, TEST_THREADS, copies, &scope);
         run(1, TEST_THREADS, strided, &scope);
+        run(1, TEST_THREADS, strided_blocks, &scope);
         run(1, TEST_THREADS, elements, &scope);
         run(1, TEST_THREADS, signals, &scope);
         run(1, TEST_THREADS, order, &scope);

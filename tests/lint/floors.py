@@ -31,7 +31,8 @@ FLOORS = (
     ("core/proxy/",),
     (ROOT, "core/life/"),
     ("core/api/", "include/shmem.h", "include/shmemx.h", "include/nvshmem.h", "include/nvshmemx.h", "include/ishmem.h",
-     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem", "include/nvshmem_device.h"),
+     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem", "include/nvshmem_device.h",
+     "include/ishmem_device.hpp", "include/ishmemx_device.hpp"),
     ("tools/",),
 )
 NUMBER = {prefix: number for number, floor in enumerate(FLOORS) for prefix in floor}

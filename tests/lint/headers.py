@@ -36,7 +36,11 @@ def main():
             jobs.append((path, args.cc, STRICT_C, public, folder / path))
             jobs.append((path, args.cxx, STRICT_CXX, public, folder / path))
         for path in lint.sources(folder, ".", suffixes=(".hpp",)):
-            jobs.append((path, args.cxx, STRICT_CXX, [*public, Path(__file__).parents[1] / "doubles"], folder / path))
+            # Those of kernels are compiled as for a device.
+            is_for_kernels = path.name.endswith("_device.hpp")
+            doubles = Path(__file__).parents[1] / "doubles" / ("sycl_device" if is_for_kernels else "")
+            language = [*STRICT_CXX, "-include", "sycl/sycl.hpp"] if is_for_kernels else STRICT_CXX
+            jobs.append((path, args.cxx, language, [*public, doubles], folder / path))
     with ThreadPoolExecutor(2) as pool:
         for job, error in zip(jobs, pool.map(lambda job: compile_alone(*job[1:]), jobs)):
             if error:

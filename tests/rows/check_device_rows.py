@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
-"""Makes a C file, or with --tiles a C++ file, that takes the address of every routine of nvshmem_device.rows as a function of
-its exact type: what is not declared, or otherwise, does not compile. Without --out it prints how many there are."""
+"""Makes a file that takes the address of every routine of nvshmem_device.rows, in C or with --tiles in C++, or of
+ishmem_device.rows, in C++, as a function of its exact type: what is not declared, or otherwise, does not compile. Without
+--out it prints how many there are."""
 import argparse
 import re
+import shlex
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from row_list import RowList
@@ -12,20 +16,22 @@ WIDTHS = ("8", "16", "32", "64", "128")
 SCOPES = ("", "_warp", "_warpgroup", "_block")
 TEMPLATE_ARGUMENTS = {"tensors": "src_tensor_t, dst_tensor_t, tuple_t", "coll_algo": "nvshmemx::ISTHMUS_PUSH_NBI",
                       "algo": "nvshmemx::PEER_PUSH_NBI"}
-HEAD = "/* Made by tests/rows/check_device_rows.py. */\n#define ISTHMUS_DEVICE_CPU\n#include <nvshmem.h>\n\n"
-TENSORS = """using layout = nvshmemx::Layout<nvshmemx::shape<int, int>, nvshmemx::stride<int, int>>;
+TENSORS = """
+using layout = nvshmemx::Layout<nvshmemx::shape<int, int>, nvshmemx::stride<int, int>>;
 using src_tensor_t = nvshmemx::Tensor<const float, layout>;
 using dst_tensor_t = nvshmemx::Tensor<float, layout>;
 using tuple_t = nvshmemx::shape<int, int>;
-
 """
+GROUPS = ("sycl::group<1>", "sycl::group<3>", "sycl::sub_group")
+HEADS = {"nvshmem_device": "#define ISTHMUS_DEVICE_CPU\n#include <nvshmem.h>\n",
+         "ishmem_device": "#include <sycl/sycl.hpp>\n#include <ishmem.h>\n#include <ishmemx.h>\n"}
 
 
 class DeviceRows:
     def __init__(self, path, host_list):
         self.types = host_list.types
         self.sets = {**host_list.sets, "sizes": WIDTHS, "scope": SCOPES, "-": ("-",)}
-        self.rows = {"device": [], "tile": []}
+        self.rows = {"device": [], "tile": [], "template": [], "absent": []}
         for line in path.read_text().splitlines():
             if line and not line.startswith("#"):
                 kind, text = line.split(" ", 1)
@@ -40,6 +46,13 @@ class DeviceRows:
             for member in members:
                 yield self.concrete(prototype, member)
 
+    def instances(self):
+        """The same of each template, for each C type of its set."""
+        for set_name, _, prototype in self.rows["template"]:
+            for member in {self.types[m][0]: m for m in self.sets[set_name]}.values():
+                returns, name, types = self.concrete(prototype, member)
+                yield returns, f"{name}<{self.types[member][0]}>", types
+
     def concrete(self, prototype, member):
         text = prototype.replace("{T}", member).replace("{S}", member).replace("{SCOPE}", member)
         if member in self.types:
@@ -50,25 +63,69 @@ class DeviceRows:
         return returns.strip(), name, types
 
 
+def declaration(i, returns, name, types):
+    """Of templates for groups, each kind of group in turn."""
+    if types[-1] == "const Group &":
+        group = GROUPS[i % len(GROUPS)]
+        types = [*types[:-1], f"const {group} &"]
+        name = f"{name[:-1]}, {group}>" if name.endswith(">") else f"{name}<{group}>"
+    pointer = f"{returns} (*const f{i})({', '.join(types)})"
+    return f"extern {pointer};\n{pointer} = {name};"
+
+
+def name_in_c(name, types, names):
+    """Under which a routine is defined that other names stand for in C++."""
+    if name == "ishmemx_print" and len(types) > 1:
+        return "ishmemx_print_as"
+    is_overload = types[0] == "ishmem_team_t" and names.count(name) > 1
+    return re.sub("^ishmem_", "ishmemx_", name) + "_team" if is_overload else name
+
+
+def undefined(functions, folder):
+    """Routines of one work-item that ishmem_device.hpp and ishmemx_device.hpp do not define. They would compile without, as
+    the host's."""
+    text = "".join((folder / header).read_text() for header in ("ishmem_device.hpp", "ishmemx_device.hpp"))
+    defined = set(re.findall(r"^ISTHMUS_ISHMEM_ITEM [^(]*?(\w+)\(", text, re.M))
+    names = [name for _, name, _ in functions]
+    return sorted({name_in_c(name, types, names) for _, name, types in functions if types[-1] != "const Group &"} - defined)
+
+
+def check_ishmem(rows, functions, args):
+    missing = undefined(functions, args.made)
+    if missing:
+        print(f"not defined for kernels: {', '.join(missing)}")
+    with tempfile.TemporaryDirectory() as folder:
+        args.out = Path(folder, "ishmem_device.cpp")
+        write(rows, functions, args)
+        done = subprocess.run([*shlex.split(args.compiler), "-fsyntax-only", str(args.out)], check=False)
+    return bool(missing) or done.returncode != 0
+
+
+def write(rows, functions, args):
+    lines = [declaration(i, *function) for i, function in enumerate([*functions, *rows.instances()])]
+    head = HEADS[args.rows.stem] + (TENSORS if args.tiles else "")
+    args.out.write_text("/* Made by tests/rows/check_device_rows.py. */\n" + head + "\n" + "\n".join(lines) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rows", type=Path)
     parser.add_argument("host_rows", type=Path)
     parser.add_argument("--tiles", action="store_true")
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--made", type=Path, help="the folder of ishmem_device.hpp")
+    parser.add_argument("--compiler", help="compile the file, for its errors only")
     args = parser.parse_args()
     rows = DeviceRows(args.rows, RowList(args.host_rows))
-    if args.out is None:
-        functions = [*rows.functions("device"), *rows.functions("tile")]
-        if len({(name, *types) for _, name, types in functions}) != len(functions):
-            sys.exit("a function is listed twice")
-        print(f"{len(functions)} device functions")
+    functions = [*rows.functions("device"), *rows.functions("tile")]
+    if args.out is not None:
+        write(rows, rows.functions("tile" if args.tiles else "device"), args)
         return
-    lines = []
-    for i, (returns, name, types) in enumerate(rows.functions("tile" if args.tiles else "device")):
-        pointer = f"{returns} (*const f{i})({', '.join(types)})"
-        lines.append(f"extern {pointer};\n{pointer} = {name};")
-    args.out.write_text(HEAD + (TENSORS if args.tiles else "") + "\n".join(lines) + "\n")
+    n_absent = sum(int(count) for count, _ in rows.rows["absent"])
+    print(f"{len(functions)} of {len(functions) + n_absent} device functions, and {len(rows.rows['template'])} templates; "
+          f"not provided: {', '.join(name for _, name in rows.rows['absent']) or 'none'}")
+    is_wrong = len({(name, *types) for _, name, types in functions}) != len(functions)
+    sys.exit(is_wrong or (args.compiler is not None and check_ishmem(rows, functions, args)))
 
 
 if __name__ == "__main__":
