@@ -129,8 +129,8 @@ int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_d
 void isthmus_device_unregister_v1(
     int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */
 
-/* The same for kernels of a GPU: find returns the address of the module's state on the current device, which is the PE's
- * at that moment, or NULL as long as the state is not there. The library calls it at init or, if it is initialised,
+/* The same for kernels of a GPU: find returns the address of the module's state on the current device, which is then
+ * the PE's, or NULL as long as the state is not there. The library calls it at init or, if it is initialised,
  * at once, and at each collective launch until it has the address; it writes the state there itself. Returns 0, or a
  * negative ISTHMUS_ERR_ code. */
 int isthmus_device_register_gpu_v1(uint32_t kind, void *(*find)(void));
