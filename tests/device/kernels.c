@@ -1,6 +1,7 @@
 /* tests/device/kernels.c: the state of kernels on a GPU, on the double of CUDA's driver: what is in it, when which
- * module has it, and that kernels which have nothing else reach other PEs. kernels [direct|ring|unfound]: how other PEs are
- * reached; unfound: a module whose state is never there, which finalize reports. */
+ * module has it, and that kernels which have nothing else reach other PEs.
+ * kernels [direct|ring|unfound]: how other PEs are reached; unfound: a module whose state is never there, which
+ * finalize reports. */
 #define ISTHMUS_DEVICE_CPU
 #define ISTHMUS_NO_CUDA_HEADERS /* plugins/nvlink/cuda_api.h has the types of the driver */
 #include "tests/cpu_device/on_double.h"
