@@ -11,7 +11,7 @@
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 
-#ifndef __CUDACC_RTC__
+#ifndef __CUDACC_RTC__ /* which knows printf */
 #include <stdio.h>
 #endif
 
@@ -247,13 +247,9 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all th
 
 ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(const char *what, const void *addr, int pe)
 {
-#ifdef __CUDACC_RTC__
-    (void)what, (void)addr, (void)pe;
-#else
     if (isthmus_device_v1.n == 0 || (isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
         printf("isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", (int)isthmus_device_v1.me, what, addr,
                pe, (int)isthmus_device_v1.n);
-#endif
     isthmus_dev_trap();
 }
 
