@@ -231,7 +231,7 @@ static isthmus_status attach_segment(struct ist_peer *peer, const struct ist_car
     return status;
 }
 
-static intptr_t delta_of(const struct ist_peer *peer, uint32_t id)
+intptr_t ist_peer_delta(const struct ist_peer *peer, uint32_t id)
 {
     const struct ist_attached *attached = ist_peer_segment(peer, id);
     const struct ist_attached_extent *extent = attached->extents;
@@ -294,8 +294,8 @@ static isthmus_status resolve(int pe, struct ist_peer *peer)
     note_mixed(peer);
     ist_card_trim(&peer->card);
     /* Release: pairs with the acquire in isthmus_alias_; a thread that reads the delta uses what it points to. */
-    ist_store_release(&ist_rows[pe].delta[1], delta_of(peer, IST_SEGMENT_HEAP));
-    ist_store_release(&ist_rows[pe].delta[2], delta_of(peer, IST_SEGMENT_STATIC));
+    ist_store_release(&ist_rows[pe].delta[1], ist_peer_delta(peer, IST_SEGMENT_HEAP));
+    ist_store_release(&ist_rows[pe].delta[2], ist_peer_delta(peer, IST_SEGMENT_STATIC));
     ist_store_release(&peer->is_resolved, true); /* pairs with the acquire in ist_peer_known() */
     return ISTHMUS_OK;
 }
