@@ -83,8 +83,8 @@ const struct ist_attached_extent *ist_peer_extent(const struct ist_peer *peer, u
 const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_peer *peer, uint32_t segment,
                                                              uint64_t offset_bytes);
 
-/* Returns what this PE's processors add to an address of the segment to get the peer's: all of it is attached as one, at
- * an alias. ISTHMUS_NO_ALIAS otherwise. The peer is resolved. */
+/* Returns what this PE's processors add to an address of the segment to get the peer's, if all of it is attached as
+ * one, at an alias; ISTHMUS_NO_ALIAS otherwise. The peer is resolved. */
 intptr_t ist_peer_delta(const struct ist_peer *peer, uint32_t segment);
 
 /* Detaches a late segment of all peers before it is withdrawn. */

@@ -126,7 +126,8 @@ static const void *extension(isthmus_tr *tr, const char *name)
     static const struct isthmus_memory memory = {.struct_size = sizeof memory, .flush_writes = flush_in_one_thread};
     (void)tr;
     if (planted_has("flushes_in_one_thread") && strcmp(name, "memory.1") == 0) return &memory;
-    return planted_has("any_extension") ? name : NULL;
+    if (planted_has("any_extension")) return name;
+    return planted_growing_extension(name);
 }
 
 /* ---- peers ---- */
@@ -307,4 +308,5 @@ __attribute__((constructor)) static void make_table(void)
     t->arm = arm;
     t->counters = counters;
     t->extension = extension;
+    t->mem_free = planted_mem_free;
 }

@@ -21,6 +21,10 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
 void planted_data_progress(void);     /* in every progress() */
 void planted_wait_for_progress(void); /* until it was called */
 
+/* planted_growing.c */
+const void *planted_growing_extension(const char *name); /* NULL: without these bugs there is none of that name */
+void planted_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem);
+
 /* planted_signal.c */
 void planted_signal_slots(struct isthmus_data_ops *ops); /* of the base, complete */
 

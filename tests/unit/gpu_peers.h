@@ -1,6 +1,6 @@
-/* tests/unit/gpu_peers.h: for unit tests of what kernels reach: a boot and a transport that exist in the test only. Three
- * PEs of one host have a heap on the host, one on a device that grows by pieces, and perhaps a buffer. Nothing is ever
- * loaded or stored: addresses are numbers. */
+/* tests/unit/gpu_peers.h: for unit tests of what kernels reach: a boot and a transport that exist in the test only.
+ * Three PEs of one host have a heap on the host, one on a device that grows by pieces, and perhaps a buffer. Nothing is
+ * ever loaded or stored: addresses are numbers. */
 #ifndef TESTS_UNIT_GPU_PEERS_H
 #define TESTS_UNIT_GPU_PEERS_H
 
