@@ -4,8 +4,9 @@
  * An operation that fetches nothing and meets a stream with work to do takes a batch along: memory of the host that its
  * kernel reads when it runs. Further operations go there, without a launch of their own, until the kernel has begun or
  * the stream gets something else. Host and device each write, then read what the other writes: the host the number of
- * operations, then whether the batch is closed; the device that it is closed, then the number. So at least one of them
- * sees the other. If the host finds the batch closed, the device's count shows whether the operation is in it. */
+ * operations, then whether the batch is closed; the device that it is closed, then the number. Sequentially consistent,
+ * at least one of them sees the other. If the host finds the batch closed, the device's count shows whether the
+ * operation is in it. */
 #include "plugins/common/p2p_chan.h"
 
 #include <string.h>
@@ -56,9 +57,8 @@ static isthmus_status join(isthmus_chan *chan, const struct p2p_amo *amo, bool *
     *is_in = false;
     if (number == 0 || number != chan->submitted || number <= chan->completed || i == P2P_BATCH) return ISTHMUS_OK;
     write_entry(batch, i, amo);
-    __atomic_store_n(&batch->n_posted, i + 1, __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* pairs with that of the kernel */
-    *is_in = __atomic_load_n(&batch->closed, __ATOMIC_ACQUIRE) == 0;
+    __atomic_store_n(&batch->n_posted, i + 1, __ATOMIC_SEQ_CST); /* this and the load: see above */
+    *is_in = __atomic_load_n(&batch->closed, __ATOMIC_SEQ_CST) == 0;
     if (*is_in) return ISTHMUS_OK;
     isthmus_status status = wait_for_count(chan, batch, &n);
     *is_in = status == ISTHMUS_OK && i < n;

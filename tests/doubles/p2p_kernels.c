@@ -277,6 +277,19 @@ static void additions_in_batches(const struct atomics *a)
     wait_for(&kernel.has_ended);
 }
 
+/* Additions that come while kernels begin and end: none is executed twice, none gets lost. */
+static void additions_meet_kernels(const struct atomics *a)
+{
+    enum { ADDITIONS = 20000 };
+    for (int i = 0; i < ADDITIONS; i++) {
+        add(a, 64, 1);
+        if (i % 512 == 0) commit(a);
+    }
+    commit(a);
+    uint64_t sum = value_at(&a->scene->pes[0], (char *)a->scene->theirs.addr + 64);
+    CHECK(sum == ADDITIONS, "%d additions give %llu", ADDITIONS, (unsigned long long)sum);
+}
+
 void case_full_device(void)
 {
     static struct pe pes[2];
@@ -293,6 +306,7 @@ void case_full_device(void)
     set_without_room(&atomics);
     addition_before_kernel(&atomics);
     additions_in_batches(&atomics);
+    additions_meet_kernels(&atomics);
     plugin->channel_close(atomics.chan);
     stream_scene_close(&scene);
 }

@@ -1,8 +1,8 @@
 /* tests/doubles/p2p_test.c: p2p_test PLUGIN.so DOUBLE.so CASE: a transport between GPUs on the double of its driver;
  * with - for the double, on a real one (cases that need nothing of the double: all_calls, memory_grows,
- * kind_of_address, stream_order). What the contract suite cannot test: the choice of a device, the error of a machine
- * without one, memory that grows, what is at an address, and that no failure of the driver is a crash, a hang or a
- * leak. Two PEs live in one process. */
+ * attached_in_place, kind_of_address, stream_order). What the contract suite cannot test: the choice of a device, the
+ * error of a machine without one, memory that grows, what is at an address, and that no failure of the driver is a
+ * crash, a hang or a leak. Two PEs live in one process. */
 #include "tests/doubles/p2p_test.h"
 
 #include <ctype.h>

@@ -24,7 +24,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 import jobs as shared
 
 LIBRARIES = {"nvlink": "libcuda.so.1", "xelink": "libze_loader.so.1", "xgmi": "libamdhip64.so.5"}
-PROGRAMS = ["all_calls", "memory_grows", "kind_of_address", "stream_order"]  # of p2p_test
+PROGRAMS = ["all_calls", "memory_grows", "attached_in_place", "kind_of_address", "stream_order"]  # of p2p_test
 JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
 ONLY_A_DOUBLE = re.compile(r"GPU_DOUBLE_|stream_faults|hosts\.sh")
 SKIPPED, TIMEOUT_S = 77, 300

@@ -193,9 +193,8 @@ static int run_isthmus_amo(struct gpu_op *op)
     if (code != 0 || op->parameters[GPU_AMO_PARAMETERS] == 0) return code;
     struct p2p_batch *batch = gpu_word(op->parameters[GPU_AMO_PARAMETERS], sizeof *batch);
     if (batch == NULL) return CUDA_ERROR_ILLEGAL_ADDRESS;
-    __atomic_store_n(&batch->closed, 1, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    uint64_t n = __atomic_load_n(&batch->n_posted, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&batch->closed, 1, __ATOMIC_SEQ_CST);
+    uint64_t n = __atomic_load_n(&batch->n_posted, __ATOMIC_SEQ_CST);
     __atomic_store_n(&batch->taken, n + 1, __ATOMIC_RELEASE);
     for (uint64_t i = 0; i < n && code == 0; i++) {
         const struct p2p_batch_entry *e = &batch->list[i];
