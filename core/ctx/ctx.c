@@ -116,11 +116,9 @@ void ist_ctxs_fini(void)
     ist_ctx_default.team = NULL;
 }
 
-struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine)
+struct ist_channel *ist_ctx_channel_open(ist_ctx *ctx, uint32_t transport, const char *routine)
 {
     struct ist_channel *channel = &ctx->channels[transport];
-    if (ist_load_acquire(&channel->chan) != NULL) return channel; /* acquire: pairs with the release below */
-
     struct ist_transport *t = &ist_registry.list[transport];
     struct ist_channel opened;
     pthread_mutex_lock(&ctx->lock);
@@ -136,7 +134,7 @@ struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char
         channel->ops = opened.ops;
         channel->has_commit = opened.has_commit;
         memcpy(channel->amo, opened.amo, sizeof channel->amo);
-        ist_store_release(&channel->chan, opened.chan);
+        ist_store_release(&channel->chan, opened.chan); /* pairs with the acquire in ist_ctx_channel() */
     }
     pthread_mutex_unlock(&ctx->lock);
     return channel;

@@ -52,7 +52,13 @@ isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, u
 void ist_ctx_destroy(ist_ctx *ctx); /* after a quiet */
 
 /* The channel of a transport, opened on first use. Ends the job if that fails; `routine` is for the message. */
-struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine);
+struct ist_channel *ist_ctx_channel_open(ist_ctx *ctx, uint32_t transport, const char *routine) IST_COLD;
+IST_INLINE struct ist_channel *ist_ctx_channel(ist_ctx *ctx, uint32_t transport, const char *routine)
+{
+    struct ist_channel *channel = &ctx->channels[transport];
+    bool is_open = __atomic_load_n(&channel->chan, __ATOMIC_ACQUIRE) != NULL; /* pairs with the release when it opens */
+    return IST_LIKELY(is_open) ? channel : ist_ctx_channel_open(ctx, transport, routine);
+}
 
 ist_ctx *ist_ctx_of_team(const struct ist_team *team); /* one that was created on it; NULL: none is left */
 

@@ -3,6 +3,7 @@
 
 #include "core/base/atomic.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #ifdef __SANITIZE_THREAD__
@@ -11,6 +12,18 @@ __attribute__((weak)) uint32_t isthmus_cpu_fence_v1; /* or the kernels' (isthmus
 
 /* The parts that different sides write are on different lines, and on different pairs of lines. */
 enum { LINE_BYTES = 128 };
+
+static uint64_t slot_of(const struct ist_requests *requests, uint64_t ticket)
+{
+    return ticket & ((UINT64_C(1) << requests->ring.log2_n) - 1);
+}
+
+static void look_at(struct ist_requests *requests, uint64_t ticket)
+{
+    requests->next = ticket;
+    requests->slot = requests->ring.slots + ISTHMUS_WIRE_WORDS * slot_of(requests, ticket);
+    if (slot_of(requests, ticket) == 0) requests->tag = isthmus_wire_tag(ticket >> requests->ring.log2_n);
+}
 
 struct lines {
     char *at;
@@ -67,7 +80,10 @@ isthmus_status ist_requests_init(struct ist_requests *requests, uint32_t log2_n,
     requests->ring.log2_n = log2_n;
     isthmus_status status = make_words(requests, &for_kernels, (size_t)1 << log2_n);
     if (status == ISTHMUS_OK) status = make_table(requests, &for_kernels, (size_t)1 << log2_n);
-    if (status != ISTHMUS_OK) ist_requests_fini(requests);
+    if (status == ISTHMUS_OK)
+        look_at(requests, 0);
+    else
+        ist_requests_fini(requests);
     return status;
 }
 
@@ -78,24 +94,28 @@ void ist_requests_fini(struct ist_requests *requests)
     memset(requests, 0, sizeof *requests);
 }
 
-static uint64_t slot_of(const struct ist_requests *requests, uint64_t ticket)
-{
-    return ticket & ((UINT64_C(1) << requests->ring.log2_n) - 1);
-}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct isthmus_request, op) == 4 &&
+                   offsetof(struct isthmus_request, flags) == 7 && offsetof(struct isthmus_request, remote) == 8 &&
+                   sizeof(struct isthmus_request) == ISTHMUS_REQUEST_WORDS * sizeof(uint64_t),
+               "a request lies in memory as its words do");
 
 /* Relaxed: every word shows by itself whether it has arrived. */
 bool ist_requests_take(struct ist_requests *requests, struct isthmus_request *out)
 {
-    const struct isthmus_ring *ring = &requests->ring;
-    const uint64_t *slot = ring->slots + ISTHMUS_WIRE_WORDS * slot_of(requests, requests->next);
-    uint64_t turn = requests->next >> ring->log2_n, wire[ISTHMUS_WIRE_WORDS];
-    for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) {
+    const uint64_t *slot = requests->slot;
+    uint64_t tag = requests->tag, wrong = 0, wire[ISTHMUS_WIRE_WORDS], words[ISTHMUS_REQUEST_WORDS];
+    wire[0] = ist_load_relaxed(slot);
+    if (((wire[0] ^ tag) & 0xff) != 0) return false;
+    for (int i = 1; i < ISTHMUS_WIRE_WORDS; i++) {
         wire[i] = ist_load_relaxed(slot + i);
-        if ((wire[i] & 0xff) != isthmus_wire_tag(turn)) return false;
+        wrong |= wire[i] ^ tag;
     }
+    if ((wrong & 0xff) != 0) return false;
     ist_order_requests();
-    requests->next++;
-    return isthmus_wire_read(wire, turn, out) != 0;
+    look_at(requests, requests->next + 1);
+    isthmus_wire_words(wire, words);
+    memcpy(out, words, sizeof *out);
+    return true;
 }
 
 void ist_requests_consume(struct ist_requests *requests)

@@ -13,7 +13,9 @@ struct ist_requests {
     struct isthmus_ring ring;         /* as the host has it: of tail, seen, quiet and turns, the kernels' addresses */
     struct isthmus_ring *for_kernels; /* the same with addresses of theirs, in their memory */
     uint64_t next;                    /* the ticket to be read next */
-    uint64_t *stop, *stop_view;       /* a word that kernels which wait look at, and its address for them */
+    const uint64_t *slot;             /* its slot, and the tag of its turn */
+    uint64_t tag;
+    uint64_t *stop, *stop_view; /* a word that kernels which wait look at, and its address for them */
     void *words, *table;
 };
 

@@ -57,14 +57,20 @@ ISTHMUS_WIRE uint64_t isthmus_wire_word(const struct isthmus_request *request, i
     return word << 8 | tag;
 }
 
+/* The seven words of a request whose eight words have all arrived. */
+ISTHMUS_WIRE void isthmus_wire_words(const uint64_t *wire, uint64_t *words)
+{
+    for (int i = 0; i < ISTHMUS_REQUEST_WORDS; i++)
+        words[i] = wire[i] >> 8 | wire[ISTHMUS_REQUEST_WORDS] >> (8 * (i + 1)) << 56;
+}
+
 /* Returns 1 with the request if all words are of this turn, else 0. */
 ISTHMUS_WIRE int isthmus_wire_read(const uint64_t *wire, uint64_t turn, struct isthmus_request *request)
 {
     uint64_t words[ISTHMUS_REQUEST_WORDS], wrong = 0, tag = isthmus_wire_tag(turn);
     for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) wrong |= (wire[i] ^ tag) & 0xff;
     if (wrong != 0) return 0;
-    for (int i = 0; i < ISTHMUS_REQUEST_WORDS; i++)
-        words[i] = wire[i] >> 8 | wire[ISTHMUS_REQUEST_WORDS] >> (8 * (i + 1)) << 56;
+    isthmus_wire_words(wire, words);
     isthmus_request_from_words(words, request);
     return 1;
 }
