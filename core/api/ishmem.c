@@ -44,7 +44,7 @@ int ishmem_team_split_strided(ishmem_team_t parent, int start, int stride, int s
     isthmus_status status = ist_team_split_strided(ist_team_of_ishmem(parent, routine), start, stride, size, &options,
                                                    &team, routine);
     *new_team = ist_index_of(team);
-    return status;
+    return ist_returned(status);
 }
 
 int ishmem_team_split_2d(ishmem_team_t parent, int xrange, const ishmem_team_config_t *xaxis_config, long xaxis_mask,
@@ -61,7 +61,7 @@ int ishmem_team_split_2d(ishmem_team_t parent, int xrange, const ishmem_team_con
                                               &y, routine);
     *xaxis_team = ist_index_of(x);
     *yaxis_team = ist_index_of(y);
-    return status;
+    return ist_returned(status);
 }
 
 /* ---- utilities ---- */

@@ -58,7 +58,7 @@ int nvshmem_team_split_strided(nvshmem_team_t parent, int start, int stride, int
     isthmus_status status = ist_team_split_strided(ist_team_of_nvshmem(parent, routine), start, stride, size, &options,
                                                    &team, routine);
     *new_team = ist_index_of(team);
-    return status;
+    return ist_returned(status);
 }
 
 int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_config_t *xaxis_config, long xaxis_mask,
@@ -75,7 +75,7 @@ int nvshmem_team_split_2d(nvshmem_team_t parent, int xrange, const nvshmem_team_
                                               &y, routine);
     *xaxis_team = ist_index_of(x);
     *yaxis_team = ist_index_of(y);
-    return status;
+    return ist_returned(status);
 }
 
 /* ---- devices ---- */

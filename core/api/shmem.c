@@ -82,7 +82,7 @@ int shmem_team_split_strided(shmem_team_t parent, int start, int stride, int siz
     isthmus_status status = ist_team_split_strided(ist_team_of_shmem(parent, routine), start, stride, size, &options,
                                                    &team, routine);
     *new_team = ist_shmem_handle_of(team);
-    return status;
+    return ist_returned(status);
 }
 IST_PROFILED(shmem_team_split_strided)
 
@@ -100,37 +100,44 @@ int shmem_team_split_2d(shmem_team_t parent, int xrange, const shmem_team_config
                                               &y, routine);
     *xaxis_team = ist_shmem_handle_of(x);
     *yaxis_team = ist_shmem_handle_of(y);
-    return status;
+    return ist_returned(status);
 }
 IST_PROFILED(shmem_team_split_2d)
 
 /* ---- contexts ---- */
 
-static int create_ctx(struct ist_team *team, long options, shmem_ctx_t *out)
+static int create_ctx(struct ist_team *team, long options, shmem_ctx_t *out, const char *routine)
 {
+    const long known = SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE;
     ist_ctx *ctx;
     *out = SHMEM_CTX_INVALID;
-    if (team == NULL || (options & ~(SHMEM_CTX_SERIALIZED | SHMEM_CTX_PRIVATE | SHMEM_CTX_NOSTORE)) != 0)
-        return ISTHMUS_ERR_INVALID;
+    if (team == NULL)
+        return ist_returned(
+            ist_fail(ISTHMUS_ERR_INVALID, "%s: team is invalid or was destroyed; valid: a live team", routine));
+    if ((options & ~known) != 0)
+        return ist_returned(ist_fail(ISTHMUS_ERR_INVALID, "%s: options is %ld; valid: a sum of SHMEM_CTX_ constants",
+                                     routine, options));
     enum ist_ctx_users users = (options & SHMEM_CTX_PRIVATE) != 0      ? IST_CTX_PRIVATE
                                : (options & SHMEM_CTX_SERIALIZED) != 0 ? IST_CTX_SERIALIZED
                                                                        : IST_CTX_SHARED;
     isthmus_status status = ist_ctx_create(team, users,
                                            (options & SHMEM_CTX_NOSTORE) != 0 ? ISTHMUS_CHANNEL_NOSTORE : 0, &ctx);
-    if (status != ISTHMUS_OK) return status;
+    if (status != ISTHMUS_OK) return ist_returned(status);
     *out = (shmem_ctx_t)(void *)ctx;
     return 0;
 }
 
 int shmem_ctx_create(long options, shmem_ctx_t *ctx)
 {
-    return create_ctx(ist_team_of_all("shmem_ctx_create"), options, ctx);
+    static const char routine[] = "shmem_ctx_create";
+    return create_ctx(ist_team_of_all(routine), options, ctx, routine);
 }
 IST_PROFILED(shmem_ctx_create)
 
 int shmem_team_create_ctx(shmem_team_t team, long options, shmem_ctx_t *ctx)
 {
-    return create_ctx(ist_team_of_shmem(team, "shmem_team_create_ctx"), options, ctx);
+    static const char routine[] = "shmem_team_create_ctx";
+    return create_ctx(ist_team_of_shmem(team, routine), options, ctx, routine);
 }
 IST_PROFILED(shmem_team_create_ctx)
 

@@ -5,9 +5,17 @@
 #define IST_API_TEAM_ENTRY_H
 
 #include "core/api/public.h"
+#include "core/base/log.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
 #include "core/ops/target.h"
+
+/* For what a routine returns to the program: the log has the reason of a failure, whose text begins with the routine. */
+IST_INLINE isthmus_status ist_returned(isthmus_status status)
+{
+    if (IST_UNLIKELY(status != ISTHMUS_OK)) ist_info("%s", ist_fail_text());
+    return status;
+}
 
 /* Returns NULL if the handle is not that of a live team. Ends the job if the library is not initialised. */
 IST_INLINE struct ist_team *ist_team_of_index(long index, const char *routine)

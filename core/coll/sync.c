@@ -2,6 +2,7 @@
 #include "core/coll/sync.h"
 
 #include "core/base/fatal.h"
+#include "core/base/log.h"
 #include "core/coll/cost.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
@@ -102,6 +103,7 @@ isthmus_status ist_refuse_team(const char *routine)
 {
     static const char text[] = "team is invalid or was destroyed; valid: a live team that this PE is in";
     if (ist_check_on) ist_misuse(routine, "%s", text);
+    ist_info("%s: %s", routine, text);
     return ist_fail(ISTHMUS_ERR_INVALID, "%s: %s", routine, text);
 }
 

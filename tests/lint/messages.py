@@ -3,7 +3,8 @@
 
 A message is the format string of a call that reports a failure or a warning. In the document it stands in the first
 cell of a row, in backquotes, several of them if one remedy serves all. There a word of capitals stands for a value that
-the message prints, or for itself; CALL also for the name of a function, and `…` for any text. `--missing` prints rows to be filled in, `--list` all messages."""
+the message prints, or for itself; CALL also for the name of a function, and `…` for any text. `--missing` prints rows
+to be filled in, `--list` all messages."""
 import re
 from collections import namedtuple
 
@@ -13,12 +14,12 @@ DOCUMENT = "docs/messages.md"
 FOLDERS = ("core", "plugins", "tools")
 
 # Function, and which of its arguments is the format string.
-FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0, "ist_error": 0, "ist_end_job_saying": 0,
-             "ist_finding": 3, "report": 0, "report_and_exit": 0, "fprintf": 1, "->fail": 2, "->log": 2}
+FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0,
+             "ist_error": 0, "ist_end_job_saying": 0, "ist_finding": 3, "report": 0, "report_and_exit": 0, "fprintf": 1, "->fail": 2, "->log": 2}
 # The same in single files, where the text is made before it is known which call reports it.
-FORMAT_IN = {"core/boot/uid_job.c": {"fail": 1}, "core/boot/boot_uid.c": {"snprintf": 2},
-             "core/base/config.c": {"snprintf": 2}, "core/life/liveness.c": {"snprintf": 2},
-             "core/life/processes.c": {"snprintf": 2}}
+FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "config.c": {"snprintf": 2},
+             "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2}}
+# What these functions add to their format string.
 ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}
 CALL = re.compile(r"((?:->)?(?<!\w)[a-z]\w*)\(")
 TEXT = re.compile(r"\bstatic const char text\[\]\s*=[^;]*;")  # a message that several calls report
@@ -78,7 +79,7 @@ def messages(root):
     for path in lint.sources(root, *FOLDERS, suffixes=(".c", ".h")):
         text = lint.without_comments(lint.read(root / path))
         code = lint.code_only(text)
-        position = {**FORMAT_OF, **FORMAT_IN.get(str(path), {})}
+        position = {**FORMAT_OF, **FORMAT_IN.get(path.name, {})}
         for match in TEXT.finditer(code):
             yield Message(path, code.count("\n", 0, match.start()) + 1, plain(format_in(text[match.start():match.end()])))
         for match in CALL.finditer(code):
@@ -121,6 +122,14 @@ def rows(root):
             yield number, pattern(quoted), quoted
 
 
+def report_twice(report, known):
+    """Each message is listed once."""
+    first = {}
+    for line, _, text in known:
+        if first.setdefault(text, line) != line:
+            report.fault(DOCUMENT, line, f"`{text}` has a row already, in line {first[text]}")
+
+
 def readable(text):
     return re.sub(VALUE, "VALUE", text).replace("\n", " ")
 
@@ -144,6 +153,7 @@ def main():
     for number, (line, _, text) in enumerate(known):
         if number not in used:
             report.fault(DOCUMENT, line, f"no message of the sources is `{text}`")
+    report_twice(report, known)
     if options.missing or options.list:
         return
     report.finish()

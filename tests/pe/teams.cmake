@@ -5,6 +5,8 @@ isthmus_pe_test(r106_contexts_of_split NO_ALIAS)
 isthmus_pe_test(r109_sessions NO_ALIAS)
 isthmus_pe_test(r113_translate_tables)
 isthmus_pe_test(r114_split_strided NP 1 4 5 6 7 8 LAUNCHERS run NO_ALIAS)
+isthmus_pe_test(r114_split_strided VARIANT reason NP 1 LAUNCHERS run ENV ISTHMUS_LOG=info
+  EXPECT -1 "^isthmus: PE 0: info: shmem_team_split_strided: parent_team is invalid. valid: a live team that this PE is in$")
 isthmus_pe_test(r115_split_2d NP 1 2 3 4 5 6 7 8 9 LAUNCHERS run)
 isthmus_pe_test(r116_team_ready NO_ALIAS)
 isthmus_pe_test(r117_team_config NP 1 2 3)
