@@ -53,6 +53,16 @@ static void fail_errno_adds_the_reason(void **state)
     assert_int_equal(errno, ENOENT);
 }
 
+static void fail_memory_names_the_purpose_and_the_remedy(void **state)
+{
+    (void)state;
+    errno = ENOENT;
+    assert_int_equal(ist_fail_memory("the routes to %d PEs", 3), ISTHMUS_ERR_NO_MEMORY);
+    assert_string_equal(ist_fail_text(),
+                        "no memory for the routes to 3 PEs; start fewer PEs on this host, or raise its memory limit");
+    assert_int_equal(errno, ENOENT);
+}
+
 static void a_long_text_is_cut(void **state)
 {
     (void)state;
@@ -100,6 +110,7 @@ int main(void)
         cmocka_unit_test(fail_keeps_the_text_and_returns_the_code),
         cmocka_unit_test(a_text_may_quote_the_one_before),
         cmocka_unit_test(fail_errno_adds_the_reason),
+        cmocka_unit_test(fail_memory_names_the_purpose_and_the_remedy),
         cmocka_unit_test(a_long_text_is_cut),
         cmocka_unit_test(each_thread_has_its_own_text),
     };

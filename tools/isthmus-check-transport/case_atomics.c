@@ -40,11 +40,11 @@ void ct_case_amo_entry(struct ct_process *p)
                 isthmus_amo_fn fn = channel.ops.amo_entry(channel.chan, op, bits, flags);
                 any |= fn != NULL;
                 CT_CHECK(fn == channel.ops.amo_entry(channel.chan, op, bits, flags),
-                         "asked twice it gives two answers");
+                         "two calls returned different functions");
             }
     bool promised = p->reach[p->pe].atomics_domain != ISTHMUS_DOMAIN_NONE;
-    CT_CHECK(any == promised, "reach says that atomics are %sexecuted here, amo_entry hands out %s",
-             promised ? "" : "not ", any ? "functions" : "none");
+    CT_CHECK(any == promised, "by reach atomics are %sexecuted here, but amo_entry returned %s", promised ? "" : "not ",
+             any ? "functions" : "none");
     for (uint32_t flags = 0; flags < 4; flags++) {
         CT_CHECK(!ct_has_amo(&channel, ISTHMUS_AMO_COUNT, ISTHMUS_BITS64, flags),
                  "an unknown operation has a function");

@@ -159,7 +159,7 @@ void ct_case_large(struct ct_process *p)
     if (p->pe == 0) {
         memset(local, 0, size);
         ct_get(&at, 0, local, size);
-        CT_CHECK(ct_pattern_check(local, size, 99) == size, "what came back is not what was put");
+        CT_CHECK(ct_pattern_check(local, size, 99) == size, "the get returned other bytes than the put wrote");
     }
     munmap(local, size);
     ct_end(p, &extent, &channel);
@@ -225,10 +225,10 @@ void ct_case_registered_buffers(struct ct_process *p)
              "a put from an exposed extent did not arrive");
 
     CT_OK(ops->get(channel.chan, p->path[next], extent.rmem[next], PART, local.base, lmem, PART));
-    CT_CHECK(ct_pattern_check(local.base, PART, 2) == PART, "a get to registered memory brought something else");
+    CT_CHECK(ct_pattern_check(local.base, PART, 2) == PART, "a get to registered memory returned other bytes");
     CT_OK(ops->get(channel.chan, p->path[next], extent.rmem[next], 0, extent.base + 2 * PART, extent.lmem, PART));
     CT_CHECK(ct_pattern_check(ct_extent_view(&extent, (uint64_t)2 * PART, PART), PART, 1) == PART,
-             "a get to an exposed extent brought something else");
+             "a get to an exposed extent returned other bytes");
     p->t->unregister_local(lmem);
     ct_extent_free(&local);
     ct_end(p, &extent, &channel);
@@ -353,7 +353,7 @@ void ct_case_target_without_calls(struct ct_process *p)
         ct_put(&at, 64, buffer, BYTES);
         ct_quiet(p, &channel);
         ct_get(&at, 64, back, BYTES);
-        CT_CHECK(memcmp(buffer, back, BYTES) == 0, "what came back is not what was put");
+        CT_CHECK(memcmp(buffer, back, BYTES) == 0, "the get returned other bytes than the put wrote");
         if (ct_amo(&at, 0, &add, &old)) CT_CHECK(old == 0, "the fetched value is %llu", (unsigned long long)old);
         ct_quiet(p, &channel);
         ct_extent_detach(p, &late);
@@ -370,7 +370,8 @@ void ct_case_no_target(struct ct_process *p)
     static uint8_t buffer[50000], back[sizeof buffer];
     struct ct_channel channel;
     ct_begin(p, &extent, 2 * sizeof buffer, &channel);
-    if ((p->reach[1].caps & ISTHMUS_CAP_NO_TARGET) == 0) ct_skip("%s needs the target's help, and says so", p->t->name);
+    if ((p->reach[1].caps & ISTHMUS_CAP_NO_TARGET) == 0)
+        ct_skip("%s needs the target's progress, and does not set ISTHMUS_CAP_NO_TARGET", p->t->name);
     ct_progress_stop(p);
     ct_meet(p);
     if (p->pe == 0) {
@@ -382,7 +383,7 @@ void ct_case_no_target(struct ct_process *p)
         ct_put_nbi(&at, 64, buffer, sizeof buffer);
         ct_quiet(p, &channel);
         ct_get(&at, 64, back, sizeof back);
-        CT_CHECK(memcmp(buffer, back, sizeof back) == 0, "what came back is not what was put");
+        CT_CHECK(memcmp(buffer, back, sizeof back) == 0, "the get returned other bytes than the put wrote");
         if (ct_amo(&at, 0, &add, &old)) CT_CHECK(old == 0, "the fetched value is %llu", (unsigned long long)old);
         ct_quiet(p, &channel);
     }

@@ -20,7 +20,7 @@ void ct_case_table(struct ct_process *p)
              "the name is '%s'; valid: 1 to 15 lower case letters and digits", t->name);
     CT_CHECK(t->version != NULL && t->version[0] != '\0', "there is no version");
     uint64_t known = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE;
-    CT_CHECK((t->scopes & known) != 0, "scopes is %#llx, which holds none that this header knows",
+    CT_CHECK((t->scopes & known) != 0, "scopes is %#llx; valid: at least one ISTHMUS_SCOPE_ bit",
              (unsigned long long)t->scopes);
 }
 
@@ -60,7 +60,7 @@ void ct_case_traits(struct ct_process *p)
              "card_max_bytes is %u, and there is no slot card", traits->card_max_bytes);
     struct isthmus_traits again = {.struct_size = sizeof again};
     CT_OK(p->t->describe(p->tr, &again));
-    CT_CHECK(memcmp(&again, traits, sizeof again) == 0, "describe gave two different answers");
+    CT_CHECK(memcmp(&again, traits, sizeof again) == 0, "two calls of describe returned different results");
     ct_close(p);
 }
 
@@ -257,11 +257,11 @@ void ct_case_counters(struct ct_process *p)
     } else {
         CT_CHECK(status == ISTHMUS_ERR_LIMIT, "with room for no value: %s; expected LIMIT", ct_status_name(status));
         CT_CHECK(ct_failure_text()[0] != '\0', "LIMIT came without a text: services->fail() was not called");
-        CT_CHECK(n > 0 && n <= sizeof values / sizeof *values, "LIMIT says that %zu values are needed", n);
+        CT_CHECK(n > 0 && n <= sizeof values / sizeof *values, "LIMIT came with %zu values as the number needed", n);
     }
     size_t needed = n;
     CT_OK(p->t->counters(p->tr, values, &names, &n));
-    CT_CHECK(n == needed, "%zu values were written; LIMIT had asked for %zu", n, needed);
+    CT_CHECK(n == needed, "%zu values were written; LIMIT had come with %zu as the number needed", n, needed);
     for (size_t i = 0; i < n; i++) CT_CHECK(names[i] != NULL && names[i][0] != '\0', "counter %zu has no name", i);
     ct_close(p);
 }
@@ -284,8 +284,9 @@ static void check_devices(struct ct_process *p)
 void ct_case_extensions(struct ct_process *p)
 {
     ct_open(p);
-    CT_CHECK(p->t->extension(p->tr, "no such extension.1") == NULL, "it has an extension that nobody has");
-    CT_CHECK(p->t->extension(p->tr, "") == NULL, "it has an extension without a name");
+    CT_CHECK(p->t->extension(p->tr, "no such extension.1") == NULL,
+             "it returned an extension for a name that does not exist");
+    CT_CHECK(p->t->extension(p->tr, "") == NULL, "it returned an extension for an empty name");
     check_devices(p);
     ct_close(p);
 }

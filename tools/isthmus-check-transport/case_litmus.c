@@ -145,7 +145,7 @@ void ct_case_litmus_causality(struct ct_process *p)
         if (p->pe == 0) put_word(&last, WORD, round);
         if (p->pe == 2)
             CT_CHECK(ct_extent_load(&extent, WORD) == round,
-                     "round %llu: process 1 says that process 0 has committed its put; here is %llu",
+                     "round %llu: process 1 reports that process 0 has committed its put; here is %llu",
                      (unsigned long long)round, (unsigned long long)ct_extent_load(&extent, WORD));
         if (p->pe > 2) continue;
         ct_quiet(p, &channel);

@@ -22,7 +22,7 @@ void ct_case_key_room(struct ct_process *p)
         memset(room, GUARD, sizeof room);
         CT_ERROR(p->t->expose(p->tr, &extent.mem, room, &length, &lmem), CT_CODE(ISTHMUS_ERR_LIMIT));
         CT_CHECK(length >= needed && length <= p->traits.key_max_bytes,
-                 "with room for %zu bytes it says that %zu are needed; it writes %zu", n, length, needed);
+                 "with room for %zu bytes it returned %zu as the number needed, but it writes %zu", n, length, needed);
         CT_CHECK(lmem == untouched, "expose failed and handed out an object all the same");
         for (size_t i = n; i < sizeof room; i++)
             CT_CHECK(room[i] == GUARD, "with room for %zu bytes it wrote byte %zu", n, i);
@@ -228,7 +228,7 @@ void ct_case_part_of_memory(struct ct_process *p)
     ct_open(p);
     ct_exchange_cards(p);
     ct_extent_make(p, &extent, EXTENT_BYTES, page);
-    if (!ct_extent_is_host(&extent)) ct_skip("what lies beside an extent of device memory cannot be looked at");
+    if (!ct_extent_is_host(&extent)) ct_skip("bytes beside an extent of device memory cannot be read");
     memset(extent.mapping, GUARD, extent.mapping_bytes);
     ct_extent_expose(p, &extent);
     ct_extent_attach(p, &extent);
@@ -258,7 +258,7 @@ void ct_case_alias(struct ct_process *p)
              "what process %d stored through its alias is not here", previous);
     struct ct_target own = {p, &channel, &extent, p->pe};
     ct_get(&own, 0, buffer, EXTENT_BYTES);
-    CT_CHECK(memcmp(buffer, extent.base, EXTENT_BYTES) == 0, "a get from this process gives something else than loads");
+    CT_CHECK(memcmp(buffer, extent.base, EXTENT_BYTES) == 0, "a get from this process returned other bytes than loads");
     ct_meet(p);
     use(p, &channel, &extent, 20);
     CT_CHECK(ct_pattern_check(extent.alias[next], EXTENT_BYTES, 20 + (uint64_t)p->pe) == EXTENT_BYTES,

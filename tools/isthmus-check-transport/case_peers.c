@@ -19,7 +19,8 @@ void ct_case_card_room(struct ct_process *p)
         memset(room, GUARD, sizeof room);
         CT_ERROR(p->t->card(p->tr, room, &length), CT_CODE(ISTHMUS_ERR_LIMIT));
         CT_CHECK(length >= card.n_bytes && length <= p->traits.card_max_bytes,
-                 "with room for %zu bytes it says that %zu are needed; it writes %u", n, length, card.n_bytes);
+                 "with room for %zu bytes it returned %zu as the number needed, but it writes %u", n, length,
+                 card.n_bytes);
         for (size_t i = n; i < sizeof room; i++)
             CT_CHECK(room[i] == GUARD, "with room for %zu bytes it wrote byte %zu", n, i);
     }
@@ -53,7 +54,7 @@ void ct_case_reach_is_steady(struct ct_process *p)
             peer.card = moved + i;
             struct isthmus_reach again = {.struct_size = sizeof again};
             CT_OK(p->t->reach(p->tr, &peer, &again));
-            CT_CHECK(memcmp(&again, &p->reach[pe], sizeof again) == 0, "reach gave another answer about process %d",
+            CT_CHECK(memcmp(&again, &p->reach[pe], sizeof again) == 0, "reach returned another result for process %d",
                      pe);
         }
     }
@@ -62,7 +63,7 @@ void ct_case_reach_is_steady(struct ct_process *p)
         struct isthmus_reach theirs[CT_MAX_PROCESSES];
         memcpy(theirs, opinions[pe].bytes, sizeof theirs[0] * (size_t)p->n);
         CT_CHECK(memcmp(&theirs[p->pe], &p->reach[pe], sizeof theirs[0]) == 0,
-                 "process %d and this one think differently of each other", pe);
+                 "reach of process %d and of this one differ", pe);
     }
     ct_meet(p);
     ct_close(p);
@@ -276,7 +277,7 @@ void ct_case_path_to_closed_peer(struct ct_process *p)
 
 static void expect_done_or_lost(isthmus_status status, const char *slot)
 {
-    CT_RULE(slot, "of a peer that is gone: OK, PEER_LOST or IO, and no other code",
+    CT_RULE(slot, "for a peer that has ended: OK, PEER_LOST or IO, and no other code",
             status == ISTHMUS_OK || status == ISTHMUS_ERR_PEER_LOST || status == ISTHMUS_ERR_IO, "%s",
             ct_status_name(status));
 }

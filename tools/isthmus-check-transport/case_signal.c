@@ -65,7 +65,7 @@ static void put_signal(const struct put_signal *what)
     isthmus_status status;
     ct_enter("ops.put_signal()");
     while ((status = call(what)) == ISTHMUS_ERR_AGAIN) {
-        CT_RULE("put_signal", "only nonblocking calls say AGAIN", (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0,
+        CT_RULE("put_signal", "only nonblocking calls return AGAIN", (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0,
                 "a blocking one does");
         (void)ct_progress(what->to->p);
     }

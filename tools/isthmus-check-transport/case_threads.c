@@ -101,7 +101,8 @@ void ct_case_shared_channel(struct ct_process *p)
     static struct ct_extent extent;
     struct ct_channel channel, shared;
     ct_begin(p, &extent, (size_t)N_THREADS * PART_BYTES + 64, &channel);
-    if (p->traits.shared_channels == 0) ct_skip("%s cannot share a channel, and says so", p->t->name);
+    if (p->traits.shared_channels == 0)
+        ct_skip("%s does not support shared channels (traits.shared_channels is 0)", p->t->name);
     open_channel(p, ISTHMUS_THREAD_SHARED, &shared);
     run_workers(p, &extent, &shared);
     check_counter(p, &extent, &channel);
@@ -164,7 +165,7 @@ static int handle_all(struct ct_process *p, int *tries)
 {
     int fd = -1;
     while (p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
-        CT_CHECK(++*tries < 1000, "nothing is to be done, and progress finds work for ever");
+        CT_CHECK(++*tries < 1000, "there is no work, but progress never returns 0");
     return fd;
 }
 
@@ -180,7 +181,7 @@ void ct_case_progress_idle(struct ct_process *p)
     struct pollfd fd = {.fd = handle_all(p, &tries), .events = POLLIN};
     if (fd.fd < 0) ct_skip("%s has no descriptor to sleep on", p->t->name);
     while (poll(&fd, 1, IDLE_MS) != 0) {
-        CT_CHECK(ct_progress(p) > 0, "nothing is to be done, and the descriptor says that there is");
+        CT_CHECK(ct_progress(p) > 0, "there is no work, but the descriptor polls readable");
         (void)handle_all(p, &tries);
     }
     ct_end(p, &extent, &channel);
@@ -234,7 +235,7 @@ static void drain_progress(struct ct_process *p)
     int32_t fd;
     int tries = 0;
     while (p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
-        CT_CHECK(++tries < 100000, "nothing is to be done, and progress finds work for ever");
+        CT_CHECK(++tries < 100000, "there is no work, but progress never returns 0");
 }
 
 /* Returns false if the transport has no such operation. */
@@ -263,7 +264,7 @@ void ct_case_wakes(struct ct_process *p)
     uint64_t value = 0;
     ct_begin(p, &extent, 64, &channel);
     if ((p->reach[1 - p->pe].caps & ISTHMUS_CAP_WAKES) == 0)
-        ct_skip("%s does not wake the target, and says so", p->t->name);
+        ct_skip("%s does not wake the target, and does not set ISTHMUS_CAP_WAKES", p->t->name);
     if (p->pe == 1) ct_progress_stop(p);
     for (int i = 0; i < N_WAYS * ROUNDS_EACH; i++) {
         const struct ct_target at = {p, &channel, &extent, 1};
@@ -279,7 +280,8 @@ void ct_case_wakes(struct ct_process *p)
         uint32_t n_events = sleeper_stop(&sleeper);
         if (said[0].bytes[0] == 0) continue;
         CT_CHECK(ct_extent_load(&extent, 0) == value, "%s is not there", names[i % N_WAYS]);
-        CT_CHECK(n_events > 0, "%s has come, no call of progress returned more than 0 while the descriptor was watched",
+        CT_CHECK(n_events > 0,
+                 "%s has arrived, but no call of progress returned more than 0 while the descriptor was polled",
                  names[i % N_WAYS]);
     }
     if (p->pe == 1) ct_progress_start(p);

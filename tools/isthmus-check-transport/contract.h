@@ -98,7 +98,7 @@ _Noreturn void ct_fault(const struct ct_check *check, const char *fmt, ...) __at
 #define CT_CHECK(condition, ...) CT_RULE(NULL, NULL, condition, __VA_ARGS__)
 
 /* What the check needs of the machine; no fault of the plugin's. */
-#define CT_NEED(condition, ...) CT_RULE("none", "this machine has what the check takes", condition, __VA_ARGS__)
+#define CT_NEED(condition, ...) CT_RULE("none", "this machine has what the check needs", condition, __VA_ARGS__)
 
 /* The call worked; else the plugin's own text. Its slot is in the call's text. */
 #define CT_OK(status) CT_OK_OF(NULL, status)

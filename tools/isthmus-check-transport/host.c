@@ -24,7 +24,7 @@ void ct_forget_failure(void)
 
 const char *ct_failure_text(void) { return failure.text; }
 
-static const char text_rule[] = "one line for people: lower case, no full stop, no newline";
+static const char text_rule[] = "a text is one line for users: lower case, no full stop, no newline";
 
 /* The rules for every text of a plugin. An abbreviation or a name may begin in capitals. */
 static void check_text(const char *service, int length, const char *text)
@@ -58,7 +58,7 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     CT_RULE("fail", "its first argument is services->core", core != NULL, "it is NULL: %s", failure.text);
     CT_RULE("fail", "its second argument is an ISTHMUS_ERR_ code", code < 0 && code >= ISTHMUS_ERR_VERSION,
             "%d, with the text: %s", code, failure.text);
-    CT_RULE("fail", "AGAIN is not reported: it says that nothing was started, and is no failure",
+    CT_RULE("fail", "AGAIN is not reported: it means that nothing was started, and is no failure",
             code != ISTHMUS_ERR_AGAIN, "it came with the text: %s", failure.text);
     check_text("fail", length, failure.text);
     failure.code = code;
@@ -212,7 +212,8 @@ void ct_plugin_load(const char *path, struct ct_plugin *out)
 {
     out->path = path;
     out->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    CT_RULE("table", "a plugin is a shared object that needs nothing of ours", out->library != NULL, "%s", dlerror());
+    CT_RULE("table", "a plugin is a shared object that needs no symbol of Isthmus", out->library != NULL, "%s",
+            dlerror());
     const struct isthmus_transport *theirs = dlsym(out->library, "isthmus_transport_v1");
     CT_RULE("table", "a plugin exports isthmus_transport_v1", theirs != NULL, "it does not%s",
             dlsym(out->library, "isthmus_transport_v2") != NULL

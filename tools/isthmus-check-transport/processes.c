@@ -288,7 +288,7 @@ static void run_processes(struct run *run)
 {
     bool started = true;
     for (int pe = 0; started && pe < run->n; pe++) started = start_process(run, pe);
-    if (!started) find(run, -1, "none", "this machine has what the check takes", "fork: %s", strerror(errno));
+    if (!started) find(run, -1, "none", "this machine has what the check needs", "fork: %s", strerror(errno));
     while (started && step(run)) {}
     kill_all(run);
     judge_all(run);
@@ -309,7 +309,7 @@ void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, i
     if (run.printed >= 0 && run.board != NULL)
         run_processes(&run);
     else
-        find(&run, -1, "none", "this machine has what the check takes", "memory for the case: %s", strerror(errno));
+        find(&run, -1, "none", "this machine has what the check needs", "memory for the case: %s", strerror(errno));
     ct_board_destroy(run.board);
     close(run.printed);
     out->seconds = now_s() - began_s;

@@ -16,7 +16,7 @@ void ct_open(struct ct_process *p)
     isthmus_status status = p->t->open(&p->services, &p->tr);
     if (status == ISTHMUS_ERR_NO_DEVICE) ct_skip("%s cannot run here: %s", p->t->name, ct_failure_text());
     CT_OK_OF("open", status);
-    CT_RULE("open", "hands out an object when it works", p->tr != NULL, "open worked and handed out no object");
+    CT_RULE("open", "returns an object when it returns OK", p->tr != NULL, "open returned OK and no object");
     p->traits = (struct isthmus_traits){.struct_size = sizeof p->traits};
     CT_OK(p->t->describe(p->tr, &p->traits));
     ct_progress_start(p);
@@ -90,7 +90,7 @@ void ct_write_card(struct ct_process *p, struct ct_blob *out)
     size_t length = sizeof out->bytes;
     CT_OK(p->t->card(p->tr, out->bytes, &length));
     CT_RULE("card", "never writes more than describe's card_max_bytes", length <= p->traits.card_max_bytes,
-            "it wrote %zu bytes; describe said at most %u", length, p->traits.card_max_bytes);
+            "it wrote %zu bytes; card_max_bytes of describe is %u", length, p->traits.card_max_bytes);
     out->n_bytes = (uint32_t)length;
 }
 
@@ -157,7 +157,7 @@ static void make_on_device(struct ct_process *p, struct ct_extent *out, uint32_t
     out->p = p;
     out->mem.struct_size = sizeof out->mem;
     CT_OK(p->t->mem_alloc(p->tr, kind, -1, offset_bytes + length_bytes, &out->mem));
-    CT_RULE("mem_alloc", "hands out memory of the kind and length that it was asked for",
+    CT_RULE("mem_alloc", "returns memory of the kind and length that were requested",
             out->mem.kind == kind && out->mem.addr != NULL && out->mem.length_bytes >= offset_bytes + length_bytes,
             "kind %u, address %p, %llu bytes", out->mem.kind, out->mem.addr, (unsigned long long)out->mem.length_bytes);
     out->mapping = out->mem.addr;
@@ -185,7 +185,7 @@ void ct_extent_make(struct ct_process *p, struct ct_extent *out, size_t length_b
 static struct ct_target own_target(struct ct_extent *extent)
 {
     struct ct_process *p = extent->p;
-    CT_NEED(extent->rmem[p->pe] != NULL, "the extent is looked at before it is attached");
+    CT_NEED(extent->rmem[p->pe] != NULL, "the extent is read before it is attached");
     if (p->look.chan == NULL) ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &p->look);
     return (struct ct_target){p, &p->look, extent, p->pe};
 }
@@ -236,7 +236,7 @@ void ct_extent_expose(struct ct_process *p, struct ct_extent *extent)
     extent->key_bytes = sizeof extent->key;
     CT_OK(p->t->expose(p->tr, &extent->mem, extent->key, &extent->key_bytes, &extent->lmem));
     CT_RULE("expose", "never writes a longer key than describe's key_max_bytes",
-            extent->key_bytes <= p->traits.key_max_bytes, "a key of %zu bytes; describe said at most %u",
+            extent->key_bytes <= p->traits.key_max_bytes, "a key of %zu bytes; key_max_bytes of describe is %u",
             extent->key_bytes, p->traits.key_max_bytes);
 }
 
@@ -248,10 +248,10 @@ void ct_extent_attach(struct ct_process *p, struct ct_extent *extent)
         void *alias = NULL;
         if (p->path[pe] == NULL) CT_OK(p->t->path_open(p->tr, &p->peers[pe], &p->path[pe]));
         CT_OK(p->t->attach(p->path[pe], keys[pe].bytes, keys[pe].n_bytes, &extent->rmem[pe], &alias));
-        CT_RULE("attach", "hands out an object when it works", extent->rmem[pe] != NULL, "there is none");
+        CT_RULE("attach", "returns an object when it returns OK", extent->rmem[pe] != NULL, "there is none");
         extent->alias[pe] = alias;
         bool promised = (p->reach[pe].caps & ISTHMUS_CAP_ALIAS) != 0;
-        CT_RULE("attach", "hands out an alias where reach says ISTHMUS_CAP_ALIAS", !promised || alias != NULL,
+        CT_RULE("attach", "returns an alias where reach sets ISTHMUS_CAP_ALIAS", !promised || alias != NULL,
                 "there is none for the memory of process %d", pe);
     }
 }
@@ -330,7 +330,7 @@ void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t option
     struct isthmus_data_ops *ops = &out->ops;
     ops->struct_size = sizeof *ops;
     CT_OK(p->t->channel_open(p->tr, thread_mode, options, &out->chan, ops));
-    CT_RULE("channel_open", "hands out an object when it works", out->chan != NULL, "there is none");
+    CT_RULE("channel_open", "returns an object when it returns OK", out->chan != NULL, "there is none");
     CT_RULE("channel_open", "put and get are required", ops->put != NULL && ops->get != NULL, "one of them is NULL");
     CT_RULE("channel_open", "fence is required where local_complete and remote_commit are there",
             ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL, "it is NULL");
