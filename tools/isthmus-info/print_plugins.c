@@ -65,7 +65,7 @@ static void print_field(const char *name, const char *text)
 /* "usable", or why not. Transports found before a failure have not been opened. */
 static const char *verdict(const struct ist_transport *t)
 {
-    if (t->state == IST_TRANSPORT_UNNEEDED && problem[0] != '\0') return "found, not asked";
+    if (t->state == IST_TRANSPORT_UNNEEDED && problem[0] != '\0') return "found, not probed";
     return t->state == IST_TRANSPORT_OPEN || t->state == IST_TRANSPORT_UNNEEDED ? "usable"
                                                                                 : ist_transport_state_name(t->state);
 }
