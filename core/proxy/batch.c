@@ -166,11 +166,16 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
                    const struct isthmus_request *request)
 {
     static void (*const executors[])(const struct call *) = {
-        [ISTHMUS_REQUEST_PUT] = put,      [ISTHMUS_REQUEST_GET] = get,
-        [ISTHMUS_REQUEST_P] = p,          [ISTHMUS_REQUEST_G] = g,
-        [ISTHMUS_REQUEST_IPUT] = strided, [ISTHMUS_REQUEST_IGET] = strided,
-        [ISTHMUS_REQUEST_AMO] = atomic,   [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
-        [ISTHMUS_REQUEST_QUIET] = quiet,  [ISTHMUS_REQUEST_EXIT] = end_job,
+        [ISTHMUS_REQUEST_PUT] = put,
+        [ISTHMUS_REQUEST_GET] = get,
+        [ISTHMUS_REQUEST_P] = p,
+        [ISTHMUS_REQUEST_G] = g,
+        [ISTHMUS_REQUEST_IPUT] = strided,
+        [ISTHMUS_REQUEST_IGET] = strided,
+        [ISTHMUS_REQUEST_AMO] = atomic,
+        [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
+        [ISTHMUS_REQUEST_QUIET] = quiet,
+        [ISTHMUS_REQUEST_EXIT] = end_job,
         [ISTHMUS_REQUEST_CLOCK] = read_clock,
     };
     struct call call = {.batch = batch,

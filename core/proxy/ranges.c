@@ -1,7 +1,7 @@
 /* core/proxy/ranges.c: see ranges.h. */
 #include "core/proxy/ranges.h"
 
-#include "core/topo/host_id.h"
+#include "core/topo/topo.h"
 #include "core/transport/device_view.h"
 
 #include <stdlib.h>
