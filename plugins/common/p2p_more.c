@@ -69,30 +69,31 @@ static isthmus_status memory_device_view(const isthmus_rmem *remote, void **addr
 
 static isthmus_status memory_copy(isthmus_tr *tr, void *dest, const void *source, size_t length_bytes)
 {
-    pthread_mutex_lock(&tr->copy_lock);
-    isthmus_status status = tr->driver->copy(tr->gpu, tr->copy_stream, dest, source, length_bytes);
-    if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copy_stream);
-    pthread_mutex_unlock(&tr->copy_lock);
+    pthread_mutex_lock(&tr->copies.lock);
+    isthmus_status status = tr->driver->copy(tr->gpu, tr->copies.stream, dest, source, length_bytes);
+    if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copies.stream);
+    pthread_mutex_unlock(&tr->copies.lock);
     __atomic_add_fetch(&tr->n_copies, 1, __ATOMIC_RELAXED);
     return status;
 }
 
-static isthmus_status amo_room(isthmus_tr *tr)
+/* With the side's lock. */
+static isthmus_status side_ready(isthmus_tr *tr, struct p2p_side *side)
 {
-    void *room = NULL;
-    if (tr->amo_result != NULL) return ISTHMUS_OK;
-    isthmus_status status = tr->driver->host_alloc(tr->gpu, sizeof *tr->amo_result, &room);
-    tr->amo_result = room;
+    void *room = side->word;
+    isthmus_status status = ISTHMUS_OK;
+    if (side->stream == NULL) status = tr->driver->stream_open(tr->gpu, &side->stream);
+    if (status == ISTHMUS_OK && room == NULL) status = tr->driver->host_alloc(tr->gpu, sizeof *side->word, &room);
+    side->word = room;
     return status;
 }
 
-/* With the lock. Where the platform writes no words, a set is a copy, which needs no room for a kernel either. */
-static isthmus_status submit_amo(isthmus_tr *tr, const struct p2p_amo *amo)
+/* Needs no room for a kernel: where the platform writes no words, it is a copy. */
+static isthmus_status submit_set(isthmus_tr *tr, const struct p2p_amo *amo)
 {
-    bool is_set = amo->op == ISTHMUS_AMO_SET && amo->result == NULL;
-    if (!is_set || tr->driver->write != NULL) return p2p_submit_amo(tr, tr->copy_stream, amo);
-    memcpy(tr->amo_result, &amo->operand, amo->bytes); /* the low bits: these machines are little endian */
-    return tr->driver->copy(tr->gpu, tr->copy_stream, amo->addr, tr->amo_result, amo->bytes);
+    if (tr->driver->write != NULL) return p2p_submit_amo(tr, tr->copies.stream, amo);
+    memcpy(tr->copies.word, &amo->operand, amo->bytes); /* the low bits: these machines are little endian */
+    return tr->driver->copy(tr->gpu, tr->copies.stream, amo->addr, tr->copies.word, amo->bytes);
 }
 
 static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
@@ -102,13 +103,15 @@ static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32
     if (!tr->has_atomics || op >= ISTHMUS_AMO_COUNT || (bits != ISTHMUS_BITS32 && bits != ISTHMUS_BITS64))
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device does not execute this atomic operation");
     struct p2p_amo amo = {.addr = addr, .operand = operand, .compare = compare, .op = op, .bytes = 1u << bits};
-    pthread_mutex_lock(&tr->copy_lock);
-    isthmus_status status = amo_room(tr);
-    if (fetched != NULL) amo.result = tr->amo_result;
-    if (status == ISTHMUS_OK) status = submit_amo(tr, &amo);
-    if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copy_stream);
-    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, tr->amo_result, amo.bytes);
-    pthread_mutex_unlock(&tr->copy_lock);
+    bool is_set = op == ISTHMUS_AMO_SET && fetched == NULL;
+    struct p2p_side *side = is_set ? &tr->copies : &tr->amos;
+    pthread_mutex_lock(&side->lock);
+    isthmus_status status = side_ready(tr, side);
+    if (fetched != NULL) amo.result = side->word;
+    if (status == ISTHMUS_OK) status = is_set ? submit_set(tr, &amo) : p2p_submit_amo(tr, side->stream, &amo);
+    if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, side->stream);
+    if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, side->word, amo.bytes);
+    pthread_mutex_unlock(&side->lock);
     __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
     return status;
 }

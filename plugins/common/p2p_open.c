@@ -94,7 +94,7 @@ static isthmus_status open_parts(isthmus_tr *tr)
 {
     isthmus_status status = choose_device(tr, &tr->ordinal);
     if (status == ISTHMUS_OK) status = tr->driver->open(tr->services, tr->ordinal, &tr->gpu);
-    if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &tr->copy_stream);
+    if (status == ISTHMUS_OK) status = tr->driver->stream_open(tr->gpu, &tr->copies.stream);
     if (status == ISTHMUS_OK) status = fd_pass_server_open(tr->services, &tr->server);
     if (status != ISTHMUS_OK) return status;
     tr->n_devices = tr->driver->survey(tr->gpu, tr->devices, P2P_MAX_DEVICES);
@@ -114,7 +114,8 @@ isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_se
     tr->driver = driver;
     tr->services = services;
     tr->timeout_s = timeout != NULL && atoi(timeout) > 0 ? (unsigned)atoi(timeout) : P2P_DEFAULT_TIMEOUT_S;
-    pthread_mutex_init(&tr->copy_lock, NULL);
+    pthread_mutex_init(&tr->copies.lock, NULL);
+    pthread_mutex_init(&tr->amos.lock, NULL);
     isthmus_status status = open_parts(tr);
     if (status != ISTHMUS_OK) {
         p2p_close(tr);
@@ -124,14 +125,20 @@ isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_se
     return ISTHMUS_OK;
 }
 
+static void side_close(isthmus_tr *tr, struct p2p_side *side)
+{
+    if (side->stream != NULL) tr->driver->stream_close(tr->gpu, side->stream);
+    if (side->word != NULL) tr->driver->host_free(tr->gpu, side->word);
+    pthread_mutex_destroy(&side->lock);
+}
+
 /* Also of one that was opened halfway. */
 void p2p_close(isthmus_tr *tr)
 {
     fd_pass_server_close(tr->server);
-    if (tr->copy_stream != NULL) tr->driver->stream_close(tr->gpu, tr->copy_stream);
-    if (tr->amo_result != NULL) tr->driver->host_free(tr->gpu, tr->amo_result);
+    side_close(tr, &tr->copies);
+    side_close(tr, &tr->amos);
     if (tr->gpu != NULL) tr->driver->close(tr->gpu);
-    pthread_mutex_destroy(&tr->copy_lock);
     free(tr);
 }
 

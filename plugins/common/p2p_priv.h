@@ -15,6 +15,13 @@ struct p2p_allocation {
     struct p2p_allocation *next;
 };
 
+/* A stream for one caller at a time. */
+struct p2p_side {
+    pthread_mutex_t lock; /* of what follows */
+    void *stream;         /* NULL: not used yet */
+    uint64_t *word;       /* host memory of the driver's, for what an atomic fetches or sets; NULL: not used yet */
+};
+
 /* The core calls cold slots one at a time; what data slots read here does not change while channels are open. */
 struct isthmus_tr {
     const struct p2p_driver *driver;
@@ -28,10 +35,8 @@ struct isthmus_tr {
     struct p2p_allocation *allocations;
     struct isthmus_lmem *exposed;
     uint32_t next_serial;
-    pthread_mutex_t copy_lock; /* of the stream for copies outside of channels */
-    void *copy_stream;
-    uint64_t
-        *amo_result; /* under that lock, from the first atomic outside of channels on: its old value, or its new one */
+    struct p2p_side copies; /* outside of channels: copies, and sets of words */
+    struct p2p_side amos;   /* the other atomics, which may wait for room on the device: no copy waits for them */
     uint64_t n_copies, n_amos, bytes_attached; /* counters; atomically */
 };
 

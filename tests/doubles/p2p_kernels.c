@@ -202,7 +202,25 @@ static void signal_beside_kernel(const struct atomics *a)
     wait_for(&kernel.has_ended);
 }
 
-/* A set needs no room: it ends a kernel that has all of it. So does one that comes from another host, by memory.1. */
+struct visitor {
+    const struct stream_scene *scene;
+    pthread_t thread;
+};
+
+/* An addition from another host, which waits until there is room. */
+static void *add_by_memory(void *argument)
+{
+    const struct stream_scene *scene = ((const struct visitor *)argument)->scene;
+    uint64_t old = 0;
+    CHECK(memory_of(&scene->pes[0])
+                  ->amo(scene->pes[0].tr, (char *)scene->theirs.addr + 72, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, 4, 0,
+                        &old) == ISTHMUS_OK,
+          "%s", said);
+    return NULL;
+}
+
+/* A set needs no room: it ends a kernel that has all of it. So does one that comes from another host, by memory.1, also
+ * behind an addition that has to wait. */
 static void set_without_room(const struct atomics *a)
 {
     const struct stream_scene *scene = a->scene;
@@ -215,11 +233,16 @@ static void set_without_room(const struct atomics *a)
     struct waiting_kernel other = {.pe = &scene->pes[0], .word = (char *)scene->theirs.addr + 16, .until = 8};
     launch(&other, 0, ROOM);
     wait_for(&other.has_begun);
+    struct visitor visitor = {.scene = scene};
+    CHECK(pthread_create(&visitor.thread, NULL, add_by_memory, &visitor) == 0, "no thread");
+    wait_for_launches(1);
     CHECK(memory_of(&scene->pes[0])
                   ->amo(scene->pes[0].tr, (char *)scene->theirs.addr + 16, ISTHMUS_AMO_SET, ISTHMUS_BITS64, 8, 0,
                         NULL) == ISTHMUS_OK,
           "%s", said);
     wait_for(&other.has_ended);
+    pthread_join(visitor.thread, NULL);
+    CHECK(value_at(&scene->pes[0], (char *)scene->theirs.addr + 72) == 4, "the addition is not there");
 }
 
 /* An addition that waits for room goes before a kernel of the program's that waits longer for it. */
