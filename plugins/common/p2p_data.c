@@ -292,7 +292,8 @@ static isthmus_status p2p_remote_commit(isthmus_chan *chan, isthmus_path *path)
     return status;
 }
 
-/* ---- commits without a wait: the stream's mark passes the ticket, which is one more than an operation's number ---- */
+/* ---- commits without a wait ----
+ * Complete when the stream's mark has passed the ticket, which is one more than the number of an operation. */
 
 static isthmus_status p2p_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
 {
