@@ -18,8 +18,10 @@
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
 
+#include <isthmus/idle.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 enum {
     LOG2_SLOTS = 11,  /* 128 KiB of slots; a block that fills it waits for the server, which is the slower side */
@@ -28,15 +30,17 @@ enum {
     AWAKE_NS = 50000, /* after the last request */
     SHORT_NAP_NS = 20000,
     LONG_NAP_NS = 200000,
+    TIMER_SLACK_NS = 1000,
     LOST_NS = 1000000000 /* at the end: a kernel with a ticket that has written nothing by then was stopped */
 };
 
 static struct {
     struct ist_requests requests;
     struct ist_lane operations, fetches;
-    bool has_closer;   /* the lane of operations has two contexts, and the closer completes batches */
-    bool has_fence;    /* the server has taken one, which waits for the closer */
-    bool always_spins; /* ISTHMUS_DEVICE_PROXY=spin */
+    bool has_closer;                 /* the lane of operations has two contexts, and the closer completes batches */
+    bool has_fence;                  /* the server has taken one, which waits for the closer */
+    bool always_spins;               /* ISTHMUS_DEVICE_PROXY=spin */
+    struct isthmus_idle_habit habit; /* of waits for completions */
     bool is_running, must_end;
     bool is_woken; /* requests are about to come */
     uint64_t end;  /* with must_end: the first ticket that need not be served */
@@ -52,8 +56,9 @@ static struct {
 
 struct rest {
     uint32_t polls;
-    bool is_noted;
     uint64_t since_ns, nap_ns;
+    struct isthmus_idle idle; /* while a completion is awaited */
+    bool is_noted;
 };
 
 /* Returns true when it is time for a nap. */
@@ -72,12 +77,11 @@ static bool is_tired(struct rest *rest)
     return true;
 }
 
-static void nap(struct rest *rest)
+static void nap(uint64_t nap_ns)
 {
     struct timespec until;
-    rest->nap_ns = rest->nap_ns == 0 ? SHORT_NAP_NS : 2 * rest->nap_ns < LONG_NAP_NS ? 2 * rest->nap_ns : LONG_NAP_NS;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + rest->nap_ns;
+    uint64_t ns = (uint64_t)until.tv_nsec + nap_ns;
     until.tv_sec += (time_t)(ns / 1000000000);
     until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&proxy.lock);
@@ -85,6 +89,48 @@ static void nap(struct rest *rest)
     if (proxy.is_woken) *rest = (struct rest){0};
     proxy.is_woken = false;
     pthread_mutex_unlock(&proxy.lock);
+}
+
+static void wait_for_requests(struct rest *rest)
+{
+    if (!is_tired(rest)) return;
+    rest->nap_ns = rest->nap_ns == 0 ? SHORT_NAP_NS : 2 * rest->nap_ns < LONG_NAP_NS ? 2 * rest->nap_ns : LONG_NAP_NS;
+    nap(rest->nap_ns);
+}
+
+/* Nothing wakes the server when a completion is there. If the wait lasts, it notes what it waits for, for explanations
+ * of a job that hangs; the closer notes that itself. */
+static void doze(struct rest *rest)
+{
+    if (!rest->is_noted && !proxy.has_closer) {
+        ist_note_call(IST_NOTE_TRANSPORT, ist_batch_routine, -1);
+        rest->is_noted = true;
+    }
+    if (proxy.always_spins)
+        sched_yield();
+    else
+        nap(SHORT_NAP_NS);
+}
+
+static void wait_for_completion(struct rest *rest)
+{
+    if (isthmus_idle_look_again(&rest->idle, &proxy.habit)) return;
+    uint64_t now_ns = ist_clock_ns();
+    if (rest->since_ns == 0) rest->since_ns = now_ns;
+    switch (isthmus_idle_next(&rest->idle, &proxy.habit, now_ns)) {
+    case ISTHMUS_IDLE_LOOK: break;
+    case ISTHMUS_IDLE_SLEEP: doze(rest); break;
+    case ISTHMUS_IDLE_YIELD:
+        sched_yield();
+        isthmus_idle_yielded(&proxy.habit, now_ns, ist_clock_ns());
+        break;
+    }
+}
+
+static void start_afresh(struct rest *rest)
+{
+    if (rest->is_noted) ist_note_over();
+    *rest = (struct rest){0};
 }
 
 /* ---- completions: each of these returns true if something has happened ---- */
@@ -176,29 +222,12 @@ static bool is_over(const struct rest *rest)
     return is_done();
 }
 
-/* Operations that no kernel waits for need progress, too. */
+/* Operations that no kernel waits for need progress, too. The completion of a lane makes its own. */
 static void poll_lanes(void)
 {
     static const char routine[] = "a kernel's request";
-    (void)ist_ctx_poll(proxy.operations.open->ctx, routine);
-    (void)ist_ctx_poll(proxy.fetches.open->ctx, routine);
-}
-
-/* Nothing wakes the server when a completion is there. For explanations of a job that hangs it notes what it waits
- * for; the closer notes that itself. */
-static void wait_for_completion(struct rest *rest)
-{
-    if (!rest->is_noted && !proxy.has_closer) {
-        ist_note_call(IST_NOTE_TRANSPORT, ist_batch_routine, -1);
-        rest->is_noted = true;
-    }
-    sched_yield();
-}
-
-static void start_afresh(struct rest *rest)
-{
-    if (rest->is_noted) ist_note_over();
-    *rest = (struct rest){0};
+    if (proxy.operations.closing == NULL || proxy.has_closer) (void)ist_ctx_poll(proxy.operations.open->ctx, routine);
+    if (proxy.fetches.closing == NULL) (void)ist_ctx_poll(proxy.fetches.open->ctx, routine);
 }
 
 static void *serve(void *unused)
@@ -206,6 +235,7 @@ static void *serve(void *unused)
     struct rest rest = {0};
     (void)unused;
     ist_spin_is_beside = true;
+    prctl(PR_SET_TIMERSLACK, (unsigned long)TIMER_SLACK_NS); /* or a short nap takes four times as long */
     ist_check_enter(); /* arguments are checked in every mode; the order of kernels' calls is not known here */
     for (;;) {
         bool is_busy = serve_round();
@@ -213,9 +243,8 @@ static void *serve(void *unused)
         if (is_over(&rest)) return NULL;
         if (is_busy) continue;
         poll_lanes();
-        if (!is_tired(&rest)) continue;
         if (is_done())
-            nap(&rest);
+            wait_for_requests(&rest);
         else
             wait_for_completion(&rest);
     }
@@ -250,6 +279,7 @@ isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_
     pthread_cond_init(&proxy.to_server, &monotonic);
     pthread_condattr_destroy(&monotonic);
     proxy.must_end = proxy.has_fence = proxy.has_closer = proxy.is_woken = false;
+    proxy.habit = (struct isthmus_idle_habit){0};
     proxy.always_spins = config->device_proxy == IST_PROXY_SPIN;
     isthmus_status status = ist_requests_init(&proxy.requests, LOG2_SLOTS, memory);
     if (status == ISTHMUS_OK) choose_stop_word(memory);
