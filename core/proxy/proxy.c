@@ -77,7 +77,8 @@ static bool is_tired(struct rest *rest)
     return true;
 }
 
-static void nap(uint64_t nap_ns)
+/* Returns true if requests are about to come. */
+static bool nap(uint64_t nap_ns)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -86,16 +87,17 @@ static void nap(uint64_t nap_ns)
     until.tv_nsec = (long)(ns % 1000000000);
     pthread_mutex_lock(&proxy.lock);
     if (!proxy.must_end && !proxy.is_woken) pthread_cond_timedwait(&proxy.to_server, &proxy.lock, &until);
-    if (proxy.is_woken) *rest = (struct rest){0};
+    bool is_woken = proxy.is_woken;
     proxy.is_woken = false;
     pthread_mutex_unlock(&proxy.lock);
+    return is_woken;
 }
 
 static void wait_for_requests(struct rest *rest)
 {
     if (!is_tired(rest)) return;
     rest->nap_ns = rest->nap_ns == 0 ? SHORT_NAP_NS : 2 * rest->nap_ns < LONG_NAP_NS ? 2 * rest->nap_ns : LONG_NAP_NS;
-    nap(rest->nap_ns);
+    if (nap(rest->nap_ns)) *rest = (struct rest){0};
 }
 
 /* Nothing wakes the server when a completion is there. If the wait lasts, it notes what it waits for, for explanations

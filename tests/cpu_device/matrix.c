@@ -1,35 +1,29 @@
-/* tests/cpu_device/matrix.c: every operation of device.h from kernels on the CPU device, by threads, warps and blocks,
- * against what plain loops expect. Which way the operations go, directly or through the ring, is set from outside
- * (ISTHMUS_DEVICE_DIRECT, ISTHMUS_ALIAS); the results are the same. */
-#define ISTHMUS_DEVICE_CPU
-#include <isthmus/device_cpu_launch.h>
-#include <nvshmem.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+/* tests/cpu_device/matrix.c: every operation of device.h from kernels, on the CPU device or compiled by nvcc for a GPU,
+ * by threads, warps and blocks, against what plain loops expect. Which way the operations go, directly or through the
+ * ring, is set from outside (ISTHMUS_DEVICE_DIRECT, ISTHMUS_ALIAS); the results are the same. */
+#include "kernel.h"
 
 enum { TEST_THREADS = 40, SLICE = 4096, MOST_SLICES = TEST_THREADS, ROUNDS = 3 };
 
 /* All symmetric; one slice for each group of threads. */
-static struct {
+ON_BOTH struct {
     unsigned char *source, *dest, *back;
     uint64_t *signals; /* [MOST_SLICES][2] */
     uint64_t *words;   /* [8] */
     int *ints, *results;
 } mem;
 
-static int me, n_pes, right, left;
-static int n_faults;
+ON_BOTH int me, n_pes, right, left;
+ON_BOTH int n_faults;
 
-static void fault(const char *what, int scope, long at, long seen, long expected)
+ON_DEVICE void fault(const char *what, int scope, long at, long seen, long expected)
 {
     static const char *const names[] = {"thread", "warp", "warpgroup", "block"};
-    if (__atomic_fetch_add(&n_faults, 1, __ATOMIC_RELAXED) < 20)
-        fprintf(stderr, "PE %d: %s by %s: at %ld: %ld, expected %ld\n", me, what, names[scope], at, seen, expected);
+    if (KERNEL_COUNT(&n_faults) < 20)
+        printf("PE %d: %s by %s: at %ld: %ld, expected %ld\n", me, what, names[scope], at, seen, expected);
 }
 
-static void expect(bool is_right, const char *what, int scope)
+ON_DEVICE void expect(bool is_right, const char *what, int scope)
 {
     if (!is_right) fault(what, scope, -1, 0, 1);
 }
@@ -43,7 +37,7 @@ struct part {
     uint64_t *signal;
 };
 
-static struct part part_of(int scope)
+ON_DEVICE struct part part_of(int scope)
 {
     struct part part = {.scope = scope};
     uint32_t threads = isthmus_dev_group_threads(scope);
@@ -55,21 +49,21 @@ static struct part part_of(int scope)
     return part;
 }
 
-static unsigned char byte_of(int pe, size_t slice, size_t i, int round)
+ON_DEVICE unsigned char byte_of(int pe, size_t slice, size_t i, int round)
 {
     return (unsigned char)(31 * (unsigned)pe + 7 * slice + i + 101 * (unsigned)round);
 }
 
 /* By all threads of the group. */
-static void write_source(const struct part *part, int round)
+ON_DEVICE void write_source(const struct part *part, int round)
 {
     for (size_t i = isthmus_dev_rank(part->scope); i < SLICE; i += isthmus_dev_size(part->scope))
         part->source[i] = byte_of(me, part->slice, i, round);
     isthmus_dev_meet(part->scope);
 }
 
-static void check_bytes(const struct part *part, const char *what, const unsigned char *at, int pe, size_t from,
-                        size_t length, int round)
+ON_DEVICE void check_bytes(const struct part *part, const char *what, const unsigned char *at, int pe, size_t from,
+                           size_t length, int round)
 {
     for (size_t i = isthmus_dev_rank(part->scope); i < length; i += isthmus_dev_size(part->scope))
         if (at[i] != byte_of(pe, part->slice, from + i, round))
@@ -78,7 +72,7 @@ static void check_bytes(const struct part *part, const char *what, const unsigne
 }
 
 /* All groups of all PEs. */
-static void everybody(void)
+ON_DEVICE void everybody(void)
 {
     isthmus_dev_barrier(ISTHMUS_BLOCK);
     nvshmemx_barrier_all_block();
@@ -87,9 +81,9 @@ static void everybody(void)
 /* ---- copies ---- */
 
 /* Lengths and alignments that leave tails of every width. */
-static const size_t lengths[] = {1, 2, 3, 8, 15, 16, 64, 255, 1000, 4000}, offsets[] = {0, 1, 2, 4, 8, 17};
+TABLE size_t lengths[] = {1, 2, 3, 8, 15, 16, 64, 255, 1000, 4000}, offsets[] = {0, 1, 2, 4, 8, 17};
 
-static void copies(void *argument)
+KERNEL copies(void *argument)
 {
     struct part part = part_of(*(int *)argument);
     for (size_t k = 0; k < 10; k++) {
@@ -108,7 +102,7 @@ static void copies(void *argument)
     }
 }
 
-static void strided(void *argument)
+KERNEL strided(void *argument)
 {
     struct part part = part_of(*(int *)argument);
     static const size_t sizes[] = {1, 2, 4, 8, 16};
@@ -129,7 +123,7 @@ static void strided(void *argument)
 }
 
 /* Blocks of 3 elements, their beginnings 5 and 4 elements apart. */
-static void strided_blocks(void *argument)
+KERNEL strided_blocks(void *argument)
 {
     struct part part = part_of(*(int *)argument);
     static const size_t sizes[] = {1, 2, 4, 8, 16};
@@ -152,7 +146,7 @@ static void strided_blocks(void *argument)
 
 /* ---- elements ---- */
 
-static void elements(void *argument)
+KERNEL elements(void *argument)
 {
     struct part part = part_of(*(int *)argument);
     for (int round = 0; round < ROUNDS; round++) {
@@ -173,13 +167,13 @@ static void elements(void *argument)
 
 /* ---- signals ---- */
 
-static void signals(void *argument)
+KERNEL signals(void *argument)
 {
     struct part part = part_of(*(int *)argument);
     for (int round = 0; round < 20; round++) {
         bool is_set = round % 2 == 0, is_nbi = round % 3 == 0;
         struct isthmus_dev_signal signal = {part.signal, is_set ? (uint64_t)round + 1 : 1,
-                                            is_set ? ISTHMUS_DEV_AMO_SET : ISTHMUS_DEV_AMO_ADD};
+                                            (uint32_t)(is_set ? ISTHMUS_DEV_AMO_SET : ISTHMUS_DEV_AMO_ADD)};
         write_source(&part, round);
         isthmus_dev_put_signal(part.dest, part.source, 500 + (size_t)round, signal, right, part.scope, is_nbi);
         if (isthmus_dev_is_leader(part.scope))
@@ -200,7 +194,7 @@ static void signals(void *argument)
 
 /* ---- atomics: all threads of all PEs on words of PE 0 ---- */
 
-static void atomics(void *argument)
+KERNEL atomics(void *argument)
 {
     int32_t *narrow = (int32_t *)(void *)(mem.words + 4);
     uint64_t bit = UINT64_C(1) << (isthmus_dev_thread_rank() % 40);
@@ -244,7 +238,7 @@ static void atomics(void *argument)
 /* ---- order: message passing without a signal ----
  * Some groups of threads fence while others quiet. */
 
-static void order(void *argument)
+KERNEL order(void *argument)
 {
     struct part part = part_of(*(int *)argument);
     for (int round = 1; round <= 20; round++) {
@@ -277,7 +271,7 @@ struct collective {
 
 enum { NELEMS = 37 };
 
-static void fill_ints(const struct collective *c, int factor)
+ON_DEVICE void fill_ints(const struct collective *c, int factor)
 {
     for (int i = (int)isthmus_dev_rank(c->scope); i < NELEMS * c->n; i += (int)isthmus_dev_size(c->scope)) {
         mem.ints[i] = factor * (c->my_pe + 1) + i;
@@ -287,12 +281,12 @@ static void fill_ints(const struct collective *c, int factor)
     (void)isthmus_dev_sync(c->team, c->scope);
 }
 
-static void check_int(const struct collective *c, const char *what, int i, int expected)
+ON_DEVICE void check_int(const struct collective *c, const char *what, int i, int expected)
 {
     if (mem.results[i] != expected) fault(what, c->scope, i, mem.results[i], expected);
 }
 
-static void move(const struct collective *c)
+ON_DEVICE void move(const struct collective *c)
 {
     size_t bytes = NELEMS * sizeof(int);
     int root = c->n - 1;
@@ -312,7 +306,7 @@ static void move(const struct collective *c)
 }
 
 /* Member i has i elements, or none. */
-static void collect(const struct collective *c)
+ON_DEVICE void collect(const struct collective *c)
 {
     for (int round = 0; round < 4; round++) {
         fill_ints(c, 1000);
@@ -327,7 +321,7 @@ static void collect(const struct collective *c)
 }
 
 /* Inclusive and exclusive, into another array and in place. */
-static void scan(const struct collective *c)
+ON_DEVICE void scan(const struct collective *c)
 {
     struct isthmus_dev_reduce sum = {ISTHMUS_DEV_SUM, ISTHMUS_DEV_SIGNED, 4};
     for (int round = 0; round < 4; round++) {
@@ -344,9 +338,9 @@ static void scan(const struct collective *c)
     }
 }
 
-static int sum_of(const struct collective *c, int i) { return 10 * c->n * (c->n + 1) / 2 + c->n * i; }
+ON_DEVICE int sum_of(const struct collective *c, int i) { return 10 * c->n * (c->n + 1) / 2 + c->n * i; }
 
-static void combine(const struct collective *c)
+ON_DEVICE void combine(const struct collective *c)
 {
     struct isthmus_dev_reduce sum = {ISTHMUS_DEV_SUM, ISTHMUS_DEV_SIGNED, 4},
                               most = {ISTHMUS_DEV_MAX, ISTHMUS_DEV_SIGNED, 4};
@@ -377,9 +371,9 @@ static void combine(const struct collective *c)
     }
 }
 
-static void collectives(void *argument)
+KERNEL collectives(void *argument)
 {
-    const struct collective *c = argument;
+    const struct collective *c = (const struct collective *)argument;
     expect(nvshmem_team_my_pe(c->team) == c->my_pe && nvshmem_team_n_pes(c->team) == c->n, "team numbers", c->scope);
     if (c->my_pe < 0) {
         expect(isthmus_dev_barrier_of(c->team, c->scope) != 0, "a team of others", c->scope);
@@ -395,7 +389,7 @@ static void collectives(void *argument)
 
 /* ---- many blocks at once ---- */
 
-static void blocks(void *unused)
+KERNEL blocks(void *unused)
 {
     (void)unused;
     uint64_t *counter = mem.words + 7;
@@ -417,10 +411,10 @@ static void blocks(void *unused)
 
 /* ---- */
 
-static void run(uint32_t n_blocks, uint32_t threads, isthmus_cpu_kernel kernel, void *argument)
+static void run(uint32_t n_blocks, uint32_t threads, kernel_function kernel, const void *argument, size_t bytes)
 {
     nvshmem_barrier_all();
-    if (isthmus_cpu_launch(n_blocks, threads, kernel, argument) != 0) {
+    if (kernel_launch(n_blocks, threads, kernel, argument, bytes) != 0) {
         fprintf(stderr, "PE %d: a kernel was stopped\n", me);
         exit(1);
     }
@@ -433,48 +427,48 @@ static void run_collectives(nvshmem_team_t team)
     static const uint32_t threads[] = {1, 32, 128, 40};
     for (int i = 0; i < 4; i++) {
         struct collective c = {scopes[i], team, nvshmem_team_my_pe(team), nvshmem_team_n_pes(team)};
-        run(1, threads[i], collectives, &c);
+        run(1, threads[i], collectives, &c, sizeof c);
     }
 }
 
 static void allocate(void)
 {
-    mem.source = nvshmem_malloc(MOST_SLICES * SLICE);
-    mem.dest = nvshmem_malloc(MOST_SLICES * SLICE);
-    mem.back = nvshmem_malloc(MOST_SLICES * SLICE);
-    mem.signals = nvshmem_calloc(2 * MOST_SLICES, sizeof *mem.signals);
-    mem.words = nvshmem_calloc(8, sizeof *mem.words);
-    mem.ints = nvshmem_malloc((size_t)NELEMS * (size_t)n_pes * sizeof *mem.ints);
-    mem.results = nvshmem_malloc((size_t)NELEMS * (size_t)n_pes * sizeof *mem.results);
-    mem.words[6] = UINT64_MAX;
+    mem.source = (unsigned char *)nvshmem_malloc(MOST_SLICES * SLICE);
+    mem.dest = (unsigned char *)nvshmem_malloc(MOST_SLICES * SLICE);
+    mem.back = (unsigned char *)nvshmem_malloc(MOST_SLICES * SLICE);
+    mem.signals = (uint64_t *)nvshmem_calloc(2 * MOST_SLICES, sizeof *mem.signals);
+    mem.words = (uint64_t *)nvshmem_calloc(8, sizeof *mem.words);
+    mem.ints = (int *)nvshmem_malloc((size_t)NELEMS * (size_t)n_pes * sizeof *mem.ints);
+    mem.results = (int *)nvshmem_malloc((size_t)NELEMS * (size_t)n_pes * sizeof *mem.results);
+    nvshmem_uint64_p(&mem.words[6], UINT64_MAX, me); /* memory that the processor may not touch */
 }
 
 int main(void)
 {
     static const int scopes[] = {ISTHMUS_THREAD, ISTHMUS_WARP, ISTHMUS_BLOCK};
+    kernel_need_device();
     nvshmem_init();
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
     right = (me + 1) % n_pes, left = (me + n_pes - 1) % n_pes;
     allocate();
     for (int i = 0; i < 3; i++) {
         int scope = scopes[i];
-        run(1, TEST_THREADS, copies, &scope);
-        run(1, TEST_THREADS, strided, &scope);
-        run(1, TEST_THREADS, strided_blocks, &scope);
-        run(1, TEST_THREADS, elements, &scope);
-        run(1, TEST_THREADS, signals, &scope);
-        run(1, TEST_THREADS, order, &scope);
+        run(1, TEST_THREADS, copies, &scope, sizeof scope);
+        run(1, TEST_THREADS, strided, &scope, sizeof scope);
+        run(1, TEST_THREADS, strided_blocks, &scope, sizeof scope);
+        run(1, TEST_THREADS, elements, &scope, sizeof scope);
+        run(1, TEST_THREADS, signals, &scope, sizeof scope);
+        run(1, TEST_THREADS, order, &scope, sizeof scope);
     }
-    run(1, TEST_THREADS, atomics, NULL);
-    run(4, 8, blocks, NULL);
+    run(1, TEST_THREADS, atomics, NULL, 0);
+    run(4, 8, blocks, NULL, 0);
     nvshmem_team_t team;
     run_collectives(NVSHMEM_TEAM_WORLD);
     nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &team);
     run_collectives(team);
     nvshmem_team_destroy(team);
     nvshmem_barrier_all();
-    if (me == 0 && n_faults == 0)
-        printf("kernels on %d PEs, %u reached through the ring\n", n_pes, isthmus_device_v1.n_ring_pes);
+    if (me == 0 && n_faults == 0) printf("kernels on %d PEs\n", n_pes);
     nvshmem_finalize();
     return n_faults != 0;
 }

@@ -3,7 +3,8 @@
 
 For each of nvlink, xelink, xgmi: the programs of tests/doubles that need nothing of the double, the contract suite, and the jobs
 of tests/device, without what only a double can do: fail, delay, have other devices than the machine. All PEs of a job share the
-GPUs that are there, several on one where there are fewer. A transport without a GPU is skipped, with its own reason.
+GPUs that are there, several on one where there are fewer. On NVIDIA's GPUs also kernels that make calls, where nvcc was there to
+compile them. A transport without a GPU is skipped, with its own reason.
 What runs is read from ctest, or from the listing that pack.py has put into a build that was carried to this machine.
 Logs of what fails lie in BUILD/log/gpu.
 """
@@ -28,6 +29,18 @@ PROGRAMS = ["all_calls", "memory_grows", "attached_in_place", "kind_of_address",
 JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
 ONLY_A_DOUBLE = re.compile(r"GPU_DOUBLE_|stream_faults|hosts\.sh")
 SKIPPED, TIMEOUT_S = 77, 300
+# (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a kernel
+KERNELS = [
+    ("kernels.direct", "matrix", 1, []),
+    ("kernels.direct", "matrix", 2, []),
+    ("kernels.direct", "matrix", 4, []),
+    ("kernels.check", "matrix", 2, ["ISTHMUS_CHECK=1"]),
+    ("kernels.ring", "matrix", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
+    ("kernels.ring_spin", "matrix", 3, ["ISTHMUS_DEVICE_DIRECT=0", "ISTHMUS_DEVICE_PROXY=spin"]),
+    ("kernels.hosts", "matrix", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
+    ("kernels.hosts", "matrix", 4, ["ISTHMUS_PRETEND_HOSTS=0011"]),
+    ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
+]
 
 
 def listing(build):
@@ -78,6 +91,17 @@ class Counts:
         self.add(name, command, status, time.monotonic() - start)
 
 
+def test_kernels(counts, build):
+    """One after the other: each fills the GPU, or waits for the other PEs' turns on it."""
+    for name, program, n_pes, environment in KERNELS:
+        path, title = build / "tests" / "gpu" / program, f"{name}.np{n_pes}"
+        if path.exists():
+            counts.one(title, [str(build / "bin" / "isthmus-run"), "-n", str(n_pes), str(path)],
+                       ["ISTHMUS_HEAP_KIND=cuda", *environment])
+        else:
+            counts.add(f"{title}: not compiled, nvcc was not there", [], SKIPPED, 0)
+
+
 def test(transport, build, logs, tests, n_jobs):
     """The counts, or None when there is no GPU for the transport."""
     plugin = build / "lib" / "isthmus" / f"{transport}.so"
@@ -94,6 +118,8 @@ def test(transport, build, logs, tests, n_jobs):
     with concurrent.futures.ThreadPoolExecutor(n_jobs) as pool:
         for done in [pool.submit(counts.one, *job) for job in jobs_of(transport, tests)]:
             done.result()
+    if transport == "nvlink":
+        test_kernels(counts, build)
     return counts.values
 
 

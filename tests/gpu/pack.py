@@ -22,7 +22,7 @@ from gpu_test import JOBS, shared
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "isthmus-gpu-test"
 PARTS = ["bin/isthmus-run", "bin/isthmus-info", "bin/isthmus-check-transport", "lib/libisthmus.so.0", "lib/isthmus",
-         "tests/device", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu"]
+         "tests/device", "tests/gpu", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu"]
 SOURCES = ["tests/gpu/gpu_test.py", "tests/jobs.py", "tests/pe/expect.sh", "tests/pe/job.sh",
            *(f"bench/{name}.py" for name in ("run", "gpu", "hosts", "table", "plot", "reference", "startup"))]
 LOADED = ["libucp.so.0", "libibverbs.so.1"]  # by dlopen
@@ -67,7 +67,8 @@ def modules():
 def fill(root, build):
     libraries = {}
     for part in PARTS:
-        copy(build / part, root / "build" / part)
+        if part != "tests/gpu" or (build / part).exists():  # kernels, if nvcc was there
+            copy(build / part, root / "build" / part)
     for source in SOURCES:
         copy(ROOT / source, root / source)
     libraries.update({name: path for name in LOADED if (path := found_by_the_linker(name))})
