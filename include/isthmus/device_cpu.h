@@ -18,8 +18,12 @@ extern "C" {
 
 #define ISTHMUS_DEVICE static inline __attribute__((unused))
 #define ISTHMUS_DEVICE_COLD static __attribute__((noinline, cold, unused))
+#define ISTHMUS_DEVICE_APART static inline __attribute__((unused))
 #define ISTHMUS_DEVICE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ISTHMUS_DEVICE_UNROLL
+#define ISTHMUS_DEVICE_ROLLED
+#define ISTHMUS_DEVICE_KEEP(a, b) (void)0
+#define ISTHMUS_NO_RETURN __attribute__((noreturn))
 
 /* One GPU thread, as the engine runs it. */
 struct isthmus_cpu_thread {
@@ -190,7 +194,7 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_vary(void)
 }
 
 /* Ends the kernel. */
-ISTHMUS_DEVICE_COLD void isthmus_dev_trap(void)
+ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_trap(void)
 {
     if (isthmus_cpu_thread_v1 != NULL) isthmus_cpu_thread_v1->trap();
     abort();
@@ -204,7 +208,7 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void)
 }
 
 /* Ends the kernel for a mistake of the program. */
-ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(const char *what, const void *addr, int pe)
+ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
 {
     fprintf(stderr, "isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", (int)isthmus_device_v1.me, what,
             addr, pe, (int)isthmus_device_v1.n);

@@ -32,35 +32,59 @@ ISTHMUS_DEVICE void isthmus_dev_spin_for_data(uint32_t *spins)
     isthmus_dev_spin(spins);
 }
 
+/* ---- a slot ----
+ * Each wait is a function of its own, and none is inlined, so that a kernel has room for one of them at a time. */
+
+ISTHMUS_DEVICE uint32_t isthmus_dev_slot(const struct isthmus_ring *ring, uint64_t ticket)
+{
+    return (uint32_t)ticket & ((1u << ring->log2_n) - 1);
+}
+
+ISTHMUS_DEVICE uint32_t isthmus_dev_turn(const struct isthmus_ring *ring, uint64_t ticket)
+{
+    return (uint32_t)(ticket >> ring->log2_n);
+}
+
 /* Waits until the host has read what the slot of this ticket held. Acquire and release on `seen`: the host's read of
  * the slot is so ordered before the writes of a thread that has not loaded `consumed` itself. */
-ISTHMUS_DEVICE void isthmus_dev_await_room(const struct isthmus_ring *ring, uint64_t ticket)
+ISTHMUS_DEVICE_APART void isthmus_dev_await_room(uint64_t ticket)
 {
-    uint64_t n = (uint64_t)1 << ring->log2_n, consumed;
+    const struct isthmus_ring *ring = isthmus_device_v1.ring;
+    uint64_t before = ticket - ((uint64_t)1 << ring->log2_n), consumed;
     uint32_t spins = 0;
-    if (ISTHMUS_DEVICE_LIKELY((int64_t)(ticket - isthmus_dev_load_device(ring->seen) - n) < 0)) return;
-    while ((int64_t)(ticket - (consumed = isthmus_dev_load_acquire(ring->consumed, 8)) - n) >= 0)
-        isthmus_dev_spin(&spins);
+    if (ISTHMUS_DEVICE_LIKELY((int64_t)(before - isthmus_dev_load_device(ring->seen)) < 0)) return;
+    while ((int64_t)(before - (consumed = isthmus_dev_load_acquire(ring->consumed, 8))) >= 0) isthmus_dev_spin(&spins);
     /* Another thread may have stored a newer value: an older one costs a load, no more. */
     isthmus_dev_store_device(ring->seen, consumed);
 }
 
-/* Writes a request with a ticket of its own. Returns the ticket; the caller still holds the slot. */
-ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_write(const struct isthmus_request *request)
+/* Waits until the thread of the turn before has given up the slot. */
+ISTHMUS_DEVICE_APART void isthmus_dev_await_turn(uint64_t ticket)
 {
     const struct isthmus_ring *ring = isthmus_device_v1.ring;
-    uint64_t ticket = isthmus_dev_add_device(ring->tail, 1), turn = ticket >> ring->log2_n;
-    uint64_t slot = ticket & (((uint64_t)1 << ring->log2_n) - 1), tag = isthmus_wire_tag(turn), displaced = tag;
-    uint64_t *words = ring->slots + ISTHMUS_WIRE_WORDS * slot;
-    uint32_t spins = 0;
-    isthmus_dev_await_room(ring, ticket);
-    while (isthmus_dev_load_turn(ring->turns + slot) != (uint32_t)turn) isthmus_dev_spin(&spins);
-    ISTHMUS_DEVICE_UNROLL
-    for (int i = 0; i < ISTHMUS_WIRE_WORDS; i += 2) {
-        uint64_t first = isthmus_wire_word(request, i, tag, &displaced);
-        uint64_t second = isthmus_wire_word(request, i + 1, tag, &displaced);
-        isthmus_dev_store_pair(words + i, first, second);
-    }
+    const uint32_t *at = ring->turns + isthmus_dev_slot(ring, ticket);
+    uint32_t turn = isthmus_dev_turn(ring, ticket), spins = 0;
+    while (isthmus_dev_load_turn(at) != turn) isthmus_dev_spin(&spins);
+}
+
+ISTHMUS_DEVICE_APART void isthmus_dev_fill_slot(const struct isthmus_request *request, uint64_t ticket)
+{
+    const struct isthmus_ring *ring = isthmus_device_v1.ring;
+    uint64_t *words = ring->slots + ISTHMUS_WIRE_WORDS * (size_t)isthmus_dev_slot(ring, ticket);
+    uint32_t tag = isthmus_wire_tag(isthmus_dev_turn(ring, ticket));
+    ISTHMUS_DEVICE_ROLLED
+    for (int i = 0; i < 6; i += 2)
+        isthmus_dev_store_pair(words + i, isthmus_wire_word(request, i, tag), isthmus_wire_word(request, i + 1, tag));
+    isthmus_dev_store_pair(words + 6, isthmus_wire_word(request, 6, tag), isthmus_wire_last_word(request, tag));
+}
+
+/* Writes a request with a ticket of its own. Returns the ticket; the caller still holds the slot. */
+ISTHMUS_DEVICE uint64_t isthmus_dev_write(const struct isthmus_request *request)
+{
+    uint64_t ticket = isthmus_dev_add_device(isthmus_device_v1.ring->tail, 1);
+    isthmus_dev_await_room(ticket);
+    isthmus_dev_await_turn(ticket);
+    isthmus_dev_fill_slot(request, ticket);
     return ticket;
 }
 
@@ -68,13 +92,14 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_write(const struct isthmus_request *req
 ISTHMUS_DEVICE void isthmus_dev_give_slot(uint64_t ticket)
 {
     const struct isthmus_ring *ring = isthmus_device_v1.ring;
-    uint64_t slot = ticket & (((uint64_t)1 << ring->log2_n) - 1);
-    isthmus_dev_store_turn(ring->turns + slot, (uint32_t)(ticket >> ring->log2_n) + 1);
+    isthmus_dev_store_turn(ring->turns + isthmus_dev_slot(ring, ticket), isthmus_dev_turn(ring, ticket) + 1);
 }
+
+/* ---- requests ---- */
 
 /* A request without a reply. Returns its ticket. What it refers to (the source of a put) was ordered before by a
  * fence of the caller. */
-ISTHMUS_DEVICE uint64_t isthmus_dev_post(const struct isthmus_request *request)
+ISTHMUS_DEVICE_APART uint64_t isthmus_dev_post(const struct isthmus_request *request)
 {
     uint64_t ticket = isthmus_dev_write(request);
     isthmus_dev_give_slot(ticket);
@@ -82,12 +107,12 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_post(const struct isthmus_request *request)
 }
 
 /* A request with a reply. Returns the reply's value; the acquire orders what the host has done before, for a get. */
-ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_request(struct isthmus_request *request)
+ISTHMUS_DEVICE_APART uint64_t isthmus_dev_request(struct isthmus_request *request)
 {
     const struct isthmus_ring *ring = isthmus_device_v1.ring;
     request->flags |= ISTHMUS_REQUEST_REPLY;
-    uint64_t ticket = isthmus_dev_write(request), slot = ticket & (((uint64_t)1 << ring->log2_n) - 1);
-    const uint64_t *reply = ring->replies + ISTHMUS_REPLY_WORDS * slot;
+    uint64_t ticket = isthmus_dev_write(request);
+    const uint64_t *reply = ring->replies + ISTHMUS_REPLY_WORDS * (size_t)isthmus_dev_slot(ring, ticket);
     uint32_t spins = 0;
     while (isthmus_dev_load_acquire(reply + 1, 8) != ticket + 1) isthmus_dev_spin(&spins);
     uint64_t value = isthmus_dev_load(reply, 8);

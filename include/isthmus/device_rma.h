@@ -71,48 +71,58 @@ ISTHMUS_DEVICE void isthmus_dev_copy_unit(char *to, const char *from, size_t uni
     }
 }
 
-/* n units by all threads of the group; four loads are under way at a time. */
-ISTHMUS_DEVICE void isthmus_dev_copy_units(char *to, const char *from, size_t n, size_t unit, int scope)
+/* `bytes`, a multiple of `unit`, by all threads of the group; four of the widest loads are under way at a time. */
+ISTHMUS_DEVICE void isthmus_dev_copy_units(char *to, const char *from, size_t bytes, uint32_t unit, int scope)
 {
-    size_t step = isthmus_dev_size(scope), i = isthmus_dev_rank(scope);
-    for (; unit == 16 && i + 3 * step < n; i += 4 * step) {
+    uint32_t step = isthmus_dev_size(scope) * unit, first = isthmus_dev_rank(scope) * unit;
+    int64_t left = (int64_t)bytes - first;
+    to += first, from += first;
+    ISTHMUS_DEVICE_ROLLED
+    for (; unit == 16 && left > 3 * (int64_t)step; left -= 4 * (int64_t)step) {
         isthmus_u128 part[4];
+        ISTHMUS_DEVICE_KEEP(from, to);
         ISTHMUS_DEVICE_UNROLL
-        for (int k = 0; k < 4; k++) part[k] = ((const isthmus_u128 *)(const void *)from)[i + (size_t)k * step];
+        for (int k = 0; k < 4; k++, from += step) part[k] = *(const isthmus_u128 *)(const void *)from;
         ISTHMUS_DEVICE_UNROLL
-        for (int k = 0; k < 4; k++) ((isthmus_u128 *)(void *)to)[i + (size_t)k * step] = part[k];
+        for (int k = 0; k < 4; k++, to += step) *(isthmus_u128 *)(void *)to = part[k];
     }
-    for (; i < n; i += step) isthmus_dev_copy_unit(to + i * unit, from + i * unit, unit);
+    ISTHMUS_DEVICE_ROLLED
+    for (; left > 0; left -= step, to += step, from += step) isthmus_dev_copy_unit(to, from, unit);
 }
 
-/* One unit, by the group's first thread. */
-ISTHMUS_DEVICE size_t isthmus_dev_copy_one(char *to, const char *from, size_t unit, int scope)
+/* What lies before the first multiple of `unit`, and after the last one, by one thread in narrower units. */
+ISTHMUS_DEVICE void isthmus_dev_copy_edges(char *to, const char *from, size_t bytes, uint32_t unit)
 {
-    if (isthmus_dev_is_leader(scope)) isthmus_dev_copy_unit(to, from, unit);
-    return unit;
+    for (uint32_t narrow = 1; narrow < unit; narrow *= 2) {
+        if (((uint64_t)(uintptr_t)to & narrow) == 0 || bytes < narrow) continue;
+        isthmus_dev_copy_unit(to, from, narrow);
+        to += narrow, from += narrow, bytes -= narrow;
+    }
+    size_t inner = bytes & ~(size_t)(unit - 1);
+    to += inner, from += inner;
+    for (uint32_t narrow = unit / 2; narrow > 0; narrow /= 2) {
+        if ((bytes & narrow) == 0) continue;
+        isthmus_dev_copy_unit(to, from, narrow);
+        to += narrow, from += narrow;
+    }
 }
 
-/* In the widest units that both addresses allow: narrower ones up to the first multiple of it, and after the last one.
- * An element that is as wide as a type and aligned is so written at once. */
+/* In the widest units that both addresses allow. An element that is as wide as a type and aligned is so written at
+ * once. */
 ISTHMUS_DEVICE void isthmus_dev_copy(char *to, const char *from, size_t bytes, int scope)
 {
-    uint64_t apart = (uint64_t)(uintptr_t)to ^ (uint64_t)(uintptr_t)from;
-    size_t unit = 16, done = 0, n;
-    while (apart % unit != 0) unit /= 2;
-    for (size_t narrow = 1; narrow < unit; narrow *= 2)
-        if (((uint64_t)(uintptr_t)(to + done) & narrow) != 0 && bytes - done >= narrow)
-            done += isthmus_dev_copy_one(to + done, from + done, narrow, scope);
-    n = (bytes - done) / unit;
+    uint32_t apart = ((uint32_t)(uintptr_t)to ^ (uint32_t)(uintptr_t)from) | 16, unit = apart & (0 - apart);
+    uint32_t head = (0 - (uint32_t)(uintptr_t)to) & (unit - 1);
+    if (isthmus_dev_is_leader(scope)) isthmus_dev_copy_edges(to, from, bytes, unit);
+    if (bytes < head + unit) return;
+    to += head, from += head, bytes = (bytes - head) & ~(size_t)(unit - 1);
     switch (unit) { /* constant in each of them */
-    case 16: isthmus_dev_copy_units(to + done, from + done, n, 16, scope); break;
-    case 8: isthmus_dev_copy_units(to + done, from + done, n, 8, scope); break;
-    case 4: isthmus_dev_copy_units(to + done, from + done, n, 4, scope); break;
-    case 2: isthmus_dev_copy_units(to + done, from + done, n, 2, scope); break;
-    default: isthmus_dev_copy_units(to + done, from + done, n, 1, scope); break;
+    case 16: isthmus_dev_copy_units(to, from, bytes, 16, scope); break;
+    case 8: isthmus_dev_copy_units(to, from, bytes, 8, scope); break;
+    case 4: isthmus_dev_copy_units(to, from, bytes, 4, scope); break;
+    case 2: isthmus_dev_copy_units(to, from, bytes, 2, scope); break;
+    default: isthmus_dev_copy_units(to, from, bytes, 1, scope); break;
     }
-    done += n * unit;
-    for (size_t narrow = unit / 2; narrow > 0; narrow /= 2)
-        if (bytes - done >= narrow) done += isthmus_dev_copy_one(to + done, from + done, narrow, scope);
 }
 
 /* ---- requests ---- */

@@ -6,6 +6,7 @@
 #ifndef ISTHMUS_DEVICE_STATE_H
 #define ISTHMUS_DEVICE_STATE_H
 
+#include <isthmus/amo_op.h>
 #include <isthmus/integers.h>
 
 #ifdef __cplusplus
@@ -30,16 +31,16 @@ enum isthmus_request_op {
     ISTHMUS_REQUEST_CLOCK       /* the reply's value is the host's clock in nanoseconds */
 };
 
-/* Atomic operations, numbered as in isthmus/transport.h. */
+/* Atomic operations. */
 enum isthmus_dev_amo_op {
-    ISTHMUS_DEV_AMO_FETCH = 0,
-    ISTHMUS_DEV_AMO_SET = 1,
-    ISTHMUS_DEV_AMO_SWAP = 2,
-    ISTHMUS_DEV_AMO_COMPARE_SWAP = 3,
-    ISTHMUS_DEV_AMO_ADD = 4,
-    ISTHMUS_DEV_AMO_AND = 5,
-    ISTHMUS_DEV_AMO_OR = 6,
-    ISTHMUS_DEV_AMO_XOR = 7
+    ISTHMUS_DEV_AMO_FETCH = ISTHMUS_AMO_FETCH,
+    ISTHMUS_DEV_AMO_SET = ISTHMUS_AMO_SET,
+    ISTHMUS_DEV_AMO_SWAP = ISTHMUS_AMO_SWAP,
+    ISTHMUS_DEV_AMO_COMPARE_SWAP = ISTHMUS_AMO_COMPARE_SWAP,
+    ISTHMUS_DEV_AMO_ADD = ISTHMUS_AMO_ADD,
+    ISTHMUS_DEV_AMO_AND = ISTHMUS_AMO_AND,
+    ISTHMUS_DEV_AMO_OR = ISTHMUS_AMO_OR,
+    ISTHMUS_DEV_AMO_XOR = ISTHMUS_AMO_XOR
 };
 
 /* In flags: the request's thread waits for a reply. A put is replied to when its source may be reused, any other
@@ -78,8 +79,9 @@ struct isthmus_device_range {
     const int64_t *delta; /* as struct isthmus_device_state has it for the heap */
 };
 
-/* Flags of one team, in symmetric memory: one word for each of the first members, which write them all at once; one
- * for each round of a dissemination, for larger teams; and two of collect, a place and its flag. */
+/* Flags of one team, in symmetric memory: one word for each of the first members, which write them all at once; one for
+ * each round of a dissemination, for larger teams, each of two halves, for even and odd synchronisations; and two of
+ * collect, a place and its flag. */
 enum {
     ISTHMUS_DEVICE_MEMBERS = 64,
     ISTHMUS_DEVICE_ROUNDS = 20,

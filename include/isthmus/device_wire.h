@@ -14,51 +14,34 @@
 #define ISTHMUS_WIRE static inline __attribute__((unused))
 #endif
 
-/* 1 to 255: memory that was never written holds 0. */
-ISTHMUS_WIRE uint64_t isthmus_wire_tag(uint64_t turn) { return turn % 255 + 1; }
+/* 1 to 128: memory that was never written holds 0. */
+ISTHMUS_WIRE uint32_t isthmus_wire_tag(uint64_t turn) { return ((uint32_t)turn & 127) + 1; }
 
-/* The request as seven words. */
-ISTHMUS_WIRE uint64_t isthmus_request_word(const struct isthmus_request *request, int i)
+/* A request is read here as it lies in memory, the lowest byte first. The reads are volatile so that no compiler for
+ * GPUs has all words in registers at a time: the kernel around them would get fewer threads for it. */
+typedef uint8_t __attribute__((may_alias)) isthmus_wire_byte;
+typedef uint32_t __attribute__((may_alias)) isthmus_wire_half;
+typedef uint64_t __attribute__((may_alias)) isthmus_wire_part;
+
+/* Word i of the slot, 0 to 6. */
+ISTHMUS_WIRE uint64_t isthmus_wire_word(const struct isthmus_request *request, int i, uint32_t tag)
 {
-    switch (i) {
-    case 0:
-        return request->pe | (uint64_t)request->op << 32 | (uint64_t)request->amo << 40 |
-               (uint64_t)request->bits << 48 | (uint64_t)request->flags << 56;
-    case 1: return request->remote;
-    case 2: return request->local;
-    case 3: return request->length;
-    case 4: return request->signal;
-    case 5: return request->value;
-    default: return request->extra;
-    }
+    const volatile isthmus_wire_half *half = (const volatile isthmus_wire_half *)(const void *)request + 2 * i;
+    uint32_t low = half[0], high = half[1];
+    return (uint64_t)(high << 8 | low >> 24) << 32 | (low << 8 | tag);
 }
 
-ISTHMUS_WIRE void isthmus_request_from_words(const uint64_t *words, struct isthmus_request *request)
+/* Word 7: the uppermost bytes of the others. */
+ISTHMUS_WIRE uint64_t isthmus_wire_last_word(const struct isthmus_request *request, uint32_t tag)
 {
-    request->pe = (uint32_t)words[0];
-    request->op = (uint8_t)(words[0] >> 32);
-    request->amo = (uint8_t)(words[0] >> 40);
-    request->bits = (uint8_t)(words[0] >> 48);
-    request->flags = (uint8_t)(words[0] >> 56);
-    request->remote = words[1];
-    request->local = words[2];
-    request->length = words[3];
-    request->signal = words[4];
-    request->value = words[5];
-    request->extra = words[6];
-}
-
-/* Word i of the slot, 0 to 7, in this order: `displaced` collects the bytes for the last one, and begins as the tag. */
-ISTHMUS_WIRE uint64_t isthmus_wire_word(const struct isthmus_request *request, int i, uint64_t tag, uint64_t *displaced)
-{
-    if (i == ISTHMUS_REQUEST_WORDS) return *displaced;
-    uint64_t word = isthmus_request_word(request, i);
-    *displaced |= word >> 56 << (8 * (i + 1));
-    return word << 8 | tag;
+    const volatile isthmus_wire_byte *bytes = (const volatile isthmus_wire_byte *)(const void *)request;
+    uint64_t word = tag;
+    for (int i = 0; i < ISTHMUS_REQUEST_WORDS; i++) word |= (uint64_t)bytes[8 * i + 7] << (8 * (i + 1));
+    return word;
 }
 
 /* The seven words of a request whose eight words have all arrived. */
-ISTHMUS_WIRE void isthmus_wire_words(const uint64_t *wire, uint64_t *words)
+ISTHMUS_WIRE void isthmus_wire_words(const uint64_t *wire, isthmus_wire_part *words)
 {
     for (int i = 0; i < ISTHMUS_REQUEST_WORDS; i++)
         words[i] = wire[i] >> 8 | wire[ISTHMUS_REQUEST_WORDS] >> (8 * (i + 1)) << 56;
@@ -67,11 +50,11 @@ ISTHMUS_WIRE void isthmus_wire_words(const uint64_t *wire, uint64_t *words)
 /* Returns 1 with the request if all words are of this turn, else 0. */
 ISTHMUS_WIRE int isthmus_wire_read(const uint64_t *wire, uint64_t turn, struct isthmus_request *request)
 {
-    uint64_t words[ISTHMUS_REQUEST_WORDS], wrong = 0, tag = isthmus_wire_tag(turn);
+    uint64_t wrong = 0, tag = isthmus_wire_tag(turn);
+    isthmus_wire_part *words = (isthmus_wire_part *)(void *)request;
     for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) wrong |= (wire[i] ^ tag) & 0xff;
     if (wrong != 0) return 0;
     isthmus_wire_words(wire, words);
-    isthmus_request_from_words(words, request);
     return 1;
 }
 

@@ -102,8 +102,9 @@ static struct isthmus_request random_request(void)
 
 static void write_wire(const struct isthmus_request *request, uint64_t turn, uint64_t *wire)
 {
-    uint64_t tag = isthmus_wire_tag(turn), displaced = tag;
-    for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) wire[i] = isthmus_wire_word(request, i, tag, &displaced);
+    uint32_t tag = isthmus_wire_tag(turn);
+    for (int i = 0; i < ISTHMUS_REQUEST_WORDS; i++) wire[i] = isthmus_wire_word(request, i, tag);
+    wire[ISTHMUS_REQUEST_WORDS] = isthmus_wire_last_word(request, tag);
 }
 
 static void a_request_arrives_as_it_was_written(void **state)
