@@ -1,5 +1,5 @@
-/* allreduce_kernel [FLOATS [TIMES]]: the sum of an array over all PEs, by a ring, in one kernel. The array is cut into a
- * chunk for each PE. Chunks travel to the right: in the first n - 1 steps each PE adds its own part to what comes from
+/* allreduce_kernel [FLOATS [TIMES]]: the sum of an array over all PEs, by a ring, in one kernel. The array is cut
+ * into a chunk for each PE. Chunks travel to the right: in the first n - 1 steps each PE adds its own part to what comes from
  * the left, until it has the whole sum of one chunk; in the next n - 1 steps the sums go around. A chunk is cut into a
  * slice for each block, which sends it with a signal and waits for nothing but its own slice of the left neighbour.
  *
@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { THREADS = 64, BLOCKS = 4 };
 
@@ -52,7 +53,8 @@ ON_DEVICE void add(float *to, const float *more, size_t n)
 
 /* No slice is overwritten too early, and calls follow each other without a barrier. A sum replaces a part that this PE
  * has sent before: but the sum contains that part, which has therefore arrived. The left neighbour may be in the next
- * call and fill the inbox again: but it has the sums of all chunks of this call, for which this PE has read its inbox. */
+ * call and fill the inbox again: but it has the sums of all chunks of this call, for which this PE has read its inbox.
+ */
 KERNEL(allreduce, struct allreduce, a)
 {
     int me = nvshmem_my_pe(), n = nvshmem_n_pes();
@@ -115,7 +117,8 @@ int main(int argc, char **argv)
     long wrong = 0;
     nvshmem_init();
     size_t n_pes = (size_t)nvshmem_n_pes(), parts = n_pes * BLOCKS;
-    struct allreduce a = {0};
+    struct allreduce a;
+    memset(&a, 0, sizeof a);
     a.slice = (wanted + parts - 1) / parts;
     size_t n = a.slice * parts;
     a.sum = (float *)room(n, sizeof(float), nvshmem_calloc);

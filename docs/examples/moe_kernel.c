@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { THREADS = 64, BLOCKS = 4, EXPERTS = 4 /* on each PE */, CHOICES = 2 };
 
@@ -186,8 +187,9 @@ static int count_wrong_experts(const struct moe *m, const int *served, int *most
 
 static struct moe allocate(const struct routing *r, int tokens, int width)
 {
-    struct moe m = {0};
+    struct moe m;
     size_t choices = (size_t)tokens * CHOICES, n_pes = (size_t)nvshmem_n_pes(), lanes = EXPERTS * n_pes;
+    memset(&m, 0, sizeof m);
     int *expert = (int *)room(choices, sizeof(int), nvshmem_calloc);
     float *weight = (float *)room(choices, sizeof(float), nvshmem_calloc);
     copy_bytes(expert, r->expert, choices * sizeof(int));

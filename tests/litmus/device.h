@@ -48,6 +48,7 @@ struct lit_shape {
     bool has_payload; /* it may have more than one word, and be put by a group of threads */
     bool is_of_team;  /* it calls a collective: one lane, kernels only */
     bool needs_alias;
+    bool is_rare; /* many rounds are needed */
 };
 
 struct lit_round {
@@ -82,5 +83,6 @@ void lit_fill(struct lit_round *r, uint64_t *words); /* by plain stores */
 
 /* By the leader. */
 void lit_raise(struct lit_round *r, uint64_t *flag, int pe);
+void lit_await_at_least(uint64_t *word, uint64_t value);
 
 #endif

@@ -119,6 +119,14 @@ void lit_raise(struct lit_round *r, uint64_t *flag, int pe)
     }
 }
 
+void lit_await_at_least(uint64_t *word, uint64_t value)
+{
+    if (lit_is_host())
+        shmem_uint64_wait_until(word, SHMEM_CMP_GE, value);
+    else
+        nvshmem_uint64_wait_until(word, NVSHMEM_CMP_GE, value);
+}
+
 static void await_by_device(struct lit_round *r, uint64_t *flag)
 {
     uint64_t value = lit_new(r);
