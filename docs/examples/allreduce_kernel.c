@@ -1,7 +1,8 @@
 /* allreduce_kernel [FLOATS [TIMES]]: the sum of an array over all PEs, by a ring, in one kernel. The array is cut
- * into a chunk for each PE. Chunks travel to the right: in the first n - 1 steps each PE adds its own part to what comes from
- * the left, until it has the whole sum of one chunk; in the next n - 1 steps the sums go around. A chunk is cut into a
- * slice for each block, which sends it with a signal and waits for nothing but its own slice of the left neighbour.
+ * into a chunk for each PE. Chunks travel to the right: in the first n - 1 steps each PE adds its own part to what
+ * comes from the left, until it has the whole sum of one chunk; in the next n - 1 steps the sums go around. A chunk is
+ * cut into a slice for each block, which sends it with a signal and waits for nothing but its own slice of the left
+ * neighbour.
  *
  * The sums are whole numbers, so that each PE compares them with a plain computation, bit by bit. One text for CUDA and
  * for the CPU device: kernel.h. */

@@ -3,8 +3,9 @@
  * store is in flight until it is delivered, at any time; a fence waits for the thread's own.
  * Shown: the host takes each request whole and once, and reads the source that was stored before; a reply reaches its
  * thread; after a quiet all earlier requests of the thread are complete; no thread waits for ever.
- * PLANTS 4: 1 the request is not ordered after its source; 2 the slot is given up before its reply is read; 3 the host
- * reports a quiet before it has completed the requests; 4 the host looks at the tag of one word only. */
+ * PLANTS 5: 1 the request is not ordered after its source; 2 the slot is given up before its reply is read; 3 the host
+ * reports a quiet before it has completed the requests; 4 the host looks at the tag of one word only; 5 the counter of
+ * the requests that were read is not ordered after their reading. */
 #define ACTORS 2
 #define SLOTS 2
 #define REPLIES 2
@@ -124,6 +125,9 @@ active proctype host()
         slot = next % SLOTS;
         from = actor_in[slot]
        }
+#if PLANTED == 5
+        consumed = next + 1;
+#endif
         if
         :: kind_in[slot] == quiet ->
 #if PLANTED == 3

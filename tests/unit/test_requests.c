@@ -272,21 +272,85 @@ static void a_reply_reaches_the_thread_that_waits_for_it(void **state)
     }
 }
 
+static uint64_t first_ticket;
+static int has_posted, was_early;
+
+/* The first thread posts; the second one gives it the slot when it waits for it. */
+static void post_into_the_slot(void *unused)
+{
+    (void)unused;
+    struct isthmus_request request = {0, ISTHMUS_REQUEST_P, 0, 64, 0, 0, 0, 8, 0, 2, 0};
+    if (isthmus_dev_thread_rank() == 0) {
+        (void)isthmus_dev_post(&request);
+        __atomic_store_n(&has_posted, 1, __ATOMIC_RELAXED);
+    } else {
+        while (ist_load_relaxed(host.requests.ring.tail) != 2) isthmus_dev_pause();
+        was_early = __atomic_load_n(&has_posted, __ATOMIC_RELAXED);
+        isthmus_dev_give_slot(first_ticket);
+    }
+}
+
 /* The thread of the first request has not read its reply: the host may not get the next request of that slot. */
 static void a_slot_is_not_used_again_before_its_reply_was_read(void **state)
 {
     (void)state;
     open_ring(0);
     struct isthmus_request request = {0, ISTHMUS_REQUEST_G, 0, 64, ISTHMUS_REQUEST_REPLY, 0, 0, 8, 0, 1, 0}, out;
-    uint64_t ticket = isthmus_dev_write(&request);
+    first_ticket = isthmus_dev_write(&request);
     assert_true(ist_requests_take(&host.requests, &out));
-    ist_requests_reply(&host.requests, ticket, 5);
+    ist_requests_reply(&host.requests, first_ticket, 5);
     ist_requests_consume(&host.requests);
     assert_int_equal(isthmus_dev_load_turn(host.requests.ring.turns), 0);
-    isthmus_dev_give_slot(ticket);
-    assert_int_equal(isthmus_dev_load_turn(host.requests.ring.turns), 1);
+    assert_int_equal(launch(1, 2, post_into_the_slot, NULL), 0);
+    assert_int_equal(was_early, 0);
+    assert_int_equal(isthmus_dev_load_turn(host.requests.ring.turns), 2);
+    assert_true(ist_requests_take(&host.requests, &out));
+    assert_int_equal(out.value, 2);
     start_host(answer);
     close_ring();
+}
+
+/* ---- what the host has stored for a kernel ---- */
+
+/* The destination of a get is stored plainly, and then the reply, or the completion of a quiet. */
+static void fetch_words(const struct isthmus_request *request, uint64_t ticket)
+{
+    if (request->op == ISTHMUS_REQUEST_QUIET) ist_requests_quieted(&host.requests, ticket + 1);
+    if (request->op != ISTHMUS_REQUEST_GET) return;
+    uint64_t *to = ((struct payload *)(uintptr_t)request->local)->words;
+    for (uint64_t i = 0; i < 16; i++) to[i] = request->value + i;
+    if ((request->flags & ISTHMUS_REQUEST_REPLY) != 0) ist_requests_reply(&host.requests, ticket, 0);
+}
+
+static void get_words(void *with_quiet)
+{
+    struct payload *mine = &payloads[actor()];
+    for (uint64_t i = 0; i < 100; i++) {
+        struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_GET, NULL, mine, sizeof *mine, 0);
+        request.value = i;
+        isthmus_dev_fence(); /* what was read before is read before it is overwritten */
+        if (with_quiet != NULL) {
+            (void)isthmus_dev_post(&request);
+            isthmus_dev_ring_quiet();
+        } else {
+            (void)isthmus_dev_request(&request);
+        }
+        for (uint64_t k = 0; k < 16; k++)
+            if (mine->words[k] != i + k) __atomic_fetch_add(&wrong_sums, 1, __ATOMIC_RELAXED);
+    }
+}
+
+static void a_kernel_reads_what_the_host_has_stored(void **state)
+{
+    (void)state;
+    wrong_sums = 0;
+    for (int with_quiet = 0; with_quiet < 2; with_quiet++) {
+        open_ring(2);
+        start_host(fetch_words);
+        assert_int_equal(launch(TEST_BLOCKS, TEST_THREADS, get_words, with_quiet != 0 ? &wrong_sums : NULL), 0);
+        close_ring();
+    }
+    assert_int_equal(wrong_sums, 0);
 }
 
 /* ---- a ring that is full ---- */
@@ -466,7 +530,7 @@ static void a_barrier_that_not_all_threads_call_is_reported(void **state)
     assert_int_equal(isthmus_cpu_launch(1, 3, leave_one_out, NULL), -1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_arrives_as_it_was_written),
@@ -475,6 +539,7 @@ int main(void)
         cmocka_unit_test(the_host_reads_the_data_that_a_request_names),
         cmocka_unit_test(a_reply_reaches_the_thread_that_waits_for_it),
         cmocka_unit_test(a_slot_is_not_used_again_before_its_reply_was_read),
+        cmocka_unit_test(a_kernel_reads_what_the_host_has_stored),
         cmocka_unit_test(a_full_ring_holds_its_kernels),
         cmocka_unit_test(a_quiet_waits_for_all_earlier_requests),
         cmocka_unit_test(quiet_and_fence_of_nothing_make_no_request),
@@ -482,5 +547,6 @@ int main(void)
         cmocka_unit_test(threads_meet_at_barriers),
         cmocka_unit_test(a_barrier_that_not_all_threads_call_is_reported),
     };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
