@@ -1,6 +1,7 @@
-/* tests/models/proxy_contexts.pml: core/proxy/proxy.c: the server executes the requests of the ring in one of two
- * contexts while the closer waits for the completion of the other one; short fetches have a third one. Operations of a
- * context arrive in any order but for its fences; those of different contexts in any order.
+/* tests/models/proxy_contexts.pml: core/proxy/proxy.c with a closer: the server executes the requests of the ring in
+ * one of two contexts while the closer waits for the completion of the other one; short fetches have a third one.
+ * Operations of a context arrive in any order but for its fences; those of different contexts in any order. Without a
+ * closer: proxy_commit.pml.
  * Shown: what a thread puts or fetches after a fence arrives after what it has put before, while another thread's quiet
  * moves the server from one context to the other; every request is executed.
  * PLANTS 3: 1 the closer gets a context with a fence, and the server goes on; 2 a fetch after a fence goes into the
@@ -108,8 +109,7 @@ active proctype server()
 #else
             :: start(op, FETCHES)
 #endif
-            fi;
-            has_arrived[op]
+            fi
         :: kind == fence -> fence_waits = true
         :: kind == quiet -> is_awaited = true
         fi
