@@ -6,8 +6,11 @@
 #ifndef ISTHMUS_CUDA_LAUNCH_H
 #define ISTHMUS_CUDA_LAUNCH_H
 
-#include <cuda_runtime.h>
 #include <isthmus/device_state.h>
+
+#if defined(__cplusplus) && (defined(__CUDACC__) || defined(__CUDA_RUNTIME_H__))
+
+#include <nvshmemx.h>
 #include <stdio.h>
 
 /* A kernel on the current device: how many blocks run at once, and how many leave room for that small one. */
@@ -107,5 +110,7 @@ static inline int nvshmemx_collective_launch(const void *func, dim3 gridDims, di
     error = cudaLaunchCooperativeKernel(func, gridDims, blockDims, args, sharedMem, stream);
     return error == cudaSuccess ? NVSHMEMX_SUCCESS : isthmus_cuda_refusal("nvshmemx_collective_launch", error);
 }
+
+#endif
 
 #endif
