@@ -72,7 +72,7 @@ class DeviceRoutine:
         if self.is_qp:
             lines.insert(0, "(void)qp_index;")
         if not self.is_on_host:
-            return f"ISTHMUS_DEVICE {self.prototype()}\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
+            return f"ISTHMUS_NV_NAME {self.prototype()}\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
         returns, params = self.routine.returns, ", ".join(self.params) or "void"
         on_host = "ISTHMUS_NV_ON_HOST_VOID" if returns == "void" else "ISTHMUS_NV_ON_HOST"
         lines.insert(0, f"{on_host}({self.name}, ({self.names_of_arguments()}));")

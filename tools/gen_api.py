@@ -9,6 +9,7 @@ import re
 import sys
 
 import api_cxx
+import api_forward
 import api_items
 from api_device import device_routines, rows_of
 from api_generic import generics
@@ -114,6 +115,9 @@ def write_headers(made, templates, out):
         names |= {name for _, name, _ in declared}
         if relative.name == "shmem.h":
             made.profiled = [prototype for prototype in declared if prototype[1].startswith("shmem_")]
+    for name, text in api_forward.headers():
+        write_if_changed(out / "include" / name, text)
+        written.add(out / "include" / name)
     for header in {path for path in (out / "include").rglob("*") if path.is_file()} - written:
         header.unlink()
     return names

@@ -39,8 +39,6 @@ typedef uint32_t isthmus_u32;
 typedef uint64_t isthmus_u64;
 struct __align__(16) isthmus_u128 { uint64_t low, high; };
 
-#include <isthmus/device_ptx.h>
-
 /* ---- threads ---- */
 
 enum { ISTHMUS_WARP_THREADS = 32 };
@@ -56,14 +54,8 @@ ISTHMUS_DEVICE uint32_t isthmus_dev_block_rank(void)
 }
 ISTHMUS_DEVICE uint32_t isthmus_dev_block_count(void) { return gridDim.x * gridDim.y * gridDim.z; }
 
-/* The barrier counts whole warps. The last warpgroup of a block may have fewer than four. */
-ISTHMUS_DEVICE uint32_t isthmus_dev_warpgroup_threads(void)
-{
-    uint32_t left = isthmus_dev_thread_count() - isthmus_dev_thread_rank() / 128 * 128;
-    return left < 128 ? (left + ISTHMUS_WARP_THREADS - 1) / ISTHMUS_WARP_THREADS * ISTHMUS_WARP_THREADS : 128;
-}
+#include <isthmus/device_ptx.h>
 
-/* A warpgroup meets at a named barrier: 8 to 15 of the block's sixteen, by its number. */
 ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
 {
     if (scope == ISTHMUS_BLOCK)
@@ -71,27 +63,10 @@ ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
     else if (scope == ISTHMUS_WARP)
         __syncwarp();
     else
-        asm volatile("bar.sync %0, %1;" ::"r"(8 + isthmus_dev_thread_rank() / 128 % 8),
-                     "r"(isthmus_dev_warpgroup_threads())
-                     : "memory");
+        isthmus_dev_warpgroup_barrier();
 }
 
 ISTHMUS_DEVICE void isthmus_dev_pause(void) { __nanosleep(20); }
-
-ISTHMUS_DEVICE uint64_t isthmus_dev_vary(void)
-{
-    uint32_t clock;
-    asm volatile("mov.u32 %0, %%clock;" : "=r"(clock));
-    return clock;
-}
-
-ISTHMUS_DEVICE ISTHMUS_NO_RETURN void isthmus_dev_trap(void)
-{
-    asm volatile("trap;");
-    __builtin_unreachable();
-}
-
-ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all threads of the kernel */
 
 ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
 {

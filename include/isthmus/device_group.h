@@ -1,9 +1,9 @@
 /* isthmus/device_group.h: the threads that make a call together; and the choice of the dialect, whose primitives
  * everything else in device.h uses.
  *
- * The dialect follows from the compiler: CUDA's if it compiles for CUDA, SYCL's if it compiles SYCL, else the CPU
- * device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h includes device.h for CUDA compilers, and else if
- * ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL compilers. */
+ * The dialect follows from the compiler: CUDA's if it compiles for CUDA, SYCL's if it compiles SYCL, plain C's if it
+ * compiles for NVPTX, else the CPU device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h includes device.h for
+ * CUDA compilers, and else if ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL compilers. */
 #ifndef ISTHMUS_DEVICE_GROUP_H
 #define ISTHMUS_DEVICE_GROUP_H
 
@@ -16,6 +16,8 @@ enum { ISTHMUS_THREAD = 0, ISTHMUS_WARP = 1, ISTHMUS_WARPGROUP = 2, ISTHMUS_BLOC
 #include <isthmus/device_cuda.h>
 #elif defined(SYCL_LANGUAGE_VERSION) && !defined(ISTHMUS_DEVICE_CPU)
 #include <isthmus/device_sycl.hpp>
+#elif defined(__NVPTX__)
+#include <isthmus/device_nvptx.h>
 #else
 #include <isthmus/device_cpu.h>
 #endif

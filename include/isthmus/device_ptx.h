@@ -230,6 +230,37 @@ ISTHMUS_DEVICE void isthmus_dev_fence(void) { ISTHMUS_PTX("fence.acq_rel.sys;" :
 /* It waits until earlier stores have been performed; that later loads come after them is all that a quiet needs. */
 ISTHMUS_DEVICE void isthmus_dev_drain(void) { ISTHMUS_PTX("fence.acq_rel.sys;" ::: "memory"); }
 
+/* ---- threads ---- */
+
+/* The barrier counts whole warps. The last warpgroup of a block may have fewer than four. */
+ISTHMUS_DEVICE uint32_t isthmus_dev_warpgroup_threads(void)
+{
+    uint32_t left = isthmus_dev_thread_count() - isthmus_dev_thread_rank() / 128 * 128;
+    return left < 128 ? (left + ISTHMUS_WARP_THREADS - 1) / ISTHMUS_WARP_THREADS * ISTHMUS_WARP_THREADS : 128;
+}
+
+/* A warpgroup meets at a named barrier: 8 to 15 of the block's sixteen, by its number. */
+ISTHMUS_DEVICE void isthmus_dev_warpgroup_barrier(void)
+{
+    ISTHMUS_PTX("bar.sync %0, %1;" ::"r"(8 + isthmus_dev_thread_rank() / 128 % 8), "r"(isthmus_dev_warpgroup_threads())
+                : "memory");
+}
+
+ISTHMUS_DEVICE uint64_t isthmus_dev_vary(void)
+{
+    uint32_t clock;
+    ISTHMUS_PTX("mov.u32 %0, %%clock;" : "=r"(clock));
+    return clock;
+}
+
+ISTHMUS_DEVICE ISTHMUS_NO_RETURN void isthmus_dev_trap(void)
+{
+    ISTHMUS_PTX("trap;");
+    __builtin_unreachable();
+}
+
+ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all threads of the kernel */
+
 #endif
 
 #endif

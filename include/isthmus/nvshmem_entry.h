@@ -13,6 +13,13 @@
 #define ISTHMUS_NV_BOTH ISTHMUS_HOST_DEVICE __forceinline__
 #define ISTHMUS_NV_ON_HOST(name, arguments) (void)0
 #define ISTHMUS_NV_ON_HOST_VOID(name, arguments) (void)0
+#elif defined(__NVPTX__)
+/* There is no host, and every name is a function of a library. */
+#define ISTHMUS_NV_NAME
+#define ISTHMUS_NV_HOST(returns, name, parameters) returns name parameters
+#define ISTHMUS_NV_BOTH
+#define ISTHMUS_NV_ON_HOST(name, arguments) (void)0
+#define ISTHMUS_NV_ON_HOST_VOID(name, arguments) (void)0
 #else
 /* One compilation is for both: outside of kernels the library's routine is called, by its name in the object file. */
 #define ISTHMUS_NV_HOST(returns, name, parameters) extern returns isthmus_host_##name parameters __asm__(#name)
@@ -25,6 +32,11 @@
         return;                                  \
     } else                                       \
         (void)0
+#endif
+
+/* Before a name that only kernels have. */
+#ifndef ISTHMUS_NV_NAME
+#define ISTHMUS_NV_NAME ISTHMUS_DEVICE
 #endif
 
 #define ISTHMUS_NV_IS_SIGNED(T) ((T)-1 < (T)1)

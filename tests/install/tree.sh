@@ -10,9 +10,14 @@ for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-r
     "$LIBDIR/pkgconfig/shmem.pc" "$LIBDIR/pkgconfig/nvshmem.pc" "$LIBDIR/pkgconfig/ishmem.pc" \
     "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/pshmem.h" "$INCLUDEDIR/nvshmem.h" \
     "$INCLUDEDIR/nvshmemx.h" "$INCLUDEDIR/nvshmem_host.h" "$INCLUDEDIR/ishmem.h" "$INCLUDEDIR/ishmemx.h" \
-    "$INCLUDEDIR/isthmus/transport.h"; do
+    "$INCLUDEDIR/isthmus/transport.h" "$INCLUDEDIR/nvshmem_device.h" "$INCLUDEDIR/isthmus/nvshmem_tile.hpp" \
+    "$INCLUDEDIR/host/nvshmem_api.h" "$INCLUDEDIR/device/nvshmem_defines.h" "$INCLUDEDIR/device_host/nvshmem_common.cuh" \
+    "$LIBDIR/libnvshmem_device.a"; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
+if [ -e "$BUILD/lib/libnvshmem_device.bc" ] && [ ! -e "$prefix/$LIBDIR/libnvshmem_device.bc" ]; then
+    fail "libnvshmem_device.bc is not installed"
+fi
 # No path of this machine in what people read or source; programs may name it in debug information.
 if grep -rIlF -e "$BUILD" -e "$WORK" "$prefix"; then fail "the files above name the build tree"; fi
 for program in "$BINDIR/isthmus-run" "$BINDIR/isthmus-info" "$BINDIR/isthmus-check-transport" \
