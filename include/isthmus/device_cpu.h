@@ -207,12 +207,19 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void)
     return isthmus_cpu_thread_v1 != NULL && __atomic_load_n(isthmus_cpu_thread_v1->is_over, __ATOMIC_RELAXED) != 0;
 }
 
-/* Ends the kernel for a mistake of the program. */
+/* Ends the kernel for a mistake of the program. The module is named by its source. */
+#define ISTHMUS_DEVICE_NAMES_CALLS
+ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse_of(const char *call, const char *what, const void *addr,
+                                                                 int pe)
+{
+    fprintf(stderr, "isthmus: PE %d: a kernel's %s: %s: address %p, PE %d of %d, in %s\n", (int)isthmus_device_v1.me,
+            call, what, addr, pe, (int)isthmus_device_v1.n, __BASE_FILE__);
+    isthmus_dev_trap();
+}
+
 ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
 {
-    fprintf(stderr, "isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", (int)isthmus_device_v1.me, what,
-            addr, pe, (int)isthmus_device_v1.n);
-    isthmus_dev_trap();
+    isthmus_dev_misuse_of("call", what, addr, pe);
 }
 
 /* ---- the module ---- */

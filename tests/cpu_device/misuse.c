@@ -57,6 +57,55 @@ static void wait_for_ever(void *unused)
     nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 99);
 }
 
+/* One wrong call after the other, each in a launch of its own, which it stops. */
+enum { PUT, PUT_BLOCK, GET, P, G, IPUT, IGET, ATOMIC, PUT_SIGNAL, SIGNAL, NO_BYTES, N_CALLS };
+
+static struct {
+    int call, pe;
+    long *addr;
+} wrong;
+
+static void call_wrongly(void *unused)
+{
+    long one = 1;
+    (void)unused;
+    switch (wrong.call) {
+    case PUT: nvshmem_long_put(wrong.addr, &one, 1, wrong.pe); break;
+    case PUT_BLOCK: nvshmemx_long_put_nbi_block(wrong.addr, &one, 1, wrong.pe); break;
+    case GET: nvshmem_long_get(&one, wrong.addr, 1, wrong.pe); break;
+    case P: nvshmem_long_p(wrong.addr, 1, wrong.pe); break;
+    case G: (void)nvshmem_long_g(wrong.addr, wrong.pe); break;
+    case IPUT: nvshmem_long_iput(wrong.addr, &one, 1, 1, 1, wrong.pe); break;
+    case IGET: nvshmem_long_iget(&one, wrong.addr, 1, 1, 1, wrong.pe); break;
+    case ATOMIC: (void)nvshmem_long_atomic_fetch_add(wrong.addr, 1, wrong.pe); break;
+    case PUT_SIGNAL:
+        nvshmem_long_put_signal(wrong.addr, &one, 1, (uint64_t *)(void *)word, 1, NVSHMEM_SIGNAL_SET, wrong.pe);
+        break;
+    case SIGNAL: nvshmemx_signal_op((uint64_t *)(void *)wrong.addr, 1, NVSHMEM_SIGNAL_SET, wrong.pe); break;
+    default: nvshmem_putmem(NULL, NULL, 0, wrong.pe); break;
+    }
+}
+
+/* Returns 0 if each of them stopped its launch, and stored nothing. */
+static int call_all_wrongly(void)
+{
+    int n_faults = 0, me = nvshmem_my_pe();
+    for (wrong.call = 0; wrong.call < N_CALLS; wrong.call++) {
+        wrong.addr = word, wrong.pe = nvshmem_n_pes();
+        n_faults += isthmus_cpu_launch(1, 2, call_wrongly, NULL) != -1;
+        wrong.pe = -1;
+        n_faults += isthmus_cpu_launch(1, 2, call_wrongly, NULL) != -1;
+        /* Through the ring the host checks the address, and ends the job. Without bytes there is none. */
+        if (isthmus_device_v1.n_ring_pes > 0 || wrong.call == NO_BYTES) continue;
+        wrong.addr = on_the_heap, wrong.pe = me == 0;
+        n_faults += isthmus_cpu_launch(1, 2, call_wrongly, NULL) != -1;
+    }
+    nvshmem_barrier_all();
+    n_faults += *word != 0;
+    nvshmem_finalize();
+    return n_faults;
+}
+
 /* The others wait for what the thread would have done: all of them for a value, and on PE 1 one for PE 0's part of a
  * sync. */
 static void one_is_wrong(void *unused)
@@ -138,7 +187,8 @@ static const struct {
 } cases[] = {{"no_pe", put_to_no_pe},   {"elsewhere", put_elsewhere},   {"comparison", wrong_comparison},
              {"signal", bad_signal},    {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
              {"buffer", put_to_buffer}, {"static_data", put_to_static}, {"before_init", put_to_no_pe},
-             {"nothing", move_nothing}, {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks}};
+             {"nothing", move_nothing}, {"every_call", call_wrongly},   {"one_is_wrong", one_is_wrong},
+             {"no_block", meet_blocks}};
 
 static isthmus_cpu_kernel kernel_of(const char *name)
 {
@@ -156,6 +206,7 @@ int main(int argc, char **argv)
     flag = nvshmem_calloc(1, sizeof *flag);
     on_the_heap = malloc(sizeof *on_the_heap);
     if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
+    if (kernel == call_wrongly) return call_all_wrongly();
     if (kernel == put_to_buffer) make_buffer();
     if (kernel == meet_blocks) n_blocks_left = 1;
     int status = isthmus_cpu_launch(2, 2, kernel, NULL);
