@@ -3,6 +3,7 @@
 #define ISTHMUS_DEVICE_CPU
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 
 /* The engine's blocks: as many of them as n_blocks_left can be created. */
 static int n_blocks_left = 100;
@@ -106,6 +107,15 @@ static int call_all_wrongly(void)
     return n_faults;
 }
 
+/* PE 1 is killed while the kernels of PE 0 update its memory, and its own wait. */
+static void kill_while_fetching(void *unused)
+{
+    (void)unused;
+    while (nvshmem_my_pe() == 0) (void)nvshmem_long_atomic_fetch_add(word, 1, 1);
+    nvshmem_long_wait_until(word, NVSHMEM_CMP_GE, 1000);
+    kill(getpid(), SIGKILL);
+}
+
 /* The others wait for what the thread would have done: all of them for a value, and on PE 1 one for PE 0's part of a
  * sync. */
 static void one_is_wrong(void *unused)
@@ -184,11 +194,11 @@ static void put_to_buffer(void *unused)
 static const struct {
     const char *name;
     isthmus_cpu_kernel kernel;
-} cases[] = {{"no_pe", put_to_no_pe},   {"elsewhere", put_elsewhere},   {"comparison", wrong_comparison},
-             {"signal", bad_signal},    {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
-             {"buffer", put_to_buffer}, {"static_data", put_to_static}, {"before_init", put_to_no_pe},
-             {"nothing", move_nothing}, {"every_call", call_wrongly},   {"one_is_wrong", one_is_wrong},
-             {"no_block", meet_blocks}};
+} cases[] = {{"no_pe", put_to_no_pe},        {"elsewhere", put_elsewhere},   {"comparison", wrong_comparison},
+             {"signal", bad_signal},         {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
+             {"buffer", put_to_buffer},      {"static_data", put_to_static}, {"before_init", put_to_no_pe},
+             {"nothing", move_nothing},      {"every_call", call_wrongly},   {"peer_killed", kill_while_fetching},
+             {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks}};
 
 static isthmus_cpu_kernel kernel_of(const char *name)
 {
