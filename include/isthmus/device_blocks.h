@@ -25,9 +25,9 @@ ISTHMUS_DEVICE void isthmus_dev_copy_blocks(char *to, const char *from, const st
 }
 
 /* A request for each block. */
-ISTHMUS_DEVICE_COLD void isthmus_dev_blocks_by_ring(int op, char *dest, const char *source,
-                                                    const struct isthmus_dev_stride *stride, size_t bsize, int pe,
-                                                    int scope)
+ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_blocks_by_ring(int op, char *dest, const char *source,
+                                                          const struct isthmus_dev_stride *stride, size_t bsize, int pe,
+                                                          int scope)
 {
     for (size_t i = 0; i < stride->nelems; i++) {
         char *to = dest + i * (size_t)stride->dest * stride->size;

@@ -31,6 +31,11 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_misuse_of(const char *call, const char *wha
 }
 #endif
 
+/* A rare path that a group takes together. */
+#ifndef ISTHMUS_DEVICE_COLD_GROUP
+#define ISTHMUS_DEVICE_COLD_GROUP ISTHMUS_DEVICE_COLD
+#endif
+
 /* ---- groups ---- */
 
 #ifndef ISTHMUS_DEVICE_HAS_GROUPS /* the dialect has none of its own */

@@ -151,8 +151,8 @@ ISTHMUS_DEVICE void isthmus_dev_submit(struct isthmus_request *request, int scop
     isthmus_dev_meet(scope);
 }
 
-ISTHMUS_DEVICE_COLD void isthmus_dev_move_by_ring(int op, const void *remote, const void *local, size_t bytes, int pe,
-                                                  int scope, int is_nbi)
+ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_move_by_ring(int op, const void *remote, const void *local, size_t bytes,
+                                                        int pe, int scope, int is_nbi)
 {
     struct isthmus_request request = isthmus_dev_request_of(op, remote, local, bytes, pe);
     isthmus_dev_submit(&request, scope, is_nbi);
@@ -255,8 +255,8 @@ ISTHMUS_DEVICE void isthmus_dev_copy_strided(char *to, const char *from, const s
         isthmus_dev_copy_unit(to + i * to_step, from + i * from_step, stride->size);
 }
 
-ISTHMUS_DEVICE_COLD void isthmus_dev_strided_by_ring(int op, const void *remote, const void *local,
-                                                     const struct isthmus_dev_stride *stride, int pe, int scope)
+ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_strided_by_ring(int op, const void *remote, const void *local,
+                                                           const struct isthmus_dev_stride *stride, int pe, int scope)
 {
     struct isthmus_request request = isthmus_dev_request_of(op, remote, local, stride->nelems, pe);
     request.bits = (uint8_t)(8 * stride->size);
@@ -343,8 +343,9 @@ ISTHMUS_DEVICE void isthmus_dev_signal_op(struct isthmus_dev_signal signal, int 
     (void)isthmus_dev_atomic(signal.addr, amo, pe, 0);
 }
 
-ISTHMUS_DEVICE_COLD void isthmus_dev_put_signal_by_ring(void *dest, const void *source, size_t bytes,
-                                                        struct isthmus_dev_signal signal, int pe, int scope, int is_nbi)
+ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_put_signal_by_ring(void *dest, const void *source, size_t bytes,
+                                                              struct isthmus_dev_signal signal, int pe, int scope,
+                                                              int is_nbi)
 {
     struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_PUT_SIGNAL, dest, source, bytes, pe);
     request.amo = (uint8_t)signal.op;

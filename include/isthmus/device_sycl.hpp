@@ -12,8 +12,11 @@
 
 #include <sycl/sycl.hpp>
 
+/* Inlined, so that the scope of a call is a constant where a barrier depends on it: a kernel that would contain a
+ * barrier of a sub-group is compiled another way than one that does not. */
 #define ISTHMUS_DEVICE static inline __attribute__((always_inline, unused))
 #define ISTHMUS_DEVICE_COLD static __attribute__((noinline, unused))
+#define ISTHMUS_DEVICE_COLD_GROUP ISTHMUS_DEVICE
 #define ISTHMUS_DEVICE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ISTHMUS_DEVICE_UNROLL
 

@@ -6,10 +6,10 @@
 
 static char device_memory[4096];
 
-static isthmus_status import(struct p2p_gpu *gpu, const struct p2p_share *share, uint64_t length_bytes,
+static isthmus_status import(struct p2p_gpu *gpu, const struct p2p_share *share, void *addr, uint64_t length_bytes,
                              struct p2p_memory *out)
 {
-    (void)gpu;
+    (void)gpu, (void)addr;
     if (share->n_bytes > sizeof share->bytes) abort();
     *out = (struct p2p_memory){.addr = device_memory, .length_bytes = length_bytes};
     return length_bytes <= sizeof device_memory ? ISTHMUS_OK : ISTHMUS_ERR_NO_MEMORY;

@@ -1,0 +1,138 @@
+/* isthmus/device_sycl_module.hpp: the host's side of kernels in SYCL: how the state of this PE comes to them. Not what
+ * kernels call (ishmem_device.hpp).
+ *
+ * A program that a SYCL compiler compiles needs no call: ishmem.h includes this header, and ishmem_init fills the state
+ * of the program's kernels for the default device in its default context. Kernels in another context, and those that
+ * the program compiles from source while it runs, are announced by one of these calls, before or after ishmem_init:
+ *
+ *   isthmus_sycl_queue_init(q)            the program's own kernels, in the context of q and on its device
+ *   isthmus_sycl_bundle_init(q, bundle)   the kernels of a bundle of state executable, on the device of q
+ *
+ * Not collective. They return 0, or a negative ISTHMUS_ERR_ code: UNSUPPORTED if the library has no state for kernels
+ * on that device. ishmem_finalize clears the state again. isthmus_sycl_bundle_finalize(bundle) forgets a bundle, whose
+ * kernels have ended: before the last copy of it is destroyed, unless ishmem_finalize has been called. */
+#ifndef ISTHMUS_DEVICE_SYCL_MODULE_HPP
+#define ISTHMUS_DEVICE_SYCL_MODULE_HPP
+
+#include <cstdio>
+#include <functional>
+#include <isthmus/device_state.h>
+#include <isthmus/transport.h>
+#include <mutex>
+#include <sycl/sycl.hpp>
+#include <unistd.h>
+#include <vector>
+
+/* One module: kernels with a state of their own. */
+struct isthmus_sycl_module_ {
+    void *address; /* of a bundle's state on the device; NULL: the program's own, by its name */
+    std::function<void(const struct isthmus_device_state *)> copy;
+};
+
+/* Those whose memory is of one kind. SYCL does not survive a fork: in a child there is nothing to fill. */
+struct isthmus_sycl_modules_ {
+    std::mutex lock;
+    std::vector<isthmus_sycl_module_> list;
+    pid_t owner = getpid();
+};
+
+template <uint32_t Kind> inline isthmus_sycl_modules_ &isthmus_sycl_modules_of_(void)
+{
+    static isthmus_sycl_modules_ modules;
+    return modules;
+}
+
+/* What the library calls. */
+template <uint32_t Kind> inline int isthmus_sycl_fill_(const struct isthmus_device_state *state)
+{
+    isthmus_sycl_modules_ &modules = isthmus_sycl_modules_of_<Kind>();
+    if (modules.owner != getpid()) return 0;
+    std::lock_guard<std::mutex> guard(modules.lock);
+    try {
+        for (const isthmus_sycl_module_ &module : modules.list) module.copy(state);
+    } catch (const sycl::exception &error) {
+        fprintf(stderr, "isthmus: the state of kernels in SYCL cannot be written: %s\n", error.what());
+        return ISTHMUS_ERR_IO;
+    }
+    return 0;
+}
+
+template <uint32_t Kind> inline void isthmus_sycl_remove_(const void *address)
+{
+    isthmus_sycl_modules_ &modules = isthmus_sycl_modules_of_<Kind>();
+    std::lock_guard<std::mutex> guard(modules.lock);
+    for (auto module = modules.list.begin(); module != modules.list.end();)
+        module = module->address == address ? modules.list.erase(module) : module + 1;
+}
+
+/* The library fills all modules when the function is registered: the new one among them. */
+template <uint32_t Kind> inline int isthmus_sycl_add_(const isthmus_sycl_module_ &module)
+{
+    isthmus_sycl_modules_ &modules = isthmus_sycl_modules_of_<Kind>();
+    {
+        std::lock_guard<std::mutex> guard(modules.lock);
+        modules.list.push_back(module);
+    }
+    isthmus_device_unregister_v1(isthmus_sycl_fill_<Kind>);
+    int status = isthmus_device_register_v1(Kind, isthmus_sycl_fill_<Kind>);
+    if (status != 0) isthmus_sycl_remove_<Kind>(module.address);
+    return status;
+}
+
+inline int isthmus_sycl_add_on_(const sycl::device &device, const isthmus_sycl_module_ &module)
+{
+    return device.is_cpu() ? isthmus_sycl_add_<ISTHMUS_MEM_HOST>(module) : isthmus_sycl_add_<ISTHMUS_MEM_ZE>(module);
+}
+
+/* Kernels that call no routine have no state. */
+inline int isthmus_sycl_bundle_init(const sycl::queue &q, sycl::kernel_bundle<sycl::bundle_state::executable> bundle)
+{
+    static const char name[] = "isthmus_sycl_state_v1";
+    if (!bundle.ext_oneapi_has_device_global(name)) return 0;
+    void *address = bundle.ext_oneapi_get_device_global_address(name, q.get_device());
+    return isthmus_sycl_add_on_(q.get_device(), {address, [q, address](const struct isthmus_device_state *state) {
+                                                     sycl::queue(q).memcpy(address, state, sizeof *state).wait();
+                                                 }});
+}
+
+inline void isthmus_sycl_bundle_finalize(sycl::kernel_bundle<sycl::bundle_state::executable> bundle)
+{
+    static const char name[] = "isthmus_sycl_state_v1";
+    if (!bundle.ext_oneapi_has_device_global(name)) return;
+    for (const sycl::device &device : bundle.get_devices()) {
+        const void *address = bundle.ext_oneapi_get_device_global_address(name, device);
+        isthmus_sycl_remove_<ISTHMUS_MEM_HOST>(address);
+        isthmus_sycl_remove_<ISTHMUS_MEM_ZE>(address);
+    }
+}
+
+#ifdef SYCL_LANGUAGE_VERSION
+
+inline int isthmus_sycl_queue_init(const sycl::queue &q)
+{
+    return isthmus_sycl_add_on_(q.get_device(), {nullptr, [q](const struct isthmus_device_state *state) {
+                                                     sycl::queue(q).memcpy(isthmus_sycl_state_v1, state).wait();
+                                                 }});
+}
+
+/* The program's own kernels on the default device, which is chosen when the library fills the state. */
+inline int isthmus_sycl_program_fill_(const struct isthmus_device_state *state)
+{
+    static const pid_t owner = getpid();
+    if (owner != getpid()) return 0;
+    try {
+        sycl::queue q;
+        if (!q.get_device().is_cpu()) return ISTHMUS_ERR_UNSUPPORTED;
+        q.memcpy(isthmus_sycl_state_v1, state).wait();
+    } catch (const sycl::exception &error) {
+        fprintf(stderr, "isthmus: the state of kernels in SYCL cannot be written: %s\n", error.what());
+        return ISTHMUS_ERR_IO;
+    }
+    return 0;
+}
+
+inline const int isthmus_sycl_program_ = isthmus_device_register_v1(ISTHMUS_MEM_HOST, isthmus_sycl_program_fill_);
+
+#endif
+
+#endif

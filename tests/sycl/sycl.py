@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""sycl.py: kernels in SYCL for real. A program built by the system's C++ compiler compiles kernels.cpp while it runs, with
+the compiler of SYCL's runtime library, and runs them on the processor: on 2 and 3 PEs, directly and through the ring, on one
+host by load and store and through ib. The runtime library comes out of wheels (tests/wheels.py); exit status 77, and a line
+with the reason, where they are not to be had. --quick: fewer jobs."""
+
+import argparse
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+import wheels
+
+SKIPPED = 77
+TIMEOUT_S = 300
+WAYS = {  # how the operations go: what the job has in its environment
+    "direct": {},
+    "ring": {"ISTHMUS_DEVICE_DIRECT": "0"},
+    "no_alias": {"ISTHMUS_ALIAS": "0"},
+    "ib": {"ISTHMUS_TRANSPORTS": "ib"},
+}
+JOBS = [(way, n) for way in WAYS for n in (2, 3)]
+QUICK_JOBS = [("direct", 2), ("ib", 2)]
+# Kernels in one image: the runtime library finds the state of several only in the first one.
+KERNEL_OPTIONS = ["-O2", "-fsycl-device-code-split=off"]
+
+
+def newest(paths):
+    return max(path.stat().st_mtime for path in paths if path.exists())
+
+
+class Place:
+    def __init__(self, build, cxx):
+        self.build, self.cxx = build, cxx
+        self.headers, self.libraries, self.environment = wheels.sycl_environment(build)
+        self.out = build / "tests" / "sycl"
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.includes = [f"-I{folder}" for folder in (ROOT / "include", build / "gen" / "include", HERE)]
+        # Kernels that were compiled from other headers would be found again: only the jobs of one run share them.
+        self.cache = self.out / "cache"
+        shutil.rmtree(self.cache, ignore_errors=True)
+
+    def compile(self, source, flags=()):
+        """The program, which is made anew if it is older than a source or the library."""
+        program = self.out / source.stem
+        before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"), self.build / "lib" / "libisthmus.so"]
+        if program.exists() and program.stat().st_mtime > newest(before):
+            return program
+        libraries = [f"-L{folder}" for folder in self.libraries] + [f"-Wl,-rpath-link,{folder}" for folder in self.libraries]
+        command = [*self.cxx, "-std=c++17", "-O1", "-Wall", "-Wextra", "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", *flags,
+                   "-isystem", str(self.headers), *self.includes, str(source), "-o", str(program),
+                   f"-L{self.build}/lib", f"-Wl,-rpath,{self.build}/lib", "-listhmus", *libraries, "-lsycl"]
+        subprocess.run(command, check=True)
+        return program
+
+    def run(self, n, command, settings):
+        environment = {**os.environ, **self.environment, "SYCL_CACHE_PERSISTENT": "1", "SYCL_CACHE_DIR": str(self.cache),
+                       **settings}
+        return subprocess.run([self.build / "bin" / "isthmus-run", "-n", str(n), *map(str, command)], env=environment,
+                              timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def run_kernels(place, jobs):
+    """One PE first, which compiles for all. Returns the exit status."""
+    program = place.compile(HERE / "host.cpp")
+    command = [program, HERE / "kernels.cpp", *place.includes, *KERNEL_OPTIONS]
+    for way, n in [("direct", 1), *jobs]:
+        print(f"{way}, {n} PEs:", flush=True)
+        status = place.run(n, command, WAYS[way])
+        if status != 0:
+            return status
+    return 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--cxx", default="g++")
+    parser.add_argument("--quick", action="store_true")
+    args = parser.parse_args()
+    try:
+        place = Place(args.build.resolve(), shlex.split(args.cxx))
+    except wheels.NotHere as why:
+        print(f"skipped: {why}")
+        return SKIPPED
+    return run_kernels(place, QUICK_JOBS if args.quick else JOBS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
