@@ -159,14 +159,19 @@ void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags)
     const char routine[] = "nvshmemx_buffer_register_symmetric";
     if (flags != 0) ist_info("%s: flags is %d; valid: 0", routine, flags);
     if (ist_buffer_make_symmetric(buf_ptr, size, flags == 0, routine) != ISTHMUS_OK) return NULL;
-    isthmus_status status = ist_device_need_ring();
+    isthmus_status status = ist_device_list_buffers();
     if (status != ISTHMUS_OK) ist_die(routine, status);
     return buf_ptr;
 }
 
 int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)
 {
-    isthmus_status status = ist_buffer_make_private(mmap_ptr, size, "nvshmemx_buffer_unregister_symmetric");
-    if (status == ISTHMUS_OK) return NVSHMEMX_SUCCESS;
+    const char routine[] = "nvshmemx_buffer_unregister_symmetric";
+    isthmus_status status = ist_buffer_make_private(mmap_ptr, size, routine);
+    if (status == ISTHMUS_OK) {
+        status = ist_device_list_buffers();
+        if (status != ISTHMUS_OK) ist_die(routine, status);
+        return NVSHMEMX_SUCCESS;
+    }
     return status == ISTHMUS_ERR_INVALID ? NVSHMEMX_ERROR_INVALID_VALUE : NVSHMEMX_ERROR_INTERNAL;
 }

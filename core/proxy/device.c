@@ -47,17 +47,6 @@ static void on_team(const struct ist_team *team, int index)
     if (status != ISTHMUS_OK) ist_die("a team of kernels", status);
 }
 
-/* Data of shared objects, and buffers that the program has made symmetric. Those have the first ids behind the ones of
- * the start: the library's own ids too, where it has no such segment. A device does not expect the data. */
-static bool has_other_memory(void)
-{
-    uint32_t n_start = ist_segments.n_at_start;
-    bool begins_at_objects = !is_on_device() && n_start > IST_SEGMENT_OBJECTS;
-    for (uint32_t id = begins_at_objects ? IST_SEGMENT_OBJECTS : n_start; id < ist_segments.n; id++)
-        if (ist_segments.list[id].mem.length_bytes > 0) return true;
-    return false;
-}
-
 static void write_state(void)
 {
     const struct ist_tables *tables = &device.tables;
@@ -100,7 +89,7 @@ static isthmus_status make_state(void)
     isthmus_status status = ist_tables_open(&device.tables, device.boot, &device.place.memory,
                                             device.config->device_direct);
     uint32_t n_far = device.tables.n_far;
-    device.needs_ring = has_other_memory();
+    device.needs_ring = device.tables.has_gaps;
     if (status == ISTHMUS_OK && (n_far > 0 || device.needs_ring)) status = open_proxy();
     if (status != ISTHMUS_OK) {
         ist_team_announce(NULL);
@@ -298,15 +287,16 @@ isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *co
     return status;
 }
 
-isthmus_status ist_device_need_ring(void)
+isthmus_status ist_device_list_buffers(void)
 {
     isthmus_status status = ISTHMUS_OK;
     pthread_mutex_lock(&device.lock);
-    if (device.is_open && !device.has_proxy) status = open_proxy();
-    if (device.has_proxy) {
-        device.needs_ring = true;
+    if (device.is_open) {
+        status = ist_tables_list_ranges(&device.tables, device.boot, device.config->device_direct);
+        if (device.tables.has_gaps) device.needs_ring = true; /* from now on: requests may be under way */
+        if (status == ISTHMUS_OK && device.needs_ring && !device.has_proxy) status = open_proxy();
         write_state();
-        status = fill_all();
+        if (status == ISTHMUS_OK) status = fill_all();
     }
     pthread_mutex_unlock(&device.lock);
     return status;

@@ -25,9 +25,9 @@ void ist_device_leave(void);
 /* At the beginning of finalize: kernels have ended. Completes what they have requested. Accepts any state. */
 void ist_device_close(void);
 
-/* Memory has become symmetric of which the state knows nothing: kernels leave it to the thread of the host, which is
- * started if there is none. No kernel runs. */
-isthmus_status ist_device_need_ring(void);
+/* A buffer has become symmetric, or private: kernels reach it directly where they can, and else leave it to the thread
+ * of the host, which is started if there is none. No kernel runs. */
+isthmus_status ist_device_list_buffers(void);
 
 /* Code for a GPU that the program has loaded itself: `handle` is of the sort `code` (ISTHMUS_CODE_) of that kind of
  * device. Its state is filled, and emptied again. INVALID: no handle, or code without a state; remove: not added.

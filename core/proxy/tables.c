@@ -2,6 +2,7 @@
 #include "core/proxy/tables.h"
 
 #include "core/heap/heap.h"
+#include "core/proxy/ranges.h"
 #include "core/stream/stream.h"
 #include "core/team/internal_area.h"
 #include "core/topo/topo.h"
@@ -15,15 +16,11 @@ _Static_assert((int)IST_TEAM_DEVICE_WORDS >= (int)ISTHMUS_DEVICE_FLAGS,
 _Static_assert(sizeof(struct isthmus_device_team) == 64, "ABI");
 _Static_assert(sizeof(int) == sizeof(int32_t), "lists of members are copied");
 
-/* Behind the heap: static data of the host for processors, flags for a device. The list ends with an empty range. */
-enum { N_RANGES = 2 };
-
 /* The table as the host fills it, and its parts. */
 struct draft {
     char *bytes;
     size_t n_bytes;
-    int64_t *heap_delta, *range_delta;
-    struct isthmus_device_range *ranges;
+    int64_t *heap_delta, *other_delta; /* the latter is not copied: of static data, or of flags on a device */
     struct isthmus_device_team *teams;
 };
 
@@ -41,7 +38,7 @@ static isthmus_status find_delta(const struct ist_tables *tables, int pe, struct
     if (status != ISTHMUS_OK) return status;
     bool on_device = is_on_device(tables);
     out->heap_delta[pe] = on_device ? ist_device_delta(peer, IST_SEGMENT_DEVICE) : (int64_t)ist_rows[pe].delta[1];
-    out->range_delta[pe] = on_device ? ist_device_delta(peer, IST_SEGMENT_STREAMS) : (int64_t)ist_rows[pe].delta[2];
+    out->other_delta[pe] = on_device ? ist_device_delta(peer, IST_SEGMENT_STREAMS) : (int64_t)ist_rows[pe].delta[2];
     return ISTHMUS_OK;
 }
 
@@ -50,28 +47,39 @@ static isthmus_status find_delta(const struct ist_tables *tables, int pe, struct
 static isthmus_status find_deltas(struct ist_tables *tables, const ist_boot *boot, bool is_direct, struct draft *out)
 {
     int n = ist_team_world.n_pes, me = ist_team_world.my_pe;
-    for (int pe = 0; pe < n; pe++) out->heap_delta[pe] = out->range_delta[pe] = ISTHMUS_NO_ALIAS;
+    for (int pe = 0; pe < n; pe++) out->heap_delta[pe] = out->other_delta[pe] = ISTHMUS_NO_ALIAS;
     for (int i = 0; i < boot->n_local; i++) {
         int pe = boot->local_pes[i];
         isthmus_status status = is_direct || pe == me ? find_delta(tables, pe, out) : ISTHMUS_OK;
         if (status != ISTHMUS_OK) return status;
     }
     for (int pe = 0; pe < n; pe++) {
-        tables->n_far += ((out->heap_delta[pe] | out->range_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
-        tables->is_mixed |= ((out->heap_delta[pe] ^ out->range_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
+        tables->n_far += ((out->heap_delta[pe] | out->other_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
+        tables->is_mixed |= ((out->heap_delta[pe] ^ out->other_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
     }
     return ISTHMUS_OK;
 }
 
-static void write_ranges(const struct ist_tables *tables, struct draft *out)
+isthmus_status ist_tables_list_ranges(struct ist_tables *tables, const ist_boot *boot, bool is_direct)
 {
-    const struct isthmus_mem *flags = &ist_segments.list[IST_SEGMENT_STREAMS].mem;
-    const struct ist_window *statics = &ist_windows.statics;
-    if (is_on_device(tables))
-        out->ranges[0] = (struct isthmus_device_range){(uintptr_t)flags->addr, flags->length_bytes, NULL};
-    else
-        out->ranges[0] = (struct isthmus_device_range){statics->base, statics->length_bytes, NULL};
-    out->ranges[0].delta = tables->range_delta;
+    struct ist_ranges ranges = {.list = NULL};
+    void *there = NULL;
+    uint32_t kind = is_on_device(tables) ? ist_device_heap.kind : ISTHMUS_MEM_HOST;
+    isthmus_status status = ist_ranges_make(boot, kind, is_direct, &ranges);
+    if (status == ISTHMUS_OK) status = ist_kernel_table_alloc(&tables->memory, ranges.bytes, &there);
+    if (status == ISTHMUS_OK) {
+        ist_ranges_move(&ranges, there);
+        status = ist_kernel_copy(&tables->memory, there, ranges.list, ranges.bytes);
+    }
+    if (status == ISTHMUS_OK) {
+        ist_kernel_table_free(&tables->memory, tables->ranges);
+        tables->ranges = there;
+        tables->has_gaps = !ranges.is_whole;
+    } else if (there != NULL) {
+        ist_kernel_table_free(&tables->memory, there);
+    }
+    ist_ranges_free(&ranges);
+    return status;
 }
 
 /* ---- teams ---- */
@@ -134,9 +142,9 @@ static isthmus_status list_teams(struct ist_tables *tables, struct draft *out)
 static isthmus_status lay_out(struct ist_tables *tables, struct draft *out)
 {
     size_t n = (size_t)ist_team_world.n_pes, deltas = n * sizeof(int64_t), limit = ist_team_limit;
-    size_t teams = limit * sizeof(struct isthmus_device_team), ranges = N_RANGES * sizeof(struct isthmus_device_range);
-    *out = (struct draft){.n_bytes = teams + 2 * deltas + ranges};
-    out->bytes = calloc(1, out->n_bytes);
+    size_t teams = limit * sizeof(struct isthmus_device_team);
+    *out = (struct draft){.n_bytes = teams + deltas};
+    out->bytes = calloc(1, out->n_bytes + deltas);
     tables->lists = calloc(limit, sizeof *tables->lists);
     if (out->bytes == NULL || tables->lists == NULL)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for what kernels read about %zu PEs and %zu teams", n, limit);
@@ -145,12 +153,9 @@ static isthmus_status lay_out(struct ist_tables *tables, struct draft *out)
     char *there = tables->table;
     out->teams = (void *)out->bytes; /* first: each is a line */
     out->heap_delta = (void *)(out->bytes + teams);
-    out->range_delta = (void *)(out->bytes + teams + deltas);
-    out->ranges = (void *)(out->bytes + teams + 2 * deltas);
+    out->other_delta = (void *)(out->bytes + teams + deltas);
     tables->teams = (void *)there;
     tables->heap_delta = (void *)(there + teams);
-    tables->range_delta = (void *)(there + teams + deltas);
-    tables->ranges = (void *)(there + teams + 2 * deltas);
     return ISTHMUS_OK;
 }
 
@@ -162,7 +167,7 @@ isthmus_status ist_tables_open(struct ist_tables *tables, const ist_boot *boot, 
     isthmus_status status = lay_out(tables, &draft);
     if (status == ISTHMUS_OK) status = find_deltas(tables, boot, is_direct, &draft);
     if (status == ISTHMUS_OK) status = list_teams(tables, &draft);
-    if (status == ISTHMUS_OK) write_ranges(tables, &draft);
+    if (status == ISTHMUS_OK) status = ist_tables_list_ranges(tables, boot, is_direct);
     if (status == ISTHMUS_OK) status = ist_kernel_copy(memory, tables->table, draft.bytes, draft.n_bytes);
     free(draft.bytes);
     return status;
@@ -173,6 +178,7 @@ void ist_tables_close(struct ist_tables *tables)
     for (uint32_t i = 0; tables->lists != NULL && i < ist_team_limit; i++)
         if (tables->lists[i].at != NULL) ist_kernel_table_free(&tables->memory, tables->lists[i].at);
     free(tables->lists);
+    ist_kernel_table_free(&tables->memory, tables->ranges);
     ist_kernel_table_free(&tables->memory, tables->table);
     *tables = (struct ist_tables){.table = NULL};
 }

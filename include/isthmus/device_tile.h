@@ -111,11 +111,12 @@ ISTHMUS_DEVICE void isthmus_dev_tile_move(char *to, const char *from, struct ist
 {
     const char *remote = is_put ? to : from;
     if (isthmus_dev_tile_count(&tile) == 0) {
-        isthmus_dev_move_nothing(remote, pe, scope);
+        isthmus_dev_move_nothing(is_put ? "tile_put" : "tile_get", remote, pe, scope);
         return;
     }
     isthmus_dev_tile_sort(&tile);
-    int64_t delta = isthmus_dev_delta(remote, isthmus_dev_tile_span(&tile, is_put ? tile.to : tile.from), pe);
+    int64_t delta = isthmus_dev_delta(is_put ? "tile_put" : "tile_get", remote,
+                                      isthmus_dev_tile_span(&tile, is_put ? tile.to : tile.from), pe);
     if (!ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_tile_by_ring(to, from, &tile, pe, scope, is_put);
         return;

@@ -17,6 +17,7 @@ static int create_block(pthread_t *id, const pthread_attr_t *attributes, void *(
 #include <isthmus/device_cpu_launch.h>
 #undef pthread_create
 #include <nvshmem.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,15 +164,18 @@ static void put_to_static(void *unused)
     nvshmem_quiet();
 }
 
-/* So is a buffer that the program has made symmetric. It is reached through the ring, while a word of the heap may be
- * stored directly: a fence orders the two all the same. */
+/* So is a buffer that the program has made symmetric, until it is private again. Kernels reach it as directly as the
+ * heap, and a fence orders the two. */
 static long *buffer, *flag;
+static size_t buffer_bytes;
 
 static void make_buffer(void)
 {
-    size_t bytes = (size_t)sysconf(_SC_PAGESIZE);
-    buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (nvshmemx_buffer_register_symmetric(buffer, bytes, 0) != buffer) exit(4);
+    bool had_ring = isthmus_device_v1.ring != NULL;
+    buffer_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    buffer = mmap(NULL, buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (nvshmemx_buffer_register_symmetric(buffer, buffer_bytes, 0) != buffer) exit(4);
+    if (!had_ring && isthmus_device_v1.ring != NULL) exit(5);
 }
 
 static void put_to_buffer(void *unused)
@@ -191,6 +195,12 @@ static void put_to_buffer(void *unused)
     nvshmem_quiet();
 }
 
+static void put_to_private(void *unused)
+{
+    (void)unused;
+    nvshmem_long_p(&buffer[1], 1, 1 - nvshmem_my_pe());
+}
+
 static const struct {
     const char *name;
     isthmus_cpu_kernel kernel;
@@ -198,7 +208,7 @@ static const struct {
              {"signal", bad_signal},         {"peer_dies", wait_for_ever},   {"global_exit", end_the_job},
              {"buffer", put_to_buffer},      {"static_data", put_to_static}, {"before_init", put_to_no_pe},
              {"nothing", move_nothing},      {"every_call", call_wrongly},   {"peer_killed", kill_while_fetching},
-             {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks}};
+             {"one_is_wrong", one_is_wrong}, {"no_block", meet_blocks},      {"private", put_to_private}};
 
 static isthmus_cpu_kernel kernel_of(const char *name)
 {
@@ -217,7 +227,8 @@ int main(int argc, char **argv)
     on_the_heap = malloc(sizeof *on_the_heap);
     if (strcmp(argv[1], "peer_dies") == 0 && nvshmem_my_pe() == 1) _exit(5);
     if (kernel == call_wrongly) return call_all_wrongly();
-    if (kernel == put_to_buffer) make_buffer();
+    if (kernel == put_to_buffer || kernel == put_to_private) make_buffer();
+    if (kernel == put_to_private && nvshmemx_buffer_unregister_symmetric(buffer, buffer_bytes) != 0) exit(6);
     if (kernel == meet_blocks) n_blocks_left = 1;
     int status = isthmus_cpu_launch(2, 2, kernel, NULL);
     if (kernel == meet_blocks && (status != -1 || *word != 0)) return 2; /* no thread has run it */
