@@ -100,6 +100,7 @@ struct ist_note *ist_note_take(void)
         uint32_t version = ist_load_acquire(&note->version);
         if (version % 2 != 0) ist_note_end_change(note);
         ist_store_relaxed(&note->kind, IST_NOTE_NONE);
+        note->comparison = 0;
         ist_note_mine = note;
     }
     errno = saved;

@@ -44,6 +44,10 @@ struct ist_note {
     uint8_t comparison, size_bytes, is_signed, quantity; /* IST_CMP_, IST_CMP_COUNT: several; enum ist_quantity */
 };
 
+/* In `comparison`, of a note inside a call of a transport: the call is for requests of kernels. n_variables: how many;
+ * of the first one `wanted` is the address, `seen` the PE, `quantity` the operation (enum isthmus_request_op). */
+enum { IST_NOTE_OF_KERNELS = 0xf0 };
+
 enum ist_quantity { IST_ALL_OF, IST_ANY_OF, IST_SOME_OF };
 
 enum ist_phase { IST_PHASE_BEFORE, IST_PHASE_INIT, IST_PHASE_RUNNING, IST_PHASE_AFTER };

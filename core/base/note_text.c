@@ -122,6 +122,26 @@ static void add_pe(struct ist_text *out, const char *before, const struct ist_no
     ist_text_add_number(out, note->pe);
 }
 
+/* Adds ", 3 requests of kernels, the first: get, PE 2, 0x7f1200000040". */
+static void add_requests(struct ist_text *out, const struct ist_note *note, bool with_seen)
+{
+    static const char *const names[] = {"",      "put",  "get", "p", "g", "iput", "iget", "atomic", "put with signal",
+                                        "fence", "quiet"};
+    if (note->comparison != IST_NOTE_OF_KERNELS || note->quantity >= sizeof names / sizeof *names) return;
+    ist_text_add(out, ", ");
+    if (with_seen) {
+        ist_text_add_unsigned(out, note->n_variables);
+        ist_text_add(out, " ");
+    }
+    ist_text_add(out, "requests of kernels, the first: ");
+    ist_text_add(out, names[note->quantity]);
+    ist_text_add(out, ", PE ");
+    ist_text_add_unsigned(out, note->seen);
+    if (!with_seen) return;
+    ist_text_add(out, ", ");
+    ist_text_add_hex(out, note->wanted);
+}
+
 static void add_awaited(struct ist_text *out, const struct ist_note *note, const char *executable, bool with_seen)
 {
     static const char *const quantities[] = {": all of ", ": any of ", ": some of "};
@@ -154,6 +174,7 @@ static void add_awaited(struct ist_text *out, const struct ist_note *note, const
             add_pe(out, ": awaits ", note);
         else
             ist_text_add(out, ": awaits operations under way");
+        add_requests(out, note, with_seen);
         break;
     case IST_NOTE_CONNECTION: add_pe(out, ": connects to ", note); break;
     default: break;

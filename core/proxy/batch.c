@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
+#include "core/base/note.h"
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
@@ -19,6 +20,27 @@ isthmus_status ist_batch_context(ist_ctx **out)
 _Static_assert((int)ISTHMUS_DEV_AMO_XOR == (int)ISTHMUS_AMO_XOR && (int)ISTHMUS_DEV_AMO_SET == (int)ISTHMUS_AMO_SET &&
                    (int)ISTHMUS_DEV_AMO_ADD == (int)ISTHMUS_AMO_ADD,
                "kernels number atomic operations as transports do");
+
+/* ---- what explains a hang ---- */
+
+/* This thread is about to call a transport for this batch, or waits for it already. */
+void ist_batch_note(const struct ist_batch *batch)
+{
+    struct ist_note *note = ist_note_mine != NULL ? ist_note_mine : ist_note_take();
+    if (note == NULL || batch->n_requests == 0) return;
+    ist_note_begin_change(note);
+    note->comparison = IST_NOTE_OF_KERNELS;
+    note->quantity = batch->first.op;
+    note->n_variables = batch->n_requests;
+    note->wanted = batch->first.remote;
+    note->seen = batch->first.pe;
+    ist_note_end_change(note);
+}
+
+static void count_request(struct ist_batch *batch, const struct isthmus_request *request)
+{
+    if (batch->n_requests++ == 0) batch->first = *request;
+}
 
 /* ---- a request, as it is executed ---- */
 
@@ -190,7 +212,9 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
         ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
                    (int)ISTHMUS_REQUEST_CLOCK);
     batch->is_used = fetches->is_used = true;
+    uint32_t n_fetches = fetches->n_waiters;
     executors[request->op](&call);
+    count_request(fetches->n_waiters != n_fetches ? fetches : batch, request);
 }
 
 void ist_batch_fence(struct ist_batch *batch)
@@ -199,9 +223,17 @@ void ist_batch_fence(struct ist_batch *batch)
     ist_fence(batch->ctx, "a kernel's fence");
 }
 
-void ist_batch_complete(struct ist_batch *batch) { ist_quiet(batch->ctx, ist_batch_routine); }
+void ist_batch_complete(struct ist_batch *batch)
+{
+    ist_batch_note(batch);
+    ist_quiet(batch->ctx, ist_batch_routine);
+}
 
-void ist_batch_complete_fetches(struct ist_batch *batch) { ist_local_complete(batch->ctx, "a kernel's fetch"); }
+void ist_batch_complete_fetches(struct ist_batch *batch)
+{
+    ist_batch_note(batch);
+    ist_local_complete(batch->ctx, "a kernel's fetch");
+}
 
 void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
 {
@@ -209,5 +241,6 @@ void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
     for (uint32_t i = 0; i < batch->n_waiters; i++)
         ist_requests_reply(requests, batch->waiters[i].ticket, batch->waiters[i].value);
     batch->n_waiters = 0;
+    batch->n_requests = 0;
     batch->has_quiet = batch->has_fence = batch->is_used = false;
 }

@@ -15,6 +15,8 @@ struct ist_batch {
     bool has_quiet;
     bool has_fence;        /* operations before it may be under way: those of another context could overtake them */
     uint64_t quiet_ticket; /* the newest request for a quiet */
+    uint64_t n_requests;   /* so far */
+    struct isthmus_request first; /* of them */
     struct ist_batch_waiter {
         uint64_t ticket, value;
     } waiters[IST_BATCH_WAITERS];
@@ -42,6 +44,9 @@ static inline bool ist_batch_is_awaited(const struct ist_batch *batch)
 
 /* For messages, and for explanations of a job that hangs. */
 extern const char ist_batch_routine[];
+
+/* Adds what the batch is for to this thread's note of a wait, for reports of a job that hangs. */
+void ist_batch_note(const struct ist_batch *batch);
 
 /* Waits for the network until all operations of the batch are complete; or all that was fetched has arrived. */
 void ist_batch_complete(struct ist_batch *batch);

@@ -100,12 +100,20 @@ static void wait_for_requests(struct rest *rest)
     if (nap(rest->nap_ns)) *rest = (struct rest){0};
 }
 
+/* The batch that kernels wait for. */
+static const struct ist_batch *awaited(void)
+{
+    const struct ist_lane *lane = ist_lane_is_done(&proxy.fetches) ? &proxy.operations : &proxy.fetches;
+    return lane->closing != NULL ? lane->closing : lane->open;
+}
+
 /* Nothing wakes the server when a completion is there. If the wait lasts, it notes what it waits for, for explanations
  * of a job that hangs; the closer notes that itself. */
 static void doze(struct rest *rest)
 {
     if (!rest->is_noted && !proxy.has_closer) {
         ist_note_call(IST_NOTE_TRANSPORT, ist_batch_routine, -1);
+        ist_batch_note(awaited());
         rest->is_noted = true;
     }
     if (proxy.always_spins)
