@@ -1,4 +1,5 @@
-/* tests/cpu_device/hang.c: PE 0's kernel requests what PE 1, which is stopped, does not reply to: for a report of the reason.
+/* tests/cpu_device/hang.c: PE 0's kernel requests what PE 1, which is stopped, does not reply to: for a report of the
+ * reason.
  *     hang CASE: fetch or quiet */
 #define ISTHMUS_DEVICE_CPU
 #include <isthmus/device_cpu_launch.h>
