@@ -1,5 +1,5 @@
 /* isthmus/cuda_launch.h: nvshmemx_collective_launch and its query, which nvshmemx.h describes. In a header because they
- * are calls of the program's own CUDA runtime: the library needs none.
+ * are calls of the program's own CUDA runtime: the library needs none. nvshmemx.h includes it.
  *
  * Atomic operations of other hosts on memory of a GPU are executed by that GPU, in a kernel of one thread. Where the
  * program's blocks leave no room for it and wait for what it does, both wait for ever. */
@@ -10,7 +10,6 @@
 
 #if defined(__cplusplus) && (defined(__CUDACC__) || defined(__CUDA_RUNTIME_H__))
 
-#include <nvshmemx.h>
 #include <stdio.h>
 
 /* A kernel on the current device: how many blocks run at once, and how many leave room for that small one. */

@@ -126,6 +126,8 @@ static const void *extension(isthmus_tr *tr, const char *name)
     static const struct isthmus_memory memory = {.struct_size = sizeof memory, .flush_writes = flush_in_one_thread};
     (void)tr;
     if (planted_has("flushes_in_one_thread") && strcmp(name, "memory.1") == 0) return &memory;
+    const void *of_kernels = planted_kernels_extension(name);
+    if (of_kernels != NULL) return of_kernels;
     if (planted_has("any_extension")) return name;
     return planted_growing_extension(name);
 }

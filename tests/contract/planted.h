@@ -25,6 +25,9 @@ void planted_wait_for_progress(void); /* until it was called */
 const void *planted_growing_extension(const char *name); /* NULL: without these bugs there is none of that name */
 void planted_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem);
 
+/* planted_kernels.c */
+const void *planted_kernels_extension(const char *name);
+
 /* planted_signal.c */
 void planted_signal_slots(struct isthmus_data_ops *ops); /* of the base, complete */
 
