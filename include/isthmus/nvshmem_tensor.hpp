@@ -1,10 +1,27 @@
-/* isthmus/nvshmem_tensor.hpp: the types of NVSHMEM's tile interface: shapes, strides, layouts and tensors, for host and
- * device. The routines are in nvshmem_tile.hpp. */
+/* isthmus/nvshmem_tensor.hpp: the types of NVSHMEM's tile interface, for host and device: algorithms, and, from C++14
+ * on, shapes, strides, layouts and tensors. The routines are in nvshmem_tile.hpp. */
 #ifndef ISTHMUS_NVSHMEM_TENSOR_HPP
 #define ISTHMUS_NVSHMEM_TENSOR_HPP
 
 #include <isthmus/cuda_types.h>
 #include <isthmus/integers.h>
+
+namespace nvshmemx
+{
+/* Those with NVLS need multicast memory, which is not used: an error at compile time (nvshmem_tile.hpp). */
+enum tile_coll_algo_t {
+    NVLS_ONE_SHOT_PUSH_NBI = 0,
+    NVLS_ONE_SHOT_PULL_NBI = 1,
+    NVLS_TWO_SHOT_PUSH_NBI = 2,
+    NVLS_TWO_SHOT_PULL_NBI = 3,
+    ISTHMUS_PUSH_NBI = 64, /* by loads and stores, or requests to the host */
+    ISTHMUS_PULL_NBI = 65
+};
+enum tile_algo_t { PEER_PUSH_NBI = 0, PEER_PULL_NBI = 0, REMOTE_PUSH_NBI = 1, REMOTE_PULL_NBI = 1 };
+typedef tile_algo_t tile_rma_algo_t;
+} // namespace nvshmemx
+
+#if __cplusplus >= 201402L
 
 /* A number that is part of the type. */
 template <int N> struct ConstInt {
@@ -126,5 +143,7 @@ template <typename T, typename TensorLayout> class Tensor
 };
 
 } // namespace nvshmemx
+
+#endif
 
 #endif

@@ -13,7 +13,6 @@
 
 #include <isthmus/device_tile.h>
 #include <isthmus/nvshmem_tensor.hpp>
-#include <nvshmem.h>
 
 namespace nvshmemx
 {
@@ -36,7 +35,7 @@ template <tile_coll_algo_t algo> struct isthmus_tile_algorithm {
                                     algo == NVLS_TWO_SHOT_PULL_NBI;
 };
 
-template <tile_coll_algo_t algo> ISTHMUS_DEVICE int isthmus_tile_end(nvshmem_team_t team, int status, int scope)
+template <tile_coll_algo_t algo> ISTHMUS_DEVICE int isthmus_tile_end(int32_t team, int status, int scope)
 {
     return status == 0 && isthmus_tile_algorithm<algo>::is_pull ? isthmus_dev_barrier_of(team, scope) : status;
 }
@@ -159,8 +158,8 @@ ISTHMUS_DEVICE int isthmus_tile_get(Source src, Dest dst, Tuple start_coord, Tup
 }
 
 template <tile_coll_algo_t algo, typename Source, typename Dest, typename Tuple>
-ISTHMUS_DEVICE int isthmus_tile_reduce(int op, nvshmem_team_t team, Source src, Dest dst, Tuple start_coord,
-                                       Tuple boundary, int scope)
+ISTHMUS_DEVICE int isthmus_tile_reduce(int op, int32_t team, Source src, Dest dst, Tuple start_coord, Tuple boundary,
+                                       int scope)
 {
     int status = isthmus_dev_tile_reduce(team, isthmus_tile_data(dst), isthmus_tile_data(src),
                                          isthmus_tile_of(src, dst, start_coord, boundary), isthmus_tile_how<Source>(op),
@@ -169,8 +168,8 @@ ISTHMUS_DEVICE int isthmus_tile_reduce(int op, nvshmem_team_t team, Source src, 
 }
 
 template <tile_coll_algo_t algo, typename Source, typename Dest>
-ISTHMUS_DEVICE int isthmus_tile_rooted_reduce(int op, nvshmem_team_t team, Source src, Dest dst,
-                                              struct isthmus_dev_tile tile, int root, int scope)
+ISTHMUS_DEVICE int isthmus_tile_rooted_reduce(int op, int32_t team, Source src, Dest dst, struct isthmus_dev_tile tile,
+                                              int root, int scope)
 {
     int status = isthmus_dev_tile_rooted_reduce(team, isthmus_tile_data(dst), isthmus_tile_data(src), tile,
                                                 isthmus_tile_how<Source>(op), root, scope);
@@ -180,7 +179,7 @@ ISTHMUS_DEVICE int isthmus_tile_rooted_reduce(int op, nvshmem_team_t team, Sourc
 /* How far the places of two members are apart in dst, in bytes: along the dimension in which dst is as long as the
  * tiles of all members together. */
 template <typename Source, typename Dest>
-ISTHMUS_DEVICE size_t isthmus_tile_step(nvshmem_team_t team, const Source &src, const Dest &dst)
+ISTHMUS_DEVICE size_t isthmus_tile_step(int32_t team, const Source &src, const Dest &dst)
 {
     isthmus_tile_numbers one = isthmus_tile_numbers_of(src.shape(), 1), all = isthmus_tile_numbers_of(dst.shape(), 1);
     isthmus_tile_numbers stride = isthmus_tile_numbers_of(dst.stride(), 1);
@@ -196,7 +195,7 @@ ISTHMUS_DEVICE size_t isthmus_tile_step(nvshmem_team_t team, const Source &src, 
 }
 
 template <tile_coll_algo_t algo, typename Source, typename Dest, typename Tuple>
-ISTHMUS_DEVICE int isthmus_tile_allgather(nvshmem_team_t team, Source src, Dest dst, Tuple start_coord, Tuple boundary,
+ISTHMUS_DEVICE int isthmus_tile_allgather(int32_t team, Source src, Dest dst, Tuple start_coord, Tuple boundary,
                                           int scope)
 {
     int status = isthmus_dev_tile_allgather(team, isthmus_tile_data(dst), isthmus_tile_data(src),
@@ -207,7 +206,7 @@ ISTHMUS_DEVICE int isthmus_tile_allgather(nvshmem_team_t team, Source src, Dest 
 
 /* The PEs that do not call it take no part before tile_collective_wait: the algorithm is a push. */
 template <tile_coll_algo_t algo, typename Source, typename Dest, typename Tuple>
-ISTHMUS_DEVICE int isthmus_tile_broadcast(nvshmem_team_t team, Source src, Dest dst, Tuple start_coord, Tuple boundary,
+ISTHMUS_DEVICE int isthmus_tile_broadcast(int32_t team, Source src, Dest dst, Tuple start_coord, Tuple boundary,
                                           int scope)
 {
     static_assert(!isthmus_tile_algorithm<algo>::is_pull, "tile_broadcast takes ISTHMUS_PUSH_NBI");
@@ -215,7 +214,7 @@ ISTHMUS_DEVICE int isthmus_tile_broadcast(nvshmem_team_t team, Source src, Dest 
                                  isthmus_tile_of(src, dst, start_coord, boundary), scope);
 }
 
-template <tile_coll_algo_t algo> ISTHMUS_DEVICE int isthmus_tile_wait(nvshmem_team_t team, int scope)
+template <tile_coll_algo_t algo> ISTHMUS_DEVICE int isthmus_tile_wait(int32_t team, int scope)
 {
     return isthmus_tile_algorithm<algo>::is_pull ? 0 : isthmus_dev_barrier_of(team, scope);
 }
@@ -235,56 +234,56 @@ template <tile_coll_algo_t algo> ISTHMUS_DEVICE int isthmus_tile_wait(nvshmem_te
 
 #define ISTHMUS_TILE_REDUCE(name, op, suffix, scope)                                                                  \
     ISTHMUS_TILE_COLLECTIVE                                                                                           \
-    ISTHMUS_DEVICE int tile_##name##_reduce##suffix(nvshmem_team_t team, src_tensor_t src, dst_tensor_t dst,          \
+    ISTHMUS_DEVICE int tile_##name##_reduce##suffix(int32_t team, src_tensor_t src, dst_tensor_t dst,                 \
                                                     tuple_t start_coord, tuple_t boundary, uint64_t)                  \
     {                                                                                                                 \
         return isthmus_tile_reduce<algo>(op, team, src, dst, start_coord, boundary, scope);                           \
     }                                                                                                                 \
     ISTHMUS_TILE_COLLECTIVE                                                                                           \
-    ISTHMUS_DEVICE int tile_##name##_reduce##suffix(nvshmem_team_t team, src_tensor_t src, dst_tensor_t dst,          \
+    ISTHMUS_DEVICE int tile_##name##_reduce##suffix(int32_t team, src_tensor_t src, dst_tensor_t dst,                 \
                                                     tuple_t start_coord, tuple_t boundary, int, uint64_t)             \
     {                                                                                                                 \
         return isthmus_tile_reduce<algo>(op, team, src, dst, start_coord, boundary, scope);                           \
     }                                                                                                                 \
     ISTHMUS_TILE_COLLECTIVE                                                                                           \
-    ISTHMUS_DEVICE int tile_##name##_rooted_reduce##suffix(nvshmem_team_t team, src_tensor_t src, dst_tensor_t dst,   \
+    ISTHMUS_DEVICE int tile_##name##_rooted_reduce##suffix(int32_t team, src_tensor_t src, dst_tensor_t dst,          \
                                                            tuple_t start_coord, tuple_t boundary, int root, uint64_t) \
     {                                                                                                                 \
         return isthmus_tile_rooted_reduce<algo>(op, team, src, dst, isthmus_tile_of(src, dst, start_coord, boundary), \
                                                 root, scope);                                                         \
     }
 
-#define ISTHMUS_TILE_SCOPE(suffix, scope)                                                                           \
-    ISTHMUS_TILE_TENSORS                                                                                            \
-    ISTHMUS_DEVICE int tile_put##suffix(src_tensor_t src, dst_tensor_t dst, tuple_t start_coord, tuple_t boundary,  \
-                                        int pe, uint64_t)                                                           \
-    {                                                                                                               \
-        return isthmus_tile_put(src, dst, start_coord, boundary, pe, scope);                                        \
-    }                                                                                                               \
-    ISTHMUS_TILE_TENSORS                                                                                            \
-    ISTHMUS_DEVICE int tile_get##suffix(src_tensor_t src, dst_tensor_t dst, tuple_t start_coord, tuple_t boundary,  \
-                                        int pe, uint64_t)                                                           \
-    {                                                                                                               \
-        return isthmus_tile_get(src, dst, start_coord, boundary, pe, scope);                                        \
-    }                                                                                                               \
-    ISTHMUS_TILE_REDUCE(sum, ISTHMUS_DEV_SUM, suffix, scope)                                                        \
-    ISTHMUS_TILE_REDUCE(max, ISTHMUS_DEV_MAX, suffix, scope)                                                        \
-    ISTHMUS_TILE_REDUCE(min, ISTHMUS_DEV_MIN, suffix, scope)                                                        \
-    ISTHMUS_TILE_COLLECTIVE                                                                                         \
-    ISTHMUS_DEVICE int tile_allgather##suffix(nvshmem_team_t team, src_tensor_t src, dst_tensor_t dst,              \
-                                              tuple_t start_coord, tuple_t boundary, uint64_t)                      \
-    {                                                                                                               \
-        return isthmus_tile_allgather<algo>(team, src, dst, start_coord, boundary, scope);                          \
-    }                                                                                                               \
-    ISTHMUS_TILE_COLLECTIVE                                                                                         \
-    ISTHMUS_DEVICE int tile_broadcast##suffix(nvshmem_team_t team, src_tensor_t src, dst_tensor_t dst,              \
-                                              tuple_t start_coord, tuple_t boundary, uint64_t)                      \
-    {                                                                                                               \
-        return isthmus_tile_broadcast<algo>(team, src, dst, start_coord, boundary, scope);                          \
-    }                                                                                                               \
-    template <tile_coll_algo_t algo> ISTHMUS_DEVICE int tile_collective_wait##suffix(nvshmem_team_t team, uint64_t) \
-    {                                                                                                               \
-        return isthmus_tile_wait<algo>(team, scope);                                                                \
+#define ISTHMUS_TILE_SCOPE(suffix, scope)                                                                            \
+    ISTHMUS_TILE_TENSORS                                                                                             \
+    ISTHMUS_DEVICE int tile_put##suffix(src_tensor_t src, dst_tensor_t dst, tuple_t start_coord, tuple_t boundary,   \
+                                        int pe, uint64_t)                                                            \
+    {                                                                                                                \
+        return isthmus_tile_put(src, dst, start_coord, boundary, pe, scope);                                         \
+    }                                                                                                                \
+    ISTHMUS_TILE_TENSORS                                                                                             \
+    ISTHMUS_DEVICE int tile_get##suffix(src_tensor_t src, dst_tensor_t dst, tuple_t start_coord, tuple_t boundary,   \
+                                        int pe, uint64_t)                                                            \
+    {                                                                                                                \
+        return isthmus_tile_get(src, dst, start_coord, boundary, pe, scope);                                         \
+    }                                                                                                                \
+    ISTHMUS_TILE_REDUCE(sum, ISTHMUS_DEV_SUM, suffix, scope)                                                         \
+    ISTHMUS_TILE_REDUCE(max, ISTHMUS_DEV_MAX, suffix, scope)                                                         \
+    ISTHMUS_TILE_REDUCE(min, ISTHMUS_DEV_MIN, suffix, scope)                                                         \
+    ISTHMUS_TILE_COLLECTIVE                                                                                          \
+    ISTHMUS_DEVICE int tile_allgather##suffix(int32_t team, src_tensor_t src, dst_tensor_t dst, tuple_t start_coord, \
+                                              tuple_t boundary, uint64_t)                                            \
+    {                                                                                                                \
+        return isthmus_tile_allgather<algo>(team, src, dst, start_coord, boundary, scope);                           \
+    }                                                                                                                \
+    ISTHMUS_TILE_COLLECTIVE                                                                                          \
+    ISTHMUS_DEVICE int tile_broadcast##suffix(int32_t team, src_tensor_t src, dst_tensor_t dst, tuple_t start_coord, \
+                                              tuple_t boundary, uint64_t)                                            \
+    {                                                                                                                \
+        return isthmus_tile_broadcast<algo>(team, src, dst, start_coord, boundary, scope);                           \
+    }                                                                                                                \
+    template <tile_coll_algo_t algo> ISTHMUS_DEVICE int tile_collective_wait##suffix(int32_t team, uint64_t)         \
+    {                                                                                                                \
+        return isthmus_tile_wait<algo>(team, scope);                                                                 \
     }
 
 ISTHMUS_TILE_SCOPE(, ISTHMUS_THREAD)

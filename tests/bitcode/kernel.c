@@ -1,11 +1,12 @@
-/* tests/bitcode/kernel.c: a kernel as a compiler that links bitcode makes it: it knows the names of the routines, and no
- * header. Names as in programs that are compiled by Triton and numba. */
+/* tests/bitcode/kernel.c: kernels as a compiler that links bitcode makes them: with the names of the routines, and
+ * without any header. */
 typedef unsigned long u64;
 
 extern int nvshmem_my_pe(void);
 extern int nvshmem_n_pes(void);
 extern void *nvshmem_ptr(const void *dest, int pe);
-extern void nvshmemx_putmem_signal_block(void *dest, const void *source, u64 bytes, u64 *sig_addr, u64 signal, int op, int pe);
+extern void nvshmemx_putmem_signal_block(void *dest, const void *source, u64 bytes, u64 *sig_addr, u64 signal, int op,
+                                         int pe);
 extern u64 nvshmem_signal_wait_until(u64 *sig_addr, int cmp, u64 value);
 extern void nvshmem_int_p(int *dest, int value, int pe);
 extern int nvshmemx_float_sum_reduce_warp(int team, float *dest, const float *source, u64 n);
