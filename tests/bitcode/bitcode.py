@@ -3,6 +3,8 @@
 is here. What is linked is as short as what nvcc makes, has the state by its name, and nothing of the library left undefined.
 Nothing is run: no GPU is needed. Exit status 77 where LLVM's programs are missing."""
 import argparse
+import ctypes
+import ctypes.util
 import re
 import shutil
 import subprocess
@@ -17,6 +19,15 @@ from row_list import RowList
 SKIPPED = 77
 KERNELS = ("kernel_p", "kernel_put_signal", "kernel_more")
 TOOLS = ("llvm-link", "opt", "llc", "llvm-nm")
+FOR_NVRTC = ("nvshmem_my_pe", "nvshmem_n_pes", "nvshmem_long_p")
+NVRTC_KERNEL = b"""extern "C" __device__ int nvshmem_my_pe(void);
+extern "C" __device__ int nvshmem_n_pes(void);
+extern "C" __device__ void nvshmem_long_p(long *dest, long value, int pe);
+extern "C" __global__ void to_the_right(long *dest)
+{
+    nvshmem_long_p(dest, nvshmem_my_pe(), (nvshmem_my_pe() + 1) % nvshmem_n_pes());
+}
+"""
 
 
 def run(*command):
@@ -47,6 +58,8 @@ def to_ptx(tools, args, work):
     run(tools["opt"], "--passes=internalize,default<O3>", f"--internalize-public-api-list={','.join(KERNELS)},isthmus_device_v1",
         work / "linked.bc", "-S", "-o", work / "linked.ll")
     text = (work / "linked.ll").read_text()
+    if not re.search(r"^@isthmus_device_v1 = .*externally_initialized", text, re.M):
+        sys.exit("a compiler may take the state for zeros: it does not see that the host writes it")
     marks = ", ".join(f"!{i}" for i in range(9000, 9000 + len(KERNELS)))
     kernels = [re.search(rf"^define .*?@({name})\((.*?)\)", text, re.M) for name in KERNELS]
     text += f"\n!nvvm.annotations = !{{{marks}}}\n"
@@ -77,6 +90,41 @@ def check_registers(report):
             sys.exit(f"{entry} uses {found[1]} registers, at most {most}")
 
 
+def nvrtc_ptx():
+    """The PTX of NVRTC_KERNEL, to be linked; None where NVRTC is not here."""
+    candidates = [ctypes.util.find_library("nvrtc"), *map(str, Path("/usr/local/cuda").glob("lib*/libnvrtc.so"))]
+    library = next((name for name in candidates if name), None)
+    if library is None:
+        return None
+    nvrtc, program, size = ctypes.CDLL(library), ctypes.c_void_p(), ctypes.c_size_t()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), NVRTC_KERNEL, b"kernel.cu", 0, None, None)
+    options = (ctypes.c_char_p * 2)(b"--gpu-architecture=compute_80", b"--relocatable-device-code=true")
+    if nvrtc.nvrtcCompileProgram(program, 2, options) != 0:
+        sys.exit("NVRTC does not compile the kernel")
+    nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size))
+    ptx = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetPTX(program, ptx)
+    return ptx.value.decode()
+
+
+def check_nvrtc(tools, args, work):
+    """A kernel of NVRTC that declares the routines links with code of the library."""
+    ptx = nvrtc_ptx()
+    if ptx is None or shutil.which("nvlink") is None:
+        print("NVRTC or nvlink is not here: no kernel of NVRTC is linked")
+        return
+    (work / "nvrtc.ptx").write_text(ptx)
+    run(tools["opt"], "--passes=internalize,default<O3>",
+        f"--internalize-public-api-list={','.join(FOR_NVRTC)},isthmus_device_v1", args.bitcode, "-o", work / "library.bc")
+    run(tools["llc"], "-O3", "-mcpu=sm_80", "-mattr=+ptx71", work / "library.bc", "-o", work / "library.ptx")
+    for part in ("nvrtc", "library"):
+        run("ptxas", "-arch=sm_90", "-c", work / f"{part}.ptx", "-o", work / f"{part}.o")
+    run("nvlink", "-arch=sm_90", work / "nvrtc.o", work / "library.o", "-o", work / "linked.cubin")
+    if b"isthmus_device_v1" not in (work / "linked.cubin").read_bytes():
+        sys.exit("the linked code has no isthmus_device_v1")
+    print("a kernel of NVRTC links with it")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("bitcode", "rows", "host_rows", "source"):
@@ -100,6 +148,7 @@ def main():
             report = run("ptxas", f"-arch=sm_{architecture}", "-v", work / "kernels.ptx", "-o", work / "kernels.cubin")
             print(f"sm_{architecture}: assembles")
             check_registers(report)
+        check_nvrtc(tools, args, work)
 
 
 if __name__ == "__main__":
