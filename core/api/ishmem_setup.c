@@ -7,10 +7,14 @@
 #include "core/runtime.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 _Static_assert(sizeof(ishmemx_runtime_type_t) == 1, "an enumeration of one byte in C++");
-_Static_assert(sizeof(ishmemx_attr_t) == 16 && offsetof(ishmemx_attr_t, mpi_comm) == 8, "as C++ programs lay it out");
+_Static_assert(sizeof(ishmemx_attr_t) == 40 && offsetof(ishmemx_attr_t, mpi_comm) == 8 &&
+                   offsetof(ishmemx_attr_t, nranks) == 20 && offsetof(ishmemx_attr_t, uid) == 32,
+               "as C++ programs lay it out");
+_Static_assert(sizeof(struct ist_uid) <= sizeof(ishmemx_uniqueid_t), "an id of ours fits into it");
 _Static_assert(ISHMEM_THREAD_MULTIPLE == (int)IST_THREAD_MULTIPLE, "thread levels are the same numbers");
 
 static ishmemx_runtime_type_t runtime_type = ISHMEMX_RUNTIME_INVALID; /* that of the last init */
@@ -53,6 +57,28 @@ void ishmemx_query_initialized(int *initialized) { *initialized = ist_is_initial
 
 /* ---- attributes ---- */
 
+int ishmemx_get_uniqueid(ishmemx_uniqueid_t *uid)
+{
+    struct ist_uid made;
+    if (uid == NULL) ist_misuse("ishmemx_get_uniqueid", "uid is NULL; valid: room for an id");
+    isthmus_status status = ist_request_new_uid(IST_FACE_ISHMEM, &made);
+    if (status != ISTHMUS_OK) return status;
+    memset(uid, 0, sizeof *uid);
+    memcpy(uid->uniqueid, &made, sizeof made);
+    return 0;
+}
+
+static void request_uid(const char *routine, const ishmemx_attr_t *attr, struct ist_boot_request *out)
+{
+    if (attr->uid == NULL) ist_misuse(routine, "attr->uid is NULL; valid with use_uid: a unique id");
+    if (attr->mpi_comm != NULL) ist_misuse(routine, "attr->mpi_comm is not NULL; valid with use_uid: NULL");
+    if (attr->nranks < 1 || attr->rank < 0 || attr->rank >= attr->nranks)
+        ist_misuse(routine, "attr->rank is %d and nranks %d; valid: a rank from 0 to nranks - 1", attr->rank,
+                   attr->nranks);
+    *out = (struct ist_boot_request){.kind = IST_BOOTSTRAP_UID, .pe = attr->rank, .n_pes = attr->nranks};
+    memcpy(&out->uid, attr->uid->uniqueid, sizeof out->uid);
+}
+
 /* This library neither needs nor starts MPI or another OpenSHMEM; with initialize_runtime false the program starts and
  * ends it, and only a communicator makes a difference. `gpu` chooses between two heaps; there is only the host's. */
 void ishmemx_init_attr(ishmemx_attr_t *attr)
@@ -63,7 +89,9 @@ void ishmemx_init_attr(ishmemx_attr_t *attr)
     if (attr->runtime > ISHMEMX_RUNTIME_INVALID)
         ist_misuse(routine, "attr->runtime is %d; valid: %d to %d", (int)attr->runtime, ISHMEMX_RUNTIME_MPI,
                    ISHMEMX_RUNTIME_INVALID);
-    if (attr->mpi_comm != NULL) {
+    if (attr->use_uid) {
+        request_uid(routine, attr, &request);
+    } else if (attr->mpi_comm != NULL) {
         isthmus_status status = ist_request_mpi(IST_FACE_ISHMEM, attr->mpi_comm, &request);
         if (status != ISTHMUS_OK) ist_die(routine, status);
     }

@@ -56,6 +56,7 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
     -1 "^isthmus: PE 2: shmem_long_p: pe is 4. valid: 0 to 3")
 endforeach()
 
+isthmus_fork_test(r19_unique_id three EXPECT -0 .)
 isthmus_pe_test(r18_attributes)
 # The executable contains its MPI, and exports it as a library would.
 isthmus_pe_program(r18_int_handles SOURCES r18_int_handles.c int_mpi.c LINK -rdynamic COMPILE -fvisibility=default)
