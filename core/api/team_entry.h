@@ -10,7 +10,7 @@
 #include "core/coll/sync.h"
 #include "core/ops/target.h"
 
-/* For what a routine returns to the program: the log has the reason of a failure, whose text begins with the routine. */
+/* For what a routine returns to the program: the log has the reason of a failure, and it begins with the routine. */
 IST_INLINE isthmus_status ist_returned(isthmus_status status)
 {
     if (IST_UNLIKELY(status != ISTHMUS_OK)) ist_info("%s", ist_fail_text());

@@ -2,8 +2,8 @@
  * everything else in device.h uses.
  *
  * The dialect follows from the compiler: CUDA's if it compiles for CUDA, SYCL's if it compiles SYCL, plain C's if it
- * compiles for NVPTX, else the CPU device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h includes device.h for
- * CUDA compilers, and else if ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL compilers. */
+ * compiles for NVPTX, else the CPU device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h includes device.h
+ * for CUDA compilers, and else if ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL compilers. */
 #ifndef ISTHMUS_DEVICE_GROUP_H
 #define ISTHMUS_DEVICE_GROUP_H
 

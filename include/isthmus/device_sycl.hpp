@@ -18,7 +18,9 @@
 #define ISTHMUS_DEVICE_COLD static __attribute__((noinline, unused))
 #define ISTHMUS_DEVICE_COLD_GROUP ISTHMUS_DEVICE
 #define ISTHMUS_DEVICE_LIKELY(x) __builtin_expect(!!(x), 1)
+#define ISTHMUS_DEVICE_APART ISTHMUS_DEVICE
 #define ISTHMUS_DEVICE_UNROLL
+#define ISTHMUS_DEVICE_ROLLED
 
 /* The state, one object for a program or for a bundle that is compiled at run time. Without device_image_scope: kernels
  * of one program may lie in several images, which share it. */

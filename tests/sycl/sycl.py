@@ -49,7 +49,7 @@ class Place:
         shutil.rmtree(self.cache, ignore_errors=True)
 
     def compile(self, source, flags=()):
-        """The program, which is made anew if it is older than a source or the library."""
+        """The program; flags: more of the compiler's. It is made anew if it is older than a source or the library."""
         program = self.out / source.stem
         before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"), self.build / "lib" / "libisthmus.so"]
         if program.exists() and program.stat().st_mtime > newest(before):
@@ -66,6 +66,35 @@ class Place:
                        **settings}
         return subprocess.run([self.build / "bin" / "isthmus-run", "-n", str(n), *map(str, command)], env=environment,
                               timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def check_headers(place):
+    """What kernels call, compiled for the host as a SYCL compiler does it too: every routine and every form for groups, by
+    its exact type, with SYCL's own groups."""
+    print("headers:", flush=True)
+    rows = ROOT / "tests" / "rows"
+    source = place.out / "ishmem_device.cpp"
+    subprocess.run([sys.executable, rows / "check_device_rows.py", rows / "ishmem_device.rows", rows / "ishmem.rows", "--out",
+                    source], check=True)
+    # Its headers choose attributes by this macro, which only that compiler takes.
+    source.write_text("#include <sycl/sycl.hpp>\n#define SYCL_LANGUAGE_VERSION 202012L\n" + source.read_text())
+    return subprocess.run([*place.cxx, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *place.includes,
+                           "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", "-isystem", str(place.headers), str(source)],
+                          check=False).returncode
+
+
+def run_example(place):
+    """docs/examples/neighbours_sycl.cpp checks its own result."""
+    print("the example, 2 PEs:", flush=True)
+    program = place.compile(ROOT / "docs" / "examples" / "neighbours_sycl.cpp")
+    return place.run(2, [program, *place.includes, *KERNEL_OPTIONS], {})
+
+
+def run_queues(place):
+    """The forms in a queue, on SYCL's own queues and events."""
+    print("in queues, 2 PEs:", flush=True)
+    program = place.compile(ROOT / "tests" / "pe" / "r135_on_queue.cpp", [f"-I{ROOT}/tests/pe", f"-I{ROOT}"])
+    return place.run(2, [program], {})
 
 
 def run_kernels(place, jobs):
@@ -91,7 +120,8 @@ def main():
     except wheels.NotHere as why:
         print(f"skipped: {why}")
         return SKIPPED
-    return run_kernels(place, QUICK_JOBS if args.quick else JOBS)
+    status = check_headers(place) or run_kernels(place, QUICK_JOBS if args.quick else JOBS)
+    return status or run_example(place) or run_queues(place)
 
 
 if __name__ == "__main__":
