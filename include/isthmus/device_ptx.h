@@ -227,8 +227,8 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_amo(uint32_t op, void *at, uint64_t operand,
 
 ISTHMUS_DEVICE void isthmus_dev_fence(void) { ISTHMUS_PTX("fence.acq_rel.sys;" ::: "memory"); }
 
-/* It waits until earlier stores have been performed; that later loads come after them is all that a quiet needs. */
-ISTHMUS_DEVICE void isthmus_dev_drain(void) { ISTHMUS_PTX("fence.acq_rel.sys;" ::: "memory"); }
+/* The same, and later loads come after earlier stores: an order that only sequentially consistent fences give. */
+ISTHMUS_DEVICE void isthmus_dev_drain(void) { ISTHMUS_PTX("fence.sc.sys;" ::: "memory"); }
 
 /* ---- threads ---- */
 

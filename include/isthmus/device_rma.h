@@ -379,7 +379,7 @@ ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_
 /* ---- order ---- */
 
 /* A fence in the ring orders requests only: a direct store that follows to the same PE would overtake them. Where a PE
- * is reached both ways, they are completed instead. */
+ * is reached both ways, they are completed instead. Later fetches come after earlier stores, too: hence a drain. */
 ISTHMUS_DEVICE void isthmus_dev_order(int scope)
 {
     isthmus_dev_meet(scope);
@@ -388,7 +388,7 @@ ISTHMUS_DEVICE void isthmus_dev_order(int scope)
             isthmus_dev_ring_quiet();
         else
             isthmus_dev_ring_fence();
-        isthmus_dev_fence();
+        isthmus_dev_drain();
     }
     isthmus_dev_meet(scope);
 }

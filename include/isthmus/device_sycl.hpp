@@ -21,6 +21,7 @@
 #define ISTHMUS_DEVICE_APART ISTHMUS_DEVICE
 #define ISTHMUS_DEVICE_UNROLL
 #define ISTHMUS_DEVICE_ROLLED
+#define ISTHMUS_DEVICE_KEEP(a, b) (void)0
 
 /* The state, one object for a program or for a bundle that is compiled at run time. Without device_image_scope: kernels
  * of one program may lie in several images, which share it. */

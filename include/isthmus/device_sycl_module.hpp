@@ -15,6 +15,7 @@
 #define ISTHMUS_DEVICE_SYCL_MODULE_HPP
 
 #include <cstdio>
+#include <exception>
 #include <functional>
 #include <isthmus/device_state.h>
 #include <isthmus/transport.h>
@@ -50,7 +51,7 @@ template <uint32_t Kind> inline int isthmus_sycl_fill_(const struct isthmus_devi
     std::lock_guard<std::mutex> guard(modules.lock);
     try {
         for (const isthmus_sycl_module_ &module : modules.list) module.copy(state);
-    } catch (const sycl::exception &error) {
+    } catch (const std::exception &error) {
         fprintf(stderr, "isthmus: the state of kernels in SYCL cannot be written: %s\n", error.what());
         return ISTHMUS_ERR_IO;
     }
@@ -124,7 +125,7 @@ inline int isthmus_sycl_program_fill_(const struct isthmus_device_state *state)
         sycl::queue q;
         if (!q.get_device().is_cpu()) return ISTHMUS_ERR_UNSUPPORTED;
         q.memcpy(isthmus_sycl_state_v1, state).wait();
-    } catch (const sycl::exception &error) {
+    } catch (const std::exception &error) {
         fprintf(stderr, "isthmus: the state of kernels in SYCL cannot be written: %s\n", error.what());
         return ISTHMUS_ERR_IO;
     }
