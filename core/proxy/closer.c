@@ -1,5 +1,5 @@
-/* core/proxy/closer.c: see closer.h. */
-#include "core/proxy/closer.h"
+/* core/proxy/closer.c: see lane.h. */
+#include "core/proxy/lane.h"
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"

@@ -1,7 +1,6 @@
 /* core/proxy/lane.h: requests of kernels in one context: the open batch collects them, while the operations of the
- * batch before complete. So batches complete in the order of their tickets, and no request waits for a completion.
- * Not which request goes into which lane, nor the thread for transports that cannot commit without a wait: proxy.c,
- * closer.h. */
+ * batch before complete. So batches complete in the order of their tickets, and no request waits for a completion. And
+ * the closer, for transports that cannot commit without a wait. Not which request goes into which lane: proxy.c. */
 #ifndef IST_PROXY_LANE_H
 #define IST_PROXY_LANE_H
 
@@ -46,5 +45,21 @@ static inline bool ist_lane_is_done(const struct ist_lane *lane)
 {
     return lane->closing == NULL && !ist_batch_is_awaited(lane->open);
 }
+
+/* ---- the closer (closer.c) ----
+ * A thread that waits for the completion of a batch where a transport cannot commit without a wait (commit_start in
+ * isthmus/transport.h is absent). It exists once the first such wait is needed. */
+
+/* Starts the thread unless it runs, and gives it a batch, whose context no other thread uses until the closer is free:
+ * it completes the batch and replies. Ends the job if there is no thread to be had. The closer is free. */
+void ist_closer_take(struct ist_batch *batch, struct ist_requests *requests);
+
+bool ist_closer_is_free(void);
+
+/* Ends the thread, which first completes what it has. Accepts any state. */
+void ist_closer_end(void);
+
+/* In a child after fork. */
+void ist_closer_forget(void);
 
 #endif

@@ -5,7 +5,7 @@
  * A fence orders the operations of one context. While operations before it may be under way, fetches go into the lane
  * of all other operations: those of another context could overtake.
  *
- * A transport may not be able to commit without a wait. Then the closer (closer.h) waits in the lane's one context,
+ * A transport may not be able to commit without a wait. Then the closer (closer.c) waits in the lane's one context,
  * while the server goes on in another one. If the closer's batch has a fence, the server waits for the closer after
  * all, and so does a fence. */
 #include "core/proxy/proxy.h"
@@ -13,7 +13,6 @@
 #include "core/base/clock.h"
 #include "core/base/note.h"
 #include "core/check/check.h"
-#include "core/proxy/closer.h"
 #include "core/proxy/lane.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"

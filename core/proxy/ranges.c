@@ -1,5 +1,5 @@
-/* core/proxy/ranges.c: see ranges.h. */
-#include "core/proxy/ranges.h"
+/* core/proxy/ranges.c: see tables.h. */
+#include "core/proxy/tables.h"
 
 #include "core/topo/topo.h"
 #include "core/transport/device_view.h"

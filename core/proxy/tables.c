@@ -2,7 +2,6 @@
 #include "core/proxy/tables.h"
 
 #include "core/heap/heap.h"
-#include "core/proxy/ranges.h"
 #include "core/stream/stream.h"
 #include "core/team/internal_area.h"
 #include "core/topo/topo.h"

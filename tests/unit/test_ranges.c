@@ -1,7 +1,7 @@
 /* Unit tests of core/proxy/ranges.c: buffers that kernels reach, on processors or on a device. */
 #include "gpu_peers.h"
 
-#include "core/proxy/ranges.h"
+#include "core/proxy/tables.h"
 
 static struct ist_ranges make(uint32_t kind, bool is_direct)
 {
