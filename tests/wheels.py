@@ -77,14 +77,12 @@ def ucx_folder(build, name):
 
 
 def sycl_environment(build):
-    """(folder of SYCL's headers, its folders of libraries, environment of a program that uses a processor as its device).
-    Kernels are compiled for one work-item at a time: the vectorizer of this version makes wrong code of kernels with
-    waits."""
+    """(folder of SYCL's headers, its folders of libraries, environment of a program that uses a processor as its device)."""
     folder = fetch(build, "sycl")
     lib = sorted({path.parent for path in folder.glob("*.data/data/lib/*.so*")})
     opencl = next(folder.rglob("libintelocl.so"))
     return (next(folder.glob("intel_sycl_rt*.data/data/include")), lib,
-            {"OCL_ICD_FILENAMES": str(opencl), "CL_CONFIG_CPU_VECTORIZER_MODE": "1", "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
+            {"OCL_ICD_FILENAMES": str(opencl), "ONEAPI_DEVICE_SELECTOR": "opencl:cpu",
              "LD_LIBRARY_PATH": ":".join(map(str, lib))})
 
 

@@ -1,6 +1,6 @@
 /* tests/sycl/host.cpp: runs kernels in SYCL that are compiled from source while the program runs: host.cpp SOURCE
- * OPTIONS..., the options of that compiler. Every kernel of kernels.cpp on all PEs, one after the other, on the
- * processor. Exit status 77: there is no such device. */
+ * OPTIONS..., the options of that compiler. The kernels that SOURCE has, of those below, on all PEs, one after
+ * the other, on the processor. Exit status 77: there is no such device. */
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -21,11 +21,23 @@ using bundle_t = sycl::kernel_bundle<sycl::bundle_state::executable>;
 static const char *const names[] = {
     "copies_by_item",
 
-    "copies_by_group",  "strided_by_item", "strided_by_group",    "elements",
-    "atomics",          "signals_by_item",
+    "copies_by_group",
+    "copies_by_sub_group",
+    "signals_by_sub_group",
+    "strided_by_item",
+    "strided_by_group",
+    "elements",
+    "atomics",
+    "signals_by_item",
 
-    "signals_by_group", "waits_by_item",   "waits_by_group",      "order_by_item",
-    "order_by_group",   "queries",         "collectives_by_item", "collectives_by_group",
+    "signals_by_group",
+    "waits_by_item",
+    "waits_by_group",
+    "order_by_item",
+    "order_by_group",
+    "queries",
+    "collectives_by_item",
+    "collectives_by_group",
 
 };
 

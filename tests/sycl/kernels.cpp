@@ -1,5 +1,5 @@
-/* tests/sycl/kernels.cpp: Intel SHMEM's routines in SYCL kernels, by work-items and work-groups, against what plain
- * loops expect. The program host.cpp compiles this text while it runs, and starts each kernel on all PEs with one
+/* tests/sycl/kernels.cpp: Intel SHMEM's routines in SYCL kernels, by work-items, sub-groups and work-groups, against
+ * what plain loops expect. The program host.cpp compiles this text while it runs, and starts each kernel on all PEs with one
  * work-group of ITEMS work-items. Which way the operations go is set from outside. */
 #include <sycl/sycl.hpp>
 
@@ -22,7 +22,7 @@ static void check(memory *m, long seen, long expected, int line)
     m->line = line, m->seen = seen, m->expected = expected;
 }
 
-/* ---- the caller: every work-item, or the work-group ----
+/* ---- the caller: every work-item, each sub-group, or the work-group ----
  * Each caller has a slice of the memory. The forms of the routines differ by caller, their arguments do not. */
 
 struct by_item {
@@ -30,6 +30,14 @@ struct by_item {
     static int rank() { return 0; }
     static int size() { return 1; }
     static void meet() {}
+};
+
+struct by_sub_group {
+    static sycl::sub_group group() { return here::get_sub_group(); }
+    static int slice() { return (int)group().get_group_linear_id(); }
+    static int rank() { return (int)group().get_local_linear_id(); }
+    static int size() { return (int)group().get_local_linear_range(); }
+    static void meet() { sycl::group_barrier(group()); }
 };
 
 struct by_group {
@@ -145,6 +153,9 @@ template <typename Caller> static void copies(memory *m)
 
 KERNEL copies_by_item(memory *m) { copies<by_item>(m); }
 KERNEL copies_by_group(memory *m) { copies<by_group>(m); }
+#ifndef WITHOUT_SUB_GROUPS
+KERNEL copies_by_sub_group(memory *m) { copies<by_sub_group>(m); }
+#endif
 
 template <typename Caller> static void strided(memory *m)
 {
@@ -288,6 +299,9 @@ template <typename Caller> static void signals(memory *m)
 
 KERNEL signals_by_item(memory *m) { signals<by_item>(m); }
 KERNEL signals_by_group(memory *m) { signals<by_group>(m); }
+#ifndef WITHOUT_SUB_GROUPS
+KERNEL signals_by_sub_group(memory *m) { signals<by_sub_group>(m); }
+#endif
 
 /* ---- waits and tests: the left PE sets the variables one after the other ---- */
 

@@ -75,7 +75,9 @@ struct queue {
 };
 
 template <typename Group> void group_barrier(Group);
-template <typename Group, typename T> T group_broadcast(Group, T);
+template <typename T> struct plus {
+};
+template <typename Group, typename T> T reduce_over_group(Group, T, plus<T>);
 
 namespace ext::oneapi
 {
