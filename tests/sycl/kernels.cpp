@@ -1,6 +1,6 @@
 /* tests/sycl/kernels.cpp: Intel SHMEM's routines in SYCL kernels, by work-items, sub-groups and work-groups, against
- * what plain loops expect. The program host.cpp compiles this text while it runs, and starts each kernel on all PEs with one
- * work-group of ITEMS work-items. Which way the operations go is set from outside. */
+ * what plain loops expect. The program host.cpp compiles this text while it runs, and starts each kernel on all PEs
+ * with one work-group of ITEMS work-items. Which way the operations go is set from outside. */
 #include <sycl/sycl.hpp>
 
 #include <ishmem.h>
