@@ -60,7 +60,7 @@ void ishmemx_query_initialized(int *initialized) { *initialized = ist_is_initial
 int ishmemx_get_uniqueid(ishmemx_uniqueid_t *uid)
 {
     struct ist_uid made;
-    if (uid == NULL) ist_misuse("ishmemx_get_uniqueid", "uid is NULL; valid: room for an id");
+    if (uid == NULL) ist_misuse("ishmemx_get_uniqueid", "uid is NULL; valid: a pointer to a unique id");
     isthmus_status status = ist_request_new_uid(IST_FACE_ISHMEM, &made);
     if (status != ISTHMUS_OK) return status;
     memset(uid, 0, sizeof *uid);
@@ -70,8 +70,8 @@ int ishmemx_get_uniqueid(ishmemx_uniqueid_t *uid)
 
 static void request_uid(const char *routine, const ishmemx_attr_t *attr, struct ist_boot_request *out)
 {
-    if (attr->uid == NULL) ist_misuse(routine, "attr->uid is NULL; valid with use_uid: a unique id");
-    if (attr->mpi_comm != NULL) ist_misuse(routine, "attr->mpi_comm is not NULL; valid with use_uid: NULL");
+    if (attr->uid == NULL) ist_misuse(routine, "attr->uid is NULL; valid with use_uid: a pointer to a unique id");
+    if (attr->mpi_comm != NULL) ist_misuse(routine, "attr->mpi_comm is %p; valid with use_uid: NULL", attr->mpi_comm);
     if (attr->nranks < 1 || attr->rank < 0 || attr->rank >= attr->nranks)
         ist_misuse(routine, "attr->rank is %d and nranks %d; valid: a rank from 0 to nranks - 1", attr->rank,
                    attr->nranks);

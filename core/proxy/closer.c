@@ -65,7 +65,9 @@ static void start(void)
     int error = ist_quiet_thread_create(&closer.thread, "isthmus closer", run);
     if (error != 0)
         ist_die(ist_batch_routine,
-                ist_fail(ISTHMUS_ERR_NO_MEMORY, "a thread for kernels' requests: %s", strerror(error)));
+                ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                         "cannot start another thread for kernels' requests: pthread_create: %s; raise 'ulimit -u'",
+                         strerror(error)));
     closer.is_running = true;
 }
 

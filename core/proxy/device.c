@@ -194,18 +194,23 @@ EXPORTED int isthmus_device_launch_v1(void)
 /* Whether code of this kind can have a state now. */
 static isthmus_status check_kind(uint32_t kind)
 {
-    if (device.config == NULL) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "it comes before init, or after finalize");
+    if (device.config == NULL)
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "called outside init and finalize; call it between the two");
     if (kind != device.place.kind)
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
-                        "kernels of %s have no state: the symmetric heap is in memory of kind %s",
-                        ist_memory_kind_name(kind), ist_memory_kind_name(device.place.kind));
-    return can_have_kernels() ? ISTHMUS_OK : ist_fail(ISTHMUS_ERR_UNSUPPORTED, "%s", why_not(ist_memory_ask(kind)));
+                        "kernels of %s cannot make calls: the symmetric heap is in %s memory; set ISTHMUS_HEAP_KIND=%s",
+                        ist_memory_kind_name(kind), ist_memory_kind_name(device.place.kind),
+                        ist_memory_kind_name(kind));
+    if (can_have_kernels()) return ISTHMUS_OK;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "kernels of %s cannot make calls: %s", ist_memory_kind_name(kind),
+                    why_not(ist_memory_ask(kind)));
 }
 
 static isthmus_status add_code(const struct ist_module *like)
 {
     isthmus_status status = check_kind(like->kind);
-    if (status == ISTHMUS_OK && like->handle == NULL) status = ist_fail(ISTHMUS_ERR_INVALID, "the handle is NULL");
+    if (status == ISTHMUS_OK && like->handle == NULL)
+        status = ist_fail(ISTHMUS_ERR_INVALID, "the handle is NULL; valid: one of loaded code");
     if (status != ISTHMUS_OK) return status;
     struct ist_module *before = ist_modules_find(like); /* perhaps of code that has been unloaded since */
     if (before != NULL) ist_modules_remove(before);
@@ -231,7 +236,10 @@ static isthmus_status remove_code(const struct ist_module *like)
     isthmus_status status = check_kind(like->kind);
     if (status != ISTHMUS_OK) return status;
     struct ist_module *module = like->handle != NULL ? ist_modules_find(like) : NULL;
-    if (module == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "%p was not initialised", like->handle);
+    if (module == NULL)
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "the handle is %p, whose code was not initialised; valid: one that was passed to init",
+                        like->handle);
     status = ist_module_fill(module, &device.place, &none);
     ist_modules_remove(module);
     return status;
@@ -311,7 +319,8 @@ void ist_device_close(void)
     memset(&device.state, 0, sizeof device.state);
     if (device.has_proxy && !is_on_device()) device.state.stop = ist_proxy_stop_word();
     if (device.is_open && ist_modules_fill(&device.place, &device.state, false) != ISTHMUS_OK)
-        ist_warn("kernels keep the state of a job that has ended: %s", ist_fail_text());
+        ist_warn("cannot take the state of this job from kernels at finalize: %s; launch none that makes calls",
+                 ist_fail_text());
     if (device.is_open) ist_modules_end(device.place.kind);
     if (device.has_proxy) ist_proxy_close();
     free_state();

@@ -10,7 +10,7 @@ static isthmus_status allocate(size_t bytes, void **addr)
 {
     bytes = (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
     void *memory = aligned_alloc(ALIGN_BYTES, bytes);
-    if (memory == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory of %zu bytes for kernels", bytes);
+    if (memory == NULL) return ist_fail_memory("%zu bytes that kernels access", bytes);
     *addr = memset(memory, 0, bytes);
     return ISTHMUS_OK;
 }

@@ -13,7 +13,7 @@ static struct ist_module *list;
 isthmus_status ist_modules_add(const struct ist_module *module)
 {
     struct ist_module *own = malloc(sizeof *own);
-    if (own == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a module");
+    if (own == NULL) return ist_fail_memory("the record of a module");
     *own = *module;
     own->next = list;
     list = own;
@@ -55,8 +55,9 @@ static isthmus_status find_loaded(struct ist_module *m, const struct ist_modules
     isthmus_status status = place->memory.kernels->find(place->memory.tr, m->code, m->handle, state_name, &at, &bytes);
     if (status != ISTHMUS_OK) return status;
     if (bytes != sizeof(struct isthmus_device_state))
-        return ist_fail(ISTHMUS_ERR_INVALID, "%s has %llu bytes there; valid: %zu", state_name,
-                        (unsigned long long)bytes, sizeof(struct isthmus_device_state));
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "%s of that code has %llu bytes; valid: %zu; compile the code with the headers of this version",
+                        state_name, (unsigned long long)bytes, sizeof(struct isthmus_device_state));
     m->at = at;
     return ISTHMUS_OK;
 }
@@ -116,7 +117,7 @@ static void warn_unfound(const struct ist_module *m)
     void *address;
     *(void *(**)(void))(void *)&address = m->find;
     bool is_known = dladdr(address, &about) != 0 && about.dli_fname != NULL;
-    ist_warn("kernels in %s were never initialised: its runtime has no %s on this PE's device",
+    ist_warn("kernels in %s were never initialised: its runtime has no %s on this PE's device; compile it for that one",
              is_known ? about.dli_fname : "a module", state_name);
 }
 

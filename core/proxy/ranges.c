@@ -62,8 +62,7 @@ isthmus_status ist_ranges_make(const ist_boot *boot, uint32_t kind, bool is_dire
     ranges.bytes = (ranges.n + 1) * sizeof *ranges.list + ranges.n * (size_t)boot->n_pes * sizeof(int64_t);
     ranges.list = calloc(1, ranges.bytes);
     if (ranges.list == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the addresses of %u symmetric ranges at %d PEs", ranges.n,
-                        boot->n_pes);
+        return ist_fail_memory("the addresses of %u symmetric ranges at %d PEs", ranges.n, boot->n_pes);
     struct isthmus_device_range *range = ranges.list;
     for (uint32_t id = 0; id < ist_segments.n; id++) {
         const struct isthmus_mem *mem = &ist_segments.list[id].mem;

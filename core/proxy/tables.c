@@ -146,7 +146,7 @@ static isthmus_status lay_out(struct ist_tables *tables, struct draft *out)
     out->bytes = calloc(1, out->n_bytes + deltas);
     tables->lists = calloc(limit, sizeof *tables->lists);
     if (out->bytes == NULL || tables->lists == NULL)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for what kernels read about %zu PEs and %zu teams", n, limit);
+        return ist_fail_memory("what kernels read about %zu PEs and %zu teams", n, limit);
     isthmus_status status = ist_kernel_table_alloc(&tables->memory, out->n_bytes, &tables->table);
     if (status != ISTHMUS_OK) return status;
     char *there = tables->table;

@@ -182,7 +182,8 @@ static isthmus_status no_attach_at(isthmus_path *path, const void *key, size_t k
                                    isthmus_rmem **out)
 {
     (void)path, (void)key, (void)key_bytes, (void)out;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that memory cannot attach it at %p", addr);
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this memory does not attach it at a given address (%p)",
+                    addr);
 }
 
 static isthmus_status nothing_to_complete(isthmus_tr *tr)
@@ -206,7 +207,7 @@ static uint32_t never_idle(isthmus_tr *tr, isthmus_chan *chan)
 static isthmus_status no_host_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr, void **view)
 {
     (void)tr, (void)length_bytes, (void)addr, (void)view;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that device allocates nothing for kernels");
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this device does not allocate memory for kernels");
 }
 
 static isthmus_status no_device_alloc(isthmus_tr *tr, uint64_t length_bytes, void **addr)
@@ -221,7 +222,7 @@ static isthmus_status no_find(isthmus_tr *tr, uint32_t code, void *handle, const
                               uint64_t *length_bytes)
 {
     (void)tr, (void)code, (void)handle, (void)addr, (void)length_bytes;
-    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of that device finds no %s in loaded code", name);
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this device does not search loaded code for %s", name);
 }
 
 static isthmus_status plain_call(isthmus_tr *tr, void (*function)(void *argument), void *argument)

@@ -18,7 +18,9 @@ static isthmus_status reserve(struct ist_transport *t, uint32_t kind, uint64_t l
     const struct isthmus_growing *growing = &t->extensions.growing;
     int32_t device = t->extensions.memory.device(t->handle, kind);
     uint64_t granule = growing->granule(t->handle, kind, device);
-    if (granule == 0) return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "memory of this device has no addresses of its own");
+    if (granule == 0)
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                        "this device cannot reserve addresses for a heap that grows; set ISTHMUS_HEAP_GROWS=0");
     out->reserved_bytes = round_up(length_bytes, granule) + granule;
     isthmus_status status = growing->reserve(t->handle, kind, device, out->reserved_bytes, &out->reserved);
     if (status != ISTHMUS_OK) return status;

@@ -37,7 +37,8 @@ static isthmus_status wait_for_count(isthmus_chan *chan, const struct p2p_batch 
     uint64_t taken = __atomic_load_n(&batch->taken, __ATOMIC_ACQUIRE);
     *n = taken - 1;
     if (status != ISTHMUS_OK || taken != 0) return status;
-    return s->fail(s->core, ISTHMUS_ERR_IO, "the kernel of atomics has ended and has not counted its operations");
+    return s->fail(s->core, ISTHMUS_ERR_IO,
+                   "the kernel of atomics has ended without a count of its operations; the driver may have logged why");
 }
 
 static void write_entry(struct p2p_batch *batch, uint64_t i, const struct p2p_amo *amo)

@@ -255,7 +255,8 @@ static isthmus_status attach_own(isthmus_path *path, const struct key *key, void
 {
     const struct isthmus_services *s = path->tr->services;
     if (addr != NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this PE has its own memory where it is, and not at %p", addr);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "this PE's own memory cannot be attached at another address (%p)", addr);
     const isthmus_lmem *lmem = path->tr->exposed;
     while (lmem != NULL && lmem->serial != key->serial) lmem = lmem->next;
     if (lmem == NULL)
@@ -273,8 +274,11 @@ static isthmus_status check_place(isthmus_tr *tr, const struct key *key, const v
     const struct isthmus_services *s = tr->services;
     bool is_whole = key->offset_bytes == 0 && key->length_bytes == key->memory_bytes;
     if (addr == NULL || (is_whole && (uintptr_t)addr % tr->driver->granule(tr->gpu) == 0)) return ISTHMUS_OK;
-    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "%llu bytes of a piece of %llu bytes cannot be mapped at %p",
-                   (unsigned long long)key->length_bytes, (unsigned long long)key->memory_bytes, addr);
+    return s->fail(
+        s->core, ISTHMUS_ERR_UNSUPPORTED,
+        "%llu bytes of a piece of %llu bytes cannot be mapped at %p; valid: whole pieces, at multiples of %llu",
+        (unsigned long long)key->length_bytes, (unsigned long long)key->memory_bytes, addr,
+        (unsigned long long)tr->driver->granule(tr->gpu));
 }
 
 static isthmus_status attach_peer(isthmus_path *path, const struct key *key, void *addr, isthmus_rmem *rmem)

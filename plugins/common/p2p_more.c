@@ -254,7 +254,7 @@ static isthmus_status kernels_find(isthmus_tr *tr, uint32_t code, void *handle, 
 {
     const struct isthmus_services *s = tr->services;
     if (tr->driver->find == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this platform finds no %s in loaded code", name);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this platform does not search loaded code for %s", name);
     return tr->driver->find(tr->gpu, code, handle, name, addr, length_bytes);
 }
 

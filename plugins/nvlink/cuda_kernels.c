@@ -54,12 +54,13 @@ static isthmus_status check_code(const struct p2p_gpu *gpu, uint32_t code, const
 {
     const struct isthmus_services *s = gpu->services;
     if (code != ISTHMUS_CODE_MODULE && code != ISTHMUS_CODE_LIBRARY)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "code %u of CUDA; valid: %d (module), %d (library)", code,
-                       (int)ISTHMUS_CODE_MODULE, (int)ISTHMUS_CODE_LIBRARY);
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "the kind of the code is %u; valid: %d (module), %d (library)",
+                       code, (int)ISTHMUS_CODE_MODULE, (int)ISTHMUS_CODE_LIBRARY);
     if (code == ISTHMUS_CODE_LIBRARY && nvl_cuda.cuLibraryGetGlobal == NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "the driver here has no CUlibrary, which those for CUDA 12.0 and newer have");
-    if (handle == NULL) return s->fail(s->core, ISTHMUS_ERR_INVALID, "the handle is NULL");
+        return s->fail(
+            s->core, ISTHMUS_ERR_UNSUPPORTED,
+            "the CUDA driver lacks cuLibraryGetGlobal; install one for CUDA 12.0 or newer, or load a CUmodule");
+    if (handle == NULL) return s->fail(s->core, ISTHMUS_ERR_INVALID, "the handle is NULL; valid: one of loaded code");
     return ISTHMUS_OK;
 }
 
@@ -80,9 +81,11 @@ isthmus_status nvl_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const 
     result = look_up(code, handle, name, &at, &size);
     (void)nvl_cuda.cuCtxPopCurrent_v2(&ours);
     if (result == CUDA_ERROR_NOT_FOUND)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "the %s %p has no variable %s", what, handle, name);
+        return s->fail(s->core, ISTHMUS_ERR_INVALID, "the %s %p has no variable %s; compile it with nvshmem_device.h",
+                       what, handle, name);
     if (result == CUDA_ERROR_INVALID_HANDLE || result == CUDA_ERROR_INVALID_VALUE)
-        return s->fail(s->core, ISTHMUS_ERR_INVALID, "%p is no %s of CUDA", handle, what);
+        return s->fail(s->core, ISTHMUS_ERR_INVALID,
+                       "the handle is %p, which is no %s of CUDA; valid: one that is loaded", handle, what);
     if (result != CUDA_SUCCESS) return nvl_check(gpu, result, "the address of a variable");
     *addr = (void *)(uintptr_t)at;
     *length_bytes = size;

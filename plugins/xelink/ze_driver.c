@@ -268,7 +268,8 @@ static isthmus_status xe_import(struct p2p_gpu *gpu, const struct p2p_share *sha
     ze_ipc_mem_handle_t handle;
     void *addr = NULL;
     if (wanted != NULL)
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "Level Zero maps a peer's memory at no address of ours");
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "Level Zero does not map a peer's memory at a given address (%p)", wanted);
     memcpy(handle.data, share->bytes, sizeof handle.data);
     memcpy(handle.data, &share->fd, sizeof share->fd);
     isthmus_status status = xe_check(

@@ -97,7 +97,7 @@ isthmus_status xg_import(struct p2p_gpu *gpu, const struct p2p_share *share, voi
             "a peer shares virtual memory, which this HIP does not support; use one ROCm version on all PEs");
     if (share->fd < 0 && addr != NULL)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "HIP chooses the address of memory that a peer shares by handle");
+                       "HIP does not map memory that a peer shares by handle at a given address (%p)", addr);
     isthmus_status status = xg_check(gpu, xg_enter(gpu, &before), "hipSetDevice");
     if (status == ISTHMUS_OK)
         status = share->fd >= 0 ? xg_vmm_import(gpu, share->fd, addr, length_bytes, out)

@@ -222,10 +222,10 @@ void case_memory_for_kernels(void)
     CHECK(driver.cuCtxPopCurrent_v2(&context) == CUDA_SUCCESS, "no context");
     expect_found(&pe, kernels, ISTHMUS_CODE_MODULE, module);
     expect_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, code);
-    expect_not_found(&pe, kernels, ISTHMUS_CODE_MODULE, other, "has no variable isthmus_device_v1");
+    expect_not_found(&pe, kernels, ISTHMUS_CODE_MODULE, other, "has no variable isthmus_device_v1; compile it");
     expect_not_found(&pe, kernels, ISTHMUS_CODE_MODULE, code, "is no module of CUDA");
     expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, module, "is no library of CUDA");
-    expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, NULL, "the handle is NULL");
+    expect_not_found(&pe, kernels, ISTHMUS_CODE_LIBRARY, NULL, "the handle is NULL; valid: one of loaded code");
     expect_not_found(&pe, kernels, 7, module, "valid: 0 (module), 1 (library)");
     CHECK(kernels->call(pe.tr, load_code, &third) == ISTHMUS_OK, "%s", said);
     CHECK(driver.cuModuleLoadData(&third, code_with_state) == CUDA_ERROR_INVALID_CONTEXT, "a context is left");
