@@ -186,7 +186,7 @@ static void *isthmus_cpu_block_run_(void *argument)
         if (__atomic_exchange_n(&block->grid->has_trapped, 1, __ATOMIC_RELAXED) == 0)
             fprintf(stderr,
                     "isthmus: thread %u of block %u waits at a barrier that other threads of its group do not "
-                    "call\n",
+                    "call; call it in all of them\n",
                     (unsigned)i, (unsigned)block->index);
         break;
     }
