@@ -29,6 +29,7 @@ enum {
     AWAKE_NS = 50000, /* after the last request */
     SHORT_NAP_NS = 20000,
     LONG_NAP_NS = 200000,
+    NOTED_NS = 1000000, /* a wait for a completion that lasts longer is noted */
     TIMER_SLACK_NS = 1000,
     LOST_NS = 1000000000 /* at the end: a kernel with a ticket that has written nothing by then was stopped */
 };
@@ -108,13 +109,16 @@ static const struct ist_batch *awaited(void)
 
 /* Nothing wakes the server when a completion is there. If the wait lasts, it notes what it waits for, for explanations
  * of a job that hangs; the closer notes that itself. */
-static void doze(struct rest *rest)
+static void note_wait(struct rest *rest)
 {
-    if (!rest->is_noted && !proxy.has_closer) {
-        ist_note_call(IST_NOTE_TRANSPORT, ist_batch_routine, -1);
-        ist_batch_note(awaited());
-        rest->is_noted = true;
-    }
+    if (rest->is_noted || proxy.has_closer) return;
+    ist_note_call(IST_NOTE_TRANSPORT, ist_batch_routine, -1);
+    ist_batch_note(awaited());
+    rest->is_noted = true;
+}
+
+static void doze(void)
+{
     if (proxy.always_spins)
         sched_yield();
     else
@@ -126,9 +130,10 @@ static void wait_for_completion(struct rest *rest)
     if (isthmus_idle_look_again(&rest->idle, &proxy.habit)) return;
     uint64_t now_ns = ist_clock_ns();
     if (rest->since_ns == 0) rest->since_ns = now_ns;
+    if (now_ns - rest->since_ns > NOTED_NS) note_wait(rest);
     switch (isthmus_idle_next(&rest->idle, &proxy.habit, now_ns)) {
     case ISTHMUS_IDLE_LOOK: break;
-    case ISTHMUS_IDLE_SLEEP: doze(rest); break;
+    case ISTHMUS_IDLE_SLEEP: doze(); break;
     case ISTHMUS_IDLE_YIELD:
         sched_yield();
         isthmus_idle_yielded(&proxy.habit, now_ns, ist_clock_ns());
