@@ -17,7 +17,7 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_offset(const struct isthmus_device_team *tea
     isthmus_dev_meet(scope);
     uint64_t offset = team->me > 0 ? isthmus_dev_load(place, 8) : 0;
     if (isthmus_dev_is_leader(scope) && team->me + 1 < team->n) {
-        isthmus_dev_set_flag(team, team->me + 1, ISTHMUS_DEVICE_OFFSET, offset + bytes);
+        isthmus_dev_p(place, offset + bytes, 8, isthmus_dev_team_to_world(team, team->me + 1));
         isthmus_dev_order(ISTHMUS_THREAD);
         isthmus_dev_set_flag(team, team->me + 1, ISTHMUS_DEVICE_OFFSET + 1, sequence);
     }

@@ -320,6 +320,26 @@ ON_DEVICE void collect(const struct collective *c)
     }
 }
 
+/* Blocks of odd and even numbers of bytes: the places of the members are no multiples of a word. */
+ON_DEVICE void collect_bytes(const struct collective *c)
+{
+    const unsigned char *results = (const unsigned char *)mem.results;
+    unsigned char *source = (unsigned char *)mem.ints;
+    for (int round = 0; round < 4; round++) {
+        size_t mine = (size_t)(2 * c->my_pe + 1 + round % 2);
+        fill_ints(c, 1000);
+        for (size_t i = isthmus_dev_rank(c->scope); i < mine; i += isthmus_dev_size(c->scope))
+            source[i] = byte_of(c->my_pe, 0, i, round);
+        isthmus_dev_meet(c->scope);
+        expect(isthmus_dev_collect(c->team, mem.results, source, mine, c->scope) == 0, "collect", c->scope);
+        for (int pe = 0, at = 0; pe < c->n; pe++)
+            for (int i = 0; i < 2 * pe + 1 + round % 2; i++, at++)
+                if (results[at] != byte_of(pe, 0, (size_t)i, round))
+                    fault("collect of bytes", c->scope, at, results[at], byte_of(pe, 0, (size_t)i, round));
+        (void)isthmus_dev_sync(c->team, c->scope);
+    }
+}
+
 /* Inclusive and exclusive, into another array and in place. */
 ON_DEVICE void scan(const struct collective *c)
 {
@@ -383,6 +403,7 @@ KERNEL collectives(void *argument)
     for (int round = 0; round < 30; round++) expect(isthmus_dev_sync(c->team, c->scope) == 0, "sync", c->scope);
     move(c);
     collect(c);
+    collect_bytes(c);
     combine(c);
     scan(c);
 }
