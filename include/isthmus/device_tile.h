@@ -86,19 +86,21 @@ ISTHMUS_DEVICE void isthmus_dev_tile_copy(char *to, const char *from, struct ist
                               from + isthmus_dev_tile_offset(&tile, tile.from, i), tile.size);
 }
 
-/* One request a row. is_put: `to` is symmetric, else `from`. */
-ISTHMUS_DEVICE_COLD void isthmus_dev_tile_by_ring(char *to, const char *from, const struct isthmus_dev_tile *tile,
-                                                  int pe, int scope, int is_put)
+/* One request a row, or one an element where a stride is 0, which strided requests do not have. is_put: `to` is
+ * symmetric, else `from`. */
+ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_tile_by_ring(char *to, const char *from, const struct isthmus_dev_tile *tile,
+                                                        int pe, int scope, int is_put)
 {
     struct isthmus_dev_stride stride = {(ptrdiff_t)(tile->to[0] / tile->size), (ptrdiff_t)(tile->from[0] / tile->size),
                                         tile->n[0], tile->size};
-    for (size_t i = 0; i < isthmus_dev_tile_count(tile); i += tile->n[0]) {
+    size_t step = tile->to[0] == 0 || tile->from[0] == 0 ? 1 : tile->n[0];
+    for (size_t i = 0; i < isthmus_dev_tile_count(tile); i += step) {
         char *row = to + isthmus_dev_tile_offset(tile, tile->to, i);
         const char *source = from + isthmus_dev_tile_offset(tile, tile->from, i);
         const char *remote = is_put ? row : source, *local = is_put ? source : row;
-        if (isthmus_dev_tile_is_dense(tile, 0))
+        if (step == 1 || isthmus_dev_tile_is_dense(tile, 0))
             isthmus_dev_move_by_ring(is_put ? ISTHMUS_REQUEST_PUT : ISTHMUS_REQUEST_GET, remote, local,
-                                     tile->n[0] * tile->size, pe, scope, 1);
+                                     step * tile->size, pe, scope, 1);
         else
             isthmus_dev_strided_by_ring(is_put ? ISTHMUS_REQUEST_IPUT : ISTHMUS_REQUEST_IGET, remote, local, &stride,
                                         pe, scope);

@@ -63,6 +63,20 @@ struct cube {
     static auto boundary() { return make_shape(2, 3, 3); }
 };
 
+struct single { /* a dimension of length 1, whose stride means nothing */
+    static auto from() { return make_layout(make_shape(1, 5), make_stride(0, 8)); }
+    static auto to() { return make_layout(make_shape(1, 5), make_stride(0, 6)); }
+    static auto start() { return make_shape(); }
+    static auto boundary() { return make_shape(); }
+};
+
+struct repeated { /* a dimension along which the same element is read */
+    static auto from() { return make_layout(make_shape(3, 4), make_stride(0, 8)); }
+    static auto to() { return make_layout(make_shape(3, 4), make_stride(2, 7)); }
+    static auto start() { return make_shape(); }
+    static auto boundary() { return make_shape(); }
+};
+
 struct outside { /* nothing is moved */
     static auto from() { return make_layout(make_shape(4, 4), make_stride(1, 4)); }
     static auto to() { return make_layout(make_shape(4, 4), make_stride(1, 4)); }
@@ -278,6 +292,8 @@ int main()
         tile<scattered>::check(scope);
         tile<line>::check(scope);
         tile<cube>::check(scope);
+        tile<single>::check(scope);
+        tile<repeated>::check(scope);
         tile<outside>::check(scope);
     }
     check_gather<1, ISTHMUS_THREAD>();
