@@ -81,7 +81,7 @@ ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, 
         const void *addr;
         int pe, n;
     } arguments = {isthmus_device_v1.me, what, addr, pe, isthmus_device_v1.n};
-    if ((isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
+    if (isthmus_device_v1.n == 0 || (isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
         (void)vprintf("isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", &arguments);
     isthmus_dev_trap();
 }
