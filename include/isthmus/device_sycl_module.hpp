@@ -19,10 +19,10 @@
 #include <functional>
 #include <isthmus/device_state.h>
 #include <isthmus/transport.h>
+#include <list>
 #include <mutex>
 #include <sycl/sycl.hpp>
 #include <unistd.h>
-#include <vector>
 
 /* One module: kernels with a state of their own. */
 struct isthmus_sycl_module_ {
@@ -33,7 +33,7 @@ struct isthmus_sycl_module_ {
 /* Those whose memory is of one kind. SYCL does not survive a fork: in a child there is nothing to fill. */
 struct isthmus_sycl_modules_ {
     std::mutex lock;
-    std::vector<isthmus_sycl_module_> list;
+    std::list<isthmus_sycl_module_> list;
     pid_t owner = getpid();
 };
 
@@ -62,21 +62,24 @@ template <uint32_t Kind> inline void isthmus_sycl_remove_(const void *address)
 {
     isthmus_sycl_modules_ &modules = isthmus_sycl_modules_of_<Kind>();
     std::lock_guard<std::mutex> guard(modules.lock);
-    for (auto module = modules.list.begin(); module != modules.list.end();)
-        module = module->address == address ? modules.list.erase(module) : module + 1;
+    modules.list.remove_if([address](const isthmus_sycl_module_ &module) { return module.address == address; });
 }
 
 /* The library fills all modules when the function is registered: the new one among them. */
 template <uint32_t Kind> inline int isthmus_sycl_add_(const isthmus_sycl_module_ &module)
 {
     isthmus_sycl_modules_ &modules = isthmus_sycl_modules_of_<Kind>();
+    std::list<isthmus_sycl_module_>::iterator added;
     {
         std::lock_guard<std::mutex> guard(modules.lock);
-        modules.list.push_back(module);
+        added = modules.list.insert(modules.list.end(), module);
     }
     isthmus_device_unregister_v1(isthmus_sycl_fill_<Kind>);
     int status = isthmus_device_register_v1(Kind, isthmus_sycl_fill_<Kind>);
-    if (status != 0) isthmus_sycl_remove_<Kind>(module.address);
+    if (status != 0) {
+        std::lock_guard<std::mutex> guard(modules.lock);
+        modules.list.erase(added); /* this one alone: the address of the program's own is the same for all queues */
+    }
     return status;
 }
 
