@@ -9,6 +9,7 @@ import zipfile
 from pathlib import Path
 
 SKIPPED = 77
+FETCH_TIMEOUT_S = 300
 WHEELS = {  # name: what pip calls it, or them
     "ucx-1.14": "libucx-cu12==1.14.1.post2",
     "ucx-1.15": "libucx-cu12==1.15.0.post2",
@@ -46,6 +47,10 @@ def unpack(file, folder):
                 first[key] = wheel.extract(info, folder)
 
 
+def is_fetched(build, name):
+    return Path(build, "wheels", name).is_dir()
+
+
 def fetch(build, name):
     """The folder with the wheel's files. One that is there already is taken as it is."""
     folder = Path(build, "wheels", name)
@@ -56,7 +61,11 @@ def fetch(build, name):
     with tempfile.TemporaryDirectory(dir=folder.parent) as room:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1",
                    "--timeout=10", "--disable-pip-version-check", "--dest", room, *wanted]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, stdin=subprocess.DEVNULL,
+                                  check=False)
+        except subprocess.TimeoutExpired as slow:
+            raise NotHere(f"{' '.join(wanted)} cannot be fetched within {FETCH_TIMEOUT_S} s") from slow
         files = list(Path(room).glob("*.whl"))
         if done.returncode != 0 or len(files) < len(wanted):
             raise NotHere(f"{' '.join(wanted)} cannot be fetched: {(done.stderr.strip() or 'no wheel').splitlines()[-1]}")

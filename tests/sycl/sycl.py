@@ -2,7 +2,8 @@
 """sycl.py: kernels in SYCL for real. A program built by the system's C++ compiler compiles kernels.cpp while it runs, with
 the compiler of SYCL's runtime library, and runs them on the processor: on 2 and 3 PEs, directly and through the ring, on one
 host by load and store and through ib. The runtime library comes out of wheels (tests/wheels.py); exit status 77, and a line
-with the reason, where they are not to be had. --quick: fewer jobs."""
+with the reason, where they are not to be had. --quick: fewer jobs, and nothing is fetched: without the wheels it is
+skipped."""
 
 import argparse
 import os
@@ -55,7 +56,8 @@ class Place:
     def compile(self, source, flags=()):
         """The program; flags: more of the compiler's. It is made anew if it is older than a source or the library."""
         program = self.out / source.stem
-        before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"), self.build / "lib" / "libisthmus.so"]
+        before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"), *(self.build / "gen" / "include").rglob("*"),
+                  self.build / "lib" / "libisthmus.so"]
         if program.exists() and program.stat().st_mtime > newest(before):
             return program
         libraries = [f"-L{folder}" for folder in self.libraries] + [f"-Wl,-rpath-link,{folder}" for folder in self.libraries]
@@ -119,6 +121,9 @@ def main():
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
+    if args.quick and not wheels.is_fetched(args.build.resolve(), "sycl"):
+        print("skipped: SYCL's wheels are not in the build folder; ./dev places sycl fetches them")
+        return SKIPPED
     try:
         place = Place(args.build.resolve(), shlex.split(args.cxx))
     except wheels.NotHere as why:
