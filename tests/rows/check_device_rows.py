@@ -114,6 +114,7 @@ def main():
     parser.add_argument("--tiles", action="store_true")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--made", type=Path, help="the folder of ishmem_device.hpp")
+    parser.add_argument("--expect", help="how many there are, as it is printed")
     parser.add_argument("--compiler", help="compile the file, for its errors only")
     args = parser.parse_args()
     rows = DeviceRows(args.rows, RowList(args.host_rows))
@@ -122,9 +123,12 @@ def main():
         write(rows, rows.functions("tile" if args.tiles else "device"), args)
         return
     n_absent = sum(int(count) for count, _ in rows.rows["absent"])
-    print(f"{len(functions)} of {len(functions) + n_absent} device functions, and {len(rows.rows['template'])} templates; "
-          f"not provided: {', '.join(name for _, name in rows.rows['absent']) or 'none'}")
+    counts = f"{len(functions)} of {len(functions) + n_absent} device functions, and {len(rows.rows['template'])} templates"
+    print(f"{counts}; not provided: {', '.join(name for _, name in rows.rows['absent']) or 'none'}")
     is_wrong = len({(name, *types) for _, name, types in functions}) != len(functions)
+    if args.expect is not None and args.expect != counts:
+        print(f"expected: {args.expect}")
+        is_wrong = True
     sys.exit(is_wrong or (args.compiler is not None and check_ishmem(rows, functions, args)))
 
 
