@@ -131,6 +131,7 @@ int main(int argc, char **argv)
     nvshmem_barrier_all();
     if (nvshmem_my_pe() == 0 && wrong == 0)
         printf("%zu times %zu floats, %zu PEs: the sums are as computed by one\n", times, n, n_pes);
+    free(values);
     nvshmem_finalize();
     return wrong != 0;
 }

@@ -251,6 +251,9 @@ int main(int argc, char **argv)
         printf(
             "%d layers, %d tokens of %d floats on each of %d PEs, %d experts: as computed by one; up to %d for an expert\n",
             layers, tokens, width, nvshmem_n_pes(), EXPERTS * nvshmem_n_pes(), most);
+    free(values);
+    free(r.expert);
+    free(r.weight);
     nvshmem_finalize();
     return wrong != 0;
 }
