@@ -122,18 +122,18 @@ static void add_pe(struct ist_text *out, const char *before, const struct ist_no
     ist_text_add_number(out, note->pe);
 }
 
-/* Adds ", 3 requests of kernels, the first: get, PE 2, 0x7f1200000040". */
+/* Adds ", requests of kernels: 3, the first: get, PE 2, 0x7f1200000040". */
 static void add_requests(struct ist_text *out, const struct ist_note *note, bool with_seen)
 {
     static const char *const names[] = {"",      "put",  "get", "p", "g", "iput", "iget", "atomic", "put with signal",
                                         "fence", "quiet"};
     if (note->comparison != IST_NOTE_OF_KERNELS || note->quantity >= sizeof names / sizeof *names) return;
-    ist_text_add(out, ", ");
+    ist_text_add(out, ", requests of kernels");
     if (with_seen) {
+        ist_text_add(out, ": ");
         ist_text_add_unsigned(out, note->n_variables);
-        ist_text_add(out, " ");
     }
-    ist_text_add(out, "requests of kernels, the first: ");
+    ist_text_add(out, ", the first: ");
     ist_text_add(out, names[note->quantity]);
     ist_text_add(out, ", PE ");
     ist_text_add_unsigned(out, note->seen);
