@@ -50,7 +50,7 @@ static void mp_signal_other(struct lit_round *r)
     }
 }
 
-/* P0: put d@1; fence; set f=1@1. P1: wait f; set g=1@2. P2: wait g; get d@1. */
+/* P0: put d@1; fence; set f=1@1. P1: wait f; fence; set g=1@2. P2: wait g; get d@1. */
 static void wrc_wait(struct lit_round *r)
 {
     if (r->me == 0) {
@@ -59,6 +59,7 @@ static void wrc_wait(struct lit_round *r)
         lit_raise(r, r->f, 1);
     } else if (r->me == 1) {
         lit_await(r, r->f);
+        lit_order(r, FENCE);
         lit_raise(r, r->g, 2);
     } else if (r->me == 2) {
         lit_await(r, r->g);
