@@ -28,7 +28,7 @@ static struct {
     const ist_boot *boot;
     const struct ist_config *config; /* NULL: not initialised */
     bool is_open, has_proxy;
-    bool needs_ring; /* memory is symmetric that no delta covers */
+    bool is_mixed; /* of some PE kernels reach a part only, or did: requests may be under way */
     struct ist_modules_place place;
     struct ist_tables tables;
     struct isthmus_device_state state;
@@ -50,10 +50,10 @@ static void on_team(const struct ist_team *team, int index)
 static void write_state(void)
 {
     const struct ist_tables *tables = &device.tables;
-    bool is_mixed = device.needs_ring || tables->is_mixed;
+    device.is_mixed |= tables->is_mixed;
     device.state = (struct isthmus_device_state){
         .struct_size = sizeof device.state,
-        .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (is_mixed ? ISTHMUS_DEVICE_MIXED : 0u),
+        .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (device.is_mixed ? ISTHMUS_DEVICE_MIXED : 0u),
         .me = ist_team_world.my_pe,
         .n = ist_team_world.n_pes,
         .heap = is_on_device() ? (uintptr_t)ist_device_heap.base : ist_windows.heap.base,
@@ -89,8 +89,7 @@ static isthmus_status make_state(void)
     isthmus_status status = ist_tables_open(&device.tables, device.boot, &device.place.memory,
                                             device.config->device_direct);
     uint32_t n_far = device.tables.n_far;
-    device.needs_ring = device.tables.has_gaps;
-    if (status == ISTHMUS_OK && (n_far > 0 || device.needs_ring)) status = open_proxy();
+    if (status == ISTHMUS_OK && n_far > 0) status = open_proxy();
     if (status != ISTHMUS_OK) {
         ist_team_announce(NULL);
         free_state();
@@ -301,10 +300,10 @@ isthmus_status ist_device_list_buffers(void)
     pthread_mutex_lock(&device.lock);
     if (device.is_open) {
         status = ist_tables_list_ranges(&device.tables, device.boot, device.config->device_direct);
-        if (device.tables.has_gaps) device.needs_ring = true; /* from now on: requests may be under way */
-        if (status == ISTHMUS_OK && device.needs_ring && !device.has_proxy) status = open_proxy();
+        if (status == ISTHMUS_OK && device.tables.n_far > 0 && !device.has_proxy) status = open_proxy();
         write_state();
         if (status == ISTHMUS_OK) status = fill_all();
+        if (status == ISTHMUS_OK) ist_tables_free_old(&device.tables);
     }
     pthread_mutex_unlock(&device.lock);
     return status;
@@ -324,7 +323,7 @@ void ist_device_close(void)
     if (device.is_open) ist_modules_end(device.place.kind);
     if (device.has_proxy) ist_proxy_close();
     free_state();
-    device.has_proxy = device.needs_ring = false;
+    device.has_proxy = device.is_mixed = false;
     device.config = NULL;
     pthread_mutex_unlock(&device.lock);
 }
@@ -342,9 +341,9 @@ void ist_device_forget(void)
     pthread_mutex_init(&device.lock, NULL); /* another thread of the parent may have had it */
     ist_team_announce(NULL);
     ist_proxy_forget();
-    device.has_proxy = device.is_open = device.needs_ring = false;
+    device.has_proxy = device.is_open = device.is_mixed = false;
     device.config = NULL;
-    device.tables = (struct ist_tables){.table = NULL}; /* what it had is the parent's */
+    device.tables = (struct ist_tables){.teams = NULL}; /* what it had is the parent's */
     memset(&device.state, 0, sizeof device.state);
     ist_modules_forget(&device.state); /* a kernel of the child must not store through the parent's addresses */
 }

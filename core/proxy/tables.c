@@ -4,60 +4,45 @@
 #include "core/heap/heap.h"
 #include "core/stream/stream.h"
 #include "core/team/internal_area.h"
-#include "core/topo/topo.h"
-#include "core/transport/device_view.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 _Static_assert((int)IST_TEAM_DEVICE_WORDS >= (int)ISTHMUS_DEVICE_FLAGS,
                "a team's place has room for the flags of kernels");
 _Static_assert(sizeof(struct isthmus_device_team) == 64, "ABI");
 _Static_assert(sizeof(int) == sizeof(int32_t), "lists of members are copied");
 
-/* The table as the host fills it, and its parts. */
-struct draft {
-    char *bytes;
-    size_t n_bytes;
-    int64_t *heap_delta, *other_delta; /* the latter is not copied: of static data, or of flags on a device */
-    struct isthmus_device_team *teams;
-};
-
 static bool is_on_device(const struct ist_tables *tables) { return tables->memory.kernels != NULL; }
 
+/* ---- tables that are replaced ----
+ * To free memory of a device waits for the kernels that run there, which may wait for this PE. */
+
+struct ist_tables_old {
+    struct ist_tables_old *next;
+    void *at;
+};
+
+static isthmus_status free_later(struct ist_tables *tables, void *at)
+{
+    if (at == NULL) return ISTHMUS_OK;
+    struct ist_tables_old *old = malloc(sizeof *old);
+    if (old == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a table of kernels");
+    *old = (struct ist_tables_old){.next = tables->old, .at = at};
+    tables->old = old;
+    return ISTHMUS_OK;
+}
+
+void ist_tables_free_old(struct ist_tables *tables)
+{
+    for (struct ist_tables_old *old = tables->old, *next; old != NULL; old = next) {
+        next = old->next;
+        ist_kernel_table_free(&tables->memory, old->at);
+        free(old);
+    }
+    tables->old = NULL;
+}
+
 /* ---- where memory of PEs lies ---- */
-
-static isthmus_status find_delta(const struct ist_tables *tables, int pe, struct draft *out)
-{
-    const struct ist_card *card;
-    const struct ist_peer *peer;
-    isthmus_status status = ist_peer_card(pe, &card);
-    if (status != ISTHMUS_OK || !ist_host_id_equal(&card->host, &ist_registry.host)) return status;
-    status = ist_peer_get(pe, &peer);
-    if (status != ISTHMUS_OK) return status;
-    bool on_device = is_on_device(tables);
-    out->heap_delta[pe] = on_device ? ist_device_delta(peer, IST_SEGMENT_DEVICE) : (int64_t)ist_rows[pe].delta[1];
-    out->other_delta[pe] = on_device ? ist_device_delta(peer, IST_SEGMENT_STREAMS) : (int64_t)ist_rows[pe].delta[2];
-    return ISTHMUS_OK;
-}
-
-/* Rows are filled when a peer is first used, and kernels can fill none: the PEs of this host are used now. Those of
- * other hosts are not, or the start of a job of n PEs would make n * n connections. */
-static isthmus_status find_deltas(struct ist_tables *tables, const ist_boot *boot, bool is_direct, struct draft *out)
-{
-    int n = ist_team_world.n_pes, me = ist_team_world.my_pe;
-    for (int pe = 0; pe < n; pe++) out->heap_delta[pe] = out->other_delta[pe] = ISTHMUS_NO_ALIAS;
-    for (int i = 0; i < boot->n_local; i++) {
-        int pe = boot->local_pes[i];
-        isthmus_status status = is_direct || pe == me ? find_delta(tables, pe, out) : ISTHMUS_OK;
-        if (status != ISTHMUS_OK) return status;
-    }
-    for (int pe = 0; pe < n; pe++) {
-        tables->n_far += ((out->heap_delta[pe] | out->other_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
-        tables->is_mixed |= ((out->heap_delta[pe] ^ out->other_delta[pe]) & ISTHMUS_NO_ALIAS) != 0;
-    }
-    return ISTHMUS_OK;
-}
 
 isthmus_status ist_tables_list_ranges(struct ist_tables *tables, const ist_boot *boot, bool is_direct)
 {
@@ -70,10 +55,12 @@ isthmus_status ist_tables_list_ranges(struct ist_tables *tables, const ist_boot 
         ist_ranges_move(&ranges, there);
         status = ist_kernel_copy(&tables->memory, there, ranges.list, ranges.bytes);
     }
+    if (status == ISTHMUS_OK) status = free_later(tables, tables->ranges);
     if (status == ISTHMUS_OK) {
-        ist_kernel_table_free(&tables->memory, tables->ranges);
         tables->ranges = there;
-        tables->has_gaps = !ranges.is_whole;
+        tables->heap_delta = ranges.heap_delta;
+        tables->n_far = ranges.n_far;
+        tables->is_mixed = ranges.is_mixed;
     } else if (there != NULL) {
         ist_kernel_table_free(&tables->memory, there);
     }
@@ -83,6 +70,22 @@ isthmus_status ist_tables_list_ranges(struct ist_tables *tables, const ist_boot 
 
 /* ---- teams ---- */
 
+/* Sizes grow by doubling, so that the old lists of an index take no more than the last one. */
+static isthmus_status make_room(struct ist_tables *tables, struct ist_tables_list *list, size_t bytes)
+{
+    void *there;
+    size_t room = 64;
+    while (room < bytes) room *= 2;
+    isthmus_status status = ist_kernel_table_alloc(&tables->memory, room, &there);
+    if (status != ISTHMUS_OK) return status;
+    status = free_later(tables, list->at);
+    if (status == ISTHMUS_OK)
+        *list = (struct ist_tables_list){.at = there, .bytes = room};
+    else
+        ist_kernel_table_free(&tables->memory, there);
+    return status;
+}
+
 /* Kernels on processors read the host's list. */
 static isthmus_status show_list(struct ist_tables *tables, const struct ist_team *team, int index, const int32_t **out)
 {
@@ -90,13 +93,8 @@ static isthmus_status show_list(struct ist_tables *tables, const struct ist_team
     if (team->list == NULL || !is_on_device(tables)) return ISTHMUS_OK;
     struct ist_tables_list *list = &tables->lists[index];
     size_t bytes = (size_t)team->n_pes * sizeof *team->list;
-    if (list->bytes < bytes) {
-        ist_kernel_table_free(&tables->memory, list->at);
-        *list = (struct ist_tables_list){.at = NULL};
-        isthmus_status status = ist_kernel_table_alloc(&tables->memory, bytes, &list->at);
-        if (status != ISTHMUS_OK) return status;
-        list->bytes = bytes;
-    }
+    isthmus_status status = list->bytes < bytes ? make_room(tables, list, bytes) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) return status;
     *out = list->at;
     return ist_kernel_copy(&tables->memory, list->at, team->list, bytes);
 }
@@ -127,49 +125,34 @@ isthmus_status ist_tables_write_team(struct ist_tables *tables, const struct ist
     return ist_kernel_copy(&tables->memory, &tables->teams[index], &entry, sizeof entry);
 }
 
-static isthmus_status list_teams(struct ist_tables *tables, struct draft *out)
+/* All at once: one copy. */
+static isthmus_status list_teams(struct ist_tables *tables)
 {
-    isthmus_status status = ISTHMUS_OK;
+    size_t bytes = ist_team_limit * sizeof *tables->teams;
+    struct isthmus_device_team *entries = calloc(ist_team_limit, sizeof *entries);
+    tables->lists = calloc(ist_team_limit, sizeof *tables->lists);
+    if (entries == NULL || tables->lists == NULL) {
+        free(entries);
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for what kernels read about %u teams", ist_team_limit);
+    }
+    void *there = NULL;
+    isthmus_status status = ist_kernel_table_alloc(&tables->memory, bytes, &there);
+    tables->teams = there;
     for (uint32_t i = 0; i < ist_team_limit && status == ISTHMUS_OK; i++)
-        status = describe_team(tables, __atomic_load_n(&ist_team_table[i], __ATOMIC_SEQ_CST), (int)i, &out->teams[i]);
+        status = describe_team(tables, __atomic_load_n(&ist_team_table[i], __ATOMIC_SEQ_CST), (int)i, &entries[i]);
+    if (status == ISTHMUS_OK) status = ist_kernel_copy(&tables->memory, there, entries, bytes);
+    free(entries);
     return status;
 }
 
 /* ---- all of it ---- */
 
-/* Gives each part its place, the same for the host and for kernels. */
-static isthmus_status lay_out(struct ist_tables *tables, struct draft *out)
-{
-    size_t n = (size_t)ist_team_world.n_pes, deltas = n * sizeof(int64_t), limit = ist_team_limit;
-    size_t teams = limit * sizeof(struct isthmus_device_team);
-    *out = (struct draft){.n_bytes = teams + deltas};
-    out->bytes = calloc(1, out->n_bytes + deltas);
-    tables->lists = calloc(limit, sizeof *tables->lists);
-    if (out->bytes == NULL || tables->lists == NULL)
-        return ist_fail_memory("what kernels read about %zu PEs and %zu teams", n, limit);
-    isthmus_status status = ist_kernel_table_alloc(&tables->memory, out->n_bytes, &tables->table);
-    if (status != ISTHMUS_OK) return status;
-    char *there = tables->table;
-    out->teams = (void *)out->bytes; /* first: each is a line */
-    out->heap_delta = (void *)(out->bytes + teams);
-    out->other_delta = (void *)(out->bytes + teams + deltas);
-    tables->teams = (void *)there;
-    tables->heap_delta = (void *)(there + teams);
-    return ISTHMUS_OK;
-}
-
 isthmus_status ist_tables_open(struct ist_tables *tables, const ist_boot *boot, const struct ist_kernel_memory *memory,
                                bool is_direct)
 {
-    struct draft draft;
     *tables = (struct ist_tables){.memory = *memory};
-    isthmus_status status = lay_out(tables, &draft);
-    if (status == ISTHMUS_OK) status = find_deltas(tables, boot, is_direct, &draft);
-    if (status == ISTHMUS_OK) status = list_teams(tables, &draft);
-    if (status == ISTHMUS_OK) status = ist_tables_list_ranges(tables, boot, is_direct);
-    if (status == ISTHMUS_OK) status = ist_kernel_copy(memory, tables->table, draft.bytes, draft.n_bytes);
-    free(draft.bytes);
-    return status;
+    isthmus_status status = list_teams(tables);
+    return status == ISTHMUS_OK ? ist_tables_list_ranges(tables, boot, is_direct) : status;
 }
 
 void ist_tables_close(struct ist_tables *tables)
@@ -177,7 +160,8 @@ void ist_tables_close(struct ist_tables *tables)
     for (uint32_t i = 0; tables->lists != NULL && i < ist_team_limit; i++)
         if (tables->lists[i].at != NULL) ist_kernel_table_free(&tables->memory, tables->lists[i].at);
     free(tables->lists);
+    ist_tables_free_old(tables);
     ist_kernel_table_free(&tables->memory, tables->ranges);
-    ist_kernel_table_free(&tables->memory, tables->table);
-    *tables = (struct ist_tables){.table = NULL};
+    ist_kernel_table_free(&tables->memory, tables->teams);
+    *tables = (struct ist_tables){.teams = NULL};
 }

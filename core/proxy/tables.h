@@ -13,19 +13,21 @@
 
 /* ---- ranges (ranges.c) ----
  * Symmetric memory outside the heap, as kernels find it: static data, the library's flags, buffers that the program has
- * made symmetric. Each is a range with one delta for every PE; the list ends with an empty range. Not where the list
- * lies: a caller copies it to where its kernels read. */
+ * made symmetric. Each is a range with one delta for every PE; the list ends with an empty range. The heap has deltas
+ * only. Not where the list lies: a caller copies it to where its kernels read. */
 
 struct ist_ranges {
     struct isthmus_device_range *list; /* n + 1 of them, then the deltas: one block of memory */
     size_t bytes;                      /* of the block */
     uint32_t n;
-    bool is_whole; /* kernels reach all of these ranges, and all buffers, at all PEs: none of it takes the ring */
+    uint32_t n_far;            /* PEs that have symmetric memory which kernels do not reach: it takes the ring */
+    bool is_mixed;             /* of some PE kernels reach a part only */
+    const int64_t *heap_delta; /* in the block */
 };
 
 /* Lists the ranges for kernels that run in memory of `kind` (ISTHMUS_MEM_): memory of that kind. Connects to the PEs of
  * this host, to no others. `is_direct` false: of other PEs all takes the ring (ISTHMUS_DEVICE_DIRECT=0). To be called
- * again when a buffer has been made symmetric, in that collective call, and when one is about to become private. */
+ * again in the collective call that makes a buffer symmetric, and in the one that takes it back. */
 isthmus_status ist_ranges_make(const ist_boot *boot, uint32_t kind, bool is_direct, struct ist_ranges *out);
 void ist_ranges_free(struct ist_ranges *ranges); /* accepts a zeroed struct */
 
@@ -36,18 +38,17 @@ void ist_ranges_move(struct ist_ranges *ranges, const void *there);
 
 struct ist_tables {
     struct ist_kernel_memory memory;
-    void *table;
-    uint32_t n_far; /* PEs that have memory which kernels do not reach */
-    bool is_mixed;  /* of some PE they reach a part only */
-    bool has_gaps;  /* they do not reach all that the ranges stand for */
+    uint32_t n_far; /* as struct ist_ranges has it */
+    bool is_mixed;
     /* At their addresses for kernels. */
-    const int64_t *heap_delta;
-    struct isthmus_device_range *ranges; /* in a table of their own, which changes with the buffers */
-    struct isthmus_device_team *teams;   /* by index, ist_team_limit of them */
+    struct isthmus_device_range *ranges; /* a table that is replaced when buffers change */
+    const int64_t *heap_delta;           /* in that table */
+    struct isthmus_device_team *teams;   /* a table, by index: ist_team_limit of them */
     struct ist_tables_list {
         void *at; /* of the team with this index: its members; kept for the next one */
         size_t bytes;
-    } * lists; /* where kernels do not reach those of the host */
+    } * lists;                  /* where kernels do not reach those of the host */
+    struct ist_tables_old *old; /* tables that have been replaced, and that kernels may still read */
 };
 
 /* Not collective. `is_direct` false: kernels do not reach other PEs (ISTHMUS_DEVICE_DIRECT=0). After an error close. */
@@ -55,8 +56,11 @@ isthmus_status ist_tables_open(struct ist_tables *tables, const ist_boot *boot, 
                                bool is_direct);
 void ist_tables_close(struct ist_tables *tables); /* accepts a zeroed struct */
 
-/* Lists the ranges again: a buffer has become symmetric, or private. No kernel runs. */
+/* Lists the ranges again: the buffers have changed. The old list stays until ist_tables_free_old(). */
 isthmus_status ist_tables_list_ranges(struct ist_tables *tables, const ist_boot *boot, bool is_direct);
+
+/* All modules have the new state, and no kernel runs. */
+void ist_tables_free_old(struct ist_tables *tables);
 
 /* A team has been made, or (NULL) there is none of this index any more. */
 isthmus_status ist_tables_write_team(struct ist_tables *tables, const struct ist_team *team, int index);

@@ -17,7 +17,10 @@ static void the_heap_is_no_range(void **state)
     struct ist_ranges on_host = make(ISTHMUS_MEM_HOST, true), on_device = make(ISTHMUS_MEM_CUDA, true);
     assert_int_equal(on_host.n, 0);
     assert_int_equal(on_device.n, 0);
-    assert_true(on_host.is_whole && on_device.is_whole);
+    assert_true(on_host.n_far == 0 && on_device.n_far == 0);
+    for (int pe = 0; pe < N_PES; pe++)
+        assert_int_equal(on_host.heap_delta[pe], own_choice(&(struct gpu_key){.pe = pe}) - HOST_HEAP);
+    assert_int_equal(on_device.heap_delta[0], 0);
     ist_ranges_free(&on_host);
     ist_ranges_free(&on_device);
 }
@@ -35,15 +38,16 @@ static void expect_buffer(uint32_t kind, uint32_t other_kind)
         bool is_mine = pe == 0 && kind != ISTHMUS_MEM_HOST;
         assert_int_equal(ranges.list[0].delta[pe], is_mine ? 0 : own_choice(&key) - BUFFER_AT);
     }
-    assert_true(ranges.is_whole);
+    assert_true(ranges.n_far == 0 && !ranges.is_mixed);
     ist_ranges_free(&ranges);
     struct ist_ranges other = make(other_kind, true);
     assert_int_equal(other.n, 0);
-    assert_false(other.is_whole);
+    assert_int_equal(other.n_far, N_PES);
+    assert_true(other.is_mixed); /* the heap is near, the buffer far */
     ist_ranges_free(&other);
     ist_segment_show_late(BUFFER, 0);
     other = make(other_kind, true);
-    assert_true(other.is_whole); /* a buffer that is not there for all any more */
+    assert_true(other.n_far == 0 && !other.is_mixed); /* a buffer that is not there for all any more */
     ist_ranges_free(&other);
 }
 
@@ -66,7 +70,8 @@ static void without_direct_ways_only_the_own_pe_is_near(void **state)
     struct ist_ranges ranges = make(ISTHMUS_MEM_CUDA, false);
     assert_int_equal(ranges.list[0].delta[0], 0);
     for (int pe = 1; pe < N_PES; pe++) assert_true((ranges.list[0].delta[pe] & ISTHMUS_NO_ALIAS) != 0);
-    assert_false(ranges.is_whole);
+    assert_int_equal(ranges.n_far, N_PES - 1);
+    assert_false(ranges.is_mixed); /* all of a PE is far, or all of it is near */
     ist_ranges_free(&ranges);
     ist_segment_show_late(BUFFER, 0);
 }
@@ -81,7 +86,7 @@ static void a_copy_elsewhere_points_into_itself(void **state)
     ist_ranges_move(&ranges, copy);
     memcpy(copy, ranges.list, ranges.bytes);
     const struct isthmus_device_range *there = copy;
-    assert_ptr_equal(there[0].delta, (char *)copy + 2 * sizeof *there);
+    assert_ptr_equal(there[0].delta, (char *)copy + 2 * sizeof *there + N_PES * sizeof(int64_t));
     assert_int_equal(there[0].delta[0], 0);
     ist_ranges_move(&ranges, ranges.list);
     assert_memory_equal(there[0].delta, ranges.list[0].delta, N_PES * sizeof(int64_t));
