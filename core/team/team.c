@@ -39,7 +39,7 @@ static bool shares_memory(int pe)
     return choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0;
 }
 
-/* And all of its heap, by its users: kernels, if it lies on a device, where no processor reaches it. */
+/* Returns true if the users of this PE's heap (kernels, if it lies on a device) load and store in that PE's heap. */
 static bool shares_heap(int pe)
 {
     static struct ist_choice choice;
@@ -96,8 +96,10 @@ void ist_team_unreserve(int index)
     pthread_mutex_unlock(&teams.lock);
 }
 
-/* All accesses to `on_change` here, and to the table in what registers and lists, are sequentially consistent:
- * either the reader of the table finds a new team there, or announce() finds fn. */
+/* All accesses to `on_change` here, and to the table in what registers, deletes and lists, are sequentially consistent:
+ * either the reader of the table finds a new team there, or announce() finds fn. Likewise a team that is deleted leaves
+ * the table before announce(): either the reader does not find it, or announce() finds fn, which waits for the reader.
+ */
 void ist_team_announce(void (*fn)(const struct ist_team *team, int index))
 {
     __atomic_store_n(&on_change, fn, __ATOMIC_SEQ_CST);
@@ -121,8 +123,8 @@ void ist_team_register(struct ist_team *team, int index)
 void ist_team_delete(struct ist_team *team)
 {
     if (team->area != NULL) {
-        announce(NULL, team->index);
-        ist_store_release(&ist_team_table[team->index], NULL);
+        __atomic_store_n(&ist_team_table[team->index], NULL, __ATOMIC_SEQ_CST);
+        announce(NULL, team->index); /* returns when no listing that found the team still reads it */
         ist_team_unreserve(team->index);
     }
     ist_hosts_free(team->hosts);
