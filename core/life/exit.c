@@ -37,7 +37,7 @@ static void drain_one(ist_ctx *ctx) { forgive(ist_drain(ctx, "exit")); }
 
 static void leave(void)
 {
-    ist_device_leave();
+    ist_device_leave(drain_one);
     ist_ctx_each(drain_one);
     forgive(ist_drain_notices());
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */

@@ -81,19 +81,16 @@ bool ist_commit_advance(ist_ctx *ctx, struct ist_commit *commit, const char *rou
 
 /* ---- progress ---- */
 
-uint32_t ist_ctx_poll(ist_ctx *ctx, const char *routine)
+void ist_ctx_poll(ist_ctx *ctx, const char *routine)
 {
-    uint32_t n_events = 0;
     for (uint32_t left = ist_transports_used(ctx); left != 0; left &= left - 1) {
         uint32_t transport = (uint32_t)__builtin_ctz(left);
         int32_t n = poll(ctx, transport, ist_ctx_channel(ctx, transport, routine));
         if (n < 0) ist_die(routine, n);
-        n_events += (uint32_t)n;
     }
-    return n_events;
 }
 
-/* A failure is that of the operation, which is tried again. */
+/* A failure of poll is ignored: the operation, which the caller repeats, reports it. */
 void ist_make_room(ist_ctx *ctx, uint32_t transport, const struct ist_channel *channel)
 {
     (void)poll(ctx, transport, channel);

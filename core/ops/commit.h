@@ -19,8 +19,8 @@ bool ist_commit_begin(ist_ctx *ctx, struct ist_commit *out, const char *routine)
  * issued since. Ends the job if a transport fails. */
 bool ist_commit_advance(ist_ctx *ctx, struct ist_commit *commit, const char *routine);
 
-/* Makes the progress that operations of this context need. Returns the number of events handled. */
-uint32_t ist_ctx_poll(ist_ctx *ctx, const char *routine);
+/* Makes the progress that operations of this context need. Ends the job if a transport fails. */
+void ist_ctx_poll(ist_ctx *ctx, const char *routine);
 
 /* A transport has returned AGAIN: makes progress, so that it may take the operation later. */
 void ist_make_room(ist_ctx *ctx, uint32_t transport, const struct ist_channel *channel) IST_COLD;

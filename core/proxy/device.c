@@ -5,6 +5,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/heap/heap.h"
+#include "core/ops/order.h"
 #include "core/proxy/modules.h"
 #include "core/proxy/proxy.h"
 #include "core/proxy/tables.h"
@@ -309,30 +310,33 @@ isthmus_status ist_device_list_buffers(void)
     return status;
 }
 
+static void quiet(ist_ctx *ctx) { ist_quiet(ctx, "finalize"); }
+
 /* Kernels on processors may still look at `stop`: it stays set until the next init. */
 void ist_device_close(void)
 {
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
-    if (device.has_proxy) ist_proxy_end();
+    if (device.has_proxy) ist_proxy_end(quiet);
     memset(&device.state, 0, sizeof device.state);
     if (device.has_proxy && !is_on_device()) device.state.stop = ist_proxy_stop_word();
     if (device.is_open && ist_modules_fill(&device.place, &device.state, false) != ISTHMUS_OK)
         ist_warn("cannot take the state of this job from kernels at finalize: %s; launch none that makes calls",
                  ist_fail_text());
-    if (device.is_open) ist_modules_end(device.place.kind);
+    struct ist_module *unfound = device.is_open ? ist_modules_end(device.place.kind) : NULL;
     if (device.has_proxy) ist_proxy_close();
     free_state();
     device.has_proxy = device.is_mixed = false;
     device.config = NULL;
     pthread_mutex_unlock(&device.lock);
+    ist_modules_warn_unfound(unfound);
 }
 
-void ist_device_leave(void)
+void ist_device_leave(void (*complete)(ist_ctx *ctx))
 {
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
-    if (device.has_proxy) ist_proxy_end();
+    if (device.has_proxy) ist_proxy_end(complete);
     pthread_mutex_unlock(&device.lock);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/base/config.h"
 #include "core/boot/boot.h"
+#include "core/ctx/ctx.h"
 
 #include <stdbool.h>
 
@@ -18,9 +19,9 @@ bool ist_device_is_processor(void);
  * it at once. */
 isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config);
 
-/* At the exit of a process that does not finalize, where kernels may still run: completes what they have requested,
- * and frees nothing that they read. */
-void ist_device_leave(void);
+/* At the exit of a process that does not finalize, where kernels may still run: executes what they have requested,
+ * calls `complete` for each context of theirs, and frees nothing that they read. */
+void ist_device_leave(void (*complete)(ist_ctx *ctx));
 
 /* At the beginning of finalize: kernels have ended. Completes what they have requested. Accepts any state. */
 void ist_device_close(void);

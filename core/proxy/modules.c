@@ -115,22 +115,43 @@ static void warn_unfound(const struct ist_module *m)
 {
     Dl_info about;
     void *address;
-    *(void *(**)(void))(void *)&address = m->find;
+    *(void *(**)(void))(void *)&address = m->find; /* of a module that is unloaded by now, perhaps */
     bool is_known = dladdr(address, &about) != 0 && about.dli_fname != NULL;
     ist_warn("kernels in %s were never initialised: its runtime has no %s on this PE's device; compile it for that one",
              is_known ? about.dli_fname : "a module", state_name);
 }
 
-void ist_modules_end(uint32_t kind)
+void ist_modules_warn_unfound(struct ist_module *copies)
 {
+    for (struct ist_module *m = copies, *next; m != NULL; m = next) {
+        next = m->next;
+        warn_unfound(m);
+        free(m);
+    }
+}
+
+/* Without memory for the copy there is no warning. */
+static void keep_copy(struct ist_module **copies, const struct ist_module *m)
+{
+    struct ist_module *copy = malloc(sizeof *copy);
+    if (copy == NULL) return;
+    *copy = *m;
+    copy->next = *copies;
+    *copies = copy;
+}
+
+struct ist_module *ist_modules_end(uint32_t kind)
+{
+    struct ist_module *unfound = NULL;
     for (struct ist_module *m = list, *next; m != NULL; m = next) {
         next = m->next;
-        if (m->kind == kind && m->find != NULL && m->at == NULL) warn_unfound(m);
+        if (m->kind == kind && m->find != NULL && m->at == NULL) keep_copy(&unfound, m);
         m->at = NULL; /* the next job may use another device */
         if (m->handle == NULL) continue;
         ist_info("code %p, which the program has loaded and initialised, was not finalised", m->handle);
         ist_modules_remove(m);
     }
+    return unfound;
 }
 
 void ist_modules_forget(const struct isthmus_device_state *state)

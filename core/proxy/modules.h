@@ -1,5 +1,5 @@
 /* core/proxy/modules.h: the modules of device code in this process, and how each gets its state. Not the state itself:
- * device.h. The caller has a lock around all calls.
+ * device.h. The caller has a lock around all calls but one.
  * A module for processors copies the state itself. Of one for a GPU that the program's compiler has registered, the
  * program's own runtime finds the address; of code that the program has loaded itself, the transport does. */
 #ifndef IST_PROXY_MODULES_H
@@ -45,9 +45,13 @@ isthmus_status ist_modules_fill(const struct ist_modules_place *place, const str
 /* Into modules whose state was not found before, and is now. */
 isthmus_status ist_modules_fill_new(const struct ist_modules_place *place, const struct isthmus_device_state *state);
 
-/* The job ends: warns of modules of this kind whose state was never found, by the name of their file, and forgets code
- * that the program has loaded. */
-void ist_modules_end(uint32_t kind);
+/* The job ends: forgets code that the program has loaded. Returns copies of the modules of this kind whose state was
+ * never found. */
+struct ist_module *ist_modules_end(uint32_t kind);
+
+/* Warns of these by the name of their file, and frees the copies. Without the lock: the loader, which gives the name,
+ * has a lock of its own while constructors announce modules. Accepts NULL. */
+void ist_modules_warn_unfound(struct ist_module *copies);
 
 /* In a child after fork, where no device can be called: forgets all but those of processors, and fills these. */
 void ist_modules_forget(const struct isthmus_device_state *state);

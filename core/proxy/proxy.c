@@ -31,7 +31,7 @@ enum {
     LONG_NAP_NS = 200000,
     NOTED_NS = 1000000, /* a wait for a completion that lasts longer is noted */
     TIMER_SLACK_NS = 1000,
-    LOST_NS = 1000000000 /* at the end: a kernel with a ticket that has written nothing by then was stopped */
+    LOST_NS = 1000000000 /* at the end: requests that have a ticket and have not come by then come from no kernel */
 };
 
 static struct {
@@ -59,6 +59,7 @@ struct rest {
     uint64_t since_ns, nap_ns;
     struct isthmus_idle idle; /* while a completion is awaited */
     bool is_noted;
+    uint64_t missing_ns; /* at the end: since when nothing is left but requests that have not come */
 };
 
 /* Returns true when it is time for a nap. */
@@ -225,13 +226,20 @@ static bool is_done(void)
     return !proxy.has_fence && ist_lane_is_done(&proxy.operations) && ist_lane_is_done(&proxy.fetches);
 }
 
+/* Returns true if requests with a ticket will not come any more. */
+static bool are_lost(struct rest *rest)
+{
+    uint64_t now_ns = ist_clock_ns();
+    if (!is_done() || rest->missing_ns == 0) rest->missing_ns = now_ns;
+    return now_ns - rest->missing_ns > LOST_NS;
+}
+
 /* Serves the requests that were made before the end began, and no more: a kernel that does not end would request for
  * ever. Then kernels that still wait are stopped, as ist_proxy_close() promises: nothing replies to them any more. */
-static bool is_over(const struct rest *rest)
+static bool is_over(struct rest *rest)
 {
     if (!ist_load_acquire(&proxy.must_end)) return false; /* pairs with the release in end_threads() */
-    bool is_lost = rest->since_ns != 0 && ist_clock_ns() - rest->since_ns > LOST_NS;
-    if (!is_lost && (int64_t)(proxy.end - proxy.requests.next) > 0) return false;
+    if ((int64_t)(proxy.end - proxy.requests.next) > 0 && !are_lost(rest)) return false;
     ist_store_release(proxy.stop, 1);
     return is_done();
 }
@@ -240,8 +248,8 @@ static bool is_over(const struct rest *rest)
 static void poll_lanes(void)
 {
     static const char routine[] = "a kernel's request";
-    if (proxy.operations.closing == NULL || proxy.has_closer) (void)ist_ctx_poll(proxy.operations.open->ctx, routine);
-    if (proxy.fetches.closing == NULL) (void)ist_ctx_poll(proxy.fetches.open->ctx, routine);
+    if (proxy.operations.closing == NULL || proxy.has_closer) ist_ctx_poll(proxy.operations.open->ctx, routine);
+    if (proxy.fetches.closing == NULL) ist_ctx_poll(proxy.fetches.open->ctx, routine);
 }
 
 static void *serve(void *unused)
@@ -306,8 +314,8 @@ isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_
 
 static void end_threads(void)
 {
+    proxy.end = ist_requests_tail(&proxy.requests); /* perhaps a copy from a device: the server needs the lock */
     pthread_mutex_lock(&proxy.lock);
-    proxy.end = ist_requests_tail(&proxy.requests);
     ist_store_release(&proxy.must_end, true);
     pthread_cond_signal(&proxy.to_server);
     pthread_mutex_unlock(&proxy.lock);
@@ -316,22 +324,22 @@ static void end_threads(void)
     proxy.is_running = false;
 }
 
-static void complete(struct ist_lane *lane)
+static void complete_all(const struct ist_lane *lane, void (*complete)(ist_ctx *ctx))
 {
     for (int i = 0; i < 2; i++)
-        if (lane->batches[i].ctx != NULL) ist_quiet(lane->batches[i].ctx, "finalize");
+        if (lane->batches[i].ctx != NULL) complete(lane->batches[i].ctx);
 }
 
-void ist_proxy_end(void)
+void ist_proxy_end(void (*complete)(ist_ctx *ctx))
 {
     if (proxy.is_running) end_threads();
-    complete(&proxy.operations);
-    complete(&proxy.fetches);
+    complete_all(&proxy.operations, complete);
+    complete_all(&proxy.fetches, complete);
 }
 
 void ist_proxy_close(void)
 {
-    ist_proxy_end();
+    if (proxy.is_running) end_threads();
     ist_lane_fini(&proxy.operations);
     ist_lane_fini(&proxy.fetches);
     ist_requests_fini(&proxy.requests);

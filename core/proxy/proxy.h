@@ -4,6 +4,7 @@
 #define IST_PROXY_PROXY_H
 
 #include "core/base/config.h"
+#include "core/ctx/ctx.h"
 #include "core/proxy/kernel_memory.h"
 
 #include <isthmus/device_state.h>
@@ -15,11 +16,12 @@ isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_
 /* Kernels will make requests soon: the thread ends its nap. Accepts any state; any thread. */
 void ist_proxy_wake(void);
 
-/* Serves what kernels that have ended left behind, stops those that still wait, and ends the thread. All operations are
- * complete then; the ring stays, for kernels that have not noticed the stop so far. */
-void ist_proxy_end(void);
+/* Serves what kernels that have ended left behind, stops those that still wait, and ends the thread. Then calls
+ * `complete` for each of its contexts, perhaps more than once; the ring stays, for kernels that have not noticed the
+ * stop so far. */
+void ist_proxy_end(void (*complete)(ist_ctx *ctx));
 
-/* The same, and frees the ring: no kernel runs. After ist_proxy_open(), also after a failure. */
+/* Frees the ring: no kernel runs. After ist_proxy_end(), or a failure of ist_proxy_open(). */
 void ist_proxy_close(void);
 
 /* At their addresses for kernels. */

@@ -26,7 +26,7 @@ static isthmus_status free_later(struct ist_tables *tables, void *at)
 {
     if (at == NULL) return ISTHMUS_OK;
     struct ist_tables_old *old = malloc(sizeof *old);
-    if (old == NULL) return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a table of kernels");
+    if (old == NULL) return ist_fail_memory("the record of a table of kernels");
     *old = (struct ist_tables_old){.next = tables->old, .at = at};
     tables->old = old;
     return ISTHMUS_OK;
@@ -133,7 +133,7 @@ static isthmus_status list_teams(struct ist_tables *tables)
     tables->lists = calloc(ist_team_limit, sizeof *tables->lists);
     if (entries == NULL || tables->lists == NULL) {
         free(entries);
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "no memory for what kernels read about %u teams", ist_team_limit);
+        return ist_fail_memory("what kernels read about %u teams", ist_team_limit);
     }
     void *there = NULL;
     isthmus_status status = ist_kernel_table_alloc(&tables->memory, bytes, &there);
