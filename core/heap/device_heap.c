@@ -103,7 +103,7 @@ static isthmus_status allocate(uint64_t size_bytes)
     owned.n_pieces = 1;
     if ((uintptr_t)mem->addr % FIXED_ALIGN_BYTES != 0)
         return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
-                        "transport %s allocated memory at %p, which is no multiple of %" PRIu64 "", t->name, mem->addr,
+                        "transport %s allocated memory at %p, which is no multiple of %" PRIu64, t->name, mem->addr,
                         FIXED_ALIGN_BYTES);
     ist_device_heap.base = mem->addr;
     ist_device_heap.length_bytes = ist_device_heap.filled_bytes = mem->length_bytes; /* rounded up, maybe */

@@ -11,7 +11,7 @@ struct ist_lane {
     struct ist_batch batches[2]; /* of one context, or with a closer of two */
     struct ist_batch *open;
     struct ist_batch *closing; /* NULL: none */
-    bool is_behind_fence;      /* of the batch that is closing: has_fence. A closer may be changing that one */
+    bool is_behind_fence;      /* a copy of closing->has_fence, because the closer may reset that field */
     struct ist_commit commit;  /* of the batch that is closing, without a closer */
 };
 

@@ -411,7 +411,7 @@ static isthmus_status no_notify(isthmus_chan *chan, isthmus_path *path, const is
     return ISTHMUS_ERR_UNSUPPORTED;
 }
 
-/* Where nothing may wait, the core executes the blocking halves in a thread of its own (core/proxy/lane.c). */
+/* Where nothing may wait, the core executes the blocking halves in a thread of its own (core/proxy/closer.c). */
 static isthmus_status no_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
 {
     (void)chan, (void)path, (void)ticket;

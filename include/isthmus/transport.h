@@ -461,7 +461,7 @@ struct isthmus_data_ops {
      * not tested again. One caller of the channel at a time, as for all data slots; with ISTHMUS_THREAD_SHARED any
      * thread may test a ticket.
      * Absent: local_complete and remote_commit, which block. The core then calls them in a thread of their own where
-     * nothing may wait (core/proxy/lane.c). */
+     * nothing may wait (core/proxy/closer.c). */
     isthmus_status (*commit_start)(isthmus_chan *, isthmus_path *path, uint64_t *ticket);
     isthmus_status (*commit_test)(isthmus_chan *, uint64_t ticket);
 

@@ -73,7 +73,7 @@ static isthmus_status memory_copy(isthmus_tr *tr, void *dest, const void *source
     isthmus_status status = tr->driver->copy(tr->gpu, tr->copies.stream, dest, source, length_bytes);
     if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, tr->copies.stream);
     pthread_mutex_unlock(&tr->copies.lock);
-    __atomic_add_fetch(&tr->n_copies, 1, __ATOMIC_RELAXED);
+    if (status == ISTHMUS_OK) __atomic_add_fetch(&tr->n_copies, 1, __ATOMIC_RELAXED);
     return status;
 }
 
@@ -112,7 +112,7 @@ static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32
     if (status == ISTHMUS_OK) status = tr->driver->stream_wait(tr->gpu, side->stream);
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, side->word, amo.bytes);
     pthread_mutex_unlock(&side->lock);
-    __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
+    if (status == ISTHMUS_OK) __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
     return status;
 }
 
