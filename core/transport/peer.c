@@ -155,8 +155,8 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     if (peer->paths[index] != NULL) return ISTHMUS_OK;
     struct ist_transport *t = &ist_registry.list[index];
     const struct ist_card_transport *part = &peer->card.transports[card_slot];
-    struct isthmus_peer who = {
-        .struct_size = sizeof who,
+    struct isthmus_peer target = {
+        .struct_size = sizeof target,
         .pe = peer->card.pe,
         .host = &peer->card.host,
         .host_name = peer->card.host_name,
@@ -167,7 +167,7 @@ static isthmus_status open_path(struct ist_peer *peer, uint32_t index, uint32_t 
     if ((t->ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0)
         ist_life_report(&(struct ist_life_event){.kind = IST_LIFE_CONNECT, .peer = &peer->card});
     ist_path_begin(t);
-    isthmus_status status = t->ops.path_open(t->handle, &who, &peer->paths[index]);
+    isthmus_status status = t->ops.path_open(t->handle, &target, &peer->paths[index]);
     ist_path_end(t);
     return status;
 }

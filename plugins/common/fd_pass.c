@@ -206,19 +206,19 @@ void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id)
 }
 
 /* Returns true if the process at the other end, as the kernel reports it, belongs to this user. */
-bool fd_pass_is_own_user(int fd, struct ucred *who)
+bool fd_pass_is_own_user(int fd, struct ucred *sender)
 {
-    socklen_t length = sizeof *who;
-    *who = (struct ucred){.pid = 0, .uid = (uid_t)-1};
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, who, &length) == 0 && who->uid == geteuid();
+    socklen_t length = sizeof *sender;
+    *sender = (struct ucred){.pid = 0, .uid = (uid_t)-1};
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, sender, &length) == 0 && sender->uid == geteuid();
 }
 
-static void warn_of(struct fd_pass_server *server, const struct ucred *who)
+static void warn_of(struct fd_pass_server *server, const struct ucred *sender)
 {
     const struct isthmus_services *s = server->services;
     s->log(s->core, server->has_warned ? ISTHMUS_LOG_DEBUG : ISTHMUS_LOG_WARN,
-           "refused a request for this PE's memory: process %d of user %d does not belong to this job", (int)who->pid,
-           (int)who->uid);
+           "refused a request for this PE's memory: process %d of user %d does not belong to this job",
+           (int)sender->pid, (int)sender->uid);
     server->has_warned = true;
 }
 
@@ -228,10 +228,10 @@ static void accept_clients(struct fd_pass_server *server)
     for (;;) {
         int client = accept_client(server);
         if (client < 0) return; /* EAGAIN: that was all */
-        struct ucred who;
+        struct ucred sender;
         struct epoll_event event = {.events = EPOLLIN, .data.fd = client};
-        if (!fd_pass_is_own_user(client, &who)) {
-            warn_of(server, &who);
+        if (!fd_pass_is_own_user(client, &sender)) {
+            warn_of(server, &sender);
             end_client(server, client);
         } else if (epoll_ctl(server->events, EPOLL_CTL_ADD, client, &event) != 0) {
             end_client(server, client);
@@ -269,12 +269,12 @@ static void send_offers(struct fd_pass_server *server, int client)
 static void serve_client(struct fd_pass_server *server, int client)
 {
     struct fd_pass_request request;
-    struct ucred who;
+    struct ucred sender;
     ssize_t got = recv(client, &request, sizeof request, MSG_DONTWAIT | MSG_TRUNC); /* the length it had when sent */
     if (got > 0 && fd_pass_request_check(&server->address, &request, (size_t)got))
         send_offers(server, client);
-    else if (got > 0 && fd_pass_is_own_user(client, &who))
-        warn_of(server, &who);
+    else if (got > 0 && fd_pass_is_own_user(client, &sender))
+        warn_of(server, &sender);
     end_client(server, client);
 }
 

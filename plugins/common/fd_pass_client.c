@@ -40,10 +40,10 @@ static bool waits_on(const struct isthmus_services *s, unsigned *steps_left)
 static bool is_ending(int fd)
 {
     enum { PATIENCE_MS = 50 }; /* files are closed early in the end of a process */
-    struct ucred who;
-    socklen_t length = sizeof who;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &length) != 0 || who.pid <= 0) return false;
-    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, who.pid, 0), .events = POLLIN};
+    struct ucred sender;
+    socklen_t length = sizeof sender;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &sender, &length) != 0 || sender.pid <= 0) return false;
+    struct pollfd end = {.fd = (int)syscall(SYS_pidfd_open, sender.pid, 0), .events = POLLIN};
     if (end.fd < 0) return errno == ESRCH;
     bool has_ended = poll(&end, 1, PATIENCE_MS) == 1;
     close(end.fd);
@@ -126,12 +126,12 @@ static isthmus_status converse(const struct isthmus_services *s, const struct is
                                const struct fd_pass_address *address, unsigned *steps_left, struct fd_pass_bundle *out)
 {
     struct fd_pass_request request;
-    struct ucred who;
+    struct ucred sender;
     fd_pass_request_write(address, &request);
-    if (!fd_pass_is_own_user(fd, &who)) /* before the ticket is sent */
+    if (!fd_pass_is_own_user(fd, &sender)) /* before the ticket is sent */
         return s->fail(s->core, ISTHMUS_ERR_PERMISSION,
                        "process %d of user %d listens in the place of PE %d on %s; nothing was sent to it",
-                       (int)who.pid, (int)who.uid, peer->pe, peer->host_name);
+                       (int)sender.pid, (int)sender.uid, peer->pe, peer->host_name);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
         return fail_lost(s, peer, "requesting descriptors");
     return receive_bundle(s, peer, fd, address, steps_left, out);

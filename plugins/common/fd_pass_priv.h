@@ -14,6 +14,6 @@ enum fd_pass_share { FD_PASS_AUTO, FD_PASS_SOCKET, FD_PASS_PIDFD };
 /* fd_pass.c */
 isthmus_status fd_pass_share_read(const struct isthmus_services *services, enum fd_pass_share *out);
 socklen_t fd_pass_socket_name(const uint8_t name[16], struct sockaddr_un *out);
-bool fd_pass_is_own_user(int socket, struct ucred *who);
+bool fd_pass_is_own_user(int socket, struct ucred *sender);
 
 #endif

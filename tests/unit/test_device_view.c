@@ -109,7 +109,7 @@ static void memory_of_the_host_has_no_distance_for_a_device(void **state)
 {
     (void)state;
     assert_true((ist_device_delta(peer(1), IST_SEGMENT_HEAP) & ISTHMUS_NO_ALIAS) != 0);
-    assert_true((ist_device_delta(peer(1), IST_SEGMENT_STREAMS) & ISTHMUS_NO_ALIAS) != 0); /* nobody has it */
+    assert_true((ist_device_delta(peer(1), IST_SEGMENT_STREAMS) & ISTHMUS_NO_ALIAS) != 0); /* no PE has it */
 }
 
 static isthmus_status reach_for_data(isthmus_tr *tr, const struct isthmus_peer *to, struct isthmus_reach *out)
