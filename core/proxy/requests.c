@@ -102,19 +102,13 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && offsetof(struct isth
 /* Relaxed: every word shows by itself whether it has arrived. */
 bool ist_requests_take(struct ist_requests *requests, struct isthmus_request *out)
 {
-    const uint64_t *slot = requests->slot;
-    uint64_t tag = requests->tag, wrong = 0, wire[ISTHMUS_WIRE_WORDS], words[ISTHMUS_REQUEST_WORDS];
-    wire[0] = ist_load_relaxed(slot);
-    if (((wire[0] ^ tag) & 0xff) != 0) return false;
-    for (int i = 1; i < ISTHMUS_WIRE_WORDS; i++) {
-        wire[i] = ist_load_relaxed(slot + i);
-        wrong |= wire[i] ^ tag;
-    }
-    if ((wrong & 0xff) != 0) return false;
+    uint64_t wire[ISTHMUS_WIRE_WORDS];
+    wire[0] = ist_load_relaxed(requests->slot);
+    if (((wire[0] ^ requests->tag) & 0xff) != 0) return false;
+    for (int i = 1; i < ISTHMUS_WIRE_WORDS; i++) wire[i] = ist_load_relaxed(requests->slot + i);
+    if (!isthmus_wire_read(wire, requests->tag, out)) return false;
     ist_order_requests();
     look_at(requests, requests->next + 1);
-    isthmus_wire_words(wire, words);
-    memcpy(out, words, sizeof *out);
     return true;
 }
 

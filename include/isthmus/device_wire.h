@@ -47,13 +47,13 @@ ISTHMUS_WIRE void isthmus_wire_words(const uint64_t *wire, isthmus_wire_part *wo
         words[i] = wire[i] >> 8 | wire[ISTHMUS_REQUEST_WORDS] >> (8 * (i + 1)) << 56;
 }
 
-/* Returns 1 with the request if all words are of this turn, else 0. */
-ISTHMUS_WIRE int isthmus_wire_read(const uint64_t *wire, uint64_t turn, struct isthmus_request *request)
+/* Returns 1 with the request if all words have the tag of this turn, else 0. */
+ISTHMUS_WIRE int isthmus_wire_read(const uint64_t *wire, uint64_t tag, struct isthmus_request *request)
 {
-    uint64_t wrong = 0, tag = isthmus_wire_tag(turn);
+    uint64_t wrong = 0;
     isthmus_wire_part *words = (isthmus_wire_part *)(void *)request;
-    for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) wrong |= (wire[i] ^ tag) & 0xff;
-    if (wrong != 0) return 0;
+    for (int i = 0; i < ISTHMUS_WIRE_WORDS; i++) wrong |= wire[i] ^ tag;
+    if ((wrong & 0xff) != 0) return 0;
     isthmus_wire_words(wire, words);
     return 1;
 }
