@@ -74,9 +74,10 @@ ISTHMUS_FAST_ const struct isthmus_fast *isthmus_fast_(void)
 
 ISTHMUS_FAST_ size_t isthmus_column_(const struct isthmus_bounds *bounds, uint64_t at)
 {
-    size_t in_heap = at - bounds->heap_base < bounds->heap_length;
-    size_t in_statics = at - bounds->statics_base < bounds->statics_length;
-    return in_heap + 2 * in_statics;
+    /* A branch, although both tests could be computed: one call in a program mostly has elements of one segment, so
+     * that the processor predicts it, and an element in the heap saves four instructions. */
+    if (__builtin_expect(at - bounds->heap_base < bounds->heap_length, 1)) return 1;
+    return at - bounds->statics_base < bounds->statics_length ? 2 : 0;
 }
 
 /* Returns the entry of a row for an aligned element of 1 << log2_size bytes at addr, or 0 if there is none. Rotating
