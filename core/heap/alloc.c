@@ -13,10 +13,10 @@ isthmus_status ist_alloc_create(uint64_t managed_bytes, ist_alloc **out)
 {
     isthmus_status status = ISTHMUS_ERR_NO_MEMORY;
     ist_alloc *alloc = calloc(1, sizeof *alloc);
-    if (!alloc) return ist_fail(status, "no memory for the bookkeeping of a symmetric segment");
+    if (!alloc) return ist_fail_memory("the bookkeeping of a symmetric segment");
     alloc->resize_array = realloc;
     if (!ist_alloc_blocks_init(alloc)) {
-        ist_fail(status, "no memory for the bookkeeping of a symmetric segment");
+        ist_fail_memory("the bookkeeping of a symmetric segment");
         goto err_destroy;
     }
     status = ist_alloc_grow(alloc, managed_bytes);

@@ -17,7 +17,8 @@ FOLDERS = ("core", "plugins", "tools", "include")
 FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0,
              "ist_error": 0, "ist_end_job_saying": 0, "ist_finding": 3, "report": 0, "report_and_exit": 0, "fprintf": 1, "->fail": 2, "->log": 2}
 # The same in single files, where the text is made before it is known which call reports it.
-FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "config.c": {"snprintf": 2},
+FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
+             "config.c": {"snprintf": 2},
              "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2},
              "device_cuda.h": {"printf": 0}, "device_nvptx.h": {"vprintf": 0}}
 # What these functions add to their format string.
