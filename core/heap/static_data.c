@@ -147,8 +147,7 @@ static isthmus_status move_new(struct move **out)
 {
     if (!ist_fork_is_watched()) return ist_fail_memory("the fork handlers");
     *out = move_create();
-    return *out ? ISTHMUS_OK
-                : ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap of the bookkeeping of static data");
+    return *out ? ISTHMUS_OK : ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "mmap of the bookkeeping of static data");
 }
 
 isthmus_status ist_static_data_init(struct ist_static_data *out, const char *name)

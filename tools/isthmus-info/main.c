@@ -1,5 +1,6 @@
 /* tools/isthmus-info/main.c: isthmus-info: which sections are wanted, in which form.
  * The sections are print_*.c; the command line is options.c. */
+#include "tools/isthmus-info/doctor.h"
 #include "tools/isthmus-info/info.h"
 #include "tools/isthmus-info/options.h"
 #include "tools/isthmus-info/routes.h"
@@ -76,6 +77,11 @@ static void print_text(struct report *report)
         routes_text(&report->routes);
         first = false;
     }
+    if (options->doctor) {
+        if (!first) putchar('\n');
+        first = false;
+        doctor_text();
+    }
     if (options->topology) {
         if (!first) putchar('\n');
         first = false;
@@ -98,6 +104,7 @@ static void print_json(struct report *report)
         plugins_json(&json);
     }
     if (options->routes) routes_json(&json, &report->routes);
+    if (options->doctor) doctor_json(&json);
     if (options->topology && topology_json(&json) != ISTHMUS_OK) fail(report);
     if (options->env || report->is_screen) ist_config_print_json(&json, "environment", report->config);
     ist_json_end_object(&json);
@@ -112,19 +119,36 @@ static void print(struct report *report)
     fflush(stdout);
 }
 
+static void examine(struct report *report)
+{
+    doctor_host(report->config);
+    doctor_network();
+    doctor_devices();
+}
+
 /* As one PE of a job, of which PE 0 prints. */
 static void report_with_routes(struct report *report)
 {
-    report->failed = routes_gather(&report->routes) != ISTHMUS_OK;
+    bool is_gathered = routes_gather(&report->routes) == ISTHMUS_OK;
+    report->failed = !is_gathered;
     if (!ist_is_initialised()) return;
     report->config = &ist_runtime.config;
-    if (!report->failed && report->routes.pe == 0) print(report);
+    if (report->options.doctor) {
+        examine(report);
+        doctor_compare_hosts();
+        report->failed |= !doctor_is_well();
+    }
+    if (is_gathered && report->routes.pe == 0) print(report);
     routes_end(&report->routes);
 }
 
 static void report_alone(struct report *report)
 {
     look_around(report);
+    if (report->options.doctor) {
+        examine(report);
+        report->failed |= !doctor_is_well();
+    }
     print(report);
     look_away(report);
 }
@@ -151,7 +175,7 @@ int main(int argc, char **argv)
         ist_config_print_markdown(stdout);
     if (options->help || options->version || options->env_markdown) return finish(false);
 
-    report.is_screen = !options->routes && !options->env && !options->topology;
+    report.is_screen = !options->routes && !options->doctor && !options->env && !options->topology;
     if (options->routes)
         report_with_routes(&report);
     else

@@ -13,6 +13,9 @@ static const struct option {
     const char *help;
 } options[] = {
     {"--routes", offsetof(struct options, routes), "which transport carries what between PEs, and why not others;"},
+    {"--doctor", offsetof(struct options, doctor),
+     "what this host lacks for which transport, and the remedy; with\n"
+     "                  --routes: whether the hosts of the job agree"},
     {"--env", offsetof(struct options, env), "all environment variables, their values and what set them"},
     {"--env-markdown", offsetof(struct options, env_markdown), "the reference page of the environment variables"},
     {"--topology", offsetof(struct options, topology), "processors, memory and devices of this host"},
@@ -52,7 +55,7 @@ bool options_parse(int argc, char **argv, struct options *out)
         }
         *(bool *)(void *)((char *)out + option->offset_bytes) = true;
     }
-    if (out->env_markdown && (out->routes || out->env || out->topology || out->json)) {
+    if (out->env_markdown && (out->routes || out->doctor || out->env || out->topology || out->json)) {
         fprintf(stderr, "isthmus-info: --env-markdown cannot be combined with other options; leave them out\n");
         return false;
     }
@@ -68,5 +71,6 @@ void options_print_help(void)
         if (i == 0) printf("  %-15s run it as a job: isthmus-run -n 4 isthmus-info --routes\n", "");
     }
     printf("\nWithout an option: one screen with version, host, transports and settings.\n"
-           "Status: 0; 1 if something could not be determined; 2 for a wrong option.\n");
+           "Status: 0; 1 if something could not be determined, or --doctor found a failed requirement; 2 for a wrong\n"
+           "option.\n");
 }

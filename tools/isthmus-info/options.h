@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 struct options {
-    bool routes, env, env_markdown, topology, json, help, version;
+    bool routes, doctor, env, env_markdown, topology, json, help, version;
 };
 
 /* Returns false if it has printed an error to stderr; the exit status is then 2. */

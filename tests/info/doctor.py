@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""doctor.py BIN DOUBLES: isthmus-info --doctor finds each fault, names it with its evidence, and exits with 1 if one is fatal.
+
+Each fault is made: by a limit of the process, a filter of system calls, a binding, or files of /sys, /proc and /dev that a mount
+namespace of the test replaces. DOUBLES is the folder of a libibverbs whose adapters are lines of a file. Skipped where
+namespaces are not permitted."""
+import ctypes
+import json
+import os
+import resource
+import struct
+import subprocess
+import sys
+import tempfile
+
+SKIPPED = 77
+BIN, DOUBLES = sys.argv[1:3]
+INFO, RUN = os.path.join(BIN, "isthmus-info"), os.path.join(BIN, "isthmus-run")
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI"))}
+FOLDER = tempfile.TemporaryDirectory()
+CALLS = {"x86_64": {"memfd_create": 319, "socket": 41, "pidfd_getfd": 438},
+         "aarch64": {"memfd_create": 279, "socket": 198, "pidfd_getfd": 438}}[os.uname().machine]
+
+
+def doctor(prepare=None, mounts="", command=(), status=0, **env):
+    """{(area, name): result}; `mounts`: shell commands in a mount namespace, before the tool."""
+    args = [*command, INFO, "--doctor", "--json"] if not command or command[-1] != "--" else [*command[:-1]]
+    if mounts:
+        args = ["unshare", "-m", "sh", "-ec", f'{mounts}\nexec "$@"', "sh", *args]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=60, env={**CLEAN, **env}, preexec_fn=prepare)
+    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    return {(r["area"], r["name"]): r for r in json.loads(done.stdout)["requirements"]}
+
+
+def limit(what, n):
+    return lambda: resource.setrlimit(what, (n, n))
+
+
+def refuse(*calls):
+    """A filter of system calls under which these fail with EPERM."""
+    def install():
+        code = [(0x20, 0, 0, 0)]  # the number of the call
+        for call in calls:
+            code += [(0x15, 0, 1, CALLS[call]), (0x06, 0, 0, 0x00050001)]
+        code.append((0x06, 0, 0, 0x7FFF0000))
+        body = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *row) for row in code))
+        program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(body)))
+        libc = ctypes.CDLL(None)
+        assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(program), 0, 0) == 0
+    return install
+
+
+def files(root, **contents):
+    """Shell commands that hide a folder behind one that has these files only."""
+    lines = [f"mount -t tmpfs none {root}"]
+    for path, text in contents.items():
+        name = os.path.join(root, path.replace("__", "/").replace("_dot_", ".").replace("_colon_", ":"))
+        lines += [f"mkdir -p {os.path.dirname(name)}", f"printf '%s\\n' '{text}' > {name}"]
+    return "\n".join(lines)
+
+
+def adapters(text):
+    path = os.path.join(FOLDER.name, "adapters")
+    with open(path, "w") as file:
+        file.write(text)
+    return {"LD_LIBRARY_PATH": DOUBLES, "IBVERBS_DOUBLE": path}
+
+
+def expect(results, area, name, verdict, evidence):
+    result = results[area, name]
+    assert result["verdict"] == verdict and evidence in result["evidence"], result
+    assert (result["remedy"] is None) == (verdict == "pass"), result
+
+
+def limits_of_the_process():
+    expect(doctor(limit(resource.RLIMIT_NOFILE, 100)), "host", "open files", "degraded", "100")
+    small = doctor(limit(resource.RLIMIT_FSIZE, 1 << 20), status=1, ISTHMUS_HEAP_SIZE="64m")
+    expect(small, "host", "file size", "fail", "1 MiB")
+    expect(doctor(status=1, ISTHMUS_HEAP_SIZE="900t"), "host", "memory", "fail", "900 TiB")
+    expect(doctor(lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})), "host", "processors", "degraded", "1 of")
+
+
+def calls_that_a_sandbox_refuses():
+    expect(doctor(refuse("memfd_create"), status=1), "host", "sharing", "fail", "memfd_create: Operation not permitted")
+    expect(doctor(refuse("socket", "pidfd_getfd"), status=1), "host", "sharing", "fail", "Unix sockets are refused")
+    expect(doctor(refuse("socket")), "host", "sharing", "degraded", "pidfd_getfd works")
+
+
+def a_container_with_little():
+    group = files("/sys/fs/cgroup", cpu_dot_max="150000 100000", memory_dot_max=str(1 << 28), memory_dot_current=str((1 << 28) - 1),
+                  pids_dot_max="20", pids_dot_current="5")
+    results = doctor(mounts=group)
+    if len(os.sched_getaffinity(0)) > 1:
+        expect(results, "host", "processors", "degraded", "1.50 of")
+    expect(results, "host", "memory", "degraded", "the cgroup is 256 MiB")
+    expect(results, "host", "threads", "degraded", "5 of at most 20")
+    clock = files("/sys/devices/system/clocksource", clocksource0__current_clocksource="hpet")
+    expect(doctor(mounts=clock), "host", "clock", "degraded", "hpet")
+    pages = files("/sys/kernel/mm", **{"hugepages__hugepages-2048kB__free_hugepages": "0"})
+    expect(doctor(mounts=pages, status=1, ISTHMUS_HEAP_PAGES="2M"), "host", "huge pages", "fail", "no huge page")
+
+
+def a_host_without_a_network():
+    expect(doctor(command=("unshare", "-n")), "ib", "links", "degraded", "no interface but loopback")
+    expect(doctor(ISTHMUS_IB_UCX="/nowhere/libucp.so"), "ib", "transport", "degraded", "/nowhere/libucp.so")
+    broken = os.path.join(FOLDER.name, "broken.so")
+    with open(broken, "w") as file:
+        file.write("no library")
+    expect(doctor(status=1, ISTHMUS_PLUGIN_PATH=FOLDER.name), "broken", "plugin", "fail", "broken.so")
+
+
+def adapters_of_a_host():
+    one = "mlx5_0 2 2c9 1 0\n 4 1 2 64\n 1 1 2 64\n"
+    results = doctor(limit(resource.RLIMIT_MEMLOCK, 1 << 16), status=1, **adapters(one))
+    expect(results, "ib", "memlock", "fail", "64 KiB")
+    expect(results, "ib", "adapter", "degraded", "its link is down")  # the second port
+
+
+def gpus_of_a_host():
+    pci = files("/sys/bus/pci", devices__0000_colon_41_colon_00_dot_0__vendor="0x10de", devices__0000_colon_41_colon_00_dot_0__class="0x030200")
+    expect(doctor(mounts=pci, status=1), "nvlink", "driver", "fail", "/dev/nvidiactl does not exist")
+    dev = files("/dev", nvidiactl="")
+    expect(doctor(mounts=f"{pci}\n{dev}\nchmod 600 /dev/nvidiactl", status=1, command=("setpriv", "--reuid=65534")), "nvlink", "driver", "fail",
+           "may not be opened")
+    proc = files("/proc", **{"driver__nvidia__capabilities__fabric-imex-mgmt": ""})
+    adapter = files("/sys/class", infiniband__mlx5_0__node_type="1")
+    results = doctor(mounts=f"{pci}\n{dev}\n{adapter}", status=1)
+    expect(results, "nvlink", "driver", "pass", "1 GPU(s) of NVIDIA")
+    expect(results, "nvlink", "transport", "fail", "nvlink is not usable")
+    results = doctor(mounts=f"{pci}\n{dev}\n{adapter}\n{proc}", status=1)
+    expect(results, "nvlink", "IMEX", "degraded", "imex-channels does not exist")
+    expect(results, "nvlink", "GPUDirect", "degraded", "nvidia_peermem is not loaded")
+    expect(results, "host", "namespaces", "degraded", "/proc/self/ns")
+
+
+def hosts_that_differ():
+    script = 'test "$PMIX_RANK" = 0 || ulimit -n 200; exec "$0" --doctor --routes --json'
+    job = (RUN, "-n", "4", "sh", "-c", script, INFO, "--")
+    results = doctor(command=job, ISTHMUS_PRETEND_HOSTS="abab")
+    expect(results, "hosts", "open files", "degraded", ": 200")
+    expect(results, "hosts", "own faults", "degraded", "open files degraded")
+    expect(results, "hosts", "version", "pass", "all hosts")
+
+
+def main():
+    if subprocess.run(["unshare", "-mn", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode:
+        print("skipped: this user may not make mount namespaces")
+        return SKIPPED
+    healthy = doctor()
+    assert len(healthy) > 10 and ("host", "sharing") in healthy, healthy
+    for case in (limits_of_the_process, calls_that_a_sandbox_refuses, a_container_with_little, a_host_without_a_network,
+                 adapters_of_a_host, gpus_of_a_host, hosts_that_differ):
+        case()
+        print(f"ok {case.__name__}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
