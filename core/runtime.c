@@ -413,12 +413,15 @@ isthmus_status ist_init(const char *routine, enum ist_face face, int thread_leve
     return ist_init_job(routine, face, thread_level, &request);
 }
 
+int ist_thread_level_of(int requested)
+{
+    if (requested < IST_THREAD_SINGLE) return IST_THREAD_SINGLE;
+    return requested > IST_THREAD_MULTIPLE ? IST_THREAD_MULTIPLE : requested;
+}
+
 isthmus_status ist_init_thread(const char *routine, enum ist_face face, int requested, int *provided)
 {
-    int level = requested < IST_THREAD_SINGLE     ? IST_THREAD_SINGLE
-                : requested > IST_THREAD_MULTIPLE ? IST_THREAD_MULTIPLE
-                                                  : requested;
-    isthmus_status status = ist_init(routine, face, level);
+    isthmus_status status = ist_init(routine, face, ist_thread_level_of(requested));
     if (status == ISTHMUS_OK && provided != NULL) *provided = ist_runtime.thread_level;
     return status;
 }

@@ -22,8 +22,10 @@ extern struct ist_runtime ist_runtime;
  * once for the job, when this returns it. */
 isthmus_status ist_init(const char *routine, enum ist_face face, int thread_level);
 
-/* The same for the faces' init_thread: chooses the nearest level available; *provided (may be NULL) is set on success
- * only. */
+/* Returns the level available that is nearest to the requested one. */
+int ist_thread_level_of(int requested);
+
+/* Likewise for the faces' init_thread, at the nearest level; *provided (may be NULL) is set on success only. */
 isthmus_status ist_init_thread(const char *routine, enum ist_face face, int requested, int *provided);
 
 /* The same for a program that describes its job: the request is kept for later messages. If the library is initialised

@@ -1,8 +1,9 @@
 /* core/api/amo_entry.h: entry functions of the typed atomics: values become bits here.
- * Floating point types only fetch, set and swap, which are the same on their bits. */
+ * Fetch, set and swap are the same on the bits of floating point types; sums of those are in amo_real.c. */
 #ifndef IST_API_AMO_ENTRY_H
 #define IST_API_AMO_ENTRY_H
 
+#include "core/coll/coll.h"
 #include "core/ops/amo.h"
 
 IST_INLINE struct ist_amo ist_amo_of(uint32_t op, const void *value, const void *cond, size_t size)
@@ -51,6 +52,17 @@ IST_INLINE void ist_entry_compare_swap(ist_ctx *ctx, void *result, void *dest, c
 {
     struct ist_amo amo = ist_amo_of(ISTHMUS_AMO_COMPARE_SWAP, value, cond, size);
     isthmus_bits_to_(result, ist_amo(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine), size);
+}
+
+/* amo_real.c: sums of real numbers, by compare and swap; the old value goes to *result. */
+void ist_entry_real_fetch_add(ist_ctx *ctx, void *result, void *dest, const void *value, int pe,
+                              enum ist_combine_type type, const char *routine);
+
+IST_INLINE void ist_entry_real_add(ist_ctx *ctx, void *dest, const void *value, int pe, enum ist_combine_type type,
+                                   const char *routine)
+{
+    uint64_t old;
+    ist_entry_real_fetch_add(ctx, &old, dest, value, pe, type, routine);
 }
 
 IST_INLINE void ist_entry_fetch_update_nbi(ist_ctx *ctx, uint32_t op, void *fetch, void *dest, const void *value,

@@ -154,14 +154,26 @@ int nvshmemx_buffer_unregister(void *addr)
 
 void nvshmemx_buffer_unregister_all(void) { ist_registered_remove_all(); }
 
-void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags)
+static void *register_symmetric(void *buf_ptr, size_t size, int flags, const char *routine)
 {
-    const char routine[] = "nvshmemx_buffer_register_symmetric";
     if (flags != 0) ist_info("%s: flags is %d; valid: 0", routine, flags);
     if (ist_buffer_make_symmetric(buf_ptr, size, flags == 0, routine) != ISTHMUS_OK) return NULL;
     isthmus_status status = ist_device_list_buffers();
     if (status != ISTHMUS_OK) ist_die(routine, status);
     return buf_ptr;
+}
+
+void *nvshmemx_buffer_register_symmetric(void *buf_ptr, size_t size, int flags)
+{
+    return register_symmetric(buf_ptr, size, flags, "nvshmemx_buffer_register_symmetric");
+}
+
+/* A buffer keeps the address that it has: the preferred one, if they are the same. */
+void *nvshmemx_buffer_register_symmetric_at_preferred_address(void *buf_ptr, size_t size, void *preferred_addr,
+                                                              int flags)
+{
+    (void)preferred_addr;
+    return register_symmetric(buf_ptr, size, flags, "nvshmemx_buffer_register_symmetric_at_preferred_address");
 }
 
 int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)

@@ -6,6 +6,8 @@
 #include "core/ops/target.h"
 #include "core/proxy/device.h"
 #include "core/runtime.h"
+#include "core/team/team.h"
+#include "core/transport/route.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,25 +116,57 @@ static isthmus_status make_request(unsigned flags, nvshmemx_init_attr_t *attr, s
     return ist_request_mpi(IST_FACE_NVSHMEM, attr->mpi_comm, out);
 }
 
-static int init_attr(const char *routine, unsigned flags, nvshmemx_init_attr_t *attr)
+static int init_attr(const char *routine, int level, unsigned flags, nvshmemx_init_attr_t *attr)
 {
     struct ist_boot_request request;
     isthmus_status status = make_request(flags, attr, &request);
     if (status != ISTHMUS_OK) return report(routine, status);
-    return code_of(ist_init_job(routine, IST_FACE_NVSHMEM, PLAIN_LEVEL, &request));
+    return code_of(ist_init_job(routine, IST_FACE_NVSHMEM, level, &request));
 }
 
 int nvshmemx_init_attr(unsigned int flags, nvshmemx_init_attr_t *attributes)
 {
-    return init_attr("nvshmemx_init_attr", flags, attributes);
+    return init_attr("nvshmemx_init_attr", PLAIN_LEVEL, flags, attributes);
 }
 
 int nvshmemx_hostlib_init_attr(unsigned int flags, nvshmemx_init_attr_t *attr)
 {
-    return init_attr("nvshmemx_hostlib_init_attr", flags, attr);
+    return init_attr("nvshmemx_hostlib_init_attr", PLAIN_LEVEL, flags, attr);
 }
 
 void nvshmemx_hostlib_finalize(void) { ist_finalize("nvshmemx_hostlib_finalize"); }
+
+/* ---- what programs that were compiled with NVSHMEM's own headers call ----
+ * Their nvshmem_init is a function of NVSHMEM's device library, which is part of the program and calls these. */
+
+/* The callback would return where the device library has its state. Nothing is written there: kernels that use it do
+ * not communicate. */
+static void check_device_library(nvshmemx_device_lib_init_cb callback)
+{
+    if (callback == NULL || !ist_has_device_memory() || ist_team_world.my_pe != 0) return;
+    ist_warn(
+        "kernels that contain NVSHMEM's own device library cannot call Isthmus; compile them with the nvshmem.h of "
+        "Isthmus, or keep to calls of the host");
+}
+
+int nvshmemid_hostlib_init_attr(int requested, int *provided, unsigned int bootstrap_flags, nvshmemx_init_attr_t *attr,
+                                nvshmemi_version_t nvshmem_device_lib_version, nvshmemx_device_lib_init_cb cb)
+{
+    int status = init_attr("nvshmem_init", ist_thread_level_of(requested), bootstrap_flags, attr);
+    (void)nvshmem_device_lib_version; /* the layouts above are those of all versions 3 */
+    if (status != NVSHMEMX_SUCCESS) return status;
+    if (provided != NULL) *provided = ist_runtime.thread_level;
+    check_device_library(cb);
+    return NVSHMEMX_SUCCESS;
+}
+
+void nvshmemid_hostlib_finalize(void *device_ctx, void *transport_device_ctx)
+{
+    (void)device_ctx, (void)transport_device_ctx;
+    ist_finalize("nvshmem_finalize");
+}
+
+int nvshmemid_init_status(void) { return nvshmemx_init_status(); }
 
 int nvshmemx_set_attr_mpi_comm_args(void *mpi_comm, nvshmemx_init_attr_t *nvshmem_attr)
 {

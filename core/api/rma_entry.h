@@ -113,4 +113,10 @@ IST_INLINE void ist_entry_signal_op(ist_ctx *ctx, uint64_t *sig_addr, uint64_t s
         ist_entry_signal_update(ctx, ISTHMUS_AMO_SET, sig_addr, signal, pe, routine);
 }
 
+/* A signal of this PE itself. */
+IST_INLINE void ist_entry_signal_reset(ist_ctx *ctx, uint64_t *sig_addr, const char *routine)
+{
+    ist_entry_signal_update(ctx, ISTHMUS_AMO_SET, sig_addr, 0, ist_team_world.my_pe, routine);
+}
+
 #endif

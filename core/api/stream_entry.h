@@ -29,6 +29,7 @@ void ist_entry_put_signal_nbi_on_stream(void *stream, void *dest, const void *so
 void ist_entry_signal_op_on_stream(void *stream, uint64_t *sig_addr, uint64_t signal, int sig_op, int pe,
                                    const char *routine);
 void ist_quiet_on_stream(void *stream, const char *routine);
+void ist_local_complete_on_stream(void *stream, const char *routine);
 
 /* ---- stream_sync.c ---- */
 

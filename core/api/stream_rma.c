@@ -85,6 +85,12 @@ static int run_signal_op(const struct ist_stream_call *c)
     return 0;
 }
 
+static int run_local_complete(const struct ist_stream_call *c)
+{
+    ist_local_complete(&ist_ctx_default, c->transfer.routine);
+    return 0;
+}
+
 /* ---- transfers ---- */
 
 static struct ist_transfer put_of(void *dest, const void *source, size_t length_bytes, int pe, const char *routine)
@@ -192,4 +198,11 @@ void ist_quiet_on_stream(void *stream, const char *routine)
 {
     (void)ist_stream_do(stream, &(struct ist_stream_call){
                                     .transfer.routine = routine, .run = ist_run_quiet, .enqueue = ist_direct_quiet});
+}
+
+void ist_local_complete_on_stream(void *stream, const char *routine)
+{
+    const struct ist_stream_call call = {
+        .transfer.routine = routine, .run = run_local_complete, .enqueue = ist_direct_quiet};
+    (void)ist_stream_do(stream, &call);
 }

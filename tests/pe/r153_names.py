@@ -112,9 +112,10 @@ def of_our_headers(preprocessed):
 
 
 def file_scope(text):
-    """Declarations without bodies, parameter lists, attributes and names for the linker."""
+    """Declarations without bodies, parameter lists, attributes and names for the linker; of a type of functions its name."""
     text = re.sub(r'"(?:\\.|[^"\\])*"', '""', text)
     text = re.sub(r'extern ""\s*\{', "", text)
+    text = re.sub(r"\(\*(\w+)\)\([^()]*\)", r"\1", text)
     while re.search(r"\{[^{}]*\}", text):
         text = re.sub(r"\{[^{}]*\}", " @;", text)
     while re.search(r"\([^()]*\)", text):

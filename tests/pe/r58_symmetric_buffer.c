@@ -91,7 +91,7 @@ int main(void)
     }
     long *first = map(BYTES), *second = map(BYTES); /* two at a time; left to finalize */
     CHECK(nvshmemx_buffer_register_symmetric(first, BYTES, 0) != NULL);
-    CHECK(nvshmemx_buffer_register_symmetric(second, BYTES, 0) != NULL);
+    CHECK(nvshmemx_buffer_register_symmetric_at_preferred_address(second, BYTES, first, 0) == second);
     shmem_long_p(second, 77 + pe.me, pe.right);
     shmem_long_p(first, 66 + pe.me, pe.right);
     CHECK_EQ(nvshmemx_buffer_unregister_symmetric(first, BYTES), 0);

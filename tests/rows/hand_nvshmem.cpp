@@ -98,6 +98,79 @@ static void order()
     nvshmem_free(word);
 }
 
+/* The halves of order(): a source that was flushed may change, and its data is there after a quiet. */
+static void flush()
+{
+    enum { WORDS = 1000 };
+    long *words = static_cast<long *>(nv_symmetric(WORDS * sizeof *words));
+    static long source[WORDS];
+    for (int way = 0; way < 2; way++) {
+        for (long i = 0; i < WORDS; i++) source[i] = 10 * i + pe.me + way;
+        nvshmem_long_put_nbi(words, source, WORDS, pe.right);
+        if (way == 0) nvshmemx_flush();
+        if (way == 1) nvshmemx_flush_on_stream(NULL);
+        memset(source, -1, sizeof source);
+        nvshmem_barrier_all();
+        for (long i = 0; i < WORDS; i++) CHECK_EQ(words[i], 10 * i + pe.left + way);
+        nvshmem_barrier_all();
+    }
+    nvshmem_free(words);
+}
+
+static void counted_signal()
+{
+    uint64_t *signal = static_cast<uint64_t *>(nv_symmetric(sizeof *signal));
+    nvshmemx_signal_op(signal, 5, NVSHMEM_SIGNAL_ADD, pe.right);
+    nvshmem_barrier_all();
+    CHECK_EQ(nvshmem_signal_fetch(signal), 5);
+    nvshmemx_signal_counted_reset(signal);
+    CHECK_EQ(nvshmem_signal_fetch(signal), 0);
+    nvshmem_free(signal);
+}
+
+static void regions()
+{
+    const uint32_t unknown = 0x80;
+    nvshmemx_region_handle_t handle = 0, other = 0;
+    nvshmemx_region_attrs_t attrs = NVSHMEMX_REGION_ATTRS_INITIALIZER;
+    int active = -1;
+    CHECK_EQ(nvshmemx_region_is_active(0, &active), 0);
+    CHECK_EQ(active, 0);
+    CHECK_EQ(nvshmemx_region_stop(0), NVSHMEMX_ERROR_INVALID_VALUE);
+    CHECK_EQ(nvshmemx_region_start(NULL, NULL), NVSHMEMX_ERROR_INVALID_VALUE);
+    attrs.hints = unknown;
+    CHECK_EQ(nvshmemx_region_start(&handle, &attrs), NVSHMEMX_ERROR_INVALID_VALUE);
+    attrs.hints = NVSHMEMX_REGION_HINT_BATCH_RMA;
+    CHECK_EQ(nvshmemx_region_start(&handle, &attrs), 0);
+    CHECK_EQ(nvshmemx_region_start(&other, NULL), NVSHMEMX_ERROR_INVALID_VALUE); /* inside a region */
+    CHECK_EQ(nvshmemx_region_is_active(NVSHMEMX_REGION_HINT_BATCH_RMA, &active), 0);
+    CHECK_EQ(active, 1);
+    CHECK_EQ(nvshmemx_region_is_active(unknown, &active), NVSHMEMX_ERROR_INVALID_VALUE);
+    CHECK_EQ(nvshmemx_region_stop(handle + 1), NVSHMEMX_ERROR_INVALID_VALUE);
+    CHECK_EQ(nvshmemx_region_stop(handle), 0);
+    CHECK_EQ(nvshmemx_region_start(&other, NULL), 0);
+    CHECK(other != handle);
+    CHECK_EQ(nvshmemx_region_is_active(0, &active), 0);
+    CHECK_EQ(active, 1);
+    CHECK_EQ(nvshmemx_region_is_active(NVSHMEMX_REGION_HINT_BATCH_RMA, &active), 0);
+    CHECK_EQ(active, 0);
+    CHECK_EQ(nvshmemx_region_stop(other), 0);
+}
+
+/* What a program calls that was compiled with NVSHMEM's headers: once more, inside the job. */
+static void as_device_library()
+{
+    const nvshmemi_version_t version = {3, 8, 0};
+    int provided = -1;
+    CHECK_EQ(nvshmemid_hostlib_init_attr(NVSHMEM_THREAD_MULTIPLE, &provided, 0, NULL, version, NULL), 0);
+    CHECK_EQ(provided, NVSHMEM_THREAD_MULTIPLE);
+    CHECK_EQ(nvshmemid_init_status(), NVSHMEM_STATUS_IS_INITIALIZED);
+    CHECK_EQ(nvshmemid_hostlib_init_attr(NVSHMEM_THREAD_SINGLE, NULL, 64, NULL, version, NULL),
+             NVSHMEMX_ERROR_INVALID_VALUE);
+    nvshmemid_hostlib_finalize(NULL, NULL);
+    CHECK_EQ(nvshmemid_init_status(), NVSHMEM_STATUS_IS_INITIALIZED); /* the outer one */
+}
+
 /* Without a GPU these report so. */
 static void of_devices()
 {
@@ -124,7 +197,11 @@ int main(int argc, char **)
     buffers();
     teams();
     order();
+    flush();
+    counted_signal();
+    regions();
     of_devices();
+    as_device_library();
     nvshmem_barrier_all();
     if (argc > 1) nvshmem_global_exit(0);
     return nv_end();
