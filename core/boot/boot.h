@@ -2,8 +2,8 @@
  * several implementations.
  * It does not carry the program's data: its messages are small, sent at start-up, on first use of a peer, and at the
  * end.
- * Bootstraps: boot_pmix.c (under a launcher), boot_uid.c (processes that share a unique id), boot_alone.c (one PE, no
- * launcher). */
+ * Bootstraps: boot_pmix.c (a launcher with PMIx), boot_uid.c (processes that share a unique id; through boot_pmi.c and
+ * boot_torch.c also those of other launchers), boot_alone.c (one PE, no launcher). launcher.h: which launcher. */
 #ifndef IST_BOOT_BOOT_H
 #define IST_BOOT_BOOT_H
 

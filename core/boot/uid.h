@@ -50,7 +50,10 @@ void ist_uid_gate_name(const struct ist_uid *uid, const struct isthmus_host_id *
 /* uid_address.c: the addresses of this host (for an id), and the address that an id leads to. */
 struct sockaddr_storage;
 isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct ist_uid *uid);
-isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist_uid *uid);
+/* An id for "host:port", where PE 0 serves; `variable` has that text, for messages. */
+isthmus_status ist_uid_parse_session(const struct ist_config *config, const char *variable, const char *text,
+                                     struct ist_uid *uid);
+isthmus_status ist_uid_session_secret(const char *text, uint8_t out[IST_UID_SECRET_BYTES]);
 bool ist_uid_cut_session(const char *text, char *host, size_t room, const char **port); /* "host:port", "[::1]:port" */
 unsigned ist_uid_sockaddr(const struct ist_uid *uid, unsigned index, struct sockaddr_storage *out); /* its length */
 void ist_uid_describe(const struct ist_uid *uid, char *out, size_t room); /* "10.0.0.1 port 4711" */

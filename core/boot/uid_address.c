@@ -102,7 +102,7 @@ bool ist_uid_cut_session(const char *text, char *host, size_t room, const char *
 
 /* Equal on all processes with the same text and job secret. Without a job secret it derives from the text alone, which
  * separates jobs that use one address by mistake but authenticates no peer. */
-static isthmus_status secret_of_session(const char *text, uint8_t out[IST_UID_SECRET_BYTES])
+isthmus_status ist_uid_session_secret(const char *text, uint8_t out[IST_UID_SECRET_BYTES])
 {
     uint8_t key[IST_KEY_BYTES] = {0};
     const char *job_secret = ist_config_job_secret();
@@ -112,16 +112,17 @@ static isthmus_status secret_of_session(const char *text, uint8_t out[IST_UID_SE
     return ISTHMUS_OK;
 }
 
-isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist_uid *uid)
+isthmus_status ist_uid_parse_session(const struct ist_config *config, const char *variable, const char *text,
+                                     struct ist_uid *uid)
 {
-    char host[128];
-    const char *port, *text = config->uid_session;
+    char host[256];
+    const char *port;
     struct addrinfo *found = NULL, hints = {.ai_family = family_of(config), .ai_socktype = SOCK_STREAM};
     if (!ist_uid_cut_session(text, host, sizeof host, &port))
-        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s'; accepted: host:port", text);
+        return ist_fail(ISTHMUS_ERR_INVALID, "%s is '%s'; accepted: host:port", variable, text);
     int error = getaddrinfo(host, port, &hints, &found);
     if (error != 0)
-        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_UID_SESSION is '%s', whose host cannot be resolved: %s", text,
+        return ist_fail(ISTHMUS_ERR_INVALID, "%s is '%s', whose host cannot be resolved: %s", variable, text,
                         gai_strerror(error));
     *uid = (struct ist_uid){.format = IST_UID_FORMAT, .is_session = 1};
     for (const struct addrinfo *at = found; at != NULL && uid->n_addresses < IST_UID_MAX_ADDRESSES; at = at->ai_next) {
@@ -131,10 +132,10 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, struct ist
     }
     freeaddrinfo(found);
     if (uid->n_addresses == 0)
-        return ist_fail(
-            ISTHMUS_ERR_INVALID,
-            "ISTHMUS_UID_SESSION is '%s', a link-local address; accepted: an address that all hosts can reach", text);
-    return secret_of_session(text, uid->secret);
+        return ist_fail(ISTHMUS_ERR_INVALID,
+                        "%s is '%s', a link-local address; accepted: an address that all hosts can reach", variable,
+                        text);
+    return ist_uid_session_secret(text, uid->secret);
 }
 
 /* ---- what an id holds ---- */

@@ -257,7 +257,8 @@ void ist_uid_servers_forget(void)
 
 isthmus_status ist_uid_create(const struct ist_config *config, struct ist_uid *out)
 {
-    if (config->uid_session != NULL && config->uid_session[0] != '\0') return ist_uid_parse_session(config, out);
+    if (config->uid_session != NULL && config->uid_session[0] != '\0')
+        return ist_uid_parse_session(config, "ISTHMUS_UID_SESSION", config->uid_session, out);
     struct ist_uid uid = {.format = IST_UID_FORMAT};
     uint32_t pid = htonl((uint32_t)getpid());
     memcpy(uid.pid, &pid, sizeof uid.pid);

@@ -26,6 +26,8 @@ WANT(barrier, IST_BARRIER_CENTRAL)
 WANT(bootstrap, IST_BOOTSTRAP_AUTO)
 WANT(bootstrap, IST_BOOTSTRAP_PMIX)
 WANT(bootstrap, IST_BOOTSTRAP_UID)
+WANT(bootstrap, IST_BOOTSTRAP_PMI1)
+WANT(bootstrap, IST_BOOTSTRAP_PMI2)
 WANT(uid_family, IST_UID_FAMILY_INET)
 WANT(heap_kind, IST_HEAP_AUTO)
 WANT(heap_kind, IST_HEAP_HOST)
@@ -106,8 +108,8 @@ static const struct alias_case {
     {"SHMEM_BARRIER_ALGORITHM=ring", barrier_is_IST_BARRIER_AUTO},
     {"SHMEM_TEAM_SHARED_ONLY_SELF=1", team_shared_only_self_is_yes},
     {"ISHMEM_TEAM_SHARED_ONLY_SELF=1", team_shared_only_self_is_yes},
-    {"NVSHMEM_BOOTSTRAP=PMI", bootstrap_is_IST_BOOTSTRAP_PMIX},
-    {"NVSHMEM_BOOTSTRAP=mpi", bootstrap_is_IST_BOOTSTRAP_PMIX},
+    {"NVSHMEM_BOOTSTRAP=PMI", bootstrap_is_IST_BOOTSTRAP_AUTO},
+    {"NVSHMEM_BOOTSTRAP=mpi", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP=plugin", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"NVSHMEM_BOOTSTRAP=UID", bootstrap_is_IST_BOOTSTRAP_UID},
@@ -116,7 +118,8 @@ static const struct alias_case {
     {"NVSHMEM_BOOTSTRAP_UID_SOCK_FAMILY=AF_INET6", uid_family_is_IST_UID_FAMILY_INET6},
     {"NVSHMEM_BOOTSTRAP_UID_SESSION_ID=f", uid_session_is_f},
     {"NVSHMEM_BOOTSTRAP_PMI=PMIX", bootstrap_is_IST_BOOTSTRAP_PMIX},
-    {"NVSHMEM_BOOTSTRAP_PMI=PMI-2", bootstrap_is_IST_BOOTSTRAP_AUTO},
+    {"NVSHMEM_BOOTSTRAP_PMI=PMI", bootstrap_is_IST_BOOTSTRAP_PMI1},
+    {"NVSHMEM_BOOTSTRAP_PMI=PMI-2", bootstrap_is_IST_BOOTSTRAP_PMI2},
     {"NVSHMEM_BOOTSTRAP_PMI=PMIX|NVSHMEM_BOOTSTRAP=SHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"ISHMEM_RUNTIME=OpenSHMEM", bootstrap_is_IST_BOOTSTRAP_AUTO},
     {"ISHMEM_RUNTIME=MPI", bootstrap_is_IST_BOOTSTRAP_AUTO},

@@ -1,6 +1,7 @@
 /* tools/isthmus-info/print_build.c: what was built with what, and the host that it runs on. */
 #include "tools/isthmus-info/info.h"
 
+#include "core/boot/launcher.h"
 #include "core/topo/topo.h"
 
 #include <hwloc.h>
@@ -28,6 +29,25 @@ static void hwloc_version(char *out, size_t room)
     snprintf(out, room, "%u.%u", api >> 16, api >> 8 & 0xff);
 }
 
+/* Which variables made it the launcher, or what is missing. */
+static const char *why_launcher(const struct ist_launcher *launcher)
+{
+    if (launcher->kind != IST_LAUNCHER_NONE) return launcher->evidence;
+    return "neither PMIX_NAMESPACE nor PMI_FD, PMI_PORT, SLURM_STEP_NUM_TASKS or WORLD_SIZE is set; a program runs as one PE";
+}
+
+static void launcher_json(struct ist_json *json)
+{
+    struct ist_launcher launcher;
+    ist_launcher_find(IST_BOOTSTRAP_AUTO, &launcher);
+    ist_json_begin_object(json, "launcher");
+    ist_json_string(json, "name", launcher.name);
+    ist_json_string(json, "found_by", why_launcher(&launcher));
+    if (launcher.pe >= 0) ist_json_number(json, "pe", (uint64_t)launcher.pe);
+    if (launcher.n_pes >= 0) ist_json_number(json, "n_pes", (uint64_t)launcher.n_pes);
+    ist_json_end_object(json);
+}
+
 void build_text(void)
 {
     char pmix[64], hwloc[32];
@@ -40,6 +60,9 @@ void build_text(void)
     printf("  PMIx        %s (built with %ld.%ld.%ld)\n", pmix, PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR,
            PMIX_VERSION_RELEASE);
     printf("  hwloc       API %s (built with %s)\n", hwloc, HWLOC_VERSION);
+    struct ist_launcher launcher;
+    ist_launcher_find(IST_BOOTSTRAP_AUTO, &launcher);
+    printf("  launcher    %s: %s\n", launcher.name, why_launcher(&launcher));
 }
 
 void build_json(struct ist_json *json)
@@ -58,6 +81,7 @@ void build_json(struct ist_json *json)
     ist_json_string(json, "hwloc_api", text);
     ist_json_string(json, "hwloc_built_with", HWLOC_VERSION);
     ist_json_end_object(json);
+    launcher_json(json);
 }
 
 /* The boot id as the kernel writes it, then the network namespace. "": it cannot be read. */
