@@ -30,7 +30,8 @@ def fail(case, text, output=""):
 def clean_environment():
     for name in list(os.environ):
         if name.startswith(OF_LAUNCHERS):
-            del os.environ[name]
+            if not name.startswith("OMPI_MCA_plm_rsh"):  # of hosts.sh: its stand-in for ssh
+                del os.environ[name]
 
 
 class Job:
@@ -134,6 +135,28 @@ class Job:
         codes, output = self.processes(self.torch(port, ISTHMUS_PEER_TIMEOUT="2")[:1])
         if codes != [1] or "1 of 4 PEs have joined the job" not in output:
             fail("torchrun, three PEs missing", f"status {codes}", output)
+
+    # ---- across the hosts of tests/hosts/hosts.sh, in which these run ----
+
+    def hosts_hydra(self):
+        mpiexec = next(wheels.fetch(self.build, "mpich").rglob("mpiexec.hydra"))
+        for tool in mpiexec.parent.iterdir():
+            tool.chmod(0o755)
+        start = [str(mpiexec), "-launcher", "ssh", "-launcher-exec", os.environ["OMPI_MCA_plm_rsh_agent"], "-hosts", "host1,host2",
+                 "-ppn", str(PES // 2), "-n", str(PES)]
+        for name in ("r1_pe_numbers", "r3_init_makes_reachable", "r4_init_again"):
+            self.launch(f"hosts, mpich {name}", start + self.program(name))
+
+    def hosts_torchrun(self):
+        for name in ("r1_pe_numbers", "r3_init_makes_reachable", "r4_init_again"):
+            jobs = []
+            for i, variables in enumerate(self.torch(29500, MASTER_ADDR="host1")):
+                command = [os.environ["OMPI_MCA_plm_rsh_agent"], f"host{1 + i // 2}", "env",
+                           *(f"{key}={value}" for key, value in variables.items()), *self.program(name)]
+                jobs.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                             text=True, errors="replace"))
+            output = "".join(job.communicate(timeout=TIMEOUT_S)[0] for job in jobs)
+            self.is_silent(f"hosts, torchrun {name}", max(abs(job.returncode) for job in jobs), output)
 
     # ---- environments ----
 
