@@ -31,8 +31,10 @@ static inline void *ist_entry_malloc_with_hints(size_t size, long hints, const c
 
 static inline void *ist_entry_align(size_t alignment, size_t size, const char *routine)
 {
-    bool is_valid = alignment % sizeof(void *) == 0; /* and a power of two, which is checked below */
-    return ist_malloc(size, is_valid ? alignment : 0, routine);
+    /* The specification leaves alignments below that of a pointer undefined; other libraries accept them, and programs
+     * pass them. Powers of two are checked below. */
+    bool is_small = alignment == 1 || alignment == 2 || alignment == 4;
+    return ist_malloc(size, is_small ? sizeof(void *) : alignment, routine);
 }
 
 #endif
