@@ -29,6 +29,11 @@ run_pes "./with space/it's"
 
 expect "oshcc --showme:compile" "-I$prefix/$INCLUDEDIR" "$("$oshcc" --showme:compile)"
 expect "oshcc --showme:link" "-L$prefix/$LIBDIR -Wl,-rpath,$prefix/$LIBDIR -listhmus" "$("$oshcc" --showme:link)"
+expect "oshcc --showme:incdirs" "$prefix/$INCLUDEDIR" "$("$oshcc" --showme:incdirs)"
+expect "oshcc --showme:libdirs" "$prefix/$LIBDIR" "$("$oshcc" --showme:libdirs)"
+expect "oshcc --showme:libs" "isthmus" "$("$oshcc" --showme:libs)"
+expect "oshcc --showme:command" "my-cc --fast" "$(OSHCC_CC='my-cc --fast' "$oshcc" --showme:command)"
+if "$oshcc" --showme:other 2>/dev/null; then fail "oshcc accepts --showme:other"; fi
 expect "oshcc -show, another compiler" \
     "my-cc --fast -I$prefix/$INCLUDEDIR 'a b.c' -L$prefix/$LIBDIR -Wl,-rpath,$prefix/$LIBDIR -listhmus" \
     "$(OSHCC_CC='my-cc --fast' "$oshcc" -show 'a b.c')"
