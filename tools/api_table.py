@@ -4,8 +4,10 @@ rows."""
 import re
 import sys
 
-FACES = ("shmem", "nvshmem", "ishmem")
-FACE_OF_FORM = {"shmem": "shmem", "nvshmem": "nvshmem", "stream": "nvshmem", "ishmem": "ishmem", "queue": "ishmem"}
+FACES = ("shmem", "nvshmem", "ishmem", "rocshmem")
+FACE_OF_FORM = {"shmem": "shmem", "nvshmem": "nvshmem", "stream": "nvshmem", "ishmem": "ishmem", "queue": "ishmem",
+                "rocshmem": "rocshmem", "rocstream": "rocshmem"}
+STREAM_TYPE = {"stream": "cudaStream_t", "rocstream": "hipStream_t"}
 WIDTHS = {"sizes": (8, 16, 32, 64, 128), "set_sizes": (32, 64)}
 UNTYPED = (*WIDTHS, "mem", "plain")
 
@@ -35,7 +37,7 @@ class Family:
         Collectives of ishmem.h: without team first, then with."""
         if form not in self.forms:
             return []
-        ctx = [False, True] if form == "shmem" and "{ctx}" in self.routine else [False]
+        ctx = [False, True] if form in ("shmem", "rocshmem") and "{ctx}" in self.routine else [False]
         team = [False, True] if self.world and form in ("ishmem", "queue") else [True]
         return [Routine(self, form, *element, with_ctx, with_team)
                 for with_ctx in ctx for with_team in team for element in self.elements(form, types)]
@@ -68,6 +70,8 @@ class Routine:
         extension = self.plain_name().replace(self.face + "_", self.face + "x_", 1)
         if self.form in ("stream", "queue"):
             return f"{extension}_on_{self.form}"
+        if self.form == "rocstream":
+            return self.plain_name() + "_on_stream"
         # C has no overloads.
         return extension + "_team" if self.is_overload() else self.plain_name()
 
@@ -77,6 +81,7 @@ class Routine:
     def spell(self, text):
         if self.type:
             text = re.sub(r"\bT\b", self.type.c, text)
+        text = re.sub(r"\bCTX\b", f"{self.face}_ctx_t", text)
         return re.sub(r"\bTEAM\b", f"{self.face}_team_t", text)
 
     def own_params(self):
@@ -84,8 +89,8 @@ class Routine:
         return [p for p in self.family.params if self.with_team or not p.startswith("TEAM ")]
 
     def params(self):
-        ctx = ["shmem_ctx_t ctx"] if self.with_ctx else []
-        stream = ["cudaStream_t stream"] if self.form == "stream" else []
+        ctx = [f"{self.face}_ctx_t ctx"] if self.with_ctx else []
+        stream = [f"{STREAM_TYPE[self.form]} stream"] if self.form in STREAM_TYPE else []
         return ctx + [self.spell(p) for p in self.own_params()] + stream
 
     def parameter_list(self):
@@ -98,7 +103,7 @@ class Routine:
         return f"{self.returns}{'' if self.returns.endswith('*') else ' '}{self.name}({self.parameter_list()})"
 
     def entry_argument(self, parameter):
-        """What the entry function gets for a parameter: the three faces have handles and constants of their own."""
+        """What the entry function gets for a parameter: each face has handles and constants of its own."""
         name = name_of(parameter)
         if parameter.startswith("TEAM "):
             return f'ist_team_of_{self.face}({name}, "{self.name}")' if self.with_team else f'ist_team_of_all("{self.name}")'
@@ -111,7 +116,8 @@ class Routine:
     def context_argument(self):
         if not self.family.takes_ctx:
             return []
-        return ["ist_ctx_of_handle(ctx)" if self.with_ctx else "&ist_ctx_default"]
+        of_handle = "ist_ctx_of_rocshmem" if self.face == "rocshmem" else "ist_ctx_of_handle"
+        return [f"{of_handle}(ctx)" if self.with_ctx else "&ist_ctx_default"]
 
     def inline_definition(self):
         """One statement: the fast path of isthmus/inline.h, and where that returns 0 the library's routine, under a name
@@ -131,13 +137,13 @@ class Routine:
     def definition(self):
         """One statement: the call of the entry function."""
         family = self.family
-        if self.form == "stream":
+        if self.form in STREAM_TYPE:
             entry, args = f"{family.entry}_on_stream", ["stream"]
         else:
             entry, args = family.entry, self.context_argument()
         args += [family.constant] if family.constant != "-" else []
         args += ["&result"] if family.ret == "T" else []
-        args += [self.entry_argument(p) for p in family.params]
+        args += [self.entry_argument(p) for p in family.params if not p.startswith("CTX ")]
         if "plain" not in family.sets:
             args += [self.type.machine if family.machine else self.size]
         args += [f"IST_IS_SIGNED({self.type.c})"] if family.signed else []
@@ -146,6 +152,7 @@ class Routine:
             lines = [f"{self.type.c} result;", f"{call};", "return result;"]
         else:
             lines = [f"{'return ' if family.ret != 'void' else ''}{call};"]
+        lines = [f"(void){name_of(p)};" for p in family.params if p.startswith("CTX ")] + lines
         return f"{self.prototype()}\n{{\n" + "".join(f"    {line}\n" for line in lines) + "}\n"
 
 
@@ -157,7 +164,7 @@ def read_table(path):
             continue
         kind, _, rest = line.partition(" ")
         fields = [f.strip() for f in rest.split("|")]
-        if kind == "type" and len(fields) == 6:
+        if kind == "type" and len(fields) == 7:
             types.append(Type(fields))
         elif kind == "family" and len(fields) == 9:
             families.append(Family(fields))

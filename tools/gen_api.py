@@ -17,7 +17,7 @@ from api_generic import generics
 from api_table import FACE_OF_FORM, FACES, read_table
 
 MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
-# Exported beside what public headers of the three faces declare: what isthmus/*.h need at run time.
+# Exported beside what public headers of the faces declare: what isthmus/*.h need at run time.
 EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1",
                         "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1", "isthmus_device_launch_v1"}
 # A declaration starts its line; definitions that are compiled into programs end in a body.
@@ -63,7 +63,7 @@ class Made:
         if kind == "PROTOTYPES":
             return self.prototypes(face, names)
         if kind == "STREAM_PROTOTYPES":
-            return self.prototypes("stream", names)
+            return self.prototypes("rocstream" if face == "rocshmem" else "stream", names)
         if kind == "GENERICS":
             return generics(self.families, self.types)
         if kind == "INLINED":  # without a context: those are what programs call in loops
@@ -104,15 +104,15 @@ def write_headers(made, templates, out):
     template is gone goes too."""
     names, written = set(), set()
     for template in sorted(templates.rglob("*.h*.in"), key=lambda path: (path.name == "pshmem.h.in", path)):
-        face = re.match(r"p?((?:nv|i)?shmem)", template.name).group(1)
+        face = re.match(r"p?((?:nv|i|roc)?shmem)", template.name).group(1)
         text = made.fill(template, face)
         relative = template.relative_to(templates).with_suffix("")
         write_if_changed(out / "include" / relative, text)
         written.add(out / "include" / relative)
         if relative.name == "shmem_inline.h":
             made.inlined = INLINED.findall(text)
-        if relative.parent != pathlib.Path("."):
-            continue  # isthmus/: compiled into programs
+        if relative.parts[0] == "isthmus":
+            continue  # compiled into programs
         declared = prototypes_in(text)
         names |= {name for _, name, _ in declared}
         if relative.name in ("nvshmem.h", "nvshmemx.h"):

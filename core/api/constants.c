@@ -29,6 +29,14 @@ SAME(ISHMEM_CMP_LT, IST_CMP_LT + 1);
 SAME(ISHMEM_CMP_LE, IST_CMP_LE + 1);
 SAME(ISHMEM_SIGNAL_SET, IST_SIGNAL_SET);
 SAME(ISHMEM_SIGNAL_ADD, IST_SIGNAL_ADD);
+SAME(ROCSHMEM_CMP_EQ, IST_CMP_EQ);
+SAME(ROCSHMEM_CMP_NE, IST_CMP_NE);
+SAME(ROCSHMEM_CMP_GT, IST_CMP_GT);
+SAME(ROCSHMEM_CMP_GE, IST_CMP_GE);
+SAME(ROCSHMEM_CMP_LT, IST_CMP_LT);
+SAME(ROCSHMEM_CMP_LE, IST_CMP_LE);
+SAME(ROCSHMEM_SIGNAL_SET, IST_SIGNAL_SET);
+SAME(ROCSHMEM_SIGNAL_ADD, IST_SIGNAL_ADD);
 
 void ist_report_nvshmem_cmp(int cmp, const char *routine)
 {
@@ -52,4 +60,16 @@ void ist_report_ishmem_signal(int sig_op, const char *routine)
 {
     ist_misuse(routine, "sig_op is %d; valid: ISHMEM_SIGNAL_SET (%d) and ISHMEM_SIGNAL_ADD (%d)", sig_op,
                ISHMEM_SIGNAL_SET, ISHMEM_SIGNAL_ADD);
+}
+
+void ist_report_rocshmem_cmp(int cmp, const char *routine)
+{
+    ist_misuse(routine, "cmp is %d; valid: ROCSHMEM_CMP_EQ (%d) to ROCSHMEM_CMP_LE (%d)", cmp, ROCSHMEM_CMP_EQ,
+               ROCSHMEM_CMP_LE);
+}
+
+void ist_report_rocshmem_signal(int sig_op, const char *routine)
+{
+    ist_misuse(routine, "sig_op is %d; valid: ROCSHMEM_SIGNAL_SET (%d) and ROCSHMEM_SIGNAL_ADD (%d)", sig_op,
+               ROCSHMEM_SIGNAL_SET, ROCSHMEM_SIGNAL_ADD);
 }

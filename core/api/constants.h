@@ -1,4 +1,4 @@
-/* core/api/constants.h: comparisons and signal operations of the three faces as the library has them. Those of shmem.h
+/* core/api/constants.h: comparisons and signal operations of the faces as the library has them. Those of shmem.h
  * are ours. Any other value ends the job with a message. */
 #ifndef IST_API_CONSTANTS_H
 #define IST_API_CONSTANTS_H
@@ -10,6 +10,8 @@ void ist_report_nvshmem_cmp(int cmp, const char *routine) IST_COLD;
 void ist_report_nvshmem_signal(int sig_op, const char *routine) IST_COLD;
 void ist_report_ishmem_cmp(int cmp, const char *routine) IST_COLD;
 void ist_report_ishmem_signal(int sig_op, const char *routine) IST_COLD;
+void ist_report_rocshmem_cmp(int cmp, const char *routine) IST_COLD;
+void ist_report_rocshmem_signal(int sig_op, const char *routine) IST_COLD;
 
 /* NVSHMEM_CMP_EQ NE GT LE LT GE are 0 to 5. */
 static inline int ist_cmp_of_nvshmem(int cmp, const char *routine)
@@ -37,6 +39,19 @@ static inline int ist_sig_op_of_nvshmem(int sig_op, const char *routine)
 static inline int ist_sig_op_of_ishmem(int sig_op, const char *routine)
 {
     if (IST_UNLIKELY((unsigned)sig_op > 1)) ist_report_ishmem_signal(sig_op, routine);
+    return sig_op;
+}
+
+/* ROCSHMEM_CMP_ and ROCSHMEM_SIGNAL_ are ours. */
+static inline int ist_cmp_of_rocshmem(int cmp, const char *routine)
+{
+    if (IST_UNLIKELY((unsigned)cmp >= IST_CMP_COUNT)) ist_report_rocshmem_cmp(cmp, routine);
+    return cmp;
+}
+
+static inline int ist_sig_op_of_rocshmem(int sig_op, const char *routine)
+{
+    if (IST_UNLIKELY((unsigned)sig_op > 1)) ist_report_rocshmem_signal(sig_op, routine);
     return sig_op;
 }
 

@@ -8,6 +8,7 @@
 #include <ishmemx.h>
 #include <nvshmem.h>
 #include <pshmem.h>
+#include <rocshmem/rocshmem.hpp>
 #include <shmemx.h>
 #pragma GCC visibility pop
 

@@ -39,6 +39,14 @@ IST_INLINE struct ist_team *ist_team_of_ishmem(ishmem_team_t handle, const char 
     return ist_team_of_index(handle, routine);
 }
 
+IST_INLINE struct ist_team *ist_team_of_rocshmem(rocshmem_team_t handle, const char *routine)
+{
+    return ist_team_of_index(handle, routine);
+}
+
+/* Contexts of shmem.h and of rocshmem.hpp are one thing under two handles. */
+IST_INLINE ist_ctx *ist_ctx_of_rocshmem(rocshmem_ctx_t ctx) { return ist_ctx_of_handle((const void *)ctx.handle); }
+
 /* Where a routine has no team argument. */
 IST_INLINE struct ist_team *ist_team_of_all(const char *routine) { return ist_team_of_index(IST_TEAM_WORLD, routine); }
 

@@ -110,7 +110,8 @@ static unsigned rank_of(const struct ist_alias *alias, enum ist_face face)
 {
     static const enum ist_alias_owner owner_of_face[] = {[IST_FACE_SHMEM] = IST_OWNER_SHMEM,
                                                          [IST_FACE_NVSHMEM] = IST_OWNER_NVSHMEM,
-                                                         [IST_FACE_ISHMEM] = IST_OWNER_ISHMEM};
+                                                         [IST_FACE_ISHMEM] = IST_OWNER_ISHMEM,
+                                                         [IST_FACE_ROCSHMEM] = IST_OWNER_ROCSHMEM};
     unsigned place = 4;
     if (alias->owner == owner_of_face[face])
         place = 1;

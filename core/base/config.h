@@ -30,7 +30,7 @@ enum ist_proxy_mode { IST_PROXY_AUTO, IST_PROXY_SPIN };
 enum ist_abort_action { IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE };
 enum ist_barrier_choice { IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS };
 
-enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM };
+enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM, IST_FACE_ROCSHMEM };
 
 struct ist_config {
     enum ist_face face;            /* the API that was initialised first */

@@ -33,7 +33,7 @@ enum ist_var_row {
 };
 extern const struct ist_var ist_vars[IST_N_VARS];
 
-enum ist_alias_owner { IST_OWNER_SHMEM, IST_OWNER_SMA, IST_OWNER_NVSHMEM, IST_OWNER_ISHMEM };
+enum ist_alias_owner { IST_OWNER_SHMEM, IST_OWNER_SMA, IST_OWNER_NVSHMEM, IST_OWNER_ISHMEM, IST_OWNER_ROCSHMEM };
 enum ist_alias_map { IST_MAP_SAME, IST_MAP_IF_TRUE, IST_MAP_IF_FILLED, IST_MAP_WORDS };
 enum ist_alias_strength { IST_STRENGTH_FIRM, IST_STRENGTH_YIELDS };
 

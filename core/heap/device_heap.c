@@ -33,6 +33,7 @@ static uint32_t nearest_device(enum ist_face face)
         [IST_FACE_SHMEM] = {ISTHMUS_MEM_CUDA, ISTHMUS_MEM_ZE, ISTHMUS_MEM_HIP},
         [IST_FACE_NVSHMEM] = {ISTHMUS_MEM_CUDA, ISTHMUS_MEM_HIP, ISTHMUS_MEM_ZE},
         [IST_FACE_ISHMEM] = {ISTHMUS_MEM_ZE, ISTHMUS_MEM_CUDA, ISTHMUS_MEM_HIP},
+        [IST_FACE_ROCSHMEM] = {ISTHMUS_MEM_HIP, ISTHMUS_MEM_CUDA, ISTHMUS_MEM_ZE},
     };
     for (uint32_t i = 0; i < IST_MEM_KINDS - 1; i++)
         if (ist_memory_ask(orders[face][i]) != NULL) return orders[face][i];

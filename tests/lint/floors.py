@@ -32,12 +32,12 @@ FLOORS = (
     (ROOT, "core/life/"),
     ("core/api/", "include/shmem.h", "include/shmemx.h", "include/nvshmem.h", "include/nvshmemx.h", "include/ishmem.h",
      "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem", "include/nvshmem_device.h",
-     "include/ishmem_device.hpp", "include/ishmemx_device.hpp"),
+     "include/ishmem_device.hpp", "include/ishmemx_device.hpp", "include/rocshmem/"),
     ("tools/",),
 )
 NUMBER = {prefix: number for number, floor in enumerate(FLOORS) for prefix in floor}
 FACES = ("shmem.h", "shmemx.h", "pshmem.h", "nvshmem.h", "nvshmemx.h", "nvshmem_host.h", "ishmem.h", "ishmemx.h",
-         "mpp/shmem.h", "mpp/shmemx.h")
+         "mpp/shmem.h", "mpp/shmemx.h", "rocshmem/rocshmem.hpp")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 import lint
 
 MOST = 7
-ENTRY_POINT = re.compile(r"(ist_entry|p?shmemx?|nvshmemx?|ishmemx?)_\w+")
+ENTRY_POINT = re.compile(r"(ist_entry|p?shmemx?|nvshmemx?|ishmemx?|rocshmem)_\w+")
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n]*\\\n)*[^\n]*", re.MULTILINE)
 NAME = re.compile(r"(?<!\w)([A-Za-z_]\w*)\s*\(")
 BODY = re.compile(r"[^(){};=]*\{")

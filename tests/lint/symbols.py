@@ -8,7 +8,7 @@ from pathlib import Path
 
 import lint
 
-OURS = re.compile(r"(shmem|shmemx|pshmem|pshmemx|nvshmem|nvshmemx|nvshmemid|ishmem|ishmemx|isthmus)_\w+")
+OURS = re.compile(r"(shmem|shmemx|pshmem|pshmemx|nvshmem|nvshmemx|nvshmemid|ishmem|ishmemx|rocshmem|isthmus)_\w+")
 OLD = {"start_pes", "_my_pe", "_num_pes", "my_pe", "num_pes", "shmalloc", "shfree", "shrealloc", "shmemalign"}
 PLUGIN = "isthmus_transport_v1"
 

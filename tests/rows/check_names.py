@@ -33,7 +33,7 @@ def declared_names(text):
     """Functions that are declared or defined at file scope."""
     text = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
     text = re.sub(r'"(?:\\.|[^"\\])*"', '""', text)
-    text = re.sub(r'extern ""\s*\{', "", text)
+    text = re.sub(r'(extern ""|namespace rocshmem)\s*\{', "", text)
     while re.search(r"\{[^{}]*\}", text):
         text = re.sub(r"\{[^{}]*\}", " ;", text)
     while re.search(r"\([^()]*\)", text):

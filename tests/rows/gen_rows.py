@@ -40,7 +40,8 @@ def argument(declared, name, c_type):
 
 
 def call(row, routine, c_type, has_ctx):
-    parameters = ([("shmem_ctx_t", "ctx")] if has_ctx else []) + row.parameters
+    face = "rocshmem" if routine.startswith("rocshmem") else "shmem"  # those with contexts
+    parameters = ([(f"{face}_ctx_t", "ctx")] if has_ctx else []) + row.parameters
     text = f"{routine}({', '.join(argument(d, n, c_type) for d, n in parameters)})"
     if row.returns == "sycl::event":
         return in_queue(row, text)
@@ -89,6 +90,8 @@ def generate(rows, args):
     yield f"/* Made by gen_rows.py from {args.list.name}: {args.program}. */"
     yield from (f"#include <{header}>" for header in args.include)
     yield '#include "rows.h"\n'
+    if "rocshmem/rocshmem.hpp" in args.include:
+        yield "using namespace rocshmem;\n"
     if any(row.returns == "sycl::event" for row in rows.rows):
         yield "static sycl::queue &queue()\n{\n    static sycl::queue only;\n    return only;\n}\n"
     table = []

@@ -2,7 +2,7 @@
 # Plugins, tools and wrappers install themselves, in their own lists.
 set(PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/Isthmus)
 
-install(TARGETS isthmus shmem nvshmem ishmem EXPORT IsthmusTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS isthmus shmem nvshmem ishmem rocshmem EXPORT IsthmusTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN *.h PATTERN *.hpp PATTERN *.cuh)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
