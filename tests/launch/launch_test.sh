@@ -28,11 +28,15 @@ fail() {
 
 now_ms() { date +%s%3N; }
 
+# The launcher leaves a signal ignored that was ignored when it started, and so does each process between this script
+# and nohup (SIGHUP) or the shell of a job in the background (SIGINT, SIGQUIT): the cases send these signals.
+environment=(env --default-signal "$mark")
+
 # launch ARGS...: runs isthmus-run to its end; status, took_ms, and the files out and err hold the result
 launch() {
     local begin
     begin=$(now_ms)
-    env "$mark" "$run" "$@" >"$work/out" 2>"$work/err"
+    "${environment[@]}" "$run" "$@" >"$work/out" 2>"$work/err"
     status=$?
     took_ms=$(($(now_ms) - begin))
 }
@@ -40,7 +44,7 @@ launch() {
 # launch_in_background ARGS...: launcher is its pid
 launch_in_background() {
     : >"$work/out"
-    env "$mark" "$run" "$@" >"$work/out" 2>"$work/err" &
+    "${environment[@]}" "$run" "$@" >"$work/out" 2>"$work/err" &
     launcher=$!
 }
 
@@ -186,11 +190,11 @@ case_tag_output() {
 
 # A reader that closes, or does not read for some time, affects the PEs as without tags.
 case_tag_output_reader() {
-    env "$mark" "$run" --tag-output -n 2 yes 2>/dev/null | head -3 >"$work/out"
+    "${environment[@]}" "$run" --tag-output -n 2 yes 2>/dev/null | head -3 >"$work/out"
     expect_lines '^\[PE [01]\] y$' 3
     until_true nothing_is_left || fail "the PEs go on writing to nobody"
     mkfifo "$work/pipe"
-    env "$mark" "$run" --tag-output --timeout 0.5 -n 2 yes >"$work/pipe" 2>"$work/err" &
+    "${environment[@]}" "$run" --tag-output --timeout 0.5 -n 2 yes >"$work/pipe" 2>"$work/err" &
     launcher=$!
     exec 9<"$work/pipe"
     until_true grep -q timeout "$work/err" || fail "no timeout while the reader does not read"
@@ -276,7 +280,7 @@ case_terminal() {
         exit 77
     }
     mkfifo "$work/typed"
-    env "$mark" script -qec "$run -n 2 $probe count_input" /dev/null <"$work/typed" >"$work/out" &
+    "${environment[@]}" script -qec "$run -n 2 $probe count_input" /dev/null <"$work/typed" >"$work/out" &
     launcher=$!
     exec 8>"$work/typed"
     until_true has_lines 'PE 1 read 0 bytes' 1 || fail "PE 1 gets the terminal's input"
@@ -285,8 +289,7 @@ case_terminal() {
     expect_status 0
     expect_lines 'PE 0 read 12 bytes' 1
 
-    # In a script's background SIGINT is ignored, and the launcher would leave it so.
-    env --default-signal=INT "$mark" script -qec "$run -n 2 $probe wait" /dev/null <"$work/typed" >"$work/out" &
+    "${environment[@]}" script -qec "$run -n 2 $probe wait" /dev/null <"$work/typed" >"$work/out" &
     launcher=$!
     until_true has_lines waiting 2 || fail "the PEs do not start"
     printf '\003' >&8 # Ctrl-C
