@@ -1,6 +1,7 @@
 /* tests/cpu_device/matrix.c: every operation of device.h from kernels, on the CPU device or compiled by nvcc for a GPU,
  * by threads, warps and blocks, against what plain loops expect. Which way the operations go, directly or through the
- * ring, is set from outside (ISTHMUS_DEVICE_DIRECT, ISTHMUS_ALIAS); the results are the same. */
+ * ring, is set from outside (ISTHMUS_DEVICE_DIRECT, ISTHMUS_ALIAS); the results are the same. ISTHMUS_TEST_PART=4: a
+ * quarter of the rounds, where each of them takes trips over a network. */
 #include "kernel.h"
 
 enum { TEST_THREADS = 40, SLICE = 4096, MOST_SLICES = TEST_THREADS, ROUNDS = 3 };
@@ -14,6 +15,7 @@ ON_BOTH struct {
 } mem;
 
 ON_BOTH int me, n_pes, right, left;
+ON_BOTH int part_of_rounds = 1;
 ON_BOTH int n_faults;
 
 ON_DEVICE void fault(const char *what, int scope, long at, long seen, long expected)
@@ -29,6 +31,8 @@ ON_DEVICE void expect(bool is_right, const char *what, int scope)
 }
 
 /* ---- the threads of a kernel ---- */
+
+ON_DEVICE int rounds_of(int usual) { return usual / part_of_rounds; }
 
 struct part {
     int scope;
@@ -170,7 +174,7 @@ KERNEL elements(void *argument)
 KERNEL signals(void *argument)
 {
     struct part part = part_of(*(int *)argument);
-    for (int round = 0; round < 20; round++) {
+    for (int round = 0; round < rounds_of(20); round++) {
         bool is_set = round % 2 == 0, is_nbi = round % 3 == 0;
         struct isthmus_dev_signal signal = {part.signal, is_set ? (uint64_t)round + 1 : 1,
                                             (uint32_t)(is_set ? ISTHMUS_DEV_AMO_SET : ISTHMUS_DEV_AMO_ADD)};
@@ -199,7 +203,7 @@ KERNEL atomics(void *argument)
     int32_t *narrow = (int32_t *)(void *)(mem.words + 4);
     uint64_t bit = UINT64_C(1) << (isthmus_dev_thread_rank() % 40);
     (void)argument;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < rounds_of(20); i++) {
         nvshmem_uint64_atomic_inc(&mem.words[0], 0);
         (void)nvshmem_uint64_atomic_fetch_add(&mem.words[0], 2, 0);
         uint64_t seen = nvshmem_uint64_atomic_fetch(&mem.words[1], 0), expected;
@@ -215,7 +219,7 @@ KERNEL atomics(void *argument)
     (void)nvshmem_uint64_atomic_fetch_and(&mem.words[6], ~bit, 0);
     everybody();
     if (me == 0 && isthmus_dev_thread_rank() == 0) {
-        uint64_t calls = (uint64_t)n_pes * TEST_THREADS * 20, all = (UINT64_C(1) << TEST_THREADS) - 1;
+        uint64_t calls = (uint64_t)(n_pes * TEST_THREADS * rounds_of(20)), all = (UINT64_C(1) << TEST_THREADS) - 1;
         expect(mem.words[0] == 3 * calls, "inc and fetch_add", ISTHMUS_THREAD);
         expect(mem.words[1] == calls, "compare_swap", ISTHMUS_THREAD);
         expect(narrow[0] == -(int32_t)calls && narrow[1] == (int32_t)calls, "atomics of 32 bits", ISTHMUS_THREAD);
@@ -241,7 +245,7 @@ KERNEL atomics(void *argument)
 KERNEL order(void *argument)
 {
     struct part part = part_of(*(int *)argument);
-    for (int round = 1; round <= 20; round++) {
+    for (int round = 1; round <= rounds_of(20); round++) {
         write_source(&part, round);
         isthmus_dev_put(part.dest, part.source, 256, right, part.scope, 0);
         if ((round + (int)part.slice) % 2 == 0)
@@ -400,7 +404,8 @@ KERNEL collectives(void *argument)
         return;
     }
     expect(nvshmem_team_translate_pe(c->team, c->my_pe, NVSHMEM_TEAM_WORLD) == me, "translate_pe", c->scope);
-    for (int round = 0; round < 30; round++) expect(isthmus_dev_sync(c->team, c->scope) == 0, "sync", c->scope);
+    for (int round = 0; round < rounds_of(30); round++)
+        expect(isthmus_dev_sync(c->team, c->scope) == 0, "sync", c->scope);
     move(c);
     collect(c);
     collect_bytes(c);
@@ -416,7 +421,7 @@ KERNEL blocks(void *unused)
     uint64_t *counter = mem.words + 7;
     uint32_t block = isthmus_dev_block_rank();
     unsigned char *source = mem.source + block * SLICE, *dest = mem.dest + block * SLICE;
-    for (int round = 0; round < 30; round++) {
+    for (int round = 0; round < rounds_of(30); round++) {
         for (uint32_t i = isthmus_dev_thread_rank(); i < 64; i += isthmus_dev_thread_count())
             source[i] = byte_of(me, block, i, round);
         nvshmemx_putmem_block(dest, source, 64, right);
@@ -426,7 +431,7 @@ KERNEL blocks(void *unused)
         }
     }
     isthmus_dev_barrier(ISTHMUS_BLOCK);
-    if (isthmus_dev_thread_rank() == 0) nvshmem_uint64_wait_until(counter, NVSHMEM_CMP_GE, 30 * 4);
+    if (isthmus_dev_thread_rank() == 0) nvshmem_uint64_wait_until(counter, NVSHMEM_CMP_GE, (uint64_t)rounds_of(30) * 4);
     isthmus_dev_barrier(ISTHMUS_BLOCK);
 }
 
@@ -467,7 +472,9 @@ static void allocate(void)
 int main(void)
 {
     static const int scopes[] = {ISTHMUS_THREAD, ISTHMUS_WARP, ISTHMUS_BLOCK};
+    const char *part = getenv("ISTHMUS_TEST_PART");
     kernel_need_device();
+    if (part != NULL && atoi(part) == 4) part_of_rounds = 4;
     nvshmem_init();
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
     right = (me + 1) % n_pes, left = (me + n_pes - 1) % n_pes;

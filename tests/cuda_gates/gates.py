@@ -15,7 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import wheels
 
-ARCHITECTURES = ("75", "80", "90", "100")
+ARCHITECTURES = {"whole": ("75", "90"), "more": ("80", "100")}
 # Those of a kernel include the functions that it calls for requests, and printf's calling convention, which takes more than
 # 20. With 32 a multiprocessor is full.
 MOST_REGISTERS = {"count_p": 28, "count_put_signal": 40}
@@ -117,7 +117,7 @@ def main():
     parser.add_argument("--library", type=Path, help="libisthmus.so")
     parser.add_argument("--run", type=Path, help="isthmus-run")
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("what", choices=("whole", "rdc", "nvrtc", "examples", "starts"))
+    parser.add_argument("what", choices=("whole", "more", "rdc", "nvrtc", "examples", "starts"))
     args = parser.parse_args()
     nvcc = shutil.which("nvcc")
     includes = [flag for folder in args.include for flag in ("-I", folder)]
@@ -155,9 +155,10 @@ def main():
             run([nvcc, "-dlink", "-arch=sm_90", *objects, "-o", work / "linked.o"], "nvcc -dlink")
             print("relocatable: two files link")
             return
-        run([nvcc, "-arch=sm_90", *strict, *includes, "-c", args.source, "-o", work / "whole.o"], "nvcc")
+        if args.what == "more": # the host's side of the file; rdc compiles that too
+            run([nvcc, "-arch=sm_90", *strict, *includes, "-c", args.source, "-o", work / "whole.o"], "nvcc")
         cuobjdump = cuobjdump_of(args.build)
-        for architecture in ARCHITECTURES:
+        for architecture in ARCHITECTURES[args.what]:
             cubin = work / f"{architecture}.cubin"
             report = run([nvcc, f"-arch=sm_{architecture}", *strict, "-Xptxas", "-v", *includes, "-cubin", args.source,
                           "-o", cubin], "nvcc -cubin")

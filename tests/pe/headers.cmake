@@ -31,7 +31,7 @@ add_test(NAME pe.r153_names COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/r153_names.py --
   --include ${CMAKE_BINARY_DIR}/gen/include --include ${PROJECT_SOURCE_DIR}/include)
 add_test(NAME pe.r153_generator
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/r153_generator.py ${PROJECT_SOURCE_DIR})
-set_tests_properties(pe.r153_names pe.r153_generator PROPERTIES LABELS pe TIMEOUT 120)
+set_tests_properties(pe.r153_names pe.r153_generator PROPERTIES LABELS pe TIMEOUT 300) # compilers, which compute only
 
 # R156: the tool as an archive and as a shared object in front of the library, loaded before it, and not at all; the program
 # once with the addresses that position-dependent code has. A compiler that optimises, so that there are inlined paths.

@@ -13,7 +13,7 @@ enum {
     LARGEST = 1 << 20,
     NBI_OPS = 1000,
     NBI_BYTES = 512,
-    FENCE_ROUNDS = 1500,
+    FENCE_ROUNDS = 500,
     LOOKS_AT_A_TIME = 256,
     PIECE_BYTES = 256
 };
