@@ -10,8 +10,8 @@ finalize, until the file STOP exists, and lets something be lost at a random mom
   memory       a PE gets no more address space than it has, or nearly
   descriptors  a PE gets no more file descriptors than it has, or nearly
   shm          /dev/shm is full before the job starts (needs root)
-A round is good when the job is over within 10 seconds of the fault with one message that names the cause, no process
-and no file in /dev/shm and TMPDIR is left (sockets and shared memory without a name end with their processes), and no
+A round is good when the job is over within 10 seconds of the fault with one message that names the cause, no process,
+no file in TMPDIR and none of Isthmus, UCX and PMIx in /dev/shm is left (sockets and shared memory without a name end with their processes), and no
 result was wrong. A shortage that no PE hits is none: then the job has to end well once STOP exists. Every choice
 follows from the seed, which is printed; --only R repeats round R."""
 import argparse
@@ -87,8 +87,9 @@ def pes_of(mark, program):
 
 
 def shared_names():
-    """What a job could leave for all to see; MPI programs of others have segments of their own."""
-    return {f"/dev/shm/{name}" for name in os.listdir("/dev/shm") if not name.startswith("vader_segment")}
+    """What a job could leave for all to see, by the names that Isthmus, UCX and PMIx give to their files: any other program
+    may come or go meanwhile."""
+    return {name for pattern in ("*sthmus*", "ucx_*", "*pmix*") for name in glob.glob(f"/dev/shm/{pattern}")}
 
 
 # ---- one round ----

@@ -7,8 +7,7 @@
 #   -m  at most one line matches
 #   -0  no line matches
 #   -t  it ends within this time; default 30
-# No process of the job may be left, no file in its TMPDIR or in /dev/shm (but those of MPI programs that other tests run),
-# nothing that isthmus made in /tmp.
+# No process of the job may be left, no file in its TMPDIR, and none of Isthmus, UCX and PMIx in /dev/shm and /tmp.
 
 given=("$@")
 status_wanted=0 within_s=30 once=() at_least_once=() at_most_once=() never=()

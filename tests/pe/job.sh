@@ -17,10 +17,10 @@ clean_up() {
 }
 trap clean_up EXIT
 
-# Files in the folders that all jobs share, but those of MPI programs that other tests run.
+# Files in the folders that all programs of the machine share, with the names that Isthmus, UCX and PMIx give to theirs:
+# any other program may come or go meanwhile.
 names_in_shared_folders() {
-    ls -A /dev/shm -I 'vader_segment*' 2>/dev/null | sed 's,^,/dev/shm/,'
-    ls -Ad /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null
+    ls -Ad /dev/shm/*sthmus* /dev/shm/ucx_* /dev/shm/*pmix* /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null
 }
 
 new_names() { # since $work/before was written

@@ -1,8 +1,7 @@
 #!/bin/bash
 # kill_random.sh ROUNDS PROGRAM LAUNCHER ARGS...: kills a random PE, or the launcher, with signal 9 at a random moment of a
 # job that starts and ends all the time. Within 20 s nothing may be left of it: no process, no file in its TMPDIR (but what
-# a killed mpirun cannot remove), none in /dev/shm (but what MPI programs of other tests have there meanwhile); and the
-# launcher's status shows it.
+# a killed mpirun cannot remove), none of Isthmus, UCX and PMIx in /dev/shm and /tmp; and the launcher's status shows it.
 # ISTHMUS_TEST_SEED repeats a run, as far as time can be repeated.
 
 rounds=$1 program=$2

@@ -220,7 +220,7 @@ static void fini_takes_zeroed_and_finished_structs(void **state)
 static const char *warnings_of(const char *environment, const char *const *prefixes, size_t n)
 {
     static char seen[8192];
-    char path[] = "/tmp/isthmus-test-config.XXXXXX";
+    char path[] = "/tmp/unit-config.XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     set_environment(environment);

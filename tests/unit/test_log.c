@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-static char folder[] = "/tmp/isthmus-test-log.XXXXXX";
+static char folder[] = "/tmp/unit-log.XXXXXX";
 static char path[64];
 static char seen[1 << 20];
 
