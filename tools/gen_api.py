@@ -19,7 +19,8 @@ from api_table import FACE_OF_FORM, FACES, read_table
 MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
 # Exported beside what public headers of the faces declare: what isthmus/*.h need at run time.
 EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1",
-                        "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1", "isthmus_device_launch_v1"}
+                        "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1", "isthmus_device_launch_v1",
+                        "isthmus_device_report_v1"}
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)(?P<after>\([^;{}]*\));",
                        re.MULTILINE)

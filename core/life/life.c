@@ -4,13 +4,29 @@
 
 #include "core/base/atomic.h"
 #include "core/base/fatal.h"
+#include "core/proxy/device.h"
 #include "core/transport/peer.h"
+
+#include <stdio.h>
 
 static struct {
     struct ist_boot_request request; /* the program's description of its job */
     ist_boot *boot;                  /* from start to end */
     bool is_joined;                  /* the cards of all PEs can be read */
 } life;
+
+/* A call of the driver that fails does not know that a kernel has stopped before. */
+static _Noreturn void end(struct ist_end end)
+{
+    char line[sizeof(struct ist_kernel_report) + 2];
+    struct ist_kernel_report why;
+    if (end.text != NULL && ist_device_has_stopped(&why)) {
+        snprintf(line, sizeof line, "%s: %s", why.routine, why.text);
+        end.text = line;
+        end.cause = IST_END_FAILURE;
+    }
+    ist_verdict_end(&end);
+}
 
 /* Runs on any thread of this PE. */
 static void on_event(const struct ist_life_event *event)
@@ -21,13 +37,15 @@ static void on_event(const struct ist_life_event *event)
         if (ist_load_acquire(&life.boot) != NULL) ist_processes_poll_in_exchange();
         break;
     case IST_LIFE_WAIT_IN_SLOT:
+        ist_device_check();
         if (is_joined) (void)ist_processes_poll();
         break;
     case IST_LIFE_WAIT_IN_CALL:
+        ist_device_check();
         if (is_joined) ist_exit_poll();
         break;
     case IST_LIFE_CONNECT: ist_liveness_watch(event->peer); break;
-    case IST_LIFE_END: ist_verdict_end(event->end);
+    case IST_LIFE_END: end(*event->end);
     }
 }
 

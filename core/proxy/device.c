@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/heap/heap.h"
 #include "core/ops/order.h"
+#include "core/proxy/kernel_report.h"
 #include "core/proxy/modules.h"
 #include "core/proxy/proxy.h"
 #include "core/proxy/tables.h"
@@ -66,12 +67,15 @@ static void write_state(void)
         .stop = device.has_proxy ? ist_proxy_stop_word() : NULL,
         .n_teams = ist_team_limit,
         .n_ring_pes = tables->n_far,
+        .report = ist_kernel_report_words(),
+        .reporters = ist_kernel_report_reporters(),
     };
 }
 
 static void free_state(void)
 {
     ist_tables_close(&device.tables);
+    ist_kernel_report_close();
     device.is_open = false;
     memset(&device.state, 0, sizeof device.state);
 }
@@ -90,6 +94,7 @@ static isthmus_status make_state(void)
     isthmus_status status = ist_tables_open(&device.tables, device.boot, &device.place.memory,
                                             device.config->device_direct);
     uint32_t n_far = device.tables.n_far;
+    if (status == ISTHMUS_OK) status = ist_kernel_report_open(&device.place.memory);
     if (status == ISTHMUS_OK && n_far > 0) status = open_proxy();
     if (status != ISTHMUS_OK) {
         ist_team_announce(NULL);
@@ -310,11 +315,36 @@ isthmus_status ist_device_list_buffers(void)
     return status;
 }
 
+/* ---- wrong calls of kernels ---- */
+
+bool ist_device_has_stopped(struct ist_kernel_report *why) { return is_on_device() && ist_kernel_report_read(why); }
+
+void ist_device_check(void)
+{
+    struct ist_kernel_report why;
+    if (ist_device_has_stopped(&why)) ist_misuse(why.routine, "%s", why.text);
+}
+
+EXPORTED int isthmus_device_report_v1(const uint64_t *words)
+{
+    struct ist_kernel_report why;
+    ist_device_check();
+    if (words != NULL)
+        ist_kernel_report_print(words, &why);
+    else if (!ist_kernel_report_take(&why))
+        return 0;
+    ist_error("%s: %s", why.routine, why.text);
+    return 1;
+}
+
+/* ---- the end ---- */
+
 static void quiet(ist_ctx *ctx) { ist_quiet(ctx, "finalize"); }
 
 /* Kernels on processors may still look at `stop`: it stays set until the next init. */
 void ist_device_close(void)
 {
+    ist_device_check();
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
     if (device.has_proxy) ist_proxy_end(quiet);
@@ -334,6 +364,8 @@ void ist_device_close(void)
 
 void ist_device_leave(void (*complete)(ist_ctx *ctx))
 {
+    struct ist_kernel_report why;
+    if (ist_device_has_stopped(&why)) ist_error("%s: %s", why.routine, why.text);
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
     if (device.has_proxy) ist_proxy_end(complete);
@@ -345,6 +377,7 @@ void ist_device_forget(void)
     pthread_mutex_init(&device.lock, NULL); /* another thread of the parent may have had it */
     ist_team_announce(NULL);
     ist_proxy_forget();
+    ist_kernel_report_forget();
     device.has_proxy = device.is_open = device.is_mixed = false;
     device.config = NULL;
     device.tables = (struct ist_tables){.teams = NULL}; /* what it had is the parent's */

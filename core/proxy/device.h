@@ -6,6 +6,7 @@
 #include "core/base/config.h"
 #include "core/boot/boot.h"
 #include "core/ctx/ctx.h"
+#include "core/proxy/kernel_report.h"
 
 #include <stdbool.h>
 
@@ -35,6 +36,13 @@ isthmus_status ist_device_list_buffers(void);
  * UNSUPPORTED: kernels of that kind cannot have one now. */
 isthmus_status ist_device_add_code(uint32_t kind, uint32_t code, void *handle);
 isthmus_status ist_device_remove_code(uint32_t kind, uint32_t code, void *handle);
+
+/* A kernel on a GPU has stopped for a wrong call, after which the GPU executes nothing any more for this process:
+ * returns true, with the reason. The failures of other calls follow from it. Any thread; any state. */
+bool ist_device_has_stopped(struct ist_kernel_report *why);
+
+/* Then ends the job. Called from long waits. */
+void ist_device_check(void);
 
 /* In a child after fork. */
 void ist_device_forget(void);

@@ -13,6 +13,7 @@
 #include "core/base/clock.h"
 #include "core/base/note.h"
 #include "core/check/check.h"
+#include "core/proxy/device.h"
 #include "core/proxy/lane.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
@@ -97,6 +98,7 @@ static bool nap(uint64_t nap_ns)
 static void wait_for_requests(struct rest *rest)
 {
     if (!is_tired(rest)) return;
+    ist_device_check();
     rest->nap_ns = rest->nap_ns == 0 ? SHORT_NAP_NS : 2 * rest->nap_ns < LONG_NAP_NS ? 2 * rest->nap_ns : LONG_NAP_NS;
     if (nap(rest->nap_ns)) *rest = (struct rest){0};
 }

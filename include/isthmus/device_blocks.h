@@ -44,10 +44,11 @@ ISTHMUS_DEVICE void isthmus_dev_ibput(void *dest, const void *source, const stru
                                       size_t bsize, int pe, int scope)
 {
     if (stride->nelems == 0 || bsize == 0) {
-        isthmus_dev_move_nothing("ibput", dest, pe, scope);
+        isthmus_dev_move_nothing(ISTHMUS_CALL_IBPUT, dest, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta("ibput", dest, isthmus_dev_block_span(stride->dest, stride, bsize), pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_IBPUT, dest, isthmus_dev_block_span(stride->dest, stride, bsize),
+                                      pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         isthmus_dev_copy_blocks((char *)dest + delta, (const char *)source, stride, bsize, scope);
     else
@@ -58,10 +59,11 @@ ISTHMUS_DEVICE void isthmus_dev_ibget(void *dest, const void *source, const stru
                                       size_t bsize, int pe, int scope)
 {
     if (stride->nelems == 0 || bsize == 0) {
-        isthmus_dev_move_nothing("ibget", source, pe, scope);
+        isthmus_dev_move_nothing(ISTHMUS_CALL_IBGET, source, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta("ibget", source, isthmus_dev_block_span(stride->source, stride, bsize), pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_IBGET, source, isthmus_dev_block_span(stride->source, stride, bsize),
+                                      pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         isthmus_dev_copy_blocks((char *)dest, (const char *)source + delta, stride, bsize, scope);
     else

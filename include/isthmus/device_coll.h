@@ -107,7 +107,8 @@ ISTHMUS_DEVICE int isthmus_dev_broadcast(int32_t handle, void *dest, const void 
 {
     struct isthmus_device_team *team = isthmus_dev_team(handle);
     if (team == NULL) return -1;
-    if ((uint32_t)root >= (uint32_t)team->n) isthmus_dev_misuse("PE_root is not in the team", dest, root);
+    if ((uint32_t)root >= (uint32_t)team->n)
+        isthmus_dev_misuse(ISTHMUS_CALL_BROADCAST, ISTHMUS_MISTAKE_ROOT, dest, root);
     for (int k = 0; root == team->me && k < team->n; k++)
         if (isthmus_dev_after(team, k) != team->me || dest != source)
             isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest, (const char *)source, bytes, scope);

@@ -207,19 +207,21 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void)
     return isthmus_cpu_thread_v1 != NULL && __atomic_load_n(isthmus_cpu_thread_v1->is_over, __ATOMIC_RELAXED) != 0;
 }
 
-/* Ends the kernel for a mistake of the program. The module is named by its source. */
-#define ISTHMUS_DEVICE_NAMES_CALLS
-ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse_of(const char *call, const char *what, const void *addr,
-                                                                 int pe)
-{
-    fprintf(stderr, "isthmus: PE %d: a kernel's %s: %s: address %p, PE %d of %d, in %s\n", (int)isthmus_device_v1.me,
-            call, what, addr, pe, (int)isthmus_device_v1.n, __BASE_FILE__);
-    isthmus_dev_trap();
-}
+/* The module, for reports of wrong calls. */
+#define ISTHMUS_DEVICE_SOURCE __BASE_FILE__
 
-ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
+extern int isthmus_device_report_v1(const uint64_t *words) __attribute__((weak));
+
+/* There is no report to write: the library prints it at once. */
+ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
 {
-    isthmus_dev_misuse_of("call", what, addr, pe);
+    uint64_t words[ISTHMUS_REPORT_WORDS] = {0};
+    words[ISTHMUS_REPORT_CALL] = (uint64_t)ISTHMUS_MISTAKE_STATE << 32 | (uint32_t)call;
+    words[ISTHMUS_REPORT_ADDRESS] = (uint64_t)(uintptr_t)addr;
+    words[ISTHMUS_REPORT_VALUE] = (uint64_t)(int64_t)value;
+    words[ISTHMUS_REPORT_THREAD] = (uint64_t)isthmus_dev_block_rank() << 32 | isthmus_dev_thread_rank();
+    words[ISTHMUS_REPORT_SOURCE] = (uint64_t)(uintptr_t)ISTHMUS_DEVICE_SOURCE;
+    if (isthmus_device_report_v1 != NULL) (void)isthmus_device_report_v1(words);
 }
 
 /* ---- the module ---- */

@@ -210,6 +210,14 @@ static int isthmus_cpu_block_begin_(struct isthmus_cpu_block_ *block, struct ist
     return pthread_create(&block->thread, NULL, isthmus_cpu_block_run_, block) == 0 ? 0 : -1;
 }
 
+/* All threads have ended. The library prints why, if it was for a wrong call. */
+static int isthmus_cpu_has_trapped_(const struct isthmus_cpu_grid_ *grid)
+{
+    if (__atomic_load_n(&grid->has_trapped, __ATOMIC_RELAXED) == 0) return 0;
+    if (isthmus_device_report_v1 != NULL) (void)isthmus_device_report_v1(NULL);
+    return 1;
+}
+
 /* Runs the kernel as `blocks` blocks of `threads` threads, and waits until they have ended. All blocks run at once: any
  * may wait for any other. Returns 0; -1 if there was no memory, if a thread stopped the kernel (a wrong call, the end
  * of the job) or if a barrier was not called by all threads of a group. */
@@ -232,7 +240,7 @@ static inline int isthmus_cpu_launch(uint32_t blocks, uint32_t threads, isthmus_
         isthmus_cpu_block_end_(&list[i]);
     }
     free(list);
-    return status != 0 || grid.has_trapped ? -1 : 0;
+    return status != 0 || isthmus_cpu_has_trapped_(&grid) ? -1 : 0;
 }
 
 /* ---- a thread of the processor for each GPU thread ---- */
@@ -355,7 +363,7 @@ static inline int isthmus_cpu_launch_threads(uint32_t blocks, uint32_t threads, 
     for (uint32_t i = 0; i < n; i++) pthread_join(workers[i].id, NULL);
     free(meetings);
     free(workers);
-    return __atomic_load_n(&grid.has_trapped, __ATOMIC_RELAXED) ? -1 : 0;
+    return isthmus_cpu_has_trapped_(&grid) ? -1 : 0;
 }
 
 #endif

@@ -68,12 +68,12 @@ ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
 
 ISTHMUS_DEVICE void isthmus_dev_pause(void) { __nanosleep(20); }
 
-ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
+/* There is no report to write. */
+ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
 {
-    if (isthmus_device_v1.n == 0 || (isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
-        printf("isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", (int)isthmus_device_v1.me, what, addr,
-               pe, (int)isthmus_device_v1.n);
-    isthmus_dev_trap();
+    (void)call;
+    printf("isthmus: a kernel's call before init, or in a module that was not initialised: address %p, PE %d\n", addr,
+           value);
 }
 
 /* ---- the module ---- */

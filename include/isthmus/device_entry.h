@@ -149,7 +149,7 @@ ISTHMUS_DEVICE struct isthmus_dev_signal isthmus_kernel_signal(uint64_t *sig_add
     struct isthmus_dev_signal signal = {sig_addr, value, ISTHMUS_DEV_AMO_SET};
     if (sig_op == ISTHMUS_KERNEL_SIGNAL_ADD) signal.op = ISTHMUS_DEV_AMO_ADD;
     if (sig_op != ISTHMUS_KERNEL_SIGNAL_ADD && sig_op != ISTHMUS_KERNEL_SIGNAL_SET)
-        isthmus_dev_misuse("sig_op is neither SIGNAL_SET nor SIGNAL_ADD", sig_addr, isthmus_device_v1.me);
+        isthmus_dev_misuse(ISTHMUS_CALL_SIGNAL, ISTHMUS_MISTAKE_SIGNAL_OP, sig_addr, sig_op);
     return signal;
 }
 

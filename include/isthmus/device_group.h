@@ -22,14 +22,7 @@ enum { ISTHMUS_THREAD = 0, ISTHMUS_WARP = 1, ISTHMUS_WARPGROUP = 2, ISTHMUS_BLOC
 #include <isthmus/device_cpu.h>
 #endif
 
-/* A dialect may name the call that was wrong: "put", "atomic". */
-#ifndef ISTHMUS_DEVICE_NAMES_CALLS
-ISTHMUS_DEVICE_COLD void isthmus_dev_misuse_of(const char *call, const char *what, const void *addr, int pe)
-{
-    (void)call;
-    isthmus_dev_misuse(what, addr, pe);
-}
-#endif
+#include <isthmus/device_report.h>
 
 /* A rare path that a group takes together. */
 #ifndef ISTHMUS_DEVICE_COLD_GROUP

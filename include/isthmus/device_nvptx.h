@@ -73,17 +73,16 @@ ISTHMUS_DEVICE void isthmus_dev_pause(void) { ISTHMUS_PTX("nanosleep.u32 20;"); 
 
 extern int vprintf(const char *format, void *arguments); /* the device's, which takes them as a struct */
 
-ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
+/* There is no report to write. */
+ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
 {
     struct {
-        int me;
-        const char *what;
         const void *addr;
-        int pe, n;
-    } arguments = {isthmus_device_v1.me, what, addr, pe, isthmus_device_v1.n};
-    if (isthmus_device_v1.n == 0 || (isthmus_device_v1.flags & ISTHMUS_DEVICE_CHECK) != 0)
-        (void)vprintf("isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n", &arguments);
-    isthmus_dev_trap();
+        int value;
+    } arguments = {addr, value};
+    (void)call;
+    (void)vprintf("isthmus: a kernel's call before init, or in a module that was not initialised: address %p, PE %d\n",
+                  &arguments);
 }
 
 #endif

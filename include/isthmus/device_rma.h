@@ -18,30 +18,29 @@ ISTHMUS_DEVICE int isthmus_dev_is_within(uint64_t addr, uint64_t length, uint64_
     return addr - base < base_bytes && length <= base_bytes - (addr - base);
 }
 
-ISTHMUS_DEVICE void isthmus_dev_check_pe(const char *call, const void *addr, int pe)
+ISTHMUS_DEVICE void isthmus_dev_check_pe(int call, const void *addr, int pe)
 {
     const struct isthmus_device_state *state = &isthmus_device_v1;
     if (!ISTHMUS_DEVICE_LIKELY((uint32_t)pe < (uint32_t)state->n))
-        isthmus_dev_misuse_of(
-            call, state->n == 0 ? "before init, or in a module that was not initialised" : "no such PE", addr, pe);
+        isthmus_dev_misuse(call, ISTHMUS_MISTAKE_PE, addr, pe);
 }
 
 /* Not in the heap, or no PE. What is in no range either is left to the host, which knows all symmetric memory, as far
  * as there is a ring. */
-ISTHMUS_DEVICE_COLD int64_t isthmus_dev_delta_elsewhere(const char *call, const void *addr, uint64_t length, int pe)
+ISTHMUS_DEVICE_COLD int64_t isthmus_dev_delta_elsewhere(int call, const void *addr, uint64_t length, int pe)
 {
     const struct isthmus_device_state *state = &isthmus_device_v1;
     uint64_t at = (uint64_t)(uintptr_t)addr;
     isthmus_dev_check_pe(call, addr, pe);
     for (const struct isthmus_device_range *range = state->ranges; range != NULL && range->length_bytes != 0; range++)
         if (isthmus_dev_is_within(at, length, range->base, range->length_bytes)) return range->delta[pe];
-    if (state->ring == NULL) isthmus_dev_misuse_of(call, "the address is not symmetric", addr, pe);
+    if (state->ring == NULL) isthmus_dev_misuse(call, ISTHMUS_MISTAKE_ADDRESS, addr, pe);
     return ISTHMUS_NOT_DIRECT;
 }
 
 /* Returns what to add to a symmetric address of this PE for the same of `pe`; odd: that takes the ring. `call`: for the
  * report of a mistake. */
-ISTHMUS_DEVICE int64_t isthmus_dev_delta(const char *call, const void *addr, uint64_t length, int pe)
+ISTHMUS_DEVICE int64_t isthmus_dev_delta(int call, const void *addr, uint64_t length, int pe)
 {
     const struct isthmus_device_state *state = &isthmus_device_v1;
     if (ISTHMUS_DEVICE_LIKELY(
@@ -54,7 +53,7 @@ ISTHMUS_DEVICE int64_t isthmus_dev_delta(const char *call, const void *addr, uin
 /* Returns the address at which this device reaches the object of `pe`, or NULL. */
 ISTHMUS_DEVICE void *isthmus_dev_ptr(const void *addr, int pe)
 {
-    int64_t delta = isthmus_dev_delta("ptr", addr, 1, pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_PTR, addr, 1, pe);
     return isthmus_dev_is_direct(delta) ? (char *)(uintptr_t)addr + delta : NULL;
 }
 
@@ -178,7 +177,7 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_g_by_ring(const void *source, size_t si
 /* size: 1, 2, 4 or 8. */
 ISTHMUS_DEVICE void isthmus_dev_p(void *dest, uint64_t bits, size_t size, int pe)
 {
-    int64_t delta = isthmus_dev_delta("p", dest, size, pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_P, dest, size, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         isthmus_dev_store((char *)dest + delta, bits, size);
     else
@@ -187,7 +186,7 @@ ISTHMUS_DEVICE void isthmus_dev_p(void *dest, uint64_t bits, size_t size, int pe
 
 ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
 {
-    int64_t delta = isthmus_dev_delta("g", source, size, pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_G, source, size, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         return isthmus_dev_load((const char *)source + delta, size);
     return isthmus_dev_g_by_ring(source, size, pe);
@@ -196,7 +195,7 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
 /* ---- blocks of memory ---- */
 
 /* Nothing is moved, whatever the addresses are. */
-ISTHMUS_DEVICE void isthmus_dev_move_nothing(const char *call, const void *addr, int pe, int scope)
+ISTHMUS_DEVICE void isthmus_dev_move_nothing(int call, const void *addr, int pe, int scope)
 {
     isthmus_dev_check_pe(call, addr, pe);
     isthmus_dev_meet(scope);
@@ -206,10 +205,10 @@ ISTHMUS_DEVICE void isthmus_dev_move_nothing(const char *call, const void *addr,
 ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
 {
     if (bytes == 0) {
-        isthmus_dev_move_nothing("put", dest, pe, scope);
+        isthmus_dev_move_nothing(ISTHMUS_CALL_PUT, dest, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta("put", dest, bytes, pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_PUT, dest, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
@@ -222,10 +221,10 @@ ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes
 ISTHMUS_DEVICE void isthmus_dev_get(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
 {
     if (bytes == 0) {
-        isthmus_dev_move_nothing("get", source, pe, scope);
+        isthmus_dev_move_nothing(ISTHMUS_CALL_GET, source, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta("get", source, bytes, pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_GET, source, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy((char *)dest, (const char *)source + delta, bytes, scope);
@@ -269,10 +268,11 @@ ISTHMUS_DEVICE void isthmus_dev_iput(void *dest, const void *source, const struc
                                      int scope)
 {
     if (stride->nelems == 0) {
-        isthmus_dev_move_nothing("iput", dest, pe, scope);
+        isthmus_dev_move_nothing(ISTHMUS_CALL_IPUT, dest, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta("iput", dest, isthmus_dev_span(stride->dest, stride->nelems, stride->size), pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_IPUT, dest,
+                                      isthmus_dev_span(stride->dest, stride->nelems, stride->size), pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy_strided((char *)dest + delta, (const char *)source, stride, scope);
@@ -286,11 +286,11 @@ ISTHMUS_DEVICE void isthmus_dev_iget(void *dest, const void *source, const struc
                                      int scope)
 {
     if (stride->nelems == 0) {
-        isthmus_dev_move_nothing("iget", source, pe, scope);
+        isthmus_dev_move_nothing(ISTHMUS_CALL_IGET, source, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta("iget", source, isthmus_dev_span(stride->source, stride->nelems, stride->size),
-                                      pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_IGET, source,
+                                      isthmus_dev_span(stride->source, stride->nelems, stride->size), pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy_strided((char *)dest, (const char *)source + delta, stride, scope);
@@ -323,7 +323,7 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_atomic_by_ring(void *dest, struct isthm
 /* Returns the old value if is_fetching. */
 ISTHMUS_DEVICE uint64_t isthmus_dev_atomic(void *dest, struct isthmus_dev_amo amo, int pe, int is_fetching)
 {
-    int64_t delta = isthmus_dev_delta("atomic", dest, amo.size, pe);
+    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_ATOMIC, dest, amo.size, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         return isthmus_dev_amo(amo.op, (char *)dest + delta, amo.operand, amo.compare, amo.size);
     return isthmus_dev_atomic_by_ring(dest, amo, pe, is_fetching);
@@ -359,8 +359,8 @@ ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_put_signal_by_ring(void *dest, const 
 ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_t bytes,
                                            struct isthmus_dev_signal signal, int pe, int scope, int is_nbi)
 {
-    int64_t signal_delta = isthmus_dev_delta("put_signal", signal.addr, 8, pe);
-    int64_t delta = bytes > 0 ? isthmus_dev_delta("put_signal", dest, bytes, pe) : signal_delta;
+    int64_t signal_delta = isthmus_dev_delta(ISTHMUS_CALL_PUT_SIGNAL, signal.addr, 8, pe);
+    int64_t delta = bytes > 0 ? isthmus_dev_delta(ISTHMUS_CALL_PUT_SIGNAL, dest, bytes, pe) : signal_delta;
     if (!ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta | signal_delta))) {
         isthmus_dev_put_signal_by_ring(dest, source, bytes, signal, pe, scope, is_nbi);
         return;

@@ -71,6 +71,52 @@ struct isthmus_ring {
     uint32_t reserved[15];
 };
 
+/* ---- wrong calls ---- */
+
+/* The call, as a report numbers it. New ones come at the end. The library has the names: core/proxy/kernel_report.c. */
+enum isthmus_device_call {
+    ISTHMUS_CALL_PUT = 1,
+    ISTHMUS_CALL_GET,
+    ISTHMUS_CALL_P,
+    ISTHMUS_CALL_G,
+    ISTHMUS_CALL_IPUT,
+    ISTHMUS_CALL_IGET,
+    ISTHMUS_CALL_IBPUT,
+    ISTHMUS_CALL_IBGET,
+    ISTHMUS_CALL_ATOMIC, /* and signal_op */
+    ISTHMUS_CALL_PUT_SIGNAL,
+    ISTHMUS_CALL_PTR,
+    ISTHMUS_CALL_SIGNAL,
+    ISTHMUS_CALL_WAIT,
+    ISTHMUS_CALL_BROADCAST,
+    ISTHMUS_CALL_TILE_PUT,
+    ISTHMUS_CALL_TILE_GET,
+    ISTHMUS_CALL_TILE_REDUCE,
+    ISTHMUS_CALL_TILE_ALLGATHER
+};
+
+/* What is wrong with it. */
+enum isthmus_device_mistake {
+    ISTHMUS_MISTAKE_PE = 1,     /* the value is no PE */
+    ISTHMUS_MISTAKE_ADDRESS,    /* the address, for the PE that is the value, is not symmetric */
+    ISTHMUS_MISTAKE_COMPARISON, /* the value is no comparison */
+    ISTHMUS_MISTAKE_SIGNAL_OP,  /* the value is no operation on a signal */
+    ISTHMUS_MISTAKE_ROOT,       /* the value is no member of the team */
+    ISTHMUS_MISTAKE_TILE,       /* dst has in no dimension room for the tiles of all members */
+    ISTHMUS_MISTAKE_STATE       /* the module has no state */
+};
+
+/* Words of a report: the first thread that calls wrongly writes it, and a thread of the host reads it. */
+enum {
+    ISTHMUS_REPORT_VALID = 0,   /* 1; written last */
+    ISTHMUS_REPORT_CALL = 1,    /* ISTHMUS_CALL_ + (ISTHMUS_MISTAKE_ << 32) */
+    ISTHMUS_REPORT_ADDRESS = 2, /* the call's symmetric address */
+    ISTHMUS_REPORT_VALUE = 3,   /* signed: what the mistake is about */
+    ISTHMUS_REPORT_THREAD = 4,  /* thread of the block + (block << 32) */
+    ISTHMUS_REPORT_SOURCE = 5,  /* on processors: the name of the source file, a string; else 0 */
+    ISTHMUS_REPORT_WORDS = 16
+};
+
 /* ---- the state ---- */
 
 /* A range of symmetric memory outside the heap. The last one of a list has the length 0. */
@@ -101,9 +147,9 @@ struct isthmus_device_team {
 
 /* flags */
 enum {
-    ISTHMUS_DEVICE_CHECK = 1, /* ISTHMUS_CHECK is on: a wrong call is reported by name before the kernel stops. The CPU
-                               * device reports it in any case */
-    ISTHMUS_DEVICE_MIXED = 2  /* some PE is reached both directly and through the ring: a fence completes requests */
+    ISTHMUS_DEVICE_CHECK =
+        1,                   /* ISTHMUS_CHECK is on. Only kernels that were compiled before there were reports use it */
+    ISTHMUS_DEVICE_MIXED = 2 /* some PE is reached both directly and through the ring: a fence completes requests */
 };
 
 /* 128 bytes. Zero before init, and after finalize except for `stop`: n is 0, so that every PE is out of range. */
@@ -119,7 +165,9 @@ struct isthmus_device_state {
     const uint64_t *stop;                      /* not 0: the job ends, and kernels stop instead of waiting. NULL
                                                 * without a ring: nothing stops them */
     uint32_t n_teams, n_ring_pes;              /* n_ring_pes: how many PEs are reached through the ring */
-    uint64_t reserved[6];
+    uint64_t *report;    /* host memory: ISTHMUS_REPORT_WORDS words. NULL: the module was not initialised */
+    uint64_t *reporters; /* device memory: how many threads have called wrongly; the first one writes the report */
+    uint64_t reserved[4];
 };
 
 #ifndef __CUDACC_RTC__
@@ -142,6 +190,10 @@ void isthmus_device_unregister_gpu_v1(void *(*find)(void)); /* before the module
  * there is one: then operations of other PEs on this device's memory may need room for a kernel of one thread beside
  * those of the program. */
 int isthmus_device_launch_v1(void);
+
+/* Prints a line about a wrong call of a kernel on processors: about these words, or with NULL, when the kernel has
+ * stopped, about the report, if there is one. Returns 1 if it printed a line, else 0. */
+int isthmus_device_report_v1(const uint64_t *words);
 #endif
 
 #ifdef __cplusplus

@@ -262,11 +262,29 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all wo
 #define ISTHMUS_SYCL_CONSTANT
 #endif
 
-ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(const char *what, const void *addr, int pe)
+/* Work-items end by a fault, perhaps of the whole process, after which no report is read: each prints its own. */
+#define ISTHMUS_DEVICE_PRINTS_MISUSE
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(int call, int mistake, const void *addr, int value)
 {
-    static const ISTHMUS_SYCL_CONSTANT char format[] = "isthmus: PE %d: a kernel's call: %s: address %p, PE %d of %d\n";
-    sycl::ext::oneapi::experimental::printf(format, (int)isthmus_device_v1.me, what, addr, pe,
-                                            (int)isthmus_device_v1.n);
+    static const ISTHMUS_SYCL_CONSTANT char before_init[] =
+        "isthmus: a kernel's call before init, or in a module that was not initialised: address %p, PE %d\n";
+    static const ISTHMUS_SYCL_CONSTANT char not_symmetric[] =
+        "isthmus: PE %d: a kernel's call: the address is not symmetric: address %p, PE %d of %d\n";
+    static const ISTHMUS_SYCL_CONSTANT char no_pe[] =
+        "isthmus: PE %d: a kernel's call: no such PE: address %p, PE %d of %d\n";
+    static const ISTHMUS_SYCL_CONSTANT char other[] =
+        "isthmus: PE %d: a kernel's call: an operand is not valid: address %p, operand %d\n";
+    int me = isthmus_device_v1.me, n = isthmus_device_v1.n;
+    (void)call;
+    if (n == 0)
+        sycl::ext::oneapi::experimental::printf(before_init, addr, value);
+    else if (mistake == ISTHMUS_MISTAKE_ADDRESS)
+        sycl::ext::oneapi::experimental::printf(not_symmetric, me, addr, value, n);
+    else if (mistake == ISTHMUS_MISTAKE_PE)
+        sycl::ext::oneapi::experimental::printf(no_pe, me, addr, value, n);
+    else
+        sycl::ext::oneapi::experimental::printf(other, me, addr, value);
     isthmus_dev_trap();
 }
 

@@ -112,13 +112,13 @@ ISTHMUS_DEVICE void isthmus_dev_tile_move(char *to, const char *from, struct ist
                                           int is_put)
 {
     const char *remote = is_put ? to : from;
+    int call = is_put ? ISTHMUS_CALL_TILE_PUT : ISTHMUS_CALL_TILE_GET;
     if (isthmus_dev_tile_count(&tile) == 0) {
-        isthmus_dev_move_nothing(is_put ? "tile_put" : "tile_get", remote, pe, scope);
+        isthmus_dev_move_nothing(call, remote, pe, scope);
         return;
     }
     isthmus_dev_tile_sort(&tile);
-    int64_t delta = isthmus_dev_delta(is_put ? "tile_put" : "tile_get", remote,
-                                      isthmus_dev_tile_span(&tile, is_put ? tile.to : tile.from), pe);
+    int64_t delta = isthmus_dev_delta(call, remote, isthmus_dev_tile_span(&tile, is_put ? tile.to : tile.from), pe);
     if (!ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_tile_by_ring(to, from, &tile, pe, scope, is_put);
         return;
@@ -177,7 +177,8 @@ ISTHMUS_DEVICE int isthmus_dev_tile_rooted_reduce(int32_t handle, char *to, cons
 {
     struct isthmus_device_team *team = isthmus_dev_team(handle);
     if (team == NULL) return -1;
-    if ((uint32_t)root >= (uint32_t)team->n) isthmus_dev_misuse("root is not in the team", to, root);
+    if ((uint32_t)root >= (uint32_t)team->n)
+        isthmus_dev_misuse(ISTHMUS_CALL_TILE_REDUCE, ISTHMUS_MISTAKE_ROOT, to, root);
     isthmus_dev_sync_members(team, scope);
     size_t nelems = root == team->me ? isthmus_dev_tile_count(&tile) : 0;
     for (size_t i = isthmus_dev_rank(scope); i < nelems; i += isthmus_dev_size(scope))

@@ -12,7 +12,7 @@ enum { ISTHMUS_DEV_LESS = 1, ISTHMUS_DEV_EQUAL = 2, ISTHMUS_DEV_GREATER = 4 };
 /* Four bits for each value of the constants. */
 ISTHMUS_DEVICE unsigned isthmus_dev_relations(int cmp, uint32_t table)
 {
-    if ((unsigned)cmp > 5) isthmus_dev_misuse("cmp is no comparison", NULL, isthmus_device_v1.me);
+    if ((unsigned)cmp > 5) isthmus_dev_misuse(ISTHMUS_CALL_WAIT, ISTHMUS_MISTAKE_COMPARISON, NULL, cmp);
     return table >> (4 * cmp) & 7;
 }
 

@@ -188,9 +188,7 @@ ISTHMUS_DEVICE size_t isthmus_tile_step(int32_t team, const Source &src, const D
     for (int d = ISTHMUS_TILE_DIMENSIONS - 1; d >= 0; d--)
         if (all.of[d] == one.of[d] * members && (members == 1 || one.of[d] > 0))
             return (size_t)(one.of[d] * stride.of[d]) * sizeof(typename Source::value_type);
-    if (members > 0)
-        isthmus_dev_misuse("dst of tile_allgather is in no dimension as long as the tiles of all PEs", dst.data(),
-                           isthmus_device_v1.me);
+    if (members > 0) isthmus_dev_misuse(ISTHMUS_CALL_TILE_ALLGATHER, ISTHMUS_MISTAKE_TILE, dst.data(), members);
     return 0;
 }
 

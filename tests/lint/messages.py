@@ -20,7 +20,7 @@ FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misu
 FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
              "config.c": {"snprintf": 2},
              "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2},
-             "device_cuda.h": {"printf": 0}, "device_nvptx.h": {"vprintf": 0}}
+             "kernel_report.c": {"snprintf": 2}, "device_cuda.h": {"printf": 0}, "device_nvptx.h": {"vprintf": 0}}
 # What these functions add to their format string.
 ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}
 CALL = re.compile(r"((?:->)?(?<!\w)[a-z]\w*)\(")
