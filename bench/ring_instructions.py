@@ -5,6 +5,7 @@ request belongs to a request. Needs valgrind; takes a minute."""
 import argparse
 import collections
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -43,7 +44,11 @@ def per_request(profile):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=Path("build"))
+    parser.add_argument("--most", type=int, help="exit status 1 if it takes more than that; 77 if this cannot be counted")
     args = parser.parse_args()
+    if args.most and shutil.which("valgrind") is None:
+        print("skipped: valgrind is not here")
+        sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
         script = Path(folder) / "run"
         script.write_text(RUN)
@@ -57,7 +62,10 @@ def main():
     own = sum(n for (owner, name), n in found[0].items() if owner == "loopback.so" or "memcpy" in name)
     for (owner, function), n in found[0].most_common():
         print(f"{n:6}  {function} ({owner})")
-    print(f"{sum(found[0].values()):6}  in all; without loopback and its memcpy {sum(found[0].values()) - own}")
+    above = sum(found[0].values()) - own
+    print(f"{sum(found[0].values()):6}  in all; without loopback and its memcpy {above}")
+    if args.most and above > args.most:
+        sys.exit(f"a p through the ring takes {above} instructions; at most {args.most}")
 
 
 if __name__ == "__main__":

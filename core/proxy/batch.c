@@ -27,19 +27,14 @@ _Static_assert((int)ISTHMUS_DEV_AMO_XOR == (int)ISTHMUS_AMO_XOR && (int)ISTHMUS_
 void ist_batch_note(const struct ist_batch *batch)
 {
     struct ist_note *note = ist_note_mine != NULL ? ist_note_mine : ist_note_take();
-    if (note == NULL || batch->n_requests == 0) return;
+    if (note == NULL || batch->first.op == 0) return;
     ist_note_begin_change(note);
     note->comparison = IST_NOTE_OF_KERNELS;
     note->quantity = batch->first.op;
-    note->n_variables = batch->n_requests;
+    note->n_variables = batch->last_ticket - batch->first_ticket + 1;
     note->wanted = batch->first.remote;
     note->seen = batch->first.pe;
     ist_note_end_change(note);
-}
-
-static void count_request(struct ist_batch *batch, const struct isthmus_request *request)
-{
-    if (batch->n_requests++ == 0) batch->first = *request;
 }
 
 /* ---- a request, as it is executed ---- */
@@ -49,9 +44,25 @@ struct call {
     struct ist_requests *requests;
     uint64_t ticket;
     const struct isthmus_request *r;
-    int pe;
-    void *remote, *local;
 };
+
+static int pe_of(const struct call *c) { return (int)c->r->pe; }
+static void *remote_of(const struct call *c) { return (void *)(uintptr_t)c->r->remote; }
+static void *local_of(const struct call *c) { return (void *)(uintptr_t)c->r->local; }
+
+static void note_first(const struct call *c, struct ist_batch *batch)
+{
+    batch->first = *c->r;
+    batch->first_ticket = batch->last_ticket = c->ticket;
+}
+
+/* The first request after the batch was empty, unless it is a fetch, whose waiter is the last one of its own batch. */
+static void IST_COLD note_first_unless_fetch(const struct call *c)
+{
+    const struct ist_batch *fetches = c->fetches;
+    bool is_fetch = fetches->n_waiters > 0 && fetches->waiters[fetches->n_waiters - 1].ticket == c->ticket;
+    if (!is_fetch || fetches == c->batch) note_first(c, c->batch);
+}
 
 static bool is_awaited(const struct call *c) { return (c->r->flags & ISTHMUS_REQUEST_REPLY) != 0; }
 
@@ -67,6 +78,8 @@ static uint64_t *reply_later(const struct call *c, struct ist_batch *batch)
     waiter->ticket = c->ticket;
     waiter->value = 0;
     if (is_awaited(c)) batch->n_waiters++;
+    if (batch->first.op == 0) note_first(c, batch);
+    batch->last_ticket = c->ticket;
     return &waiter->value;
 }
 
@@ -83,11 +96,11 @@ static void put(const struct call *c)
 {
     static const char routine[] = "a kernel's put";
     if (is_awaited(c) && c->r->length <= IST_SMALL_BYTES) {
-        ist_put(c->batch->ctx, c->remote, c->local, c->r->length, c->pe, routine);
+        ist_put(c->batch->ctx, remote_of(c), local_of(c), c->r->length, pe_of(c), routine);
         reply(c, 0);
         return;
     }
-    ist_put_nbi(c->batch->ctx, c->remote, c->local, c->r->length, c->pe, routine);
+    ist_put_nbi(c->batch->ctx, remote_of(c), local_of(c), c->r->length, pe_of(c), routine);
     (void)reply_later(c, c->batch);
 }
 
@@ -97,10 +110,10 @@ static void get(const struct call *c)
     enum { LITTLE_BYTES = 16 << 10 };
     static const char routine[] = "a kernel's get";
     if (!is_awaited(c) || c->r->length > LITTLE_BYTES) {
-        ist_get_nbi(c->batch->ctx, c->local, c->remote, c->r->length, c->pe, routine);
+        ist_get_nbi(c->batch->ctx, local_of(c), remote_of(c), c->r->length, pe_of(c), routine);
         (void)reply_later(c, c->batch);
     } else {
-        ist_get_nbi(c->fetches->ctx, c->local, c->remote, c->r->length, c->pe, routine);
+        ist_get_nbi(c->fetches->ctx, local_of(c), remote_of(c), c->r->length, pe_of(c), routine);
         (void)reply_later(c, c->fetches);
     }
 }
@@ -108,14 +121,14 @@ static void get(const struct call *c)
 static void p(const struct call *c)
 {
     static const char routine[] = "a kernel's p";
-    ist_p(c->batch->ctx, c->remote, c->r->value, element_bytes(c, routine, 64), c->pe, routine);
+    ist_p(c->batch->ctx, remote_of(c), c->r->value, element_bytes(c, routine, 64), pe_of(c), routine);
     reply(c, 0);
 }
 
 /* Fetches from peers without an alias are under way together. */
 static bool is_fetched_later(const struct call *c, size_t size)
 {
-    return isthmus_element_(ist_ctx_row(c->batch->ctx, c->pe), c->remote, size) == NULL;
+    return isthmus_element_(ist_ctx_row(c->batch->ctx, pe_of(c)), remote_of(c), size) == NULL;
 }
 
 static void g(const struct call *c)
@@ -123,9 +136,9 @@ static void g(const struct call *c)
     static const char routine[] = "a kernel's g";
     size_t size = element_bytes(c, routine, 64);
     if (is_fetched_later(c, size))
-        ist_get_nbi(c->fetches->ctx, reply_later(c, c->fetches), c->remote, size, c->pe, routine);
+        ist_get_nbi(c->fetches->ctx, reply_later(c, c->fetches), remote_of(c), size, pe_of(c), routine);
     else
-        reply(c, ist_g(c->batch->ctx, c->remote, size, c->pe, routine));
+        reply(c, ist_g(c->batch->ctx, remote_of(c), size, pe_of(c), routine));
 }
 
 static void strided(const struct call *c)
@@ -136,9 +149,9 @@ static void strided(const struct call *c)
     struct ist_stride stride = {(ptrdiff_t)c->r->value, (ptrdiff_t)c->r->extra, 1, c->r->length,
                                 element_bytes(c, routine, 128)};
     if (is_put)
-        ist_strided_put(c->batch->ctx, c->remote, c->local, &stride, c->pe, routine);
+        ist_strided_put(c->batch->ctx, remote_of(c), local_of(c), &stride, pe_of(c), routine);
     else
-        ist_strided_get(c->batch->ctx, c->local, c->remote, &stride, c->pe, routine);
+        ist_strided_get(c->batch->ctx, local_of(c), remote_of(c), &stride, pe_of(c), routine);
     reply(c, 0);
 }
 
@@ -149,11 +162,11 @@ static void atomic(const struct call *c)
     if (amo.op >= ISTHMUS_AMO_COUNT)
         ist_misuse(routine, "the operation is %u; valid: 0 to below %d", amo.op, (int)ISTHMUS_AMO_COUNT);
     if (!is_awaited(c))
-        (void)ist_amo(c->batch->ctx, c->remote, amo, 0, c->pe, routine);
+        (void)ist_amo(c->batch->ctx, remote_of(c), amo, 0, pe_of(c), routine);
     else if (is_fetched_later(c, amo.size))
-        ist_amo_nbi(c->fetches->ctx, reply_later(c, c->fetches), c->remote, amo, c->pe, routine);
+        ist_amo_nbi(c->fetches->ctx, reply_later(c, c->fetches), remote_of(c), amo, pe_of(c), routine);
     else
-        reply(c, ist_amo(c->batch->ctx, c->remote, amo, ISTHMUS_AMO_FETCHING, c->pe, routine));
+        reply(c, ist_amo(c->batch->ctx, remote_of(c), amo, ISTHMUS_AMO_FETCHING, pe_of(c), routine));
 }
 
 static void put_signal(const struct call *c)
@@ -165,11 +178,11 @@ static void put_signal(const struct call *c)
     struct ist_signal signal = {(uint64_t *)(uintptr_t)c->r->signal, c->r->value,
                                 c->r->amo == ISTHMUS_AMO_ADD ? IST_SIGNAL_ADD : IST_SIGNAL_SET};
     if (is_awaited(c) && c->r->length <= IST_SMALL_BYTES) {
-        ist_put_signal(c->batch->ctx, c->remote, c->local, c->r->length, &signal, c->pe, routine);
+        ist_put_signal(c->batch->ctx, remote_of(c), local_of(c), c->r->length, &signal, pe_of(c), routine);
         reply(c, 0);
         return;
     }
-    ist_put_signal_nbi(c->batch->ctx, c->remote, c->local, c->r->length, &signal, c->pe, routine);
+    ist_put_signal_nbi(c->batch->ctx, remote_of(c), local_of(c), c->r->length, &signal, pe_of(c), routine);
     (void)reply_later(c, c->batch);
 }
 
@@ -180,6 +193,12 @@ static void quiet(const struct call *c)
     (void)reply_later(c, c->batch);
 }
 
+static void refuse(const struct call *c)
+{
+    ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", c->r->op, (int)ISTHMUS_REQUEST_PUT,
+               (int)ISTHMUS_REQUEST_CLOCK);
+}
+
 static void read_clock(const struct call *c) { reply(c, ist_clock_ns()); }
 
 static void end_job(const struct call *c) { ist_end_job((int)c->r->value); }
@@ -188,6 +207,7 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
                    const struct isthmus_request *request)
 {
     static void (*const executors[])(const struct call *) = {
+        [0] = refuse,
         [ISTHMUS_REQUEST_PUT] = put,
         [ISTHMUS_REQUEST_GET] = get,
         [ISTHMUS_REQUEST_P] = p,
@@ -196,25 +216,18 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
         [ISTHMUS_REQUEST_IGET] = strided,
         [ISTHMUS_REQUEST_AMO] = atomic,
         [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
+        [ISTHMUS_REQUEST_FENCE] = refuse, /* ist_batch_fence() */
         [ISTHMUS_REQUEST_QUIET] = quiet,
         [ISTHMUS_REQUEST_EXIT] = end_job,
         [ISTHMUS_REQUEST_CLOCK] = read_clock,
     };
-    struct call call = {.batch = batch,
-                        .fetches = fetches,
-                        .requests = requests,
-                        .ticket = requests->next - 1,
-                        .r = request,
-                        .pe = (int)request->pe,
-                        .remote = (void *)(uintptr_t)request->remote,
-                        .local = (void *)(uintptr_t)request->local};
-    if (request->op >= sizeof executors / sizeof executors[0] || executors[request->op] == NULL)
-        ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", request->op, (int)ISTHMUS_REQUEST_PUT,
-                   (int)ISTHMUS_REQUEST_CLOCK);
+    struct call call = {
+        .batch = batch, .fetches = fetches, .requests = requests, .ticket = requests->next - 1, .r = request};
+    if (IST_UNLIKELY(request->op >= sizeof executors / sizeof executors[0])) refuse(&call);
     batch->is_used = fetches->is_used = true;
-    uint32_t n_fetches = fetches->n_waiters;
+    batch->last_ticket = call.ticket;
     executors[request->op](&call);
-    count_request(fetches->n_waiters != n_fetches ? fetches : batch, request);
+    if (IST_UNLIKELY(batch->first.op == 0)) note_first_unless_fetch(&call);
 }
 
 void ist_batch_fence(struct ist_batch *batch)
@@ -241,6 +254,6 @@ void ist_batch_report(struct ist_batch *batch, struct ist_requests *requests)
     for (uint32_t i = 0; i < batch->n_waiters; i++)
         ist_requests_reply(requests, batch->waiters[i].ticket, batch->waiters[i].value);
     batch->n_waiters = 0;
-    batch->n_requests = 0;
+    batch->first.op = 0;
     batch->has_quiet = batch->has_fence = batch->is_used = false;
 }

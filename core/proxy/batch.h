@@ -15,8 +15,8 @@ struct ist_batch {
     bool has_quiet;
     bool has_fence;        /* operations before it may be under way: those of another context could overtake them */
     uint64_t quiet_ticket; /* the newest request for a quiet */
-    uint64_t n_requests;   /* so far */
-    struct isthmus_request first; /* of them */
+    uint64_t first_ticket, last_ticket; /* of its requests, with those between them that went into another batch */
+    struct isthmus_request first;       /* op 0: there is none */
     struct ist_batch_waiter {
         uint64_t ticket, value;
     } waiters[IST_BATCH_WAITERS];
