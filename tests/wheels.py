@@ -24,6 +24,7 @@ WHEELS = {  # name: what pip calls it, or them
     "mpich": "mpich==5.0.2",
     "impi": "impi-rt==2021.19.0",  # 130 MB, under Intel's licence
     "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
+    "nvrtc": ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-runtime==13.0.96"), # the latter has the headers
     "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
     "nvshmem": "nvidia-nvshmem-cu13==3.8.0",  # 180 MB
     # SYCL's headers, its compiler for run time, and a processor as its device: 480 MB, under Intel's licence.

@@ -16,6 +16,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "rows"))
 from check_device_rows import DeviceRows
 from row_list import RowList
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import on_double
+
 SKIPPED = 77
 KERNELS = ("kernel_p", "kernel_put_signal", "kernel_more")
 TOOLS = ("llvm-link", "opt", "llc", "llvm-nm")
@@ -124,6 +127,7 @@ def check_nvrtc(tools, args, work):
     if b"isthmus_device_v1" not in (work / "linked.cubin").read_bytes():
         sys.exit("the linked code has no isthmus_device_v1")
     print("a kernel of NVRTC links with it")
+    on_double.load(args, [work / "linked.cubin"])
 
 
 def main():
@@ -131,6 +135,7 @@ def main():
     for name in ("bitcode", "rows", "host_rows", "source"):
         parser.add_argument("--" + name.replace("_", "-"), type=Path, required=True)
     parser.add_argument("--clang", required=True)
+    on_double.add_arguments(parser)
     args = parser.parse_args()
     version = run(args.clang, "--version")
     suffix = "-" + re.search(r"version (\d+)", version)[1]

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import on_double
 import wheels
 
 ARCHITECTURES = {"whole": ("75", "90"), "more": ("80", "100")}
@@ -73,25 +74,52 @@ def check_fences(cuobjdump, cubin, architecture):
         sys.exit("a put with signal has a sequentially consistent fence")
 
 
-def nvrtc_compile(source, includes):
-    """Returns None, or why it was not compiled."""
-    candidates = [ctypes.util.find_library("nvrtc"), *map(str, Path("/usr/local/cuda").glob("**/libnvrtc.so*"))]
+def nvrtc_library(build):
+    """Of the toolkit, or out of wheels; None: neither is here."""
+    candidates = [ctypes.util.find_library("nvrtc"), *map(str, Path("/usr/local/cuda").glob("lib*/libnvrtc.so*"))]
     library = next((name for name in candidates if name), None)
-    if library is None:
-        return "libnvrtc is not here"
+    if library:
+        return library
+    try:
+        return str(next(wheels.fetch(build, "nvrtc").rglob("libnvrtc.so*")))
+    except wheels.NotHere as why:
+        print(f"libnvrtc is not in a toolkit here, and its wheel cannot be had: {why}")
+        return None
+
+
+def nvrtc_compile(library, source, includes, architecture):
+    """Returns the PTX and the cubin."""
     nvrtc = ctypes.CDLL(library)
     program = ctypes.c_void_p()
     nvrtc.nvrtcCreateProgram(ctypes.byref(program), source.read_bytes(), b"kernels.cu", 0, None, None)
-    options = [b"--gpu-architecture=compute_90", *(b"-I" + str(folder).encode() for folder in includes)]
+    options = [b"--gpu-architecture=" + architecture.encode(), *(b"-I" + str(folder).encode() for folder in includes)]
     status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
-    size = ctypes.c_size_t()
-    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
-    log = ctypes.create_string_buffer(size.value)
-    nvrtc.nvrtcGetProgramLog(program, log)
+
+    def got(what):
+        size = ctypes.c_size_t()
+        getattr(nvrtc, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        text = ctypes.create_string_buffer(size.value)
+        getattr(nvrtc, f"nvrtcGet{what}")(program, text)
+        return text.raw[:size.value]
+
     if status != 0:
-        sys.exit(f"NVRTC does not compile it:\n{log.value.decode()}")
+        sys.exit(f"NVRTC does not compile it:\n{got('ProgramLog').decode()}")
+    return got("PTX"), got("CUBIN")
+
+
+def check_nvrtc(args, work):
+    """NVRTC compiles the kernels, and what it makes is code whose state the library finds, on the double of the driver."""
+    library = nvrtc_library(args.build)
+    if library is None:
+        print("skipped: NVRTC is not here")
+        sys.exit(SKIPPED)
+    headers = [*Path("/usr/local/cuda").glob("include"),
+               *(header.parent for header in Path(args.build, "wheels", "nvrtc").rglob("cuda_fp16.h"))]
+    images = [work / "kernels.ptx", work / "kernels.cubin"]
+    for image, code in zip(images, nvrtc_compile(library, args.source, [*args.include, *headers[:1]], "sm_90")):
+        image.write_bytes(code)
     print("NVRTC: compiles")
-    return None
+    on_double.load(args, images)
 
 
 def start(args, nvcc, includes, work):
@@ -115,17 +143,15 @@ def main():
     parser.add_argument("--include", action="append", type=Path, default=[])
     parser.add_argument("--examples", type=Path, required=True, help="the folder of *_kernel.c")
     parser.add_argument("--library", type=Path, help="libisthmus.so")
-    parser.add_argument("--run", type=Path, help="isthmus-run")
+    on_double.add_arguments(parser)
     parser.add_argument("--build", type=Path, required=True)
     parser.add_argument("what", choices=("whole", "more", "rdc", "nvrtc", "examples", "starts"))
     args = parser.parse_args()
     nvcc = shutil.which("nvcc")
     includes = [flag for folder in args.include for flag in ("-I", folder)]
     if args.what == "nvrtc":
-        why = nvrtc_compile(args.source, [*args.include, *Path("/usr/local/cuda").glob("include")])
-        if why:
-            print(f"skipped: {why}")
-            sys.exit(SKIPPED)
+        with tempfile.TemporaryDirectory() as folder:
+            check_nvrtc(args, Path(folder))
         return
     if args.what == "starts" and Path("/dev/nvidiactl").exists():
         print("skipped: there is a GPU, where kernels run (./dev gpu-test)")

@@ -2,7 +2,6 @@
 #include "tests/doubles/cuda/cuda_double.h"
 
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +10,12 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, void *options,
                            void *library_options, void **library_values, unsigned n_library);
 CUresult cuLibraryUnload(CUlibrary library);
 
-enum { CODES_MAX = 64 };
+enum { CODES_MAX = 64, VARIABLES_MAX = 16 };
 struct code {
     enum double_code sort;
-    char name[64]; /* of its variable; "": it has none */
-    size_t bytes;
-    CUdeviceptr at;
+    int n;
+    struct double_variable variables[VARIABLES_MAX];
+    CUdeviceptr at[VARIABLES_MAX];
 };
 
 /* A handle is looked up, not followed: a program may pass one that names nothing. */
@@ -49,21 +48,35 @@ bool double_code_is(const void *code, enum double_code sort)
     return is_it;
 }
 
-void *double_code_load(const char *image, enum double_code sort)
+static void free_code(struct code *code)
+{
+    for (int i = 0; i < code->n; i++)
+        if (code->at[i] != 0) (void)cuMemFree_v2(code->at[i]);
+    free(code);
+}
+
+static bool allocate_variables(struct code *code)
+{
+    bool ok = true;
+    for (int i = 0; i < code->n && ok; i++)
+        ok = code->variables[i].bytes == 0 || cuMemAlloc_v2(&code->at[i], code->variables[i].bytes) == CUDA_SUCCESS;
+    return ok;
+}
+
+CUresult double_code_load(const char *image, enum double_code sort, void **out)
 {
     struct code *code = calloc(1, sizeof *code);
-    const char *variable = strstr(image, ".b8 ");
-    if (code == NULL) return NULL;
+    if (code == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
     code->sort = sort;
-    bool has_variable = variable != NULL && sscanf(variable, ".b8 %63[a-z0-9_][%zu]", code->name, &code->bytes) == 2;
-    bool ok = !has_variable || cuMemAlloc_v2(&code->at, code->bytes) == CUDA_SUCCESS;
-    if (!ok || !enter_code(code)) {
-        if (code->at != 0) (void)cuMemFree_v2(code->at);
-        free(code);
-        return NULL;
+    int n = double_image_read(image, code->variables, VARIABLES_MAX);
+    code->n = n > 0 ? n : 0;
+    if (n < 0 || !allocate_variables(code) || !enter_code(code)) {
+        free_code(code);
+        return n < 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_OUT_OF_MEMORY;
     }
     gpu_count(GPU_MODULE, 1);
-    return code;
+    *out = code;
+    return CUDA_SUCCESS;
 }
 
 bool double_code_unload(void *handle, enum double_code sort)
@@ -77,8 +90,7 @@ bool double_code_unload(void *handle, enum double_code sort)
     }
     pthread_mutex_unlock(&lock);
     if (code == NULL) return false;
-    if (code->at != 0) (void)cuMemFree_v2(code->at);
-    free(code);
+    free_code(code);
     gpu_count(GPU_MODULE, -1);
     return true;
 }
@@ -89,9 +101,11 @@ static CUresult get_variable(const void *handle, enum double_code sort, const ch
     if (name == NULL) return CUDA_ERROR_INVALID_VALUE;
     if (!double_code_is(handle, sort)) return CUDA_ERROR_INVALID_HANDLE;
     const struct code *code = handle;
-    if (strcmp(code->name, name) != 0) return CUDA_ERROR_NOT_FOUND;
-    *addr = code->at;
-    *size = code->bytes;
+    int i = 0;
+    while (i < code->n && strcmp(code->variables[i].name, name) != 0) i++;
+    if (i == code->n) return CUDA_ERROR_NOT_FOUND;
+    *addr = code->at[i];
+    *size = code->variables[i].bytes;
     return CUDA_SUCCESS;
 }
 
@@ -114,9 +128,10 @@ CUresult cuLibraryLoadData(CUlibrary *library, const void *image, void *options,
     ENTER_CONTEXT();
     if (options != NULL || values != NULL || n != 0) return CUDA_ERROR_INVALID_VALUE;
     if (library_options != NULL || library_values != NULL || n_library != 0) return CUDA_ERROR_INVALID_VALUE;
-    if (strncmp(image, ".version ", 9) != 0) return CUDA_ERROR_INVALID_IMAGE;
-    *library = double_code_load(image, DOUBLE_LIBRARY);
-    return *library != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    void *code = NULL;
+    CUresult result = double_code_load(image, DOUBLE_LIBRARY, &code);
+    if (result == CUDA_SUCCESS) *library = code;
+    return result;
 }
 
 CUresult cuLibraryUnload(CUlibrary library)

@@ -1,5 +1,6 @@
 /* tests/doubles/cuda/cuda_double.h: what the double's files share: cuda.c has devices, contexts and memory, cuda_work.c
- * streams and kernels, cuda_code.c what is loaded: modules, libraries and their variables. */
+ * streams and kernels, cuda_code.c what is loaded: modules, libraries and their variables, cuda_image.c what the images
+ * of these have. */
 #ifndef TESTS_DOUBLES_CUDA_DOUBLE_H
 #define TESTS_DOUBLES_CUDA_DOUBLE_H
 
@@ -13,9 +14,16 @@ extern bool double_is_initialized;
 extern _Thread_local bool double_is_in_host_function; /* of a stream: it must not call the driver */
 bool double_has_context(void);                        /* in this thread */
 
-/* cuda_code.c: loaded code. Of the variables of an image only the first is there, zeroed: ".b8 NAME[BYTES]". */
+/* cuda_image.c: the variables of an image. Returns their number, at most `most`, or -1: it is no image. */
+struct double_variable {
+    char name[64];
+    size_t bytes;
+};
+int double_image_read(const char *image, struct double_variable *out, int most);
+
+/* cuda_code.c: loaded code. Its variables are zeroed. */
 enum double_code { DOUBLE_MODULE = 0x6d6f6431, DOUBLE_LIBRARY = 0x6c696231 };
-void *double_code_load(const char *image, enum double_code sort); /* NULL: no memory. In a context */
+CUresult double_code_load(const char *image, enum double_code sort, void **out); /* in a context */
 bool double_code_is(const void *code, enum double_code sort);
 bool double_code_unload(void *code, enum double_code sort); /* Returns false if it is no such code. */
 

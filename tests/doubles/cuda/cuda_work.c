@@ -216,10 +216,10 @@ static const struct kernel {
     {"isthmus_amo", sizeof amo_bytes, amo_bytes, run_isthmus_amo},
 };
 
-/* Returns false if the image has kernels and lacks one of these. */
+/* Returns false if the image is the library's own and lacks one of these. */
 static bool has_kernels(const char *image)
 {
-    if (strstr(image, ".entry") == NULL) return true;
+    if (strstr(image, ".entry isthmus_") == NULL) return true;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         char entry[80];
         snprintf(entry, sizeof entry, ".visible .entry %s(", kernels[i].name);
@@ -231,10 +231,11 @@ static bool has_kernels(const char *image)
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
 {
     ENTER_CONTEXT();
-    if (strncmp(image, ".version ", 9) != 0) return CUDA_ERROR_INVALID_IMAGE;
+    void *code = NULL;
     if (!has_kernels(image)) return CUDA_ERROR_INVALID_PTX;
-    *module = double_code_load(image, DOUBLE_MODULE);
-    return *module != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    CUresult result = double_code_load(image, DOUBLE_MODULE, &code);
+    if (result == CUDA_SUCCESS) *module = code;
+    return result;
 }
 
 CUresult cuModuleUnload(CUmodule module)
