@@ -43,8 +43,9 @@ struct ib_am_message *ib_am_message_alloc(struct ib_worker *worker)
     return message;
 }
 
-static void message_release(struct ib_worker *worker, struct ib_am_message *message)
+void ib_am_message_release(struct ib_am_message *message)
 {
+    struct ib_worker *worker = message->worker;
     ib_batch_count(&worker->room, 0);
     if (message->is_allocated) {
         free(message);
@@ -90,7 +91,7 @@ static void on_sent(void *request, ucs_status_t status, void *user_data)
 {
     (void)status;
     struct ib_am_message *message = user_data;
-    message_release(message->worker, message);
+    ib_am_message_release(message);
     ib_ucp.ucp_request_free(request);
 }
 
@@ -121,7 +122,7 @@ ucs_status_t ib_am_send(struct ib_worker *worker, ucp_ep_h ucp_ep, enum ib_am_id
     message->length_bytes = (size_t)(end - message->begin);
     ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ucp_ep, id, NULL, 0, message, 1, &params);
     if (UCS_PTR_IS_PTR(request)) return UCS_OK;
-    message_release(worker, message);
+    ib_am_message_release(message);
     return UCS_PTR_STATUS(request);
 }
 

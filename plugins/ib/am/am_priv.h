@@ -43,6 +43,7 @@ struct ib_am_signal {
 struct ib_am_message {
     struct ib_am_message *next;
     struct ib_worker *worker; /* while it is sent */
+    struct ib_batch *batch;   /* of a signal whose value, in `address`, an adapter writes */
     const char *begin;        /* of the bytes to send */
     size_t length_bytes;      /* of these bytes */
     bool is_allocated;        /* beyond the worker's pool */
@@ -53,6 +54,7 @@ struct ib_am_message {
 
 struct ib_am_message *ib_am_message_get(struct ib_worker *worker);   /* NULL: all of the pool are being sent */
 struct ib_am_message *ib_am_message_alloc(struct ib_worker *worker); /* allocates one then; NULL: no memory */
+void ib_am_message_release(struct ib_am_message *message);           /* of its worker */
 ucs_status_t ib_am_send(struct ib_worker *worker, ucp_ep_h ucp_ep, enum ib_am_id id, struct ib_am_message *message,
                         size_t data_bytes); /* releases it */
 void ib_am_reply(struct ib_worker *worker, ucp_ep_h reply_ep, enum ib_am_id id, struct ib_am_message *message,

@@ -1,15 +1,19 @@
-/* plugins/ib/am/am_signal.c: the slot put_signal, and its messages. Data and update of the signal are one message,
- * which the peer's processor executes: it writes the data, then updates the signal by an atomic instruction, both in
- * one callback, so that a thread that sees the update sees the data. Where adapters are the home of atomics, the slot
- * is absent.
+/* plugins/ib/am/am_signal.c: the slot put_signal, and its messages. Where adapters are the home of atomics, the slot is
+ * absent.
+ *
+ * On an endpoint with a single lane of an adapter a signal that is set is a write: the adapter writes the data, then
+ * the value, in the order of the lane, and no processor of the peer takes part. Processors remain the home of the word:
+ * an aligned word is written as a whole, before or after any instruction that updates it.
+ * Otherwise data and update are one message, which the peer's processor executes: it writes the data, then updates the
+ * signal by an atomic instruction, both in one callback, so that a thread that sees the update sees the data.
  *
  * On an endpoint with a single AM lane the message of a blocking call carries a flush request, as that of a blocking
  * put does: the operation and the quiet behind it take one message to the peer and one back. Data longer than
  * IB_AM_DATA_BYTES goes ahead by UCX's own put, since the lane keeps the order; then the message has the signal only.
- * On other endpoints each message has a reply, and carries at most PACKET_BYTES: UCX could send the fragments of a
- * longer one over several lanes, and a later message could overtake the last fragment. Longer data is declined: the
- * core's put, fence and atomic are the cheapest form there, because the adapter moves the data, and one message
- * follows. Not about memory of devices. */
+ * Where an adapter moves the data and the signal is added, or there are several lanes, each message has a reply, and
+ * carries at most PACKET_BYTES: UCX could send the fragments of a longer one over several lanes, and a later message
+ * could overtake the last fragment. Longer data is declined: the core's put, fence and atomic are the cheapest form
+ * there, because the adapter moves the data, and one message follows. Not about memory of devices. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <isthmus/amo_cpu.h>
@@ -19,8 +23,6 @@
 
 /* The data of a message where puts are an adapter's: the smallest packets hold 1 KiB less headers. */
 enum { PACKET_BYTES = 512 };
-
-/* ---- the slot ---- */
 
 static bool is_carried(const struct isthmus_put_signal *what)
 {
@@ -37,6 +39,65 @@ static isthmus_status do_own(const struct isthmus_put_signal *what)
     (void)isthmus_amo_cpu(what->op, what->signal->own + what->signal_offset_bytes, what->value, 0, sizeof what->value);
     return ISTHMUS_OK;
 }
+
+/* ---- by an adapter ---- */
+
+/* In a job with memory of devices a processor that executes a signal also flushes what adapters have written there. */
+static bool is_written(const isthmus_chan *chan, const isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    const struct ib_ep *ep = path->eps[chan->worker->index];
+    return what->op == ISTHMUS_AMO_SET && ep != NULL && ep->lanes == IB_LANE_RDMA && path->tr->stage == NULL;
+}
+
+static void on_value_written(void *request, ucs_status_t status, void *user_data)
+{
+    struct ib_am_message *message = user_data;
+    ib_batch_end(message->batch, status);
+    ib_am_message_release(message);
+    ib_ucp.ucp_request_free(request);
+}
+
+/* UCX may need the value for longer than this call: the message holds it. */
+static void write_value(const struct ib_target *word, struct ib_am_message *message, struct ib_batch *batch)
+{
+    const ucp_request_param_t params = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = on_value_written,
+        .user_data = message,
+    };
+    message->batch = batch;
+    ib_ep_record(word->ep, IB_OP_SHORT_PUT, true);
+    ucs_status_ptr_t request = ib_ucp.ucp_put_nbx(word->ep->ucp, &message->address, sizeof message->address,
+                                                  word->address, word->rkey, &params);
+    ib_batch_add(request, batch);
+    if (!UCS_PTR_IS_PTR(request)) ib_am_message_release(message);
+}
+
+static isthmus_status write_both(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    struct ib_worker *worker = chan->worker;
+    struct ib_target data, word;
+    struct ib_batch own = {0}, *batch = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0 ? chan->local : &own;
+    isthmus_status status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes,
+                                           ib_class_of_put(what->length_bytes), &data);
+    if (status == ISTHMUS_OK)
+        status = ib_target_find(chan, path, what->signal, what->signal_offset_bytes, IB_OP_SHORT_PUT, &word);
+    struct ib_am_message *message = status == ISTHMUS_OK ? ib_am_message_get(worker) : NULL;
+    if (message == NULL) return status == ISTHMUS_OK ? ISTHMUS_ERR_AGAIN : status;
+    message->worker = worker;
+    message->address = what->value;
+    ib_put_by_ucx(&data, what->source, what->source_mem, what->length_bytes, batch);
+    ucs_status_t fenced = ib_ucp.ucp_worker_fence(worker->ucp);
+    if (batch->failure == UCS_OK) batch->failure = fenced;
+    if (batch->failure == UCS_OK)
+        write_value(&word, message, batch);
+    else
+        ib_am_message_release(message);
+    (void)ib_worker_wait(worker, &own, IB_FOR_EVER);
+    return own.failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(word.ep, own.failure);
+}
+
+/* ---- by a message ---- */
 
 /* Fills a message that is sent next: the data of the put behind its signal. Returns the number of bytes behind the
  * address. `length_bytes` 0: UCX's own put has the data. */
@@ -84,29 +145,36 @@ static isthmus_status send_request(isthmus_chan *chan, const struct ib_target *a
     return ISTHMUS_OK;
 }
 
-static isthmus_status send_message(isthmus_chan *chan, const struct ib_target *at,
-                                   const struct isthmus_put_signal *what)
+static isthmus_status send_message(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
-    isthmus_status status;
-    if (!at->is_by_am && what->length_bytes > PACKET_BYTES) return ISTHMUS_ERR_UNSUPPORTED;
+    struct ib_target at;
+    isthmus_status status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes, IB_OP_AM, &at);
+    if (status != ISTHMUS_OK) return status;
+    if (!at.is_by_am && what->length_bytes > PACKET_BYTES) return ISTHMUS_ERR_UNSUPPORTED;
+    return at.is_by_am ? send_in_order(chan, &at, what) : send_request(chan, &at, what);
+}
+
+/* ---- the slot ---- */
+
+static isthmus_status put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
+{
+    bool is_nbi = (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0;
+    if (is_nbi && !ib_has_room(chan)) return ISTHMUS_ERR_AGAIN;
     for (;;) {
-        status = at->is_by_am ? send_in_order(chan, at, what) : send_request(chan, at, what);
-        if (status != ISTHMUS_ERR_AGAIN || (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0) return status;
-        status = ib_ep_wait_for_room(at->ep);
+        isthmus_status status = is_written(chan, path, what) ? write_both(chan, path, what)
+                                                             : send_message(chan, path, what);
+        if (status != ISTHMUS_ERR_AGAIN || is_nbi) return status;
+        status = ib_ep_wait_for_room(path->eps[chan->worker->index]);
         if (status != ISTHMUS_OK) return status;
     }
 }
 
 isthmus_status ib_put_signal(isthmus_chan *chan, isthmus_path *path, const struct isthmus_put_signal *what)
 {
-    struct ib_target at;
     if (!is_carried(what)) return ISTHMUS_ERR_UNSUPPORTED;
     if (what->remote->own != NULL) return do_own(what);
     ib_worker_lock(chan->worker);
-    isthmus_status status = ISTHMUS_ERR_AGAIN;
-    if ((what->flags & ISTHMUS_PUT_SIGNAL_NBI) == 0 || ib_has_room(chan))
-        status = ib_target_find(chan, path, what->remote, what->remote_offset_bytes, IB_OP_AM, &at);
-    if (status == ISTHMUS_OK) status = send_message(chan, &at, what);
+    isthmus_status status = put_signal(chan, path, what);
     ib_worker_unlock(chan->worker);
     return status;
 }
