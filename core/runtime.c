@@ -206,7 +206,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
         status = ist_liveness_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
     if (status == ISTHMUS_OK) status = init_heap();
-    if (status == ISTHMUS_OK) status = ist_streams_open(&rt->config);
+    if (status == ISTHMUS_OK) status = ist_streams_open(&rt->config, rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_memory_expect_operands();
     if (status == ISTHMUS_OK) status = ist_heap_expose();
     if (status == ISTHMUS_OK) status = ist_meetings_expose();

@@ -42,7 +42,10 @@ int ist_entry_broadcast_on_stream(void *stream, struct ist_team *team, void *des
                                    .dest = dest,
                                    .source = source,
                                    .length_bytes = ist_bytes_of(nelems, size, routine)};
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t, .run = run_broadcast});
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t,
+                                                                   .run = run_broadcast,
+                                                                   .enqueue = ist_collective_enqueue,
+                                                                   .collective = ISTHMUS_COLLECTIVE_BROADCAST});
 }
 
 int ist_entry_fcollect_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
@@ -53,7 +56,10 @@ int ist_entry_fcollect_on_stream(void *stream, struct ist_team *team, void *dest
                                    .dest = dest,
                                    .source = source,
                                    .length_bytes = ist_bytes_of(nelems, size, routine)};
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t, .run = run_fcollect});
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t,
+                                                                   .run = run_fcollect,
+                                                                   .enqueue = ist_collective_enqueue,
+                                                                   .collective = ISTHMUS_COLLECTIVE_FCOLLECT});
 }
 
 int ist_entry_alltoall_on_stream(void *stream, struct ist_team *team, void *dest, const void *source, size_t nelems,
@@ -64,15 +70,23 @@ int ist_entry_alltoall_on_stream(void *stream, struct ist_team *team, void *dest
                                    .dest = dest,
                                    .source = source,
                                    .length_bytes = ist_bytes_of(nelems, size, routine)};
-    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t, .run = run_alltoall});
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t,
+                                                                   .run = run_alltoall,
+                                                                   .enqueue = ist_collective_enqueue,
+                                                                   .collective = ISTHMUS_COLLECTIVE_ALLTOALL});
 }
 
 int ist_entry_reduce_on_stream(void *stream, enum ist_combine_op op, struct ist_team *team, void *dest,
                                const void *source, size_t nelems, enum ist_combine_type type, const char *routine)
 {
     const struct ist_transfer t = {.routine = routine, .team = team, .dest = dest, .source = source};
-    return ist_stream_do_on_team(
-        stream, &(struct ist_stream_call){.transfer = t, .run = run_reduce, .nelems = nelems, .op = op, .type = type});
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t,
+                                                                   .run = run_reduce,
+                                                                   .enqueue = ist_collective_enqueue,
+                                                                   .collective = ISTHMUS_COLLECTIVE_REDUCE,
+                                                                   .nelems = nelems,
+                                                                   .op = op,
+                                                                   .type = type});
 }
 
 int ist_entry_reducescatter_on_stream(void *stream, enum ist_combine_op op, struct ist_team *team, void *dest,
@@ -80,7 +94,11 @@ int ist_entry_reducescatter_on_stream(void *stream, enum ist_combine_op op, stru
                                       const char *routine)
 {
     const struct ist_transfer t = {.routine = routine, .team = team, .dest = dest, .source = source};
-    return ist_stream_do_on_team(
-        stream,
-        &(struct ist_stream_call){.transfer = t, .run = run_reducescatter, .nelems = nelems, .op = op, .type = type});
+    return ist_stream_do_on_team(stream, &(struct ist_stream_call){.transfer = t,
+                                                                   .run = run_reducescatter,
+                                                                   .enqueue = ist_collective_enqueue,
+                                                                   .collective = ISTHMUS_COLLECTIVE_REDUCESCATTER,
+                                                                   .nelems = nelems,
+                                                                   .op = op,
+                                                                   .type = type});
 }

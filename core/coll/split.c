@@ -235,6 +235,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine)
         ist_quiet(ctx, routine);
         ist_ctx_destroy(ctx);
     }
+    if (listener != NULL) listener->ends(team, routine);
     /* By messages: once they have arrived no PE reads this PE's flags, which the next team may clear. */
     if (team->n_pes > 1) ist_sync_dissemination(team, &team->area->sync, ++team->sync_sequence, routine);
     ist_team_delete(team);

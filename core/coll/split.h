@@ -5,11 +5,12 @@
 
 #include "core/team/team.h"
 
-/* What a floor above keeps for every team. Both run on each member: `clear` before any member uses what belongs to the
- * index, `made` when all have the team, as a collective of it. */
+/* What a floor above keeps for every team. All run on each member: `clear` before any member uses what belongs to the
+ * index, `made` when all have the team, as a collective of it, `ends` before any member gives it up. */
 struct ist_team_listener {
     void (*clear)(int index, const char *routine);
     void (*made)(struct ist_team *team, const char *routine);
+    void (*ends)(const struct ist_team *team, const char *routine);
 };
 /* Registers the one listener, which stays valid. Called at start. */
 void ist_team_listen(const struct ist_team_listener *listener);

@@ -16,6 +16,7 @@
 #include "core/ops/order.h"
 #include "core/proxy/device.h"
 #include "core/runtime.h"
+#include "core/stream/stream.h"
 #include "core/team/internal_area.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
@@ -39,6 +40,7 @@ static void leave(void)
 {
     ist_device_leave(drain_one);
     ist_ctx_each(drain_one);
+    ist_streams_leave();
     forgive(ist_drain_notices());
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */
     ist_liveness_leave();

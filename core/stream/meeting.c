@@ -51,6 +51,14 @@ void ist_meeting_clear(int index, const char *routine)
     if (!ist_streams_are_on()) return;
     isthmus_status status = ist_streams.memory->copy(tr(), flags_of(index), zeroes, sizeof zeroes);
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    ist_collective_clear(index, routine);
+}
+
+/* Waits for other work of the program's streams, too: a platform reports nothing less. */
+void ist_meeting_end(const struct ist_team *team, const char *routine)
+{
+    isthmus_status status = team->has_launched ? ist_streams.ops->complete(tr()) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
 /* ---- which teams can synchronise in streams ---- */
@@ -72,10 +80,23 @@ static bool are_reached(const struct ist_team *team, const char *routine)
     return all;
 }
 
+/* What a team can do in streams; each includes those before it. */
+enum { NOTHING, MEETINGS, KERNELS };
+
+static uint64_t most_of(const struct ist_team *team, const char *routine)
+{
+    if (!are_reached(team, routine)) return NOTHING;
+    return ist_collectives_reach(team, routine) ? KERNELS : MEETINGS;
+}
+
+/* A part of the world has what the world has, and nothing more, unless the world is too large for kernels. */
 void ist_meeting_agree(struct ist_team *team, const char *routine)
 {
-    if (ist_heap.segment != IST_SEGMENT_DEVICE || !team->is_on_one_host || team->meets_in_streams) return;
-    team->meets_in_streams = ist_doubling_max(team, !are_reached(team, routine), routine) == 0;
+    bool is_settled = team->meets_in_streams && (team->has_kernels || ist_team_world.n_pes <= IST_COLLECTIVE_MEMBERS);
+    if (ist_heap.segment != IST_SEGMENT_DEVICE || !team->is_on_one_host || is_settled) return;
+    uint64_t lacking = ist_doubling_max(team, KERNELS - most_of(team, routine), routine);
+    team->meets_in_streams = KERNELS - lacking >= MEETINGS;
+    team->has_kernels = lacking == 0;
 }
 
 /* ---- synchronisation ---- */
@@ -112,6 +133,10 @@ bool ist_meeting_sync(void *stream, struct ist_stream_call *call)
     const char *routine = call->transfer.routine;
     struct isthmus_stream_word list[LIST_MOST];
     if (!team->meets_in_streams) return false;
+    if (team->has_kernels) {
+        ist_collective_sync(stream, team, routine);
+        return true;
+    }
     uint32_t n = list_words(team, routine, list);
     put_words(stream, list + 1, n - 1, routine);
     return true;
@@ -125,8 +150,14 @@ bool ist_meeting_barrier(void *stream, struct ist_stream_call *call)
     struct ist_stream_call quiet = {.transfer.routine = routine, .run = ist_run_quiet};
     struct isthmus_stream_word list[LIST_MOST];
     if (!team->meets_in_streams) return false;
+    bool is_quiet = ist_direct_quiet(stream, &quiet);
+    if (team->has_kernels) {
+        if (!is_quiet) ist_item_post(stream, &quiet, NULL);
+        ist_collective_sync(stream, team, routine);
+        return true;
+    }
     uint32_t n = list_words(team, routine, list);
-    if (ist_direct_quiet(stream, &quiet))
+    if (is_quiet)
         put_words(stream, list + 1, n - 1, routine);
     else
         ist_item_post_before(stream, &quiet, list, n);

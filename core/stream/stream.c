@@ -12,21 +12,24 @@
 
 struct ist_streams ist_streams;
 
-static isthmus_status allocate(const struct ist_config *config)
+static isthmus_status allocate(const struct ist_config *config, int n_pes)
 {
     const struct ist_transport *t = ist_streams.transport;
     struct isthmus_mem mem = {.struct_size = sizeof mem, .fd = -1};
-    uint64_t length_bytes = IST_ITEM_WORDS * sizeof(uint64_t) + ist_meetings_bytes(config);
+    uint64_t own_bytes = IST_ITEM_WORDS * sizeof(uint64_t) + ist_meetings_bytes(config);
+    uint64_t length_bytes = own_bytes + ist_collectives_prepare(config, n_pes);
     int32_t device = ist_streams.memory->device(t->handle, ist_streams.kind);
     isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, length_bytes, &mem);
     if (status != ISTHMUS_OK) return status;
     ist_streams.mem = mem;
-    return ist_items_open();
+    status = ist_items_open();
+    return status == ISTHMUS_OK ? ist_collectives_open(own_bytes, n_pes) : status;
 }
 
-isthmus_status ist_streams_open(const struct ist_config *config)
+isthmus_status ist_streams_open(const struct ist_config *config, int n_pes)
 {
-    static const struct ist_team_listener listener = {.clear = ist_meeting_clear, .made = ist_meeting_agree};
+    static const struct ist_team_listener listener = {
+        .clear = ist_meeting_clear, .made = ist_meeting_agree, .ends = ist_meeting_end};
     uint32_t kind = ist_device_heap.kind;
     ist_team_listen(&listener); /* where streams are names, too: other PEs may have them */
     const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
@@ -34,9 +37,10 @@ isthmus_status ist_streams_open(const struct ist_config *config)
     ist_streams = (struct ist_streams){.transport = keeper->transport,
                                        .ops = &keeper->transport->extensions.stream,
                                        .memory = keeper->memory,
+                                       .kernels = &keeper->transport->extensions.kernels,
                                        .kind = kind,
                                        .number = (uint32_t)(keeper->transport - ist_registry.list)};
-    isthmus_status status = allocate(config);
+    isthmus_status status = allocate(config, n_pes);
     if (status == ISTHMUS_OK) ist_meetings_open(config);
     if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
     ist_info("stream operations run synchronously: %s", ist_fail_text());
@@ -50,11 +54,16 @@ void ist_streams_close(void) { ist_items_close(); }
 void ist_streams_free(void)
 {
     const struct ist_transport *t = ist_streams.transport;
+    ist_collectives_free();
     if (ist_streams.mem.length_bytes > 0) t->ops.mem_free(t->handle, &ist_streams.mem);
     ist_streams_forget();
 }
 
-void ist_streams_forget(void) { ist_streams = (struct ist_streams){.transport = NULL}; }
+void ist_streams_forget(void)
+{
+    ist_collectives_forget();
+    ist_streams = (struct ist_streams){.transport = NULL};
+}
 
 bool ist_streams_are_on(void) { return ist_streams.transport != NULL; }
 

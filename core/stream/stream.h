@@ -30,7 +30,8 @@ struct ist_stream_call {
     struct ist_signal signal;
     uint64_t value; /* in the low end: to write, or to compare with */
 
-    size_t nelems; /* of a reduction */
+    uint32_t collective; /* ISTHMUS_COLLECTIVE_, of one on data */
+    size_t nelems;       /* of a reduction */
     enum ist_combine_op op;
     enum ist_combine_type type;
 
@@ -51,10 +52,13 @@ void ist_stream_do_now(void *stream, const struct ist_stream_call *call);
 bool ist_streams_are_on(void);
 
 /* Called once the heap exists: decides whether streams are more than names. */
-isthmus_status ist_streams_open(const struct ist_config *config);
+isthmus_status ist_streams_open(const struct ist_config *config, int n_pes);
 
 /* Waits until all work of streams is done. Ends the job if the device, and its streams, have failed. */
 void ist_streams_wait(const char *routine);
+
+/* This PE exits without finalize: kernels of collectives stop waiting for others. */
+void ist_streams_leave(void);
 
 void ist_streams_close(void);  /* after that; takes any state */
 void ist_streams_free(void);   /* and no peer is attached to their memory any more, which is not exposed either */
@@ -93,16 +97,24 @@ isthmus_status ist_meetings_expose(void);                     /* flags, as a seg
 /* The flags of the next team with this index, before any member uses them. Ends the job if the device has failed. */
 void ist_meeting_clear(int index, const char *routine);
 
+/* The team is about to end: waits for kernels that use its flags. */
+void ist_meeting_end(const struct ist_team *team, const char *routine);
+
 /* The flags of kernels' synchronisations of that team (ISTHMUS_DEVICE_FLAGS words), symmetric, in memory of the device;
  * cleared with the others. For a job with streams. */
 uint64_t *ist_meeting_kernel_flags(int index);
 
 /* Collective, by the host: from now on this team, all of whose members are on one host, synchronises in streams if each
- * member's device reaches all others'. Teams within such a team do so too. */
+ * member's device reaches all others', and its collectives are kernels if it does so by loads and stores. Teams within
+ * such a team do so too. */
 void ist_meeting_agree(struct ist_team *team, const char *routine);
 
 /* An enqueue of struct ist_stream_call, of its team. All members take it or none does. */
 bool ist_meeting_sync(void *stream, struct ist_stream_call *call);
 bool ist_meeting_barrier(void *stream, struct ist_stream_call *call); /* quiet before it, as a call of its own */
+
+/* Of a collective on data, of a team with kernels (collective.c): one launch, and no processor. All members take it or
+ * none does. */
+bool ist_collective_enqueue(void *stream, struct ist_stream_call *call);
 
 #endif

@@ -14,9 +14,12 @@ extern struct ist_streams {
     const struct ist_transport *transport; /* NULL: streams are names */
     const struct isthmus_stream *ops;
     const struct isthmus_memory *memory;
-    uint32_t kind;          /* of its memory */
-    uint32_t number;        /* in the registry */
-    struct isthmus_mem mem; /* on the device: the words of items (item.c), and behind them the flags of meeting.c */
+    const struct isthmus_kernels *kernels;
+    const struct isthmus_collectives *collectives; /* NULL: no kernels for collectives */
+    uint32_t kind;                                 /* of its memory */
+    uint32_t number;                               /* in the registry */
+    struct isthmus_mem mem; /* on the device: the words of items (item.c), behind them the flags of meeting.c, and then
+                             * those of collective.c */
 } ist_streams;
 
 /* ---- items: calls that the host runs in the order of a stream (item.c) ----
@@ -41,6 +44,23 @@ void ist_item_post_and_wait(void *stream, const struct ist_stream_call *call);
 
 bool ist_items_are_pending(void);         /* posted, and not done so far */
 void ist_items_wait(const char *routine); /* until none is */
+
+/* ---- collectives as kernels (collective.c) ----
+ * Where the transport has collectives.1. A team has kernels if the device of each member reaches the heap and the flags
+ * of all others by loads and stores (core/transport/device_view.h). */
+
+/* Before the memory of streams is allocated: how many bytes of flags this adds to it; 0: there are no kernels. */
+uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes);
+isthmus_status ist_collectives_open(uint64_t offset_bytes, int n_pes); /* of the flags in ist_streams.mem */
+void ist_collectives_free(void);                                       /* takes any state */
+void ist_collectives_forget(void);
+void ist_collective_clear(int index, const char *routine); /* the flags of the next team with this index */
+
+/* This PE's part of the agreement: it reaches all members. Connects to them. */
+bool ist_collectives_reach(const struct ist_team *team, const char *routine);
+enum { IST_COLLECTIVE_MEMBERS = ISTHMUS_COLLECTIVE_MEMBERS };
+
+void ist_collective_sync(void *stream, struct ist_team *team, const char *routine); /* of a team with kernels */
 
 /* ---- the threads that run items (worker.c) ---- */
 

@@ -183,6 +183,7 @@ isthmus_status ist_team_new(int n, int start, int stride, const int *list, struc
     team->is_on_one_host = are_all_local(team);
     team->is_aliased = team->is_on_one_host && teams.host_is_aliased;
     team->meets_in_streams = ist_team_world.meets_in_streams;
+    team->has_kernels = ist_team_world.has_kernels;
     *out = team;
     return ISTHMUS_OK;
 }

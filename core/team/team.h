@@ -81,6 +81,8 @@ struct ist_team {
     uint64_t hosts_sequence;
     uint64_t stream_sequence; /* of synchronisations in streams */
     bool meets_in_streams;    /* core/stream/stream.h */
+    bool has_kernels;         /* there: its collectives in streams are kernels */
+    bool has_launched;        /* and some have been enqueued */
     uint64_t n_collectives;   /* begun so far, those inside allocations included: the same on all members */
     bool is_on_one_host;
     bool is_active_set;

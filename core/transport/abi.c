@@ -278,6 +278,13 @@ static const char *missing_in_kernels(const struct isthmus_kernels *k)
     return k->device_free == NULL ? "device_free" : NULL;
 }
 
+static const char *missing_in_collectives(const struct isthmus_collectives *c)
+{
+    if (c->prepare == NULL) return "prepare";
+    if (c->flag_words == NULL) return "flag_words";
+    return c->enqueue == NULL ? "enqueue" : NULL;
+}
+
 static const char *missing_in_devices(const struct isthmus_devices *d)
 {
     if (d->count == NULL) return "count";
@@ -359,6 +366,16 @@ static void complete_kernels(const struct isthmus_transport *ops, isthmus_tr *ha
     if (k->call == NULL) k->call = plain_call;
 }
 
+/* Of no use without streams, and memory for the word that stops kernels. */
+static void complete_collectives(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
+{
+    struct isthmus_collectives *c = &out->collectives;
+    out->has_collectives = read_group(ops, handle, "collectives.1", c, sizeof *c) &&
+                           is_whole(ops, "collectives.1", missing_in_collectives(c)) && out->has_streams &&
+                           out->has_kernels;
+    if (!out->has_collectives) memset(c, 0, sizeof *c);
+}
+
 static void complete_descriptions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)
 {
     struct isthmus_devices *d = &out->devices;
@@ -377,6 +394,7 @@ void ist_abi_complete_extensions(const struct isthmus_transport *ops, isthmus_tr
     complete_growing(ops, handle, out);
     complete_stream(ops, handle, out);
     complete_kernels(ops, handle, out);
+    complete_collectives(ops, handle, out);
     complete_descriptions(ops, handle, out);
 }
 

@@ -14,18 +14,20 @@ isthmus_status ist_abi_complete_transport(const struct isthmus_transport *theirs
 
 /* The extensions of an open transport. Every slot can be called, those of a group that the transport does not have too:
  * it then knows no memory but the host's, allocates nothing that grows, and lists no devices and no library. Only
- * `stream` is empty unless has_streams. */
+ * `stream` and `collectives` are empty unless has_streams and has_collectives. */
 struct ist_extensions {
-    bool has_memory;    /* memory.1: a driver manages memory of this PE */
-    bool has_flush;     /* there: writes past that driver are visible only after a flush */
-    bool has_attach_at; /* growing.1: peers' extents at addresses of this PE's choice */
-    bool has_streams;   /* stream.1: the program's streams run operations */
-    bool has_kernels;   /* device.1: kernels on this PE's device can make calls */
-    bool has_devices;   /* devices.1: there is a list of devices, which may be empty */
+    bool has_memory;      /* memory.1: a driver manages memory of this PE */
+    bool has_flush;       /* there: writes past that driver are visible only after a flush */
+    bool has_attach_at;   /* growing.1: peers' extents at addresses of this PE's choice */
+    bool has_streams;     /* stream.1: the program's streams run operations */
+    bool has_kernels;     /* device.1: kernels on this PE's device can make calls */
+    bool has_collectives; /* collectives.1: a collective in a stream is one kernel */
+    bool has_devices;     /* devices.1: there is a list of devices, which may be empty */
     struct isthmus_memory memory;
     struct isthmus_growing growing;
     struct isthmus_stream stream;
     struct isthmus_kernels kernels;
+    struct isthmus_collectives collectives;
     struct isthmus_devices devices;
     struct isthmus_library library;
 };

@@ -27,6 +27,7 @@
 #define ISTHMUS_TRANSPORT_H
 
 #include <isthmus/amo_op.h>
+#include <isthmus/collective.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -778,6 +779,48 @@ struct isthmus_kernels {
     /* Calls a function, in this thread, while this PE's device is the current one of the program's own runtime; what
      * was current before is so again on return. Absent: the core calls the function itself. */
     isthmus_status (*call)(isthmus_tr *, void (*function)(void *argument), void *argument);
+};
+
+/* A member, and what this device adds to an address in this PE's memory for the same place in the member's: in the
+ * symmetric heap, and in the flags. Both are 0 for this PE. */
+struct isthmus_collective_member {
+    int64_t data_delta, flags_delta;
+};
+
+/* One collective; borrowed for the call. */
+struct isthmus_collective {
+    uint32_t struct_size;
+    uint32_t what;                   /* ISTHMUS_COLLECTIVE_ */
+    int32_t n, me, root;             /* of members; root: of a broadcast */
+    uint32_t op, number, size_bytes; /* of a reduction: ISTHMUS_COMBINE_, ISTHMUS_NUMBER_, bytes of an element */
+    uint64_t length_bytes;           /* of source; of a block in alltoall and reducescatter */
+    void *dest;                      /* in the symmetric heap of the device, like source */
+    const void *source;              /* == dest: in place, of reductions and broadcast */
+    uint64_t *flags;                 /* the team's, on this PE: flag_words(most) words */
+    const struct isthmus_collective_member *members; /* [n] */
+    const uint64_t *stop;    /* a word of the host at its address for kernels: not 0: the job ends, and kernels stop */
+    uint32_t most, reserved; /* of members of any team, as it was passed to flag_words; the same on all PEs */
+};
+
+/* Extension "collectives.1": a collective in the order of a stream as one kernel, for PEs whose memory this device
+ * reaches by loads and stores. Any thread. The core uses it where all members are such PEs and dest and source are in
+ * the heap of the device; all members enqueue the same collectives of a team in the same order. Every member gets the
+ * same bits of a reduction, each time. The transport has memory.1, stream.1 and device.1, too. Since minor version 5.
+ * Absent: the core makes collectives of other operations. */
+struct isthmus_collectives {
+    uint32_t struct_size, reserved;
+
+    /* Makes the kernel ready for the device, once, before any other call. UNSUPPORTED, with a text: this build or this
+     * device has none. */
+    isthmus_status (*prepare)(isthmus_tr *);
+
+    /* Returns how many words of flags a team of up to `members` members needs, symmetric and zero at first; the kernel
+     * alone uses them, and never resets one. */
+    uint64_t (*flag_words)(isthmus_tr *, uint32_t members);
+
+    /* Enqueues a collective: one launch, and no host function. A launch may be recorded in the platform's graph and
+     * repeated, on all members alike. Errors: IO, NO_MEMORY, as of stream.1. */
+    isthmus_status (*enqueue)(isthmus_tr *, void *stream, const struct isthmus_collective *what);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

@@ -4,7 +4,8 @@
  * ABI, once.
  *   p2p_open.c   life, card, reach, which device       p2p_data.c   channels: put, get, order
  *   p2p_mem.c    memory, keys, paths                   p2p_amo.c    atomics
- *   p2p_more.c   extensions: growing.1, memory.1, stream.1, devices.1 */
+ *   p2p_more.c   extensions: growing.1, memory.1, stream.1, device.1, devices.1
+ *   p2p_coll.c   collectives.1 */
 #ifndef ISTHMUS_P2P_H
 #define ISTHMUS_P2P_H
 
@@ -75,7 +76,8 @@ struct p2p_word {
 /* Parts of a driver that a library or a device may lack although the table has them. */
 enum { P2P_GROWING = 1, P2P_STREAMS = 2, P2P_FLUSHES = 4, P2P_PLACES = 8 /* import() takes an addr */ };
 
-struct p2p_gpu; /* the driver's own: this PE's device, opened */
+struct p2p_gpu;   /* the driver's own: this PE's device, opened */
+struct coll_args; /* plugins/common/kernels/coll_args.h */
 
 /* A platform. Functions that can fail have given the text to services->fail(). Any thread calls them; on one stream one
  * at a time, except stream_wait. What has to be current in a thread, a driver makes current and restores. */
@@ -145,6 +147,11 @@ struct p2p_driver {
     isthmus_status (*find)(struct p2p_gpu *gpu, uint32_t code, void *handle, const char *name, void **addr,
                            uint64_t *length_bytes);
     isthmus_status (*call)(struct p2p_gpu *gpu, void (*function)(void *), void *argument);
+
+    /* -- collectives.1: the kernel of common/kernels; NULL: not offered. prepare: once; UNSUPPORTED: no kernel -- */
+    isthmus_status (*collective_prepare)(struct p2p_gpu *gpu);
+    isthmus_status (*collective_launch)(struct p2p_gpu *gpu, void *stream, uint32_t blocks, uint32_t threads,
+                                        const struct coll_args *args);
 
     /* Makes writes of network adapters into this device's memory visible: memory.1, flush_writes. NULL: they always
      * are. */

@@ -84,4 +84,7 @@ isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t d
 isthmus_status p2p_check_kind(isthmus_tr *tr, uint32_t kind, int32_t device);
 isthmus_status p2p_attach_at(isthmus_path *path, const void *key, size_t key_bytes, void *addr, isthmus_rmem **out);
 
+/* p2p_coll.c: collectives.1. */
+extern const struct isthmus_collectives p2p_collectives;
+
 #endif

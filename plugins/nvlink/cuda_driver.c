@@ -111,6 +111,7 @@ static isthmus_status load_kernel(struct p2p_gpu *gpu)
 static void nvl_close(struct p2p_gpu *gpu)
 {
     bool is_in = gpu->context != NULL && try_enter(gpu);
+    if (gpu->coll_module != NULL) (void)nvl_cuda.cuModuleUnload(gpu->coll_module);
     if (gpu->module != NULL) (void)nvl_cuda.cuModuleUnload(gpu->module);
     leave_if(is_in);
     if (gpu->context != NULL) (void)nvl_cuda.cuDevicePrimaryCtxRelease_v2(gpu->device);
@@ -523,6 +524,8 @@ const struct p2p_driver nvl_driver = {
     .device_free = nvl_device_free,
     .find = nvl_find,
     .call = nvl_call,
+    .collective_prepare = nvl_collective_prepare,
+    .collective_launch = nvl_collective_launch,
     .flush_writes = nvl_flush_writes,
     .place = nvl_place,
 };

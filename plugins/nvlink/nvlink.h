@@ -24,8 +24,8 @@ struct p2p_gpu {
     size_t granule;
     bool takes_adapters; /* its memory can be made such that network adapters register it: GPUDirect RDMA */
     CUflushGPUDirectRDMAWritesScope flush_scope; /* of a flush of their writes; 0: none is needed */
-    CUmodule module;
-    CUfunction amo;
+    CUmodule module, coll_module;                /* coll_module: NULL until collectives are prepared */
+    CUfunction amo, coll;
 };
 
 /* cuda_driver.c */
@@ -41,6 +41,11 @@ void nvl_device_free(struct p2p_gpu *gpu, void *addr);
 isthmus_status nvl_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const char *name, void **addr,
                         uint64_t *length_bytes);
 isthmus_status nvl_call(struct p2p_gpu *gpu, void (*function)(void *), void *argument);
+
+/* cuda_collectives.c: see p2p.h. */
+isthmus_status nvl_collective_prepare(struct p2p_gpu *gpu);
+isthmus_status nvl_collective_launch(struct p2p_gpu *gpu, void *stream, uint32_t blocks, uint32_t threads,
+                                     const struct coll_args *args);
 
 /* cuda_adapters.c: what network adapters may do with memory of this device, and what has to be done for it. See
  * p2p.h. */

@@ -53,18 +53,37 @@ void stream_end(void *stream) { CU(cuStreamSynchronize(stream)); }
 void gate_open(void) { __atomic_add_fetch(gate, 1, __ATOMIC_RELEASE); }
 uint64_t gate_turn(void) { return __atomic_load_n(gate, __ATOMIC_RELAXED); }
 
-int cuda_launches(void)
+static int count_calls(const char *const *calls, size_t n_calls)
 {
-    static const char *const calls[] = {"cuMemcpyAsync",           "cuMemsetD8Async",       "cuStreamWaitValue64_v2",
-                                        "cuStreamWriteValue64_v2", "cuStreamBatchMemOp_v2", "cuLaunchHostFunc",
-                                        "cuLaunchKernel"};
     const char *(*call_of)(int number, int *uses);
     const char *name;
     int n = 0, uses;
     *(void **)(void *)&call_of = dlsym(library, "gpu_double_call");
     if (call_of == NULL) return -1;
     for (int i = 0; (name = call_of(i, &uses)) != NULL; i++)
-        for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
+        for (size_t k = 0; k < n_calls; k++)
             if (strcmp(name, calls[k]) == 0) n += uses;
     return n;
+}
+
+int cuda_launches(void)
+{
+    static const char *const calls[] = {"cuMemcpyAsync",           "cuMemsetD8Async",       "cuStreamWaitValue64_v2",
+                                        "cuStreamWriteValue64_v2", "cuStreamBatchMemOp_v2", "cuLaunchHostFunc",
+                                        "cuLaunchKernel"};
+    return count_calls(calls, sizeof calls / sizeof *calls);
+}
+
+int cuda_kernels(void)
+{
+    static const char *const calls[] = {"cuLaunchKernel"};
+    return count_calls(calls, 1);
+}
+
+void cuda_repeat(void)
+{
+    void (*repeat)(void);
+    *(void **)(void *)&repeat = dlsym(library, "cuda_double_repeat");
+    CHECK(repeat != NULL);
+    repeat();
 }

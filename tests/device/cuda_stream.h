@@ -20,4 +20,8 @@ uint64_t gate_turn(void); /* how often the gate was opened */
 /* Returns how many operations for streams the driver has received, or -1 if it is a real one, which does not count. */
 int cuda_launches(void);
 
+/* Of the double: how many of these were kernels; the last kernel once more, as a graph repeats it. */
+int cuda_kernels(void);
+void cuda_repeat(void);
+
 #endif

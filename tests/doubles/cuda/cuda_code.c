@@ -13,6 +13,7 @@ CUresult cuLibraryUnload(CUlibrary library);
 enum { CODES_MAX = 64, VARIABLES_MAX = 16 };
 struct code {
     enum double_code sort;
+    char *image; /* text of PTX, whose kernels are known by their names */
     int n;
     struct double_variable variables[VARIABLES_MAX];
     CUdeviceptr at[VARIABLES_MAX];
@@ -39,6 +40,8 @@ static bool enter_code(struct code *code)
     return i < CODES_MAX;
 }
 
+const char *double_code_image(const void *code) { return ((const struct code *)code)->image; }
+
 bool double_code_is(const void *code, enum double_code sort)
 {
     pthread_mutex_lock(&lock);
@@ -52,6 +55,7 @@ static void free_code(struct code *code)
 {
     for (int i = 0; i < code->n; i++)
         if (code->at[i] != 0) (void)cuMemFree_v2(code->at[i]);
+    free(code->image);
     free(code);
 }
 
@@ -66,7 +70,10 @@ static bool allocate_variables(struct code *code)
 CUresult double_code_load(const char *image, enum double_code sort, void **out)
 {
     struct code *code = calloc(1, sizeof *code);
-    if (code == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    if (code == NULL || (code->image = strdup(image)) == NULL) {
+        free(code);
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     code->sort = sort;
     int n = double_image_read(image, code->variables, VARIABLES_MAX);
     code->n = n > 0 ? n : 0;

@@ -1,6 +1,6 @@
 /* tests/doubles/cuda/cuda_double.h: what the double's files share: cuda.c has devices, contexts and memory, cuda_work.c
- * streams and kernels, cuda_code.c what is loaded: modules, libraries and their variables, cuda_image.c what the images
- * of these have. */
+ * streams and kernels, cuda_coll.c a larger kernel, cuda_code.c what is loaded: modules, libraries and their variables,
+ * cuda_image.c what the images of these have. */
 #ifndef TESTS_DOUBLES_CUDA_DOUBLE_H
 #define TESTS_DOUBLES_CUDA_DOUBLE_H
 
@@ -25,7 +25,14 @@ int double_image_read(const char *image, struct double_variable *out, int most);
 enum double_code { DOUBLE_MODULE = 0x6d6f6431, DOUBLE_LIBRARY = 0x6c696231 };
 CUresult double_code_load(const char *image, enum double_code sort, void **out); /* in a context */
 bool double_code_is(const void *code, enum double_code sort);
+const char *double_code_image(const void *code);
 bool double_code_unload(void *code, enum double_code sort); /* Returns false if it is no such code. */
+
+/* For tests: launches the kernel of collectives that this thread has launched last once more, as a graph does. */
+void cuda_double_repeat(void);
+
+/* cuda_coll.c: the kernel of collectives: op->argument is its struct coll_args, op->value the threads of a block. */
+int double_run_isthmus_coll(struct gpu_op *op);
 
 /* What every call begins with. */
 #define ENTER_CODE(code)                                                 \

@@ -1,6 +1,7 @@
 /* tests/doubles/cuda/cuda_work.c: see cuda_double.h: operations on streams, and kernels. */
 #include "tests/doubles/cuda/cuda_double.h"
 
+#include "plugins/common/kernels/coll_args.h"
 #include "plugins/common/p2p.h"
 
 #include <stdio.h>
@@ -211,21 +212,27 @@ static const struct kernel {
     const char *name;
     int n;
     const uint8_t *bytes; /* of each parameter */
+    size_t struct_bytes;  /* of its only parameter, which is a struct; or 0 */
     int (*run)(struct gpu_op *op);
 } kernels[] = {
-    {"isthmus_amo", sizeof amo_bytes, amo_bytes, run_isthmus_amo},
+    {"isthmus_amo", sizeof amo_bytes, amo_bytes, 0, run_isthmus_amo},
+    {"isthmus_coll", 0, NULL, sizeof(struct coll_args), double_run_isthmus_coll},
 };
 
-/* Returns false if the image is the library's own and lacks one of these. */
+static bool has_kernel(const char *image, const char *name)
+{
+    char entry[80];
+    snprintf(entry, sizeof entry, ".visible .entry %s(", name);
+    return strstr(image, entry) != NULL;
+}
+
+/* Returns false if the image is the library's own and has none of these. */
 static bool has_kernels(const char *image)
 {
     if (strstr(image, ".entry isthmus_") == NULL) return true;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        char entry[80];
-        snprintf(entry, sizeof entry, ".visible .entry %s(", kernels[i].name);
-        if (strstr(image, entry) == NULL) return false;
-    }
-    return true;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (has_kernel(image, kernels[i].name)) return true;
+    return false;
 }
 
 CUresult cuModuleLoadData(CUmodule *module, const void *image)
@@ -249,11 +256,30 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
     ENTER();
     if (!double_code_is(module, DOUBLE_MODULE)) return CUDA_ERROR_INVALID_HANDLE;
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
-        if (strcmp(kernels[i].name, name) != 0) continue;
+        if (strcmp(kernels[i].name, name) != 0 || !has_kernel(double_code_image(module), name)) continue;
         *function = (CUfunction)(uintptr_t)&kernels[i];
         return CUDA_SUCCESS;
     }
     return CUDA_ERROR_NOT_FOUND;
+}
+
+/* The last launch of the calling thread, for tests that repeat it. */
+static _Thread_local struct {
+    CUstream stream;
+    struct gpu_op op;
+    struct coll_args args;
+} last_large;
+
+static CUresult submit_large(CUstream stream, const struct gpu_op *op, const struct coll_args *args)
+{
+    struct gpu_op copy = *op;
+    struct coll_args *own = malloc(sizeof *own);
+    if (own == NULL) return CUDA_ERROR_OUT_OF_MEMORY;
+    *own = *args;
+    copy.argument = own;
+    CUresult result = submit(stream, &copy);
+    if (result != CUDA_SUCCESS) free(own);
+    return result;
 }
 
 /* Parameters are copied at the launch, as the driver does. */
@@ -265,9 +291,21 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     (void)shared_bytes;
     const struct kernel *kernel = (const struct kernel *)(const void *)function;
     if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
-    if (grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1 || extra != NULL || parameters == NULL)
-        return CUDA_ERROR_INVALID_VALUE; /* the double runs one thread */
-    struct gpu_op op = {.run = kernel->run, .blocks = grid_x * grid_y * grid_z};
+    unsigned blocks = grid_x * grid_y * grid_z, threads = block_x * block_y * block_z;
+    bool is_one_thread = kernel->struct_bytes == 0;
+    if (extra != NULL || parameters == NULL || blocks == 0 || threads == 0 || threads > 1024)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (is_one_thread && blocks * threads != 1) return CUDA_ERROR_INVALID_VALUE;
+    struct gpu_op op = {.run = kernel->run, .blocks = blocks, .value = threads};
     for (int i = 0; i < kernel->n; i++) memcpy(&op.parameters[i], parameters[i], kernel->bytes[i]);
-    return submit(stream, &op);
+    if (is_one_thread) return submit(stream, &op);
+    last_large.stream = stream;
+    last_large.op = op;
+    memcpy(&last_large.args, parameters[0], kernel->struct_bytes);
+    return submit_large(stream, &op, &last_large.args);
+}
+
+void cuda_double_repeat(void)
+{
+    if (submit_large(last_large.stream, &last_large.op, &last_large.args) != CUDA_SUCCESS) abort();
 }

@@ -138,6 +138,15 @@ bool gpu_is_valid(uint64_t addr, uint64_t length_bytes);
 bool gpu_copy(uint64_t dest, uint64_t source, uint64_t length_bytes);
 bool gpu_fill(uint64_t dest, uint8_t value, uint64_t length_bytes);
 
+/* A reservation once more, at addresses that the processor may touch, with what is mapped there now: kernels that the
+ * double runs as functions have it for their launch. What is not mapped, or not for devices, faults. */
+struct gpu_shadow {
+    uint64_t base, length_bytes; /* of the reservation */
+    char *at;
+};
+bool gpu_shadow_open(uint64_t addr, struct gpu_shadow *out); /* false: no reservation has this address */
+void gpu_shadow_close(const struct gpu_shadow *shadow);
+
 /* ---- stream.c ---- */
 
 struct gpu_stream;

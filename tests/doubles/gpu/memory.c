@@ -400,6 +400,30 @@ bool gpu_is_valid(uint64_t addr, uint64_t length_bytes)
     return ok;
 }
 
+static bool shadow_open(uint64_t addr, struct gpu_shadow *out)
+{
+    const struct range *inside = find(reserved, addr);
+    if (inside == NULL) return false;
+    char *at = mmap(NULL, inside->length_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return false;
+    *out = (struct gpu_shadow){.base = inside->addr, .length_bytes = inside->length_bytes, .at = at};
+    for (const struct range *piece = mapped; piece != NULL; piece = piece->next)
+        if (piece->is_allowed && piece->addr - inside->addr < inside->length_bytes)
+            (void)mmap(at + (piece->addr - inside->addr), piece->length_bytes, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_FIXED, piece->memory->fd, 0);
+    return true;
+}
+
+bool gpu_shadow_open(uint64_t addr, struct gpu_shadow *out)
+{
+    pthread_mutex_lock(&lock);
+    bool ok = shadow_open(addr, out);
+    pthread_mutex_unlock(&lock);
+    return ok;
+}
+
+void gpu_shadow_close(const struct gpu_shadow *shadow) { munmap(shadow->at, shadow->length_bytes); }
+
 void *gpu_word(uint64_t addr, size_t length_bytes)
 {
     uint64_t n = length_bytes;

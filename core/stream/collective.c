@@ -1,0 +1,210 @@
+/* core/stream/collective.c: see stream_priv.h: collectives in streams as kernels of the transport. The kernels
+ * themselves: plugins/common/kernels/coll_kernel.h. */
+#include "core/base/fatal.h"
+#include "core/base/log.h"
+#include "core/ops/target.h"
+#include "core/stream/stream_priv.h"
+#include "core/transport/device_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct isthmus_collective_member member;
+
+static struct {
+    uint32_t most;   /* members of a team with kernels */
+    uint64_t words;  /* of flags of a team */
+    uint64_t *flags; /* on the device, by the index of teams */
+    uint64_t *stop;  /* a word of the host; set: kernels stop */
+    void *stop_view; /* its address for kernels */
+    member *by_pe;   /* what this PE has found, by world PE */
+} collectives;
+
+static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
+
+/* ---- life ---- */
+
+uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes)
+{
+    const struct ist_extensions *has = &ist_streams.transport->extensions;
+    if (!has->has_collectives || config->check || !config->device_direct) return 0;
+    isthmus_status status = has->collectives.prepare(tr());
+    if (status != ISTHMUS_OK) {
+        ist_info("collectives in streams go through the processors: %s", ist_fail_text());
+        return 0;
+    }
+    ist_streams.collectives = &has->collectives;
+    collectives.most = (uint32_t)n_pes < IST_COLLECTIVE_MEMBERS ? (uint32_t)n_pes : IST_COLLECTIVE_MEMBERS;
+    collectives.words = has->collectives.flag_words(tr(), collectives.most);
+    return ist_teams_max(config) * collectives.words * sizeof(uint64_t);
+}
+
+isthmus_status ist_collectives_open(uint64_t offset_bytes, int n_pes)
+{
+    void *stop = NULL;
+    if (ist_streams.collectives == NULL) return ISTHMUS_OK;
+    collectives.flags = (void *)((char *)ist_streams.mem.addr + offset_bytes);
+    collectives.by_pe = calloc((size_t)n_pes, sizeof *collectives.by_pe);
+    if (collectives.by_pe == NULL) return ist_fail_memory("where %d PEs are for kernels", n_pes);
+    isthmus_status status = ist_streams.kernels->host_alloc(tr(), sizeof(uint64_t), &stop, &collectives.stop_view);
+    collectives.stop = stop;
+    return status;
+}
+
+void ist_collectives_free(void)
+{
+    if (collectives.stop != NULL) ist_streams.kernels->host_free(tr(), collectives.stop);
+    free(collectives.by_pe);
+    collectives.by_pe = NULL;
+    ist_collectives_forget();
+}
+
+void ist_collectives_forget(void)
+{
+    free(collectives.by_pe);
+    memset(&collectives, 0, sizeof collectives);
+}
+
+void ist_streams_leave(void)
+{
+    if (collectives.stop != NULL) ist_store_release(collectives.stop, 1);
+}
+
+/* ---- teams ---- */
+
+static uint64_t *flags_of(int index) { return collectives.flags + (uint64_t)index * collectives.words; }
+
+void ist_collective_clear(int index, const char *routine)
+{
+    static const uint64_t zeroes[1024];
+    if (ist_streams.collectives == NULL) return;
+    for (uint64_t done = 0, n; done < collectives.words; done += n) {
+        n = collectives.words - done < 1024 ? collectives.words - done : 1024;
+        isthmus_status status = ist_streams.memory->copy(tr(), flags_of(index) + done, zeroes, n * sizeof *zeroes);
+        if (status != ISTHMUS_OK) ist_die(routine, status);
+    }
+}
+
+static bool reach(int world_pe, const char *routine)
+{
+    const struct ist_peer *peer;
+    isthmus_status status = ist_peer_get(world_pe, &peer);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    member found = {ist_device_delta(peer, IST_SEGMENT_DEVICE), ist_device_delta(peer, IST_SEGMENT_STREAMS)};
+    collectives.by_pe[world_pe] = found;
+    return ((found.data_delta | found.flags_delta) & ISTHMUS_NO_ALIAS) == 0;
+}
+
+bool ist_collectives_reach(const struct ist_team *team, const char *routine)
+{
+    bool all = ist_streams.collectives != NULL && (uint32_t)team->n_pes <= collectives.most;
+    for (int i = 0; all && i < team->n_pes; i++) all = reach(ist_team_to_world(team, i), routine);
+    return all;
+}
+
+/* ---- launches ---- */
+
+/* The rest of `what` is set. Ends the job on failure: other members have enqueued theirs. */
+static void launch(void *stream, struct ist_team *team, struct isthmus_collective *what, const char *routine)
+{
+    member members[IST_COLLECTIVE_MEMBERS];
+    for (int i = 0; i < team->n_pes; i++) members[i] = collectives.by_pe[ist_team_to_world(team, i)];
+    what->struct_size = sizeof *what;
+    what->n = team->n_pes;
+    what->me = team->my_pe;
+    what->flags = flags_of(team->index);
+    what->members = members;
+    what->stop = collectives.stop_view;
+    what->most = collectives.most;
+    team->has_launched = true;
+    isthmus_status status = ist_streams.collectives->enqueue(tr(), stream, what);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+}
+
+void ist_collective_sync(void *stream, struct ist_team *team, const char *routine)
+{
+    struct isthmus_collective what = {.what = ISTHMUS_COLLECTIVE_SYNC};
+    if (team->n_pes > 1) launch(stream, team, &what, routine);
+}
+
+/* ---- what the kernel computes with ---- */
+
+static const struct {
+    uint8_t number, bytes;
+} numbers[IST_COMBINE_TYPES] = {
+    [IST_S8] = {ISTHMUS_NUMBER_SIGNED, 1},    [IST_S16] = {ISTHMUS_NUMBER_SIGNED, 2},
+    [IST_S32] = {ISTHMUS_NUMBER_SIGNED, 4},   [IST_S64] = {ISTHMUS_NUMBER_SIGNED, 8},
+    [IST_U8] = {ISTHMUS_NUMBER_UNSIGNED, 1},  [IST_U16] = {ISTHMUS_NUMBER_UNSIGNED, 2},
+    [IST_U32] = {ISTHMUS_NUMBER_UNSIGNED, 4}, [IST_U64] = {ISTHMUS_NUMBER_UNSIGNED, 8},
+    [IST_F16] = {ISTHMUS_NUMBER_HALF, 2},     [IST_BF16] = {ISTHMUS_NUMBER_BFLOAT, 2},
+    [IST_F32] = {ISTHMUS_NUMBER_FLOAT, 4},    [IST_F64] = {ISTHMUS_NUMBER_FLOAT, 8},
+    [IST_C32] = {ISTHMUS_NUMBER_COMPLEX, 8},  [IST_C64] = {ISTHMUS_NUMBER_COMPLEX, 16},
+};
+
+static const uint8_t combines[IST_COMBINE_OPS] = {
+    [IST_SUM] = ISTHMUS_COMBINE_SUM, [IST_PROD] = ISTHMUS_COMBINE_PROD, [IST_MIN] = ISTHMUS_COMBINE_MIN,
+    [IST_MAX] = ISTHMUS_COMBINE_MAX, [IST_AND] = ISTHMUS_COMBINE_AND,   [IST_OR] = ISTHMUS_COMBINE_OR,
+    [IST_XOR] = ISTHMUS_COMBINE_XOR,
+};
+
+static bool is_reduction(const struct ist_stream_call *call)
+{
+    return call->collective == ISTHMUS_COLLECTIVE_REDUCE || call->collective == ISTHMUS_COLLECTIVE_REDUCESCATTER;
+}
+
+/* A sum of complex numbers is one of their parts. Returns false for a type that no device has: long double. */
+static bool describe_numbers(const struct ist_stream_call *call, struct isthmus_collective *what)
+{
+    what->op = combines[call->op];
+    what->number = numbers[call->type].number;
+    what->size_bytes = numbers[call->type].bytes;
+    if (what->number != ISTHMUS_NUMBER_COMPLEX || call->op != IST_SUM) return what->size_bytes != 0;
+    what->number = ISTHMUS_NUMBER_FLOAT;
+    what->size_bytes /= 2;
+    return true;
+}
+
+/* Bytes of a source, or of a block; ends the job as the call by the host would. */
+static size_t length_of(const struct ist_stream_call *call)
+{
+    const struct ist_transfer *t = &call->transfer;
+    if (!is_reduction(call)) return t->length_bytes;
+    return ist_require_length(t->routine, "nreduce", call->nelems, ist_combine_size(call->type));
+}
+
+/* Both buffers are in the heap of the device. Ends the job if one is not symmetric. */
+static bool is_in_heap(const struct ist_stream_call *call, size_t length_bytes)
+{
+    const struct ist_transfer *t = &call->transfer;
+    size_t n = (size_t)t->team->n_pes;
+    bool has_dests = call->collective == ISTHMUS_COLLECTIVE_FCOLLECT || call->collective == ISTHMUS_COLLECTIVE_ALLTOALL;
+    bool has_sources = call->collective == ISTHMUS_COLLECTIVE_ALLTOALL ||
+                       call->collective == ISTHMUS_COLLECTIVE_REDUCESCATTER;
+    size_t dest_bytes = ist_require_length(t->routine, "nelems", length_bytes, has_dests ? n : 1);
+    size_t source_bytes = ist_require_length(t->routine, "nelems", length_bytes, has_sources ? n : 1);
+    int dest = ist_require_symmetric(t->routine, "dest", t->dest, dest_bytes, 1);
+    int source = ist_require_symmetric(t->routine, "source", t->source, source_bytes, 1);
+    return dest == IST_SEGMENT_DEVICE && source == IST_SEGMENT_DEVICE;
+}
+
+/* An element may be anywhere for a processor; kernels load it whole. */
+static bool is_aligned(const struct ist_stream_call *call, const struct isthmus_collective *what)
+{
+    uintptr_t bytes = what->size_bytes < sizeof(uint64_t) ? what->size_bytes : sizeof(uint64_t);
+    return !is_reduction(call) || ((uintptr_t)what->dest | (uintptr_t)what->source) % bytes == 0;
+}
+
+/* A wrong root is left to the host, which reports it. Nothing is nothing, on all members alike. */
+bool ist_collective_enqueue(void *stream, struct ist_stream_call *call)
+{
+    const struct ist_transfer *t = &call->transfer;
+    struct ist_team *team = t->team;
+    struct isthmus_collective what = {.what = call->collective, .root = t->pe, .dest = t->dest, .source = t->source};
+    if (!team->has_kernels || t->pe < 0 || t->pe >= team->n_pes) return false;
+    if (is_reduction(call) && !describe_numbers(call, &what)) return false;
+    what.length_bytes = length_of(call);
+    if (what.length_bytes == 0) return true;
+    if (!is_in_heap(call, what.length_bytes) || !is_aligned(call, &what)) return false;
+    launch(stream, team, &what, t->routine);
+    return true;
+}
