@@ -95,6 +95,7 @@ isthmus_status ib_wait_local(isthmus_chan *chan)
 isthmus_status ib_wait_remote(isthmus_chan *chan)
 {
     isthmus_status first = ISTHMUS_OK;
+    if (ib_batch_is_done(&chan->halves[0].remote) && ib_batch_is_done(&chan->halves[1].remote)) return ISTHMUS_OK;
     for (int i = 0; i < 2; i++) {
         (void)ib_worker_wait(chan->worker, &chan->halves[i].remote, IB_FOR_EVER);
         isthmus_status status = ib_batch_fail(chan->worker, &chan->halves[i].remote);

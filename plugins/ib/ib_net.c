@@ -238,6 +238,23 @@ static isthmus_status set_rails(const isthmus_tr *tr, ucp_config_t *config)
     return status == ISTHMUS_OK ? ib_config_set(s, config, &messages) : status;
 }
 
+/* For its keepalive UCX adds a lane of datagrams to each endpoint over an adapter, which each flush and each progress
+ * serves too. The job's signs of life have a shorter period and include each PE that this one connects to; where they
+ * are switched off, the lane stays. */
+static isthmus_status set_keepalive(const isthmus_tr *tr, ucp_config_t *config)
+{
+    const struct isthmus_services *s = tr->services;
+    const char *pulse_timeout = s->config(s->core, "PULSE_TIMEOUT");
+    bool has_pulses = pulse_timeout == NULL || strtoul(pulse_timeout, NULL, 10) != 0;
+    const struct ib_config_key key = {
+        .name = "KEEPALIVE_INTERVAL",
+        .value = tr->net->n_active > 0 && has_pulses ? "inf" : NULL,
+        .why = "the lane for it delays each operation, and the job's own signs of life come more often",
+        .variables = {"UCX_KEEPALIVE_INTERVAL"},
+    };
+    return ib_config_set(s, config, &key);
+}
+
 isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
 {
     const struct isthmus_services *s = tr->services;
@@ -261,6 +278,7 @@ isthmus_status ib_net_configure(const isthmus_tr *tr, ucp_config_t *config)
     };
     isthmus_status status = is_choice && !ib_net_user_decides() ? narrow(tr, config) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = set_rails(tr, config);
+    if (status == ISTHMUS_OK) status = set_keepalive(tr, config);
     if (status == ISTHMUS_OK) status = ib_config_set(s, config, &software);
     return status == ISTHMUS_OK ? ib_config_set(s, config, &gid) : status;
 }
