@@ -11,9 +11,9 @@ finalize, until the file STOP exists, and lets something be lost at a random mom
   descriptors  a PE gets no more file descriptors than it has, or nearly
   shm          /dev/shm is full before the job starts (needs root)
 A round is good when the job is over within 10 seconds of the fault with one message that names the cause, no process,
-no file in TMPDIR and none of Isthmus, UCX and PMIx in /dev/shm is left (sockets and shared memory without a name end with their processes), and no
-result was wrong. A shortage that no PE hits is none: then the job has to end well once STOP exists. Every choice
-follows from the seed, which is printed; --only R repeats round R."""
+no file in TMPDIR and none of Isthmus, UCX and PMIx in /dev/shm is left (sockets and shared memory without a name end
+with their processes), and no result was wrong. A shortage that no PE hits is none: then the job has to end well once
+STOP exists. Every choice follows from the seed, which is printed; --only R repeats round R."""
 import argparse
 import collections
 import glob
