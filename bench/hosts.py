@@ -190,7 +190,7 @@ def run(args):
     if reason:
         print(f"bench: {reason}", file=sys.stderr)
         return SKIPPED
-    with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as reference_folder:
+    with tempfile.TemporaryDirectory(prefix="bench-") as reference_folder:
         folder = os.path.join(args.build, "bench")
         ours = runs_on(folder, 2, 1)
         theirs = runs_on(reference_folder, 2, 1) if args.reference else None

@@ -92,7 +92,7 @@ def main():
         return roce.run(args)
     if args.hosts:
         return hosts.run(args)
-    with tempfile.TemporaryDirectory(prefix="isthmus-bench-") as reference_folder:
+    with tempfile.TemporaryDirectory(prefix="bench-") as reference_folder:
         environment = startup.environment()
         ours = Runs(startup.isthmus_run(args.build), os.path.join(args.build, "bench"), environment)
         theirs = Runs(startup.mpirun, reference_folder, environment) if args.reference else None

@@ -40,7 +40,7 @@ for program in isthmus-run isthmus-info sample_sort; do
 done
 [ -r "$file" ] || give_up "cannot read $file; the word list is in the package wamerican-insane"
 
-work=$(mktemp -d "${TMPDIR:-/tmp}/isthmus-demo.XXXXXX")
+work=$(mktemp -d "${TMPDIR:-/tmp}/demo.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

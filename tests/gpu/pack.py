@@ -91,7 +91,7 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(f"usage: {__doc__.splitlines()[0]}")
     build, file = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
-    with tempfile.TemporaryDirectory(prefix="isthmus-pack-") as folder:
+    with tempfile.TemporaryDirectory(prefix="gpu-pack-") as folder:
         root = Path(folder) / NAME
         fill(root, build)
         with tarfile.open(file, "w:gz") as archive:

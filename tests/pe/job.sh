@@ -18,7 +18,7 @@ clean_up() {
 trap clean_up EXIT
 
 # Files in the folders that all programs of the machine share, with the names that Isthmus, UCX and PMIx give to theirs:
-# any other program may come or go meanwhile.
+# any other program may come or go meanwhile. Scripts and unit tests of this tree name theirs in another way.
 names_in_shared_folders() {
     ls -Ad /dev/shm/*sthmus* /dev/shm/ucx_* /dev/shm/*pmix* /tmp/*sthmus* /tmp/.*sthmus* 2>/dev/null
 }

@@ -41,7 +41,7 @@ static inline const char *config(void *core, const char *key)
 
 /* ---- a folder, for the setup and the teardown of a group of tests ---- */
 
-static char folder[] = "/tmp/isthmus-ib-XXXXXX";
+static char folder[] = "/tmp/unit-ib-XXXXXX";
 
 static inline int make_folder(void **state)
 {
