@@ -50,7 +50,7 @@ ISTHMUS_DEVICE void isthmus_dev_ibput(void *dest, const void *source, const stru
     int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_IBPUT, dest, isthmus_dev_block_span(stride->dest, stride, bsize),
                                       pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
-        isthmus_dev_copy_blocks((char *)dest + delta, (const char *)source, stride, bsize, scope);
+        isthmus_dev_copy_blocks(isthmus_dev_far(dest, delta), (const char *)source, stride, bsize, scope);
     else
         isthmus_dev_blocks_by_ring(ISTHMUS_REQUEST_PUT, (char *)dest, (const char *)source, stride, bsize, pe, scope);
 }
@@ -65,7 +65,7 @@ ISTHMUS_DEVICE void isthmus_dev_ibget(void *dest, const void *source, const stru
     int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_IBGET, source, isthmus_dev_block_span(stride->source, stride, bsize),
                                       pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
-        isthmus_dev_copy_blocks((char *)dest, (const char *)source + delta, stride, bsize, scope);
+        isthmus_dev_copy_blocks((char *)dest, isthmus_dev_far(source, delta), stride, bsize, scope);
     else
         isthmus_dev_blocks_by_ring(ISTHMUS_REQUEST_GET, (char *)dest, (const char *)source, stride, bsize, pe, scope);
 }

@@ -1,9 +1,10 @@
 /* isthmus/device_group.h: the threads that make a call together; and the choice of the dialect, whose primitives
  * everything else in device.h uses.
  *
- * The dialect follows from the compiler: CUDA's if it compiles for CUDA, SYCL's if it compiles SYCL, plain C's if it
- * compiles for NVPTX, else the CPU device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h includes device.h
- * for CUDA compilers, and else if ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL compilers. */
+ * The dialect follows from the compiler: CUDA's if it compiles for CUDA, HIP's if for HIP, SYCL's if it compiles SYCL,
+ * plain C's if it compiles for NVPTX, else the CPU device's; ISTHMUS_DEVICE_CPU selects that in SYCL too. nvshmem.h
+ * includes device.h for CUDA's and HIP's compilers, and else if ISTHMUS_DEVICE_CPU is defined; ishmem.h does for SYCL
+ * compilers. */
 #ifndef ISTHMUS_DEVICE_GROUP_H
 #define ISTHMUS_DEVICE_GROUP_H
 
@@ -12,7 +13,9 @@
 /* A warpgroup: 4 warps, 128 threads. */
 enum { ISTHMUS_THREAD = 0, ISTHMUS_WARP = 1, ISTHMUS_WARPGROUP = 2, ISTHMUS_BLOCK = 3 };
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#if defined(__HIP__)
+#include <isthmus/device_hip.h>
+#elif defined(ISTHMUS_GPU_COMPILER)
 #include <isthmus/device_cuda.h>
 #elif defined(SYCL_LANGUAGE_VERSION) && !defined(ISTHMUS_DEVICE_CPU)
 #include <isthmus/device_sycl.hpp>
@@ -23,6 +26,11 @@ enum { ISTHMUS_THREAD = 0, ISTHMUS_WARP = 1, ISTHMUS_WARPGROUP = 2, ISTHMUS_BLOC
 #endif
 
 #include <isthmus/device_report.h>
+
+/* Memory of another PE, or of this one that others reach, to which the dialect may give its address space. */
+#ifndef ISTHMUS_DEVICE_FAR
+#define ISTHMUS_DEVICE_FAR(pointer) (pointer)
+#endif
 
 /* A rare path that a group takes together. */
 #ifndef ISTHMUS_DEVICE_COLD_GROUP

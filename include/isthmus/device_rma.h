@@ -57,6 +57,12 @@ ISTHMUS_DEVICE void *isthmus_dev_ptr(const void *addr, int pe)
     return isthmus_dev_is_direct(delta) ? (char *)(uintptr_t)addr + delta : NULL;
 }
 
+/* What a direct access reads or writes at that PE. */
+ISTHMUS_DEVICE char *isthmus_dev_far(const void *addr, int64_t delta)
+{
+    return ISTHMUS_DEVICE_FAR((char *)(uintptr_t)addr + delta);
+}
+
 /* ---- copies ---- */
 
 /* As many bytes as `unit`; from and to are multiples of it. */
@@ -211,7 +217,7 @@ ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes
     int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_PUT, dest, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
-        isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
+        isthmus_dev_copy(isthmus_dev_far(dest, delta), (const char *)source, bytes, scope);
         isthmus_dev_meet(scope);
     } else {
         isthmus_dev_move_by_ring(ISTHMUS_REQUEST_PUT, dest, source, bytes, pe, scope, is_nbi);
@@ -227,7 +233,7 @@ ISTHMUS_DEVICE void isthmus_dev_get(void *dest, const void *source, size_t bytes
     int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_GET, source, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
-        isthmus_dev_copy((char *)dest, (const char *)source + delta, bytes, scope);
+        isthmus_dev_copy((char *)dest, isthmus_dev_far(source, delta), bytes, scope);
         isthmus_dev_meet(scope);
     } else {
         isthmus_dev_move_by_ring(ISTHMUS_REQUEST_GET, source, dest, bytes, pe, scope, is_nbi);
@@ -275,7 +281,7 @@ ISTHMUS_DEVICE void isthmus_dev_iput(void *dest, const void *source, const struc
                                       isthmus_dev_span(stride->dest, stride->nelems, stride->size), pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
-        isthmus_dev_copy_strided((char *)dest + delta, (const char *)source, stride, scope);
+        isthmus_dev_copy_strided(isthmus_dev_far(dest, delta), (const char *)source, stride, scope);
         isthmus_dev_meet(scope);
     } else {
         isthmus_dev_strided_by_ring(ISTHMUS_REQUEST_IPUT, dest, source, stride, pe, scope);
@@ -293,7 +299,7 @@ ISTHMUS_DEVICE void isthmus_dev_iget(void *dest, const void *source, const struc
                                       isthmus_dev_span(stride->source, stride->nelems, stride->size), pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
-        isthmus_dev_copy_strided((char *)dest, (const char *)source + delta, stride, scope);
+        isthmus_dev_copy_strided((char *)dest, isthmus_dev_far(source, delta), stride, scope);
         isthmus_dev_meet(scope);
     } else {
         isthmus_dev_strided_by_ring(ISTHMUS_REQUEST_IGET, source, dest, stride, pe, scope);
@@ -367,7 +373,7 @@ ISTHMUS_DEVICE void isthmus_dev_put_signal(void *dest, const void *source, size_
     }
     uint64_t *at = (uint64_t *)(void *)((char *)signal.addr + signal_delta);
     isthmus_dev_meet(scope);
-    if (bytes > 0) isthmus_dev_copy((char *)dest + delta, (const char *)source, bytes, scope);
+    if (bytes > 0) isthmus_dev_copy(isthmus_dev_far(dest, delta), (const char *)source, bytes, scope);
     isthmus_dev_meet(scope);
     if (!isthmus_dev_is_leader(scope)) return;
     if (signal.op == ISTHMUS_DEV_AMO_SET)

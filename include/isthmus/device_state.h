@@ -170,7 +170,7 @@ struct isthmus_device_state {
     uint64_t reserved[4];
 };
 
-#ifndef __CUDACC_RTC__
+#ifndef ISTHMUS_GPU_RTC
 /* Announces a module of device code, from its constructor. The library calls fill with the state whenever it changes:
  * at once if it is initialised, else at init, and at finalize with zeros except for `stop`; fill copies it to where the
  * kernels of the module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run.

@@ -8,7 +8,7 @@
 
 #include <isthmus/device_state.h>
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__) || defined(__HIPCC__)
+#ifdef ISTHMUS_GPU_COMPILER
 #define ISTHMUS_WIRE static __host__ __device__ __forceinline__
 #else
 #define ISTHMUS_WIRE static inline __attribute__((unused))

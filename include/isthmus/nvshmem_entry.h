@@ -7,7 +7,7 @@
 
 /* ---- how nvshmem_device.h defines a name that the host has too ---- */
 
-#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#ifdef ISTHMUS_GPU_COMPILER
 /* The host's side of a name is the library's: only the compilation for the device defines it. */
 #define ISTHMUS_NV_HOST(returns, name, parameters) ISTHMUS_HOST_DEVICE returns name parameters
 #define ISTHMUS_NV_BOTH ISTHMUS_HOST_DEVICE __forceinline__
