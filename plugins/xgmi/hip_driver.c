@@ -123,7 +123,13 @@ const struct p2p_driver xg_driver = {
     .copy = xg_copy,
     .amo = xg_amo,
     .wait_until = xg_wait_until,
+    .words = xg_words,
     .host_function = xg_host_function,
     .complete = xg_complete,
+    .host_view = xg_host_view,
+    .device_alloc = xg_device_alloc,
+    .device_free = xg_device_free,
+    .find = xg_find,
+    .call = xg_call,
     .place = xg_place,
 };

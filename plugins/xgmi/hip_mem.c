@@ -42,6 +42,15 @@ static isthmus_status allocate(struct p2p_gpu *gpu, uint64_t length_bytes, struc
     return ISTHMUS_OK;
 }
 
+isthmus_status xg_allocate(struct p2p_gpu *gpu, uint64_t length_bytes, struct p2p_memory *out)
+{
+    isthmus_status status = allocate(gpu, length_bytes, out);
+    if (status != ISTHMUS_OK) return status;
+    status = xg_check(gpu, clear(out->addr, length_bytes), "clearing device memory");
+    if (status != ISTHMUS_OK) (void)xg_hip.hipFree(out->addr);
+    return status;
+}
+
 /* The engine passes an address only where there is virtual memory. */
 isthmus_status xg_create(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes, struct p2p_memory *out)
 {
@@ -121,7 +130,8 @@ isthmus_status xg_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **
 {
     int before;
     hipError_t result = xg_enter(gpu, &before);
-    if (result == hipSuccess) result = xg_hip.hipHostMalloc(addr, length_bytes, hipHostMallocPortable);
+    if (result == hipSuccess)
+        result = xg_hip.hipHostMalloc(addr, length_bytes, hipHostMallocPortable | hipHostMallocCoherent);
     xg_leave(before);
     return xg_check(gpu, result, "hipHostMalloc");
 }

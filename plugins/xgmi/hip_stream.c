@@ -85,6 +85,30 @@ isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *
     return xg_check(gpu, result, "hipStreamWaitValue64");
 }
 
+/* Words by value in the program's streams, where they are flags. The engine's own words are copies (no write()): HIP
+ * writes by a kernel, for which a program's kernel that waits for the word may have left no room. */
+static isthmus_status write_word(struct p2p_gpu *gpu, void *stream, const struct p2p_word *word)
+{
+    int before;
+    hipError_t result = xg_enter(gpu, &before);
+    if (result == hipSuccess) result = xg_more.hipStreamWriteValue64(stream, word->addr, word->value, 0);
+    xg_leave(before);
+    return xg_check(gpu, result, "hipStreamWriteValue64");
+}
+
+isthmus_status xg_words(struct p2p_gpu *gpu, void *stream, const struct p2p_word *list, uint32_t n)
+{
+    const struct isthmus_services *s = gpu->services;
+    isthmus_status status = ISTHMUS_OK;
+    if (xg_more.hipStreamWriteValue64 == NULL)
+        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
+                       "this HIP lacks hipStreamWriteValue64; install ROCm 5 or newer");
+    for (uint32_t i = 0; i < n && status == ISTHMUS_OK; i++)
+        status = list[i].is_awaited ? xg_wait_until(gpu, stream, list[i].addr, ISTHMUS_COMPARE_GE, list[i].value)
+                                    : write_word(gpu, stream, &list[i]);
+    return status;
+}
+
 isthmus_status xg_complete(struct p2p_gpu *gpu)
 {
     int before;

@@ -76,6 +76,17 @@ isthmus_status xg_pin(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes);
 void xg_unpin(struct p2p_gpu *gpu, void *addr);
 isthmus_status xg_place(struct p2p_gpu *gpu, const void *addr, struct isthmus_mem *out);
 
+/* Zeroed memory of any length, of which no other process gets a handle; with our device current. */
+isthmus_status xg_allocate(struct p2p_gpu *gpu, uint64_t length_bytes, struct p2p_memory *out);
+
+/* hip_kernels.c: memory for kernels that make calls, and the variables of their modules. See p2p.h. */
+isthmus_status xg_host_view(struct p2p_gpu *gpu, void *addr, void **view);
+isthmus_status xg_device_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
+void xg_device_free(struct p2p_gpu *gpu, void *addr);
+isthmus_status xg_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const char *name, void **addr,
+                       uint64_t *length_bytes);
+isthmus_status xg_call(struct p2p_gpu *gpu, void (*function)(void *), void *argument);
+
 /* hip_vmm.c: pieces of memory at addresses of our choice, shared by descriptor; memory.handle is then not 0. */
 uint64_t xg_vmm_granule(const struct p2p_gpu *gpu); /* 0, after a line in the log: this HIP or device has none */
 isthmus_status xg_vmm_reserve(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr);
@@ -93,6 +104,7 @@ isthmus_status xg_stream_wait(struct p2p_gpu *gpu, void *stream);
 isthmus_status xg_copy(struct p2p_gpu *gpu, void *stream, void *dest, const void *source, size_t length_bytes);
 isthmus_status xg_amo(struct p2p_gpu *gpu, void *stream, const struct p2p_amo *amo);
 isthmus_status xg_wait_until(struct p2p_gpu *gpu, void *stream, const uint64_t *word, uint32_t compare, uint64_t value);
+isthmus_status xg_words(struct p2p_gpu *gpu, void *stream, const struct p2p_word *list, uint32_t n);
 isthmus_status xg_complete(struct p2p_gpu *gpu);
 isthmus_status xg_host_function(struct p2p_gpu *gpu, void *stream, void (*function)(void *), void *argument);
 

@@ -137,9 +137,11 @@ hipError_t hipExtMallocWithFlags(void **out, size_t size, unsigned flags)
     return put_at_address(gpu_memory_create(current_device, (size + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES), out);
 }
 
+/* Waits for the device, as HIP documents. */
 hipError_t hipFree(void *addr)
 {
     ENTER(hipErrorInvalidValue);
+    gpu_device_wait();
     return gpu_free(number_of(addr)) ? hipSuccess : hipErrorInvalidValue;
 }
 
@@ -149,6 +151,15 @@ hipError_t hipHostMalloc(void **out, size_t size, unsigned flags)
     ENTER(hipErrorOutOfMemory);
     *out = gpu_host_alloc(size);
     return *out != NULL ? hipSuccess : hipErrorOutOfMemory;
+}
+
+/* The address of the host is the device's, too. */
+hipError_t hipHostGetDevicePointer(void **view, void *addr, unsigned flags)
+{
+    ENTER(hipErrorInvalidValue);
+    if (flags != 0 || gpu_find(number_of(addr)).kind != GPU_HOST) return hipErrorInvalidValue;
+    *view = addr;
+    return hipSuccess;
 }
 
 hipError_t hipHostFree(void *addr)
@@ -318,6 +329,21 @@ hipError_t hipStreamWaitValue64(hipStream_t stream, void *addr, uint64_t value, 
                   &(struct gpu_op){.run = run_wait_value, .dest = number_of(addr), .value = value, .source = flags});
 }
 
+static int run_write_value(struct gpu_op *op)
+{
+    uint64_t *word = gpu_word(op->dest, sizeof *word);
+    if (word == NULL) return gpu_illegal_address;
+    __atomic_store_n(word, op->value, __ATOMIC_RELEASE);
+    return 0;
+}
+
+hipError_t hipStreamWriteValue64(hipStream_t stream, void *addr, uint64_t value, unsigned flags)
+{
+    ENTER(hipErrorLaunchFailure);
+    if (flags != 0 || gpu_find(number_of(addr)).kind == GPU_UNKNOWN) return hipErrorInvalidValue;
+    return submit(stream, &(struct gpu_op){.run = run_write_value, .dest = number_of(addr), .value = value});
+}
+
 hipError_t hipLaunchHostFunc(hipStream_t stream, hipHostFn_t function, void *argument)
 {
     ENTER(hipErrorLaunchFailure);
@@ -387,31 +413,6 @@ static int run_isthmus_amo(struct gpu_op *op)
     return 0;
 }
 
-hipError_t hipModuleLoadData(hipModule_t *out, const void *image)
-{
-    ENTER(hipErrorOutOfMemory);
-    if (strstr(image, "isthmus_amo") == NULL) return hipErrorInvalidImage;
-    *out = malloc(1);
-    gpu_count(GPU_MODULE, 1);
-    return hipSuccess;
-}
-
-hipError_t hipModuleUnload(hipModule_t module)
-{
-    ENTER(hipErrorInvalidHandle);
-    free(module);
-    gpu_count(GPU_MODULE, -1);
-    return hipSuccess;
-}
-
-hipError_t hipModuleGetFunction(hipFunction_t *out, hipModule_t module, const char *name)
-{
-    ENTER(hipErrorNotFound);
-    if (strcmp(name, "isthmus_amo") != 0) return hipErrorNotFound;
-    *out = (hipFunction_t)(void *)module;
-    return hipSuccess;
-}
-
 /* Parameters are copied at the launch, as HIP does. */
 hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                                  unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
@@ -419,7 +420,7 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned grid_x, unsign
 {
     (void)shared_bytes;
     ENTER(hipErrorLaunchFailure);
-    if (function == NULL || extra != NULL || grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1)
+    if (!double_is_amo(function) || extra != NULL || grid_x * grid_y * grid_z != 1 || block_x * block_y * block_z != 1)
         return hipErrorInvalidValue; /* the double runs one thread */
     struct gpu_op op = {.run = run_isthmus_amo, .blocks = 1};
     for (int i = 0; i < GPU_AMO_PARAMETERS; i++) memcpy(&op.parameters[i], parameters[i], gpu_amo_parameter_bytes[i]);

@@ -1,5 +1,5 @@
 /* tests/doubles/hip/hip.h: what the double's files share: hip.c has devices, memory and streams, hip_vmm.c virtual
- * memory. */
+ * memory, hip_code.c loaded code. */
 #ifndef TESTS_DOUBLES_HIP_H
 #define TESTS_DOUBLES_HIP_H
 
@@ -17,5 +17,6 @@
     } while (0)
 
 bool double_is_device(int device);
+bool double_is_amo(const void *function); /* the plugin's kernel */
 
 #endif

@@ -108,7 +108,32 @@ static void check_streams(hipStream_t stream)
 {
     uint64_t on_stack = 1;
     REFUSES(hip.hipStreamWaitValue64(stream, &on_stack, 1, hipStreamWaitValueGte, UINT64_MAX)); /* not known to HIP */
+    REFUSES(hip.hipStreamWriteValue64(stream, &on_stack, 1, 0));
     REFUSES(hip.hipLaunchHostFunc(stream, NULL, NULL));
+}
+
+static void check_code(void)
+{
+    hipModule_t module, amo;
+    hipFunction_t function;
+    hipDeviceptr_t at = NULL;
+    void *host, *view;
+    size_t bytes = 0;
+    WORKS(hip.hipModuleLoadData(&module, ".b8 some_state[24]"));
+    WORKS(hip.hipModuleLoadData(&amo, "isthmus_amo"));
+    EXPECT(hip.hipModuleLoadData(&module, "no code"), hipErrorInvalidImage);
+    WORKS(hip.hipModuleGetGlobal(&at, &bytes, module, "some_state"));
+    EXPECT(hip.hipModuleGetGlobal(&at, &bytes, module, "another"), hipErrorNotFound);
+    EXPECT(hip.hipModuleGetGlobal(&at, &bytes, (hipModule_t)(void *)&bytes, "some_state"), hipErrorInvalidHandle);
+    EXPECT(hip.hipModuleGetFunction(&function, module, "isthmus_amo"), hipErrorNotFound);
+    WORKS(hip.hipModuleGetFunction(&function, amo, "isthmus_amo"));
+    WORKS(hip.hipModuleUnload(module));
+    WORKS(hip.hipModuleUnload(amo));
+    EXPECT(hip.hipModuleUnload(module), hipErrorInvalidHandle);
+    REFUSES(hip.hipHostGetDevicePointer(&view, &bytes, 0));
+    WORKS(hip.hipHostMalloc(&host, 100, 0));
+    WORKS(hip.hipHostGetDevicePointer(&view, host, 0));
+    WORKS(hip.hipHostFree(host));
 }
 
 int main(int argc, char **argv)
@@ -121,6 +146,7 @@ int main(int argc, char **argv)
     check_handles();
     check_mappings(stream);
     check_streams(stream);
+    check_code();
     WORKS(hip.hipStreamDestroy(stream));
     return 0;
 }
