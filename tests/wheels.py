@@ -27,6 +27,9 @@ WHEELS = {  # name: what pip calls it, or them
     "nvrtc": ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-runtime==13.0.96"), # the latter has the headers
     "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
     "nvshmem": "nvidia-nvshmem-cu13==3.8.0",  # 180 MB
+    # 65 MB; of the others only what it imports.
+    "nvshmem4py": ("nvshmem4py-cu13==0.4.1", "cuda-core==1.2.2", "cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0",
+                   "cuda-python==13.4.4", "numpy==2.4.6", "mpi4py==4.1.2"),
     # SYCL's headers, its compiler for run time, and a processor as its device: 480 MB, under Intel's licence.
     "sycl": ("intel-sycl-rt==2026.2.0", "intel-opencl-rt==2026.2.0", "intel-cmplr-lib-ur==2026.2.0",
              "intel-cmplr-lib-rt==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0", "umf==1.2.0"),

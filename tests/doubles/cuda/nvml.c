@@ -1,5 +1,5 @@
 /* tests/doubles/cuda/nvml.c: libnvidia-ml.so.1, without which UCX's modules for CUDA are not loaded. It reports no
- * device. */
+ * device. With COUNTS_DEVICES it is for Python, whose cuda.core counts them. */
 
 enum { NVML_ERROR_NOT_SUPPORTED = 3, NVML_ERROR_LIBRARY_NOT_FOUND = 12 };
 
@@ -11,7 +11,19 @@ int nvmlDeviceGetFieldValues(void *device, int n, void *values);
 int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *device, unsigned link, void *pci);
 int nvmlDeviceGetGpuFabricInfo(void *device, void *info);
 
+#ifdef COUNTS_DEVICES
+int nvmlDeviceGetCount_v2(unsigned *count);
+
+int nvmlInit_v2(void) { return 0; }
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 1;
+    return 0;
+}
+#else
 int nvmlInit_v2(void) { return NVML_ERROR_LIBRARY_NOT_FOUND; }
+#endif
 
 int nvmlShutdown(void) { return 0; }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""nvshmem.py: our libnvshmem_host.so.3 and headers against those of NVSHMEM's wheel (tests/wheels.py): the names that its
+"""against_nvshmem.py: our libnvshmem_host.so.3 and headers against those of NVSHMEM's wheel (tests/wheels.py): the names that its
 library exports and the sizes of its variables, the values of constants, the sizes of types and the places of their members;
 and a program that is linked with its library runs with ours. Exit status 77, and a line with the reason, where the wheel or
 CUDA's headers are not to be had. --quick: nothing is fetched."""

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""nvshmem4py.py: NVIDIA's Python for NVSHMEM, unchanged from its wheel, on our libnvshmem_host.so.3: nvshmem4py_job.py with 2 PEs,
+started by unique id, by MPI's communicator and by its broadcast, with the heap of the host and in memory of the double of
+CUDA's driver. Exit status 77, and a line with the reason, where the wheels are not to be had. --quick: fewer jobs, and
+nothing is fetched."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))
+sys.dont_write_bytecode = True  # the source tree stays as it is
+
+import wheels
+
+SKIPPED = 77
+WHEEL = "nvshmem4py"
+JOB = HERE / "nvshmem4py_job.py"
+TIMEOUT_S = 100
+N_PES = 2
+JOBS = [("uid", "host"), ("uid", "cuda"), ("mpi", "host"), ("mpi", "cuda"), ("emulated_mpi", "cuda")]
+QUICK_JOBS = [("uid", "host"), ("uid", "cuda")]
+
+
+def environment(build, site, kind):
+    double = build / "tests" / "doubles" / "cuda_python"
+    return os.environ | {
+        "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "CUDA_PYTHON_DISABLE_MAJOR_VERSION_WARNING": "1",
+        "LD_LIBRARY_PATH": f"{build / 'lib' / 'isthmus' / 'compat'}:{double}", "GPU_DOUBLE_HOST_ACCESS": "1",
+        "ISTHMUS_NVLINK_LIBRARY": str(double / "libcuda.so.1"), "ISTHMUS_HEAP_KIND": kind,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }
+
+
+def commands(way, folder):
+    """What is started at once: for each PE a process, or the launcher."""
+    program = [sys.executable, str(JOB), way]
+    if way == "uid":
+        return [[*program, str(rank), str(N_PES), str(folder / "uid")] for rank in range(N_PES)]
+    return [["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(N_PES), *program]]
+
+
+def run(build, site, way, kind):
+    """What was printed, if it is not what each PE prints at its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = [subprocess.Popen(command, env=environment(build, site, kind), stdin=subprocess.DEVNULL, text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+                   for command in commands(way, Path(folder))]
+        printed = ""
+        for process in started:
+            try:
+                printed += process.communicate(timeout=TIMEOUT_S)[0]
+            except subprocess.TimeoutExpired:
+                process.kill()
+                printed += f"{process.communicate()[0]}\nended after {TIMEOUT_S} s\n"
+    n_done = sum(f"PE {pe} of {N_PES}: done" in printed for pe in range(N_PES))
+    return "" if n_done == N_PES and all(process.returncode == 0 for process in started) else printed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--quick", action="store_true", help="fewer jobs, and nothing is fetched")
+    args = parser.parse_args()
+    build = args.build.resolve()
+    try:
+        if args.quick and not wheels.is_fetched(build, WHEEL):
+            raise wheels.NotHere("its wheels are not here; ./dev places nvshmem fetches them")
+        site = wheels.fetch(build, WHEEL)
+    except wheels.NotHere as reason:
+        print(f"nvshmem4py: skipped: {reason}")
+        return SKIPPED
+    jobs = [job for job in (QUICK_JOBS if args.quick else JOBS) if job[0] == "uid" or shutil.which("mpirun")]
+    failed = 0
+    for way, kind in jobs:
+        printed = run(build, site, way, kind)
+        if printed:
+            failed += 1
+            print(f"nvshmem4py: {way}, {kind} FAILED\n{printed[-3000:]}", flush=True)
+    print(f"nvshmem4py: {len(jobs) - failed} jobs passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
