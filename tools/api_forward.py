@@ -14,6 +14,7 @@ NAMES = (
     "device_host/nvshmem_common.cuh",
     "device_host/nvshmem_tensor.h",
     "device_host/nvshmem_types.h",
+    "device_host_transport/nvshmem_constants.h",
     "host/nvshmem_api.h",
     "host/nvshmem_coll_api.h",
     "host/nvshmem_macros.h",
@@ -23,8 +24,17 @@ NAMES = (
     "non_abi/nvshmem_version.h",
     "non_abi/nvshmemx_error.h",
 )
+# Names without a prefix, which only programs get that include such a header by its own name.
+MORE = {
+    "bootstrap_device_host/nvshmem_uniqueid.h": """
+#ifndef UNIQUEID_PADDING
+#define UNIQUEID_PADDING 124 /* bytes of nvshmemx_uniqueid_t.internal */
+#define UNIQUEID_ARGS_INVALID (-1)
+#endif
+""",
+}
 
 
 def headers():
     """(path below include/, text) of each."""
-    return [(name, f"/* {name}: another name of nvshmem.h. */\n#include <nvshmem.h>\n") for name in NAMES]
+    return [(name, f"/* {name}: another name of nvshmem.h. */\n#include <nvshmem.h>\n{MORE.get(name, '')}") for name in NAMES]
