@@ -25,6 +25,16 @@ void ist_coll_init(const struct ist_config *config)
     forced.scan = config->scan;
 }
 
+static bool (*on_devices)(const struct ist_coll_call *call);
+
+void ist_coll_offer(bool (*run)(const struct ist_coll_call *call)) { on_devices = run; }
+
+/* All members get the same answer. */
+static inline bool is_done_there(const struct ist_coll_call *call)
+{
+    return IST_UNLIKELY(call->t->team->has_kernels) && on_devices != NULL && on_devices(call);
+}
+
 /* How a collective treats its buffers: `dest_parts` blocks of its length are written, `source_parts` read. */
 struct usage {
     int dest_parts, source_parts;
@@ -116,9 +126,12 @@ isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *sour
     isthmus_status status = enter(&t, &usage);
     if (status != ISTHMUS_OK) return status;
     if (root < 0 || root >= team->n_pes) ist_misuse(routine, "PE_root is %d; valid: 0 to %d", root, team->n_pes - 1);
+    bool is_to_all = flags != IST_BROADCAST_NOT_TO_ROOT;
+    if (is_to_all && is_done_there(&(struct ist_coll_call){.t = &t, .what = ISTHMUS_COLLECTIVE_BROADCAST}))
+        return leave();
     if (!is_alone(team))
         ist_run_broadcast(&t, flags, forced.broadcast);
-    else if (flags != IST_BROADCAST_NOT_TO_ROOT)
+    else if (is_to_all)
         copy_alone(dest, source, length_bytes, routine);
     return leave();
 }
@@ -129,6 +142,7 @@ isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *sourc
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = size_of(team), .source_parts = 1});
     if (status != ISTHMUS_OK) return status;
+    if (is_done_there(&(struct ist_coll_call){.t = &t, .what = ISTHMUS_COLLECTIVE_FCOLLECT})) return leave();
     if (is_alone(team))
         copy_alone(dest, source, length_bytes, routine);
     else
@@ -156,6 +170,7 @@ isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *sourc
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = size_of(team), .source_parts = size_of(team)});
     if (status != ISTHMUS_OK) return status;
+    if (is_done_there(&(struct ist_coll_call){.t = &t, .what = ISTHMUS_COLLECTIVE_ALLTOALL})) return leave();
     if (is_alone(team))
         copy_alone(dest, source, length_bytes, routine);
     else
@@ -211,6 +226,8 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1, .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
+    const struct ist_coll_call call = {&t, ISTHMUS_COLLECTIVE_REDUCE, nelems, op, type};
+    if (is_done_there(&call)) return leave();
     if (is_alone(team)) {
         copy_alone(dest, source, length_bytes, routine);
     } else if (length_bytes > 0) { /* else nothing, on all PEs alike */
@@ -228,6 +245,8 @@ isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *
     isthmus_status status = enter(
         &t, &(struct usage){.dest_parts = 1, .source_parts = size_of(team), .may_be_equal = true});
     if (status != ISTHMUS_OK) return status;
+    const struct ist_coll_call call = {&t, ISTHMUS_COLLECTIVE_REDUCESCATTER, nelems, op, type};
+    if (is_done_there(&call)) return leave();
     if (is_alone(team)) {
         copy_alone(dest, source, length_bytes, routine);
     } else if (length_bytes > 0) { /* else nothing, on all PEs alike */

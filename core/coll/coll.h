@@ -50,6 +50,17 @@ size_t ist_combine_size(enum ist_combine_type type);                            
 
 /* ---- the calls ---- */
 
+/* One call, for a floor above that may execute it on devices; of a team that has kernels there (core/team/team.h). */
+struct ist_coll_call {
+    const struct ist_transfer *t;
+    uint32_t what; /* ISTHMUS_COLLECTIVE_ */
+    size_t nelems; /* of a reduction */
+    enum ist_combine_op op;
+    enum ist_combine_type type;
+};
+/* Registers that function, which stays valid; it returns false if the call is left to the host. Called at start. */
+void ist_coll_offer(bool (*run)(const struct ist_coll_call *call));
+
 void ist_coll_init(const struct ist_config *config);
 
 /* source of `root` to dest of all; IST_BROADCAST_NOT_TO_ROOT leaves the root's dest alone (active sets). */

@@ -2,8 +2,10 @@
  * themselves: plugins/common/kernels/coll_kernel.h. */
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/ops/order.h"
 #include "core/ops/target.h"
 #include "core/stream/stream_priv.h"
+#include "core/sync/spin.h"
 #include "core/transport/device_view.h"
 
 #include <stdlib.h>
@@ -13,7 +15,7 @@ typedef struct isthmus_collective_member member;
 
 static struct {
     uint32_t most;   /* members of a team with kernels */
-    uint64_t words;  /* of flags of a team */
+    uint64_t words;  /* of flags of a team: of its collectives in streams, and then of those that the host calls */
     uint64_t *flags; /* on the device, by the index of teams */
     uint64_t *stop;  /* a word of the host; set: kernels stop */
     void *stop_view; /* its address for kernels */
@@ -35,7 +37,7 @@ uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes)
     }
     ist_streams.collectives = &has->collectives;
     collectives.most = (uint32_t)n_pes < IST_COLLECTIVE_MEMBERS ? (uint32_t)n_pes : IST_COLLECTIVE_MEMBERS;
-    collectives.words = has->collectives.flag_words(tr(), collectives.most);
+    collectives.words = 2 * has->collectives.flag_words(tr(), collectives.most);
     return ist_teams_max(config) * collectives.words * sizeof(uint64_t);
 }
 
@@ -104,10 +106,10 @@ bool ist_collectives_reach(const struct ist_team *team, const char *routine)
 
 /* ---- launches ---- */
 
-/* The rest of `what` is set. Ends the job on failure: other members have enqueued theirs. */
-static void launch(void *stream, struct ist_team *team, struct isthmus_collective *what, const char *routine)
+/* The rest of `what` is set. */
+static void address(const struct ist_team *team, member members[IST_COLLECTIVE_MEMBERS],
+                    struct isthmus_collective *what)
 {
-    member members[IST_COLLECTIVE_MEMBERS];
     for (int i = 0; i < team->n_pes; i++) members[i] = collectives.by_pe[ist_team_to_world(team, i)];
     what->struct_size = sizeof *what;
     what->n = team->n_pes;
@@ -116,8 +118,32 @@ static void launch(void *stream, struct ist_team *team, struct isthmus_collectiv
     what->members = members;
     what->stop = collectives.stop_view;
     what->most = collectives.most;
+}
+
+/* Ends the job on failure: other members have enqueued theirs. */
+static void launch(void *stream, struct ist_team *team, struct isthmus_collective *what, const char *routine)
+{
+    member members[IST_COLLECTIVE_MEMBERS];
+    address(team, members, what);
     team->has_launched = true;
     isthmus_status status = ist_streams.collectives->enqueue(tr(), stream, what);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+}
+
+/* Apart from those in streams, which may be under way. */
+static void run(struct ist_team *team, struct isthmus_collective *what, const char *routine)
+{
+    member members[IST_COLLECTIVE_MEMBERS];
+    struct ist_spin spin = {0};
+    uint64_t ticket = 0;
+    address(team, members, what);
+    what->flags += collectives.words / 2;
+    isthmus_status status = ist_streams.collectives->start(tr(), what, &ticket);
+    while (status == ISTHMUS_OK && (status = ist_streams.collectives->test(tr(), ticket)) == ISTHMUS_ERR_AGAIN) {
+        ist_spin_once(&spin);
+        status = ISTHMUS_OK;
+    }
+    ist_spin_end(&spin);
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
@@ -195,16 +221,36 @@ static bool is_aligned(const struct ist_stream_call *call, const struct isthmus_
 }
 
 /* A wrong root is left to the host, which reports it. Nothing is nothing, on all members alike. */
-bool ist_collective_enqueue(void *stream, struct ist_stream_call *call)
+static bool describe(const struct ist_stream_call *call, struct isthmus_collective *out)
 {
     const struct ist_transfer *t = &call->transfer;
-    struct ist_team *team = t->team;
+    const struct ist_team *team = t->team;
     struct isthmus_collective what = {.what = call->collective, .root = t->pe, .dest = t->dest, .source = t->source};
     if (!team->has_kernels || t->pe < 0 || t->pe >= team->n_pes) return false;
     if (is_reduction(call) && !describe_numbers(call, &what)) return false;
     what.length_bytes = length_of(call);
+    if (what.length_bytes > 0 && (!is_in_heap(call, what.length_bytes) || !is_aligned(call, &what))) return false;
+    *out = what;
+    return true;
+}
+
+bool ist_collective_enqueue(void *stream, struct ist_stream_call *call)
+{
+    struct isthmus_collective what;
+    if (!describe(call, &what)) return false;
+    if (what.length_bytes > 0) launch(stream, call->transfer.team, &what, call->transfer.routine);
+    return true;
+}
+
+/* What this PE has put into its own source, by a channel of the transport, comes before the kernel. */
+bool ist_collective_run(const struct ist_coll_call *host)
+{
+    struct isthmus_collective what;
+    const struct ist_stream_call call = {
+        .transfer = *host->t, .collective = host->what, .nelems = host->nelems, .op = host->op, .type = host->type};
+    if (ist_streams.collectives->start == NULL || !describe(&call, &what)) return false;
     if (what.length_bytes == 0) return true;
-    if (!is_in_heap(call, what.length_bytes) || !is_aligned(call, &what)) return false;
-    launch(stream, team, &what, t->routine);
+    ist_quiet(&ist_ctx_default, host->t->routine);
+    run(host->t->team, &what, host->t->routine);
     return true;
 }

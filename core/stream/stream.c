@@ -31,6 +31,7 @@ isthmus_status ist_streams_open(const struct ist_config *config, int n_pes)
     static const struct ist_team_listener listener = {
         .clear = ist_meeting_clear, .made = ist_meeting_agree, .ends = ist_meeting_end};
     uint32_t kind = ist_device_heap.kind;
+    ist_coll_offer(ist_collective_run);
     ist_team_listen(&listener); /* where streams are names, too: other PEs may have them */
     const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
     if (keeper == NULL || !keeper->transport->extensions.has_streams) return ISTHMUS_OK;

@@ -60,6 +60,8 @@ void ist_collective_clear(int index, const char *routine); /* the flags of the n
 bool ist_collectives_reach(const struct ist_team *team, const char *routine);
 enum { IST_COLLECTIVE_MEMBERS = ISTHMUS_COLLECTIVE_MEMBERS };
 
+bool ist_collective_run(const struct ist_coll_call *call); /* for ist_coll_offer: returns when it is done */
+
 void ist_collective_sync(void *stream, struct ist_team *team, const char *routine); /* of a team with kernels */
 
 /* ---- the threads that run items (worker.c) ---- */

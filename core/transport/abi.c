@@ -374,6 +374,7 @@ static void complete_collectives(const struct isthmus_transport *ops, isthmus_tr
                            is_whole(ops, "collectives.1", missing_in_collectives(c)) && out->has_streams &&
                            out->has_kernels;
     if (!out->has_collectives) memset(c, 0, sizeof *c);
+    if (c->test == NULL) c->start = NULL;
 }
 
 static void complete_descriptions(const struct isthmus_transport *ops, isthmus_tr *handle, struct ist_extensions *out)

@@ -821,6 +821,14 @@ struct isthmus_collectives {
     /* Enqueues a collective: one launch, and no host function. A launch may be recorded in the platform's graph and
      * repeated, on all members alike. Errors: IO, NO_MEMORY, as of stream.1. */
     isthmus_status (*enqueue)(isthmus_tr *, void *stream, const struct isthmus_collective *what);
+
+    /* Enqueues a collective in a stream of the transport's own, apart from all other work, and returns a ticket. Those
+     * of different teams do not wait for one another. Both absent: the core makes collectives that the host calls of
+     * other operations. */
+    isthmus_status (*start)(isthmus_tr *, const struct isthmus_collective *what, uint64_t *ticket);
+
+    /* OK, once: it is done on this PE; AGAIN: not yet; others: the device has failed. The caller polls. */
+    isthmus_status (*test)(isthmus_tr *, uint64_t ticket);
 };
 
 #ifndef ISTHMUS_PLUGIN_EXPORT

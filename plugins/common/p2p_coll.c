@@ -2,6 +2,8 @@
 #include "plugins/common/kernels/coll_args.h"
 #include "plugins/common/p2p_priv.h"
 
+#include <stdlib.h>
+
 static isthmus_status prepare(isthmus_tr *tr) { return tr->driver->collective_prepare(tr->gpu); }
 
 static uint64_t flag_words(isthmus_tr *tr, uint32_t members)
@@ -43,7 +45,7 @@ static struct coll_args args_of(const struct isthmus_collective *what)
     return args;
 }
 
-static isthmus_status enqueue(isthmus_tr *tr, void *stream, const struct isthmus_collective *theirs)
+static isthmus_status launch(isthmus_tr *tr, void *stream, const struct isthmus_collective *theirs)
 {
     const struct isthmus_services *s = tr->services;
     struct isthmus_collective what;
@@ -58,5 +60,107 @@ static isthmus_status enqueue(isthmus_tr *tr, void *stream, const struct isthmus
     return tr->driver->collective_launch(tr->gpu, stream, blocks_of(&what), threads, &args);
 }
 
-const struct isthmus_collectives p2p_collectives = {
-    .struct_size = sizeof p2p_collectives, .prepare = prepare, .flag_words = flag_words, .enqueue = enqueue};
+/* ---- outside of the program's streams ----
+ * A run is a stream and a mark, which the stream writes behind the kernel. */
+
+struct p2p_run {
+    void *stream;
+    uint64_t *mark; /* host memory of the driver's: the last turn that is done */
+    uint64_t turn;
+    uint32_t n_tests; /* of this turn */
+    struct p2p_run *next;
+};
+
+static void close_run(isthmus_tr *tr, struct p2p_run *run)
+{
+    if (run->stream != NULL) tr->driver->stream_close(tr->gpu, run->stream);
+    if (run->mark != NULL) tr->driver->host_free(tr->gpu, run->mark);
+    free(run);
+}
+
+static isthmus_status open_run(isthmus_tr *tr, struct p2p_run **out)
+{
+    const struct isthmus_services *s = tr->services;
+    void *mark = NULL;
+    struct p2p_run *run = calloc(1, sizeof *run);
+    if (run == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the record of a stream");
+    isthmus_status status = tr->driver->stream_open(tr->gpu, &run->stream);
+    if (status == ISTHMUS_OK) status = tr->driver->host_alloc(tr->gpu, sizeof *run->mark, &mark);
+    run->mark = mark;
+    if (status != ISTHMUS_OK) {
+        close_run(tr, run);
+        return status;
+    }
+    *run->mark = 0;
+    *out = run;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status take_run(isthmus_tr *tr, struct p2p_run **out)
+{
+    pthread_mutex_lock(&tr->runs.lock);
+    struct p2p_run *run = tr->runs.idle;
+    if (run != NULL) tr->runs.idle = run->next;
+    pthread_mutex_unlock(&tr->runs.lock);
+    if (run == NULL) return open_run(tr, out);
+    *out = run;
+    return ISTHMUS_OK;
+}
+
+static void put_back(isthmus_tr *tr, struct p2p_run *run)
+{
+    pthread_mutex_lock(&tr->runs.lock);
+    run->next = tr->runs.idle;
+    tr->runs.idle = run;
+    pthread_mutex_unlock(&tr->runs.lock);
+}
+
+void p2p_runs_close(isthmus_tr *tr)
+{
+    for (struct p2p_run *run; (run = tr->runs.idle) != NULL;) {
+        tr->runs.idle = run->next;
+        close_run(tr, run);
+    }
+    pthread_mutex_destroy(&tr->runs.lock);
+}
+
+static isthmus_status request_mark(isthmus_tr *tr, const struct p2p_run *run)
+{
+    return tr->driver->write(tr->gpu, run->stream, run->mark, run->turn, sizeof run->turn);
+}
+
+static isthmus_status start(isthmus_tr *tr, const struct isthmus_collective *what, uint64_t *ticket)
+{
+    struct p2p_run *run = NULL;
+    isthmus_status status = take_run(tr, &run);
+    if (status != ISTHMUS_OK) return status;
+    run->turn++;
+    run->n_tests = 0;
+    status = launch(tr, run->stream, what);
+    if (status == ISTHMUS_OK) status = request_mark(tr, run);
+    if (status != ISTHMUS_OK)
+        put_back(tr, run);
+    else
+        *ticket = (uint64_t)(uintptr_t)run;
+    return status;
+}
+
+/* A device that has failed writes no mark: the driver reports that when the mark is requested once more. */
+static isthmus_status test(isthmus_tr *tr, uint64_t ticket)
+{
+    enum { TESTS_TO_A_REQUEST = 1 << 14 };
+    struct p2p_run *run = (struct p2p_run *)(uintptr_t)ticket;
+    if (__atomic_load_n(run->mark, __ATOMIC_ACQUIRE) == run->turn) {
+        put_back(tr, run);
+        return ISTHMUS_OK;
+    }
+    isthmus_status status = ++run->n_tests % TESTS_TO_A_REQUEST == 0 ? request_mark(tr, run) : ISTHMUS_OK;
+    return status == ISTHMUS_OK ? ISTHMUS_ERR_AGAIN : status;
+}
+
+const struct isthmus_collectives p2p_collectives = {.struct_size = sizeof p2p_collectives,
+                                                    .prepare = prepare,
+                                                    .flag_words = flag_words,
+                                                    .enqueue = launch,
+                                                    .start = start,
+                                                    .test = test};

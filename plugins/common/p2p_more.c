@@ -311,7 +311,8 @@ const void *p2p_extension(isthmus_tr *tr, const char *name)
     if (strcmp(name, "memory.1") == 0) return is_flushed ? &flushed_memory : &memory;
     if (strcmp(name, "growing.1") == 0 && grows) return has_part(tr, P2P_PLACES) ? &placed_growing : &growing;
     if (strcmp(name, "stream.1") == 0) return has_streams ? &streams : NULL;
-    if (strcmp(name, "collectives.1") == 0) return has_streams && driver->collective_launch ? &p2p_collectives : NULL;
+    if (strcmp(name, "collectives.1") == 0)
+        return has_streams && driver->write && driver->collective_launch ? &p2p_collectives : NULL;
     if (strcmp(name, "device.1") == 0) return driver->device_alloc != NULL ? &kernels : NULL;
     return strcmp(name, "devices.1") == 0 ? &devices : NULL;
 }

@@ -116,6 +116,7 @@ isthmus_status p2p_open(const struct p2p_driver *driver, const struct isthmus_se
     tr->timeout_s = timeout != NULL && atoi(timeout) > 0 ? (unsigned)atoi(timeout) : P2P_DEFAULT_TIMEOUT_S;
     pthread_mutex_init(&tr->copies.lock, NULL);
     pthread_mutex_init(&tr->amos.lock, NULL);
+    pthread_mutex_init(&tr->runs.lock, NULL);
     isthmus_status status = open_parts(tr);
     if (status != ISTHMUS_OK) {
         p2p_close(tr);
@@ -138,6 +139,7 @@ void p2p_close(isthmus_tr *tr)
     fd_pass_server_close(tr->server);
     side_close(tr, &tr->copies);
     side_close(tr, &tr->amos);
+    p2p_runs_close(tr);
     if (tr->gpu != NULL) tr->driver->close(tr->gpu);
     free(tr);
 }

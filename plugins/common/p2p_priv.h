@@ -37,6 +37,10 @@ struct isthmus_tr {
     uint32_t next_serial;
     struct p2p_side copies; /* outside of channels: copies, and sets of words */
     struct p2p_side amos;   /* the other atomics, which may wait for room on the device: no copy waits for them */
+    struct {
+        pthread_mutex_t lock;
+        struct p2p_run *idle;
+    } runs;                                    /* of collectives that are not in a stream of the program's */
     uint64_t n_copies, n_amos, bytes_attached; /* counters; atomically */
 };
 
@@ -84,7 +88,8 @@ isthmus_status p2p_allocate(isthmus_tr *tr, void *addr, uint32_t kind, int32_t d
 isthmus_status p2p_check_kind(isthmus_tr *tr, uint32_t kind, int32_t device);
 isthmus_status p2p_attach_at(isthmus_path *path, const void *key, size_t key_bytes, void *addr, isthmus_rmem **out);
 
-/* p2p_coll.c: collectives.1. */
+/* p2p_coll.c: collectives.1; of a driver that writes words in streams, with those that the host calls. */
 extern const struct isthmus_collectives p2p_collectives;
+void p2p_runs_close(isthmus_tr *tr); /* none is under way */
 
 #endif

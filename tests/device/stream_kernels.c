@@ -192,6 +192,36 @@ static void teams(void)
     }
 }
 
+#define EXPECT_KERNEL(call)                 \
+    do {                                    \
+        int own_ = cuda_kernels();          \
+        CHECK_EQ((call), 0);                \
+        CHECK_EQ(cuda_kernels() - own_, 1); \
+    } while (0)
+
+/* Calls without stream take the same kernels, and wait for them; also while one of the same team waits in a stream. */
+static void called_by_the_host(void)
+{
+    size_t members = (size_t)pe.n;
+    begin_case(100 * members);
+    if (pe.me == 0) stream_hold(streams[0], ++turn);
+    CHECK_EQ(nvshmemx_uint64_max_reduce_on_stream(world, dest + 90, source, 5, streams[0]), 0);
+    EXPECT_KERNEL(nvshmem_uint64_sum_reduce(world, dest, source, 80));
+    get(dest, 80);
+    for (size_t k = 1; k < 80; k++) CHECK_EQ(host[k], sum_at(k));
+    EXPECT_KERNEL(nvshmem_uint64_broadcast(world, dest, source + 1, 10, 0));
+    EXPECT_KERNEL(nvshmem_uint64_fcollect(world, dest + 10, dest, 1));
+    EXPECT_KERNEL(nvshmem_uint64_alltoall(world, dest + 20, dest + 10, 1));
+    EXPECT_KERNEL(nvshmem_uint64_sum_reducescatter(world, dest + 40, source, 2));
+    if (pe.me == 0) gate_open();
+    stream_end(streams[0]);
+    get(dest, 95);
+    for (size_t k = 0; k < members; k++) CHECK_EQ(host[20 + k], first_of(0) + 1);
+    CHECK_EQ(host[41], sum_at((size_t)pe.me * 2 + 1));
+    for (size_t k = 1; k < 5; k++) CHECK_EQ(host[90 + k], first_of(pe.n - 1) + k);
+    nvshmem_barrier_all();
+}
+
 /* A graph repeats a launch with the same parameters. */
 static void repeated(void)
 {
@@ -221,6 +251,7 @@ int main(void)
     late_and_in_order();
     teams();
     repeated();
+    called_by_the_host();
     CHECK(!has_worker());
     for (int i = 0; i < 2; i++) stream_free(streams[i]);
     nvshmem_free(source);
