@@ -811,7 +811,7 @@ struct isthmus_collectives {
     uint32_t struct_size, reserved;
 
     /* Makes the kernel ready for the device, once, before any other call. UNSUPPORTED, with a text: this build or this
-     * device has none. */
+     * device has none. After any error the core does not use the group. */
     isthmus_status (*prepare)(isthmus_tr *);
 
     /* Returns how many words of flags a team of up to `members` members needs, symmetric and zero at first; the kernel

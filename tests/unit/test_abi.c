@@ -145,6 +145,7 @@ struct groups {
     const struct isthmus_growing *growing;
     const struct isthmus_stream *stream;
     const struct isthmus_kernels *kernels;
+    const struct isthmus_collectives *collectives;
     const struct isthmus_devices *devices;
     const struct isthmus_library *library;
 };
@@ -157,6 +158,7 @@ static const void *extension(isthmus_tr *tr, const char *name)
     if (strcmp(name, "growing.1") == 0) return groups->growing;
     if (strcmp(name, "stream.1") == 0) return groups->stream;
     if (strcmp(name, "device.1") == 0) return groups->kernels;
+    if (strcmp(name, "collectives.1") == 0) return groups->collectives;
     if (strcmp(name, "devices.1") == 0) return groups->devices;
     return strcmp(name, "library.1") == 0 ? groups->library : NULL;
 }
@@ -539,6 +541,65 @@ static void kernels_need_memory_and_perhaps_no_modules(void **state)
     }
 }
 
+static isthmus_status prepare(isthmus_tr *tr)
+{
+    (void)tr;
+    return ISTHMUS_OK;
+}
+static uint64_t flag_words(isthmus_tr *tr, uint32_t members)
+{
+    (void)tr;
+    return members;
+}
+static isthmus_status enqueue(isthmus_tr *tr, void *stream, const struct isthmus_collective *what)
+{
+    (void)tr, (void)stream, (void)what;
+    return ISTHMUS_OK;
+}
+static isthmus_status start_collective(isthmus_tr *tr, const struct isthmus_collective *what, uint64_t *ticket)
+{
+    (void)tr, (void)what, (void)ticket;
+    return ISTHMUS_OK;
+}
+
+/* Streams, memory for the word that stops kernels, and the required slots; a start that cannot be tested is none. */
+static void collectives_need_streams_and_kernels(void **state)
+{
+    (void)state;
+    const struct isthmus_stream stream = {.struct_size = sizeof stream,
+                                          .put = stream_put,
+                                          .get = stream_get,
+                                          .amo = stream_amo,
+                                          .wait_until = wait_until,
+                                          .host_function = host_function};
+    const struct isthmus_kernels kernels = {.struct_size = sizeof kernels,
+                                            .host_alloc = host_alloc,
+                                            .host_free = free_it,
+                                            .device_alloc = device_alloc,
+                                            .device_free = free_it};
+    const struct isthmus_collectives least = {.struct_size = sizeof least,
+                                              .prepare = prepare,
+                                              .flag_words = flag_words,
+                                              .enqueue = enqueue,
+                                              .start = start_collective};
+    struct isthmus_collectives collectives = least;
+    struct groups all = {.stream = &stream, .kernels = &kernels, .collectives = &collectives};
+    struct ist_extensions e = complete(all);
+    assert_true(e.has_collectives);
+    assert_null(e.collectives.start);
+    e = complete((struct groups){.kernels = &kernels, .collectives = &collectives});
+    assert_false(e.has_collectives);
+    e = complete((struct groups){.stream = &stream, .collectives = &collectives});
+    assert_false(e.has_collectives);
+    for (size_t at = 2 * sizeof(uint32_t); at < offsetof(struct isthmus_collectives, start); at += sizeof(void *)) {
+        collectives = least;
+        memset((char *)&collectives + at, 0, sizeof(void *));
+        e = complete(all);
+        assert_false(e.has_collectives);
+        assert_null(e.collectives.enqueue);
+    }
+}
+
 static void other_groups_are_whole_or_not_used(void **state)
 {
     (void)state;
@@ -569,6 +630,7 @@ int main(void)
         cmocka_unit_test(streams_without_optional_slots_work),
         cmocka_unit_test(a_group_that_lacks_a_required_slot_is_not_used),
         cmocka_unit_test(kernels_need_memory_and_perhaps_no_modules),
+        cmocka_unit_test(collectives_need_streams_and_kernels),
         cmocka_unit_test(other_groups_are_whole_or_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
