@@ -35,6 +35,7 @@ enum ist_face { IST_FACE_SHMEM, IST_FACE_NVSHMEM, IST_FACE_ISHMEM, IST_FACE_ROCS
 struct ist_config {
     enum ist_face face;            /* the API that was initialised first */
     uint64_t heap_size_bytes;      /* ISTHMUS_HEAP_SIZE; 0: not set, the heap grows up to a share of the machine */
+    const char *heap_base;         /* ISTHMUS_HEAP_BASE: same, any, or an address */
     int heap_pages;                /* ISTHMUS_HEAP_PAGES: default huge 2M 1G */
     int heap_kind;                 /* ISTHMUS_HEAP_KIND: auto device host cuda ze hip */
     bool heap_grows;               /* ISTHMUS_HEAP_GROWS: in memory of a device */

@@ -68,24 +68,15 @@ static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes
     return ISTHMUS_OK;
 }
 
-/* Map so that the program's part begins at a multiple of the largest alignment: reserve too much, then give the ends
- * back. */
-static isthmus_status map_aligned(uint64_t internal_bytes, uint64_t bytes, bool huge_pages)
+/* Maps so that the program's part begins at a multiple of the largest alignment. */
+static isthmus_status map_aligned(const struct ist_config *config, uint64_t internal_bytes, uint64_t bytes)
 {
     /* Huge pages are reserved now: when they ran out later, a store would kill the process. */
+    bool huge_pages = config->heap_pages != IST_PAGES_DEFAULT;
     int flags = MAP_SHARED | MAP_FIXED | (huge_pages ? 0 : MAP_NORESERVE);
-    uint64_t slack = IST_HEAP_MAX_ALIGN_BYTES + internal_bytes;
-    char *room = mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
-                              "cannot reserve %" PRIu64
-                              " bytes of addresses for the symmetric heap (ISTHMUS_HEAP_RESERVE): mmap",
-                              bytes + slack);
-    uint64_t user = round_up((uint64_t)(uintptr_t)room + internal_bytes, IST_HEAP_MAX_ALIGN_BYTES);
-    char *base = room + (user - internal_bytes - (uint64_t)(uintptr_t)room);
-    if (base > room) munmap(room, (size_t)(base - room));
-    size_t tail = (size_t)(room + bytes + slack - (base + bytes));
-    if (tail > 0) munmap(base + bytes, tail);
+    char *base;
+    isthmus_status status = ist_heap_reserve(config, internal_bytes, bytes, &base);
+    if (status != ISTHMUS_OK) return status;
     if (mmap(base, bytes, PROT_READ | PROT_WRITE, flags, ist_heap.fd, 0) == MAP_FAILED) {
         int error = errno;
         munmap(base, bytes);
@@ -108,7 +99,7 @@ static isthmus_status init_mapping(const struct ist_config *config, uint64_t int
     uint64_t bytes = internal_bytes + round_up(user_bytes, ist_heap.page_bytes);
     isthmus_status status = make_memfd(config, bytes);
     if (status != ISTHMUS_OK) return status;
-    return map_aligned(internal_bytes, bytes, config->heap_pages != IST_PAGES_DEFAULT);
+    return map_aligned(config, internal_bytes, bytes);
 }
 
 static isthmus_status init_on_host(const struct ist_config *config, uint64_t internal_bytes, int n_local)

@@ -11,7 +11,7 @@
 #include "core/boot/boot.h"
 #include "core/heap/alloc.h"
 
-/* Largest alignment that holds on every PE: heaps lie at different addresses, but all are congruent modulo this. */
+/* Largest alignment that holds on every PE: heaps may lie at different addresses, but all are congruent modulo this. */
 #define IST_HEAP_MAX_ALIGN_BYTES ((uint64_t)1 << 30)
 
 struct ist_heap {
@@ -34,6 +34,11 @@ extern struct ist_heap ist_heap;
  * n_local PEs. `internal_bytes`: of the library's own area. `kind`: of the program's part, from
  * ist_device_heap_choose(). */
 isthmus_status ist_heap_init(const struct ist_config *config, uint64_t internal_bytes, int n_local, uint32_t kind);
+
+/* heap_base.c: reserves addresses, without memory, for a mapping of `bytes` whose program's part begins internal_bytes
+ * into it: at the address of ISTHMUS_HEAP_BASE, or else where there is room. */
+isthmus_status ist_heap_reserve(const struct ist_config *config, uint64_t internal_bytes, uint64_t bytes, char **out);
+void ist_heap_describe_base(const struct ist_config *config, char *out, size_t room); /* for people, without a heap */
 
 /* As segments, and for the fast paths. */
 isthmus_status ist_heap_expose(void);

@@ -11,6 +11,8 @@ void build_text(void);
 void build_json(struct ist_json *json);
 void host_text(void);
 void host_json(struct ist_json *json);
+void heap_text(const struct ist_config *config); /* where the symmetric heap begins */
+void heap_json(struct ist_json *json, const struct ist_config *config);
 
 /* Plugins: loaded and opened by plugins_load, whose failure is kept for the two others. */
 isthmus_status plugins_load(const struct ist_config *config);

@@ -62,6 +62,7 @@ static void print_screen(struct report *report)
     build_text();
     putchar('\n');
     host_text();
+    heap_text(report->config);
     putchar('\n');
     plugins_text();
     printf("\nEnvironment (set; isthmus-info --env lists all)\n");
@@ -101,6 +102,7 @@ static void print_json(struct report *report)
     build_json(&json);
     if (report->is_screen) {
         host_json(&json);
+        heap_json(&json, report->config);
         plugins_json(&json);
     }
     if (options->routes) routes_json(&json, &report->routes);

@@ -2,6 +2,7 @@
 #include "tools/isthmus-info/info.h"
 
 #include "core/boot/launcher.h"
+#include "core/heap/heap.h"
 #include "core/topo/topo.h"
 
 #include <hwloc.h>
@@ -125,4 +126,18 @@ void host_json(struct ist_json *json)
     ist_json_number(json, "processors", (uint64_t)ist_topo_cpus());
     ist_json_number(json, "memory_bytes", ist_topo_memory_bytes());
     ist_json_end_object(json);
+}
+
+void heap_text(const struct ist_config *config)
+{
+    char text[300];
+    ist_heap_describe_base(config, text, sizeof text);
+    printf("  heap        begins at %s\n", text);
+}
+
+void heap_json(struct ist_json *json, const struct ist_config *config)
+{
+    char text[300];
+    ist_heap_describe_base(config, text, sizeof text);
+    ist_json_string(json, "heap_base", text);
 }
