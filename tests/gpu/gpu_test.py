@@ -41,6 +41,12 @@ KERNELS = [
     ("kernels.hosts", "matrix", 4, ["ISTHMUS_PRETEND_HOSTS=0011"]),
     ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
 ]
+# The same, of a program that ends the job: and what is expected of that (options of tests/pe/expect.sh).
+WRONG = ["-s", "nonzero", "-1", "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"]
+WRONG_KERNELS = [
+    ("kernels.wrong.direct", "wrong", 2, []),
+    ("kernels.wrong.ring", "wrong", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
+]
 
 
 def listing(build):
@@ -93,10 +99,12 @@ class Counts:
 
 def test_kernels(counts, build):
     """One after the other: each fills the GPU, or waits for the other PEs' turns on it."""
-    for name, program, n_pes, environment in KERNELS:
+    expect = [str(ROOT / "tests/pe/expect.sh"), *WRONG, "--"]
+    kernels = [([], kernel) for kernel in KERNELS] + [(expect, kernel) for kernel in WRONG_KERNELS]
+    for before, (name, program, n_pes, environment) in kernels:
         path, title = build / "tests" / "gpu" / program, f"{name}.np{n_pes}"
         if path.exists():
-            counts.one(title, [str(build / "bin" / "isthmus-run"), "-n", str(n_pes), str(path)],
+            counts.one(title, [*before, str(build / "bin" / "isthmus-run"), "-n", str(n_pes), str(path)],
                        ["ISTHMUS_HEAP_KIND=cuda", *environment])
         else:
             counts.add(f"{title}: not compiled, nvcc was not there", [], SKIPPED, 0)
