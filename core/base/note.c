@@ -16,6 +16,7 @@
 _Thread_local struct ist_collective ist_collective_now;
 _Thread_local const char *ist_sync_now;
 _Thread_local struct ist_note *ist_note_mine;
+_Thread_local struct ist_quick_call ist_quick_call_now;
 struct ist_note_page *ist_note_page;
 
 /* ---- the page ---- */

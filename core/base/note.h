@@ -46,10 +46,18 @@ static inline void ist_note_end_change(struct ist_note *note) { ist_store_releas
 
 void ist_note_set_routine(struct ist_note *note, const char *routine);
 
+/* The nonblocking call whose slot this thread is in. It is noted only if the transport waits after all. */
+struct ist_quick_call {
+    const char *routine; /* NULL: in none */
+    int pe;
+};
+extern _Thread_local struct ist_quick_call ist_quick_call_now __attribute__((tls_model("initial-exec")));
+
 /* Clears the note when the wait ends. */
 static inline void ist_note_over(void)
 {
     if (ist_note_mine != NULL) ist_store_relaxed(&ist_note_mine->kind, IST_NOTE_NONE);
+    ist_quick_call_now.routine = NULL;
 }
 
 /* Around a call of a transport that may block for a peer. pe -1: for no single one. The time is coarse, which keeps the
@@ -68,6 +76,20 @@ static inline void ist_note_call(enum ist_note_kind kind, const char *routine, i
     note->collective = ist_collective_now.routine == routine ? ist_collective_now.number : 0;
     ist_store_relaxed(&note->kind, kind);
     ist_note_end_change(note);
+}
+
+/* Around a nonblocking call of a transport, which does not wait as a rule. Ends with ist_note_over(). */
+static inline void ist_note_quick_call(const char *routine, int pe)
+{
+    ist_quick_call_now = (struct ist_quick_call){routine, pe};
+}
+
+/* A transport waits for a reply in a slot: notes the nonblocking call. The note of another one stands. */
+static inline void ist_note_slow_call(void)
+{
+    bool is_noted = ist_note_mine != NULL && ist_load_relaxed(&ist_note_mine->kind) != IST_NOTE_NONE;
+    if (is_noted || ist_quick_call_now.routine == NULL) return;
+    ist_note_call(IST_NOTE_CONNECTION, ist_quick_call_now.routine, ist_quick_call_now.pe);
 }
 
 #endif

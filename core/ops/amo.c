@@ -125,7 +125,10 @@ IST_INLINE void amo_through(const struct ist_transfer *t, struct ist_target *to,
     }
     if (IST_UNLIKELY(transport != to->segment->carrier)) go_to_atomics(to, t->routine);
     const struct execution execution = {t->ctx, t->routine, to, ist_ctx_channel(t->ctx, transport, t->routine)};
-    if ((flags & ISTHMUS_AMO_NBI) == 0) ist_note_call(IST_NOTE_TRANSPORT, t->routine, t->pe);
+    if ((flags & ISTHMUS_AMO_NBI) != 0)
+        ist_note_quick_call(t->routine, t->pe);
+    else
+        ist_note_call(IST_NOTE_TRANSPORT, t->routine, t->pe);
     amo_as_it_can(&execution, amo, flags, fetched);
     ist_note_over();
 }

@@ -38,7 +38,10 @@ IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_targ
         ist_mark_written(t->ctx, far->peer, carrier);
     else
         ist_mark_used(t->ctx, carrier);
-    if (!t->is_nbi) ist_note_call(IST_NOTE_TRANSPORT, t->routine, far->peer->card.pe);
+    if (t->is_nbi)
+        ist_note_quick_call(t->routine, far->peer->card.pe);
+    else
+        ist_note_call(IST_NOTE_TRANSPORT, t->routine, far->peer->card.pe);
     for (;;) {
         ist_ctx_enter(t->ctx, carrier);
         status = call_slot(t, channel, far, near, near_mem, n);

@@ -96,7 +96,10 @@ static isthmus_status put_signal_through(const struct ist_transfer *t, const str
     };
     isthmus_status status;
     ist_mark_written(t->ctx, data->peer, carrier);
-    if (!t->is_nbi) ist_note_call(IST_NOTE_TRANSPORT, t->routine, data->peer->card.pe);
+    if (t->is_nbi)
+        ist_note_quick_call(t->routine, data->peer->card.pe);
+    else
+        ist_note_call(IST_NOTE_TRANSPORT, t->routine, data->peer->card.pe);
     for (;;) {
         ist_ctx_enter(t->ctx, carrier);
         status = channel->ops.put_signal(channel->chan, path, &what);

@@ -5,6 +5,7 @@
 #include "core/base/config.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/note.h"
 #include "core/topo/topo.h"
 #include "core/transport/memory.h"
 #include "core/transport/places.h"
@@ -70,6 +71,7 @@ static const char *service_nearest_name(void *core, const char *name, const char
 static void service_still_waits(void *core)
 {
     (void)core;
+    ist_note_slow_call();
     ist_life_report_wait(IST_LIFE_WAIT_IN_SLOT);
 }
 

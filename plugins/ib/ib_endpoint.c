@@ -186,12 +186,17 @@ isthmus_status ib_ep_wait_for_room(struct ib_ep *ep)
     return ep->failure == UCS_OK ? ISTHMUS_OK : ib_ep_fail(ep, ep->failure);
 }
 
+enum { TURNS_PER_S = 4 }; /* of waits for a reply that last */
+
 isthmus_status ib_ep_wait_for_reply(struct ib_ep *ep, const struct ib_batch *batch)
 {
     const isthmus_path *path = ep->path;
     const struct isthmus_services *s = path->tr->services;
     uint32_t timeout_s = path->tr->settings.timeout_s;
-    if (ib_worker_wait(ep->worker, batch, timeout_s * UINT64_C(1000000000))) return ISTHMUS_OK;
+    for (uint32_t i = 0; i < timeout_s * TURNS_PER_S; i++) {
+        if (ib_worker_wait(ep->worker, batch, UINT64_C(1000000000) / TURNS_PER_S)) return ISTHMUS_OK;
+        if (ISTHMUS_HAS(s, still_waits)) s->still_waits(s->core);
+    }
     ib_ep_lose(ep, UCS_ERR_ENDPOINT_TIMEOUT);
     return s->fail(
         s->core, ISTHMUS_ERR_UNREACHABLE,
