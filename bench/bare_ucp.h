@@ -6,12 +6,17 @@
 #ifndef ISTHMUS_BARE_UCP_H
 #define ISTHMUS_BARE_UCP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Collective over two PEs: connect, with a window of this length on each. */
 void bare_ucp_open(int peer, size_t window_bytes);
 void bare_ucp_close(void);
+
+/* Returns true if its atomics are to be the adapter's, as the library's are with ISTHMUS_ATOMICS=nic. Otherwise UCX
+ * chooses: where the adapter does not have all of them, Soft-RoCE for example, they are messages. */
+bool bare_ucp_has_adapter_atomics(void);
 
 /* Nonblocking operations at an offset of the peer's window; flush completes all of them. */
 void bare_ucp_put_nbi(uint64_t offset, const void *source, size_t length_bytes);
@@ -23,7 +28,8 @@ void bare_ucp_put(uint64_t offset, const void *source, size_t length_bytes);
 void bare_ucp_get(uint64_t offset, void *dest, size_t length_bytes);
 uint64_t bare_ucp_fetch_add(uint64_t offset, uint64_t value);
 
-/* Makes progress until this word of this PE's window has at least this value. */
+/* Makes progress until this word of this PE's window has at least this value. Naps once nothing has arrived for a
+ * millisecond. */
 void bare_ucp_wait_at_least(uint64_t offset, uint64_t value);
 
 #endif

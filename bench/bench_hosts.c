@@ -1,10 +1,11 @@
 /* The way between two hosts, of one PE each: puts, gets, atomics, rates and barriers against the same work of bare UCP.
  * PE 0 measures; PE 1 serves it: in a wait of the library, or, for bare UCP, in a loop of progress.
  * Not about several PEs on a host, nor about what a computing PE pays. A second argument picks the rows with it in the
- * name.
- * Read on: bare_ucp.h; hosts.py starts this on hosts made of namespaces. */
+ * name, a third is the number of operations in a batch.
+ * Read on: bare_ucp.h; hosts.py starts this on hosts made of namespaces, roce.py where they have RDMA devices. */
 #include "bare_ucp.h"
 #include "bench.h"
+#include "packets.h"
 
 #include <string.h>
 
@@ -155,10 +156,13 @@ static void bare_pair_of_puts(const struct bench_target *target, long reps)
 int main(int argc, char **argv)
 {
     const double as_fast = 1 / 0.95;
-    const struct bench_row rows[] = {
+    const bool is_nic = bare_ucp_has_adapter_atomics();
+    struct bench_row rows[] = {
         {"put of 8 B + quiet", call_put, bare_put, FEW, as_fast, "x"},
         {"get of 8 B", call_get, bare_get, FEW, as_fast, "x"},
-        {"atomic_fetch_add", call_fetch_add, bare_fetch_add, FEW, as_fast, "x"},
+        {is_nic ? "atomic_fetch_add by the adapter" : "atomic_fetch_add", call_fetch_add, bare_fetch_add, FEW, as_fast,
+         "x"},
+        {is_nic ? "atomic_fetch_add by the adapter (bare: get)" : NULL, call_fetch_add, bare_get, FEW, as_fast, "x"},
         {"put_nbi of 8 B, per message", call_put_nbi, bare_put_nbi, 2000, as_fast, "x"},
         {"put_nbi of 4 MiB", call_large_put, bare_large_put, LARGE_COUNT, as_fast, "x"},
         {"get_nbi of 4 MiB", call_large_get, bare_large_get, LARGE_COUNT, as_fast, "x"},
@@ -169,8 +173,12 @@ int main(int argc, char **argv)
     if (target.n_pes != 2) bench_skip(&target, "needs exactly two PEs");
     bench_pin(target.my_pe, target.n_pes);
     bare_ucp_open(target.peer, WINDOW_BYTES);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (argc < 3 || strstr(rows[i].name, argv[2]) != NULL) bench_compare(&target, &rows[i], true);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].name == NULL || (argc >= 3 && strstr(rows[i].name, argv[2]) == NULL)) continue;
+        if (argc >= 4) rows[i].reps = atol(argv[3]);
+        bench_compare(&target, &rows[i], true);
+        bench_count_packets(&target, &rows[i], true);
+    }
     bare_ucp_close();
     return bench_close(&target);
 }

@@ -3,7 +3,8 @@
 # cable. It runs Debian's kernel in an emulator, needs no hardware and no privileges of this machine's kernel, and sees this
 # machine's files; what it writes is lost, but for the output and the exit status of COMMAND, which are passed on. COMMAND runs as
 # root in the current folder, with the current environment. CACHE is a folder for the kernel (70 MB, fetched once) and what is
-# made of it. ROCE_SECONDS is how long it may take (540), ROCE_KERNEL more parameters of the kernel.
+# made of it. ROCE_SECONDS is how long it may take (540), ROCE_KERNEL more parameters of the kernel. With ROCE_COUNTS=1 the
+# machine has one processor, whose clock counts instructions: one is a nanosecond.
 # Exit 77 with the reason when this machine cannot do that: tools missing, no kernel to be had.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -174,8 +175,10 @@ printf 'cd %q && %s\n' "$PWD" "$(printf '%q ' "$@")" >"$shared/command"
 tail -f -n +1 "$shared/output" &
 viewer=$!
 
+processors=(-accel tcg,thread=multi -smp 2)
+[[ -z ${ROCE_COUNTS:-} ]] || processors=(-accel tcg,thread=single -smp 1 -icount shift=0)
 setpriv --pdeathsig KILL timeout --foreground -k 5 "${ROCE_SECONDS:-540}" qemu-system-x86_64 \
-  -accel tcg,thread=multi -cpu max -smp 2 -m 2048 -nodefaults -display none -no-reboot \
+  "${processors[@]}" -cpu max -m 2048 -nodefaults -display none -no-reboot \
   -kernel "$image/kernel" -initrd "$image/initramfs" -append "console=ttyS0 quiet panic=-1 ${ROCE_KERNEL:-}" -serial "file:$shared/console" \
   -device virtio-rng-pci -virtfs local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap \
   -virtfs "local,path=$shared,mount_tag=shared,security_model=none" </dev/null 2>"$shared/emulator" 9>&- &
