@@ -39,7 +39,8 @@ Made by `./dev bench --roce --out docs/bench`, {date}:
 
 The hosts are two namespaces of a small virtual machine with one Soft-RoCE device each (`rc_verbs`); all of it is emulated,
 without hardware support, and an instruction takes some 20 times as long as on hardware. The machine was shared: the times are as
-measured, and other work has used its processors too. Call and bare UCP take turns in the same processes, batch by batch, with the
+measured, and where PEs wait for one another they are mostly those of a wait for a processor that other work had: only the
+instructions compare. Call and bare UCP take turns in the same processes, batch by batch, with the
 same UCX and device. While PE 0 measures, PE 1 is in a wait: after a millisecond without a message it naps, on both sides.
 
 Instructions are those of an operation on both PEs, from the program down to the kernel's device driver, with everything else that
@@ -56,7 +57,9 @@ Ratio and budget: of the call's time, or instructions, to those of the bare oper
   which the peer's processor executes.
 - `atomic_fetch_add by the adapter`: with `ISTHMUS_ATOMICS=nic`. UCX with `ATOMIC_MODE=device` sends messages to this adapter's
   processor all the same, so a get, which is one request and one response as well, is the bare operation of a second row.
-- A put with signal has a put of the same size beside it, each with a quiet.
+- A barrier is one put by each PE, and a wait. Its instructions are those of both PEs, so that half of them stand beside a put and its
+  flush.
+- A put with signal is two writes, one behind the other, and each is a system call here; one flush waits for both. It has a put of the same size beside it, each with a quiet.
 """
 
 
