@@ -571,7 +571,9 @@ struct isthmus_transport {
     /* Returns the descriptor on which the core's progress thread may sleep: it polls readable when progress() has work.
      * The core calls this before every sleep, after progress(). AGAIN: there is work now, call progress first; or a
      * caller is making progress, call again a little later. The plugin keeps the descriptor. -1: this transport never
-     * has work without a call, and the core does not call arm again. Absent: -1. */
+     * has work without a call, and the core does not call arm again. A fabric without a descriptor returns that of a
+     * timer (timerfd_create), which each call of arm sets anew: it polls readable once progress() is due, at most a
+     * thousand times a second. Absent: -1. */
     isthmus_status (*arm)(isthmus_tr *, int32_t *event_fd);
 
     /* -- more -- */

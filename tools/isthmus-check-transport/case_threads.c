@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { N_THREADS = 4, PART_BYTES = 1 << 16, ROUNDS = 400, N_CHANNELS = 100, N_FLUSHES = 50, IDLE_MS = 50 };
+enum { N_THREADS = 4, PART_BYTES = 1 << 16, ROUNDS = 400, N_CHANNELS = 100, N_FLUSHES = 50, N_ARMS = 40 };
 
 struct worker {
     struct ct_process *p;
@@ -163,10 +163,12 @@ void ct_case_progress_beside_data(struct ct_process *p)
 /* Handles what there is to do until the transport can be slept on; returns its descriptor. */
 static int handle_all(struct ct_process *p, int *tries)
 {
-    int fd = -1;
-    while (p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
-        CT_CHECK(++*tries < 1000, "there is no work, but progress never returns 0");
-    return fd;
+    for (;;) {
+        int fd = -1;
+        bool is_busy = p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN;
+        if (ct_progress(p) == 0 && !is_busy) return fd;
+        CT_CHECK(++*tries < 1000, "there is no work, but progress never returns 0, or arm always AGAIN");
+    }
 }
 
 /* A late event of start-up may make the descriptor readable: then there is work. */
@@ -180,10 +182,15 @@ void ct_case_progress_idle(struct ct_process *p)
     int tries = 0;
     struct pollfd fd = {.fd = handle_all(p, &tries), .events = POLLIN};
     if (fd.fd < 0) ct_skip("%s has no descriptor to sleep on", p->t->name);
-    while (poll(&fd, 1, IDLE_MS) != 0) {
-        CT_CHECK(ct_progress(p) > 0, "there is no work, but the descriptor polls readable");
-        (void)handle_all(p, &tries);
+    /* A timer's descriptor may stand in for one that the fabric lacks. It polls readable without work, but not at
+     * once. */
+    int n_idle = 0;
+    for (int i = 0; i < N_ARMS; i++) {
+        if (poll(&fd, 1, 0) > 0 && ct_progress(p) == 0) n_idle++;
+        fd.fd = handle_all(p, &tries);
     }
+    CT_CHECK(n_idle <= N_ARMS / 2,
+             "there is no work, but right after %d of %d calls of arm the descriptor polls readable", n_idle, N_ARMS);
     ct_end(p, &extent, &channel);
 }
 
