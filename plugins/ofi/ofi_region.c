@@ -1,0 +1,231 @@
+/* plugins/ofi/ofi_region.c: registers and exposes memory of this PE, and attaches memory of peers.
+ * Modes of registration: LOCAL, operands need a descriptor; VIRT_ADDR, the peer counts from the address, else from 0;
+ * PROV_KEY, the provider chooses the key; RAW, a key may be longer than 8 bytes; ENDPOINT, a registration is bound to
+ * the endpoint; ALLOCATED, memory has pages when it is registered. */
+#include "ofi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- own memory ---- */
+
+isthmus_status ofi_mr_open(isthmus_tr *tr, void *addr, size_t length_bytes, uint64_t access, struct fid_mr **out)
+{
+    struct fid_mr *mr = NULL;
+    uint64_t key = (tr->info->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0 ? 0 : ++tr->newest_key;
+    int error = fi_mr_reg(tr->domain, addr, length_bytes, access, 0, key, 0, &mr, NULL);
+    if (error != 0) return ofi_fail(tr, "fi_mr_reg", error);
+    if ((tr->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+        error = fi_mr_bind(mr, &tr->ep->fid, 0);
+        if (error == 0) error = fi_mr_enable(mr);
+    }
+    if (error != 0) {
+        (void)fi_close(&mr->fid);
+        return ofi_fail(tr, "fi_mr_enable", error);
+    }
+    *out = mr;
+    return ISTHMUS_OK;
+}
+
+static isthmus_lmem *lmem_create(isthmus_tr *tr, const struct isthmus_mem *mem)
+{
+    isthmus_lmem *lmem = calloc(1, sizeof *lmem);
+    if (lmem == NULL) {
+        (void)tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a registration");
+        return NULL;
+    }
+    *lmem = (isthmus_lmem){.tr = tr, .addr = mem->addr, .length_bytes = mem->length_bytes, .kind = mem->kind};
+    return lmem;
+}
+
+static isthmus_status check_kind(const isthmus_tr *tr, const struct isthmus_mem *mem)
+{
+    const struct isthmus_services *s = tr->services;
+    bool is_device = mem->kind == ISTHMUS_MEM_CUDA || mem->kind == ISTHMUS_MEM_ZE || mem->kind == ISTHMUS_MEM_HIP;
+    if (mem->kind == ISTHMUS_MEM_HOST || (is_device && ISTHMUS_HAS(s, memory_copy))) return ISTHMUS_OK;
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u cannot be reached from other PEs", mem->kind);
+}
+
+static isthmus_status write_raw_key(const isthmus_lmem *lmem, struct ofi_key *key)
+{
+    size_t n_bytes = sizeof key->raw;
+    int error = fi_mr_raw_attr(lmem->mr, &key->base, key->raw, &n_bytes, 0);
+    if (error != 0) return ofi_fail(lmem->tr, "fi_mr_raw_attr", error);
+    key->raw_bytes = (uint32_t)n_bytes;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status write_key(const isthmus_lmem *lmem, void *out, size_t *out_bytes)
+{
+    const struct isthmus_services *s = lmem->tr->services;
+    const struct fi_domain_attr *domain = lmem->tr->info->domain_attr;
+    size_t room = *out_bytes;
+    struct ofi_key key = {.magic = OFI_MAGIC_KEY,
+                          .version = OFI_VERSION_WIRE,
+                          .extent = lmem->extent,
+                          .length_bytes = lmem->length_bytes,
+                          .kind = lmem->kind,
+                          .has_rma = lmem->mr != NULL};
+    *out_bytes = sizeof key;
+    if (room < sizeof key)
+        return s->fail(s->core, ISTHMUS_ERR_LIMIT, "a key takes %zu bytes, there is room for %zu", sizeof key, room);
+    if (lmem->mr != NULL) {
+        bool is_raw = (domain->mr_mode & FI_MR_RAW) != 0;
+        isthmus_status status = is_raw ? write_raw_key(lmem, &key) : ISTHMUS_OK;
+        if (status != ISTHMUS_OK) return status;
+        if (!is_raw) key.rkey = fi_mr_key(lmem->mr);
+        if (!is_raw && (domain->mr_mode & FI_MR_VIRT_ADDR) != 0) key.base = (uint64_t)(uintptr_t)lmem->addr;
+    }
+    key.checksum = ofi_checksum(&key, offsetof(struct ofi_key, checksum));
+    memcpy(out, &key, sizeof key);
+    return ISTHMUS_OK;
+}
+
+/* Memory of a device is reached by messages: this PE's progress copies it. */
+isthmus_status ofi_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
+                          isthmus_lmem **out)
+{
+    isthmus_status status = check_kind(tr, mem);
+    isthmus_lmem *lmem = status == ISTHMUS_OK ? lmem_create(tr, mem) : NULL;
+    if (lmem == NULL) return status == ISTHMUS_OK ? ISTHMUS_ERR_NO_MEMORY : status;
+    ofi_lock(tr);
+    if (tr->has_rma && mem->kind == ISTHMUS_MEM_HOST)
+        status = ofi_mr_open(tr, mem->addr, mem->length_bytes,
+                             FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE | FI_SEND | FI_RECV, &lmem->mr);
+    lmem->extent = ++tr->newest_extent;
+    if (status == ISTHMUS_OK) status = write_key(lmem, key, key_bytes);
+    lmem->next = tr->extents;
+    tr->extents = lmem;
+    ofi_unlock(tr);
+    if (status == ISTHMUS_OK)
+        *out = lmem;
+    else
+        ofi_unregister(lmem);
+    return status;
+}
+
+/* Only where the provider needs it: elsewhere operands may lie anywhere. */
+isthmus_status ofi_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
+{
+    isthmus_status status = check_kind(tr, mem);
+    isthmus_lmem *lmem = status == ISTHMUS_OK ? lmem_create(tr, mem) : NULL;
+    if (lmem == NULL) return status == ISTHMUS_OK ? ISTHMUS_ERR_NO_MEMORY : status;
+    ofi_lock(tr);
+    if (tr->needs_local_mr && tr->has_rma && mem->kind == ISTHMUS_MEM_HOST)
+        status = ofi_mr_open(tr, mem->addr, mem->length_bytes, FI_READ | FI_WRITE | FI_SEND | FI_RECV, &lmem->mr);
+    ofi_unlock(tr);
+    if (status == ISTHMUS_OK)
+        *out = lmem;
+    else
+        free(lmem);
+    return status;
+}
+
+void ofi_unregister(isthmus_lmem *lmem)
+{
+    if (lmem == NULL) return;
+    isthmus_tr *tr = lmem->tr;
+    ofi_lock(tr);
+    isthmus_lmem **at = &tr->extents;
+    while (*at != NULL && *at != lmem) at = &(*at)->next;
+    if (*at == lmem) *at = lmem->next;
+    if (lmem->mr != NULL) (void)fi_close(&lmem->mr->fid);
+    ofi_unlock(tr);
+    free(lmem);
+}
+
+isthmus_lmem *ofi_extent_find(isthmus_tr *tr, const struct ofi_place *place, uint64_t length_bytes)
+{
+    for (isthmus_lmem *e = tr->extents; e != NULL; e = e->next)
+        if (e->extent == place->extent && place->offset_bytes <= e->length_bytes &&
+            length_bytes <= e->length_bytes - place->offset_bytes)
+            return e;
+    return NULL;
+}
+
+/* ---- a peer's ---- */
+
+static isthmus_status read_key(const isthmus_path *path, const void *in, size_t in_bytes, struct ofi_key *key)
+{
+    const struct isthmus_services *s = path->tr->services;
+    if (in_bytes != sizeof *key)
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d has %zu bytes instead of %zu", path->pe, in_bytes,
+                       sizeof *key);
+    memcpy(key, in, sizeof *key);
+    if (key->magic != OFI_MAGIC_KEY || key->version != OFI_VERSION_WIRE || key->raw_bytes > sizeof key->raw ||
+        key->checksum != ofi_checksum(key, offsetof(struct ofi_key, checksum)))
+        return s->fail(s->core, ISTHMUS_ERR_VERSION, "a key of PE %d is damaged, or of another version than %d",
+                       path->pe, OFI_VERSION_WIRE);
+    return ISTHMUS_OK;
+}
+
+/* The peer confirms that it exposes the extent. */
+static isthmus_status check_extent(isthmus_path *path, const struct ofi_key *key, isthmus_rmem *rmem)
+{
+    const struct isthmus_services *s = path->tr->services;
+    const struct ofi_get_body body = {.place.extent = key->extent, .length_bytes = key->length_bytes};
+    bool is_refused = false;
+    isthmus_status status = ISTHMUS_OK;
+    if (path->is_self) {
+        const isthmus_lmem *lmem = ofi_extent_find(path->tr, &body.place, body.length_bytes);
+        is_refused = lmem == NULL;
+        if (lmem != NULL) rmem->own = lmem->addr;
+    } else {
+        struct ofi_message check = {.head.kind = OFI_CHECK, .body = &body, .body_bytes = sizeof body};
+        status = ofi_ask(path, &check, &(struct ofi_call){.is_refused = &is_refused});
+    }
+    if (status != ISTHMUS_OK || !is_refused) return status;
+    return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d exposes no extent %llu of %llu bytes", path->pe,
+                   (unsigned long long)key->extent, (unsigned long long)key->length_bytes);
+}
+
+static isthmus_status map_key(isthmus_rmem *rmem, struct ofi_key *key)
+{
+    isthmus_tr *tr = rmem->path->tr;
+    if (key->raw_bytes == 0 || rmem->own != NULL) return ISTHMUS_OK;
+    int error = fi_mr_map_raw(tr->domain, key->base, key->raw, key->raw_bytes, &rmem->rkey, 0);
+    if (error != 0) return ofi_fail(tr, "fi_mr_map_raw", error);
+    rmem->has_mapped_key = true;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ofi_attach(isthmus_path *path, const void *key_in, size_t key_bytes, isthmus_rmem **out, void **alias)
+{
+    isthmus_tr *tr = path->tr;
+    struct ofi_key key;
+    isthmus_status status = read_key(path, key_in, key_bytes, &key);
+    if (status != ISTHMUS_OK) return status;
+    isthmus_rmem *rmem = calloc(1, sizeof *rmem);
+    if (rmem == NULL)
+        return tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for an extent of PE %d",
+                                  path->pe);
+    *rmem = (isthmus_rmem){.path = path,
+                           .extent = key.extent,
+                           .length_bytes = key.length_bytes,
+                           .base = key.base,
+                           .rkey = key.rkey,
+                           .kind = key.kind,
+                           .has_rma = key.has_rma != 0 && tr->has_rma};
+    ofi_lock(tr);
+    status = check_extent(path, &key, rmem);
+    if (status == ISTHMUS_OK) status = map_key(rmem, &key);
+    ofi_unlock(tr);
+    if (status != ISTHMUS_OK) {
+        free(rmem);
+        return status;
+    }
+    *out = rmem;
+    *alias = rmem->kind == ISTHMUS_MEM_HOST ? rmem->own : NULL;
+    return ISTHMUS_OK;
+}
+
+void ofi_detach(isthmus_rmem *rmem)
+{
+    if (rmem == NULL) return;
+    isthmus_tr *tr = rmem->path->tr;
+    ofi_lock(tr);
+    if (rmem->has_mapped_key) (void)fi_mr_unmap_key(tr->domain, rmem->rkey);
+    ofi_unlock(tr);
+    free(rmem);
+}

@@ -1,0 +1,130 @@
+/* plugins/ofi/ofi_rma.c: remote memory accesses. Each is complete when its data has been delivered: the provider
+ * reports that (FI_DELIVERY_COMPLETE). Where operands need a registration and have none, short ones go through a
+ * buffer of messages, and long ones are registered for the access. */
+#include "ofi.h"
+
+#include <string.h>
+#include <sys/uio.h>
+
+/* Accesses are in no order with messages: they wait until those before the fence are executed. */
+static isthmus_status pass_fence(const struct ofi_access *a)
+{
+    isthmus_path *path = a->path;
+    uint64_t fenced = path->fenced > path->tr->fenced ? path->fenced : path->tr->fenced;
+    isthmus_status status = ISTHMUS_OK;
+    if (path->acked >= fenced || path->acked == path->sent) return ISTHMUS_OK;
+    struct ofi_wait wait = {.tr = path->tr, .path = path};
+    while (path->asked < fenced && path->asked < path->sent && status == ISTHMUS_OK) {
+        status = ofi_commit_try(path);
+        if (status != ISTHMUS_ERR_AGAIN || !a->waits) continue;
+        ofi_wait_step(&wait);
+        status = ISTHMUS_OK;
+    }
+    ofi_wait_end(&wait);
+    if (status == ISTHMUS_OK && !a->waits && !path->is_lost) return ISTHMUS_ERR_AGAIN;
+    return status == ISTHMUS_OK ? ofi_await_acked(path, path->asked) : status;
+}
+
+/* Sets up the local operand. `at` and `desc`: out, as libfabric takes them. */
+static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op, size_t done_bytes, size_t n_bytes,
+                                  void **at, void **desc)
+{
+    isthmus_tr *tr = a->path->tr;
+    *at = (char *)a->local + done_bytes;
+    *desc = NULL;
+    bool needs = tr->needs_local_mr && (a->local_mem == NULL || a->local_mem->mr == NULL);
+    if (!a->is_copied && !needs) {
+        if (a->local_mem != NULL && a->local_mem->mr != NULL) *desc = fi_mr_desc(a->local_mem->mr);
+        return ISTHMUS_OK;
+    }
+    if (n_bytes > OFI_MESSAGE_BYTES) {
+        isthmus_status status = ofi_mr_open(tr, *at, n_bytes, FI_READ | FI_WRITE, &op->mr);
+        if (status == ISTHMUS_OK) *desc = fi_mr_desc(op->mr);
+        return status;
+    }
+    op->bounce = ofi_op_take(&tr->free_messages);
+    if (op->bounce == NULL) return ISTHMUS_ERR_AGAIN;
+    if (a->is_write) memcpy(op->bounce->buffer, *at, n_bytes);
+    if (!a->is_write) {
+        op->copy_to = *at;
+        op->copy_bytes = n_bytes;
+    }
+    *at = op->bounce->buffer;
+    *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
+    return ISTHMUS_OK;
+}
+
+static void drop(isthmus_tr *tr, struct ofi_op *op)
+{
+    if (op->bounce != NULL) ofi_op_give(&tr->free_messages, op->bounce);
+    if (op->mr != NULL) (void)fi_close(&op->mr->fid);
+    ofi_op_give(&tr->free_accesses, op);
+}
+
+static ssize_t post(const struct ofi_access *a, struct ofi_op *op, const struct iovec *local, void *desc,
+                    uint64_t offset_bytes)
+{
+    isthmus_tr *tr = a->path->tr;
+    const struct fi_rma_iov there = {
+        .addr = a->remote->base + offset_bytes, .len = local->iov_len, .key = a->remote->rkey};
+    const struct fi_msg_rma message = {.msg_iov = local,
+                                       .desc = &desc,
+                                       .iov_count = 1,
+                                       .addr = a->path->peer->address,
+                                       .rma_iov = &there,
+                                       .rma_iov_count = 1,
+                                       .context = &op->context};
+    if (!a->is_write) return fi_readmsg(tr->ep, &message, FI_COMPLETION);
+    return fi_writemsg(tr->ep, &message,
+                       FI_COMPLETION | FI_DELIVERY_COMPLETE | (tr->announces ? FI_REMOTE_CQ_DATA : 0));
+}
+
+/* One access of at most the provider's largest size. */
+static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *count, size_t done_bytes, size_t n_bytes)
+{
+    isthmus_tr *tr = a->path->tr;
+    struct iovec local = {.iov_len = n_bytes};
+    void *desc;
+    if (a->path->is_lost) return ofi_path_lost(a->path);
+    struct ofi_op *op = ofi_op_take(&tr->free_accesses);
+    if (op == NULL) return ISTHMUS_ERR_AGAIN;
+    op->path = a->path;
+    isthmus_status status = set_operand(a, op, done_bytes, n_bytes, &local.iov_base, &desc);
+    if (status == ISTHMUS_OK) {
+        ssize_t posted = post(a, op, &local, desc, a->offset_bytes + done_bytes);
+        if (posted == 0) {
+            op->count = count;
+            count->n_pending++;
+            return ISTHMUS_OK;
+        }
+        status = ISTHMUS_ERR_AGAIN;
+        if (posted != -FI_EAGAIN) {
+            ofi_path_lose(a->path, ofi_library_error(posted));
+            status = ofi_path_lost(a->path);
+        }
+    }
+    drop(tr, op);
+    return status;
+}
+
+isthmus_status ofi_access(const struct ofi_access *a)
+{
+    isthmus_tr *tr = a->path->tr;
+    size_t most_bytes = tr->info->ep_attr->max_msg_size, done_bytes = 0;
+    struct ofi_count here = {0}, *count = a->half == NULL ? &here : a->is_copied ? &a->half->remote : &a->half->local;
+    struct ofi_wait wait = {.tr = tr, .path = a->path};
+    isthmus_status status = pass_fence(a);
+    while (status == ISTHMUS_OK && done_bytes < a->length_bytes) {
+        size_t n_bytes = a->length_bytes - done_bytes < most_bytes ? a->length_bytes - done_bytes : most_bytes;
+        status = try_piece(a, count, done_bytes, n_bytes);
+        if (status == ISTHMUS_OK) done_bytes += n_bytes;
+        if (status == ISTHMUS_ERR_AGAIN && (a->waits || done_bytes > 0)) {
+            ofi_wait_step(&wait);
+            status = ISTHMUS_OK;
+        }
+    }
+    ofi_wait_end(&wait);
+    if (a->half != NULL) return status;
+    isthmus_status done = ofi_wait_for(tr, &here);
+    return status == ISTHMUS_OK ? done : status;
+}

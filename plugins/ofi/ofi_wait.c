@@ -1,0 +1,134 @@
+/* plugins/ofi/ofi_wait.c: how a thread waits inside of a slot. One thread at a time leads: it makes progress for all
+ * that wait, polls for a while, and then sleeps on the completion queue. Meanwhile the core's progress thread leaves
+ * the endpoint alone (ofi_arm() returns AGAIN). */
+#include "ofi.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <time.h>
+
+enum {
+    NAP_MS = 50,          /* the longest sleep; events end it */
+    NAP_BLIND_NS = 50000, /* without a descriptor */
+    CHECK_NS = 100000000, /* between two looks after the peer */
+    PING_AFTER_NS = 500000000
+};
+
+uint64_t ofi_now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* ---- the peer ---- */
+
+static void check_path(isthmus_path *path, bool is_long)
+{
+    if (path->is_lost || path->is_self) return;
+    if (ofi_path_has_ended(path))
+        ofi_path_lose(path, "its process has ended");
+    else if (is_long)
+        ofi_ping(path);
+}
+
+/* A provider without connections reports no loss, and one with them only when something is sent. */
+static void check_peers(struct ofi_wait *wait, uint64_t now_ns)
+{
+    bool is_long = now_ns - wait->since_ns > PING_AFTER_NS;
+    if (wait->since_ns == 0) wait->since_ns = wait->checked_ns = now_ns;
+    if (now_ns - wait->checked_ns < CHECK_NS) return;
+    wait->checked_ns = now_ns;
+    if (wait->path != NULL) check_path(wait->path, is_long);
+    if (wait->path != NULL) return;
+    for (isthmus_path *path = wait->tr->unacked, *next; path != NULL; path = next) {
+        next = path->next_unacked; /* a lost path leaves the list */
+        check_path(path, is_long);
+    }
+    for (uint32_t i = 0; i < OFI_ACCESSES; i++)
+        if (wait->tr->accesses[i].is_used) check_path(wait->tr->accesses[i].path, is_long);
+}
+
+/* ---- steps ---- */
+
+static void nap(isthmus_tr *tr)
+{
+    struct fid *queue = &tr->cq->fid;
+    struct pollfd ready = {.fd = tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd, .events = POLLIN};
+    if (tr->event_fd >= 0 && fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS) return;
+    if (tr->event_fd < 0 && ofi_timer_set(tr, NAP_BLIND_NS) != ISTHMUS_OK) return;
+    ofi_unlock(tr);
+    (void)poll(&ready, 1, NAP_MS);
+    ofi_lock(tr);
+}
+
+static void yield_lock(isthmus_tr *tr)
+{
+    ofi_unlock(tr);
+    sched_yield();
+    ofi_lock(tr);
+}
+
+static void lead(struct ofi_wait *wait)
+{
+    isthmus_tr *tr = wait->tr;
+    wait->leads = tr->has_leader = true;
+    int32_t n = ofi_poll(tr);
+    if (n > 0) {
+        tr->n_armed_events += (uint32_t)n; /* for a PE whose other threads wait for what has arrived */
+        wait->idle = (struct isthmus_idle){0};
+        if (tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
+        return;
+    }
+    if (__atomic_load_n(&tr->n_lock_waiters, __ATOMIC_RELAXED) > 0) yield_lock(tr);
+    if (isthmus_idle_look_again(&wait->idle, &tr->habit)) return;
+    uint64_t now = ofi_now_ns();
+    check_peers(wait, now);
+    switch (isthmus_idle_next(&wait->idle, &tr->habit, now)) {
+    case ISTHMUS_IDLE_LOOK: break;
+    case ISTHMUS_IDLE_SLEEP: nap(tr); break;
+    case ISTHMUS_IDLE_YIELD:
+        yield_lock(tr);
+        isthmus_idle_yielded(&tr->habit, now, ofi_now_ns());
+        break;
+    }
+}
+
+/* The leader may wait for another peer, so a follower looks after its own. */
+static void follow(struct ofi_wait *wait)
+{
+    isthmus_tr *tr = wait->tr;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += NAP_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    tr->n_followers++;
+    (void)pthread_cond_clockwait(&tr->changed, &tr->lock, CLOCK_MONOTONIC, &until);
+    tr->n_followers--;
+    check_peers(wait, ofi_now_ns());
+}
+
+void ofi_wait_step(struct ofi_wait *wait)
+{
+    if (wait->tr->has_leader && !wait->leads)
+        follow(wait);
+    else
+        lead(wait);
+}
+
+void ofi_wait_end(struct ofi_wait *wait)
+{
+    isthmus_tr *tr = wait->tr;
+    if (!wait->leads) return;
+    wait->leads = tr->has_leader = false;
+    if (tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
+}
+
+isthmus_status ofi_wait_for(isthmus_tr *tr, const struct ofi_count *count)
+{
+    struct ofi_wait wait = {.tr = tr};
+    while (count->n_pending > 0) ofi_wait_step(&wait);
+    ofi_wait_end(&wait);
+    return count->failed == NULL ? ISTHMUS_OK : ofi_path_lost(count->failed);
+}
