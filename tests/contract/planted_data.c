@@ -107,6 +107,10 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
         sched_yield();
         if (__atomic_load_n(&progress_calls, __ATOMIC_RELAXED) != before && length_bytes > 1) length_bytes--;
     }
+    if (planted_has("reads_large_late") && length_bytes > MIB_32) {
+        hold(chan, path, remote, offset_bytes, source, length_bytes, false);
+        return ISTHMUS_OK;
+    }
     if (!holds() || length_bytes > HELD_BYTES)
         return base_ops.put(chan, path, remote, offset_bytes, source, mem, cut(length_bytes));
     if (held.length_bytes == 0 && planted_has("late_sets"))
@@ -219,8 +223,9 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
 
 static bool changes_data(void)
 {
-    static const char *const bugs[] = {"cuts_17",  "writes_beside",    "cuts_pages", "cuts_large",   "reads_late",
-                                       "odd_code", "drops_registered", "one_buffer", "progress_cuts"};
+    static const char *const bugs[] = {"cuts_17",    "writes_beside",    "cuts_pages", "cuts_large",
+                                       "reads_late", "reads_large_late", "odd_code",   "drops_registered",
+                                       "one_buffer", "progress_cuts"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();

@@ -1,10 +1,12 @@
 /* tools/isthmus-check-transport/case_data.c: put and get, and what orders and completes them. */
 #include "cases.h"
 
+#include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 enum {
     GUARD = 0x5a,
@@ -150,12 +152,14 @@ void ct_case_large(struct ct_process *p)
     if (p->pe == 0) {
         ct_pattern_fill(local, size, 99);
         ct_put(&at, 0, local, size);
+        memset(local, 0, size); /* no socket and no queue takes so much at once: a put that does not wait reads this */
         ct_quiet(p, &channel);
     }
     ct_meet(p);
     if (p->pe == 1)
-        CT_CHECK(ct_pattern_check(ct_extent_view(&extent, 0, size), size, 99) == size,
-                 "what arrived is not what was put");
+        CT_CHECK(
+            ct_pattern_check(ct_extent_view(&extent, 0, size), size, 99) == size,
+            "what arrived is not what was put, or what its source was overwritten with after the put had returned");
     if (p->pe == 0) {
         memset(local, 0, size);
         ct_get(&at, 0, local, size);
@@ -325,6 +329,51 @@ void ct_case_remote_commit(struct ct_process *p)
         CT_CHECK(got == round, "round %llu: process %d sees %llu", (unsigned long long)round, p->pe,
                  (unsigned long long)got);
         ct_meet(p);
+    }
+    ct_end(p, &extent, &channel);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* The target makes no progress for a while, then reads its memory. A commit that had returned by then without the data
+ * is wrong; one that still waits is not. The order of two times is compared, and no length of time. */
+void ct_case_commit_held_back(struct ct_process *p)
+{
+    enum { ROUNDS = 4, HELD_MS = 100, LONG_BYTES = 200000 };
+    static struct ct_extent extent;
+    static struct ct_blob all[CT_MAX_PROCESSES];
+    static uint8_t source[LONG_BYTES];
+    struct ct_channel channel;
+    ct_begin(p, &extent, sizeof source, &channel);
+    struct ct_target at = {p, &channel, &extent, 1};
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t size = round % 2 == 0 ? 8 : sizeof source;
+        struct {
+            uint64_t time_ns;
+            bool is_there;
+        } mine = {0}, theirs;
+        if (p->pe == 1) ct_progress_stop(p);
+        ct_meet(p);
+        if (p->pe == 0) {
+            ct_pattern_fill(source, size, (uint64_t)round + 1);
+            ct_put(&at, 0, source, size);
+            CT_OK(channel.ops.remote_commit(channel.chan, round < 2 ? NULL : p->path[1]));
+            mine.time_ns = now_ns();
+        } else {
+            (void)poll(NULL, 0, HELD_MS);
+            mine.time_ns = now_ns();
+            mine.is_there = ct_pattern_check(ct_extent_view(&extent, 0, size), size, (uint64_t)round + 1) == size;
+            ct_progress_start(p);
+        }
+        ct_exchange(p, &mine, sizeof mine, all);
+        memcpy(&theirs, all[1 - p->pe].bytes, sizeof theirs);
+        CT_CHECK(p->pe == 1 || mine.time_ns > theirs.time_ns || theirs.is_there,
+                 "it returned while the target made no progress, and %zu bytes were not there", size);
     }
     ct_end(p, &extent, &channel);
 }
