@@ -424,7 +424,9 @@ struct isthmus_data_ops {
      * Absent: this transport carries no atomics. */
     isthmus_amo_fn (*amo_entry)(isthmus_chan *, uint32_t op, uint32_t bits, uint32_t flags);
 
-    /* Order. `path` NULL: all paths of the channel. They may block and make progress inside.
+    /* Order. They are for the operations of this channel, whichever threads issued them, towards the PE of `path`, or
+     * (NULL) towards all PEs. Those of other channels, and towards other PEs, may be covered as well. They may block
+     * and make progress inside.
      * fence           operations issued to a PE before it arrive there before those issued after it. REQUIRED if both
      *                 other slots are there; absent: the core calls the one of them that is there, or nothing
      * local_complete  all earlier operations are complete at the source: buffers reusable, fetched values there. No
