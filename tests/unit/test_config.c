@@ -84,9 +84,8 @@ static void words_are_read_in_any_case(void **state)
 {
     (void)state;
     static const int pages[] = {IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G, IST_PAGES_1G};
-    static const int boots[] = {IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX, IST_BOOTSTRAP_ALONE,
-                                IST_BOOTSTRAP_PMI1, IST_BOOTSTRAP_PMI2, IST_BOOTSTRAP_TORCHRUN,
-                                IST_BOOTSTRAP_PMIX};
+    static const int boots[] = {IST_BOOTSTRAP_AUTO, IST_BOOTSTRAP_PMIX,     IST_BOOTSTRAP_ALONE, IST_BOOTSTRAP_PMI1,
+                                IST_BOOTSTRAP_PMI2, IST_BOOTSTRAP_TORCHRUN, IST_BOOTSTRAP_PMIX};
     static const int barriers[] = {IST_BARRIER_AUTO, IST_BARRIER_DISSEMINATION, IST_BARRIER_CENTRAL, IST_BARRIER_HOSTS};
     static const int aborts[] = {IST_ABORT_EXIT, IST_ABORT_TRAP, IST_ABORT_BACKTRACE};
     static const int levels[] = {ISTHMUS_LOG_ERROR, ISTHMUS_LOG_WARN, ISTHMUS_LOG_INFO, ISTHMUS_LOG_DEBUG,
