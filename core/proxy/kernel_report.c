@@ -67,6 +67,7 @@ static const char *name_of(uint32_t call)
         [ISTHMUS_CALL_TILE_GET] = "tile_get",
         [ISTHMUS_CALL_TILE_REDUCE] = "tile reduction",
         [ISTHMUS_CALL_TILE_ALLGATHER] = "tile_allgather",
+        [ISTHMUS_CALL_BARRIER] = "call of a group",
     };
     bool is_known = call < sizeof names / sizeof names[0] && names[call] != NULL;
     return is_known ? names[call] : "call"; /* of a later version's headers */
@@ -103,6 +104,10 @@ static void print_mistake(uint32_t mistake, unsigned long long address, long lon
             "called before init, after finalize, or in a module that was not initialised, with address %#llx and PE "
             "%lld; valid: between init and finalize",
             address, value);
+        break;
+    case ISTHMUS_MISTAKE_WARPGROUP:
+        snprintf(out, room, "the block has %lld threads; valid for a warpgroup under HIP: those of one warpgroup",
+                 value);
         break;
     default:
         snprintf(out, room,

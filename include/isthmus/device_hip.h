@@ -185,13 +185,14 @@ ISTHMUS_DEVICE ISTHMUS_NO_RETURN void isthmus_dev_trap(void)
     __builtin_unreachable();
 }
 
-/* The kernel ends with an error of its queue and without a line: a printf would make every kernel with calls need the
- * service of printf on the host, and a stack. */
-ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_misuse(const char *what, const void *addr, int pe)
+/* There is no report to write, and no line: a printf would make every kernel with calls need the service of printf on
+ * the host, and a stack. The kernel ends with an error of its queue. */
+ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
 {
-    (void)what, (void)addr, (void)pe;
-    isthmus_dev_trap();
+    (void)call, (void)addr, (void)value;
 }
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(int call, int mistake, const void *addr, int value); /* device_report.h */
 
 /* Of a block: the wavefronts' stores have arrived in the GPU's memory, and not only left the compute unit, because a
  * later fence of one of them waits for its own stores alone. A warpgroup has no barrier of its own: it is the whole
@@ -205,7 +206,7 @@ ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
         return;
     }
     if (scope == ISTHMUS_WARPGROUP && isthmus_dev_thread_count() > 4 * ISTHMUS_WARP_THREADS)
-        isthmus_dev_misuse("a warpgroup that is not the whole block", NULL, isthmus_device_v1.me);
+        isthmus_dev_misuse(ISTHMUS_CALL_BARRIER, ISTHMUS_MISTAKE_WARPGROUP, NULL, (int)isthmus_dev_thread_count());
     __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
     __builtin_amdgcn_s_barrier();
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");

@@ -92,7 +92,8 @@ enum isthmus_device_call {
     ISTHMUS_CALL_TILE_PUT,
     ISTHMUS_CALL_TILE_GET,
     ISTHMUS_CALL_TILE_REDUCE,
-    ISTHMUS_CALL_TILE_ALLGATHER
+    ISTHMUS_CALL_TILE_ALLGATHER,
+    ISTHMUS_CALL_BARRIER /* and what a group does together */
 };
 
 /* What is wrong with it. */
@@ -103,7 +104,8 @@ enum isthmus_device_mistake {
     ISTHMUS_MISTAKE_SIGNAL_OP,  /* the value is no operation on a signal */
     ISTHMUS_MISTAKE_ROOT,       /* the value is no member of the team */
     ISTHMUS_MISTAKE_TILE,       /* dst has in no dimension room for the tiles of all members */
-    ISTHMUS_MISTAKE_STATE       /* the module has no state */
+    ISTHMUS_MISTAKE_STATE,      /* the module has no state */
+    ISTHMUS_MISTAKE_WARPGROUP   /* the block has the value's number of threads: more than a warpgroup */
 };
 
 /* Words of a report: the first thread that calls wrongly writes it, and a thread of the host reads it. */

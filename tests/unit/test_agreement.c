@@ -39,6 +39,7 @@ static const struct {
     const char *first, *first_printed;
 } cases[] = {
     {IST_ROW_heap_size_bytes, "1024k", "1m", "2g", "2g"},
+    {IST_ROW_heap_base, "any", "any", "0x300000000000", "0x300000000000"},
     {IST_ROW_heap_kind, "Host", "host", "cuda", "cuda"},
     {IST_ROW_heap_grows, "0", "false", "yes", "true"},
     {IST_ROW_heap_step_bytes, "32m", "32m", "64m", "64m"},

@@ -63,7 +63,10 @@ void build_text(void)
     printf("  hwloc       API %s (built with %s)\n", hwloc, HWLOC_VERSION);
     struct ist_launcher launcher;
     ist_launcher_find(IST_BOOTSTRAP_AUTO, &launcher);
-    printf("  launcher    %s: %s\n", launcher.name, why_launcher(&launcher));
+    char text[256];
+    snprintf(text, sizeof text, "%s: %s", launcher.name, why_launcher(&launcher));
+    printf("  launcher    ");
+    print_filled(14, 14, text);
 }
 
 void build_json(struct ist_json *json)
