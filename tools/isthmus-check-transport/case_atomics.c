@@ -28,6 +28,12 @@ static void begin(struct ct_process *p, struct ct_extent *extent, struct ct_chan
     if (p->reach[0].atomics_domain == ISTHMUS_DOMAIN_NONE) ct_skip("%s executes no atomics", p->t->name);
 }
 
+static void check_unknown(const struct ct_channel *channel, uint32_t op, uint32_t bits, uint32_t flags)
+{
+    CT_CHECK(!ct_has_amo(channel, op, bits, flags),
+             "it returned a function for operation %u, bits %u, of which one is unknown; valid: NULL", op, bits);
+}
+
 void ct_case_amo_entry(struct ct_process *p)
 {
     static struct ct_extent extent;
@@ -40,17 +46,16 @@ void ct_case_amo_entry(struct ct_process *p)
                 isthmus_amo_fn fn = channel.ops.amo_entry(channel.chan, op, bits, flags);
                 any |= fn != NULL;
                 CT_CHECK(fn == channel.ops.amo_entry(channel.chan, op, bits, flags),
-                         "two calls returned different functions");
+                         "two calls for operation %u, bits %u, flags %u returned different functions", op, bits, flags);
             }
     bool promised = p->reach[p->pe].atomics_domain != ISTHMUS_DOMAIN_NONE;
-    CT_CHECK(any == promised, "by reach atomics are %sexecuted here, but amo_entry returned %s", promised ? "" : "not ",
-             any ? "functions" : "none");
+    CT_CHECK(any == promised, "atomics_domain of reach is %u, but amo_entry returned %s",
+             p->reach[p->pe].atomics_domain, any ? "functions" : "NULL for every operation");
     for (uint32_t flags = 0; flags < 4; flags++) {
-        CT_CHECK(!ct_has_amo(&channel, ISTHMUS_AMO_COUNT, ISTHMUS_BITS64, flags),
-                 "an unknown operation has a function");
-        CT_CHECK(!ct_has_amo(&channel, UINT32_MAX, ISTHMUS_BITS64, flags), "an unknown operation has a function");
-        CT_CHECK(!ct_has_amo(&channel, ISTHMUS_AMO_ADD, ISTHMUS_BITS_COUNT, flags), "an unknown width has a function");
-        CT_CHECK(!ct_has_amo(&channel, ISTHMUS_AMO_ADD, UINT32_MAX, flags), "an unknown width has a function");
+        check_unknown(&channel, ISTHMUS_AMO_COUNT, ISTHMUS_BITS64, flags);
+        check_unknown(&channel, UINT32_MAX, ISTHMUS_BITS64, flags);
+        check_unknown(&channel, ISTHMUS_AMO_ADD, ISTHMUS_BITS_COUNT, flags);
+        check_unknown(&channel, ISTHMUS_AMO_ADD, UINT32_MAX, flags);
     }
     ct_end(p, &extent, &channel);
 }
@@ -143,7 +148,8 @@ static uint64_t fetching(const struct contest *c, uint32_t op, uint64_t operand,
     struct ct_amo amo = {
         .op = op, .bits = c->bits, .flags = ISTHMUS_AMO_FETCHING, .operand = operand, .compare = compare};
     uint64_t old = 0;
-    CT_CHECK(ct_amo(&c->at, c->offset_bytes, &amo, &old), "there is no such operation");
+    CT_CHECK(ct_amo(&c->at, c->offset_bytes, &amo, &old),
+             "it returned NULL for operation %u on %zu bits, and a function before", op, 8 * bytes_of(c->bits));
     return old;
 }
 
@@ -189,15 +195,16 @@ static void fetch_add_is_exact(const struct contest *c)
         squares += old * old;
     }
     uint64_t word = end_contest(c);
-    CT_CHECK(word == (n & mask_of(c->bits)), "%zu bits: %llu additions of 1 gave %llu", 8 * bytes_of(c->bits),
-             (unsigned long long)n, (unsigned long long)word);
+    CT_CHECK(word == (n & mask_of(c->bits)), "%zu bits: %llu additions of 1 gave %llu, expected %llu",
+             8 * bytes_of(c->bits), (unsigned long long)n, (unsigned long long)word,
+             (unsigned long long)(n & mask_of(c->bits)));
     for (uint64_t i = 0; i < n; i++) {
         uint64_t value = i & mask_of(c->bits);
         want += value;
         want_squares += value * value;
     }
     CT_CHECK(sum_over_processes(c->at.p, sum) == want && sum_over_processes(c->at.p, squares) == want_squares,
-             "%zu bits: fetched values are not distinct", 8 * bytes_of(c->bits));
+             "%zu bits: a value was fetched twice by additions of 1", 8 * bytes_of(c->bits));
 }
 
 /* Additions without fetching, against swaps to 0: the sum of the swapped values and of the rest equals all
@@ -245,12 +252,15 @@ static void bits_are_kept(const struct contest *c)
     start_contest(c);
     for (int i = 0; i < ROUNDS / 3; i++) {
         uint64_t old = fetching(c, ISTHMUS_AMO_OR, own, 0);
-        CT_CHECK((old & own) == 0, "%zu bits: a cleared bit is set", 8 * bytes_of(c->bits));
+        CT_CHECK((old & own) == 0, "%zu bits: a bit that this process had cleared is set in %#llx",
+                 8 * bytes_of(c->bits), (unsigned long long)old);
         old = fetching(c, ISTHMUS_AMO_XOR, own, 0);
-        CT_CHECK((old & own) != 0, "%zu bits: a bit that was set is gone", 8 * bytes_of(c->bits));
+        CT_CHECK((old & own) != 0, "%zu bits: a bit that this process had set is clear in %#llx", 8 * bytes_of(c->bits),
+                 (unsigned long long)old);
         (void)fetching(c, ISTHMUS_AMO_XOR, own, 0);
         old = fetching(c, ISTHMUS_AMO_AND, ~own & mask_of(c->bits), 0);
-        CT_CHECK((old & own) != 0, "%zu bits: a bit that was set is gone", 8 * bytes_of(c->bits));
+        CT_CHECK((old & own) != 0, "%zu bits: a bit that this process had set is clear in %#llx", 8 * bytes_of(c->bits),
+                 (unsigned long long)old);
     }
     uint64_t word = end_contest(c);
     CT_CHECK(word == 0, "%zu bits: all bits were cleared, %#llx is left", 8 * bytes_of(c->bits),
@@ -379,7 +389,7 @@ static uint64_t add_by_instructions(char *memory, const struct contest *c)
 static void check_sum(const struct contest *c, uint64_t mine)
 {
     uint64_t word = end_contest(c), want = sum_over_processes(c->at.p, mine);
-    CT_CHECK(word == want, "%llu additions, some by load and store, gave %llu", (unsigned long long)want,
+    CT_CHECK(word == want, "%llu additions, some by instructions of a processor, gave %llu", (unsigned long long)want,
              (unsigned long long)word);
 }
 
@@ -405,7 +415,7 @@ static char *map_of_owner(struct ct_process *p, const struct ct_extent *extent)
     int length = snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getpid(), extent->mem.fd);
     ct_exchange(p, path, (size_t)length + 1, paths);
     int fd = open((const char *)paths[0].bytes, O_RDWR | O_CLOEXEC);
-    CT_NEED(fd >= 0, "%s: %s", (const char *)paths[0].bytes, strerror(errno));
+    CT_NEED(fd >= 0, "cannot open %s: %s", (const char *)paths[0].bytes, strerror(errno));
     void *at = mmap(NULL, EXTENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     CT_NEED(at != MAP_FAILED, "mmap: %s", strerror(errno));
     close(fd);

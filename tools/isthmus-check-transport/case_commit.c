@@ -29,7 +29,7 @@ static bool try_start(const struct ct_channel *channel, isthmus_path *path, uint
     isthmus_status status = channel->ops.commit_start(channel->chan, path, ticket);
     if (status == ISTHMUS_ERR_AGAIN) return false;
     CT_OK_OF("commit_start", status);
-    CT_RULE("commit_start", "a ticket is not 0", *ticket != 0, "it is");
+    CT_RULE("commit_start", "a ticket is not 0", *ticket != 0, "it returned OK and the ticket 0");
     return true;
 }
 
@@ -81,8 +81,9 @@ static void check_round(struct ct_extent *extent, uint64_t round)
     CT_CHECK(wrong == n, "round %llu: byte %zu of %zu is not there after the commit", (unsigned long long)round, wrong,
              n);
     for (uint64_t at = 0; at <= 8; at += 8)
-        CT_CHECK(ct_extent_load(extent, at) == round, "round %llu: the word at %llu is %llu after the commit",
-                 (unsigned long long)round, (unsigned long long)at, (unsigned long long)ct_extent_load(extent, at));
+        CT_CHECK(ct_extent_load(extent, at) == round,
+                 "round %llu: the word at %llu is %llu after the commit, expected %llu", (unsigned long long)round,
+                 (unsigned long long)at, (unsigned long long)ct_extent_load(extent, at), (unsigned long long)round);
 }
 
 void ct_case_commit(struct ct_process *p)
@@ -97,7 +98,7 @@ void ct_case_commit(struct ct_process *p)
         ct_meet(p);
         if (p->pe == 1) check_round(&extent, round);
         if (p->pe == 2 && p->reach[1].visibility == ISTHMUS_VISIBLE_EVERYONE) ct_get(&at, 0, &got, sizeof got);
-        CT_CHECK(got == round, "round %llu: process %d sees %llu after the commit", (unsigned long long)round, p->pe,
+        CT_CHECK(got == round, "round %llu: process %d finds %llu after the commit", (unsigned long long)round, p->pe,
                  (unsigned long long)got);
         ct_meet(p);
     }
@@ -123,18 +124,22 @@ void ct_case_commit_source(struct ct_process *p)
             if (!ct_amo(&at, 0, &add, &old)) old = round - 1;
             commit(&channel, NULL);
             memset(source, 0xee, n);
-            CT_CHECK(old == round - 1, "round %llu: the fetched value is %llu after the commit",
-                     (unsigned long long)round, (unsigned long long)old);
+            CT_CHECK(old == round - 1, "round %llu: the fetched value is %llu after the commit, expected %llu",
+                     (unsigned long long)round, (unsigned long long)old, (unsigned long long)round - 1);
             ct_get_nbi(&at, 8, back, n);
             commit(&channel, p->path[1]);
-            CT_CHECK(ct_pattern_check(back, n, round) == n, "round %llu: a get is not there after the commit",
-                     (unsigned long long)round);
+            size_t wrong = ct_pattern_check(back, n, round);
+            CT_CHECK(wrong == n, "round %llu: byte %zu of a get is not there after the commit",
+                     (unsigned long long)round, wrong);
             ct_quiet(p, &channel);
         }
         ct_meet(p);
-        CT_CHECK(p->pe != 1 || ct_pattern_check(ct_extent_view(&extent, 8, n), n, round) == n,
-                 "round %llu: the source of a put was changed after the commit, and what arrived is not what it was",
-                 (unsigned long long)round);
+        if (p->pe == 1) {
+            size_t wrong = ct_pattern_check(ct_extent_view(&extent, 8, n), n, round);
+            CT_CHECK(wrong == n,
+                     "round %llu: byte %zu of %zu is not that of the source, which was overwritten after the commit",
+                     (unsigned long long)round, wrong, n);
+        }
         ct_meet(p);
     }
     ct_end(p, &extent, &channel);
@@ -160,7 +165,7 @@ static void two_tickets(const struct ct_target *at, uint64_t *words, uint64_t *n
     ct_put_nbi(at, 24, &words[3], sizeof *words);
     while (!try_start(at->channel, NULL, &second)) (void)is_complete(at->channel, first);
     CT_RULE("commit_start", "tickets of a channel never fall", second >= first && first >= *newest,
-            "after %llu come %llu and %llu", (unsigned long long)*newest, (unsigned long long)first,
+            "after ticket %llu come %llu and %llu", (unsigned long long)*newest, (unsigned long long)first,
             (unsigned long long)second);
     wait_for(at->channel, second);
     CT_RULE("commit_test", "a commit that is complete means that earlier ones are", is_complete(at->channel, first),
@@ -274,8 +279,8 @@ static void go_there_and_back(const struct ct_target *at, uint64_t part, uint64_
     (round % 2 == 0 ? ct_put : ct_put_nbi)(at, from + 8, bytes, n);
     if (!ct_amo(at, from, &add, &old)) old = round - 1;
     complete(at->p, at->channel);
-    CT_CHECK(old == round - 1, "round %llu: the fetched value is %llu", (unsigned long long)round,
-             (unsigned long long)old);
+    CT_CHECK(old == round - 1, "round %llu: the fetched value is %llu, expected %llu", (unsigned long long)round,
+             (unsigned long long)old, (unsigned long long)round - 1);
     memset(back, 0, n);
     (round % 3 == 0 ? ct_get : ct_get_nbi)(at, from + 8, back, n);
     complete(at->p, at->channel);
@@ -328,7 +333,7 @@ void ct_case_proxy_beside_progress(struct ct_process *p)
     ct_begin(p, &extent, PARTS_BYTES, &channel);
     ct_channel_open(p, ISTHMUS_THREAD_ONE, ISTHMUS_CHANNEL_PROXY, &proxy);
     struct caller callers[2] = {{p, &proxy, &extent, 0, false, 0}, {p, &channel, &extent, 1, false, 0}};
-    for (int i = 0; i < 2; i++) CT_NEED(pthread_create(&callers[i].thread, NULL, call, &callers[i]) == 0, "no thread");
+    for (int i = 0; i < 2; i++) ct_thread_start(&callers[i].thread, call, &callers[i]);
     while (!__atomic_load_n(&callers[0].has_ended, __ATOMIC_ACQUIRE) ||
            !__atomic_load_n(&callers[1].has_ended, __ATOMIC_ACQUIRE))
         (void)ct_progress(p);

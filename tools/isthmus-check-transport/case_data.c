@@ -1,6 +1,7 @@
 /* tools/isthmus-check-transport/case_data.c: put and get, and what orders and completes them. */
 #include "cases.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -102,7 +103,7 @@ static void try_all_sizes(struct ct_process *p, int to, int from)
     static struct ct_extent extent;
     struct ct_channel channel;
     uint8_t *local = malloc(LARGEST + 2 * MARGIN + 64);
-    CT_CHECK(local != NULL, "no memory");
+    CT_NEED(local != NULL, "no memory for %d bytes", LARGEST);
     ct_begin(p, &extent, extent_bytes(), &channel);
     struct ct_target at = {p, &channel, &extent, to};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) try_size(&at, &extent, local, sizes[i], from);
@@ -140,6 +141,12 @@ void ct_case_all_pairs(struct ct_process *p)
     ct_end(p, &extent, &channel);
 }
 
+static void check_arrived(const uint8_t *bytes, size_t size, uint64_t seed, const char *what)
+{
+    size_t wrong = ct_pattern_check(bytes, size, seed);
+    CT_CHECK(wrong == size, "%s: byte %zu of %zu is wrong", what, wrong, size);
+}
+
 void ct_case_large(struct ct_process *p)
 {
     const size_t size = (size_t)64 << 20;
@@ -147,7 +154,7 @@ void ct_case_large(struct ct_process *p)
     struct ct_channel channel;
     ct_begin(p, &extent, size, &channel);
     uint8_t *local = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    CT_CHECK(local != MAP_FAILED, "no memory");
+    CT_NEED(local != MAP_FAILED, "mmap of %zu bytes: %s", size, strerror(errno));
     struct ct_target at = {p, &channel, &extent, 1};
     if (p->pe == 0) {
         ct_pattern_fill(local, size, 99);
@@ -157,13 +164,12 @@ void ct_case_large(struct ct_process *p)
     }
     ct_meet(p);
     if (p->pe == 1)
-        CT_CHECK(
-            ct_pattern_check(ct_extent_view(&extent, 0, size), size, 99) == size,
-            "what arrived is not what was put, or what its source was overwritten with after the put had returned");
+        check_arrived(ct_extent_view(&extent, 0, size), size, 99,
+                      "a put, whose source was overwritten after it had returned");
     if (p->pe == 0) {
         memset(local, 0, size);
         ct_get(&at, 0, local, size);
-        CT_CHECK(ct_pattern_check(local, size, 99) == size, "the get returned other bytes than the put wrote");
+        check_arrived(local, size, 99, "a get");
     }
     munmap(local, size);
     ct_end(p, &extent, &channel);
@@ -196,8 +202,8 @@ void ct_case_nbi(struct ct_process *p)
     CT_OK(channel.ops.local_complete(channel.chan, NULL));
     for (int i = 0; i < NBI_OPS; i++) {
         size_t n = NBI_BYTES - (size_t)i % 100;
-        CT_CHECK(ct_pattern_check(dest[i], n, seed_of(p->pe, 1, i)) == n, "get %d is not there after local_complete",
-                 i);
+        size_t wrong = ct_pattern_check(dest[i], n, seed_of(p->pe, 1, i));
+        CT_CHECK(wrong == n, "byte %zu of get %d is not there after local_complete", wrong, i);
     }
     ct_end(p, &extent, &channel);
 }
@@ -223,16 +229,13 @@ void ct_case_registered_buffers(struct ct_process *p)
     CT_OK(ops->put(channel.chan, p->path[next], extent.rmem[next], PART, extent.base + 3 * PART, extent.lmem, PART));
     ct_quiet(p, &channel);
     ct_meet(p);
-    CT_CHECK(ct_pattern_check(ct_extent_view(&extent, 0, PART), PART, 1) == PART,
-             "a put from registered memory did not arrive");
-    CT_CHECK(ct_pattern_check(ct_extent_view(&extent, PART, PART), PART, 2) == PART,
-             "a put from an exposed extent did not arrive");
+    check_arrived(ct_extent_view(&extent, 0, PART), PART, 1, "a put from registered memory");
+    check_arrived(ct_extent_view(&extent, PART, PART), PART, 2, "a put from an exposed extent");
 
     CT_OK(ops->get(channel.chan, p->path[next], extent.rmem[next], PART, local.base, lmem, PART));
-    CT_CHECK(ct_pattern_check(local.base, PART, 2) == PART, "a get to registered memory returned other bytes");
+    check_arrived((const uint8_t *)local.base, PART, 2, "a get to registered memory");
     CT_OK(ops->get(channel.chan, p->path[next], extent.rmem[next], 0, extent.base + 2 * PART, extent.lmem, PART));
-    CT_CHECK(ct_pattern_check(ct_extent_view(&extent, (uint64_t)2 * PART, PART), PART, 1) == PART,
-             "a get to an exposed extent returned other bytes");
+    check_arrived(ct_extent_view(&extent, (uint64_t)2 * PART, PART), PART, 1, "a get to an exposed extent");
     p->t->unregister_local(lmem);
     ct_extent_free(&local);
     ct_end(p, &extent, &channel);
@@ -326,7 +329,7 @@ void ct_case_remote_commit(struct ct_process *p)
         if (p->pe == 1) got = ct_extent_load(&extent, 8 * (round % 100));
         if (p->pe == 2 && p->reach[1].visibility == ISTHMUS_VISIBLE_EVERYONE)
             ct_get(&at, 8 * (round % 100), &got, sizeof got);
-        CT_CHECK(got == round, "round %llu: process %d sees %llu", (unsigned long long)round, p->pe,
+        CT_CHECK(got == round, "round %llu: process %d finds %llu after the commit", (unsigned long long)round, p->pe,
                  (unsigned long long)got);
         ct_meet(p);
     }
@@ -373,7 +376,7 @@ void ct_case_commit_held_back(struct ct_process *p)
         ct_exchange(p, &mine, sizeof mine, all);
         memcpy(&theirs, all[1 - p->pe].bytes, sizeof theirs);
         CT_CHECK(p->pe == 1 || mine.time_ns > theirs.time_ns || theirs.is_there,
-                 "it returned while the target made no progress, and %zu bytes were not there", size);
+                 "it returned while the target made no progress, and not all of %zu bytes were there", size);
     }
     ct_end(p, &extent, &channel);
 }
@@ -402,8 +405,9 @@ void ct_case_target_without_calls(struct ct_process *p)
         ct_put(&at, 64, buffer, BYTES);
         ct_quiet(p, &channel);
         ct_get(&at, 64, back, BYTES);
-        CT_CHECK(memcmp(buffer, back, BYTES) == 0, "the get returned other bytes than the put wrote");
-        if (ct_amo(&at, 0, &add, &old)) CT_CHECK(old == 0, "the fetched value is %llu", (unsigned long long)old);
+        check_arrived(back, BYTES, 8, "a get");
+        if (ct_amo(&at, 0, &add, &old))
+            CT_CHECK(old == 0, "the fetched value is %llu, expected 0", (unsigned long long)old);
         ct_quiet(p, &channel);
         ct_extent_detach(p, &late);
     }
@@ -432,8 +436,9 @@ void ct_case_no_target(struct ct_process *p)
         ct_put_nbi(&at, 64, buffer, sizeof buffer);
         ct_quiet(p, &channel);
         ct_get(&at, 64, back, sizeof back);
-        CT_CHECK(memcmp(buffer, back, sizeof back) == 0, "the get returned other bytes than the put wrote");
-        if (ct_amo(&at, 0, &add, &old)) CT_CHECK(old == 0, "the fetched value is %llu", (unsigned long long)old);
+        check_arrived(back, sizeof back, 4, "a get");
+        if (ct_amo(&at, 0, &add, &old))
+            CT_CHECK(old == 0, "the fetched value is %llu, expected 0", (unsigned long long)old);
         ct_quiet(p, &channel);
     }
     ct_end(p, &extent, &channel);

@@ -95,7 +95,7 @@ static void attach(struct heap *heap, int i)
         if (heap->memory == NULL) continue;
         CT_OK(heap->memory->device_view(piece->rmem[pe], &view));
         char *expected = heap->place[pe] + (uint64_t)i * heap->granule;
-        CT_RULE("attach_at", "the extent lies where the core wants it", view == (void *)expected,
+        CT_RULE("attach_at", "the extent lies at the address that was passed", view == (void *)expected,
                 "device_view gives %p for what was attached at %p", view, (void *)expected);
     }
 }
@@ -152,7 +152,7 @@ void ct_case_attach_at(struct ct_process *p)
     ct_channel_open(p, ISTHMUS_THREAD_ONE, 0, &channel);
     isthmus_rmem *const untouched = heap.pieces[0].rmem[p->pe];
     CT_ERROR(attach_at(&heap, 0, p->pe), CT_CODE(ISTHMUS_ERR_UNSUPPORTED));
-    CT_CHECK(heap.pieces[0].rmem[p->pe] == untouched, "attach_at failed and handed out an object all the same");
+    CT_CHECK(heap.pieces[0].rmem[p->pe] == untouched, "attach_at failed and wrote to *out; valid: *out as it was");
     attach(&heap, 1);
     use(&heap, &channel, 1, 1);
     attach(&heap, 0);

@@ -30,10 +30,10 @@ static void use_words(const struct user *u)
         CT_OK(u->kernels->host_alloc(u->p->tr, BYTES, &addr[i], &view[i]));
         CT_CHECK(is_aligned(addr[i]) && is_aligned(view[i]), "%p, for kernels %p, is no multiple of %d", addr[i],
                  view[i], ALIGN);
-        CT_CHECK(is_filled(addr[i], 0), "the memory is not zeroed");
+        CT_CHECK(is_filled(addr[i], 0), "not all of %d bytes are 0", BYTES);
         memset(addr[i], DIRT + i, BYTES);
     }
-    CT_CHECK(is_filled(addr[0], DIRT), "two of them lie on one another");
+    CT_CHECK(is_filled(addr[0], DIRT), "%p and %p overlap", addr[0], addr[1]);
     for (int i = 0; i < 2; i++) u->kernels->host_free(u->p->tr, addr[i]);
 }
 
@@ -45,11 +45,11 @@ static void use_device_memory(const struct user *u)
     CT_OK(u->kernels->device_alloc(u->p->tr, BYTES, &addr));
     CT_RULE("device_alloc", NULL, is_aligned(addr), "%p is no multiple of %d", addr, ALIGN);
     CT_OK(u->memory->copy(u->p->tr, back, addr, sizeof back));
-    CT_RULE("device_alloc", NULL, is_filled(back, 0), "the memory is not zeroed");
+    CT_RULE("device_alloc", NULL, is_filled(back, 0), "not all of %d bytes are 0", BYTES);
     CT_OK(u->memory->copy(u->p->tr, addr, dirt, sizeof dirt));
     CT_OK(u->memory->copy(u->p->tr, back, addr, sizeof back));
     CT_RULE("copy", NULL, memcmp(back, dirt, sizeof back) == 0,
-            "what was written into memory of device_alloc is not there");
+            "what copy has written into memory of device_alloc, copy does not read back");
     u->kernels->device_free(u->p->tr, addr);
 }
 
@@ -72,7 +72,7 @@ static struct user open_user(struct ct_process *p)
     u.kernels = p->t->extension(p->tr, "device.1");
     if (u.kernels == NULL) ct_skip("%s has nothing for kernels", p->t->name);
     u.memory = p->t->extension(p->tr, "memory.1");
-    CT_CHECK(u.memory != NULL && ISTHMUS_HAS(u.memory, copy), "device.1 without copy of memory.1");
+    CT_CHECK(u.memory != NULL && ISTHMUS_HAS(u.memory, copy), "device.1 is there, but not copy of memory.1");
     return u;
 }
 
@@ -81,7 +81,7 @@ void ct_case_kernel_memory(struct ct_process *p)
     pthread_t thread;
     struct user u = open_user(p);
     (void)use_memory(&u);
-    CT_CHECK(pthread_create(&thread, NULL, use_memory, &u) == 0, "no thread");
+    ct_thread_start(&thread, use_memory, &u);
     pthread_join(thread, NULL);
     ct_close(p);
 }
@@ -98,11 +98,13 @@ void ct_case_kernel_code(struct ct_process *p)
     for (uint32_t code = 0; ISTHMUS_HAS(u.kernels, find) && code <= ISTHMUS_CODE_LIBRARY + 1; code++) {
         isthmus_status status = u.kernels->find(p->tr, code, NULL, "isthmus_device_v1", &addr, &bytes);
         CT_CHECK(status == ISTHMUS_ERR_INVALID || status == ISTHMUS_ERR_UNSUPPORTED,
-                 "find: %d for code %u that is not there", (int)status, code);
-        CT_CHECK(addr == &unwritten && bytes == 7, "find: it has failed, and has written its results");
+                 "find returned %s for code %u that is not there; valid: INVALID and UNSUPPORTED",
+                 ct_status_name(status), code);
+        CT_CHECK(addr == &unwritten && bytes == 7,
+                 "find failed and wrote to *addr or *length_bytes; valid: both as they were");
     }
     if (ISTHMUS_HAS(u.kernels, call)) CT_OK(u.kernels->call(p->tr, count_call, &n_calls));
-    CT_RULE("call", NULL, n_calls == (ISTHMUS_HAS(u.kernels, call) ? 1 : 0), "the function was called %d times",
-            n_calls);
+    CT_RULE("call", NULL, n_calls == (ISTHMUS_HAS(u.kernels, call) ? 1 : 0),
+            "the function was called %d times, expected %d", n_calls, ISTHMUS_HAS(u.kernels, call) ? 1 : 0);
     ct_close(p);
 }

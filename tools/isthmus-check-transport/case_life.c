@@ -1,6 +1,7 @@
 /* tools/isthmus-check-transport/case_life.c: the table, and a transport's life from open to close. */
 #include "cases.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,8 @@ void ct_case_table(struct ct_process *p)
     size_t length = strspn(t->name, "abcdefghijklmnopqrstuvwxyz0123456789");
     CT_CHECK(length > 0 && length <= 15 && t->name[length] == '\0',
              "the name is '%s'; valid: 1 to 15 lower case letters and digits", t->name);
-    CT_CHECK(t->version != NULL && t->version[0] != '\0', "there is no version");
+    CT_CHECK(t->version != NULL && t->version[0] != '\0', "version is %s; valid: a text of one character or more",
+             t->version == NULL ? "NULL" : "empty");
     uint64_t known = ISTHMUS_SCOPE_SELF | ISTHMUS_SCOPE_HOST | ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE;
     CT_CHECK((t->scopes & known) != 0, "scopes is %#llx; valid: at least one ISTHMUS_SCOPE_ bit",
              (unsigned long long)t->scopes);
@@ -46,21 +48,35 @@ void ct_case_open_close(struct ct_process *p)
     ct_census_compare(&before, &(struct ct_slack){2, LIVES * KEPT_BYTES}, "50 times open and close");
 }
 
+static void check_same(const struct isthmus_traits *first, const struct isthmus_traits *second)
+{
+    static const char *const fields[] = {"struct_size",       "kinds_alloc",       "kinds_expose",  "kinds_attach",
+                                         "kinds_local",       "card_max_bytes",    "key_max_bytes", "shared_channels",
+                                         "traits, bits 0-31", "traits, bits 32-63"};
+    enum { N = sizeof fields / sizeof *fields };
+    uint32_t a[N], b[N];
+    _Static_assert(sizeof a == sizeof *first, "a field of struct isthmus_traits has no name here");
+    memcpy(a, first, sizeof a);
+    memcpy(b, second, sizeof b);
+    for (int i = 0; i < N; i++)
+        CT_CHECK(a[i] == b[i], "%s: %#x in one call of describe, %#x in the next", fields[i], a[i], b[i]);
+}
+
 void ct_case_traits(struct ct_process *p)
 {
     ct_open(p);
     const struct isthmus_traits *traits = &p->traits;
-    CT_CHECK(traits->kinds_attach != 0, "kinds_attach is 0: no memory can be reached");
+    CT_CHECK(traits->kinds_attach != 0, "kinds_attach is 0; valid: a bit for each kind of memory that attach takes");
     CT_CHECK(traits->key_max_bytes > 0 && traits->key_max_bytes <= CT_KEY_ROOM, "key_max_bytes is %u; valid: 1 to %d",
              traits->key_max_bytes, CT_KEY_ROOM);
     CT_CHECK(traits->shared_channels <= 1, "shared_channels is %u; valid: 0 and 1", traits->shared_channels);
     CT_CHECK(traits->kinds_alloc == 0 || p->plugin.given.mem_alloc != NULL,
-             "kinds_alloc is %#x, and there is no mem_alloc", traits->kinds_alloc);
+             "kinds_alloc is %#x and mem_alloc is NULL; valid: both or neither", traits->kinds_alloc);
     CT_CHECK(traits->card_max_bytes == 0 || p->plugin.given.card != NULL,
-             "card_max_bytes is %u, and there is no slot card", traits->card_max_bytes);
+             "card_max_bytes is %u and card is NULL; valid without a card: 0", traits->card_max_bytes);
     struct isthmus_traits again = {.struct_size = sizeof again};
     CT_OK(p->t->describe(p->tr, &again));
-    CT_CHECK(memcmp(&again, traits, sizeof again) == 0, "two calls of describe returned different results");
+    check_same(traits, &again);
     ct_close(p);
 }
 
@@ -75,7 +91,7 @@ static void live(struct ct_process *p)
     ct_put(&at, 64, &value, sizeof value);
     ct_quiet(p, &channel);
     ct_get(&at, 64, &got, sizeof got);
-    CT_CHECK(got == value, "%llu came back", (unsigned long long)got);
+    CT_CHECK(got == value, "%llu was put, %llu came back", (unsigned long long)value, (unsigned long long)got);
     ct_end(p, &extent, &channel);
 }
 
@@ -104,7 +120,7 @@ static void guard(struct guarded *g, size_t size)
 static void check_guard(const struct guarded *g, size_t from, const char *what)
 {
     for (size_t i = from; i < sizeof g->u.bytes; i++)
-        CT_CHECK(g->u.bytes[i] == GUARD, "%s wrote byte %zu of a struct that it had %zu bytes of", what, i, from);
+        CT_CHECK(g->u.bytes[i] == GUARD, "%s wrote byte %zu of a struct; valid: the first %zu bytes", what, i, from);
 }
 
 /* Calls every slot that fills a caller's struct, with a struct_size larger or smaller by `change`. */
@@ -220,7 +236,7 @@ static void take_habits(struct habits *h)
     pthread_sigmask(SIG_SETMASK, NULL, &h->mask);
     h->umask = umask(0);
     umask(h->umask);
-    CT_CHECK(getcwd(h->folder, sizeof h->folder) != NULL, "getcwd");
+    CT_NEED(getcwd(h->folder, sizeof h->folder) != NULL, "getcwd: %s", strerror(errno));
     for (char **v = environ; *v != NULL; v++, h->n_variables++)
         for (const char *c = *v; *c != '\0'; c++) h->variables = h->variables * 31 + (uint8_t)*c;
 }
@@ -232,9 +248,9 @@ void ct_case_leaves_process_alone(struct ct_process *p)
     live(p);
     take_habits(&after);
     for (int s = 1; s < SIGNALS; s++)
-        CT_CHECK(before.actions[s].sa_handler == after.actions[s].sa_handler, "the handler of signal %d has changed",
-                 s);
-    CT_CHECK(memcmp(&before.mask, &after.mask, sizeof before.mask) == 0, "the mask of signals has changed");
+        CT_CHECK(before.actions[s].sa_handler == after.actions[s].sa_handler,
+                 "the handler of signal %d (%s) has changed", s, strsignal(s));
+    CT_CHECK(memcmp(&before.mask, &after.mask, sizeof before.mask) == 0, "the mask of blocked signals has changed");
     CT_CHECK(before.umask == after.umask, "umask was %o and is %o", before.umask, after.umask);
     CT_CHECK(strcmp(before.folder, after.folder) == 0, "the folder was %s and is %s", before.folder, after.folder);
     CT_CHECK(before.n_variables == after.n_variables && before.variables == after.variables,
@@ -257,12 +273,14 @@ void ct_case_counters(struct ct_process *p)
     } else {
         CT_CHECK(status == ISTHMUS_ERR_LIMIT, "with room for no value: %s; expected LIMIT", ct_status_name(status));
         CT_CHECK(ct_failure_text()[0] != '\0', "LIMIT came without a text: services->fail() was not called");
-        CT_CHECK(n > 0 && n <= sizeof values / sizeof *values, "LIMIT came with %zu values as the number needed", n);
+        CT_CHECK(n > 0 && n <= sizeof values / sizeof *values,
+                 "LIMIT came with %zu values as the number needed; valid: 1 to %zu", n, sizeof values / sizeof *values);
     }
     size_t needed = n;
     CT_OK(p->t->counters(p->tr, values, &names, &n));
     CT_CHECK(n == needed, "%zu values were written; LIMIT had come with %zu as the number needed", n, needed);
-    for (size_t i = 0; i < n; i++) CT_CHECK(names[i] != NULL && names[i][0] != '\0', "counter %zu has no name", i);
+    for (size_t i = 0; i < n; i++)
+        CT_CHECK(names[i] != NULL && names[i][0] != '\0', "name of counter %zu is NULL or empty", i);
     ct_close(p);
 }
 
@@ -275,8 +293,9 @@ static void check_devices(struct ct_process *p)
     for (uint32_t i = 0; i < devices->count(p->tr); i++) {
         struct isthmus_device device = {.struct_size = sizeof device};
         devices->describe(p->tr, i, &device);
-        CT_CHECK(device.name != NULL && device.name[0] != '\0', "device %u has no name", i);
-        CT_CHECK(device.what != NULL && device.why != NULL, "device %s is described by NULL", device.name);
+        CT_CHECK(device.name != NULL && device.name[0] != '\0', "name of device %u is NULL or empty", i);
+        CT_CHECK(device.what != NULL && device.why != NULL, "device %s: %s is NULL; valid: a text, or an empty one",
+                 device.name, device.what == NULL ? "what" : "why");
         CT_CHECK(device.is_used <= 1, "device %s: is_used is %u; valid: 0 and 1", device.name, device.is_used);
     }
 }
@@ -285,8 +304,8 @@ void ct_case_extensions(struct ct_process *p)
 {
     ct_open(p);
     CT_CHECK(p->t->extension(p->tr, "no such extension.1") == NULL,
-             "it returned an extension for a name that does not exist");
-    CT_CHECK(p->t->extension(p->tr, "") == NULL, "it returned an extension for an empty name");
+             "it returned a group for the unknown name 'no such extension.1'; valid: NULL");
+    CT_CHECK(p->t->extension(p->tr, "") == NULL, "it returned a group for an empty name; valid: NULL");
     check_devices(p);
     ct_close(p);
 }

@@ -69,8 +69,9 @@ void ct_case_notify(struct ct_process *p)
             continue;
         }
         wait_word(&extent, 0, round << 32);
-        CT_CHECK(ct_extent_load(&extent, 0) == (round << 32 | round), "round %llu: the word is %#llx",
-                 (unsigned long long)round, (unsigned long long)ct_extent_load(&extent, 0));
+        CT_CHECK(ct_extent_load(&extent, 0) == (round << 32 | round), "round %llu: the word is %#llx, expected %#llx",
+                 (unsigned long long)round, (unsigned long long)ct_extent_load(&extent, 0),
+                 (unsigned long long)(round << 32 | round));
         const uint8_t *came = ct_extent_view(&extent, (uint64_t)2 * WORD, PAYLOAD_BYTES);
         for (size_t i = 0; i < PAYLOAD_BYTES; i++)
             CT_CHECK(came[i] == round % 251, "round %llu: the word is here, byte %zu of what was put before it is not",
@@ -145,7 +146,7 @@ void ct_case_litmus_causality(struct ct_process *p)
         if (p->pe == 0) put_word(&last, WORD, round);
         if (p->pe == 2)
             CT_CHECK(ct_extent_load(&extent, WORD) == round,
-                     "round %llu: process 1 reports that process 0 has committed its put; here is %llu",
+                     "round %llu: process 1 reports that process 0 has committed its put; the word here is %llu",
                      (unsigned long long)round, (unsigned long long)ct_extent_load(&extent, WORD));
         if (p->pe > 2) continue;
         ct_quiet(p, &channel);

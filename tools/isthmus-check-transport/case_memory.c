@@ -23,14 +23,15 @@ void ct_case_key_room(struct ct_process *p)
         CT_ERROR(p->t->expose(p->tr, &extent.mem, room, &length, &lmem), CT_CODE(ISTHMUS_ERR_LIMIT));
         CT_CHECK(length >= needed && length <= p->traits.key_max_bytes,
                  "with room for %zu bytes it returned %zu as the number needed, but it writes %zu", n, length, needed);
-        CT_CHECK(lmem == untouched, "expose failed and handed out an object all the same");
+        CT_CHECK(lmem == untouched, "expose failed and wrote to *out; valid: *out as it was");
         for (size_t i = n; i < sizeof room; i++)
             CT_CHECK(room[i] == GUARD, "with room for %zu bytes it wrote byte %zu", n, i);
     }
     memset(room, GUARD, sizeof room);
     size_t exact = needed;
     CT_OK(p->t->expose(p->tr, &extent.mem, room, &exact, &extent.lmem));
-    for (size_t i = exact; i < sizeof room; i++) CT_CHECK(room[i] == GUARD, "it wrote byte %zu of %zu", i, exact);
+    for (size_t i = exact; i < sizeof room; i++)
+        CT_CHECK(room[i] == GUARD, "with room for more it returned %zu bytes and wrote byte %zu", exact, i);
     ct_extent_close(p, &extent);
     ct_close(p);
 }
@@ -42,7 +43,7 @@ static void expect_refused(struct ct_process *p, const struct isthmus_mem *mem)
     isthmus_lmem *lmem = untouched;
     size_t key_bytes = sizeof key;
     CT_ERROR(p->t->expose(p->tr, mem, key, &key_bytes, &lmem), CT_CODE(ISTHMUS_ERR_UNSUPPORTED));
-    CT_CHECK(lmem == untouched, "expose failed and handed out an object all the same");
+    CT_CHECK(lmem == untouched, "expose failed and wrote to *out; valid: *out as it was");
 }
 
 /* ISTHMUS_TRAIT_ANY_LOCAL: one registration of no bytes for each kind but the host's. */
@@ -95,10 +96,11 @@ static void try_key(struct ct_process *p, int pe, const void *key, size_t key_by
         p->t->detach(rmem); /* a change that names another object that exists; the case does not read it */
         return;
     }
-    CT_CHECK(status < 0 && status >= ISTHMUS_ERR_VERSION, "%d is no error code", status);
-    CT_CHECK(ct_failure_text()[0] != '\0', "%s came without a text", ct_status_name(status));
-    CT_CHECK(rmem == untouched && alias == p, "attach failed (%s) and wrote its results all the same",
+    CT_CHECK(status < 0 && status >= ISTHMUS_ERR_VERSION, "%d, which is no error code", status);
+    CT_CHECK(ct_failure_text()[0] != '\0', "%s without a text: services->fail() was not called",
              ct_status_name(status));
+    CT_CHECK(rmem == untouched && alias == p,
+             "attach failed (%s) and wrote to *out or *alias; valid: both as they were", ct_status_name(status));
 }
 
 static void try_damaged_keys(struct ct_process *p, int pe, const struct ct_blob *good)
@@ -137,7 +139,7 @@ void ct_case_damaged_key(struct ct_process *p)
     ct_put(&at, 0, &value, sizeof value);
     ct_quiet(p, &channel);
     ct_get(&at, 0, &got, sizeof got);
-    CT_CHECK(got == value, "%llu came back", (unsigned long long)got);
+    CT_CHECK(got == value, "%llu was put, %llu came back", (unsigned long long)value, (unsigned long long)got);
     ct_end(p, &extent, &channel);
 }
 
@@ -254,14 +256,16 @@ void ct_case_alias(struct ct_process *p)
     ct_pattern_fill(extent.alias[next], EXTENT_BYTES, 10 + (uint64_t)p->pe);
     ct_quiet(p, &channel);
     ct_meet(p);
-    CT_CHECK(ct_pattern_check(extent.base, EXTENT_BYTES, 10 + (uint64_t)previous) == EXTENT_BYTES,
-             "what process %d stored through its alias is not here", previous);
+    size_t wrong = ct_pattern_check(extent.base, EXTENT_BYTES, 10 + (uint64_t)previous);
+    CT_CHECK(wrong == EXTENT_BYTES, "byte %zu of what process %d stored through its alias is not here", wrong,
+             previous);
     struct ct_target own = {p, &channel, &extent, p->pe};
     ct_get(&own, 0, buffer, EXTENT_BYTES);
-    CT_CHECK(memcmp(buffer, extent.base, EXTENT_BYTES) == 0, "a get from this process returned other bytes than loads");
+    wrong = ct_pattern_check(buffer, EXTENT_BYTES, 10 + (uint64_t)previous);
+    CT_CHECK(wrong == EXTENT_BYTES, "byte %zu of a get from this process is not what a load finds there", wrong);
     ct_meet(p);
     use(p, &channel, &extent, 20);
-    CT_CHECK(ct_pattern_check(extent.alias[next], EXTENT_BYTES, 20 + (uint64_t)p->pe) == EXTENT_BYTES,
-             "loads through the alias do not give what was put");
+    wrong = ct_pattern_check(extent.alias[next], EXTENT_BYTES, 20 + (uint64_t)p->pe);
+    CT_CHECK(wrong == EXTENT_BYTES, "a load of byte %zu through the alias does not return what was put there", wrong);
     ct_end(p, &extent, &channel);
 }

@@ -27,16 +27,34 @@ void ct_case_card_room(struct ct_process *p)
     size_t exact = card.n_bytes;
     memset(room, GUARD, sizeof room);
     CT_OK(p->t->card(p->tr, room, &exact));
-    for (size_t i = exact; i < sizeof room; i++) CT_CHECK(room[i] == GUARD, "it wrote byte %zu of %zu", i, exact);
+    for (size_t i = exact; i < sizeof room; i++)
+        CT_CHECK(room[i] == GUARD, "with room for more it returned %zu bytes and wrote byte %zu", exact, i);
     ct_close(p);
 }
 
 static void check_reach(const struct isthmus_reach *r)
 {
-    CT_CHECK(r->latency_ns > 0, "latency_ns is 0");
-    CT_CHECK(r->bandwidth_bytes_per_s > 0, "bandwidth_bytes_per_s is 0");
-    CT_CHECK(r->atomics_domain <= ISTHMUS_DOMAIN_GPU, "atomics_domain is %u", r->atomics_domain);
-    CT_CHECK(r->visibility <= ISTHMUS_VISIBLE_EVERYONE, "visibility is %u", r->visibility);
+    CT_CHECK(r->latency_ns > 0, "latency_ns is 0; valid: 1 and more");
+    CT_CHECK(r->bandwidth_bytes_per_s > 0, "bandwidth_bytes_per_s is 0; valid: 1 and more");
+    CT_CHECK(r->atomics_domain <= ISTHMUS_DOMAIN_GPU, "atomics_domain is %u; valid: 0 to %d", r->atomics_domain,
+             ISTHMUS_DOMAIN_GPU);
+    CT_CHECK(r->visibility <= ISTHMUS_VISIBLE_EVERYONE, "visibility is %u; valid: 0 to %d", r->visibility,
+             ISTHMUS_VISIBLE_EVERYONE);
+}
+
+/* All but `how`, whose address may differ. */
+static void check_same(const struct isthmus_reach *a, const struct isthmus_reach *b, int pe, const char *what)
+{
+    CT_CHECK(a->caps == b->caps, "process %d: caps is %#llx and %#llx %s", pe, (unsigned long long)a->caps,
+             (unsigned long long)b->caps, what);
+    CT_CHECK(a->atomics_domain == b->atomics_domain, "process %d: atomics_domain is %u and %u %s", pe,
+             a->atomics_domain, b->atomics_domain, what);
+    CT_CHECK(a->visibility == b->visibility, "process %d: visibility is %u and %u %s", pe, a->visibility, b->visibility,
+             what);
+    CT_CHECK(a->latency_ns == b->latency_ns && a->bandwidth_bytes_per_s == b->bandwidth_bytes_per_s,
+             "process %d: latency_ns is %u and %u, bandwidth_bytes_per_s %llu and %llu %s", pe, a->latency_ns,
+             b->latency_ns, (unsigned long long)a->bandwidth_bytes_per_s, (unsigned long long)b->bandwidth_bytes_per_s,
+             what);
 }
 
 /* Each process sends the others the reach that it reports of them. A card lies at any address. */
@@ -54,16 +72,14 @@ void ct_case_reach_is_steady(struct ct_process *p)
             peer.card = moved + i;
             struct isthmus_reach again = {.struct_size = sizeof again};
             CT_OK(p->t->reach(p->tr, &peer, &again));
-            CT_CHECK(memcmp(&again, &p->reach[pe], sizeof again) == 0, "reach returned another result for process %d",
-                     pe);
+            check_same(&p->reach[pe], &again, pe, "in two calls");
         }
     }
     ct_exchange(p, p->reach, sizeof p->reach[0] * (size_t)p->n, opinions);
     for (int pe = 0; pe < p->n; pe++) {
         struct isthmus_reach theirs[CT_MAX_PROCESSES];
         memcpy(theirs, opinions[pe].bytes, sizeof theirs[0] * (size_t)p->n);
-        CT_CHECK(memcmp(&theirs[p->pe], &p->reach[pe], sizeof theirs[0]) == 0,
-                 "reach of process %d and of this one differ", pe);
+        check_same(&p->reach[pe], &theirs[p->pe], pe, "in what the two processes report of each other");
     }
     ct_meet(p);
     ct_close(p);
@@ -146,10 +162,11 @@ static void open_all(struct ct_process *p, struct ct_extent *extent, const struc
 {
     struct opener openers[CT_MAX_PROCESSES];
     pthread_barrier_t start;
-    CT_NEED(pthread_barrier_init(&start, NULL, (unsigned)p->n) == 0, "no barrier for %d threads", p->n);
+    CT_NEED(pthread_barrier_init(&start, NULL, (unsigned)p->n) == 0, "pthread_barrier_init failed for %d threads",
+            p->n);
     for (int pe = 0; pe < p->n; pe++) {
         openers[pe] = (struct opener){.p = p, .extent = extent, .key = &keys[pe], .start = &start, .pe = pe};
-        CT_NEED(pthread_create(&openers[pe].thread, NULL, open_one, &openers[pe]) == 0, "no thread");
+        ct_thread_start(&openers[pe].thread, open_one, &openers[pe]);
     }
     for (int pe = 0; pe < p->n; pe++) pthread_join(openers[pe].thread, NULL);
     pthread_barrier_destroy(&start);
@@ -177,7 +194,7 @@ void ct_case_paths_at_once(struct ct_process *p)
     ct_meet(p);
     for (int pe = 0; pe < p->n; pe++) {
         uint64_t expected = (uint64_t)(pe + 1) << 32 | (uint64_t)p->pe, got = ct_extent_load(&extent, 8 * (uint64_t)pe);
-        CT_CHECK(got == expected, "process %d has put %#llx here, %#llx has come", pe, (unsigned long long)expected,
+        CT_CHECK(got == expected, "process %d has put %#llx here, %#llx is there", pe, (unsigned long long)expected,
                  (unsigned long long)got);
     }
     ct_meet(p);
@@ -201,7 +218,8 @@ void ct_case_reach_other_host(struct ct_process *p)
         reach.struct_size = sizeof reach;
         untouched = reach;
         CT_ERROR(p->t->reach(p->tr, &peer, &reach), CT_CODE(ISTHMUS_ERR_UNREACHABLE));
-        CT_CHECK(memcmp(&reach, &untouched, sizeof reach) == 0, "reach failed and wrote its result all the same");
+        CT_CHECK(memcmp(&reach, &untouched, sizeof reach) == 0,
+                 "reach failed and wrote to *out; valid: *out as it was");
     }
     ct_close(p);
 }
@@ -215,7 +233,8 @@ static void try_card(struct ct_process *p, int pe, const void *card, size_t card
     ct_forget_failure();
     isthmus_status status = p->t->reach(p->tr, &peer, &reach);
     if (status != ISTHMUS_OK) {
-        CT_CHECK(ct_failure_text()[0] != '\0', "%s came without a text", ct_status_name(status));
+        CT_CHECK(ct_failure_text()[0] != '\0', "%s without a text: services->fail() was not called",
+                 ct_status_name(status));
         return;
     }
     isthmus_path *path = NULL;
@@ -250,7 +269,7 @@ static void try_path_to(struct ct_process *p)
 {
     isthmus_path *path = (isthmus_path *)(void *)p;
     CT_ERROR(p->t->path_open(p->tr, &p->peers[1], &path), LOST);
-    CT_CHECK(path == (isthmus_path *)(void *)p, "path_open failed and wrote its result all the same");
+    CT_CHECK(path == (isthmus_path *)(void *)p, "path_open failed and wrote to *out; valid: *out as it was");
 }
 
 void ct_case_path_to_dead_peer(struct ct_process *p)

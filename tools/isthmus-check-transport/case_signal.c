@@ -41,7 +41,7 @@ static void in_parts(const struct put_signal *what)
     CT_OK(to->channel->ops.fence(to->channel->chan, to->p->path[to->pe]));
     if (!ct_amo(what->signal_to, what->signal_offset_bytes, &update, NULL))
         CT_RULE("amo_entry", "a transport with put_signal has the atomic operation, too", false,
-                "there is none for operation %u", what->op);
+                "amo_entry returned NULL for operation %u on 64 bits", what->op);
 }
 
 static isthmus_status call(const struct put_signal *what)
@@ -66,7 +66,7 @@ static void put_signal(const struct put_signal *what)
     ct_enter("ops.put_signal()");
     while ((status = call(what)) == ISTHMUS_ERR_AGAIN) {
         CT_RULE("put_signal", "only nonblocking calls return AGAIN", (what->flags & ISTHMUS_PUT_SIGNAL_NBI) != 0,
-                "a blocking one does");
+                "a call without ISTHMUS_PUT_SIGNAL_NBI returned AGAIN");
         (void)ct_progress(what->to->p);
     }
     if (status == ISTHMUS_ERR_UNSUPPORTED)

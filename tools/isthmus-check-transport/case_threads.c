@@ -72,7 +72,7 @@ static void run_workers(struct ct_process *p, const struct ct_extent *extent, st
         w->extent = extent;
         w->channel = shared;
         w->number = i;
-        CT_CHECK(pthread_create(&w->thread, NULL, work, w) == 0, "no thread");
+        ct_thread_start(&w->thread, work, w);
     }
     for (int i = 0; i < N_THREADS; i++) pthread_join(workers[i].thread, NULL);
 }
@@ -82,8 +82,8 @@ static void check_counter(struct ct_process *p, struct ct_extent *extent, const 
     ct_meet(p);
     if (!ct_has_amo(channel, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, 0)) return;
     uint64_t count = ct_extent_load(extent, (uint64_t)N_THREADS * PART_BYTES);
-    CT_CHECK(count == (uint64_t)N_THREADS * ROUNDS, "%d threads added 1 %d times each: %llu", N_THREADS, ROUNDS,
-             (unsigned long long)count);
+    CT_CHECK(count == (uint64_t)N_THREADS * ROUNDS, "%d threads added 1 %d times each: %llu, expected %d", N_THREADS,
+             ROUNDS, (unsigned long long)count, N_THREADS * ROUNDS);
 }
 
 void ct_case_channels_in_threads(struct ct_process *p)
@@ -128,7 +128,8 @@ void ct_case_many_channels(struct ct_process *p)
     ct_meet(p);
     for (int i = 0; i < N_CHANNELS; i++) {
         uint64_t got = ct_extent_load(&extent, 8 * (uint64_t)i);
-        CT_CHECK(got == 1000 + (uint64_t)i, "what channel %d has put is %llu", i, (unsigned long long)got);
+        CT_CHECK(got == 1000 + (uint64_t)i, "what channel %d has put is %llu, expected %d", i, (unsigned long long)got,
+                 1000 + i);
     }
     ct_end(p, &extent, &channel);
 }
@@ -152,7 +153,7 @@ void ct_case_progress_beside_data(struct ct_process *p)
     struct poller poller = {p, 0};
     pthread_t thread;
     ct_begin(p, &extent, (size_t)N_THREADS * PART_BYTES + 64, &channel);
-    CT_CHECK(pthread_create(&thread, NULL, call_progress, &poller) == 0, "no thread");
+    ct_thread_start(&thread, call_progress, &poller);
     run_workers(p, &extent, NULL);
     __atomic_store_n(&poller.stop, 1, __ATOMIC_RELEASE); /* pairs with the acquire above */
     pthread_join(thread, NULL);
@@ -167,7 +168,7 @@ static int handle_all(struct ct_process *p, int *tries)
         int fd = -1;
         bool is_busy = p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN;
         if (ct_progress(p) == 0 && !is_busy) return fd;
-        CT_CHECK(++*tries < 1000, "there is no work, but progress never returns 0, or arm always AGAIN");
+        CT_CHECK(++*tries < 1000, "there is no work, but in %d tries progress never returned 0 and arm no OK", *tries);
     }
 }
 
@@ -221,7 +222,7 @@ static void sleeper_start(struct sleeper *sleeper, struct ct_process *p)
 {
     *sleeper = (struct sleeper){.p = p, .stop_fd = eventfd(0, EFD_CLOEXEC)};
     CT_NEED(sleeper->stop_fd >= 0, "eventfd: %s", strerror(errno));
-    CT_NEED(pthread_create(&sleeper->thread, NULL, sleep_and_serve, sleeper) == 0, "no thread");
+    ct_thread_start(&sleeper->thread, sleep_and_serve, sleeper);
 }
 
 /* Returns the events since its start, including any left when it stopped, for which the descriptor must be ready. */
@@ -242,7 +243,7 @@ static void drain_progress(struct ct_process *p)
     int32_t fd;
     int tries = 0;
     while (p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
-        CT_CHECK(++tries < 100000, "there is no work, but progress never returns 0");
+        CT_CHECK(++tries < 100000, "there is no work, but in %d tries progress never returned 0 and arm no OK", tries);
 }
 
 /* Returns false if the transport has no such operation. */
@@ -286,7 +287,8 @@ void ct_case_wakes(struct ct_process *p)
         if (p->pe == 0) continue;
         uint32_t n_events = sleeper_stop(&sleeper);
         if (said[0].bytes[0] == 0) continue;
-        CT_CHECK(ct_extent_load(&extent, 0) == value, "%s is not there", names[i % N_WAYS]);
+        CT_CHECK(ct_extent_load(&extent, 0) == value, "%s of %llu is committed, and the word is %llu",
+                 names[i % N_WAYS], (unsigned long long)value, (unsigned long long)ct_extent_load(&extent, 0));
         CT_CHECK(n_events > 0,
                  "%s has arrived, but no call of progress returned more than 0 while the descriptor was polled",
                  names[i % N_WAYS]);
@@ -319,7 +321,7 @@ void ct_case_flush_writes(struct ct_process *p)
     if (memory == NULL || !ISTHMUS_HAS(memory, flush_writes)) ct_skip("%s flushes no writes of adapters", p->t->name);
     for (int i = 0; i < N_THREADS; i++) {
         flushers[i] = (struct flusher){.p = p, .memory = memory};
-        CT_CHECK(pthread_create(&flushers[i].thread, NULL, flush, &flushers[i]) == 0, "no thread");
+        ct_thread_start(&flushers[i].thread, flush, &flushers[i]);
     }
     for (int i = 0; i < N_THREADS; i++) pthread_join(flushers[i].thread, NULL);
     ct_close(p);

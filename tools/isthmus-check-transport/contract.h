@@ -107,7 +107,6 @@ _Noreturn void ct_fault(const struct ct_check *check, const char *fmt, ...) __at
 
 /* The call failed with one of these codes (a bitmap of CT_CODE), and its text went to fail(). */
 #define CT_CODE(code) (1u << -(code))
-#define CT_ANY_ERROR (~(CT_CODE(ISTHMUS_OK) | CT_CODE(ISTHMUS_ERR_AGAIN)))
 #define CT_ERROR(status, codes) \
     (ct_forget_failure(), ct_enter(#status), ct_expect_error(CT_THIS_CHECK(NULL, NULL, #status), (status), (codes)))
 void ct_expect_ok(const struct ct_check *check, isthmus_status status);
@@ -210,6 +209,8 @@ void ct_describe_peer(struct ct_process *p, int pe, const void *card, size_t car
 void ct_progress_start(struct ct_process *p);
 void ct_progress_stop(struct ct_process *p);
 int32_t ct_progress(struct ct_process *p); /* from any thread */
+
+void ct_thread_start(pthread_t *thread, void *(*run)(void *), void *argument);
 
 /* Zeroed memory of the kind that the transport exposes: host memory behind a memfd if it does, else what mem_alloc
  * makes; `offset_bytes` into a larger mapping. */

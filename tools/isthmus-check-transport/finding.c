@@ -91,12 +91,25 @@ void ct_expect_ok(const struct ct_check *check, isthmus_status status)
                  ct_failure_text()[0] != '\0' ? ct_failure_text() : "without a text");
 }
 
+/* "PEER_LOST or UNREACHABLE" */
+static void name_codes(uint32_t codes, char *out, size_t out_bytes)
+{
+    size_t length = 0;
+    out[0] = '\0';
+    for (int code = 0; code <= -ISTHMUS_ERR_VERSION && length < out_bytes; code++)
+        if ((codes >> code & 1) != 0)
+            length += (size_t)snprintf(out + length, out_bytes - length, "%s%s", length > 0 ? " or " : "",
+                                       ct_status_name(-code));
+}
+
 void ct_expect_error(const struct ct_check *check, isthmus_status status, uint32_t codes)
 {
-    if (status == ISTHMUS_OK) ct_fault(check, "it worked; an error was expected");
+    char names[160];
+    name_codes(codes, names, sizeof names);
+    if (status == ISTHMUS_OK) ct_fault(check, "it returned OK, expected %s", names);
     if (status > 0 || status < ISTHMUS_ERR_VERSION) ct_fault(check, "%d, which is no error code", status);
     if ((codes >> -status & 1) == 0)
-        ct_fault(check, "%s, which is not one of the errors expected: %s", ct_status_name(status), ct_failure_text());
+        ct_fault(check, "%s, expected %s; its text: %s", ct_status_name(status), names, ct_failure_text());
     if (ct_failure_text()[0] == '\0')
         ct_fault(check, "%s without a text: services->fail() was not called", ct_status_name(status));
 }

@@ -24,17 +24,16 @@ void ct_forget_failure(void)
 
 const char *ct_failure_text(void) { return failure.text; }
 
-static const char text_rule[] = "a text is one line for users: lower case, no full stop, no newline";
+static const char rule[] = "a text is one line for users: lower case, no full stop, no newline";
 
 /* The rules for every text of a plugin. An abbreviation or a name may begin in capitals. */
 static void check_text(const char *service, int length, const char *text)
 {
-    CT_RULE(service, text_rule, length > 0 && strchr(text, '\n') == NULL, "it is empty or has a line end: '%s'", text);
+    CT_RULE(service, rule, length > 0 && strchr(text, '\n') == NULL, "it is empty or has a line end: '%s'", text);
     size_t n = strlen(text);
-    CT_RULE(service, text_rule, n < 2 || text[n - 1] != '.' || text[n - 2] == '.', "it ends with a full stop: '%s'",
-            text);
+    CT_RULE(service, rule, n < 2 || text[n - 1] != '.' || text[n - 2] == '.', "it ends with a full stop: '%s'", text);
     bool is_sentence = isupper((unsigned char)text[0]) && islower((unsigned char)text[1]);
-    CT_RULE(service, text_rule, !is_sentence, "it begins as a sentence does: '%s'", text);
+    CT_RULE(service, rule, !is_sentence, "it begins as a sentence does: '%s'", text);
 }
 
 static void service_log(void *core, uint32_t level, const char *fmt, ...)
@@ -45,7 +44,8 @@ static void service_log(void *core, uint32_t level, const char *fmt, ...)
     int length = vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     CT_RULE("log", "its first argument is services->core", core != NULL, "it is NULL: %s", text);
-    CT_RULE("log", "its second argument is an ISTHMUS_LOG_ level", level <= ISTHMUS_LOG_TRACE, "%u: %s", level, text);
+    CT_RULE("log", "its second argument is an ISTHMUS_LOG_ level", level <= ISTHMUS_LOG_TRACE,
+            "it is %u, with the text: %s", level, text);
     check_text("log", length, text);
 }
 
@@ -57,7 +57,7 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     va_end(args);
     CT_RULE("fail", "its first argument is services->core", core != NULL, "it is NULL: %s", failure.text);
     CT_RULE("fail", "its second argument is an ISTHMUS_ERR_ code", code < 0 && code >= ISTHMUS_ERR_VERSION,
-            "%d, with the text: %s", code, failure.text);
+            "it is %d, with the text: %s", code, failure.text);
     CT_RULE("fail", "AGAIN is not reported: it means that nothing was started, and is no failure",
             code != ISTHMUS_ERR_AGAIN, "it came with the text: %s", failure.text);
     check_text("fail", length, failure.text);
@@ -215,7 +215,7 @@ void ct_plugin_load(const char *path, struct ct_plugin *out)
     CT_RULE("table", "a plugin is a shared object that needs no symbol of Isthmus", out->library != NULL, "%s",
             dlerror());
     const struct isthmus_transport *theirs = dlsym(out->library, "isthmus_transport_v1");
-    CT_RULE("table", "a plugin exports isthmus_transport_v1", theirs != NULL, "it does not%s",
+    CT_RULE("table", "a plugin exports isthmus_transport_v1", theirs != NULL, "the file lacks that symbol%s",
             dlsym(out->library, "isthmus_transport_v2") != NULL
                 ? "; it is of major version 2: check it with the isthmus-check-transport of such an Isthmus"
                 : "");

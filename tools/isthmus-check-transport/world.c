@@ -16,7 +16,7 @@ void ct_open(struct ct_process *p)
     isthmus_status status = p->t->open(&p->services, &p->tr);
     if (status == ISTHMUS_ERR_NO_DEVICE) ct_skip("%s cannot run here: %s", p->t->name, ct_failure_text());
     CT_OK_OF("open", status);
-    CT_RULE("open", "returns an object when it returns OK", p->tr != NULL, "open returned OK and no object");
+    CT_RULE("open", "returns an object when it returns OK", p->tr != NULL, "it returned OK and NULL");
     p->traits = (struct isthmus_traits){.struct_size = sizeof p->traits};
     CT_OK(p->t->describe(p->tr, &p->traits));
     ct_progress_start(p);
@@ -65,11 +65,17 @@ static void *make_progress(void *argument)
     }
 }
 
+void ct_thread_start(pthread_t *thread, void *(*run)(void *), void *argument)
+{
+    int error = pthread_create(thread, NULL, run, argument);
+    CT_NEED(error == 0, "pthread_create: %s; raise 'ulimit -u'", strerror(error));
+}
+
 void ct_progress_start(struct ct_process *p)
 {
     p->progress.stop_fd = eventfd(0, EFD_CLOEXEC);
     CT_NEED(p->progress.stop_fd >= 0, "eventfd: %s", strerror(errno));
-    CT_NEED(pthread_create(&p->progress.thread, NULL, make_progress, p) == 0, "no thread");
+    ct_thread_start(&p->progress.thread, make_progress, p);
     p->progress.is_running = true;
 }
 
@@ -159,7 +165,8 @@ static void make_on_device(struct ct_process *p, struct ct_extent *out, uint32_t
     CT_OK(p->t->mem_alloc(p->tr, kind, -1, offset_bytes + length_bytes, &out->mem));
     CT_RULE("mem_alloc", "returns memory of the kind and length that were requested",
             out->mem.kind == kind && out->mem.addr != NULL && out->mem.length_bytes >= offset_bytes + length_bytes,
-            "kind %u, address %p, %llu bytes", out->mem.kind, out->mem.addr, (unsigned long long)out->mem.length_bytes);
+            "it returned kind %u, address %p, %llu bytes", out->mem.kind, out->mem.addr,
+            (unsigned long long)out->mem.length_bytes);
     out->mapping = out->mem.addr;
     out->mapping_bytes = (size_t)out->mem.length_bytes;
     out->base = (char *)out->mapping + offset_bytes;
@@ -193,7 +200,7 @@ static struct ct_target own_target(struct ct_extent *extent)
 static uint8_t *copy_of(struct ct_extent *extent)
 {
     if (extent->copy == NULL) extent->copy = malloc(extent->length_bytes);
-    CT_NEED(extent->copy != NULL, "no memory");
+    CT_NEED(extent->copy != NULL, "no memory for %zu bytes", extent->length_bytes);
     return extent->copy;
 }
 
@@ -236,7 +243,7 @@ void ct_extent_expose(struct ct_process *p, struct ct_extent *extent)
     extent->key_bytes = sizeof extent->key;
     CT_OK(p->t->expose(p->tr, &extent->mem, extent->key, &extent->key_bytes, &extent->lmem));
     CT_RULE("expose", "never writes a longer key than describe's key_max_bytes",
-            extent->key_bytes <= p->traits.key_max_bytes, "a key of %zu bytes; key_max_bytes of describe is %u",
+            extent->key_bytes <= p->traits.key_max_bytes, "it wrote %zu bytes; key_max_bytes of describe is %u",
             extent->key_bytes, p->traits.key_max_bytes);
 }
 
@@ -248,11 +255,11 @@ void ct_extent_attach(struct ct_process *p, struct ct_extent *extent)
         void *alias = NULL;
         if (p->path[pe] == NULL) CT_OK(p->t->path_open(p->tr, &p->peers[pe], &p->path[pe]));
         CT_OK(p->t->attach(p->path[pe], keys[pe].bytes, keys[pe].n_bytes, &extent->rmem[pe], &alias));
-        CT_RULE("attach", "returns an object when it returns OK", extent->rmem[pe] != NULL, "there is none");
+        CT_RULE("attach", "returns an object when it returns OK", extent->rmem[pe] != NULL, "it returned OK and NULL");
         extent->alias[pe] = alias;
         bool promised = (p->reach[pe].caps & ISTHMUS_CAP_ALIAS) != 0;
         CT_RULE("attach", "returns an alias where reach sets ISTHMUS_CAP_ALIAS", !promised || alias != NULL,
-                "there is none for the memory of process %d", pe);
+                "there is none for the memory of process %d: *alias is NULL", pe);
     }
 }
 
@@ -330,12 +337,14 @@ void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t option
     struct isthmus_data_ops *ops = &out->ops;
     ops->struct_size = sizeof *ops;
     CT_OK(p->t->channel_open(p->tr, thread_mode, options, &out->chan, ops));
-    CT_RULE("channel_open", "returns an object when it returns OK", out->chan != NULL, "there is none");
-    CT_RULE("channel_open", "put and get are required", ops->put != NULL && ops->get != NULL, "one of them is NULL");
+    CT_RULE("channel_open", "returns an object when it returns OK", out->chan != NULL, "it returned OK and NULL");
+    CT_RULE("channel_open", "put and get are required", ops->put != NULL && ops->get != NULL, "%s is NULL",
+            ops->put == NULL ? "put" : "get");
     CT_RULE("channel_open", "fence is required where local_complete and remote_commit are there",
-            ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL, "it is NULL");
+            ops->fence != NULL || ops->local_complete == NULL || ops->remote_commit == NULL, "fence is NULL");
     CT_RULE("channel_open", "commit_start and commit_test are there together, or neither is",
-            (ops->commit_start == NULL) == (ops->commit_test == NULL), "one of them is NULL");
+            (ops->commit_start == NULL) == (ops->commit_test == NULL), "%s is NULL",
+            ops->commit_start == NULL ? "commit_start" : "commit_test");
     out->is_proxy = (options & ISTHMUS_CHANNEL_PROXY) != 0;
     if (ops->put_nbi == NULL) ops->put_nbi = ops->put;
     if (ops->get_nbi == NULL) ops->get_nbi = ops->get;
