@@ -1,30 +1,33 @@
 #!/usr/bin/env python3
-"""docs/messages.md has every message that a user can see, with what to do, and no other.
+"""docs/messages.md and docs/findings.md have every message that a user can see, with what to do, and no other.
 
-A message is the format string of a call that reports a failure or a warning. In the document it stands in the first
-cell of a row, in backquotes, several of them if one remedy serves all. There a word of capitals stands for a value that
-the message prints, or for itself; CALL also for the name of a function, and `…` for any text. `--missing` prints rows
-to be filled in, `--list` all messages."""
+A message is the format string of a call that reports a failure or a warning. Those of isthmus-check-transport about a
+plugin, and the rules of the contract that it names there, are in docs/findings.md. A message stands in the first cell
+of a row, in backquotes, several of them if one remedy serves all. There a word of capitals stands for a value that the
+message prints, or for itself; CALL also for the name of a function, and `…` for any text. `--missing` prints rows to be
+filled in, `--list` all messages."""
 import re
 from collections import namedtuple
 
 import lint
 
-DOCUMENT = "docs/messages.md"
+DOCUMENT, FINDINGS = "docs/messages.md", "docs/findings.md"
+CHECKER, COMMAND_LINE = "tools/isthmus-check-transport/", "options.c"
 FOLDERS = ("core", "plugins", "tools", "include")
 
-# Function, and which of its arguments is the format string.
+# Function, and which of its arguments is the format string, or are.
 FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0,
-             "ist_error": 0, "ist_end_job_saying": 0, "ist_finding": 3, "report": 0, "report_and_exit": 0, "fprintf": 1, "->fail": 2, "->log": 2}
+             "ist_error": 0, "ist_end_job_saying": 0, "ist_finding": 3, "report": 0, "report_and_exit": 0, "fprintf": 1, "->fail": 2, "->log": 2,
+             "CT_CHECK": 1, "CT_NEED": 1, "CT_RULE": (1, 3), "CT_THIS_CHECK": 1, "ct_fault": 1, "ct_skip": 0}
 # The same in single files, where the text is made before it is known which call reports it.
 FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
              "config.c": {"snprintf": 2},
-             "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2},
+             "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2, "find": (3, 4)}, "cases.def": {"CASE": 4},
              "kernel_report.c": {"snprintf": 2}, "device_cuda.h": {"printf": 0}, "device_nvptx.h": {"vprintf": 0}}
 # What these functions add to their format string.
 ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}
-CALL = re.compile(r"((?:->)?(?<!\w)[a-z]\w*)\(")
-TEXT = re.compile(r"\bstatic const char text\[\]\s*=[^;]*;")  # a message that several calls report
+CALL = re.compile(r"((?:->)?(?<!\w)(?:[a-z]\w*|CT_[A-Z_]+|CASE))\(")
+TEXT = re.compile(r"\bstatic const char (?:text|rule)\[\]\s*=[^;]*;")  # one that several calls report
 PART = re.compile(r"[;,]|.*,$|\S*( \S+){,3}$")  # what snprintf makes is then no message, but a part of one
 # Of calls that also do other things, those that count.
 IS_REPORT = {"->log": lambda found: re.search(r"ISTHMUS_LOG_(WARN|ERROR)", found[1]),
@@ -77,8 +80,17 @@ def plain(text):
     return re.sub(f"{VALUE}+", VALUE, text)
 
 
+def as_tuple(positions):
+    return positions if isinstance(positions, tuple) else (positions,)
+
+
+def document_of(path):
+    """Where the messages of a source are listed."""
+    return FINDINGS if str(path).startswith(CHECKER) and path.name != COMMAND_LINE else DOCUMENT
+
+
 def messages(root):
-    for path in lint.sources(root, *FOLDERS, suffixes=(".c", ".h", ".hpp")):
+    for path in lint.sources(root, *FOLDERS, suffixes=(".c", ".h", ".hpp", "cases.def")):
         text = lint.without_comments(lint.read(root / path))
         code = lint.code_only(text)
         position = {**FORMAT_OF, **FORMAT_IN.get(path.name, {})}
@@ -89,10 +101,11 @@ def messages(root):
             if name not in position:
                 continue
             found = arguments_of(code, text, match.end())
-            if len(found) <= position[name] or not IS_REPORT.get(name, lambda _: True)(found):
+            places = [at for at in as_tuple(position[name]) if at < len(found)]
+            if not places or not IS_REPORT.get(name, lambda _: True)(found):
                 continue
             line = code.count("\n", 0, match.start()) + 1
-            for part in alternatives(found[position[name]]):
+            for part in (part for at in places for part in alternatives(found[at])):
                 written = plain(format_in(part) or "")
                 if name == "snprintf" and PART.match(written):
                     continue
@@ -117,19 +130,21 @@ def pattern(row):
 
 
 def rows(root):
-    """(line, pattern, message) of all rows."""
-    for number, line in enumerate(lint.read(root / DOCUMENT).splitlines(), 1):
-        cell = re.match(r"\| ((?:\\\||[^|])*) \|", line)
-        for quoted in re.findall(r"`([^`]+)`", cell.group(1).replace("\\|", "|")) if cell else ():
-            yield number, pattern(quoted), quoted
+    """(document, line, pattern, message) of all rows."""
+    for document in (DOCUMENT, FINDINGS):
+        text = lint.read(root / document) if (root / document).exists() else ""
+        for number, line in enumerate(text.splitlines(), 1):
+            cell = re.match(r"\| ((?:\\\||[^|])*) \|", line)
+            for quoted in re.findall(r"`([^`]+)`", cell.group(1).replace("\\|", "|")) if cell else ():
+                yield document, number, pattern(quoted), quoted
 
 
 def report_twice(report, known):
     """Each message is listed once."""
     first = {}
-    for line, _, text in known:
-        if first.setdefault(text, line) != line:
-            report.fault(DOCUMENT, line, f"`{text}` has a row already, in line {first[text]}")
+    for document, line, _, text in known:
+        if first.setdefault((document, text), line) != line:
+            report.fault(document, line, f"`{text}` has a row already, in line {first[document, text]}")
 
 
 def readable(text):
@@ -143,18 +158,20 @@ def main():
     known, used = list(rows(options.root)), set()
     shown = set()
     for message in messages(options.root):
-        fitting = [number for number, (_, form, _) in enumerate(known) if form.fullmatch(message.text)]
+        document = document_of(message.path)
+        fitting = [number for number, (where, _, form, _) in enumerate(known)
+                   if where == document and form.fullmatch(message.text)]
         used.update(fitting)
         here = str(message.path).startswith(options.under)
         if here and message.text not in shown and (options.list or (options.missing and not fitting)):
             shown.add(message.text)
             print(f"| `{readable(message.text)}` | | {message.path}:{message.line}")
         if not fitting:
-            report.fault_unless_allowed(message.path, message.line, "row", f"{DOCUMENT} has no row for this message: "
+            report.fault_unless_allowed(message.path, message.line, "row", f"{document} has no row for this message: "
                                         f"`{readable(message.text)}`")
-    for number, (line, _, text) in enumerate(known):
+    for number, (document, line, _, text) in enumerate(known):
         if number not in used:
-            report.fault(DOCUMENT, line, f"no message of the sources is `{text}`")
+            report.fault(document, line, f"no message of the sources is `{text}`")
     report_twice(report, known)
     if options.missing or options.list:
         return

@@ -258,6 +258,25 @@ class Lint(unittest.TestCase):
         self.plant("docs/messages.md", "| `no memory for …`, `NAME is 'VALUE'; valid: 1 to N` | |\n| `CALL: REASON` | |\n| `gone` | |\n")
         self.assert_found(r"docs/messages.md:3: no message of the sources is `gone`", "messages")
 
+    def test_messages_of_the_checker(self):
+        folder = "tools/isthmus-check-transport"
+        self.plant(f"{folder}/case_a.c", 'void a(void) { CT_RULE("put", "put is exact", x == 1, "it put %d", x); }\n'
+                   'void b(void) { CT_CHECK(f(1, 2), "byte %zu is wrong", i); }\n'
+                   'void c(void) { static const char rule[] = "all is given back"; CT_RULE(NULL, rule, y, "%d left", z); }\n')
+        self.plant(f"{folder}/cases.def", 'CASE(a, 1, FIXED, "put", "every size, and no byte beside")\n')
+        self.plant("docs/messages.md", "| `byte N is wrong` | |\n")
+        found = "|".join(("put is exact", "it put VALUE", "byte VALUE is wrong", "all is given back", "VALUE left",
+                          "every size, and no byte beside"))
+        status, output = self.run_check("messages")
+        self.assertEqual(6, len(re.findall(f"docs/findings.md has no row for this message: `(?:{found})`", output)), output)
+        self.assert_found(r"docs/messages.md:1: no message of the sources is `byte N is wrong`", "messages")
+        self.plant("docs/messages.md", "")
+        self.plant("docs/findings.md", "| `every size, and no byte beside`<br>`byte N is wrong` | |\n| `put is exact`<br>`it put N` | |\n"
+                   "| `all is given back`<br>`N left` | |\n")
+        self.assert_clean("messages")
+        self.plant(f"{folder}/options.c", 'int d(void) { return fprintf(stderr, "checker: %s is wrong\\n", x); }\n')
+        self.assert_found(r"docs/messages.md has no row for this message: `checker: VALUE is wrong`", "messages")
+
     def test_format(self):
         shutil.copy(HERE.parents[1] / ".clang-format", self.root)
         self.plant("core/ops/a.c", "int   f( void ){return 1;}\n")
