@@ -20,3 +20,5 @@ build() {
 }
 build "$CC" neighbour_nvshmem.c nvshmem
 build "$CXX" neighbour_ishmem.cpp ishmem
+
+if pkg-config --libs nvshmem | grep -F -e -Wl,; then fail "nvcc does not accept the option above"; fi
