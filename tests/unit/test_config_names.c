@@ -70,6 +70,7 @@ static const struct alias_case {
     bool (*holds)(void);
 } alias_cases[] = {
     {"SHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
+    {"SHMEM_SYMMETRIC_HEAP_SIZE=1m", heap_size_bytes_is_heap_1m},
     {"SMA_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
     {"NVSHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
     {"ISHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
