@@ -4,6 +4,7 @@ for tests (pmi_server.py); "hydra", "intel": the launchers of MPICH and of Intel
 fetched; "torchrun": processes with its four variables; "missing": environments that lack one. Prints failures and nothing else."""
 
 import os
+import random
 import socket
 import subprocess
 import sys
@@ -16,6 +17,9 @@ import wheels  # noqa: E402
 
 PES = 4
 TIMEOUT_S = 100
+# Of core/boot/boot_torch.c: how far above MASTER_PORT the ports are that PE 0 serves at.
+PORT_DISTANCES = [1733 + 97 * job for job in range(8)]
+OWN_PORTS = range(10000, 32768 - PORT_DISTANCES[-1])  # below those that Linux gives to connections
 OF_LAUNCHERS = ("PMIX_", "PMI_", "OMPI_", "SLURM_", "MASTER_", "TORCHELASTIC_", "RANK", "WORLD_SIZE", "LOCAL_RANK")
 failures = []
 
@@ -32,6 +36,22 @@ def clean_environment():
         if name.startswith(OF_LAUNCHERS):
             if not name.startswith("OMPI_MCA_plm_rsh"):  # of hosts.sh: its stand-in for ssh
                 del os.environ[name]
+
+
+def master_port():
+    """(a listening socket, its port), where the ports that follow from it are free too."""
+    for port in random.sample(OWN_PORTS, 200):
+        listening = []
+        try:
+            for distance in (0, *PORT_DISTANCES):
+                listening.append(socket.create_server(("127.0.0.1", port + distance)))
+            return listening.pop(0), port
+        except OSError:
+            continue
+        finally:
+            for one in listening:
+                one.close()
+    raise RuntimeError(f"no free group of ports from {OWN_PORTS.start} to {OWN_PORTS.stop}")
 
 
 class Job:
@@ -126,15 +146,14 @@ class Job:
                 for i in range(PES)]
 
     def torchrun(self):
-        # A store of PyTorch listens at MASTER_PORT, and one of another job at the next port.
-        store = socket.create_server(("127.0.0.1", 0))
-        port = store.getsockname()[1]
+        store, port = master_port()  # as PyTorch's store listens at MASTER_PORT
         for name in ("r1_pe_numbers", "r4_init_again"):
             codes, output = self.processes(self.torch(port), name)
             self.is_silent(f"torchrun {name}", max(map(abs, codes)), output)
         codes, output = self.processes(self.torch(port, ISTHMUS_PEER_TIMEOUT="2")[:1])
         if codes != [1] or "1 of 4 PEs have joined the job" not in output:
             fail("torchrun, three PEs missing", f"status {codes}", output)
+        store.close()
 
     # ---- across the hosts of tests/hosts/hosts.sh, in which these run ----
 
