@@ -17,10 +17,10 @@ from api_generic import generics
 from api_table import FACE_OF_FORM, FACES, read_table
 
 MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
-# Exported beside what public headers of the faces declare: what isthmus/*.h need at run time.
+# Exported beside what public headers of the faces declare: what isthmus/*.h and compat/ need at run time.
 EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1",
                         "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1", "isthmus_device_launch_v1",
-                        "isthmus_device_report_v1"}
+                        "isthmus_device_report_v1", "isthmus_active_set_v1"}
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)(?P<after>\([^;{}]*\));",
                        re.MULTILINE)
@@ -163,7 +163,7 @@ def main():
         sys.exit(f"{missing} is in device.table, but nvshmem_device.h does not define it")
     write_definitions(made, args.out)
     write_profiling(made, args.out)
-    for name, text in api_compat.nvshmem_host(made.of_nvshmem).items():
+    for name, text in {**api_compat.nvshmem_host(made.of_nvshmem), **api_compat.oshmem(made.profiled)}.items():
         write_if_changed(args.out / "compat" / name, text)
     # Everything that a public header declares is exported, and nothing else.
     listed = "".join(f"    {name};\n" for name in sorted(names | EXPORTED_FOR_HEADERS))

@@ -3,7 +3,8 @@
  * the team and leave pSync alone. Its members agree on an index of the table of teams, of which all sets together take
  * half at most; a set whose members have no common index left runs each collective on the flags in pSync, however many
  * such sets there are. No set is ever dropped for another: no member knows whether all others are done with it.
- * In memory of a device pSync only carries a number, by which the members find each other in the lobby. */
+ * In memory of a device, and where it is short, pSync only carries a number, by which the members find each other in
+ * the lobby. */
 #include "core/base/fatal.h"
 #include "core/coll/split.h"
 #include "core/coll/sync.h"
@@ -68,14 +69,12 @@ static bool has_room(void)
     return ist_load_relaxed(&n_sets) < (half < SETS_MOST ? half : SETS_MOST);
 }
 
-/* ---- pSync in memory of a device ---- */
+/* ---- by one word of pSync: in memory of a device, or in a program whose pSync is short ---- */
 
 /* From the first member to the others, which give pSync its first value back. */
-static uint64_t pass_number(const struct set *set, long *pSync, const char *routine)
+static uint64_t pass_number(const struct set *set, long *pSync, long first_value, const char *routine)
 {
     uint64_t number = 0;
-    const long first_value = 0; /* SHMEM_SYNC_VALUE */
-    ist_require_symmetric(routine, "pSync", pSync, IST_TEAM_AREA_BYTES, sizeof *pSync);
     ist_check_enter(); /* pSync is the program's */
     if (set->start != ist_team_world.my_pe) {
         number = ist_wait_behind_anywhere(pSync, IST_CMP_NE, (uint64_t)first_value, sizeof *pSync, false, -1, routine);
@@ -90,9 +89,10 @@ static uint64_t pass_number(const struct set *set, long *pSync, const char *rout
     return number;
 }
 
-static isthmus_status make_by_number(const struct set *set, long *pSync, struct ist_team **out, const char *routine)
+static isthmus_status make_by_number(const struct set *set, long *pSync, long first_value, struct ist_team **out,
+                                     const char *routine)
 {
-    uint64_t number = pass_number(set, pSync, routine);
+    uint64_t number = pass_number(set, pSync, first_value, routine);
     int place = (ist_team_world.my_pe - set->start) / set->stride;
     isthmus_status status = ist_lobby_make_team(number, set->size, place, NULL, out, routine);
     if (status == ISTHMUS_OK) (*out)->is_active_set = true;
@@ -107,7 +107,8 @@ static struct ist_team *make(const struct set *set, long *pSync, struct ist_team
     struct ist_team *team;
     isthmus_status status;
     if (ist_is_on_device(pSync)) {
-        status = make_by_number(set, pSync, &team, routine);
+        ist_require_symmetric(routine, "pSync", pSync, IST_TEAM_AREA_BYTES, sizeof *pSync);
+        status = make_by_number(set, pSync, 0 /* SHMEM_SYNC_VALUE */, &team, routine);
     } else {
         status = ist_team_new(set->size, set->start, set->stride, NULL, &team);
         if (status == ISTHMUS_OK) {
@@ -135,6 +136,18 @@ static void require_set(int start, int log2_stride, int size, const char *routin
             routine,
             "PE %d is not in the active set of %d PEs from %d in steps of %d; valid: a call by the PEs of the set only",
             me, size, start, stride);
+}
+
+void isthmus_active_set_v1(const int triplet[3], long *pSync, long first_value, const char *routine)
+{
+    require_set(triplet[0], triplet[1], triplet[2], routine);
+    struct ist_team *team;
+    struct set set = {triplet[0], triplet[2] > 1 ? 1 << triplet[1] : 1, triplet[2]};
+    if (find(&set) != NULL) return;
+    ist_require_symmetric(routine, "pSync", pSync, sizeof *pSync, sizeof *pSync);
+    isthmus_status status = make_by_number(&set, pSync, first_value, &team, routine);
+    if (status != ISTHMUS_OK) ist_die(routine, status);
+    remember(&set, team);
 }
 
 void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], long *pSync, const char *routine)

@@ -40,6 +40,12 @@ void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], lon
 void ist_active_set_end(struct ist_active_set *call, const char *routine);
 void ist_active_sets_init(void); /* at init: there are no teams yet */
 
+/* For programs that were compiled with another library's header (compat/), where pSync has another size and another
+ * first value: makes the team of this set, if it has none yet, with the help of one word of pSync. The collective that
+ * follows finds the team, and leaves pSync alone. Ends the job if the set is wrong, or if no index is left for it. */
+__attribute__((visibility("default"))) void isthmus_active_set_v1(const int triplet[3], long *pSync, long first_value,
+                                                                  const char *routine);
+
 /* For active sets, collective over the members of *team: registers it at an index that is free on all of them, with the
  * help of pSync, IST_TEAM_AREA_BYTES of symmetric memory that are 0 on all of them, and 0 again on return. If a member
  * has none or no room, *team is deleted and becomes *provisional, which has its flags in pSync, until
