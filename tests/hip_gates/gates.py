@@ -12,9 +12,9 @@ from pathlib import Path
 # Registers of a thread, at most: those of a kernel include the functions that it calls for requests. MI200, MI300's
 # forerunner (the compiler of Debian 12 has no gfx942), and RDNA 2.
 MOST_REGISTERS = {
-    "gfx90a": {"count_p": 24, "count_put_signal": 56},
-    "gfx940": {"count_p": 24, "count_put_signal": 60},
-    "gfx1030": {"count_p": 24, "count_put_signal": 56},
+    "gfx90a": {"count_p": 32, "count_put_signal": 56},
+    "gfx940": {"count_p": 32, "count_put_signal": 60},
+    "gfx1030": {"count_p": 32, "count_put_signal": 56},
 }
 # What a release and an acquire of the system's scope are beside the wait for the thread's own accesses. RDNA's stores go
 # to memory without being written back.
