@@ -95,7 +95,7 @@ static bool read_id(const char *text, struct ist_uid *out)
 
 /* ---- joining ---- */
 
-/* If PE 0 cannot make an id it puts a value that is none, so that the other PEs fail too. */
+/* If PE 0 cannot make an id it puts an invalid value, so that the other PEs fail too. */
 static isthmus_status share_id(const struct ist_config *config, const char *key, struct ist_uid *uid)
 {
     struct ist_pmi *pmi = &session.pmi;
@@ -106,7 +106,11 @@ static isthmus_status share_id(const struct ist_config *config, const char *key,
         if (created == ISTHMUS_OK) write_id(uid, value);
         status = pmi->ops->put(pmi, key, created == ISTHMUS_OK ? value : no_id);
     }
-    if (status == ISTHMUS_OK) status = pmi->ops->fence(pmi);
+    if (status != ISTHMUS_OK && created == ISTHMUS_OK) {
+        created = status;
+        snprintf(reason, sizeof reason, "%s", ist_fail_text());
+    }
+    status = pmi->ops->fence(pmi); /* after a failure too: the others wait in it */
     if (created != ISTHMUS_OK) return ist_fail(created, "%s", reason);
     if (status == ISTHMUS_OK && pmi->pe != 0) status = pmi->ops->get(pmi, key, value);
     if (status != ISTHMUS_OK || pmi->pe == 0) return status;

@@ -49,6 +49,8 @@ isthmus_status ist_boot_torch_open(const struct ist_config *config, const struct
         status = ist_uid_parse_session(config, "ISTHMUS_UID_SESSION", config->uid_session, &request.uid);
     else if (status == ISTHMUS_OK)
         status = ist_uid_parse_session(config, "MASTER_ADDR with the port of PE 0", address, &request.uid);
+    /* MASTER_ADDR may be a name that PE 0's own host resolves to its loopback interface, or a service's address. */
+    if (!is_given) request.uid.is_session = 2;
     n_jobs++;
     if (status == ISTHMUS_OK) status = mix_secret(is_given ? config->uid_session : address, &request.uid);
     return status == ISTHMUS_OK ? ist_boot_uid_open(config, &request, lost, out) : status;

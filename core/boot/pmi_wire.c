@@ -93,12 +93,13 @@ static bool find_value(const char *message, char separator, const char *name, ch
     return false;
 }
 
-static long find_number(const char *message, char separator, const char *name, long missing)
+/* Of PEs. Returns `missing` for one that is not there, or that no job has. */
+static int find_number(const char *message, char separator, const char *name, int missing)
 {
     char text[24], *end;
     if (!find_value(message, separator, name, text, sizeof text)) return missing;
     long number = strtol(text, &end, 10);
-    return end != text && *end == '\0' ? number : missing;
+    return end != text && *end == '\0' && number >= 0 && number <= IST_BOOT_MOST_PES ? (int)number : missing;
 }
 
 static isthmus_status fail_reply(const struct ist_pmi *pmi, const char *reply, const char *wanted)
@@ -226,8 +227,8 @@ static isthmus_status start_2(struct ist_pmi *pmi)
     snprintf(request, sizeof request, "fullinit;pmirank=%d;threaded=FALSE;", pmi->pe);
     status = framed_call(pmi, request, reply, REPLY_MS);
     if (status != ISTHMUS_OK) return status;
-    pmi->pe = (int)find_number(reply, ';', "rank", pmi->pe);
-    pmi->n_pes = (int)find_number(reply, ';', "size", pmi->n_pes);
+    pmi->pe = find_number(reply, ';', "rank", pmi->pe);
+    pmi->n_pes = find_number(reply, ';', "size", pmi->n_pes);
     status = framed_call(pmi, "job-getid;", reply, REPLY_MS);
     if (status != ISTHMUS_OK) return status;
     if (find_value(reply, ';', "jobid", pmi->name, sizeof pmi->name)) return ISTHMUS_OK;
@@ -274,18 +275,21 @@ const struct ist_pmi_ops ist_pmi_wire_2 = {
 
 /* ---- the connection ---- */
 
-/* A wrapper of the launcher may have closed the descriptor, and another file may have its number. */
+/* A wrapper of the launcher may have closed the descriptor. The session has one of its own: an MPI library in this
+ * process uses the launcher's too and closes it at its end, after which another file may get the number. */
 static isthmus_status take_descriptor(struct ist_pmi *pmi, const char *text)
 {
     char *end;
     long fd = strtol(text, &end, 10);
     bool is_number = end != text && *end == '\0' && fd >= 0 && fd <= 1 << 20;
-    if (!is_number || fcntl((int)fd, F_GETFD) < 0)
+    int own = is_number ? fcntl((int)fd, F_DUPFD_CLOEXEC, 3) : -1;
+    if (own < 0)
         return ist_fail(ISTHMUS_ERR_UNREACHABLE,
                         "PMI_FD is '%s', but this process has no such open descriptor: a script or program between the "
                         "launcher and this one has closed it; start the program by the launcher itself",
                         text);
-    pmi->fd = (int)fd;
+    pmi->fd = own;
+    pmi->owns_fd = true;
     return ISTHMUS_OK;
 }
 
@@ -320,8 +324,8 @@ static isthmus_status introduce(struct ist_pmi *pmi, const char *id)
     isthmus_status status = line_call(pmi, request, "initack", reply, REPLY_MS);
     for (int i = 0; i < 3 && status == ISTHMUS_OK; i++) {
         status = line_call(pmi, "", "set", reply, REPLY_MS);
-        pmi->n_pes = (int)find_number(reply, ' ', "size", pmi->n_pes);
-        pmi->pe = (int)find_number(reply, ' ', "rank", pmi->pe);
+        pmi->n_pes = find_number(reply, ' ', "size", pmi->n_pes);
+        pmi->pe = find_number(reply, ' ', "rank", pmi->pe);
     }
     return status;
 }
@@ -329,7 +333,7 @@ static isthmus_status introduce(struct ist_pmi *pmi, const char *id)
 isthmus_status ist_pmi_connect(struct ist_pmi *pmi)
 {
     const char *descriptor = getenv("PMI_FD"), *port = getenv("PMI_PORT"), *id = getenv("PMI_ID");
-    if (descriptor != NULL) return take_descriptor(pmi, descriptor);
+    if (descriptor != NULL && *descriptor != '\0') return take_descriptor(pmi, descriptor);
     isthmus_status status = connect_port(pmi, port);
     return status == ISTHMUS_OK ? introduce(pmi, id) : status;
 }

@@ -142,7 +142,7 @@ isthmus_status ist_uid_parse_session(const struct ist_config *config, const char
 
 bool ist_uid_check(const struct ist_uid *uid)
 {
-    bool is_ours = uid->format == IST_UID_FORMAT && uid->is_session <= 1 && uid->n_addresses >= 1 &&
+    bool is_ours = uid->format == IST_UID_FORMAT && uid->is_session <= 2 && uid->n_addresses >= 1 &&
                    uid->n_addresses <= IST_UID_MAX_ADDRESSES;
     for (unsigned i = 0; is_ours && i < uid->n_addresses; i++)
         is_ours = uid->addresses[i].family == 4 || uid->addresses[i].family == 6;

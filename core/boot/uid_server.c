@@ -95,7 +95,7 @@ static isthmus_status open_listener(struct ist_uid_server *server)
     server->listener = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->listener < 0)
         return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: socket");
-    if (!server->uid.is_session) { /* peers use any address of the id, PEs of this host the loopback interface */
+    if (server->uid.is_session != 1) { /* peers use any address of the id, PEs of this host the loopback interface */
         if (address.ss_family == AF_INET) ((struct sockaddr_in *)&address)->sin_addr.s_addr = htonl(INADDR_ANY);
         if (address.ss_family == AF_INET6) ((struct sockaddr_in6 *)&address)->sin6_addr = in6addr_any;
     }

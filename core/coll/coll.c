@@ -32,7 +32,8 @@ void ist_coll_offer(bool (*run)(const struct ist_coll_call *call)) { on_devices 
 /* All members get the same answer. */
 static inline bool is_done_there(const struct ist_coll_call *call)
 {
-    return IST_UNLIKELY(call->t->team->has_kernels) && on_devices != NULL && on_devices(call);
+    const struct ist_team *team = call->t->team;
+    return IST_UNLIKELY(team->has_kernels) && team->n_pes > 1 && on_devices != NULL && on_devices(call);
 }
 
 /* How a collective treats its buffers: `dest_parts` blocks of its length are written, `source_parts` read. */

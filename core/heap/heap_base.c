@@ -80,18 +80,24 @@ isthmus_status ist_heap_reserve(const struct ist_config *config, uint64_t intern
     isthmus_status status = read_setting(config->heap_base, &user);
     if (status != ISTHMUS_OK) return status;
     if (user == 0) return reserve_anywhere(internal_bytes, bytes, out);
+    if (user <= internal_bytes)
+        return ist_fail(ISTHMUS_ERR_INVALID, "ISTHMUS_HEAP_BASE is '%s'; accepted: an address above %#" PRIx64,
+                        config->heap_base, internal_bytes);
     *out = reserve_at(user - internal_bytes, bytes);
     if (*out != NULL) return ISTHMUS_OK;
     if (is_an_address(config->heap_base))
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
-                              "ISTHMUS_HEAP_BASE is '%s', but %" PRIu64
-                              " bytes of addresses are not free there; choose another address, or same, or any: mmap",
-                              config->heap_base, bytes);
+        return ist_fail_errno(
+            ISTHMUS_ERR_NO_MEMORY,
+            errno == EEXIST ? "ISTHMUS_HEAP_BASE is '%s', but %" PRIu64
+                              " bytes of addresses are not free there; choose another address, or same, or any: mmap"
+                            : "ISTHMUS_HEAP_BASE is '%s', but %" PRIu64
+                              " bytes cannot be reserved there; choose another address, or same, or any: mmap",
+            config->heap_base, bytes);
     int error = errno;
     status = reserve_anywhere(internal_bytes, bytes, out);
     if (status == ISTHMUS_OK)
         ist_info("the symmetric heap begins at %p on this PE, and not at 0x%" PRIx64
-                 " as on the others: that range is not free here (%s)",
+                 " as asked for: that range cannot be reserved here (%s)",
                  (void *)(*out + internal_bytes), user, strerror(error));
     return status;
 }

@@ -8,6 +8,7 @@
 #include "core/sync/spin.h"
 #include "core/transport/device_view.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,8 @@ static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 
 /* ---- life ---- */
 
+enum { MOST_FLAG_BYTES = 64 << 20 };
+
 uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes)
 {
     const struct ist_extensions *has = &ist_streams.transport->extensions;
@@ -38,7 +41,13 @@ uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes)
     ist_streams.collectives = &has->collectives;
     collectives.most = (uint32_t)n_pes < IST_COLLECTIVE_MEMBERS ? (uint32_t)n_pes : IST_COLLECTIVE_MEMBERS;
     collectives.words = 2 * has->collectives.flag_words(tr(), collectives.most);
-    return ist_teams_max(config) * collectives.words * sizeof(uint64_t);
+    uint64_t n_teams = ist_teams_max(config), bytes = n_teams * collectives.words * sizeof(uint64_t);
+    if (bytes <= MOST_FLAG_BYTES) return bytes;
+    ist_streams.collectives = NULL;
+    ist_info("collectives in streams go through the processors: their flags would take %" PRIu64
+             " bytes of the device for %" PRIu64 " teams, more than %u; lower ISTHMUS_TEAMS_MAX",
+             bytes, n_teams, MOST_FLAG_BYTES);
+    return 0;
 }
 
 isthmus_status ist_collectives_open(uint64_t offset_bytes, int n_pes)
@@ -220,7 +229,7 @@ static bool is_aligned(const struct ist_stream_call *call, const struct isthmus_
     return !is_reduction(call) || ((uintptr_t)what->dest | (uintptr_t)what->source) % bytes == 0;
 }
 
-/* A wrong root is left to the host, which reports it. Nothing is nothing, on all members alike. */
+/* A wrong root is left to the host, which reports it. A length of 0 is a no-op on all members. */
 static bool describe(const struct ist_stream_call *call, struct isthmus_collective *out)
 {
     const struct ist_transfer *t = &call->transfer;

@@ -193,10 +193,14 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_vary(void)
     return calls++;
 }
 
-/* Ends the kernel. */
+/* The library prints a report at once: that of the state for NULL. */
+extern int isthmus_device_report_v1(const uint64_t *words) __attribute__((weak));
+
+/* Ends the kernel; the process, if the kernel was called like any function. */
 ISTHMUS_DEVICE_COLD ISTHMUS_NO_RETURN void isthmus_dev_trap(void)
 {
     if (isthmus_cpu_thread_v1 != NULL) isthmus_cpu_thread_v1->trap();
+    if (isthmus_device_report_v1 != NULL) (void)isthmus_device_report_v1(NULL);
     abort();
 }
 
@@ -209,8 +213,6 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void)
 
 /* The module, for reports of wrong calls. */
 #define ISTHMUS_DEVICE_SOURCE __BASE_FILE__
-
-extern int isthmus_device_report_v1(const uint64_t *words) __attribute__((weak));
 
 /* There is no report to write: the library prints it at once. */
 ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
