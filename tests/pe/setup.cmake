@@ -97,7 +97,7 @@ isthmus_environment(nvshmem_ignored NVSHMEM_QP_DEPTH=3 -1 "^isthmus: PE 0: warni
 isthmus_pe_test(r20_environment PROGRAM r1_pe_numbers VARIANT attach_delay ENV NVSHMEM_DEBUG_ATTACH_DELAY=1 NP 1
   LAUNCHERS run EXPECT -1 "^isthmus: warning: process [0-9]+ waits 1 s for a debugger")
 isthmus_failed_start(filter ISTHMUS_LOG_FILTER=MEMO "ISTHMUS_LOG_FILTER is 'MEMO'. accepted: " NP 3 LAUNCHERS run)
-isthmus_failed_start(libfabric NVSHMEM_REMOTE_TRANSPORT=libfabric "NVSHMEM_REMOTE_TRANSPORT is 'libfabric'. accepted: "
+isthmus_failed_start(remote_transport NVSHMEM_REMOTE_TRANSPORT=rdma "NVSHMEM_REMOTE_TRANSPORT is 'rdma'. accepted: "
   NP 3 LAUNCHERS run)
 isthmus_failed_start(uid_without_id NVSHMEM_BOOTSTRAP=UID "ISTHMUS_BOOTSTRAP is 'uid', but the program passes no unique id"
   NP 1 LAUNCHERS alone)

@@ -60,8 +60,8 @@ static bool attach_delay_s_is_seven(void) { return config.attach_delay_s == 7; }
 static bool stack_frames_is_seven(void) { return config.stack_frames == 7; }
 static bool transports_is_all(void) { return config.transports[0] == '\0'; }
 static bool transports_is_f(void) { return strcmp(config.transports, "f") == 0; }
-static bool transports_leave_out_ib(void) { return strcmp(config.transports, "^ib") == 0; }
-static bool transports_leave_out_three(void) { return strcmp(config.transports, "^nvlink,ib,xelink") == 0; }
+static bool transports_leave_out_fabrics(void) { return strcmp(config.transports, "^ib,ofi") == 0; }
+static bool transports_leave_out_four(void) { return strcmp(config.transports, "^nvlink,ib,ofi,xelink") == 0; }
 static bool uid_interface_is_f(void) { return strcmp(config.uid_interface, "f") == 0; }
 static bool uid_session_is_f(void) { return strcmp(config.uid_session, "f") == 0; }
 
@@ -75,6 +75,7 @@ static const struct alias_case {
     {"NVSHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
     {"ISHMEM_SYMMETRIC_SIZE=1m", heap_size_bytes_is_heap_1m},
     {"ROCSHMEM_HEAP_SIZE=1m", heap_size_bytes_is_heap_1m},
+    {"ROC_SHMEM_HEAP_SIZE=1m", heap_size_bytes_is_heap_1m},
     {"SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES=1", heap_pages_is_IST_PAGES_HUGE},
     {"SHMEM_SYMMETRIC_HEAP_USE_HUGE_PAGES=0", heap_pages_is_IST_PAGES_DEFAULT},
     {"SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=2m", heap_pages_is_IST_PAGES_2M},
@@ -155,8 +156,9 @@ static const struct alias_case {
     {"ISHMEM_STACK_PRINT_LIMIT=7", stack_frames_is_seven},
     {"ISHMEM_ENABLE_VERBOSE_PRINT=1", verbose_print_is_yes},
     {"NVSHMEM_REMOTE_TRANSPORT=ibrc", transports_is_all},
-    {"NVSHMEM_REMOTE_TRANSPORT=none", transports_leave_out_ib},
-    {"NVSHMEM_DISABLE_P2P=1|NVSHMEM_REMOTE_TRANSPORT=none|ISHMEM_ENABLE_GPU_IPC=0", transports_leave_out_three},
+    {"NVSHMEM_REMOTE_TRANSPORT=libfabric", transports_is_all},
+    {"NVSHMEM_REMOTE_TRANSPORT=none", transports_leave_out_fabrics},
+    {"NVSHMEM_DISABLE_P2P=1|NVSHMEM_REMOTE_TRANSPORT=none|ISHMEM_ENABLE_GPU_IPC=0", transports_leave_out_four},
     {"NVSHMEM_DISABLE_P2P=0|ISHMEM_ENABLE_GPU_IPC=1", transports_is_all},
     {"NVSHMEM_DISABLE_P2P=1|ISTHMUS_TRANSPORTS=f", transports_is_f},
     {"SHMEM_VERSION=any", print_version_is_yes},
@@ -200,7 +202,7 @@ static void bad_values_of_other_names_are_refused(void **state)
     assert_refused("ISHMEM_RUNTIME=PVM", "ISHMEM_RUNTIME is 'PVM'; accepted: one of OPENSHMEM MPI PMI");
     assert_refused("SHMEM_SYMMETRIC_HEAP_PAGE_SIZE=64k", "accepted: one of 2M 2048k 2097152 1G");
     assert_refused("SHMEM_BARRIER_ALGORITHM=dissemination", "accepted: one of auto dissem linear tree recdbl ring");
-    assert_refused("NVSHMEM_REMOTE_TRANSPORT=libfabric", "accepted: one of ibrc ucx ibdevx none");
+    assert_refused("NVSHMEM_REMOTE_TRANSPORT=rdma", "accepted: one of ibrc ucx ibdevx libfabric none");
     assert_refused("NVSHMEM_BOOTSTRAP==", "NVSHMEM_BOOTSTRAP is '='");
     assert_refused("NVSHMEM_BOOTSTRAP=PMI=pmix", "NVSHMEM_BOOTSTRAP is 'PMI=pmix'");
 }
@@ -263,6 +265,11 @@ static void plugins_read_other_names_too(void **state)
     assert_string_equal(ist_config_plugin_value("ISTHMUS_IB_GID_INDEX"), "3");
     assert_string_equal(ist_config_plugin_value("ISTHMUS_IB_SL"), "1");
     assert_null(ist_config_plugin_value("ISTHMUS_IB_TRAFFIC_CLASS"));
+    set_environment("NVSHMEM_LIBFABRIC_PROVIDER=cxi|SHMEM_OFI_DOMAIN=cxi0");
+    assert_string_equal(ist_config_plugin_value("ISTHMUS_OFI_PROVIDER"), "cxi");
+    assert_string_equal(ist_config_plugin_value("ISTHMUS_OFI_DOMAIN"), "cxi0");
+    set_environment("SHMEM_OFI_PROVIDER=tcp;ofi_rxm");
+    assert_string_equal(ist_config_plugin_value("ISTHMUS_OFI_PROVIDER"), "tcp;ofi_rxm");
 }
 
 /* HCA: the transport's own variable first. ATOMICS: one for the job, whatever the transport's own variable is. */
