@@ -1,7 +1,7 @@
-/* compat/collective_launch.c: nvshmemx_collective_launch and its kin as functions of the library, for programs that were
- * linked with NVSHMEM's. What isthmus/cuda_launch.h compiles into programs is called here through the program's own CUDA
- * runtime: a kernel's address means something to that one only. Without one in the process, or where it is linked into
- * the program so that its routines have no names, they return NVSHMEMX_ERROR_NOT_SUPPORTED. */
+/* compat/collective_launch.c: nvshmemx_collective_launch and its kin as functions of the library, for programs that
+ * were linked with NVSHMEM's. What isthmus/cuda_launch.h compiles into programs is called here through the program's
+ * own CUDA runtime: a kernel's address means something to that one only. Without one in the process, or where it is
+ * linked into the program so that its routines have no names, they return NVSHMEMX_ERROR_NOT_SUPPORTED. */
 #include <dlfcn.h>
 #include <isthmus/device_state.h>
 #include <nvshmem.h>
@@ -86,7 +86,8 @@ static int most_blocks(const struct runtime *cuda, const char *routine, const vo
     if (error == 0) error = cuda->blocks_at_once(&on_one, func, (int)threads, shared_bytes);
     if (error != 0) return refuse(cuda, routine, error);
     if (!is_cooperative) return NVSHMEMX_ERROR_NOT_SUPPORTED;
-    *out = (long long)on_one * n - (isthmus_device_launch_v1() != 0 ? 1 : 0);
+    long long all = (long long)on_one * n;
+    *out = all > 0 && isthmus_device_launch_v1() != 0 ? all - 1 : all;
     return NVSHMEMX_SUCCESS;
 }
 
@@ -113,7 +114,7 @@ static int launch(const char *routine, struct launch_config config, const void *
     int status = most_blocks(&cuda, routine, func, config.block, config.shared_bytes, &most);
     if (status != NVSHMEMX_SUCCESS) return status;
     if (config.grid.x == 0 && config.grid.y == 0 && config.grid.z == 0)
-        config.grid = (struct dims){(unsigned)(most > 0 ? most : 0), 1, 1};
+        config.grid = (struct dims){(unsigned)most, 1, 1};
     else if (config.grid.x == 0 || config.grid.y == 0 || config.grid.z == 0)
         return NVSHMEMX_ERROR_INVALID_VALUE;
     long long blocks = (long long)config.grid.x * config.grid.y * config.grid.z;

@@ -64,14 +64,19 @@ typedef struct {
 } config;
 enum { MULTIPROCESSORS = 4, ON_ONE = 3, COOPERATIVE_LAUNCH = 2, NOT_SUPPORTED = 3, LAUNCH_FAILED = 6 };
 static unsigned launched;
+static int needs_place; /* whether a kernel for atomics of other hosts runs beside those that are launched */
 
 #pragma GCC visibility push(default)
+int isthmus_device_launch_v1(void);
 int cudaGetDevice(int *device);
 int cudaDeviceGetAttribute(int *value, int attribute, int device);
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *n, const void *func, int threads, size_t shared_bytes);
 int cudaLaunchKernelExC(const config *c, const void *func, void **args);
 const char *cudaGetErrorString(int error);
 #pragma GCC visibility pop
+
+/* In place of the library's, which reports it of a GPU. */
+int isthmus_device_launch_v1(void) { return needs_place; }
 
 int cudaGetDevice(int *device)
 {
@@ -105,7 +110,8 @@ const char *cudaGetErrorString(int error) { return error == 0 ? "none" : "some";
 
 static void launch(void)
 {
-    const dim3 ours = {0, 0, 0}, two = {2, 1, 1}, many = {4, 4, 1}, block = {64, 1, 1}, part = {2, 0, 1};
+    const dim3 ours = {0, 0, 0}, two = {2, 1, 1}, many = {4, 4, 1}, block = {64, 1, 1}, part = {2, 0, 1},
+               large = {128, 1, 1};
     void *kernel = &launched, *stream = &launched;
     int most = 0;
     CHECK(nvshmemx_collective_launch_query_gridsize(kernel, block, NULL, 0, &most) == 0);
@@ -117,6 +123,13 @@ static void launch(void)
     CHECK(nvshmemx_collective_launch(kernel, part, block, (void **)&launched, 0, stream) == 1);
     CHECK(nvshmemx_collective_launch(kernel, many, block, (void **)&launched, 0, stream) == LAUNCH_FAILED);
     CHECK(launched == 2);
+    CHECK(nvshmemx_collective_launch(kernel, ours, large, (void **)&launched, 0, stream) == LAUNCH_FAILED);
+    needs_place = 1;
+    CHECK(nvshmemx_collective_launch_query_gridsize(kernel, block, NULL, 0, &most) == 0);
+    CHECK(most == MULTIPROCESSORS * ON_ONE - 1);
+    CHECK(nvshmemx_collective_launch_query_gridsize(kernel, large, NULL, 0, &most) == 0);
+    CHECK(most == 0); /* no block of it fits */
+    needs_place = 0;
 }
 
 /* ---- what it does ---- */
