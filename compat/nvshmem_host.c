@@ -1,5 +1,5 @@
-/* compat/nvshmem_host.c: the variables of libnvshmem_host.so.3 that programs and NVSHMEM's device library name, with their
- * sizes. Its routines are made by tools/api_compat.py. */
+/* compat/nvshmem_host.c: the variables of libnvshmem_host.so.3 that programs and NVSHMEM's device library name, with
+ * their sizes. Its routines are made by tools/api_compat.py. */
 #pragma GCC visibility push(default)
 
 extern long nvshmem_error; /* nothing sets it in NVSHMEM either */

@@ -22,7 +22,7 @@ RULES = (
 WORST = 10  # files listed of each rule
 COLUMNS = 120
 
-FOLDERS = ("core", "plugins", "tools", "include", "tests", "bench", "docs", "cmake")
+FOLDERS = ("core", "plugins", "tools", "compat", "include", "tests", "bench", "docs", "cmake")
 HASH_SUFFIXES = (".sh", ".cmake", "CMakeLists.txt", "dev")
 MADE = ("docs/environment.md",)  # from texts that the program prints
 

@@ -33,7 +33,7 @@ FLOORS = (
     ("core/api/", "include/shmem.h", "include/shmemx.h", "include/nvshmem.h", "include/nvshmemx.h", "include/ishmem.h",
      "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem", "include/nvshmem_device.h",
      "include/ishmem_device.hpp", "include/ishmemx_device.hpp", "include/rocshmem/"),
-    ("tools/",),
+    ("tools/", "compat/"),
 )
 NUMBER = {prefix: number for number, floor in enumerate(FLOORS) for prefix in floor}
 FACES = ("shmem.h", "shmemx.h", "pshmem.h", "nvshmem.h", "nvshmemx.h", "nvshmem_host.h", "ishmem.h", "ishmemx.h",
@@ -88,7 +88,7 @@ def check_program(report, path, line, target):
 
 
 def check_includes(report, root):
-    for folder, check in (("core", check_core), ("include", check_core), ("tools", check_core),
+    for folder, check in (("core", check_core), ("include", check_core), ("tools", check_core), ("compat", check_core),
                           ("plugins", check_plugin), ("docs/examples", check_program), ("bench", check_program)):
         for path in lint.sources(root, folder):
             text = lint.without_comments(lint.read(root / path))

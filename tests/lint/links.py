@@ -13,7 +13,7 @@ import lint
 
 LINK = re.compile(r"\]\((?!\w+:)([^)#\s]*)(?:#([^)\s]*))?\)")
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
-FOLDERS = "bench|core|docs|include|plugins|tests|tools"
+FOLDERS = "bench|compat|core|docs|include|plugins|tests|tools"
 PATH = re.compile(rf"(?<![\w./$@%}}-])(?:{FOLDERS})/[\w./{{}},*?<>-]*[\w*}}/]")
 
 

@@ -13,7 +13,7 @@ import lint
 
 DOCUMENT, FINDINGS = "docs/messages.md", "docs/findings.md"
 CHECKER, COMMAND_LINE = "tools/isthmus-check-transport/", "options.c"
-FOLDERS = ("core", "plugins", "tools", "include")
+FOLDERS = ("core", "plugins", "tools", "compat", "include")
 
 # Function, and which of its arguments is the format string, or are.
 FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misuse": 1, "ist_warn": 0,

@@ -45,7 +45,7 @@ def functions(text):
 def main():
     args = lint.arguments(__doc__, ("--figures", {"action": "store_true", "help": "print the distribution"}))
     report, counts = lint.Report("parameters", args.root), Counter()
-    for path in lint.sources(args.root, "core", "plugins", "tools", suffixes=(".c", ".h", ".cpp", ".hpp")):
+    for path in lint.sources(args.root, "core", "plugins", "tools", "compat", suffixes=(".c", ".h", ".cpp", ".hpp")):
         for line, name, n in functions(lint.read(args.root / path)):
             counts[n] += 1
             if n <= MOST or (path.parts[:2] == ("core", "api") and ENTRY_POINT.fullmatch(name)):

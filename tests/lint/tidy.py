@@ -17,7 +17,7 @@ def main():
         print("skipped: clang-tidy is not here (apt-get install clang-tidy)")
         sys.exit(lint.SKIPPED)
     commands = json.loads(lint.read(args.build / "compile_commands.json"))
-    folders = tuple(f"{root}/{folder}/" for folder in ("core", "plugins", "tools"))
+    folders = tuple(f"{root}/{folder}/" for folder in ("core", "plugins", "tools", "compat"))
     files = sorted({command["file"] for command in commands if command["file"].startswith(folders)})
 
     def tidy(file):

@@ -4,8 +4,8 @@ import re
 
 import lint
 
-EVERYWHERE = ("core", "plugins", "tools", "include", "tests", "bench", "docs/examples")
-LIBRARY = ("core", "plugins", "include")
+EVERYWHERE = ("core", "plugins", "tools", "compat", "include", "tests", "bench", "docs/examples")
+LIBRARY = ("core", "plugins", "compat", "include")
 
 # (name for allowed.txt, what, where, but not in, why and what instead)
 RULES = (
