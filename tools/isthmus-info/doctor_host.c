@@ -98,15 +98,21 @@ static void check_huge_pages(const struct ist_config *config)
     static const char name[] = "huge pages";
     char shmem[96];
     uint64_t n_free = 0;
+    bool is_1g = config->heap_pages == IST_PAGES_1G;
+    const char *size = is_1g ? "1 GiB" : "2 MiB";
     doctor_read_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled", shmem, sizeof shmem);
-    doctor_read_number("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", &n_free);
+    doctor_read_number(is_1g ? "/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages"
+                             : "/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages",
+                       &n_free);
     if (config->heap_pages != 0 && n_free == 0)
-        doctor_fault(VERDICT_FAIL, host, name, "sysctl vm.nr_hugepages=N, or unset ISTHMUS_HEAP_PAGES",
-                     "ISTHMUS_HEAP_PAGES is set, and no huge page of 2 MiB is free");
+        doctor_fault(VERDICT_FAIL, host, name,
+                     is_1g ? "boot with hugepagesz=1G hugepages=N, or unset ISTHMUS_HEAP_PAGES"
+                           : "sysctl vm.nr_hugepages=N, or unset ISTHMUS_HEAP_PAGES",
+                     "ISTHMUS_HEAP_PAGES is set, and no huge page of %s is free", size);
     else
         doctor_pass(host, name,
-                    "%" PRIu64 " of 2 MiB are free; ISTHMUS_HEAP_PAGES %s; transparent ones for shared memory: %s",
-                    n_free, config->heap_pages != 0 ? "requests them" : "does not request them",
+                    "%" PRIu64 " of %s are free; ISTHMUS_HEAP_PAGES %s; transparent ones for shared memory: %s", n_free,
+                    size, config->heap_pages != 0 ? "requests them" : "does not request them",
                     shmem[0] != '\0' ? shmem : "unknown");
 }
 
