@@ -7,11 +7,8 @@ nothing is fetched."""
 import argparse
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,13 +16,13 @@ ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE.parent))
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
+import processes
 import wheels
 
 SKIPPED = 77
 WHEEL = "nvshmem4py"
 JOB = HERE / "nvshmem4py_job.py"
 TIMEOUT_S = 100  # for all processes of a job together
-GRACE_S = 5
 N_PES = 2
 JOBS = [("uid", "host"), ("uid", "cuda"), ("mpi", "host"), ("mpi", "cuda"), ("emulated_mpi", "cuda")]
 QUICK_JOBS = [("uid", "host"), ("uid", "cuda")]
@@ -49,31 +46,11 @@ def commands(way, folder):
     return [["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(N_PES), *program]]
 
 
-def end_group(process):
-    """Ends what this process has started too. Returns the rest of its output."""
-    for signal_number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, signal_number)
-            return process.communicate(timeout=GRACE_S)[0]
-        except ProcessLookupError:
-            break
-        except subprocess.TimeoutExpired:
-            continue
-    return process.communicate()[0]
-
-
 def run(build, site, way, kind):
-    """"" if each PE printed what it prints at its end and all statuses are 0, else statuses and output."""
-    end, printed = time.monotonic() + TIMEOUT_S, ""
+    """Nothing if each PE printed what it prints at its end and all statuses are 0, else statuses and output."""
     with tempfile.TemporaryDirectory() as folder:
-        started = [subprocess.Popen(command, env=environment(build, site, kind), stdin=subprocess.DEVNULL, text=True,
-                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
-                   for command in commands(way, Path(folder))]
-        for process in started:
-            try:
-                printed += process.communicate(timeout=max(0, end - time.monotonic()))[0]
-            except subprocess.TimeoutExpired:
-                printed += f"{end_group(process)}\nended after {TIMEOUT_S} s\n"
+        started = [processes.start(command, environment(build, site, kind)) for command in commands(way, Path(folder))]
+        printed = processes.finish(started, TIMEOUT_S)
     statuses = [process.returncode for process in started]
     n_done = sum(f"PE {pe} of {N_PES}: done" in printed for pe in range(N_PES))
     return "" if n_done == N_PES and not any(statuses) else f"status {statuses}\n{printed}"

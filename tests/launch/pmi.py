@@ -6,13 +6,13 @@ fetched; "torchrun": processes with its four variables; "missing": environments 
 import os
 import random
 import socket
-import subprocess
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import pmi_server  # noqa: E402
+import processes  # noqa: E402
 import wheels  # noqa: E402
 
 PES = 4
@@ -96,13 +96,12 @@ class Job:
     # ---- launchers ----
 
     def launch(self, case, command, wanted=0, **environment):
-        done = subprocess.run(command, env=dict(os.environ, **environment), capture_output=True, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=TIMEOUT_S, check=False)
-        output = done.stdout + done.stderr
+        job = processes.start(command, dict(os.environ, **environment))
+        output = processes.finish([job], TIMEOUT_S)
         if wanted == 0:
-            self.is_silent(case, done.returncode, output)
-        elif wanted is not None and done.returncode != wanted:
-            fail(case, f"status {done.returncode} instead of {wanted}", output)
+            self.is_silent(case, job.returncode, output)
+        elif wanted is not None and job.returncode != wanted:
+            fail(case, f"status {job.returncode} instead of {wanted}", output)
         return output
 
     def of_wheel(self, wheel, options, **environment):
@@ -130,15 +129,15 @@ class Job:
             fail("isthmus-info", "it does not name the launcher", info)
 
     def intel(self):
+        if os.environ.get("CI") != "true" and not wheels.is_fetched(self.build, "impi"):
+            raise wheels.NotHere("Intel MPI, 130 MB under Intel's licence, is fetched only where CI=true is set")
         self.of_wheel("impi", ([],))
 
     # ---- torchrun ----
 
     def processes(self, variables, name="r1_pe_numbers"):
-        jobs = [subprocess.Popen(self.program(name), env=dict(os.environ, **each), stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-                for each in variables]
-        output = "".join(job.communicate(timeout=TIMEOUT_S)[0] for job in jobs)
+        jobs = [processes.start(self.program(name), dict(os.environ, **each)) for each in variables]
+        output = processes.finish(jobs, TIMEOUT_S)
         return [job.returncode for job in jobs], output
 
     def torch(self, port, **more):
@@ -158,6 +157,8 @@ class Job:
     # ---- across the hosts of tests/hosts/hosts.sh, in which these run ----
 
     def hosts_hydra(self):
+        if not wheels.is_fetched(self.build, "mpich"):
+            raise wheels.NotHere("MPICH's wheel is not in the build folder, and these hosts reach no network; launch.pmi.hydra fetches it")
         mpiexec = next(wheels.fetch(self.build, "mpich").rglob("mpiexec.hydra"))
         for tool in mpiexec.parent.iterdir():
             tool.chmod(0o755)
@@ -172,9 +173,8 @@ class Job:
             for i, variables in enumerate(self.torch(29500, MASTER_ADDR="host1")):
                 command = [os.environ["OMPI_MCA_plm_rsh_agent"], f"host{1 + i // 2}", "env",
                            *(f"{key}={value}" for key, value in variables.items()), *self.program(name)]
-                jobs.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                             text=True, errors="replace"))
-            output = "".join(job.communicate(timeout=TIMEOUT_S)[0] for job in jobs)
+                jobs.append(processes.start(command, os.environ))
+            output = processes.finish(jobs, TIMEOUT_S)
             self.is_silent(f"hosts, torchrun {name}", max(abs(job.returncode) for job in jobs), output)
 
     # ---- environments ----
@@ -195,8 +195,8 @@ class Job:
                 ("but MASTER_PORT is not set", {**torch, "MASTER_PORT": ""}),
                 ("RANK is '7'; accepted: a number from 0 to one less", {**torch, "RANK": "7"}),
                 ("MASTER_PORT is '0'; accepted: a number from 1", {**torch, "MASTER_PORT": "0"}),
-                ("MASTER_ADDR with the port of PE 0 is 'no such host:31233', whose host cannot be resolved",
-                 {**torch, "MASTER_ADDR": "no such host"}),
+                ("MASTER_ADDR with the port of PE 0 is 'host.invalid:31233', whose host cannot be resolved",
+                 {**torch, "MASTER_ADDR": "host.invalid", "RES_OPTIONS": "timeout:1 attempts:1"}),
                 ("ISTHMUS_BOOTSTRAP is 'pmi1', but PMI_FD, PMI_RANK and PMI_SIZE are not set", {"ISTHMUS_BOOTSTRAP": "pmi1"}),
                 ("ISTHMUS_BOOTSTRAP is 'torchrun', but RANK, WORLD_SIZE", {"ISTHMUS_BOOTSTRAP": "torchrun"})):
             codes, output = self.processes([variables])

@@ -6,10 +6,16 @@ out of order, or a value longer than a launcher's, ends the job with a line. `fa
 import os
 import selectors
 import socket
-import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+import processes  # noqa: E402
 
 VALUE_MAX = 256  # the least that launchers accept, with the end of the text
 KEY_MAX = 64
+TIMEOUT_S = 100  # for a job
 
 
 class Refused(Exception):
@@ -152,8 +158,7 @@ class Server:
                 ours, theirs = socket.socketpair()
                 self.events.register(ours, selectors.EVENT_READ, Client(rank, ours))
                 env.update(PMI_FD=str(theirs.fileno()), PMI_RANK=str(rank), PMI_SIZE=str(self.n))
-            jobs.append(subprocess.Popen(command, env=env, pass_fds=[theirs.fileno()] if theirs else [], stdin=subprocess.DEVNULL,
-                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"))
+            jobs.append(processes.start(command, env, pass_fds=[theirs.fileno()] if theirs else []))
             if theirs:
                 theirs.close()
         if by_port:
@@ -161,10 +166,10 @@ class Server:
         return jobs
 
     def run(self, command, by_port=False, environment=None):
-        """([exit statuses], output of all). As a launcher does, it ends the others when one fails."""
-        jobs = self.start(command, by_port, environment or {})
+        """([exit statuses], output of all). As a launcher does, it ends the others when one fails, or after TIMEOUT_S."""
+        jobs, deadline = self.start(command, by_port, environment or {}), time.monotonic() + TIMEOUT_S
         try:
-            while any(job.poll() is None for job in jobs):
+            while any(job.poll() is None for job in jobs) and time.monotonic() < deadline:
                 for key, _ in self.events.select(0.05):
                     if key.data is None:
                         connection, _ = key.fileobj.accept()
@@ -174,8 +179,5 @@ class Server:
                 if any(job.poll() not in (None, 0) for job in jobs):
                     break
         finally:
-            for job in jobs:
-                if job.poll() is None:
-                    job.terminate()
-        output = "".join(job.communicate()[0] for job in jobs)
+            output = "".join(processes.end(job) for job in jobs)
         return [job.returncode for job in jobs], output
