@@ -101,8 +101,8 @@ struct isthmus_tr {
     char how[120];
 
     pthread_mutex_t lock;
-    pthread_cond_t changed; /* signals followers: the leader has handled something, or leaves */
-    bool has_leader;        /* a thread in ofi_wait_step() makes progress for all that wait */
+    pthread_cond_t changed;  /* signals followers: the leader has handled something, or leaves */
+    struct ofi_wait *leader; /* the wait whose thread makes progress for all that wait; NULL: no thread waits */
     uint32_t n_followers, n_lock_waiters, n_armed_events;
     struct isthmus_idle_habit habit;
 
@@ -212,12 +212,13 @@ int32_t ofi_poll(isthmus_tr *tr);
 int32_t ofi_progress(isthmus_tr *tr);                      /* without the lock */
 isthmus_status ofi_arm(isthmus_tr *tr, int32_t *event_fd); /* without the lock */
 
-/* ofi_wait.c: while (!what) ofi_wait_step(&wait); ofi_wait_end(&wait). Begins as {.tr = tr}. */
+/* ofi_wait.c: while (!what) ofi_wait_step(&wait); ofi_wait_end(&wait). Begins as {.tr = tr}. A thread ends one wait
+ * before it begins another: the second would follow the first, which then makes no progress. */
 struct ofi_wait {
     isthmus_tr *tr;
     isthmus_path *path; /* NULL: all those with unacknowledged requests */
     struct isthmus_idle idle;
-    bool leads;
+    pthread_t thread; /* of a wait that leads */
     uint64_t since_ns, checked_ns;
 };
 uint64_t ofi_now_ns(void);

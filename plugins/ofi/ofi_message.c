@@ -20,7 +20,7 @@ isthmus_status ofi_copy(isthmus_tr *tr, uint32_t kind, void *dest, const void *s
     if (n_bytes == 8 && ((uintptr_t)dest & 7) == 0) { /* a word that a PE may wait for is stored whole */
         uint64_t word;
         memcpy(&word, source, sizeof word);
-        __atomic_store_n((uint64_t __attribute__((may_alias)) *)dest, word, __ATOMIC_RELAXED);
+        __atomic_store_n((uint64_t __attribute__((may_alias)) *)dest, word, __ATOMIC_RELEASE);
     } else {
         isthmus_copy_cpu(dest, source, n_bytes);
     }
@@ -196,19 +196,29 @@ void ofi_calls_fail(isthmus_path *path)
         if (path->tr->calls[i].is_used && path->tr->calls[i].path == path) end_call(&path->tr->calls[i], path);
 }
 
+/* Stores what a reply returns. Returns NULL, or why the path is lost. */
+static const char *store_reply(const struct ofi_call *call, const struct ofi_head *head, const char *data,
+                               size_t data_bytes)
+{
+    bool is_refused = (head->flags & OFI_REFUSED) != 0;
+    bool is_number = data_bytes == 0 && call->dest_bytes <= sizeof head->number;
+    if (call->is_refused != NULL) *call->is_refused = is_refused;
+    if (is_refused)
+        return call->is_refused == NULL ? "it refuses an access outside of the memory that it exposes" : NULL;
+    if (!is_number && data_bytes != call->dest_bytes) return "it sent a reply of a wrong length";
+    if (call->dest_bytes == 0) return NULL;
+    const void *from = is_number ? (const char *)&head->number : data; /* little endian: the low bytes */
+    isthmus_status copied = ofi_copy(call->path->tr, call->kind, call->dest, from, call->dest_bytes);
+    return copied == ISTHMUS_OK ? NULL : "what it sent cannot be copied to a device";
+}
+
 static void end_of_call(isthmus_tr *tr, const struct ofi_head *head, const char *data, size_t data_bytes)
 {
+    if (head->call >= OFI_CALLS) return;
     struct ofi_call *call = &tr->calls[head->call];
-    bool is_refused = (head->flags & OFI_REFUSED) != 0;
-    if (head->call >= OFI_CALLS || !call->is_used || call->path->pe != head->pe) return;
-    if (call->is_refused != NULL) *call->is_refused = is_refused;
-    const void *from = data_bytes > 0 ? data : (const char *)&head->number; /* little endian: the low bytes */
-    isthmus_status copied = ISTHMUS_OK;
-    if (!is_refused && call->dest_bytes > 0 && (data_bytes == 0 || data_bytes == call->dest_bytes))
-        copied = ofi_copy(tr, call->kind, call->dest, from, call->dest_bytes);
-    if ((is_refused && call->is_refused == NULL) || copied != ISTHMUS_OK)
-        ofi_path_lose(call->path, is_refused ? "it refuses an access outside of the memory that it exposes"
-                                             : "what it sent cannot be copied to a device");
+    if (!call->is_used || call->path->pe != head->pe) return;
+    const char *failure = store_reply(call, head, data, data_bytes);
+    if (failure != NULL) ofi_path_lose(call->path, failure);
     if (call->is_used) end_call(call, NULL);
 }
 
@@ -246,6 +256,7 @@ isthmus_status ofi_ask(isthmus_path *path, struct ofi_message *m, const struct o
     struct ofi_call *call;
     uint64_t deadline_ns = m->head.kind == OFI_HELLO ? ofi_now_ns() + 1000000000u * (uint64_t)tr->timeout_s : 0;
     while ((call = ofi_call_take(path, &count, &m->head.call)) == NULL) ofi_wait_step(&wait);
+    ofi_wait_end(&wait); /* send_by() has a wait of its own */
     call->dest = what->dest;
     call->dest_bytes = what->dest_bytes;
     call->kind = what->kind;

@@ -72,7 +72,7 @@ isthmus_status ofi_commit_test(isthmus_chan *chan, uint64_t ticket)
     isthmus_status status = ISTHMUS_OK;
     ofi_lock(tr);
     if (chan->done_ticket < ticket && (status = test(chan)) == ISTHMUS_ERR_AGAIN) {
-        if (!tr->has_leader) tr->n_armed_events += (uint32_t)ofi_poll(tr);
+        if (tr->leader == NULL) tr->n_armed_events += (uint32_t)ofi_poll(tr);
         status = test(chan);
     }
     ofi_unlock(tr);
@@ -103,6 +103,7 @@ static isthmus_status commit_path(isthmus_path *path, struct ofi_wait *wait)
     isthmus_status status = ISTHMUS_OK;
     if (path->is_self || !path->has_notified) return status;
     while ((status = ofi_commit_try(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(wait);
+    ofi_wait_end(wait);
     return status == ISTHMUS_OK ? ofi_await_acked(path, path->asked) : status;
 }
 

@@ -108,7 +108,7 @@ static isthmus_status report(isthmus_tr *tr)
 int32_t ofi_progress(isthmus_tr *tr)
 {
     if (pthread_mutex_trylock(&tr->lock) != 0) return 0;
-    int32_t n = tr->has_leader ? 0 : ofi_poll(tr);
+    int32_t n = tr->leader != NULL ? 0 : ofi_poll(tr);
     n += (int32_t)tr->n_armed_events;
     tr->n_armed_events = 0;
     if (n > 0 && tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
@@ -130,7 +130,7 @@ isthmus_status ofi_arm(isthmus_tr *tr, int32_t *event_fd)
 {
     struct fid *queue = &tr->cq->fid;
     if (pthread_mutex_trylock(&tr->lock) != 0) return ISTHMUS_ERR_AGAIN;
-    bool is_busy = tr->has_leader || tr->n_armed_events > 0 || tr->unposted != NULL || tr->owed != NULL;
+    bool is_busy = tr->leader != NULL || tr->n_armed_events > 0 || tr->unposted != NULL || tr->owed != NULL;
     if (!is_busy && tr->event_fd >= 0) is_busy = fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS;
     ofi_unlock(tr);
     if (is_busy) return ISTHMUS_ERR_AGAIN;

@@ -93,6 +93,8 @@ static bool do_put(const struct request *r, const struct ofi_place *place, size_
     size_t n_bytes = r->body_bytes - body_bytes;
     const isthmus_lmem *lmem = ofi_extent_find(r->tr, place, n_bytes);
     if (lmem == NULL) return false;
+    /* A PE that sees this data, a flag perhaps, sees that of earlier messages. */
+    __atomic_thread_fence(__ATOMIC_RELEASE);
     return ofi_copy(r->tr, lmem->kind, lmem->addr + place->offset_bytes, r->body + body_bytes, n_bytes) == ISTHMUS_OK;
 }
 

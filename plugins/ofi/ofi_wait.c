@@ -3,6 +3,7 @@
  * the endpoint alone (ofi_arm() returns AGAIN). */
 #include "ofi.h"
 
+#include <assert.h>
 #include <poll.h>
 #include <sched.h>
 #include <time.h>
@@ -72,7 +73,8 @@ static void yield_lock(isthmus_tr *tr)
 static void lead(struct ofi_wait *wait)
 {
     isthmus_tr *tr = wait->tr;
-    wait->leads = tr->has_leader = true;
+    tr->leader = wait;
+    wait->thread = pthread_self();
     int32_t n = ofi_poll(tr);
     if (n > 0) {
         tr->n_armed_events += (uint32_t)n; /* for a PE whose other threads wait for what has arrived */
@@ -111,7 +113,9 @@ static void follow(struct ofi_wait *wait)
 
 void ofi_wait_step(struct ofi_wait *wait)
 {
-    if (wait->tr->has_leader && !wait->leads)
+    const struct ofi_wait *leader = wait->tr->leader;
+    assert(leader == NULL || leader == wait || !pthread_equal(leader->thread, pthread_self()));
+    if (leader != NULL && leader != wait)
         follow(wait);
     else
         lead(wait);
@@ -120,8 +124,8 @@ void ofi_wait_step(struct ofi_wait *wait)
 void ofi_wait_end(struct ofi_wait *wait)
 {
     isthmus_tr *tr = wait->tr;
-    if (!wait->leads) return;
-    wait->leads = tr->has_leader = false;
+    if (tr->leader != wait) return;
+    tr->leader = NULL;
     if (tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
 }
 
