@@ -69,12 +69,15 @@ struct ofi_peer {
     uint64_t token;
     uint32_t n_sent, n_received; /* requests */
     bool is_known, has_refused;  /* the latter: a request of its was refused, of which it learns by the next reply */
+    bool has_dropped;            /* a reply to it failed, which was logged */
+    uint32_t n_unsent;           /* replies in tr->unsent */
+    uint64_t full_round;         /* of ofi_replies_send(), in which the provider took no more for this peer */
     char host_name[OFI_HOST_NAME_BYTES];
 };
 
 /* A reply that the provider has not taken yet. */
-struct ofi_owed {
-    struct ofi_owed *next;
+struct ofi_reply {
+    struct ofi_reply *next;
     struct ofi_peer *peer;
     struct ofi_head head;
     struct ofi_place from; /* of the data of a get */
@@ -112,8 +115,9 @@ struct isthmus_tr {
     struct fid_mr *buffers_mr;
     struct ofi_call *calls;
     uint32_t next_call;
-    struct ofi_peer *peers; /* by PE */
-    struct ofi_owed *owed, **owed_end;
+    struct ofi_peer *peers;                 /* by PE */
+    struct ofi_reply *unsent, **unsent_end; /* in the order in which they were made */
+    uint64_t reply_round;
     isthmus_path **paths;
     uint32_t n_paths;
     isthmus_path *unacked; /* list of those with requests that are not acknowledged */
@@ -219,7 +223,8 @@ struct ofi_wait {
     isthmus_path *path; /* NULL: all those with unacknowledged requests */
     struct isthmus_idle idle;
     pthread_t thread; /* of a wait that leads */
-    uint64_t since_ns, checked_ns;
+    bool is_cold;     /* in a cold slot: the core's reports name the wait */
+    uint64_t since_ns, checked_ns, reported_ns;
 };
 uint64_t ofi_now_ns(void);
 void ofi_wait_step(struct ofi_wait *wait);
@@ -250,12 +255,11 @@ isthmus_status ofi_ask(isthmus_path *path, struct ofi_message *message, const st
 void ofi_calls_fail(isthmus_path *path); /* those to a lost peer */
 void ofi_ping(isthmus_path *path);
 isthmus_status ofi_copy(isthmus_tr *tr, uint32_t kind, void *dest, const void *source, size_t n_bytes);
-bool ofi_inject(isthmus_tr *tr, struct ofi_peer *peer, const void *bytes, size_t n_bytes); /* false: no room */
 void ofi_on_reply(isthmus_tr *tr, const struct ofi_head *head, const char *data, size_t data_bytes);
 
 /* ofi_serve.c: executes a received message. */
 void ofi_serve(isthmus_tr *tr, const char *message, size_t n_bytes);
-void ofi_pay(isthmus_tr *tr); /* sends replies that are owed */
+void ofi_replies_send(isthmus_tr *tr); /* those that the provider has not taken yet */
 
 /* ofi_region.c, without the lock */
 isthmus_status ofi_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,

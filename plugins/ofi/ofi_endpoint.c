@@ -130,7 +130,7 @@ static isthmus_status find_address(isthmus_tr *tr)
 
 isthmus_status ofi_endpoint_open(isthmus_tr *tr)
 {
-    tr->owed_end = &tr->owed;
+    tr->unsent_end = &tr->unsent;
     isthmus_status status = open_objects(tr);
     if (status == ISTHMUS_OK) status = make_room(tr);
     if (status == ISTHMUS_OK) status = find_address(tr);
@@ -153,10 +153,10 @@ void ofi_endpoint_close(isthmus_tr *tr)
     CLOSE(tr->av);
     CLOSE(tr->domain);
     CLOSE(tr->fabric);
-    while (tr->owed != NULL) {
-        struct ofi_owed *next = tr->owed->next;
-        free(tr->owed);
-        tr->owed = next;
+    while (tr->unsent != NULL) {
+        struct ofi_reply *next = tr->unsent->next;
+        free(tr->unsent);
+        tr->unsent = next;
     }
     free(tr->receives);
     free(tr->messages);

@@ -27,11 +27,6 @@ isthmus_status ofi_copy(isthmus_tr *tr, uint32_t kind, void *dest, const void *s
     return ISTHMUS_OK;
 }
 
-bool ofi_inject(isthmus_tr *tr, struct ofi_peer *peer, const void *bytes, size_t n_bytes)
-{
-    return fi_inject(tr->ep, bytes, n_bytes, peer->address) == 0;
-}
-
 /* Makes the bytes of a message at `at`. */
 static isthmus_status assemble(isthmus_tr *tr, char *at, const struct ofi_message *m)
 {
@@ -124,9 +119,12 @@ static isthmus_status cannot_connect(isthmus_path *path)
                    path->pe, path->host_name, path->tr->timeout_s);
 }
 
+/* Requests of the slots that open a path and attach memory. */
+static bool is_cold(const struct ofi_message *m) { return m->head.kind == OFI_HELLO || m->head.kind == OFI_CHECK; }
+
 static isthmus_status send_by(isthmus_path *path, struct ofi_message *m, uint64_t deadline_ns)
 {
-    struct ofi_wait wait = {.tr = path->tr, .path = path};
+    struct ofi_wait wait = {.tr = path->tr, .path = path, .is_cold = is_cold(m)};
     isthmus_status status;
     while ((status = ofi_request_try(path, m)) == ISTHMUS_ERR_AGAIN) {
         if (deadline_ns != 0 && ofi_now_ns() > deadline_ns) {
@@ -252,7 +250,7 @@ isthmus_status ofi_ask(isthmus_path *path, struct ofi_message *m, const struct o
 {
     isthmus_tr *tr = path->tr;
     struct ofi_count count = {.n_pending = 1};
-    struct ofi_wait wait = {.tr = tr, .path = path};
+    struct ofi_wait wait = {.tr = tr, .path = path, .is_cold = is_cold(m)};
     struct ofi_call *call;
     uint64_t deadline_ns = m->head.kind == OFI_HELLO ? ofi_now_ns() + 1000000000u * (uint64_t)tr->timeout_s : 0;
     while ((call = ofi_call_take(path, &count, &m->head.call)) == NULL) ofi_wait_step(&wait);

@@ -85,7 +85,7 @@ int32_t ofi_poll(isthmus_tr *tr)
         if (n < ENTRIES) break;
     }
     if (tr->unposted != NULL) post_again(tr);
-    if (tr->owed != NULL) ofi_pay(tr);
+    if (tr->unsent != NULL) ofi_replies_send(tr);
     return n_events;
 }
 
@@ -130,7 +130,7 @@ isthmus_status ofi_arm(isthmus_tr *tr, int32_t *event_fd)
 {
     struct fid *queue = &tr->cq->fid;
     if (pthread_mutex_trylock(&tr->lock) != 0) return ISTHMUS_ERR_AGAIN;
-    bool is_busy = tr->leader != NULL || tr->n_armed_events > 0 || tr->unposted != NULL || tr->owed != NULL;
+    bool is_busy = tr->leader != NULL || tr->n_armed_events > 0 || tr->unposted != NULL || tr->unsent != NULL;
     if (!is_busy && tr->event_fd >= 0) is_busy = fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS;
     ofi_unlock(tr);
     if (is_busy) return ISTHMUS_ERR_AGAIN;

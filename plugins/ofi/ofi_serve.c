@@ -1,6 +1,6 @@
 /* plugins/ofi/ofi_serve.c: the target's side: executes the requests of peers in the order in which each has sent them.
- * Nothing here waits: replies that the provider does not take are owed, and sent by a later poll. Nothing in a message
- * is trusted. */
+ * Nothing here waits: replies that the provider does not take now are sent by a later poll. Nothing in a message is
+ * trusted. */
 #include "ofi.h"
 
 #include <stdio.h>
@@ -18,65 +18,101 @@ struct request {
 
 /* ---- replies ---- */
 
-static bool send_reply(isthmus_tr *tr, struct ofi_owed *owed)
+/* Makes a reply in the buffer of a message. Returns its length. */
+static size_t make_reply(isthmus_tr *tr, struct ofi_reply *reply, char *buffer)
 {
-    struct ofi_head *head = &owed->head;
-    head->token = owed->peer->token;
-    if (owed->data_bytes == 0 && sizeof *head <= tr->inject_bytes)
-        return ofi_inject(tr, owed->peer, head, sizeof *head);
-    struct ofi_op *op = ofi_op_take(&tr->free_messages);
-    if (op == NULL) return false;
-    const isthmus_lmem *lmem = owed->data_bytes > 0 ? ofi_extent_find(tr, &owed->from, owed->data_bytes) : NULL;
-    size_t n_bytes = sizeof *head;
-    isthmus_status status = ISTHMUS_OK;
-    if (lmem != NULL) {
-        status = ofi_copy(tr, lmem->kind, op->buffer + n_bytes, lmem->addr + owed->from.offset_bytes, owed->data_bytes);
-        n_bytes += owed->data_bytes;
+    struct ofi_head *head = &reply->head;
+    size_t n_bytes = sizeof *head + reply->data_bytes;
+    if (reply->data_bytes > 0) {
+        const isthmus_lmem *lmem = ofi_extent_find(tr, &reply->from, reply->data_bytes);
+        bool is_copied = lmem != NULL &&
+                         ofi_copy(tr, lmem->kind, buffer + sizeof *head, lmem->addr + reply->from.offset_bytes,
+                                  reply->data_bytes) == ISTHMUS_OK;
+        if (!is_copied) {
+            head->flags |= OFI_REFUSED;
+            n_bytes = sizeof *head;
+        }
     }
-    if (owed->data_bytes > 0 && (lmem == NULL || status != ISTHMUS_OK)) {
-        head->flags |= OFI_REFUSED;
-        n_bytes = sizeof *head;
-    }
-    memcpy(op->buffer, head, sizeof *head);
-    void *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
-    if (fi_send(tr->ep, op->buffer, n_bytes, desc, owed->peer->address, &op->context) == 0) return true;
-    ofi_op_give(&tr->free_messages, op);
-    return false;
+    memcpy(buffer, head, sizeof *head);
+    return n_bytes;
 }
 
-void ofi_pay(isthmus_tr *tr)
+/* Returns 0, -FI_EAGAIN if there is no room now, or an error of libfabric's. */
+static ssize_t try_reply(isthmus_tr *tr, struct ofi_reply *reply)
 {
-    while (tr->owed != NULL && send_reply(tr, tr->owed)) {
-        struct ofi_owed *next = tr->owed->next;
-        free(tr->owed);
-        tr->owed = next;
+    struct ofi_head *head = &reply->head;
+    head->token = reply->peer->token;
+    if (reply->data_bytes == 0 && sizeof *head <= tr->inject_bytes)
+        return fi_inject(tr->ep, head, sizeof *head, reply->peer->address);
+    struct ofi_op *op = ofi_op_take(&tr->free_messages);
+    if (op == NULL) return -FI_EAGAIN;
+    size_t n_bytes = make_reply(tr, reply, op->buffer);
+    void *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
+    ssize_t sent = fi_send(tr->ep, op->buffer, n_bytes, desc, reply->peer->address, &op->context);
+    if (sent != 0) ofi_op_give(&tr->free_messages, op);
+    return sent;
+}
+
+/* Returns false if there is no room for replies to that peer now. After any other error the
+ * reply is dropped: a peer that cannot be reached must not hold up the replies to others. */
+static bool send_reply(isthmus_tr *tr, struct ofi_reply *reply)
+{
+    const struct isthmus_services *s = tr->services;
+    struct ofi_peer *peer = reply->peer;
+    ssize_t sent = try_reply(tr, reply);
+    if (sent == -FI_EAGAIN) return false;
+    if (sent != 0 && !peer->has_dropped) {
+        peer->has_dropped = true;
+        s->log(s->core, ISTHMUS_LOG_INFO, "no reply can be sent to PE %d on %s: %s", (int)(peer - tr->peers),
+               peer->host_name, ofi_library_error(sent));
     }
-    if (tr->owed == NULL) tr->owed_end = &tr->owed;
+    return true;
+}
+
+/* Replies to one peer keep their order. */
+void ofi_replies_send(isthmus_tr *tr)
+{
+    struct ofi_reply **at = &tr->unsent;
+    tr->reply_round++;
+    while (*at != NULL) {
+        struct ofi_reply *reply = *at;
+        struct ofi_peer *peer = reply->peer;
+        if (peer->full_round == tr->reply_round || !send_reply(tr, reply)) {
+            peer->full_round = tr->reply_round;
+            at = &reply->next;
+            continue;
+        }
+        *at = reply->next;
+        peer->n_unsent--;
+        free(reply);
+    }
+    tr->unsent_end = at;
 }
 
 /* The operations that a reply confirms are visible to every PE before it leaves. */
-static void reply(const struct request *r, enum ofi_kind kind, uint64_t number, const struct ofi_owed *data)
+static void reply(const struct request *r, enum ofi_kind kind, uint64_t number, const struct ofi_reply *data)
 {
     isthmus_tr *tr = r->tr;
-    struct ofi_owed owed = {.peer = r->peer, .head = r->head};
+    struct ofi_reply now = {.peer = r->peer, .head = r->head};
     if (data != NULL) {
-        owed.from = data->from;
-        owed.data_bytes = data->data_bytes;
+        now.from = data->from;
+        now.data_bytes = data->data_bytes;
     }
-    owed.head.kind = kind;
-    owed.head.pe = tr->services->my_pe;
-    owed.head.number = number;
-    owed.head.flags = r->head.flags & OFI_REFUSED;
+    now.head.kind = kind;
+    now.head.pe = tr->services->my_pe;
+    now.head.number = number;
+    now.head.flags = r->head.flags & OFI_REFUSED;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (tr->owed == NULL && send_reply(tr, &owed)) return;
-    struct ofi_owed *later = malloc(sizeof *later);
+    if (r->peer->n_unsent == 0 && send_reply(tr, &now)) return;
+    struct ofi_reply *later = malloc(sizeof *later);
     if (later == NULL) {
         tr->is_out_of_memory = true;
         return;
     }
-    *later = owed;
-    *tr->owed_end = later;
-    tr->owed_end = &later->next;
+    *later = now;
+    *tr->unsent_end = later;
+    tr->unsent_end = &later->next;
+    r->peer->n_unsent++;
 }
 
 /* ---- requests: each returns false if the peer must not do that ---- */
@@ -121,7 +157,7 @@ static bool do_get(const struct request *r)
     struct ofi_get_body body;
     if (!take(r, &body, sizeof body) || body.length_bytes == 0 || body.length_bytes > OFI_DATA_BYTES) return false;
     if (ofi_extent_find(r->tr, &body.place, body.length_bytes) == NULL) return false;
-    reply(r, OFI_REPLY, 0, &(struct ofi_owed){.from = body.place, .data_bytes = (uint32_t)body.length_bytes});
+    reply(r, OFI_REPLY, 0, &(struct ofi_reply){.from = body.place, .data_bytes = (uint32_t)body.length_bytes});
     return true;
 }
 

@@ -12,7 +12,8 @@ enum {
     NAP_MS = 50,          /* the longest sleep; events end it */
     NAP_BLIND_NS = 50000, /* without a descriptor */
     CHECK_NS = 100000000, /* between two looks after the peer */
-    PING_AFTER_NS = 500000000
+    PING_AFTER_NS = 500000000,
+    REPORT_NS = 250000000 /* between two calls of still_waits() */
 };
 
 uint64_t ofi_now_ns(void)
@@ -33,21 +34,36 @@ static void check_path(isthmus_path *path, bool is_long)
         ofi_ping(path);
 }
 
+/* Without the lock: the core may end the job in that call, and other threads go on meanwhile. */
+static void report_wait(struct ofi_wait *wait, uint64_t now_ns)
+{
+    const struct isthmus_services *s = wait->tr->services;
+    if (!wait->is_cold || now_ns - wait->reported_ns < REPORT_NS || !ISTHMUS_HAS(s, still_waits)) return;
+    wait->reported_ns = now_ns;
+    ofi_unlock(wait->tr);
+    s->still_waits(s->core);
+    ofi_lock(wait->tr);
+}
+
 /* A provider without connections reports no loss, and one with them only when something is sent. */
 static void check_peers(struct ofi_wait *wait, uint64_t now_ns)
 {
-    bool is_long = now_ns - wait->since_ns > PING_AFTER_NS;
-    if (wait->since_ns == 0) wait->since_ns = wait->checked_ns = now_ns;
+    isthmus_tr *tr = wait->tr;
+    if (wait->since_ns == 0) wait->since_ns = wait->checked_ns = wait->reported_ns = now_ns;
+    report_wait(wait, now_ns);
     if (now_ns - wait->checked_ns < CHECK_NS) return;
     wait->checked_ns = now_ns;
+    bool is_long = now_ns - wait->since_ns > PING_AFTER_NS;
     if (wait->path != NULL) check_path(wait->path, is_long);
     if (wait->path != NULL) return;
-    for (isthmus_path *path = wait->tr->unacked, *next; path != NULL; path = next) {
+    for (isthmus_path *path = tr->unacked, *next; path != NULL; path = next) {
         next = path->next_unacked; /* a lost path leaves the list */
         check_path(path, is_long);
     }
     for (uint32_t i = 0; i < OFI_ACCESSES; i++)
-        if (wait->tr->accesses[i].is_used) check_path(wait->tr->accesses[i].path, is_long);
+        if (tr->accesses[i].is_used && tr->accesses[i].path != NULL) check_path(tr->accesses[i].path, is_long);
+    for (uint32_t i = 0; i < OFI_CALLS; i++)
+        if (tr->calls[i].is_used) check_path(tr->calls[i].path, is_long);
 }
 
 /* ---- steps ---- */
