@@ -7,7 +7,7 @@
 extern shmem_ctx_t oshmem_ctx_default;
 extern shmem_team_t oshmem_team_world, oshmem_team_shared;
 shmem_ctx_t oshmem_ctx_default = SHMEM_CTX_DEFAULT;
-shmem_team_t oshmem_team_world = SHMEM_TEAM_WORLD, oshmem_team_shared = SHMEM_TEAM_SHARED;
+shmem_team_t oshmem_team_world = SHMEM_TEAM_WORLD, oshmem_team_shared = SHMEM_TEAM_SHARED; /* of Open MPI 5 */
 
 int my_pe(void);
 int num_pes(void);

@@ -12,6 +12,8 @@
 
 #include <shmemx.h>
 
+int neighbour_is_at_least(int *cell, int value); /* of oshmem_neighbour.c */
+
 #define SAME(name) _Static_assert((int)SHMEM_##name == (int)OMPI_##name, #name);
 SAME(CMP_EQ)
 SAME(CMP_NE)
@@ -143,6 +145,7 @@ static void other_names(void)
     int32_t *narrow = shmemx_malloc_with_hint(sizeof *narrow, SHMEM_HINT_ATOMICS);
     CHECK(narrow != NULL);
     *narrow = 0;
+    CHECK(neighbour_is_at_least(&cell, 20) && !neighbour_is_at_least(&cell, 21));
     shmem_barrier_all();
     CHECK(my_pe() == me && num_pes() == n);
     shmem_int_atomic_or(&cell, 64, right);
