@@ -22,7 +22,8 @@ struct ist_uid_address {
 
 struct ist_uid {
     uint8_t format;
-    uint8_t is_session; /* the address was agreed on beforehand, and PE 0 serves: 1: there, 2: at all of its addresses */
+    /* The address was agreed on beforehand, and PE 0 serves. 1: there, 2: at all addresses of its host. */
+    uint8_t is_session;
     uint8_t port[2];
     uint8_t pid[4]; /* of the process that serves, for messages */
     uint8_t secret[IST_UID_SECRET_BYTES];

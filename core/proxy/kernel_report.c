@@ -106,7 +106,7 @@ static void print_mistake(uint32_t mistake, unsigned long long address, long lon
             address, value);
         break;
     case ISTHMUS_MISTAKE_WARPGROUP:
-        snprintf(out, room, "the block has %lld threads; valid for a warpgroup under HIP: those of one warpgroup",
+        snprintf(out, room, "the block has %lld threads; valid for calls of a warpgroup here: those of one warpgroup",
                  value);
         break;
     default:

@@ -6,7 +6,8 @@
 
 #include <isthmus/device_state.h>
 
-#ifndef ISTHMUS_DEVICE_PRINTS_MISUSE /* the dialect has isthmus_dev_misuse() */
+/* Included by device_group.h behind the dialect, unless that has isthmus_dev_misuse() itself. */
+#if defined(ISTHMUS_DEVICE_GROUP_H) && !defined(ISTHMUS_DEVICE_PRINTS_MISUSE)
 
 #ifndef ISTHMUS_DEVICE_SOURCE /* the host does not read strings of a GPU */
 #define ISTHMUS_DEVICE_SOURCE NULL

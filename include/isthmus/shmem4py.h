@@ -4,6 +4,8 @@
 #ifndef ISTHMUS_SHMEM4PY_H
 #define ISTHMUS_SHMEM4PY_H
 
+#include <stddef.h>
+
 #define PySHMEM_HAVE_SHMEM_CTX_INVALID 1
 #define PySHMEM_HAVE_shmem_alltoall 1
 #define PySHMEM_HAVE_shmem_alltoallmem 1

@@ -71,6 +71,6 @@ void options_print_help(void)
         if (i == 0) printf("  %-15s run it as a job: isthmus-run -n 4 isthmus-info --routes\n", "");
     }
     printf("\nWithout an option: one screen with version, host, transports and settings.\n"
-           "Status: 0; 1 if something could not be determined, or --doctor found a failed requirement; 2 for a wrong\n"
-           "option.\n");
+           "Status: 0; 1 if something could not be determined, or --doctor found a failure;\n"
+           "2 for a wrong option.\n");
 }
