@@ -145,7 +145,8 @@ def machine():
         if line.startswith("model name"):
             model = line.split(":", 1)[1].strip()
             break
-    return f"{model}, {os.cpu_count()} cores, {platform.system()} {platform.release()}"
+    release = platform.release().partition("-")[0]  # what follows names a distribution's or a vendor's build
+    return f"{model}, {os.cpu_count()} cores, {platform.system()} {release}"
 
 
 def write_results(path, rows, heading):
