@@ -57,10 +57,10 @@ struct ofi_op {
 struct ofi_call {
     bool is_used;
     isthmus_path *path;
-    void *dest; /* of the value or the data; in device memory: `kind` */
+    void *dest; /* of the value or the data; in device memory: `kind`; NULL: nothing is stored */
     uint32_t dest_bytes, kind;
-    struct ofi_count *count;
-    bool *is_refused; /* out; NULL: a refusal is a failure */
+    struct ofi_count *count; /* NULL: nothing waits for it */
+    bool *is_refused;        /* out; NULL: a refusal is a failure */
 };
 
 /* Another PE, as an endpoint: for requests of this PE, and for replies to its own. */
@@ -97,7 +97,7 @@ struct isthmus_tr {
     int timeout_s;
 
     /* What the provider needs and offers (ofi_provider.c). */
-    bool has_rma, has_delivery, announces; /* delivery complete; a long put makes an event at the target */
+    bool has_rma, announces; /* the latter: a long put makes an event at the target */
     bool needs_local_mr, is_software, leaves_host;
     size_t inject_bytes, put_message_bytes;
     uint32_t latency_ns;
@@ -125,8 +125,8 @@ struct isthmus_tr {
     uint64_t newest_extent, newest_key;
     uint64_t newest_number;     /* of requests, over all paths */
     uint64_t fenced;            /* as in isthmus_path, for all paths */
-    isthmus_path *lost;         /* the first one that progress() has to report */
     isthmus_path *lost_unacked; /* one that was lost with requests that were not acknowledged */
+    bool has_loss_to_report;    /* perhaps: progress() looks for paths that are lost and not reported */
     bool is_out_of_memory;
     struct ofi_card card;
 };
@@ -146,6 +146,7 @@ struct isthmus_path {
     bool has_notified;
     uint64_t unacked_since, sent, acked; /* numbers: the first request since it is in the list; the newest; confirmed */
     uint64_t asked;                      /* the newest number whose acknowledgement was requested */
+    uint64_t committed;                  /* the number whose acknowledgement confirms the newest commit */
     uint64_t fenced; /* remote memory accesses wait until the requests up to this number are acknowledged */
     uint32_t n_since_asked;
 };
@@ -251,7 +252,7 @@ isthmus_status ofi_commit_try(isthmus_path *path); /* requests an acknowledgemen
 isthmus_status ofi_await_acked(isthmus_path *path, uint64_t number);                          /* requested before */
 struct ofi_call *ofi_call_take(isthmus_path *path, struct ofi_count *count, uint16_t *index); /* NULL: all are used */
 /* Sends a request and waits for the reply; `dest` as in struct ofi_call. */
-isthmus_status ofi_ask(isthmus_path *path, struct ofi_message *message, const struct ofi_call *what);
+isthmus_status ofi_call_peer(isthmus_path *path, struct ofi_message *message, const struct ofi_call *what);
 void ofi_calls_fail(isthmus_path *path); /* those to a lost peer */
 void ofi_ping(isthmus_path *path);
 isthmus_status ofi_copy(isthmus_tr *tr, uint32_t kind, void *dest, const void *source, size_t n_bytes);

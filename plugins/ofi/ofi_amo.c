@@ -36,7 +36,7 @@ static isthmus_status fetch(isthmus_chan *chan, isthmus_path *path, struct ofi_m
                             void *fetched, bool is_nbi)
 {
     struct ofi_count *count = &ofi_half_now(chan)->local;
-    if (!is_nbi) return ofi_ask(path, message, &(struct ofi_call){.dest = fetched, .dest_bytes = 1u << bits});
+    if (!is_nbi) return ofi_call_peer(path, message, &(struct ofi_call){.dest = fetched, .dest_bytes = 1u << bits});
     struct ofi_call *call = ofi_call_take(path, count, &message->head.call);
     if (call == NULL) return ISTHMUS_ERR_AGAIN;
     call->dest = fetched;

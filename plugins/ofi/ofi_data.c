@@ -214,15 +214,32 @@ isthmus_status ofi_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
     return ISTHMUS_OK;
 }
 
+static bool counts_in(const isthmus_chan *chan, const struct ofi_count *count)
+{
+    for (int i = 0; i < 2; i++)
+        if (count == &chan->halves[i].local || count == &chan->halves[i].remote) return true;
+    return false;
+}
+
+/* Operations under way keep their places until they end, since a completion or a reply would meet another operation
+ * there; they count nowhere, and store nothing. */
 void ofi_channel_close(isthmus_chan *chan)
 {
     if (chan == NULL) return;
-    ofi_lock(chan->tr);
+    isthmus_tr *tr = chan->tr;
+    ofi_lock(tr);
     for (uint32_t i = 0; i < OFI_ACCESSES; i++) {
-        struct ofi_op *op = &chan->tr->accesses[i];
-        for (int h = 0; h < 2; h++)
-            if (op->count == &chan->halves[h].local || op->count == &chan->halves[h].remote) op->count = NULL;
+        struct ofi_op *op = &tr->accesses[i];
+        if (!counts_in(chan, op->count)) continue;
+        op->count = NULL;
+        op->copy_to = NULL;
     }
-    ofi_unlock(chan->tr);
+    for (uint32_t i = 0; i < OFI_CALLS; i++) {
+        struct ofi_call *call = &tr->calls[i];
+        if (!call->is_used || !counts_in(chan, call->count)) continue;
+        call->count = NULL;
+        call->dest = NULL;
+    }
+    ofi_unlock(tr);
     free(chan);
 }

@@ -144,11 +144,13 @@ static void close_object(struct fid *fid)
 }
 #define CLOSE(object) close_object((object) != NULL ? &(object)->fid : NULL)
 
+/* A registration may be bound to the endpoint (FI_MR_ENDPOINT), so it is closed first. */
 void ofi_endpoint_close(isthmus_tr *tr)
 {
     if (tr->timer_fd >= 0) close(tr->timer_fd);
-    CLOSE(tr->ep);
+    for (uint32_t i = 0; i < OFI_ACCESSES && tr->accesses != NULL; i++) CLOSE(tr->accesses[i].mr);
     CLOSE(tr->buffers_mr);
+    CLOSE(tr->ep);
     CLOSE(tr->cq);
     CLOSE(tr->av);
     CLOSE(tr->domain);

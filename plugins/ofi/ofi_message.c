@@ -184,6 +184,7 @@ struct ofi_call *ofi_call_take(isthmus_path *path, struct ofi_count *count, uint
 static void end_call(struct ofi_call *call, isthmus_path *failed)
 {
     call->is_used = false;
+    if (call->count == NULL) return;
     if (failed != NULL) call->count->failed = failed;
     call->count->n_pending--;
 }
@@ -204,7 +205,7 @@ static const char *store_reply(const struct ofi_call *call, const struct ofi_hea
     if (is_refused)
         return call->is_refused == NULL ? "it refuses an access outside of the memory that it exposes" : NULL;
     if (!is_number && data_bytes != call->dest_bytes) return "it sent a reply of a wrong length";
-    if (call->dest_bytes == 0) return NULL;
+    if (call->dest == NULL) return NULL;
     const void *from = is_number ? (const char *)&head->number : data; /* little endian: the low bytes */
     isthmus_status copied = ofi_copy(call->path->tr, call->kind, call->dest, from, call->dest_bytes);
     return copied == ISTHMUS_OK ? NULL : "what it sent cannot be copied to a device";
@@ -246,7 +247,7 @@ void ofi_on_reply(isthmus_tr *tr, const struct ofi_head *head, const char *data,
         end_of_call(tr, head, data, data_bytes);
 }
 
-isthmus_status ofi_ask(isthmus_path *path, struct ofi_message *m, const struct ofi_call *what)
+isthmus_status ofi_call_peer(isthmus_path *path, struct ofi_message *m, const struct ofi_call *what)
 {
     isthmus_tr *tr = path->tr;
     struct ofi_count count = {.n_pending = 1};

@@ -20,12 +20,20 @@ static isthmus_status take_failure(struct ofi_half *half)
 static bool messages_are_done(const isthmus_tr *tr, uint64_t ticket)
 {
     for (const isthmus_path *path = tr->unacked; path != NULL; path = path->next_unacked)
-        if (path->unacked_since < ticket && path->acked < ticket) return false;
+        if (path->unacked_since < ticket && path->acked < ticket && path->acked < path->committed) return false;
     return true;
 }
 
-/* The ticket is a number that no request has: above those of the requests that it covers, below those of the commit
- * requests. */
+/* Requests an acknowledgement of all that was sent, unless the newest request has done so. AGAIN: nothing was sent. */
+static isthmus_status commit(isthmus_path *path)
+{
+    isthmus_status status = path->asked < path->sent ? ofi_commit_try(path) : ISTHMUS_OK;
+    if (status == ISTHMUS_OK) path->committed = path->asked;
+    return status;
+}
+
+/* The ticket is a number that no request has: above those of the requests that it covers, below those of later ones.
+ * After AGAIN, paths that have their commit request get no second one. */
 static isthmus_status begin(isthmus_chan *chan)
 {
     isthmus_tr *tr = chan->tr;
@@ -33,7 +41,7 @@ static isthmus_status begin(isthmus_chan *chan)
     uint64_t ticket = ++tr->newest_number;
     for (isthmus_path *path = tr->unacked, *next; path != NULL; path = next) {
         next = path->next_unacked; /* a lost path leaves the list */
-        isthmus_status status = ofi_commit_try(path);
+        isthmus_status status = commit(path);
         if (status != ISTHMUS_OK) return status;
     }
     chan->ticket = ticket;
@@ -102,9 +110,9 @@ static isthmus_status commit_path(isthmus_path *path, struct ofi_wait *wait)
 {
     isthmus_status status = ISTHMUS_OK;
     if (path->is_self || !path->has_notified) return status;
-    while ((status = ofi_commit_try(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(wait);
+    while ((status = commit(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(wait);
     ofi_wait_end(wait);
-    return status == ISTHMUS_OK ? ofi_await_acked(path, path->asked) : status;
+    return status == ISTHMUS_OK ? ofi_await_acked(path, path->committed) : status;
 }
 
 isthmus_status ofi_remote_commit(isthmus_chan *chan, isthmus_path *path)

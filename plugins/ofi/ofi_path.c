@@ -52,7 +52,7 @@ void ofi_path_lose(isthmus_path *path, const char *why)
     leave_unacked(path);
     abandon_accesses(path);
     ofi_calls_fail(path);
-    if (tr->lost == NULL) tr->lost = path;
+    tr->has_loss_to_report = true;
     if (tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
 }
 
@@ -77,6 +77,7 @@ static int open_pid(const isthmus_tr *tr, const struct ofi_card *card, const str
 static bool is_gone(const isthmus_tr *tr, const struct ofi_card *card, const struct isthmus_peer *peer, int *pid_fd)
 {
     bool is_here = memcmp(peer->host->bytes, tr->services->host->bytes, sizeof peer->host->bytes) == 0;
+    errno = 0; /* open_pid() may make no system call */
     *pid_fd = open_pid(tr, card, peer);
     return *pid_fd < 0 && errno == ESRCH && is_here && card->pid_namespace == tr->card.pid_namespace;
 }
@@ -117,14 +118,14 @@ static isthmus_status find_peer(isthmus_path *path, const struct ofi_card *card)
     return ISTHMUS_OK;
 }
 
-static isthmus_status say_hello(isthmus_path *path)
+static isthmus_status introduce(isthmus_path *path)
 {
     isthmus_tr *tr = path->tr;
     struct ofi_hello hello = {.token = tr->card.token, .address_bytes = tr->card.address_bytes};
     memcpy(hello.address, tr->card.address, sizeof hello.address);
     gethostname(hello.host_name, sizeof hello.host_name - 1);
     struct ofi_message message = {.head.kind = OFI_HELLO, .body = &hello, .body_bytes = sizeof hello};
-    return ofi_ask(path, &message, &(struct ofi_call){.path = path});
+    return ofi_call_peer(path, &message, &(struct ofi_call){.path = path});
 }
 
 static isthmus_status connect_path(isthmus_path *path, const struct ofi_card *card)
@@ -132,7 +133,7 @@ static isthmus_status connect_path(isthmus_path *path, const struct ofi_card *ca
     isthmus_status status = add_to_paths(path);
     if (status != ISTHMUS_OK) return status;
     status = find_peer(path, card);
-    if (status == ISTHMUS_OK) status = say_hello(path);
+    if (status == ISTHMUS_OK) status = introduce(path);
     return status;
 }
 
@@ -174,7 +175,6 @@ void ofi_path_close(isthmus_path *path)
     for (uint32_t i = 0; i < OFI_MESSAGES; i++)
         if (tr->messages[i].path == path) tr->messages[i].path = NULL;
     ofi_calls_fail(path);
-    if (tr->lost == path) tr->lost = NULL;
     if (tr->lost_unacked == path) tr->lost_unacked = NULL;
     if (!path->is_self && path->index < tr->n_paths && tr->paths[path->index] == path) tr->paths[path->index] = NULL;
     ofi_unlock(tr);

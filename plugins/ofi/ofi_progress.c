@@ -11,7 +11,7 @@ enum { ENTRIES = 16, ROUNDS = 8, POLL_EVERY_NS = 1000000 };
 
 static void end_of_access(isthmus_tr *tr, struct ofi_op *op, const char *failure)
 {
-    if (failure != NULL) ofi_path_lose(op->path, failure);
+    if (failure != NULL && op->path != NULL) ofi_path_lose(op->path, failure); /* NULL: it is closed */
     if (op->copy_to != NULL && failure == NULL)
         (void)ofi_copy(tr, ISTHMUS_MEM_HOST, op->copy_to, op->bounce->buffer, op->copy_bytes);
     if (op->count != NULL) {
@@ -91,17 +91,19 @@ int32_t ofi_poll(isthmus_tr *tr)
 
 /* ---- the core's side ---- */
 
-/* Reports a lost peer once: perhaps no later operation would. */
+/* Reports each lost peer once, one in a call: perhaps no later operation would. */
 static isthmus_status report(isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
-    isthmus_path *lost = tr->lost;
     if (tr->is_out_of_memory) {
         tr->is_out_of_memory = false;
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the reply to a peer that waits");
     }
-    tr->lost = NULL;
-    return lost != NULL && !lost->has_reported ? ofi_path_lost(lost) : ISTHMUS_OK;
+    for (uint32_t i = 0; i < tr->n_paths; i++)
+        if (tr->paths[i] != NULL && tr->paths[i]->is_lost && !tr->paths[i]->has_reported)
+            return ofi_path_lost(tr->paths[i]);
+    tr->has_loss_to_report = false;
+    return ISTHMUS_OK;
 }
 
 /* A thread that waits makes progress, for all. */
@@ -112,7 +114,7 @@ int32_t ofi_progress(isthmus_tr *tr)
     n += (int32_t)tr->n_armed_events;
     tr->n_armed_events = 0;
     if (n > 0 && tr->n_followers > 0) pthread_cond_broadcast(&tr->changed);
-    isthmus_status status = tr->lost != NULL || tr->is_out_of_memory ? report(tr) : ISTHMUS_OK;
+    isthmus_status status = tr->has_loss_to_report || tr->is_out_of_memory ? report(tr) : ISTHMUS_OK;
     ofi_unlock(tr);
     return status == ISTHMUS_OK ? n : status;
 }

@@ -22,7 +22,7 @@ static const struct provider providers[] = {
     {"net", true, 22000},        {"udp;ofi_rxd", true, 40000}, {"sockets", true, 60000},
     {"net;ofi_rxm", true, 23000}};
 
-enum { N_PROVIDERS = sizeof providers / sizeof *providers, FIRST_SOFTWARE = 6 };
+enum { N_PROVIDERS = sizeof providers / sizeof *providers };
 
 uint64_t ofi_checksum(const void *bytes, size_t n_bytes) /* FNV-1a */
 {
@@ -49,19 +49,26 @@ static const struct provider *find(const char *name)
     return NULL;
 }
 
+static size_t n_adapters(void)
+{
+    size_t n = 0;
+    while (n < N_PROVIDERS && !providers[n].is_software) n++;
+    return n;
+}
+
 /* The smaller, the better. Providers of one host alone come last: they do not reach every PE. */
 static size_t rank_of(const struct fi_info *info)
 {
     const struct provider *p = find(info->fabric_attr->prov_name);
-    if (p == NULL) return FIRST_SOFTWARE;
+    if (p == NULL) return n_adapters();
     size_t index = (size_t)(p - providers);
     if (strcmp(p->name, "shm") == 0) return N_PROVIDERS + 1;
-    return index < FIRST_SOFTWARE ? index : index + 1;
+    return p->is_software ? index + 1 : index;
 }
 
 /* ---- the list ---- */
 
-/* What this plugin can do with. Every mode of registration is served (ofi_region.c). */
+/* What this plugin needs of a provider. Every mode of registration is served (ofi_region.c). */
 static struct fi_info *make_hints(uint64_t caps, uint64_t delivery)
 {
     struct fi_info *hints = ofi_library.fi_dupinfo(NULL);
@@ -111,7 +118,7 @@ static struct fi_info *best_of(struct fi_info *all, const char *domain)
 
 /* ---- what it needs and offers ---- */
 
-static void learn(isthmus_tr *tr, uint64_t caps, uint64_t delivery)
+static void learn(isthmus_tr *tr, uint64_t caps)
 {
     const struct fi_info *info = tr->info;
     const char *name = info->fabric_attr->prov_name;
@@ -120,7 +127,6 @@ static void learn(isthmus_tr *tr, uint64_t caps, uint64_t delivery)
     tr->latency_ns = known != NULL ? known->latency_ns : LATENCY_UNKNOWN_NS;
     tr->leaves_host = strcmp(name, "shm") != 0;
     tr->has_rma = (caps & FI_RMA) != 0;
-    tr->has_delivery = delivery != 0;
     tr->announces = tr->is_software && info->domain_attr->cq_data_size >= 4;
     tr->needs_local_mr = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     tr->inject_bytes = info->tx_attr->inject_size;
@@ -147,8 +153,7 @@ static isthmus_status refuse(const isthmus_tr *tr, const char *provider, const c
                    domain != NULL ? " on " : "", domain != NULL ? domain : "");
 }
 
-/* A provider with remote memory access and completions after delivery goes before one without the latter, and that
- * before one with messages only. */
+/* A provider with remote memory access whose completions follow the delivery goes before one for messages only. */
 isthmus_status ofi_provider_choose(isthmus_tr *tr)
 {
     static const struct {
@@ -165,7 +170,7 @@ isthmus_status ofi_provider_choose(isthmus_tr *tr)
         struct fi_info *best = best_of(all, domain);
         if (best != NULL) tr->info = ofi_library.fi_dupinfo(best);
         ofi_library.fi_freeinfo(all);
-        if (tr->info != NULL) learn(tr, wishes[i].caps, wishes[i].delivery);
+        if (tr->info != NULL) learn(tr, wishes[i].caps);
     }
     return tr->info != NULL ? ISTHMUS_OK : refuse(tr, provider, domain, error);
 }

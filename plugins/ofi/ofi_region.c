@@ -173,7 +173,7 @@ static isthmus_status check_extent(isthmus_path *path, const struct ofi_key *key
         if (lmem != NULL) rmem->own = lmem->addr;
     } else {
         struct ofi_message check = {.head.kind = OFI_CHECK, .body = &body, .body_bytes = sizeof body};
-        status = ofi_ask(path, &check, &(struct ofi_call){.is_refused = &is_refused});
+        status = ofi_call_peer(path, &check, &(struct ofi_call){.is_refused = &is_refused});
     }
     if (status != ISTHMUS_OK || !is_refused) return status;
     return s->fail(s->core, ISTHMUS_ERR_INVALID, "PE %d exposes no extent %llu of %llu bytes", path->pe,
