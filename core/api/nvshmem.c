@@ -1,5 +1,5 @@
 /* core/api/nvshmem.c: the routines of nvshmem.h and nvshmemx.h that are not made from the table, but for start and end
- * (nvshmem_setup.c): versions, and the structures, devices and buffers of this face only. */
+ * (nvshmem_setup.c): versions, and the structures, devices, buffers and regions of this face only. */
 #include "core/api/team_entry.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
@@ -186,4 +186,47 @@ int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)
         return NVSHMEMX_SUCCESS;
     }
     return status == ISTHMUS_ERR_INVALID ? NVSHMEMX_ERROR_INVALID_VALUE : NVSHMEMX_ERROR_INTERNAL;
+}
+
+/* ---- regions ---- */
+
+/* What a program announces about the transfers that follow. A region belongs to the thread that starts it, as one of a
+ * kernel belongs to its block. Every transfer starts when it is called, inside a region too: the routines only return
+ * what was announced. */
+enum { KNOWN_HINTS = NVSHMEMX_REGION_HINT_BATCH_RMA };
+
+static _Thread_local struct {
+    nvshmemx_region_handle_t handle; /* 0: this thread is in none */
+    uint32_t hints;
+} region;
+
+static nvshmemx_region_handle_t last_region; /* of any thread */
+
+static bool are_known_hints(uint32_t hints) { return (hints & ~(uint32_t)KNOWN_HINTS) == 0; }
+
+int nvshmemx_region_start(nvshmemx_region_handle_t *handle, const nvshmemx_region_attrs_t *attrs)
+{
+    uint32_t hints = attrs != NULL ? attrs->hints : NVSHMEMX_REGION_HINT_NONE;
+    ist_require_ctx(&ist_ctx_default, "nvshmemx_region_start");
+    if (handle == NULL || !are_known_hints(hints) || region.handle != 0) return NVSHMEMX_ERROR_INVALID_VALUE;
+    region.handle = __atomic_add_fetch(&last_region, 1, __ATOMIC_RELAXED);
+    region.hints = hints;
+    *handle = region.handle;
+    return NVSHMEMX_SUCCESS;
+}
+
+int nvshmemx_region_stop(nvshmemx_region_handle_t handle)
+{
+    ist_require_ctx(&ist_ctx_default, "nvshmemx_region_stop");
+    if (handle == 0 || handle != region.handle) return NVSHMEMX_ERROR_INVALID_VALUE;
+    region.handle = 0;
+    return NVSHMEMX_SUCCESS;
+}
+
+int nvshmemx_region_is_active(uint32_t hints, int *active)
+{
+    ist_require_ctx(&ist_ctx_default, "nvshmemx_region_is_active");
+    if (active == NULL || !are_known_hints(hints)) return NVSHMEMX_ERROR_INVALID_VALUE;
+    *active = region.handle != 0 && (hints & ~region.hints) == 0;
+    return NVSHMEMX_SUCCESS;
 }
