@@ -16,6 +16,8 @@ int my_pe(void) { return shmem_my_pe(); }
 int num_pes(void) { return shmem_n_pes(); }
 void globalexit(int status) { shmem_global_exit(status); }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): types are arguments of the macros below */
+
 /* ---- bitwise atomics: those of the unsigned type of the same size ---- */
 
 #define BITWISE(prefix, name, type, real, real_type, op)                                        \
@@ -91,6 +93,8 @@ ALIAS(void *, malloc_with_hint, (size_t size, long hint), ((void)hint, shmem_mal
 #define REDUCTIONS(...)                  \
     EACH_BITWISE(REDUCTION, __VA_ARGS__) \
     REDUCTION(__VA_ARGS__, max) REDUCTION(__VA_ARGS__, min) REDUCTION(__VA_ARGS__, sum) REDUCTION(__VA_ARGS__, prod)
+
+/* NOLINTEND(bugprone-macro-parentheses) */
 
 ELEMENT(int16, int16_t)
 ELEMENT(int32, int32_t)

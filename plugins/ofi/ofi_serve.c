@@ -98,7 +98,7 @@ static void reply(const struct request *r, enum ofi_kind kind, uint64_t number, 
         now.from = data->from;
         now.data_bytes = data->data_bytes;
     }
-    now.head.kind = kind;
+    now.head.kind = (uint8_t)kind;
     now.head.pe = tr->services->my_pe;
     now.head.number = number;
     now.head.flags = r->head.flags & OFI_REFUSED;

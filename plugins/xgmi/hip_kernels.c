@@ -47,7 +47,7 @@ isthmus_status xg_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const c
     if (result == hipErrorNotFound)
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
                        "the module %p has no variable %s; compile it with nvshmem_device.h", handle, name);
-    if (result == hipErrorInvalidHandle || result == hipErrorInvalidResourceHandle || result == hipErrorInvalidValue)
+    if (result == hipErrorInvalidHandle || result == hipErrorInvalidValue)
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
                        "the handle is %p, which is no module of HIP; valid: one that is loaded", handle);
     if (result != hipSuccess) return xg_check(gpu, result, "hipModuleGetGlobal");
