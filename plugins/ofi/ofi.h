@@ -13,6 +13,7 @@
 #include "ofi_wire.h"
 
 #include <isthmus/idle.h>
+#include <isthmus/inline.h>
 #include <isthmus/transport.h>
 #include <pthread.h>
 #include <rdma/fi_cm.h>

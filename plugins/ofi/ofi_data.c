@@ -101,7 +101,7 @@ static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthm
                                .data_bytes = sizeof value,
                                .is_notice = true};
     if (remote->own != NULL) {
-        __atomic_thread_fence(__ATOMIC_RELEASE);
+        isthmus_order_stores_();
         return copy_here(tr, remote->own + offset_bytes, remote->kind, &value, ISTHMUS_MEM_HOST, sizeof value);
     }
     ofi_lock(tr);

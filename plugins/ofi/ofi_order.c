@@ -64,8 +64,8 @@ static isthmus_status test(isthmus_chan *chan)
 
 isthmus_status ofi_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
 {
-    (void)path;                              /* that of all covers it */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* stores to the own PE */
+    (void)path;                /* that of all covers it */
+    isthmus_publish_stores_(); /* stores to the own PE */
     ofi_lock(chan->tr);
     isthmus_status status = test(chan);
     if (status == ISTHMUS_OK) status = begin(chan);
@@ -119,7 +119,7 @@ isthmus_status ofi_remote_commit(isthmus_chan *chan, isthmus_path *path)
 {
     isthmus_tr *tr = chan->tr;
     struct ofi_wait wait = {.tr = tr};
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* stores to the own PE */
+    isthmus_publish_stores_(); /* stores to the own PE */
     ofi_lock(tr);
     isthmus_status status = path != NULL ? commit_path(path, &wait) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = commit_all(chan, &wait);
@@ -153,7 +153,7 @@ isthmus_status ofi_await_accesses(isthmus_chan *chan)
 isthmus_status ofi_fence(isthmus_chan *chan, isthmus_path *path)
 {
     isthmus_tr *tr = chan->tr;
-    __atomic_thread_fence(__ATOMIC_RELEASE); /* stores to the own PE */
+    isthmus_order_stores_(); /* stores to the own PE */
     ofi_lock(tr);
     isthmus_status status = ofi_await_accesses(chan);
     if (path != NULL)

@@ -102,7 +102,7 @@ static void reply(const struct request *r, enum ofi_kind kind, uint64_t number, 
     now.head.pe = tr->services->my_pe;
     now.head.number = number;
     now.head.flags = r->head.flags & OFI_REFUSED;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    isthmus_publish_stores_();
     if (r->peer->n_unsent == 0 && send_reply(tr, &now)) return;
     struct ofi_reply *later = malloc(sizeof *later);
     if (later == NULL) {
@@ -130,7 +130,7 @@ static bool do_put(const struct request *r, const struct ofi_place *place, size_
     const isthmus_lmem *lmem = ofi_extent_find(r->tr, place, n_bytes);
     if (lmem == NULL) return false;
     /* A PE that sees this data, a flag perhaps, sees that of earlier messages. */
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    isthmus_order_stores_();
     return ofi_copy(r->tr, lmem->kind, lmem->addr + place->offset_bytes, r->body + body_bytes, n_bytes) == ISTHMUS_OK;
 }
 
