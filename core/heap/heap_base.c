@@ -19,13 +19,16 @@
 
 static const uint64_t usual_base = (uint64_t)0x20 << 40; /* 0x200000000000 */
 
+/* Of ThreadSanitizer's runtime, which has its shadow at that address, and ends a process that maps memory there. */
+extern void __tsan_init(void) __attribute__((weak)); /* NOLINT(bugprone-reserved-identifier): its name */
+
 static uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
 /* Returns where the program's part is to begin; 0: anywhere. */
 static isthmus_status read_setting(const char *text, uint64_t *base)
 {
     char *end;
-    *base = usual_base;
+    *base = __tsan_init == NULL ? usual_base : 0;
     if (text == NULL || *text == '\0' || strcmp(text, "same") == 0) return ISTHMUS_OK;
     *base = 0;
     if (strcmp(text, "any") == 0) return ISTHMUS_OK;
