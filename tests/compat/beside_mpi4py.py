@@ -43,7 +43,7 @@ def run(launcher, way, build, environment):
                               text=True, errors="replace", timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as slow:
         return f"{(slow.stdout or b'').decode(errors='replace')}\nended after {TIMEOUT_S} s"
-    if done.returncode == 0 and done.stdout.split() == ["done"] * N_PES:
+    if done.returncode == 0 and "".join(done.stdout.split()) == "done" * N_PES:  # lines may mix
         return ""
     return f"status {done.returncode}\n{done.stdout}"
 
