@@ -63,29 +63,31 @@ static isthmus_status start_put(isthmus_chan *chan, struct ofi_access *a)
     return status;
 }
 
+static struct ofi_access write_of(isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                                  const void *source, const isthmus_lmem *source_mem, size_t length_bytes)
+{
+    return (struct ofi_access){.path = path,
+                               .remote = remote,
+                               .offset_bytes = offset_bytes,
+                               .local = (void *)(uintptr_t)source,
+                               .local_mem = source_mem,
+                               .length_bytes = length_bytes,
+                               .is_write = true};
+}
+
 static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                           const void *source, const isthmus_lmem *source_mem, size_t length_bytes)
 {
-    return start_put(chan, &(struct ofi_access){.path = path,
-                                                .remote = remote,
-                                                .offset_bytes = offset_bytes,
-                                                .local = (void *)(uintptr_t)source,
-                                                .local_mem = source_mem,
-                                                .length_bytes = length_bytes,
-                                                .is_write = true,
-                                                .waits = true});
+    struct ofi_access a = write_of(path, remote, offset_bytes, source, source_mem, length_bytes);
+    a.waits = true;
+    return start_put(chan, &a);
 }
 
 static isthmus_status put_nbi(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                               const void *source, const isthmus_lmem *source_mem, size_t length_bytes)
 {
-    return start_put(chan, &(struct ofi_access){.path = path,
-                                                .remote = remote,
-                                                .offset_bytes = offset_bytes,
-                                                .local = (void *)(uintptr_t)source,
-                                                .local_mem = source_mem,
-                                                .length_bytes = length_bytes,
-                                                .is_write = true});
+    struct ofi_access a = write_of(path, remote, offset_bytes, source, source_mem, length_bytes);
+    return start_put(chan, &a);
 }
 
 /* A word behind all that this channel has put there: a message, after the accesses before it. */
