@@ -24,7 +24,7 @@ IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, s
                                 const char *routine)
 {
     int world_pe = ist_team_to_world(team, pe);
-    void *alias = isthmus_alias_(&ist_rows[world_pe], addr, ist_column_of_element((uintptr_t)addr, 0));
+    void *alias = isthmus_element_(&ist_rows[world_pe], addr, 1);
     return IST_LIKELY(alias != NULL) ? alias : ist_wire_alias_slow(addr, length_bytes, world_pe, routine);
 }
 

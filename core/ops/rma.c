@@ -279,7 +279,7 @@ static inline char *alias_of_range(const ist_ctx *ctx, uintptr_t addr, size_t le
     else if (in_statics < w->statics.length_bytes && length_bytes <= w->statics.length_bytes - in_statics)
         column = 2;
     const struct isthmus_row *row = ist_ctx_row(ctx, pe);
-    return row != NULL ? isthmus_alias_(row, (const void *)addr, column) : NULL;
+    return row != NULL ? isthmus_alias_(isthmus_delta_(row, column), (const void *)addr) : NULL;
 }
 
 /* These return false if nothing was copied. */

@@ -50,14 +50,11 @@ struct ist_reachable {
     uint32_t n_pes;                 /* 0: not initialised, or not a simple team: always the slow path */
 };
 
-/* Returns the offset in a row of the delta for this address; 0 if it is no aligned element, or no small range, of
- * either segment. */
+/* Returns the entry of a row for this address; 0 if it is no aligned element of either segment. */
 IST_INLINE size_t ist_column_of_element(uintptr_t addr, unsigned log2_size)
 {
-    return isthmus_element_column_(&isthmus_fast_v1, (const void *)addr, log2_size);
+    return isthmus_column_(&isthmus_fast_v1.element[log2_size], isthmus_element_number_((const void *)addr, log2_size));
 }
-
-IST_INLINE size_t ist_column_of_small(uintptr_t addr) { return isthmus_column_(&isthmus_fast_v1.small, addr); }
 
 /* The row of a PE of the context's team, for isthmus/inline.h; NULL if there is none. */
 IST_INLINE const struct isthmus_row *ist_reachable_row(const struct ist_reachable *reach, int pe)

@@ -72,22 +72,25 @@ ISTHMUS_FAST_ const struct isthmus_fast *isthmus_fast_(void)
 
 /* ---- the address on a peer: the row of the PE, and the entry that a symmetric address selects ---- */
 
-ISTHMUS_FAST_ size_t isthmus_column_(const struct isthmus_bounds *bounds, uint64_t at)
+ISTHMUS_FAST_ int isthmus_in_heap_(const struct isthmus_bounds *bounds, uint64_t at)
 {
     /* A branch, although both tests could be computed: one call in a program mostly has elements of one segment, so
      * that the processor predicts it, and an element in the heap saves four instructions. */
-    if (__builtin_expect(at - bounds->heap_base < bounds->heap_length, 1)) return 1;
+    return __builtin_expect(at - bounds->heap_base < bounds->heap_length, 1) != 0;
+}
+
+ISTHMUS_FAST_ size_t isthmus_column_(const struct isthmus_bounds *bounds, uint64_t at)
+{
+    if (isthmus_in_heap_(bounds, at)) return 1;
     return at - bounds->statics_base < bounds->statics_length ? 2 : 0;
 }
 
-/* Returns the entry of a row for an aligned element of 1 << log2_size bytes at addr, or 0 if there is none. Rotating
- * brings the low bits of a misaligned address to the top, where they fail the comparison that is made anyway. */
-ISTHMUS_FAST_ size_t isthmus_element_column_(const struct isthmus_fast *fast, const volatile void *addr,
-                                             unsigned log2_size)
+/* An address as the bounds of aligned elements of 1 << log2_size bytes have it. Rotating brings the low bits of a
+ * misaligned address to the top, where they fail the comparison that is made anyway. */
+ISTHMUS_FAST_ uint64_t isthmus_element_number_(const volatile void *addr, unsigned log2_size)
 {
     uint64_t at = (uint64_t)(uintptr_t)addr;
-    if (log2_size > 0) at = at >> log2_size | at << (64 - log2_size);
-    return isthmus_column_(&fast->element[log2_size], at);
+    return log2_size > 0 ? at >> log2_size | at << (64 - log2_size) : at;
 }
 
 ISTHMUS_FAST_ unsigned isthmus_log2_(size_t size) /* constant wherever it is called */
@@ -105,39 +108,55 @@ ISTHMUS_FAST_ const struct isthmus_row *isthmus_row_(int pe)
     return row;
 }
 
-/* Returns the address that this entry of a row gives, or NULL if there is no alias. */
-ISTHMUS_FAST_ void *isthmus_alias_(const struct isthmus_row *row, const volatile void *addr, size_t column)
+ISTHMUS_FAST_ intptr_t isthmus_delta_(const struct isthmus_row *row, size_t column)
 {
     /* Acquire: pairs with the release that publishes a peer's mapping on its first use; an ordinary load on x86-64. */
-    intptr_t delta = __atomic_load_n(&row->delta[column], __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&row->delta[column], __ATOMIC_ACQUIRE);
+}
+
+/* Returns the address that an entry of a row gives, or NULL if there is no alias. */
+ISTHMUS_FAST_ void *isthmus_alias_(intptr_t delta, const volatile void *addr)
+{
     if (__builtin_expect((delta & ISTHMUS_NO_ALIAS) != 0, 0)) return NULL;
     void *alias = (void *)((uintptr_t)addr + (uintptr_t)delta);
-    if (alias == NULL) __builtin_unreachable(); /* nor does the test of this result */
+    if (alias == NULL) __builtin_unreachable(); /* the test of this result costs nothing either */
     return alias;
+}
+
+/* Returns the alias of addr, which these bounds have as `at`, or NULL. The heap has a load of its own: with one load for
+ * both, its entry's number would be computed, and take a register that compare_swap has not left. */
+ISTHMUS_FAST_ void *isthmus_within_(const struct isthmus_row *row, const struct isthmus_bounds *bounds, uint64_t at,
+                                    const volatile void *addr)
+{
+    intptr_t delta = isthmus_in_heap_(bounds, at) ? isthmus_delta_(row, 1)
+                                                  : isthmus_delta_(row, isthmus_column_(bounds, at));
+    return isthmus_alias_(delta, addr);
 }
 
 /* Returns the address of an element of `size` bytes on the row's PE, or NULL. */
 ISTHMUS_FAST_ void *isthmus_element_(const struct isthmus_row *row, const volatile void *addr, size_t size)
 {
     if (__builtin_expect(row == NULL, 0)) return NULL;
-    return isthmus_alias_(row, addr, isthmus_element_column_(isthmus_fast_(), addr, isthmus_log2_(size)));
+    const unsigned log2_size = isthmus_log2_(size);
+    return isthmus_within_(row, &isthmus_fast_()->element[log2_size], isthmus_element_number_(addr, log2_size), addr);
 }
 
 /* The same for a copy of up to ISTHMUS_SMALL_BYTES at any alignment. */
 ISTHMUS_FAST_ void *isthmus_small_(const struct isthmus_row *row, const volatile void *addr)
 {
     if (__builtin_expect(row == NULL, 0)) return NULL;
-    return isthmus_alias_(row, addr, isthmus_column_(&isthmus_fast_()->small, (uint64_t)(uintptr_t)addr));
+    return isthmus_within_(row, &isthmus_fast_()->small, (uint64_t)(uintptr_t)addr, addr);
 }
 
 /* ---- barriers ---- */
 
 /* Earlier stores become visible to every PE of the host: a locked instruction on a line that is in the cache anyway, an
- * eighth of what mfence takes. */
+ * eighth of what mfence takes. Below the stack pointer, because at it lies the return address, and the return would wait
+ * for the locked instruction to write it back. What may lie below is unchanged: 0 is or'ed to it. */
 ISTHMUS_FAST_ void isthmus_publish_stores_(void)
 {
 #if defined(__x86_64__)
-    __asm__ __volatile__("lock; orl $0, (%%rsp)" ::: "memory", "cc");
+    __asm__ __volatile__("lock; orl $0, -8(%%rsp)" ::: "memory", "cc");
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif

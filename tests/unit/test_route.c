@@ -89,7 +89,7 @@ static void short_copies_stay_inside(void **state)
     (void)state;
     set_windows(heap_bytes, statics_bytes);
     for (uintptr_t addr = heap - NEAR; addr < statics + statics_bytes + NEAR; addr++) {
-        size_t column = ist_column_of_small(addr);
+        size_t column = isthmus_column_(&isthmus_fast_v1.small, addr);
         if (column == 1) assert_true(addr >= heap && addr + IST_SMALL_BYTES <= heap + heap_bytes);
         if (column == 2) assert_true(addr >= statics && addr + IST_SMALL_BYTES <= statics + statics_bytes);
         assert_true(column <= 2);
@@ -103,7 +103,8 @@ static void segments_shorter_than_a_short_copy_take_none(void **state)
     (void)state;
     for (uint64_t n = 0; n <= IST_SMALL_BYTES; n++) {
         set_windows(n, n);
-        for (uintptr_t addr = heap; addr < heap + n; addr++) assert_int_equal(ist_column_of_small(addr), 0);
+        for (uintptr_t addr = heap; addr < heap + n; addr++)
+            assert_int_equal(isthmus_column_(&isthmus_fast_v1.small, addr), 0);
     }
 }
 
