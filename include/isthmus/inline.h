@@ -123,8 +123,8 @@ ISTHMUS_FAST_ void *isthmus_alias_(intptr_t delta, const volatile void *addr)
     return alias;
 }
 
-/* Returns the alias of addr, which these bounds have as `at`, or NULL. The heap has a load of its own: with one load for
- * both, its entry's number would be computed, and take a register that compare_swap has not left. */
+/* Returns the alias of addr, which these bounds have as `at`, or NULL. The heap has a load of its own: one load for
+ * both segments needs the number of the entry, and with it a register more than compare_swap has. */
 ISTHMUS_FAST_ void *isthmus_within_(const struct isthmus_row *row, const struct isthmus_bounds *bounds, uint64_t at,
                                     const volatile void *addr)
 {
@@ -151,8 +151,8 @@ ISTHMUS_FAST_ void *isthmus_small_(const struct isthmus_row *row, const volatile
 /* ---- barriers ---- */
 
 /* Earlier stores become visible to every PE of the host: a locked instruction on a line that is in the cache anyway, an
- * eighth of what mfence takes. Below the stack pointer, because at it lies the return address, and the return would wait
- * for the locked instruction to write it back. What may lie below is unchanged: 0 is or'ed to it. */
+ * eighth of what mfence takes. It is below the stack pointer, because at it lies the return address, and the return
+ * would wait for the locked instruction. What may lie there is unchanged: 0 is or'ed to it. */
 ISTHMUS_FAST_ void isthmus_publish_stores_(void)
 {
 #if defined(__x86_64__)
