@@ -1,0 +1,187 @@
+/* tools/isthmus-perf/main.c: isthmus-perf: from the command line to the table. */
+#include "tools/isthmus-perf/measure.h"
+#include "tools/isthmus-perf/start.h"
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_USAGE = 2 };
+
+struct run {
+    struct options options;
+    struct results results;
+    int my_pe, n_pes;
+    int n_done, n_all;             /* figures */
+    const struct operation *shown; /* in the last line of progress */
+    bool failed;
+};
+
+/* ---- progress ---- */
+
+/* On a terminal in place; elsewhere a line for each operation. PE 0 only. */
+static void show_progress(struct run *run, const struct operation *operation, int from, int to, uint64_t size_bytes)
+{
+    FILE *out = stderr;
+    char pair[48] = "";
+    if (run->my_pe != 0) return;
+    if (!operation->is_together) snprintf(pair, sizeof pair, ", PE %d to %d", from, to);
+    if (isatty(STDERR_FILENO))
+        fprintf(out, "\r\033[K%d of %d: %s %s%s", run->n_done + 1, run->n_all, operation->name,
+                size_bytes > 0 ? size_text(size_bytes) : "", pair);
+    else if (operation != run->shown)
+        fprintf(out, "%d of %d: %s%s\n", run->n_done + 1, run->n_all, operation->name, pair);
+    run->shown = operation;
+}
+
+static void end_progress(const struct run *run)
+{
+    if (run->my_pe == 0 && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+}
+
+/* ---- the figures ---- */
+
+static void measure_one(struct run *run, const struct operation *operation, int from, int to, uint64_t size_bytes)
+{
+    struct result result;
+    show_progress(run, operation, from, to, size_bytes);
+    measure(operation, from, to, size_bytes, &result);
+    run->n_done++;
+    if (run->my_pe == 0 && !results_add(&run->results, &result)) run->failed = true;
+}
+
+typedef void visit(struct run *run, const struct operation *operation, int from, int to, uint64_t size_bytes);
+
+static void count_one(struct run *run, const struct operation *operation, int from, int to, uint64_t size_bytes)
+{
+    (void)operation, (void)from, (void)to, (void)size_bytes;
+    run->n_all++;
+}
+
+static void visit_sizes(struct run *run, visit *each, const struct operation *operation, int from, int to)
+{
+    if (!operation->is_sized) return each(run, operation, from, to, 0);
+    for (int i = 0; i < run->options.n_sizes; i++)
+        if (measure_has_room(operation, run->options.sizes[i])) each(run, operation, from, to, run->options.sizes[i]);
+}
+
+static void visit_pairs(struct run *run, visit *each, const struct operation *operation)
+{
+    const struct options *options = &run->options;
+    if (operation->is_together || !options->is_all_pairs)
+        return visit_sizes(run, each, operation, operation->is_together ? 0 : options->from, options->to);
+    for (int from = 0; from < run->n_pes; from++)
+        for (int to = 0; to < run->n_pes; to++)
+            if (from != to) visit_sizes(run, each, operation, from, to);
+}
+
+static void visit_all(struct run *run, visit *each)
+{
+    for (int i = 0; i < n_operations; i++)
+        if (run->options.operations & UINT32_C(1) << i) visit_pairs(run, each, &operations[i]);
+}
+
+/* ---- the report ---- */
+
+static void print_head(const struct run *run)
+{
+    const struct options *options = &run->options;
+    printf("isthmus-perf %s: %d PEs, PE 0 on %s; %s memory%s\n", ISTHMUS_VERSION, run->n_pes, run->results.host,
+           memory_names[options->memory],
+           options->memory == MEMORY_MIXED ? ": this side on the host, the other on a device" : "");
+    if (!options->is_all_pairs)
+        printf("PE %d to PE %d by transport %s\n", options->from, options->to,
+               run->results.n > 0 ? run->results.list[0].transport : "");
+    printf("median of up to %d batches; +-: the range of half of them; speed: of one size; limit: the same\n"
+           "work without the library, in turn with it%s\n\n",
+           options->repeat, options->is_all_pairs ? "; matrices: rows are PEs that call, columns their peers" : "");
+}
+
+static void print_left_out(const struct run *run)
+{
+    for (int i = 0; i < n_operations; i++) {
+        if ((run->options.operations & UINT32_C(1) << i) == 0 || !operations[i].is_sized) continue;
+        for (int size = 0; size < run->options.n_sizes; size++)
+            if (!measure_has_room(&operations[i], run->options.sizes[size]))
+                printf("left out: %s of %s: %d blocks of it take too much memory\n", operations[i].name,
+                       size_text(run->options.sizes[size]), run->n_pes);
+    }
+}
+
+static void print_report(const struct run *run)
+{
+    print_head(run);
+    print_table(&run->results, !run->options.is_all_pairs);
+    if (run->options.is_all_pairs) print_matrices(&run->results);
+    print_left_out(run);
+}
+
+/* ---- as one PE of a job ---- */
+
+static bool is_ready(struct run *run)
+{
+    enum memory memory = run->options.memory;
+    bool has_buffers = measure_open(&run->options), is_there = memory == MEMORY_HOST || measure_is_on_device();
+    run->failed = !has_buffers || !is_there;
+    if (run->failed && run->my_pe == 0 && !has_buffers)
+        fprintf(stderr, "isthmus-perf: a PE has too little memory for its buffers; name smaller --sizes\n");
+    else if (run->failed && run->my_pe == 0)
+        fprintf(
+            stderr,
+            "isthmus-perf: --memory is %s, but no transport here has memory of a device: the heap lies on the host; "
+            "isthmus-info --doctor names what is missing\n",
+            memory_names[memory]);
+    return !run->failed;
+}
+
+static void run_all(struct run *run)
+{
+    visit_all(run, count_one);
+    visit_all(run, measure_one);
+    end_progress(run);
+    if (run->my_pe == 0) print_report(run);
+}
+
+static int run_as_pe(int argc, char **argv, struct run *run)
+{
+    start_choose_memory(&run->options);
+    shmem_init();
+    run->my_pe = shmem_my_pe();
+    run->results.n_pes = run->n_pes = shmem_n_pes();
+    snprintf(run->results.host, sizeof run->results.host, "%s", shmemx_nodename());
+    snprintf(run->results.version, sizeof run->results.version, "%s", ISTHMUS_VERSION);
+    start_check_job(argc, argv, &run->options);
+    bool is_refused = run->options.refusal[0] != '\0';
+    if (is_refused && run->my_pe == 0) fprintf(stderr, "isthmus-perf: %s\n", run->options.refusal);
+    if (!is_refused && is_ready(run)) run_all(run);
+    if (!is_refused) measure_close();
+    fflush(stdout);
+    shmem_finalize();
+    results_free(&run->results);
+    return is_refused ? EXIT_USAGE : run->failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    static struct run run;
+    struct options *options = &run.options;
+    options_parse(argc, argv, options);
+    bool has_launcher = start_has_launcher();
+    if (options->refusal[0] != '\0' && !has_launcher) {
+        fprintf(stderr, "isthmus-perf: %s\n", options->refusal);
+        return EXIT_USAGE;
+    }
+    if (options->help && options->refusal[0] == '\0') {
+        options_print_help();
+        return EXIT_SUCCESS;
+    }
+    if (options->version && options->refusal[0] == '\0') {
+        printf("isthmus-perf %s\n", ISTHMUS_VERSION);
+        return EXIT_SUCCESS;
+    }
+    if (has_launcher) return run_as_pe(argc, argv, &run);
+    start_under_launcher(argv);
+    return EXIT_FAILURE;
+}

@@ -1,0 +1,19 @@
+/* tools/isthmus-perf/start.h: what precedes a measurement: the launcher, and one command line on all PEs. */
+#ifndef ISTHMUS_PERF_START_H
+#define ISTHMUS_PERF_START_H
+
+#include "tools/isthmus-perf/options.h"
+
+/* Returns true if a launcher has started this process as a PE of a job. */
+bool start_has_launcher(void);
+
+/* Replaces this process by isthmus-run with two PEs of this program. Returns only if that fails, after a message. */
+void start_under_launcher(char **argv);
+
+/* Before shmem_init: where the heap shall be. */
+void start_choose_memory(const struct options *options);
+
+/* Collective. Refuses, in options->refusal on all PEs, what this job cannot do; PEs with different command lines. */
+void start_check_job(int argc, char **argv, struct options *options);
+
+#endif
