@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 
 /* ---- text ---- */
@@ -119,6 +120,13 @@ void ist_json_integer(struct ist_json *json, const char *key, int64_t value)
 {
     begin_value(json, key);
     fprintf(json->out, "%" PRId64, value);
+}
+
+void ist_json_real(struct ist_json *json, const char *key, double value)
+{
+    if (!isfinite(value)) return ist_json_null(json, key);
+    begin_value(json, key);
+    fprintf(json->out, "%.9g", value);
 }
 
 void ist_json_bool(struct ist_json *json, const char *key, bool value)

@@ -23,6 +23,7 @@ void ist_json_end_array(struct ist_json *json);
 void ist_json_string(struct ist_json *json, const char *key, const char *value);
 void ist_json_number(struct ist_json *json, const char *key, uint64_t value);
 void ist_json_integer(struct ist_json *json, const char *key, int64_t value);
+void ist_json_real(struct ist_json *json, const char *key, double value); /* infinite or no number: null */
 void ist_json_bool(struct ist_json *json, const char *key, bool value);
 void ist_json_null(struct ist_json *json, const char *key);
 

@@ -2,15 +2,20 @@
 """report.py BIN KINDS: isthmus-perf measures each operation, names its limits and causes, and refuses what it cannot do.
 
 KINDS is the folder of the transport that stands for a device's, or `none`. No time is judged."""
+import json
 import os
 import subprocess
 import sys
+import tempfile
+from xml.etree import ElementTree
 
 BIN, KINDS = sys.argv[1:3]
 PERF, RUN = os.path.join(BIN, "isthmus-perf"), os.path.join(BIN, "isthmus-run")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "PMI"))}
 QUICK = ("--repeat", "2", "--seconds", "0.001")
 COLUMNS = 100
+FOLDER = tempfile.TemporaryDirectory()
+SVG = "{http://www.w3.org/2000/svg}"
 PAIRS = "put get put_nbi get_nbi put_signal p g fetch_add add compare_swap".split()
 TOGETHER = "barrier sync broadcast collect fcollect alltoall sum_reduce".split()
 
@@ -123,8 +128,78 @@ def memory_of_a_device():
         assert "by transport kinds" in text, text
 
 
+def path(name, content=None):
+    full = os.path.join(FOLDER.name, name)
+    if content is not None:
+        with open(full, "w") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+    return full
+
+
+def files():
+    figures, picture = path("figures.json"), path("picture.svg")
+    done = perf("--ops", "put,fetch_add,barrier,alltoall", "--sizes", "8,64,4K", "--pes", "1,0", "--json", figures, "--svg", picture)
+    with open(figures) as file:
+        report = json.load(file)
+    assert report["n_pes"] == 2 and done.stdout.startswith(f"isthmus-perf {report['version']}: 2 PEs, PE 0 on {report['host']};"), report
+    seen = [(r["operation"], r["size_bytes"], r["from"], r["to"]) for r in report["results"]]
+    assert seen == [("put", n, 1, 0) for n in (8, 64, 4096)] + [("fetch_add", 0, 1, 0), ("barrier", 0, 0, -1)] + \
+        [("alltoall", n, 0, -1) for n in (8, 64, 4096)], seen
+    for r in report["results"]:
+        for figure in (r["call"], r["limit"]):
+            assert 0 < figure["low_ns"] <= figure["median_ns"] <= figure["high_ns"], r
+        assert r["memory"] == "host" and r["transport"] == "loopback" and r["verdict"].split(" of ")[1].startswith(r["limit_name"]), r
+    root = ElementTree.parse(picture).getroot()
+    curves = root.findall(f"{SVG}polyline")
+    assert sorted(c.get("class") for c in curves) == ["call", "call", "limit", "limit"], [c.attrib for c in curves]
+    assert all(len(c.get("points").split()) == 3 for c in curves), [c.attrib for c in curves]
+    text = " ".join(t.text for t in root.findall(f"{SVG}text"))
+    for word in ("put", "alltoall", "4 KiB", "GB/s", "fetch_add", "barrier"):
+        assert word in text, text
+    assert perf("--ops", "p", "--svg", picture) and not ElementTree.parse(picture).getroot().findall(f"{SVG}polyline")
+    perf("--ops", "put", "--pes", "all", "--sizes", "8,64", "--svg", picture, n=3)
+    assert len(ElementTree.parse(picture).getroot().findall(f"{SVG}polyline")) == 12, "two for each of six pairs"
+    done = perf("--json", "/nowhere/figures.json", status=1)
+    assert "isthmus-perf: cannot write /nowhere/figures.json: No such file or directory" in done.stderr and not done.stdout, done
+
+
+def row(operation, size, low, median, high, **more):
+    return {"operation": operation, "memory": "host", "from": 0, "to": 1, "size_bytes": size, "limit": None, "unknown": [{}, True, -1.5e3],
+            "call": {"median_ns": median, "low_ns": low, "high_ns": high}, **more}
+
+
+def run_of(*results, n_pes=2):
+    return {"version": "9", "host": "h\u00e9 \"", "n_pes": n_pes, "results": list(results)}
+
+
+def comparisons():
+    def compare(a, b, status):
+        done = start([PERF, "--compare", path("a.json", a), path("b.json", b)])
+        assert done.returncode == status, done
+        return done.stdout, done.stderr
+
+    first = run_of(row("put", 8, 9, 10, 11), row("put", 64, 9, 10, 11), row("get", 8, 9, 10, 11), row("p", 0, 9, 10, 11))
+    text, _ = compare(first, run_of(row("put", 8, 11.5, 12, 13), row("put", 64, 4, 5, 8.9), row("get", 8, 10.9, 12, 13),
+                                    row("put", 8, 1, 1, 1, memory="device"), n_pes=3), 1)
+    table = [line.split() for line in text.splitlines() if "0-1" in line]
+    assert [(r[0], " ".join(r[r.index("0-1") + 7:])) for r in table] == [("put", "1.20 slower"), ("put", "0.50 faster"),
+                                                                        ("get", "1.20 within the spread")], text
+    assert "1 faster, 1 slower, 1 within the spread; 1 only in A, 1 only in B" in text and "The jobs differ in size" in text, text
+    text, _ = compare(first, first, 0)
+    assert "0 faster, 0 slower, 4 within the spread; 0 only in A, 0 only in B" in text and "differ" not in text, text
+    _, error = compare(run_of(row("put", 8, 9, 10, 11)), run_of(row("get", 8, 9, 10, 11)), 1)
+    assert "have no figure in common" in error, error
+    whole = json.dumps(first)
+    for bad in ("", "[]", "{}", whole[:-1], whole + "x", whole.replace('"put"', "3"), whole.replace("10", "-10"), "[" * 100000,
+                '{"x": ' * 100000, '{"x": "\\u12', '{"results": [{}]}'):
+        _, error = compare(first, bad, 1)
+        assert "b.json" in error, (bad[:50], error)
+    assert "No such file" in start([PERF, "--compare", path("a.json"), "/nowhere"]).stderr
+    assert start([PERF, "--compare", path("a.json")]).returncode == 2
+
+
 def main():
-    for case in (each_operation_appears, groups_sizes_and_pairs, causes, progress_is_on_stderr, without_a_launcher, refusals,
+    for case in (files, comparisons, each_operation_appears, groups_sizes_and_pairs, causes, progress_is_on_stderr, without_a_launcher, refusals,
                  memory_of_a_device):
         case()
         print(f"ok {case.__name__}", flush=True)

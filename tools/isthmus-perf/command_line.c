@@ -147,6 +147,9 @@ static void read_repeat(struct options *options, const char *text)
         options->repeat = (int)value;
 }
 
+static void read_json(struct options *options, const char *text) { options->json = text; }
+static void read_svg(struct options *options, const char *text) { options->svg = text; }
+
 /* ---- the options ---- */
 
 static const struct option {
@@ -160,6 +163,8 @@ static const struct option {
     {"--pes", "A,B", "between these two PEs; all: between all pairs, as a matrix (0,1)", read_pes},
     {"--seconds", "S", "time for each figure (0.2)", read_seconds},
     {"--repeat", "N", "batches for each figure, at most (25)", read_repeat},
+    {"--json", "FILE", "write the figures as JSON", read_json},
+    {"--svg", "FILE", "write a picture of the figures that depend on a size", read_svg},
 };
 enum { N_OPTIONS = sizeof table / sizeof *table };
 
@@ -176,6 +181,12 @@ static int parse_one(struct options *options, int n, char **args)
         else
             table[i].read(options, args[1]);
         return 2;
+    }
+    if (strcmp(args[0], "--compare") == 0) {
+        if (n < 3) options_refuse(options, "--compare needs two files that --json has written");
+        options->compare = n < 3 ? NULL : args[1];
+        options->compare_with = n < 3 ? NULL : args[2];
+        return 3;
     }
     if (strcmp(args[0], "--help") == 0 || strcmp(args[0], "-h") == 0)
         options->help = true;
@@ -199,10 +210,14 @@ void options_parse(int argc, char **argv, struct options *out)
 void options_print_help(void)
 {
     printf("Usage: isthmus-run -n 2 isthmus-perf [OPTION]...\n"
+           "       isthmus-perf --compare A.json B.json\n"
            "How fast puts, gets, atomics and collectives are here, each beside the limit that the machine\n"
            "showed in the same run, and what keeps it from that limit. Started without a launcher, it starts\n"
            "itself with two PEs under isthmus-run.\n\n");
     for (size_t i = 0; i < N_OPTIONS; i++) printf("  %-10s %-5s %s\n", table[i].name, table[i].value, table[i].help);
+    printf("  %-16s print two runs side by side; status 1 if a figure of B is slower by more\n"
+           "  %-16s than the spread\n",
+           "--compare A B", "");
     printf("  %-16s print this\n  %-16s print the version\n\nOperations\n", "--help", "--version");
     for (int i = 0; i < n_operations; i++) printf("  %-13s %s\n", operations[i].name, operations[i].summary);
     printf("\nStatus: 0; 1 if a figure or a file could not be made; 2 for a wrong option.\n");

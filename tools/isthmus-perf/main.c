@@ -2,6 +2,7 @@
 #include "tools/isthmus-perf/measure.h"
 #include "tools/isthmus-perf/start.h"
 
+#include <errno.h>
 #include <shmem.h>
 #include <shmemx.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct run {
     int n_done, n_all;             /* figures */
     const struct operation *shown; /* in the last line of progress */
     bool failed;
+    FILE *json, *svg; /* of PE 0 */
 };
 
 /* ---- progress ---- */
@@ -94,7 +96,7 @@ static void print_head(const struct run *run)
     if (!options->is_all_pairs)
         printf("PE %d to PE %d by transport %s\n", options->from, options->to,
                run->results.n > 0 ? run->results.list[0].transport : "");
-    printf("median of up to %d batches; +-: the range of half of them; speed: of one size; limit: the same\n"
+    printf("median of up to %d batches; +-: the range of 4/5 of them; speed: of one size; limit: the same\n"
            "work without the library, in turn with it%s\n\n",
            options->repeat, options->is_all_pairs ? "; matrices: rows are PEs that call, columns their peers" : "");
 }
@@ -116,6 +118,40 @@ static void print_report(const struct run *run)
     print_table(&run->results, !run->options.is_all_pairs);
     if (run->options.is_all_pairs) print_matrices(&run->results);
     print_left_out(run);
+}
+
+/* ---- the files ---- */
+
+/* Before the measurements, so that none is lost. Returns false after a message. */
+static bool open_file(const char *path, FILE **out)
+{
+    if (path == NULL) return true;
+    *out = fopen(path, "we");
+    if (*out == NULL) fprintf(stderr, "isthmus-perf: cannot write %s: %s\n", path, strerror(errno));
+    return *out != NULL;
+}
+
+static bool open_files(struct run *run)
+{
+    if (run->my_pe != 0) return true;
+    return open_file(run->options.json, &run->json) && open_file(run->options.svg, &run->svg);
+}
+
+static void close_file(struct run *run, FILE *file, const char *path)
+{
+    if (file == NULL) return;
+    bool is_written = ferror(file) == 0;
+    if (fclose(file) == 0 && is_written) return;
+    fprintf(stderr, "isthmus-perf: cannot write %s: %s\n", path, strerror(errno));
+    run->failed = true;
+}
+
+static void write_files(struct run *run)
+{
+    if (run->json != NULL) results_write(run->json, &run->results);
+    if (run->svg != NULL) results_draw(run->svg, &run->results);
+    close_file(run, run->json, run->options.json);
+    close_file(run, run->svg, run->options.svg);
 }
 
 /* ---- as one PE of a job ---- */
@@ -141,7 +177,9 @@ static void run_all(struct run *run)
     visit_all(run, count_one);
     visit_all(run, measure_one);
     end_progress(run);
-    if (run->my_pe == 0) print_report(run);
+    if (run->my_pe != 0) return;
+    print_report(run);
+    write_files(run);
 }
 
 static int run_as_pe(int argc, char **argv, struct run *run)
@@ -155,7 +193,10 @@ static int run_as_pe(int argc, char **argv, struct run *run)
     start_check_job(argc, argv, &run->options);
     bool is_refused = run->options.refusal[0] != '\0';
     if (is_refused && run->my_pe == 0) fprintf(stderr, "isthmus-perf: %s\n", run->options.refusal);
-    if (!is_refused && is_ready(run)) run_all(run);
+    if (!is_refused && !start_on_all(open_files(run)))
+        run->failed = true;
+    else if (!is_refused && is_ready(run))
+        run_all(run);
     if (!is_refused) measure_close();
     fflush(stdout);
     shmem_finalize();
@@ -181,6 +222,8 @@ int main(int argc, char **argv)
         printf("isthmus-perf %s\n", ISTHMUS_VERSION);
         return EXIT_SUCCESS;
     }
+    if (options->compare != NULL && options->refusal[0] == '\0')
+        return compare_files(options->compare, options->compare_with);
     if (has_launcher) return run_as_pe(argc, argv, &run);
     start_under_launcher(argv);
     return EXIT_FAILURE;

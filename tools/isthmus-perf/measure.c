@@ -3,6 +3,7 @@
 #include "tools/isthmus-perf/measure.h"
 #include "tools/isthmus-perf/bare.h"
 #include "tools/isthmus-perf/facts.h"
+#include "tools/isthmus-perf/start.h"
 
 #include <shmem.h>
 #include <shmemx.h>
@@ -35,17 +36,6 @@ static long share(long value, int lead)
     shmem_long_broadcast(SHMEM_TEAM_WORLD, &all, &mine, 1, lead);
     value = all;
     shmem_sync_all(); /* before the next call writes it */
-    return value;
-}
-
-/* Collective. Returns true if the value is true on all PEs. */
-static bool on_all(bool value)
-{
-    static int mine, all;
-    mine = value;
-    shmem_int_min_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1);
-    value = all != 0;
-    shmem_sync_all();
     return value;
 }
 
@@ -101,9 +91,9 @@ bool measure_open(const struct options *options)
     bench.private_dest = private_block(size);
     bool has_all = bench.dest != NULL && bench.symmetric_source != NULL && bench.private_source != NULL &&
                    bench.private_dest != NULL;
-    if (!on_all(has_all)) return false;
+    if (!start_on_all(has_all)) return false;
     bench.is_on_device = shmem_ptr(bench.dest, bench.my_pe) == NULL;
-    bench.is_flags_aliased = on_all(reach_flags());
+    bench.is_flags_aliased = start_on_all(reach_flags());
     return true;
 }
 
@@ -195,6 +185,7 @@ static void find_facts(struct measurement *c)
 /* The processor's own operation, or none, and the reason. */
 static const char *why_no_limit(const struct measurement *c)
 {
+    if (c->operation->bare == bare_flags && bench.is_flags_aliased) return NULL;
     if (bench.is_on_device) return "no bare copy of this device's driver is built in";
     if (c->operation->needs_alias && c->place.alias == NULL)
         return "no load or store reaches all PEs, and no bare collective over a network is built in";
@@ -208,7 +199,7 @@ static void choose_limit(struct measurement *c)
 {
     if (c->takes_part) c->facts.no_limit = why_no_limit(c);
     bool has_limit = c->facts.no_limit == NULL;
-    has_limit = c->operation->is_together ? on_all(has_limit) : share(has_limit, c->lead) != 0;
+    has_limit = c->operation->is_together ? start_on_all(has_limit) : share(has_limit, c->lead) != 0;
     if (!has_limit) return;
     c->bare = c->operation->bare;
     c->bare_name = c->operation->bare_name;

@@ -17,8 +17,9 @@ struct options {
     int n_sizes;
     int from, to; /* the pair */
     bool is_all_pairs;
-    double seconds; /* for each figure */
-    int repeat;     /* batches for each figure, at most */
+    double seconds;                                  /* for each figure */
+    int repeat;                                      /* batches for each figure, at most */
+    const char *json, *svg, *compare, *compare_with; /* files; NULL: none */
     bool help, version;
     char refusal[REFUSAL_BYTES]; /* why the command line is refused; "": it is not */
 };

@@ -38,7 +38,7 @@ static double at_share(const double *sorted, int n, double share)
 struct figure figure_of(double *values_ns, int n)
 {
     qsort(values_ns, (size_t)n, sizeof *values_ns, compare_doubles);
-    return (struct figure){at_share(values_ns, n, 0.5), at_share(values_ns, n, 0.25), at_share(values_ns, n, 0.75)};
+    return (struct figure){at_share(values_ns, n, 0.5), at_share(values_ns, n, 0.1), at_share(values_ns, n, 0.9)};
 }
 
 static const char *number_text(double value, const char *const *units, double factor)

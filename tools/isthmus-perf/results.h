@@ -11,7 +11,7 @@ enum { NAME_BYTES = 32, VERDICT_BYTES = 320, HOST_BYTES = 64 };
 
 /* Of several batches: nanoseconds for one operation, or of what it is compared with. */
 struct figure {
-    double median_ns, low_ns, high_ns; /* half of the batches lie between low and high; all 0: not measured */
+    double median_ns, low_ns, high_ns; /* four fifths of the batches lie between low and high; all 0: not measured */
 };
 
 struct result {
@@ -48,5 +48,16 @@ void print_table(const struct results *results, bool has_pairs);
 
 /* A matrix of medians for each operation and size between pairs; rows are PEs that call, columns their peers. */
 void print_matrices(const struct results *results);
+
+/* As JSON, and back. The path is for messages. Returns false after a message. */
+void results_write(FILE *out, const struct results *results);
+bool results_read(const char *path, struct results *out);
+
+/* A picture of the figures that depend on a size: a curve for each operation and pair, dashed for its limit. */
+void results_draw(FILE *out, const struct results *results);
+
+/* Prints both runs side by side. Returns the exit status: 1 if a figure of the second is slower by more than the spread,
+ * or if there is nothing to compare. */
+int compare_files(const char *path, const char *path_of_second);
 
 #endif

@@ -77,6 +77,16 @@ static int find_other(int argc, char **argv)
     return lowest;
 }
 
+bool start_on_all(bool value)
+{
+    static int mine, all;
+    mine = value;
+    shmem_int_min_reduce(SHMEM_TEAM_WORLD, &all, &mine, 1);
+    value = all != 0;
+    shmem_sync_all(); /* before the next call writes it */
+    return value;
+}
+
 void start_check_job(int argc, char **argv, struct options *options)
 {
     int n_pes = shmem_n_pes(), other = find_other(argc, argv);

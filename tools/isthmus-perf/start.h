@@ -13,6 +13,9 @@ void start_under_launcher(char **argv);
 /* Before shmem_init: where the heap shall be. */
 void start_choose_memory(const struct options *options);
 
+/* Collective. Returns true if the value is true on all PEs. */
+bool start_on_all(bool value);
+
 /* Collective. Refuses, in options->refusal on all PEs, what this job cannot do; PEs with different command lines. */
 void start_check_job(int argc, char **argv, struct options *options);
 
