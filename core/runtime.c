@@ -282,7 +282,7 @@ static void warn_once(void)
         prefixes[i] = t->name;
         if (t->state == IST_TRANSPORT_REFUSED) ist_warn("plugin %s is refused: %s", t->file, t->why);
     }
-    ist_config_warn_unknown(prefixes, ist_registry.n);
+    ist_config_warn_unknown(&ist_runtime.config, prefixes, ist_registry.n);
 }
 
 /* Runs on every PE, also on one that cannot start: transports of other PEs may wait for it. */

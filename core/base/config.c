@@ -1,19 +1,15 @@
-/* core/base/config.c: from the environment to struct ist_config: which of several names takes effect, and reports of
- * invalid and unknown ones. Parsing is config_value.c, printing is config_print.c.
+/* core/base/config.c: from environment and files to struct ist_config: which of several names takes effect, and reports
+ * of invalid ones. Files are config_file.c, unknown names config_unknown.c, parsing is config_value.c, printing is
+ * config_print.c.
  * The rows are config.def and config_alias.def. */
 #include "core/base/config_priv.h"
 
 #include "core/base/config.h"
-#include "core/base/log.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
-
-#define OUR_PREFIX "ISTHMUS_"
-#define OUR_PREFIX_LENGTH (sizeof OUR_PREFIX - 1)
 
 /* ---- the rows ---- */
 
@@ -80,17 +76,13 @@ static const struct {
 };
 enum { N_PLUGIN_KEYS = sizeof plugin_keys / sizeof *plugin_keys };
 
-static const char *const internal_names[] = {
-#define IST_INTERNAL(name, help) name,
-#include "core/base/config.def"
-};
-
 /* ---- one variable and its other names ---- */
 
 /* A name that is set and has an effect. */
 enum { MAPPED_WORD_BYTES = 32 };
 struct setting {
     const char *name, *text; /* NULL: none. Text as the user wrote it */
+    const char *where;       /* FILE:LINE; NULL: the environment */
     const struct ist_alias *alias;
     unsigned rank; /* the smallest one wins */
     bool accepted;
@@ -144,7 +136,7 @@ static bool map_word(const char *pairs, const char *text, char out[MAPPED_WORD_B
     return false;
 }
 
-static bool is_ignored_word(const struct ist_alias *alias, const char *text)
+bool ist_alias_is_without_effect(const struct ist_alias *alias, const char *text)
 {
     char word[MAPPED_WORD_BYTES];
     return alias->map == IST_MAP_WORDS && map_word(alias->text, text, word) && strcmp(word, "!") == 0;
@@ -156,7 +148,7 @@ static bool read_alias(const struct ist_alias *alias, enum ist_face face, struct
     const struct ist_var *var = &ist_vars[alias->target];
     const char *text = read_environment(alias->name, var->type), *mapped = alias->text;
     *out = (struct setting){.name = alias->name, .text = text, .alias = alias, .rank = rank_of(alias, face)};
-    if (text == NULL || is_ignored_word(alias, text)) return false;
+    if (text == NULL || ist_alias_is_without_effect(alias, text)) return false;
     switch (alias->map) {
     case IST_MAP_SAME: mapped = text; break;
     case IST_MAP_IF_TRUE:
@@ -182,15 +174,23 @@ static bool read_own_name(const struct ist_var *var, struct setting *out)
     return true;
 }
 
+static void read_files(const struct ist_var *var, const struct ist_config *config, struct setting *out)
+{
+    const struct ist_file_setting *found = ist_config_file_find(config, var->name);
+    if (found == NULL) return;
+    *out = (struct setting){.name = var->name, .text = found->text, .where = found->where};
+    out->accepted = ist_value_parse(var, found->text, &out->value);
+}
+
 /* Finds the setting that takes effect for a row, and one of equal rank that contradicts it (name NULL if there is
  * none). */
-static void find_setting(size_t row, enum ist_face face, struct setting *best, struct setting *rival)
+static void find_setting(size_t row, const struct ist_config *config, struct setting *best, struct setting *rival)
 {
     struct setting next;
     best->name = rival->name = NULL;
     if (read_own_name(&ist_vars[row], best)) return;
     for (size_t i = 0; i < ist_n_aliases; i++) {
-        if (ist_aliases[i].target != row || !read_alias(&ist_aliases[i], face, &next)) continue;
+        if (ist_aliases[i].target != row || !read_alias(&ist_aliases[i], config->face, &next)) continue;
         bool equal_rank = best->name != NULL && next.rank == best->rank;
         if (best->name == NULL || next.rank < best->rank || (equal_rank && best->accepted && !next.accepted)) {
             copy_setting(best, &next);
@@ -199,18 +199,22 @@ static void find_setting(size_t row, enum ist_face face, struct setting *best, s
             copy_setting(rival, &next);
         }
     }
+    if (best->name == NULL) read_files(&ist_vars[row], config, best);
 }
 
 /* ---- messages about invalid settings ---- */
 
-enum { PROBLEM_BYTES = 512, QUOTE_BYTES = 64 };
-
-/* Copies a value for a message: cut, and without control characters. */
-static void quote(const char *text, char out[QUOTE_BYTES])
+void ist_config_quote(const char *text, char out[IST_QUOTE_BYTES])
 {
-    if (snprintf(out, QUOTE_BYTES, "%s", text) >= QUOTE_BYTES) memcpy(out + QUOTE_BYTES - 4, "...", 4);
+    if (snprintf(out, IST_QUOTE_BYTES, "%s", text) >= IST_QUOTE_BYTES) memcpy(out + IST_QUOTE_BYTES - 4, "...", 4);
     for (char *c = out; *c != '\0'; c++)
         if ((unsigned char)*c < ' ' || *c == 0x7f) *c = ' ';
+}
+
+isthmus_status ist_config_add_problem(isthmus_status before, const char *problem)
+{
+    if (before == ISTHMUS_OK) return ist_fail(ISTHMUS_ERR_INVALID, "%s", problem);
+    return ist_fail(before, "%s; %s", ist_fail_text(), problem);
 }
 
 /* Lists the left-hand words of VALUE=ours pairs. */
@@ -239,26 +243,27 @@ static void suggest(const char *words, const char *text, char *out, size_t room)
     if (nearest != NULL) snprintf(out, room, "; did you mean '%s'?", nearest);
 }
 
-static void say_not_accepted(const struct ist_var *var, const struct setting *bad, char problem[PROBLEM_BYTES])
+static void say_not_accepted(const struct ist_var *var, const struct setting *bad, char problem[IST_PROBLEM_BYTES])
 {
-    char value[QUOTE_BYTES], words[160], hint[64] = "";
+    char value[IST_QUOTE_BYTES], words[160], hint[64] = "";
     bool is_words = bad->alias != NULL && bad->alias->map == IST_MAP_WORDS;
     bool is_choice = is_words || var->type == IST_TYPE_ENUM;
     if (is_words) list_words(bad->alias->text, words, sizeof words);
-    quote(bad->text, value);
+    ist_config_quote(bad->text, value);
     const char *accepted = is_words ? words : var->accepted;
     if (is_choice) suggest(accepted, bad->text, hint, sizeof hint);
-    snprintf(problem, PROBLEM_BYTES, "%s is '%s'; accepted: %s%s%s", bad->name, value, is_choice ? "one of " : "",
+    snprintf(problem, IST_PROBLEM_BYTES, "%s is '%s'%s%s; accepted: %s%s%s", bad->name, value,
+             bad->where != NULL ? " in " : "", bad->where != NULL ? bad->where : "", is_choice ? "one of " : "",
              accepted, hint);
 }
 
 static void say_contradiction(const struct ist_var *var, const struct setting *one, const struct setting *other,
-                              char problem[PROBLEM_BYTES])
+                              char problem[IST_PROBLEM_BYTES])
 {
-    char one_value[QUOTE_BYTES], other_value[QUOTE_BYTES];
-    quote(one->text, one_value);
-    quote(other->text, other_value);
-    snprintf(problem, PROBLEM_BYTES, "%s is '%s' and %s is '%s', which contradict each other; unset one, or set %s",
+    char one_value[IST_QUOTE_BYTES], other_value[IST_QUOTE_BYTES];
+    ist_config_quote(one->text, one_value);
+    ist_config_quote(other->text, other_value);
+    snprintf(problem, IST_PROBLEM_BYTES, "%s is '%s' and %s is '%s', which contradict each other; unset one, or set %s",
              one->name, one_value, other->name, other_value, var->name);
 }
 
@@ -286,7 +291,7 @@ static bool excludes(const struct ist_exclusion *exclusion)
 
 /* Writes "^a,b" of the transports that other names exclude. Returns false if there are none, or if our own name is
  * set. */
-static bool collect_exclusions(const struct ist_config *config, char out[QUOTE_BYTES], const char **set_by)
+static bool collect_exclusions(const struct ist_config *config, char out[IST_QUOTE_BYTES], const char **set_by)
 {
     size_t used = 0;
     const char *own = ist_vars[IST_ROW_transports].name;
@@ -294,7 +299,7 @@ static bool collect_exclusions(const struct ist_config *config, char out[QUOTE_B
         return false;
     for (size_t i = 0; i < ist_n_exclusions; i++) {
         if (!excludes(&ist_exclusions[i])) continue;
-        used += (size_t)snprintf(out + used, QUOTE_BYTES - used, "%c%s", used > 0 ? ',' : '^',
+        used += (size_t)snprintf(out + used, IST_QUOTE_BYTES - used, "%c%s", used > 0 ? ',' : '^',
                                  ist_exclusions[i].transport);
         *set_by = ist_exclusions[i].name;
     }
@@ -303,7 +308,7 @@ static bool collect_exclusions(const struct ist_config *config, char out[QUOTE_B
 
 static isthmus_status store_exclusions(struct ist_config *config)
 {
-    char list[QUOTE_BYTES];
+    char list[IST_QUOTE_BYTES];
     const char *set_by = NULL;
     if (!collect_exclusions(config, list, &set_by)) return ISTHMUS_OK;
     struct ist_value value = {.text = list};
@@ -327,10 +332,10 @@ static isthmus_status store_for_plugins(struct ist_config *config)
 }
 
 /* Returns false if the setting is invalid: `problem` holds the reason, and the field its default. */
-static bool resolve(size_t row, enum ist_face face, struct setting *best, char problem[PROBLEM_BYTES])
+static bool resolve(size_t row, const struct ist_config *config, struct setting *best, char problem[IST_PROBLEM_BYTES])
 {
     struct setting rival;
-    find_setting(row, face, best, &rival);
+    find_setting(row, config, best, &rival);
     if (best->name == NULL) return true;
     if (!best->accepted)
         say_not_accepted(&ist_vars[row], best, problem);
@@ -339,28 +344,32 @@ static bool resolve(size_t row, enum ist_face face, struct setting *best, char p
     return best->accepted && rival.name == NULL;
 }
 
+/* Fills the field of a row. A bad value is added to *problems. */
+static isthmus_status store_row(size_t row, struct ist_config *config, isthmus_status *problems)
+{
+    char problem[IST_PROBLEM_BYTES];
+    struct setting best;
+    isthmus_status stored = store_default(&ist_vars[row], config);
+    if (stored != ISTHMUS_OK) return stored;
+    if (!resolve(row, config, &best, problem)) {
+        *problems = ist_config_add_problem(*problems, problem);
+    } else if (best.name != NULL) {
+        stored = ist_value_store(&ist_vars[row], &best.value, config);
+        config->set_by[row] = best.where != NULL ? best.where : best.name;
+    }
+    return stored;
+}
+
 isthmus_status ist_config_init(struct ist_config *out, enum ist_face face)
 {
-    isthmus_status status = ISTHMUS_OK;
     memset(out, 0, sizeof *out);
     out->face = face;
     out->set_by = calloc(IST_N_VARS, sizeof *out->set_by);
-    if (out->set_by == NULL) return ist_fail_memory("the configuration");
-    for (size_t row = 0; row < IST_N_VARS; row++) {
-        char problem[PROBLEM_BYTES];
-        struct setting best;
-        isthmus_status stored = store_default(&ist_vars[row], out);
-        if (stored != ISTHMUS_OK) return stored;
-        if (!resolve(row, face, &best, problem)) {
-            const char *before = status == ISTHMUS_OK ? "" : ist_fail_text();
-            status = ist_fail(ISTHMUS_ERR_INVALID, "%s%s%s", before, *before != '\0' ? "; " : "", problem);
-        } else if (best.name != NULL) {
-            stored = ist_value_store(&ist_vars[row], &best.value, out);
-            if (stored != ISTHMUS_OK) return stored;
-            out->set_by[row] = best.name;
-        }
-    }
-    isthmus_status stored = store_exclusions(out);
+    out->files = calloc(IST_N_CONFIG_FILES, sizeof *out->files);
+    if (out->set_by == NULL || out->files == NULL) return ist_fail_memory("the configuration");
+    isthmus_status status = ist_config_files_read(out->files), stored = ISTHMUS_OK;
+    for (size_t row = 0; row < IST_N_VARS && stored == ISTHMUS_OK; row++) stored = store_row(row, out, &status);
+    if (stored == ISTHMUS_OK) stored = store_exclusions(out);
     if (stored == ISTHMUS_OK) stored = store_for_plugins(out);
     return stored == ISTHMUS_OK ? status : stored;
 }
@@ -374,6 +383,8 @@ void ist_config_fini(struct ist_config *config)
     for (size_t i = 0; i < N_PLUGIN_KEYS && config->for_plugins != NULL; i++) free(config->for_plugins[i]);
     free(config->for_plugins);
     free(config->set_by);
+    ist_config_files_free(config->files);
+    free(config->files);
     memset(config, 0, sizeof *config);
 }
 
@@ -392,68 +403,15 @@ const char *ist_config_for_plugin(const struct ist_config *config, const char *p
     while (i < N_PLUGIN_KEYS && strcmp(plugin_keys[i].key, key) != 0) i++;
     bool is_shared = i < N_PLUGIN_KEYS && config->for_plugins != NULL;
     if (is_shared && plugin_keys[i].precedence == PRECEDENCE_ALWAYS) return config->for_plugins[i];
-    snprintf(name, sizeof name, OUR_PREFIX "%s_%s", plugin, key);
+    snprintf(name, sizeof name, IST_PREFIX "%s_%s", plugin, key);
     for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
     const char *own = ist_config_plugin_value(name);
-    return own == NULL && is_shared ? config->for_plugins[i] : own;
+    if (own != NULL) return own;
+    const struct ist_file_setting *in_file = ist_config_file_find(config, name);
+    if (in_file == NULL) return is_shared ? config->for_plugins[i] : NULL;
+    bool is_weaker = is_shared && ist_config_source(config, config->set_by[plugin_keys[i].row]) >
+                                      ist_config_source(config, in_file->where);
+    return is_weaker ? config->for_plugins[i] : in_file->text;
 }
 
 const char *ist_config_job_secret(void) { return secure_getenv("ISTHMUS_JOB_SECRET"); }
-
-/* ---- unknown and ignored ---- */
-
-static bool is_known(const char *name)
-{
-    for (size_t row = 0; row < IST_N_VARS; row++)
-        if (strcmp(name, ist_vars[row].name) == 0) return true;
-    for (size_t i = 0; i < sizeof internal_names / sizeof *internal_names; i++)
-        if (strcmp(name, internal_names[i]) == 0) return true;
-    return false;
-}
-
-static bool belongs_to_plugin(const char *name, const char *const *prefixes, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(prefixes[i]);
-        if (strncasecmp(name + OUR_PREFIX_LENGTH, prefixes[i], length) == 0 && name[OUR_PREFIX_LENGTH + length] == '_')
-            return true;
-    }
-    return false;
-}
-
-/* Compares without the prefix that all names share: otherwise every short name would be near to every other. */
-static void warn_about(const char *name)
-{
-    const char *names[IST_N_VARS];
-    for (size_t row = 0; row < IST_N_VARS; row++) names[row] = ist_vars[row].name + OUR_PREFIX_LENGTH;
-    const char *nearest = ist_names_nearest(name + OUR_PREFIX_LENGTH, names, IST_N_VARS);
-    if (nearest != NULL)
-        ist_warn("unknown environment variable %s; did you mean " OUR_PREFIX "%s?", name, nearest);
-    else
-        ist_warn("unknown environment variable %s; isthmus-info --env lists those that exist", name);
-}
-
-static void warn_ignored(void)
-{
-    for (size_t i = 0; i < ist_n_ignored_names; i++)
-        if (getenv(ist_ignored_names[i].name) != NULL)
-            ist_warn("environment variable %s has no effect: %s", ist_ignored_names[i].name,
-                     ist_ignored_names[i].reason);
-    for (size_t i = 0; i < ist_n_aliases; i++) {
-        const char *text = getenv(ist_aliases[i].name);
-        if (text != NULL && is_ignored_word(&ist_aliases[i], text))
-            ist_warn("environment variable %s has no effect: this library has no '%s'", ist_aliases[i].name, text);
-    }
-}
-
-void ist_config_warn_unknown(const char *const *prefixes, size_t n)
-{
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
-        char name[128];
-        size_t length = strcspn(*entry, "=");
-        if (strncmp(*entry, OUR_PREFIX, OUR_PREFIX_LENGTH) != 0) continue;
-        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), *entry);
-        if (!is_known(name) && !belongs_to_plugin(name, prefixes, n)) warn_about(name);
-    }
-    warn_ignored();
-}

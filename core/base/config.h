@@ -1,4 +1,4 @@
-/* core/base/config.h: the environment variables of the core, read once, at the first init.
+/* core/base/config.h: the settings of the core, from files and the environment, read once, at the first init.
  * A variable is a row in config.def, its value a field below. Other files call getenv for launchers' variables only.
  * Plugins read theirs through services->config: ISTHMUS_<TRANSPORT>_<KEY>. */
 #ifndef IST_BASE_CONFIG_H
@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct ist_config_file;
 struct ist_json;
 
 enum ist_heap_pages { IST_PAGES_DEFAULT, IST_PAGES_HUGE, IST_PAGES_2M, IST_PAGES_1G };
@@ -77,29 +78,34 @@ struct ist_config {
     bool verbose_print;       /* ISTHMUS_VERBOSE_PRINT: of ishmemx_print */
     bool print_version;       /* ISTHMUS_VERSION and the SHMEM_, NVSHMEM_, ISHMEM_ names */
     bool print_info;          /* ISTHMUS_INFO and the SHMEM_, NVSHMEM_, ISHMEM_ names */
-    /* For messages: per row of config.def the variable that set it, NULL: default; owned. NULL in a zeroed struct. */
+    /* For messages: per row of config.def the variable that set it, or FILE:LINE; NULL: default. The array is owned,
+     * and NULL in a zeroed struct. */
     const char **set_by;
-    char **for_plugins; /* values of the rows of IST_PLUGIN_KEY; owned. NULL in a zeroed struct */
+    struct ist_config_file *files; /* isthmus.conf, of the system and of the user; owned. NULL in a zeroed struct */
+    char **for_plugins;            /* values of the rows of IST_PLUGIN_KEY; owned. NULL in a zeroed struct */
 };
 
-/* Reads the environment into *out. `face` is the API that was initialised first: its names win over those of other
- * faces (our name, the face's, SHMEM_, SMA_, the others'). Returns INVALID for a bad value, or for two different ones
- * of equal rank; the text names variable, value and accepted values of all of them. Fields with a bad value hold their
- * default, so that log and bootstrap still work to report it. *out owns its texts until ist_config_fini, which is
- * called after a failure too. */
+/* Reads the files isthmus.conf and the environment into *out: the environment wins over the user's file, and that over
+ * the system's. `face` is the API that was initialised first: in the environment its names win over those of other
+ * faces (our name, the face's, SHMEM_, SMA_, the others'). Returns INVALID for a bad line or value, or for two
+ * different values of equal rank; the text names setting, place, value and accepted values of all of them. Fields
+ * with a bad value hold their default, so that log and bootstrap still work to report it. *out owns its texts until
+ * ist_config_fini, which is called after a failure too. */
 isthmus_status ist_config_init(struct ist_config *out, enum ist_face face);
 void ist_config_fini(struct ist_config *config); /* frees copied texts; accepts a zeroed struct */
 
-/* Warns, once each, about ISTHMUS_ names that no row and no loaded plugin has ("did you mean ..."), and about variables
- * of the three APIs that are ignored. `prefixes` are the plugins' names in either case, n of them. */
-void ist_config_warn_unknown(const char *const *prefixes, size_t n);
+/* Warns, once each, about ISTHMUS_ names and names in files that no row and no loaded plugin has ("did you mean ..."),
+ * about variables of the three APIs that are ignored, and about files that cannot be read. `prefixes` are the plugins'
+ * names in either case, n of them. */
+void ist_config_warn_unknown(const struct ist_config *config, const char *const *prefixes, size_t n);
 
 /* Returns a variable of a plugin by its whole name; NULL if it is not set. The only other function here that reads
  * the environment. */
 const char *ist_config_plugin_value(const char *name);
 
 /* Returns what a plugin gets for a key: the value of ISTHMUS_<PLUGIN>_<KEY>, or of the variable that this key means for
- * all plugins (IST_PLUGIN_KEY in config.def); NULL if it is not set. Borrowed until ist_config_fini. */
+ * all plugins (IST_PLUGIN_KEY in config.def) if that is from a stronger place; NULL if it is not set. Borrowed until
+ * ist_config_fini. */
 const char *ist_config_for_plugin(const struct ist_config *config, const char *plugin, const char *key);
 
 /* Returns ISTHMUS_JOB_SECRET, or NULL if it is not set. It is in no table, so that no output shows it. */
@@ -107,7 +113,8 @@ const char *ist_config_job_secret(void);
 
 /* For tools: prints every row with its current value and the source of that value, in 80 columns. */
 void ist_config_print_table(FILE *out, const struct ist_config *config);
-void ist_config_print_set(FILE *out, const struct ist_config *config); /* only what is set; a line each, or "none" */
+void ist_config_print_files(FILE *out, const struct ist_config *config); /* where settings come from, a line each */
+void ist_config_print_set(FILE *out, const struct ist_config *config);   /* only what is set; a line each, or "none" */
 void ist_config_print_json(struct ist_json *out, const char *key, const struct ist_config *config); /* an array */
 void ist_config_print_markdown(FILE *out); /* the reference page */
 

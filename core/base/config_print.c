@@ -62,6 +62,24 @@ static void fill_aliases(struct filler *f, size_t row)
     fill_end(f);
 }
 
+static const char *const source_names[] = {[IST_SOURCE_DEFAULT] = "default",
+                                           [IST_SOURCE_SYSTEM] = "system",
+                                           [IST_SOURCE_USER] = "user",
+                                           [IST_SOURCE_ENVIRONMENT] = "environment"};
+
+void ist_config_print_files(FILE *out, const struct ist_config *config)
+{
+    fputs("settings from, each stronger than the one before:\n", out);
+    for (unsigned i = 0; i < IST_N_CONFIG_FILES && config->files != NULL; i++) {
+        const struct ist_config_file *file = &config->files[i];
+        fprintf(out, "  %-11s  %s", source_names[IST_SOURCE_SYSTEM + i], file->path != NULL ? file->path : "no file");
+        if (file->error != 0) fprintf(out, " (cannot be read: %s)", strerror(file->error));
+        if (file->path != NULL && !file->is_read && file->error == 0) fputs(" (does not exist)", out);
+        fputc('\n', out);
+    }
+    fprintf(out, "  %s\n\n", source_names[IST_SOURCE_ENVIRONMENT]);
+}
+
 void ist_config_print_table(FILE *out, const struct ist_config *config)
 {
     struct filler f = {.out = out, .indent = 4};
@@ -179,6 +197,7 @@ static void json_row(struct ist_json *json, size_t row, const struct ist_config 
     json_value(json, row, config);
     ist_json_string(json, "set_by", set_by(config, row));
     ist_json_string(json, "default", *var->preset != '\0' ? var->preset : NULL);
+    ist_json_string(json, "source", source_names[ist_config_source(config, set_by(config, row))]);
     ist_json_string(json, "accepted", var->accepted);
     ist_json_string(json, "help", var->help);
     ist_json_begin_array(json, "aliases");
@@ -203,7 +222,9 @@ static const char page_start[] =
     "This page is made from the program's own tables: `isthmus-info --env-markdown > docs/environment.md`.\n"
     "`isthmus-info --env` shows the same with the values that hold now and where they come from.\n"
     "\n"
-    "- When several names set one thing, the `ISTHMUS_` name wins, then the name of the API that the program initialised\n"
+    "- Settings come from the file of the system, that of the user and the environment: the environment wins over the\n"
+    "  user's file, and that over the system's ([isthmus.conf](#isthmusconf)).\n"
+    "- When several names set one thing in the environment, the `ISTHMUS_` name wins, then the name of the API that the program initialised\n"
     "  first, then `SHMEM_`, then `SMA_`, then the names of the other APIs. Two different values of equal rank are an\n"
     "  error that names both.\n"
     "- A value that is not accepted is an error: the program does not start, and the message says what is accepted.\n"
@@ -214,7 +235,28 @@ static const char page_start[] =
     "  follows the suffix is ignored; the result is rounded up.\n"
     "- Words are accepted in any case.\n"
     "- Paths are not taken from the environment of set-user-id programs.\n"
-    "- Variables of one transport are named `ISTHMUS_<TRANSPORT>_<KEY>` and are described with that transport.\n";
+    "- Variables of one transport are named `ISTHMUS_<TRANSPORT>_<KEY>` and are described with that transport.\n"
+    "\n"
+    "## isthmus.conf\n"
+    "\n"
+    "Two files may hold settings under the `ISTHMUS_` names of this page and of the transports, one a line:\n"
+    "`/etc/isthmus.conf` (or another folder of the system, chosen when the library was built) and, with more weight,\n"
+    "`$XDG_CONFIG_HOME/isthmus.conf`, which is `~/.config/isthmus.conf` if that variable is not set.\n"
+    "`isthmus-info --env` prints both paths first, and for each setting the file and line that it is from.\n"
+    "\n"
+    "    # PEs of this cluster start slowly, and share their processors\n"
+    "    ISTHMUS_PEER_TIMEOUT = 60\n"
+    "    ISTHMUS_SPIN = 300ns\n"
+    "\n"
+    "- A value is the rest of its line without the blanks around it; a line that begins with `#` is a comment.\n"
+    "- A line that is neither, two values for one name, or a value that is not accepted is an error, which names file and\n"
+    "  line. A name that does not exist, and a file that cannot be read, are reported as warnings.\n"
+    "- Other names of a setting, such as `SHMEM_SYMMETRIC_SIZE`, have an effect in the environment only; any of them\n"
+    "  there wins over the files.\n"
+    "- Each PE reads the files of its own host, once, at the first init. What all PEs must have alike is compared as\n"
+    "  usual.\n"
+    "- Set-user-id programs read the system's file only.\n"
+    "- `isthmus-check-transport` reads the environment only.\n";
 
 static void page_row(FILE *out, const struct ist_var *var)
 {

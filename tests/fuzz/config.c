@@ -1,6 +1,6 @@
-/* tests/fuzz/config.c: the environment, as the first init reads it. An input is a face and then lines: two bytes choose
- * a variable of Isthmus or one of its other names, the rest of the line is its value; a number past the last one: the
- * line is NAME=value itself. */
+/* tests/fuzz/config.c: the environment, as the first init reads it, and the same bytes as a file of settings. An input
+ * is a face and then lines: two bytes choose a variable of Isthmus or one of its other names, the rest of the line is
+ * its value; a number past the last one: the line is NAME=value itself. */
 #include "core/base/config_priv.h"
 #include "core/base/log.h"
 #include "tests/fuzz/fuzz.h"
@@ -48,9 +48,20 @@ static void read_configuration(enum ist_face face)
     }
     /* Not the whole table: its text is constant, and formatting it took nine tenths of the time. */
     if (ist_config_init(&config, face) == ISTHMUS_OK) ist_config_print_set(nowhere, &config);
-    ist_config_warn_unknown(prefixes, 2);
+    ist_config_warn_unknown(&config, prefixes, 2);
     (void)ist_config_plugin_value("ISTHMUS_LOOPBACK_TIMEOUT");
     ist_config_fini(&config);
+}
+
+static void read_as_file(const uint8_t *data, size_t size)
+{
+    struct ist_config_file files[IST_N_CONFIG_FILES] = {{.path = strdup("isthmus.conf")}};
+    char *text = fuzz_text(data, size);
+    struct ist_config config = {.files = files};
+    (void)ist_config_file_parse(&files[0], text, ISTHMUS_OK);
+    ist_config_warn_unknown(&config, NULL, 0);
+    ist_config_files_free(files);
+    free(text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -61,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < MOST_LINES && (entries[i] = take_line(&in)) != NULL; i++) {}
     environ = entries;
     read_configuration(face);
+    read_as_file(data, size);
     environ = before;
     for (int i = 0; i < MOST_LINES; i++) free(entries[i]);
     return 0;

@@ -22,7 +22,7 @@ def run(*options, launcher=(), env=None, status=0):
 
 def one_screen():
     out, _ = run()
-    for word in ("Isthmus ", "PMIx", "hwloc", "Host ", "Transports", "loopback", "usable", "Environment"):
+    for word in ("Isthmus ", "PMIx", "hwloc", "Host ", "Transports", "loopback", "usable", "Settings"):
         assert word in out, f"no '{word}' in:\n{out}"
 
 

@@ -18,6 +18,7 @@ int main(void)
     ist_plugins_load(&config);
     print("searched", ist_registry.searched);
     print("log_file", config.log_file);
+    printf("frames=%d\n", (int)config.stack_frames);
     print("timeout", ist_config_plugin_value("ISTHMUS_LOOPBACK_TIMEOUT"));
     print("secret", ist_config_job_secret());
     for (size_t i = 0; i < sizeof below / sizeof *below; i++) print(below[i], getenv(below[i]));

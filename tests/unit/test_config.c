@@ -224,7 +224,7 @@ static const char *warnings_of(const char *environment, const char *const *prefi
     assert_true(fd >= 0);
     set_environment(environment);
     ist_log_open(ISTHMUS_LOG_WARN, path);
-    ist_config_warn_unknown(prefixes, n);
+    ist_config_warn_unknown(&config, prefixes, n);
     ist_log_close();
     ssize_t got = read(fd, seen, sizeof seen - 1);
     assert_true(got >= 0);
@@ -263,7 +263,7 @@ static void endless_names_are_cut(void **state)
     clearenv();
     setenv(endless, "1", 1);
     ist_log_open(ISTHMUS_LOG_ERROR, NULL);
-    ist_config_warn_unknown(NULL, 0);
+    ist_config_warn_unknown(&config, NULL, 0);
 }
 
 static void ignored_names_are_reported_with_the_reason(void **state)

@@ -40,18 +40,18 @@ static void look_around(struct report *report)
     report->config = config;
 }
 
-static void warn_unknown_variables(void)
+static void warn_unknown_variables(const struct ist_config *config)
 {
     const char *prefixes[IST_MAX_TRANSPORTS];
     for (uint32_t i = 0; i < ist_registry.n; i++) prefixes[i] = ist_registry.list[i].name;
     if (ist_log_threshold < ISTHMUS_LOG_WARN) ist_log_threshold = ISTHMUS_LOG_WARN;
-    ist_config_warn_unknown(prefixes, ist_registry.n);
+    ist_config_warn_unknown(config, prefixes, ist_registry.n);
 }
 
 static void look_away(struct report *report)
 {
     fflush(stdout);
-    warn_unknown_variables();
+    warn_unknown_variables(&report->own_config);
     plugins_unload();
     ist_log_close();
     ist_config_fini(&report->own_config);
@@ -65,7 +65,7 @@ static void print_screen(struct report *report)
     heap_text(report->config);
     putchar('\n');
     plugins_text();
-    printf("\nEnvironment (set; isthmus-info --env lists all)\n");
+    printf("\nSettings (isthmus-info --env lists all, and where they are from)\n");
     ist_config_print_set(stdout, report->config);
 }
 
@@ -90,6 +90,7 @@ static void print_text(struct report *report)
     }
     if (options->env) {
         if (!first) putchar('\n');
+        ist_config_print_files(stdout, report->config);
         ist_config_print_table(stdout, report->config);
     }
 }
