@@ -2,6 +2,7 @@
 #include "planted.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -160,7 +161,8 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
     known[peer->pe % PEERS] = *peer;
     if (planted_has("reach_varies")) out->latency_ns = ++calls;
     if (planted_has("reach_one_sided")) out->latency_ns = 1 + (uint32_t)planted_services->my_pe;
-    if (planted_has("says_it_wakes") && peer->pe != planted_services->my_pe) out->caps |= ISTHMUS_CAP_WAKES;
+    bool wakes = planted_has("says_it_wakes") || planted_has("wakes_uncounted");
+    if (wakes && peer->pe != planted_services->my_pe) out->caps |= ISTHMUS_CAP_WAKES;
     return ISTHMUS_OK;
 }
 
@@ -275,13 +277,14 @@ static int32_t progress(isthmus_tr *tr)
 {
     planted_data_progress();
     int32_t events = planted_base->progress(tr);
+    if (planted_has("odd_progress")) return -EBUSY;
     return planted_has("always_busy") ? 1 : events;
 }
 
 static isthmus_status arm(isthmus_tr *tr, int32_t *event_fd)
 {
     static int readable = -1; /* as long as the process: a core may hold it past close() */
-    if (planted_has("always_readable")) {
+    if (planted_has("always_readable") || planted_has("wakes_uncounted")) {
         if (readable < 0) readable = eventfd(1, EFD_CLOEXEC);
         *event_fd = readable;
         return ISTHMUS_OK;

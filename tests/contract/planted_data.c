@@ -167,6 +167,7 @@ static isthmus_status local_complete(isthmus_chan *chan, isthmus_path *path)
 
 static isthmus_status remote_commit(isthmus_chan *chan, isthmus_path *path)
 {
+    if (planted_has("arm_forgets")) planted_wait_for_progress();
     if (!planted_has("commit_leaks") && !planted_has("by_progress")) let_go();
     return base_ops.remote_commit(chan, path);
 }
@@ -225,7 +226,7 @@ static bool changes_data(void)
 {
     static const char *const bugs[] = {"cuts_17",    "writes_beside",    "cuts_pages", "cuts_large",
                                        "reads_late", "reads_large_late", "odd_code",   "drops_registered",
-                                       "one_buffer", "progress_cuts"};
+                                       "one_buffer", "progress_cuts",    "arm_forgets"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();

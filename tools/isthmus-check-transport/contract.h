@@ -188,6 +188,7 @@ struct ct_process {
     struct {
         bool is_running;
         int stop_fd;
+        int kick_fd; /* readable: call progress again and again, whatever the transport's descriptor shows */
         pthread_t thread;
         pthread_mutex_t lock; /* one caller of progress at a time */
     } progress;

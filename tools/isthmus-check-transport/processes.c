@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LEFT = 78 };
+enum { LEFT = 78, KICK_MS = 1000 };
 
 /* ---- in a process ---- */
 
@@ -53,6 +54,7 @@ void ct_meet(struct ct_process *p)
 struct child {
     pid_t pid;
     int socket, status;     /* socket -1: it has ended, with this status of waitpid */
+    int kick_fd;            /* of its progress thread */
     bool has_sent, was_cut; /* it was killed by the parent */
     struct ct_blob blob;
 };
@@ -118,6 +120,7 @@ static _Noreturn void be_process(const struct run *run, int pe, int to_parent)
     take_over_output(run);
     ct_board_join(run->board, run->c, pe);
     p = (struct ct_process){.pe = pe, .n = run->n, .to_parent = to_parent, .host = host_of_this_machine()};
+    p.progress.kick_fd = run->children[pe].kick_fd;
     pthread_mutex_init(&p.progress.lock, NULL);
     pthread_mutex_init(&p.cold, NULL);
     ct_plugin_load(run->plugin, &p.plugin);
@@ -132,7 +135,9 @@ static _Noreturn void be_process(const struct run *run, int pe, int to_parent)
 static bool start_process(struct run *run, int pe)
 {
     int pair[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return false;
+    int kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (kick_fd < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return false;
+    run->children[pe].kick_fd = kick_fd;
     pid_t pid = fork();
     if (pid == 0) {
         close(pair[0]);
@@ -140,7 +145,8 @@ static bool start_process(struct run *run, int pe)
         be_process(run, pe, pair[1]);
     }
     close(pair[1]);
-    run->children[pe] = (struct child){.pid = pid, .socket = pair[0]};
+    run->children[pe].pid = pid;
+    run->children[pe].socket = pair[0];
     return pid > 0;
 }
 
@@ -206,20 +212,52 @@ static void note_hanging(struct run *run)
     }
 }
 
-/* Returns true while the case runs: a process lives and none has failed. */
-static bool step(struct run *run)
+/* Returns how many processes live; `fds` are their sockets. */
+static int list_sockets(const struct run *run, struct pollfd fds[CT_MAX_PROCESSES])
 {
-    struct pollfd fds[CT_MAX_PROCESSES];
     int n_alive = 0;
     for (int pe = 0; pe < run->n; pe++) {
         fds[pe] = (struct pollfd){.fd = run->children[pe].socket, .events = POLLIN};
         n_alive += run->children[pe].socket >= 0;
     }
-    if (n_alive == 0) return false;
+    return n_alive;
+}
+
+/* Calls of progress in process `pe`, for which its descriptor had not polled readable, end the hang. */
+static bool progress_frees(struct run *run, int pe)
+{
+    struct pollfd fds[CT_MAX_PROCESSES];
+    uint64_t count = 1;
+    bool was_sent = write(run->children[pe].kick_fd, &count, sizeof count) == (ssize_t)sizeof count;
+    (void)list_sockets(run, fds);
+    bool is_free = was_sent && poll(fds, (nfds_t)run->n, KICK_MS) > 0;
+    (void)!read(run->children[pe].kick_fd, &count, sizeof count);
+    return is_free;
+}
+
+/* A slot that waits is not at fault if the progress thread of a process sleeps on while progress has work. */
+static void judge_hang(struct run *run)
+{
+    for (int pe = 0; pe < run->n; pe++) {
+        if (run->children[pe].socket < 0 || !progress_frees(run, pe)) continue;
+        find(
+            run, pe, "arm", "the descriptor polls readable when progress has work",
+            "the case hung for %d s, and went on when progress was called here; the descriptor had not polled readable",
+            run->patience_s);
+        return;
+    }
+    note_hanging(run);
+}
+
+/* Returns true while the case runs: a process lives and none has failed. */
+static bool step(struct run *run)
+{
+    struct pollfd fds[CT_MAX_PROCESSES];
+    if (list_sockets(run, fds) == 0) return false;
     int ready = poll(fds, (nfds_t)run->n, 1000 * run->patience_s);
     if (ready < 0) return errno == EINTR;
     if (ready == 0) {
-        note_hanging(run);
+        judge_hang(run);
         return false;
     }
     for (int pe = 0; pe < run->n; pe++) {
@@ -301,7 +339,7 @@ void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, i
     if (c->takes_more && n_processes > c->n) run.n = n_processes;
     memset(out, 0, sizeof *out);
     out->n_processes = run.n;
-    for (int pe = 0; pe < run.n; pe++) run.children[pe].socket = -1;
+    for (int pe = 0; pe < run.n; pe++) run.children[pe].socket = run.children[pe].kick_fd = -1;
     (void)ct_seed();
     fflush(NULL);
     run.printed = memfd_create("printed", MFD_CLOEXEC);
@@ -310,6 +348,8 @@ void ct_run_case(const struct ct_case *c, const char *plugin, int n_processes, i
         run_processes(&run);
     else
         find(&run, -1, "none", "this machine has what the check needs", "memory for the case: %s", strerror(errno));
+    for (int pe = 0; pe < run.n; pe++)
+        if (run.children[pe].kick_fd >= 0) close(run.children[pe].kick_fd);
     ct_board_destroy(run.board);
     close(run.printed);
     out->seconds = now_s() - began_s;

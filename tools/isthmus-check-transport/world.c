@@ -44,21 +44,24 @@ int32_t ct_progress(struct ct_process *p)
     int32_t events = p->t->progress(p->tr);
     pthread_mutex_unlock(&p->progress.lock);
     CT_RULE("progress", "returns how many events were handled, or a negative code",
-            events >= 0 || events == ISTHMUS_ERR_PEER_LOST, "%s: %s", ct_status_name(events), ct_failure_text());
+            events >= ISTHMUS_ERR_VERSION && events != ISTHMUS_ERR_AGAIN, "%d (%s): %s", events, ct_status_name(events),
+            ct_failure_text());
     return events;
 }
 
 static void *make_progress(void *argument)
 {
     struct ct_process *p = argument;
-    struct pollfd fds[2] = {{.fd = p->progress.stop_fd, .events = POLLIN}, {.fd = -1, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = p->progress.stop_fd, .events = POLLIN},
+                            {.fd = -1, .events = POLLIN},
+                            {.fd = p->progress.kick_fd, .events = POLLIN}};
     for (;;) {
         isthmus_status status = p->t->arm(p->tr, &fds[1].fd);
         if (status != ISTHMUS_ERR_AGAIN) {
             /* not CT_OK: the main thread records where the process is */
             CT_RULE("arm", "works where nothing is wrong", status == ISTHMUS_OK, "%s: %s", ct_status_name(status),
                     ct_failure_text());
-            if (poll(fds, 2, -1) < 0) CT_NEED(errno == EINTR, "poll: %s", strerror(errno));
+            if (poll(fds, 3, -1) < 0) CT_NEED(errno == EINTR, "poll: %s", strerror(errno));
         }
         if (fds[0].revents != 0) return NULL;
         (void)ct_progress(p);
