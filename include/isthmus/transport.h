@@ -265,7 +265,7 @@ struct isthmus_services {
      * close. Key HCA: if that is not set, the value of ISTHMUS_HCA, which applies to all transports that have adapters.
      * Key ATOMICS: always the value of ISTHMUS_ATOMICS, one for the job: if it is "nic", a transport that can choose
      * the agent of its atomics takes the adapter. Key PULSE_TIMEOUT: always the value of ISTHMUS_PULSE_TIMEOUT, in
-     * seconds; 0: the core does not detect PEs that have stopped. */
+     * seconds; 0: the core does not detect PEs that have stopped. Key PLUGIN_PATH: that of ISTHMUS_PLUGIN_PATH. */
     const char *(*config)(void *core, const char *key);
 
     int32_t my_pe, n_pes;

@@ -272,7 +272,7 @@ static void plugins_read_other_names_too(void **state)
     assert_string_equal(ist_config_plugin_value("ISTHMUS_OFI_PROVIDER"), "tcp;ofi_rxm");
 }
 
-/* HCA: the transport's own variable first. ATOMICS: one for the job, whatever the transport's own variable is. */
+/* HCA: the transport's own variable first. Others: one for the job, whatever the transport's own variable is. */
 static void plugins_share_some_keys(void **state)
 {
     (void)state;
@@ -285,6 +285,9 @@ static void plugins_share_some_keys(void **state)
     read_ok("ISTHMUS_ATOMICS=NIC");
     assert_string_equal(ist_config_for_plugin(&config, "ib", "ATOMICS"), "nic");
     assert_string_equal(ist_config_for_plugin(&config, "ib", "HCA"), "");
+    assert_string_equal(ist_config_for_plugin(&config, "hook", "PLUGIN_PATH"), "");
+    read_ok("ISTHMUS_PLUGIN_PATH=/a:/b|ISTHMUS_HOOK_PLUGIN_PATH=/c");
+    assert_string_equal(ist_config_for_plugin(&config, "hook", "PLUGIN_PATH"), "/a:/b");
 }
 
 int main(void)

@@ -65,14 +65,16 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     return code;
 }
 
-/* ISTHMUS_<NAME>_<KEY>, and the value for the whole job, as the header specifies. */
+/* ISTHMUS_<NAME>_<KEY>, and the values for the whole job, as the header specifies. */
 static const char *service_config(void *core, const char *key)
 {
     const struct ct_process *p = core;
     char name[96];
     snprintf(name, sizeof name, "ISTHMUS_%s_%s", p->plugin.t.name, key);
     for (char *c = name; *c != '\0'; c++) *c = (char)toupper((unsigned char)*c);
-    return getenv(strcmp(key, "ATOMICS") == 0 ? "ISTHMUS_ATOMICS" : name);
+    if (strcmp(key, "ATOMICS") == 0) return getenv("ISTHMUS_ATOMICS");
+    if (strcmp(key, "PLUGIN_PATH") == 0) return getenv("ISTHMUS_PLUGIN_PATH");
+    return getenv(name);
 }
 
 /* All processes run here, bound to nothing. */
