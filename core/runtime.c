@@ -44,6 +44,7 @@ static struct {
     struct ist_card card; /* this PE's own; its blobs point into card_room */
     struct ist_card_room card_lists;
     uint8_t *card_room;
+    uint64_t scopes;     /* in which the PEs and memory of the job may lie */
     bool arrivals_wake;  /* every arrival from a network wakes this PE */
     unsigned generation; /* how often the library was initialised before */
 } init;
@@ -87,7 +88,6 @@ static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
 static struct ist_config settings_in_force(void)
 {
     struct ist_config c = ist_runtime.config;
-    if (c.atomics == IST_ATOMICS_AUTO) c.atomics = IST_ATOMICS_CPU;
     c.teams_max = ist_teams_max(&c);
     c.heap_kind = IST_HEAP_HOST + (int)ist_device_heap.kind;
     c.heap_grows = ist_device_heap.granule_bytes > 0;
@@ -119,8 +119,6 @@ static isthmus_status write_agreement(struct ist_card *card)
 static isthmus_status make_card(void)
 {
     struct ist_card *card = &init.card;
-    isthmus_status status = write_agreement(card);
-    if (status != ISTHMUS_OK) return status;
     ist_card_use_room(card, &init.card_lists);
     card->pe = ist_runtime.boot->pe;
     card->pid = (int32_t)getpid();
@@ -134,7 +132,9 @@ static isthmus_status make_card(void)
     size_t room = ist_card_room();
     init.card_room = malloc(room + 1);
     if (init.card_room == NULL) return ist_fail_memory("this PE's card");
-    return ist_segments_to_card(card, init.card_room, room);
+    isthmus_status status = ist_segments_to_card(card, init.card_room, room);
+    if (status == ISTHMUS_OK) status = ist_home_settle(card, init.scopes, &ist_runtime.config);
+    return status == ISTHMUS_OK ? write_agreement(card) : status;
 }
 
 /* A store by a PE of this host, or by another thread of this PE, does not wake a sleeping thread. */
@@ -186,10 +186,10 @@ static isthmus_status init_heap(void)
 
 static isthmus_status open_transports(const ist_boot *boot, const struct ist_config *config)
 {
-    uint64_t scopes = scopes_of(boot, config);
-    isthmus_status status = ist_registry_open_devices(boot->pe, boot->n_pes, scopes);
+    init.scopes = scopes_of(boot, config);
+    isthmus_status status = ist_registry_open_devices(boot->pe, boot->n_pes, init.scopes);
     if (status == ISTHMUS_OK) status = ist_device_heap_publish(config);
-    return status == ISTHMUS_OK ? ist_registry_open(boot->pe, boot->n_pes, scopes) : status;
+    return status == ISTHMUS_OK ? ist_registry_open(boot->pe, boot->n_pes, init.scopes) : status;
 }
 
 /* The steps that a PE can do by itself. */
@@ -198,7 +198,6 @@ static isthmus_status start_alone(void)
     struct ist_runtime *rt = &ist_runtime;
     isthmus_status status = ist_registry_load(&rt->config);
     ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
-    ist_home_set(&rt->config);
     if (status == ISTHMUS_OK) status = open_transports(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
     if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
@@ -212,7 +211,6 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK) status = ist_meetings_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
     if (status == ISTHMUS_OK) status = make_card();
-    if (status == ISTHMUS_OK) status = ist_home_check(&init.card);
     return status;
 }
 

@@ -7,11 +7,6 @@
 
 static uint32_t home_of_host = ISTHMUS_DOMAIN_CPU;
 
-void ist_home_set(const struct ist_config *config)
-{
-    home_of_host = config->atomics == IST_ATOMICS_NIC ? ISTHMUS_DOMAIN_NIC : ISTHMUS_DOMAIN_CPU;
-}
-
 uint32_t ist_home_of_kind(uint32_t kind) { return kind == ISTHMUS_MEM_HOST ? home_of_host : ISTHMUS_DOMAIN_GPU; }
 
 static void set_reason(struct ist_offer *offer, const char *name, const char *text)
@@ -117,6 +112,7 @@ static const char *agent_of(const struct ist_offer *offer)
     if (!offer->is_possible) return offer->why_not;
     switch (offer->reach.atomics_domain) {
     case ISTHMUS_DOMAIN_CPU: return "its atomics are executed by processors";
+    case ISTHMUS_DOMAIN_NIC: return "its atomics are executed by NICs";
     case ISTHMUS_DOMAIN_GPU: return "its atomics are executed by a GPU";
     default: return "it has no atomics";
     }
@@ -132,16 +128,52 @@ static size_t write_agent(const struct ist_choice *choice, uint32_t i, char *out
     return n > 0 ? (size_t)n : 0;
 }
 
-isthmus_status ist_home_check(const struct ist_card *own)
+/* A transport of this PE offers atomics by this agent; with other hosts, one that reaches them does, too. The offer
+ * towards the own PE counts: which agent executes its atomics is the same for all PEs that a transport reaches. */
+static bool is_offered(const struct ist_choice *choice, uint32_t agent, uint64_t scopes)
 {
-    struct ist_choice choice;
+    bool is_here = false, is_there = false, reaches_there = false;
+    for (uint32_t i = 0; i < ist_registry.n; i++) {
+        const struct ist_offer *offer = &choice->offers[i];
+        if (!offer->is_possible) continue;
+        bool is_network = (ist_registry.list[i].ops.scopes & ISTHMUS_SCOPE_NETWORK) != 0;
+        bool fits = offer->reach.atomics_domain == agent;
+        is_here = is_here || fits;
+        is_there = is_there || (fits && is_network);
+        reaches_there = reaches_there || is_network;
+    }
+    return is_here && (is_there || !reaches_there || (scopes & ISTHMUS_SCOPE_NETWORK) == 0);
+}
+
+static isthmus_status fail_without_agent(const struct ist_choice *choice, enum ist_atomics wanted, bool nic_would)
+{
     char reasons[800] = "there is no transport";
     size_t used = 0;
-    if (home_of_host == ISTHMUS_DOMAIN_CPU) return ISTHMUS_OK;
-    ist_choose(own, ISTHMUS_MEM_HOST, &choice);
-    if (choice.atomics != IST_NO_TRANSPORT) return ISTHMUS_OK;
     for (uint32_t i = 0; i < ist_registry.n && used < sizeof reasons; i++)
-        used += write_agent(&choice, i, reasons + used, sizeof reasons - used);
+        used += write_agent(choice, i, reasons + used, sizeof reasons - used);
+    if (wanted == IST_ATOMICS_NIC)
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                        "ISTHMUS_ATOMICS is nic, but no transport of this PE executes atomics that way: %s", reasons);
+    if (nic_would)
+        return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
+                        "ISTHMUS_ATOMICS is cpu, but no transport of this PE executes atomics that way: %s; unset it",
+                        reasons);
     return ist_fail(ISTHMUS_ERR_UNSUPPORTED,
-                    "ISTHMUS_ATOMICS is nic, but no transport of this PE executes atomics that way: %s", reasons);
+                    "no transport of this PE executes atomics%s: %s; name one that does in ISTHMUS_TRANSPORTS",
+                    is_offered(choice, ISTHMUS_DOMAIN_CPU, 0) ? " on other hosts" : "", reasons);
+}
+
+isthmus_status ist_home_settle(const struct ist_card *own, uint64_t scopes, struct ist_config *config)
+{
+    struct ist_choice choice;
+    ist_choose(own, ISTHMUS_MEM_HOST, &choice);
+    bool is_alone = choice.carrier == IST_NO_TRANSPORT; /* and loads and stores its own memory */
+    bool by_cpu = is_alone || is_offered(&choice, ISTHMUS_DOMAIN_CPU, scopes);
+    bool by_nic = is_offered(&choice, ISTHMUS_DOMAIN_NIC, scopes);
+    enum ist_atomics wanted = config->atomics;
+    bool takes_nic = wanted == IST_ATOMICS_NIC || (wanted == IST_ATOMICS_AUTO && !by_cpu && by_nic);
+    config->atomics = takes_nic ? IST_ATOMICS_NIC : IST_ATOMICS_CPU;
+    home_of_host = takes_nic ? ISTHMUS_DOMAIN_NIC : ISTHMUS_DOMAIN_CPU;
+    if (takes_nic ? by_nic : by_cpu) return ISTHMUS_OK;
+    return fail_without_agent(&choice, wanted, by_nic);
 }

@@ -36,10 +36,10 @@ bool ist_arrivals_wake(const struct ist_card *card);
  * ISTHMUS_ATOMICS=nic to the agent of that domain: no other agent is atomic with it, so PEs of the same host use it
  * too, and no alias is used. */
 uint32_t ist_home_of_kind(uint32_t kind);
-void ist_home_set(const struct ist_config *config); /* before the first choice; the same on all PEs */
 
-/* Checks, by this PE's card, that its atomics on host memory can reach the agent that executes them. UNSUPPORTED names
- * what each transport offers instead. */
-isthmus_status ist_home_check(const struct ist_card *own);
+/* Decides which agent that is for host memory, by this PE's card and the scopes in which the job's PEs lie, and writes
+ * it to config->atomics, which all PEs compare. AUTO: processors, unless only adapters execute the atomics of the
+ * transports. Before the first other choice. UNSUPPORTED names what each transport offers instead. */
+isthmus_status ist_home_settle(const struct ist_card *own, uint64_t scopes, struct ist_config *config);
 
 #endif

@@ -67,7 +67,7 @@ enum { ISTHMUS_MEM_HOST = 0, ISTHMUS_MEM_CUDA = 1, ISTHMUS_MEM_ZE = 2, ISTHMUS_M
  * NIC: the target's network adapter for words of 64 bits. The CPU executes narrower ones: an adapter would write all
  * 64 bits, and a store beside the operand meanwhile would be lost */
 enum {
-    ISTHMUS_DOMAIN_NONE = 0, /* this transport executes no atomics at that peer */
+    ISTHMUS_DOMAIN_NONE = 0, /* this transport executes no atomics at that peer; no job starts with it alone */
     ISTHMUS_DOMAIN_CPU = 1,  /* processor instructions on coherent host memory */
     ISTHMUS_DOMAIN_NIC = 2,  /* the target's network adapter */
     ISTHMUS_DOMAIN_GPU = 3   /* the target's GPU */

@@ -87,6 +87,7 @@ static isthmus_status hook_reach(isthmus_tr *tr, const struct isthmus_peer *peer
     if (status != ISTHMUS_OK) return status;
     reach.caps &= ~(uint64_t)ISTHMUS_CAP_ALIAS;
     if (tr->plan.delay_calls > 0) reach.caps &= ~(uint64_t)ISTHMUS_CAP_ORDERED;
+    if (tr->plan.is_adapter) reach.atomics_domain = ISTHMUS_DOMAIN_NIC;
     if (hook_plan_leaves_atomics(&tr->plan, peer->pe)) reach.atomics_domain = ISTHMUS_DOMAIN_NONE;
     reach.latency_ns += 1000000; /* the core takes it only if ISTHMUS_TRANSPORTS names it */
     isthmus_write_out(out, &reach, sizeof reach);

@@ -39,6 +39,7 @@ struct hook_plan {
     uint32_t delay_calls; /* an operation starts after N later ones; 0: at once */
     bool reorders;
     bool leaves_atomics;         /* to another transport */
+    bool is_adapter;             /* what the base executes counts as executed by adapters */
     bool leaves_commits;         /* there are no commit_start and commit_test */
     uint64_t without_atomics_pe; /* likewise, between this one and the others only */
     uint64_t random;

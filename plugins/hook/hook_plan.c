@@ -89,12 +89,14 @@ static isthmus_status read_loss(const struct isthmus_services *s, struct hook_pl
 
 isthmus_status hook_plan_read(const struct isthmus_services *services, struct hook_plan *out)
 {
-    uint64_t delay = 0, reorder = 0, no_atomics = 0, no_commit = 0, without_pe = UINT64_MAX, seed = 1, pe = UINT64_MAX;
+    uint64_t delay = 0, reorder = 0, no_atomics = 0, nic_atomics = 0, no_commit = 0, without_pe = UINT64_MAX, seed = 1,
+             pe = UINT64_MAX;
     *out = (struct hook_plan){.services = services, .fail_call = HOOK_CALLS, .lost_pe = -1};
     isthmus_status status = read_number(services, "DELAY", HOOK_MAX_HELD, &delay);
     if (status == ISTHMUS_OK) status = read_number(services, "REORDER", 1, &reorder);
     if (status == ISTHMUS_OK) status = read_number(services, "NO_ATOMICS", 1, &no_atomics);
     if (status == ISTHMUS_OK) status = read_number(services, "NO_ATOMICS_PE", UINT32_MAX, &without_pe);
+    if (status == ISTHMUS_OK) status = read_number(services, "NIC_ATOMICS", 1, &nic_atomics);
     if (status == ISTHMUS_OK) status = read_number(services, "NO_COMMIT", 1, &no_commit);
     if (status == ISTHMUS_OK) status = read_number(services, "SEED", UINT64_MAX, &seed);
     if (status == ISTHMUS_OK) status = read_number(services, "AGAIN", UINT64_MAX, &out->again_every);
@@ -105,6 +107,7 @@ isthmus_status hook_plan_read(const struct isthmus_services *services, struct ho
     if (out->lost_pe == services->my_pe) out->lost_pe = -1; /* no PE is lost to itself */
     out->reorders = reorder != 0;
     out->leaves_atomics = no_atomics != 0;
+    out->is_adapter = nic_atomics != 0;
     out->leaves_commits = no_commit != 0;
     out->without_atomics_pe = without_pe;
     out->delay_calls = (uint32_t)(delay == 0 && reorder != 0 ? 8 : delay);

@@ -160,6 +160,8 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
     if (status != ISTHMUS_OK) return status;
     known[peer->pe % PEERS] = *peer;
     if (planted_has("reach_varies")) out->latency_ns = ++calls;
+    if (planted_has("no_agent")) out->atomics_domain = ISTHMUS_DOMAIN_NONE;
+    if (planted_has("agent_elsewhere") && peer->pe != planted_services->my_pe) out->atomics_domain = ISTHMUS_DOMAIN_NIC;
     if (planted_has("reach_one_sided")) out->latency_ns = 1 + (uint32_t)planted_services->my_pe;
     bool wakes = planted_has("says_it_wakes") || planted_has("wakes_uncounted");
     if (wakes && peer->pe != planted_services->my_pe) out->caps |= ISTHMUS_CAP_WAKES;

@@ -212,6 +212,7 @@ static isthmus_status late_set(isthmus_chan *chan, isthmus_path *path, const ist
 
 static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
+    if (planted_has("no_agent")) return NULL;
     if (planted_has("hands_out_all") && op >= ISTHMUS_AMO_COUNT) return torn_add;
     if (planted_has("torn_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS64) return torn_add;
     if (planted_has("wide_add") && op == ISTHMUS_AMO_ADD && bits == ISTHMUS_BITS8) return wide_add;

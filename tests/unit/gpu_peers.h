@@ -218,7 +218,6 @@ static void show_buffer(uint32_t kind)
 static int set_up(void **state)
 {
     pthread_mutexattr_t attributes;
-    const struct ist_config config = {.atomics = IST_ATOMICS_AUTO};
     struct ist_transport *t = &ist_registry.list[0];
     (void)state;
     memset(&ist_registry, 0, sizeof ist_registry);
@@ -245,7 +244,6 @@ static int set_up(void **state)
     set_segment(IST_SEGMENT_DEVICE, ISTHMUS_MEM_CUDA, DEVICE_HEAP, HEAP_BYTES);
     ist_segments.n = ist_segments.n_at_start = BUFFER;
     grow();
-    ist_home_set(&config);
     assert_int_equal(ist_rows_init(N_PES), ISTHMUS_OK);
     return ist_peers_init(&boot, "card", true);
 }

@@ -85,7 +85,6 @@ static ist_boot boot = {.ops = &boot_ops, .n_pes = N_PES};
 static int set_up(void **state)
 {
     pthread_mutexattr_t attributes;
-    const struct ist_config config = {.atomics = IST_ATOMICS_AUTO};
     struct ist_transport *t = &ist_registry.list[0];
     (void)state;
     memset(&ist_registry, 0, sizeof ist_registry);
@@ -104,7 +103,6 @@ static int set_up(void **state)
     paths.n_opening = paths.n_opened = 0;
     paths.n_to_meet = 1;
     paths.has_waited_in_vain = paths.has_overlapped = false;
-    ist_home_set(&config);
     assert_int_equal(ist_rows_init(N_PES), ISTHMUS_OK);
     return ist_peers_init(&boot, "card", true);
 }

@@ -34,6 +34,21 @@ static void check_unknown(const struct ct_channel *channel, uint32_t op, uint32_
              "it returned a function for operation %u, bits %u, of which one is unknown; valid: NULL", op, bits);
 }
 
+/* A job settles on one agent by what transports offer to the own PE, and does not start without one. */
+static void check_agent(struct ct_process *p, bool is_host)
+{
+    static const char rule[] = "one agent executes atomics on host memory, for all PEs alike: CPU or NIC";
+    for (int pe = 0; pe < p->n && is_host; pe++) {
+        uint32_t domain = p->reach[pe].atomics_domain;
+        CT_RULE("reach", rule, domain == ISTHMUS_DOMAIN_CPU || domain == ISTHMUS_DOMAIN_NIC,
+                "atomics_domain towards process %d is %u: a job that has no other transport does not start", pe,
+                domain);
+        CT_RULE("reach", rule, domain == p->reach[p->pe].atomics_domain,
+                "atomics_domain is %u towards process %d and %u towards the own process", domain, pe,
+                p->reach[p->pe].atomics_domain);
+    }
+}
+
 void ct_case_amo_entry(struct ct_process *p)
 {
     static struct ct_extent extent;
@@ -48,6 +63,7 @@ void ct_case_amo_entry(struct ct_process *p)
                 CT_CHECK(fn == channel.ops.amo_entry(channel.chan, op, bits, flags),
                          "two calls for operation %u, bits %u, flags %u returned different functions", op, bits, flags);
             }
+    check_agent(p, ct_extent_is_host(&extent));
     bool promised = p->reach[p->pe].atomics_domain != ISTHMUS_DOMAIN_NONE;
     CT_CHECK(any == promised, "atomics_domain of reach is %u, but amo_entry returned %s",
              p->reach[p->pe].atomics_domain, any ? "functions" : "NULL for every operation");

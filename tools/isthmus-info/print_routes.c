@@ -118,7 +118,7 @@ static void print_kind(char letter, const struct route_kind *kind)
                      ? " (of 64 bits; narrower ones by the CPU: ISTHMUS_ATOMICS=nic)"
                      : "");
     else
-        snprintf(atomics, sizeof atomics, "the target's progress thread");
+        snprintf(atomics, sizeof atomics, "none: no transport executes them");
     snprintf(text, sizeof text, "%s, %s; about %u ns and %s/s; atomics: %s; visible to %s", kind->carrier, how,
              kind->latency_ns, human_bytes(kind->bandwidth_bytes_per_s), atomics, visibility_name(kind->visibility));
     printf("  %c  ", letter);

@@ -22,7 +22,7 @@ enum {
 
 struct route_kind {
     char carrier[ROUTE_NAME_BYTES]; /* of puts and gets */
-    char atomics[ROUTE_NAME_BYTES]; /* of atomics; "": no transport, the target's progress thread */
+    char atomics[ROUTE_NAME_BYTES]; /* of atomics; "": no transport executes them */
     uint32_t latency_ns, visibility, atomics_domain;
     uint32_t is_aliased; /* loads and stores reach the peer; 0 although the capability is there: ISTHMUS_ALIAS is off */
     uint64_t bandwidth_bytes_per_s, caps;
