@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""report.py BIN KINDS: isthmus-perf measures each operation, names its limits and causes, and refuses what it cannot do.
+"""report.py BIN KINDS HAS_IB: isthmus-perf measures each operation, names its limits and causes, and refuses what it cannot do.
 
-KINDS is the folder of the transport that stands for a device's, or `none`. No time is judged."""
+KINDS is the folder of the transport that stands for a device's, or `none`; HAS_IB is 1 where transport ib is built. No
+time is judged."""
 import json
 import os
 import subprocess
@@ -9,7 +10,7 @@ import sys
 import tempfile
 from xml.etree import ElementTree
 
-BIN, KINDS = sys.argv[1:3]
+BIN, KINDS, HAS_IB = sys.argv[1:4]
 PERF, RUN = os.path.join(BIN, "isthmus-perf"), os.path.join(BIN, "isthmus-run")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "PMI"))}
 QUICK = ("--repeat", "2", "--seconds", "0.001")
@@ -70,9 +71,26 @@ def groups_sizes_and_pairs():
 def causes():
     text = " ".join(perf("--ops", "put,sync", "--sizes", "8", ISTHMUS_ALIAS="0").stdout.split())
     assert "ISTHMUS_ALIAS=0: each access calls transport loopback" in text, text
-    assert "no limit measured: no load or store reaches all PEs" in text, text
+    assert "no limit measured: a bare one needs loads and stores between all PEs" in text, text
     text = " ".join(perf("--ops", "fetch_add", ISTHMUS_CHECK="1").stdout.split())
     assert "ISTHMUS_CHECK=1 checks each call" in text or "nothing to gain" in text, text
+
+
+def between_hosts():
+    if HAS_IB != "1":
+        return
+    pairs = "put,get,put_nbi,get_nbi,p,g,fetch_add"
+    figures = path("network.json")
+    perf("--ops", pairs + ",add,fcollect", "--sizes", "8,64K", "--json", figures, "--pes", "1,0", ISTHMUS_PRETEND_HOSTS="01")
+    with open(figures) as file:
+        results = json.load(file)["results"]
+    for r in results:
+        if r["operation"] in pairs.split(","):
+            assert r["transport"] == "ib" and r["limit_name"] == "bare UCP" and r["limit"]["low_ns"] > 0, r
+        else:
+            assert r["limit"] is None and r["verdict"].startswith("no limit measured: "), r
+    text = perf("--ops", "get", "--sizes", "8", "--pes", "all", n=3, ISTHMUS_PRETEND_HOSTS="011").stdout
+    assert "slowest" in text, text  # one endpoint after another, and pairs of one host between them
 
 
 def progress_is_on_stderr():
@@ -199,7 +217,7 @@ def comparisons():
 
 
 def main():
-    for case in (files, comparisons, each_operation_appears, groups_sizes_and_pairs, causes, progress_is_on_stderr, without_a_launcher, refusals,
+    for case in (files, comparisons, each_operation_appears, groups_sizes_and_pairs, causes, between_hosts, progress_is_on_stderr, without_a_launcher, refusals,
                  memory_of_a_device):
         case()
         print(f"ok {case.__name__}", flush=True)

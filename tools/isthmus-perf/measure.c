@@ -3,6 +3,7 @@
 #include "tools/isthmus-perf/measure.h"
 #include "tools/isthmus-perf/bare.h"
 #include "tools/isthmus-perf/facts.h"
+#include "tools/isthmus-perf/limit_ucp.h"
 #include "tools/isthmus-perf/start.h"
 
 #include <shmem.h>
@@ -99,6 +100,7 @@ bool measure_open(const struct options *options)
 
 void measure_close(void)
 {
+    limit_ucp_close();
     shmem_barrier_all();
     shmem_free(bench.symmetric_source);
     shmem_free(bench.dest);
@@ -123,6 +125,7 @@ struct measurement {
     long reps, n_rounds;
     perf_batch *bare; /* NULL: there is no limit; agreed between the PEs */
     const char *bare_name;
+    bool is_ucp;             /* bare is one of limit_ucp.h, in which the peer takes part too */
     struct case_facts facts; /* valid on the PE that measures */
 };
 
@@ -139,10 +142,13 @@ static double time_batch(const struct measurement *c, perf_batch *batch)
 {
     static double mine_ns, slowest_ns;
     shmem_barrier_all();
+    bool is_served = c->is_ucp && batch == c->bare;
+    if (is_served && bench.my_pe == c->place.to) limit_ucp_serve();
     if (!c->takes_part) return 0;
     double start_ns = now_ns();
     batch(&c->place, c->reps);
     mine_ns = (now_ns() - start_ns) / (double)c->reps;
+    if (is_served) limit_ucp_end_serving(c->place.to);
     if (!c->operation->is_together) return mine_ns;
     shmem_double_max_reduce(SHMEM_TEAM_WORLD, &slowest_ns, &mine_ns, 1);
     return slowest_ns;
@@ -182,25 +188,49 @@ static void find_facts(struct measurement *c)
     c->facts.check_setting = getenv("ISTHMUS_CHECK");
 }
 
-/* The processor's own operation, or none, and the reason. */
-static const char *why_no_limit(const struct measurement *c)
+/* ---- the limit of one measurement ---- */
+
+enum limit_kind { LIMIT_NONE, LIMIT_PROCESSOR, LIMIT_NETWORK };
+
+/* Sets the reason if there is none. */
+static enum limit_kind kind_of_limit(struct measurement *c)
 {
-    if (c->operation->bare == bare_flags && bench.is_flags_aliased) return NULL;
-    if (bench.is_on_device) return "no bare copy of this device's driver is built in";
-    if (c->operation->needs_alias && c->place.alias == NULL)
-        return "no load or store reaches all PEs, and no bare collective over a network is built in";
-    if (c->place.alias == NULL && c->facts.mine.first_pe_of_host != c->facts.peer.first_pe_of_host)
-        return "no bare operation over this network is built in";
-    return NULL;
+    const struct operation *operation = c->operation;
+    bool is_same_host = c->facts.mine.first_pe_of_host == c->facts.peer.first_pe_of_host;
+    if (operation->bare == bare_flags && bench.is_flags_aliased) return LIMIT_PROCESSOR;
+    if (bench.is_on_device)
+        c->facts.no_limit = "no bare copy of this device's driver is built in";
+    else if (operation->needs_alias && c->place.alias == NULL)
+        c->facts.no_limit = "a bare one needs loads and stores between all PEs";
+    else if (c->place.alias != NULL || is_same_host)
+        return LIMIT_PROCESSOR;
+    else if (operation->transfer != TRANSFER_NONE)
+        return LIMIT_NETWORK;
+    else
+        c->facts.no_limit = "no bare one over a network is built in";
+    return LIMIT_NONE;
+}
+
+/* Collective. */
+static void use_network(struct measurement *c)
+{
+    c->facts.no_limit = limit_ucp_open(c->lead, c->place.to, largest_size(bench.options));
+    if (c->facts.no_limit != NULL) return;
+    c->bare = limit_ucp_batch(c->operation->transfer);
+    c->bare_name = "bare UCP";
+    c->is_ucp = true;
 }
 
 /* Collective. */
 static void choose_limit(struct measurement *c)
 {
-    if (c->takes_part) c->facts.no_limit = why_no_limit(c);
-    bool has_limit = c->facts.no_limit == NULL;
-    has_limit = c->operation->is_together ? start_on_all(has_limit) : share(has_limit, c->lead) != 0;
-    if (!has_limit) return;
+    long kind = c->takes_part ? kind_of_limit(c) : LIMIT_NONE;
+    if (!c->operation->is_together)
+        kind = share(kind, c->lead);
+    else if (!start_on_all(kind == LIMIT_PROCESSOR))
+        kind = LIMIT_NONE;
+    if (kind == LIMIT_NETWORK) use_network(c);
+    if (kind != LIMIT_PROCESSOR) return;
     c->bare = c->operation->bare;
     c->bare_name = c->operation->bare_name;
 }
@@ -223,7 +253,7 @@ static void settle(struct measurement *c)
 }
 
 /* Collective. Each goes first every other time. */
-static void take_turns(const struct measurement *c)
+static void take_turns(struct measurement *c)
 {
     static double call_ns[MAX_REPEAT], bare_ns[MAX_REPEAT];
     for (long round = 0; round < c->n_rounds; round++)
@@ -236,6 +266,9 @@ static void take_turns(const struct measurement *c)
         }
     measured.call = figure_of(call_ns, (int)c->n_rounds);
     measured.limit = c->bare != NULL ? figure_of(bare_ns, (int)c->n_rounds) : (struct figure){0};
+    if (!c->is_ucp || limit_ucp_failure() == NULL) return;
+    measured.limit = (struct figure){0};
+    c->facts.no_limit = limit_ucp_failure();
 }
 
 /* Between NUMA nodes: the same copy within this one. Only this PE takes part. */

@@ -26,8 +26,9 @@ enum { FLAG_STRIDE = 8, FLAG_ROUNDS = 32, FLAG_SIGNAL = FLAG_STRIDE * FLAG_ROUND
 
 typedef void perf_batch(const struct place *place, long reps);
 
-/* What a bare operation over a network has to do; limit_ucp.c does it. */
-enum over_network { NETWORK_NOTHING, NETWORK_PUT, NETWORK_GET, NETWORK_PUT_NBI, NETWORK_GET_NBI, NETWORK_FETCH_ADD };
+/* What a bare operation has to do that is not the processor's: over a network (limit_ucp.c), or between memories of
+ * devices (limit_cuda.c). */
+enum transfer { TRANSFER_NONE, TRANSFER_PUT, TRANSFER_GET, TRANSFER_PUT_NBI, TRANSFER_GET_NBI, TRANSFER_FETCH_ADD };
 
 struct operation {
     const char *name, *summary;
@@ -35,11 +36,11 @@ struct operation {
     bool is_sized;    /* measured at each size; else of one word, or without data */
     bool has_blocks;  /* dest has a block for each PE */
     perf_batch *call;
-    const char *bare_name; /* of the bare operation of a processor */
-    perf_batch *bare;      /* uses alias, or private_dest */
-    bool needs_alias;      /* the bare operation has no meaning in private memory */
-    const char *more;      /* the step that the bare operation lacks; NULL: none */
-    enum over_network over_network;
+    const char *bare_name;  /* of the bare operation of a processor */
+    perf_batch *bare;       /* uses alias, or private_dest */
+    bool needs_alias;       /* the bare operation has no meaning in private memory */
+    const char *more;       /* the step that the bare operation lacks; NULL: none */
+    enum transfer transfer; /* TRANSFER_NONE: there is no bare one */
 };
 
 extern const struct operation operations[];

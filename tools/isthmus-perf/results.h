@@ -56,8 +56,8 @@ bool results_read(const char *path, struct results *out);
 /* A picture of the figures that depend on a size: a curve for each operation and pair, dashed for its limit. */
 void results_draw(FILE *out, const struct results *results);
 
-/* Prints both runs side by side. Returns the exit status: 1 if a figure of the second is slower by more than the spread,
- * or if there is nothing to compare. */
+/* Prints both runs side by side. Returns the exit status: 1 if a figure of the second is slower by more than
+ * the spread, or if there is nothing to compare. */
 int compare_files(const char *path, const char *path_of_second);
 
 #endif
