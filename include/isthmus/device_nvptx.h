@@ -1,6 +1,6 @@
-/* isthmus/device_nvptx.h: the primitives of device.h in plain C for NVIDIA's GPUs: clang --target=nvptx64-nvidia-cuda,
- * without any header of CUDA. libnvshmem_device.bc is compiled with it (tools/bitcode/nvshmem_device.c), for compilers
- * that link bitcode. Not CUDA's dialect (device_cuda.h), which has the same names. */
+/* isthmus/device_nvptx.h: the primitives of device.h in plain C for NVIDIA's GPUs: clang --target=nvptx64-nvidia-
+ * cuda, without any header of CUDA. libnvshmem_device.bc is compiled with it, for compilers that link bitcode. Not
+ * CUDA's dialect (device_cuda.h), which has the same names. */
 #ifndef ISTHMUS_DEVICE_NVPTX_H
 #define ISTHMUS_DEVICE_NVPTX_H
 

@@ -1,5 +1,5 @@
 /* isthmus/device_report.h: how a kernel ends for a wrong call of the program: it leaves a report in memory of the host,
- * and stops. The library reads it, and has the texts (core/proxy/kernel_report.c). A kernel without a state prints by
+ * and stops. The library reads it, and has the texts. A kernel without a state prints by
  * itself. See device.h. */
 #ifndef ISTHMUS_DEVICE_REPORT_H
 #define ISTHMUS_DEVICE_REPORT_H

@@ -1,5 +1,5 @@
 /* isthmus/device_ring.h: a kernel's side of the ring: requests, replies, fence and quiet.
- * Not the host's side: core/proxy.
+ * Not the host's side, which is in the library.
  *
  * A slot passes through these hands, each of which waits for the one before:
  *   1. The thread with ticket t waits until the host has read the request n tickets before (consumed), and until the

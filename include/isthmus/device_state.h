@@ -73,7 +73,7 @@ struct isthmus_ring {
 
 /* ---- wrong calls ---- */
 
-/* The call, as a report numbers it. New ones come at the end. The library has the names: core/proxy/kernel_report.c. */
+/* The call, as a report numbers it. New ones come at the end. The library has the names. */
 enum isthmus_device_call {
     ISTHMUS_CALL_PUT = 1,
     ISTHMUS_CALL_GET,

@@ -3,12 +3,12 @@
  * compiler optimises and ISTHMUS_NO_INLINE is not defined, and into the library's own routines. Each function returns 0
  * in every unusual case; the caller then does all of the work in another way.
  *
- * For example shmem_long_p(dest, value, pe), which has the flag `inline` in core/api/api.table:
+ * For example shmem_long_p(dest, value, pe), whose row in the table of routines has the flag `inline`:
  *   in a program     isthmus_p_(isthmus_row_(pe), dest, &value, sizeof(long)); if that returns 0, a call of the routine
  *                    in the library. The generator writes this line into isthmus/shmem_inline.h of the build tree.
  *   in the library   ist_entry_p(&ist_ctx_default, dest, &value, ...), which the generator writes into
- *                    shmem_routines.c of the build tree. It is in core/api/rma_entry.h and calls ist_p of
- *                    core/ops/rma.h: isthmus_p_ again; if that returns 0, ist_p_slow of core/ops/rma.c.
+ *                    shmem_routines.c of the build tree. It calls ist_p: isthmus_p_ again; if that returns 0,
+ *                    ist_p_slow.
  *
  * The struct is ABI of the library: fields are added at its end only. It is read-only between init and finalize, except
  * for `default_used`, the rows, which change when a peer is used for the first time, and `small`, which becomes empty

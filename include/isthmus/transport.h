@@ -1,6 +1,6 @@
 /* isthmus/transport.h: the plugin ABI, version 1. A transport plugin needs nothing else of Isthmus.
  * Not the application interface: programs include shmem.h, nvshmem.h or ishmem.h.
- * Read on in docs/writing-a-transport.md; the smallest complete plugin is plugins/loopback.
+ * Read on in writing-a-transport.md, in share/doc/isthmus of an installation; its example is a complete plugin.
  *
  * A plugin is a shared object that exports exactly one symbol, `isthmus_transport_v1`: a constant table of
  * functions. The core loads the plugin, checks its table, calls reach() for each peer, and issues to it the remote
@@ -466,7 +466,7 @@ struct isthmus_data_ops {
      * not tested again. One caller of the channel at a time, as for all data slots; with ISTHMUS_THREAD_SHARED any
      * thread may test a ticket.
      * Absent: local_complete and remote_commit, which block. The core then calls them in a thread of their own where
-     * nothing may wait (core/proxy/closer.c). */
+     * nothing may wait. */
     isthmus_status (*commit_start)(isthmus_chan *, isthmus_path *path, uint64_t *ticket);
     isthmus_status (*commit_test)(isthmus_chan *, uint64_t ticket);
 

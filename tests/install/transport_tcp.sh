@@ -1,17 +1,30 @@
 #!/bin/sh
-# transport_tcp.sh SOURCE: the example of a transport outside of this tree, as its reader builds it: against an installed tree, in
-# another folder. The result is a plugin: one symbol, nothing of ours linked. tests/transport_tcp shows that it works.
+# The example of a transport, as its reader builds it: the installed one, against the installation, with an empty environment. The
+# result is a plugin: one symbol, nothing of ours linked. tests/transport_tcp shows that it works. And the template beside it.
 . "$(dirname -- "$0")/common.sh"
-rm -rf "$WORK/transport_tcp_source"
-cp -r "$1" "$WORK/transport_tcp_source"
+examples=$prefix/share/doc/isthmus/examples
+
+# alone COMMAND...: without the variables of this shell.
+alone() { env -i PATH=/usr/local/bin:/usr/bin:/bin HOME="$WORK" CC="$CC" "$@"; }
+
+# build NAME: the example of that name, into a folder of its own outside of the installation.
+build() {
+    alone "$CMAKE" -S "$examples/$1" -B . -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS=-Werror \
+        -DCMAKE_VERBOSE_MAKEFILE=ON >configure.txt 2>&1 || fail "$(cat configure.txt)"
+    alone "$CMAKE" --build . >build.txt 2>&1 || fail "$(cat build.txt)"
+    if grep -F -e "$BUILD/gen" -e "$BUILD/lib" build.txt; then fail "$1 is built with more than the installation"; fi
+}
+
+fresh transport_template
+build transport-template
+alone "$prefix/$BINDIR/isthmus-check-transport" mine.so >check.txt && fail "the template has no findings"
+expect "slots that the template lacks" "    slot      expose" "$(grep '^ *slot ' check.txt)"
+
 fresh transport_tcp
-"$CMAKE" -S "$WORK/transport_tcp_source" -B . -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release \
-    -DCMAKE_C_FLAGS=-Werror >configure.txt 2>&1 || fail "$(cat configure.txt)"
-"$CMAKE" --build . >build.txt 2>&1 || fail "$(cat build.txt)"
-if grep -E -- "-I *[^ ]*$BUILD/gen|-I *[^ ]*/include/isthmus" build.txt; then fail "other headers than the installed ones"; fi
+build transport-tcp
 expect "exported symbols" isthmus_transport_v1 "$(nm -D --defined-only tcp.so | sed 's/.* //')"
 if ldd tcp.so | grep -i isthmus; then fail "the plugin links with the library"; fi
-"$prefix/$BINDIR/isthmus-check-transport" --case table --case traits --case card_room --case key_room --case damaged_card \
+alone "$prefix/$BINDIR/isthmus-check-transport" --case table --case traits --case card_room --case key_room --case damaged_card \
     --case damaged_key --case put_get_self --case many_channels "$WORK/transport_tcp/tcp.so" >check.txt ||
     fail "$(cat check.txt)"
 ISTHMUS_PLUGIN_PATH=$WORK/transport_tcp "$prefix/$BINDIR/isthmus-info" >info.txt

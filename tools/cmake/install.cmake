@@ -7,7 +7,12 @@ install(DIRECTORY ${CMAKE_BINARY_DIR}/gen/include/ DESTINATION ${CMAKE_INSTALL_I
   FILES_MATCHING PATTERN *.h PATTERN *.hpp PATTERN *.cuh)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN *.h PATTERN *.hpp)
-install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
+
+# Licence, and the kit for authors of transports: guide, findings of the checker, layout of the ABI, example, template.
+set(DOC_DIR ${CMAKE_INSTALL_DATAROOTDIR}/doc/isthmus)
+install(FILES LICENSE docs/writing-a-transport.md docs/findings.md docs/transport-abi-v1.tsv DESTINATION ${DOC_DIR})
+install(FILES docs/transports/hook.md DESTINATION ${DOC_DIR}/transports)
+install(DIRECTORY docs/examples/transport-tcp docs/examples/transport-template DESTINATION ${DOC_DIR}/examples)
 
 install(EXPORT IsthmusTargets NAMESPACE Isthmus:: DESTINATION ${PACKAGE_DIR})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/IsthmusConfig.cmake.in
