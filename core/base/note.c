@@ -44,6 +44,7 @@ static bool claim(struct ist_note_page *page)
     if (owner != 0 && owner != me && (kill(owner, 0) == 0 || errno != ESRCH)) return false;
     if (!__atomic_compare_exchange_n(&page->pid, &owner, me, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return false;
     memset(page->notes, 0, sizeof page->notes);
+    ist_store_relaxed(&page->kernel_waits, 0);
     return true;
 }
 
@@ -74,6 +75,12 @@ void ist_note_phase(enum ist_phase phase)
     if (ist_note_page == NULL) return;
     ist_store_relaxed(&ist_note_page->phase_since_ns, ist_clock_ns());
     ist_store_release(&ist_note_page->phase, phase); /* pairs with the acquire of the process that explains */
+}
+
+void ist_note_kernel_waits(const uint64_t *words)
+{
+    /* Release: pairs with the acquire of the process that explains. */
+    if (ist_note_page != NULL) ist_store_release(&ist_note_page->kernel_waits, (uint64_t)(uintptr_t)words);
 }
 
 void ist_note_forget(void)

@@ -29,6 +29,10 @@ extern struct ist_note_page *ist_note_page;
  * process alone. Called once. */
 void ist_note_open(const char *pages_file, unsigned index);
 void ist_note_phase(enum ist_phase phase);
+
+/* Where kernels describe their waits (kernel_waits.h). NULL: nowhere any more; before the memory is freed. */
+void ist_note_kernel_waits(const uint64_t *words);
+
 void ist_note_forget(void); /* in a child: the page is the parent's */
 
 /* This thread's note; NULL if all are taken. */

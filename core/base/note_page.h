@@ -58,7 +58,8 @@ struct ist_note_page {
     int32_t launcher; /* pid of isthmus-run; 0: there is none */
     uint32_t phase;   /* enum ist_phase */
     uint64_t phase_since_ns;
-    uint64_t reserved[13];
+    uint64_t kernel_waits; /* where the PE has the words of waits of its kernels (kernel_waits.h); 0: none */
+    uint64_t reserved[12];
     struct ist_note notes[IST_NOTES];
 };
 

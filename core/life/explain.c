@@ -5,6 +5,7 @@
 #include "core/life/life_priv.h"
 
 #include "core/base/clock.h"
+#include "core/base/kernel_waits.h"
 #include "core/base/note.h"
 #include "core/base/note_page.h"
 #include "core/runtime.h"
@@ -29,12 +30,17 @@ static struct ist_text line_begin(char *line, size_t room)
     return out;
 }
 
+static void write_line(struct ist_text *out, char *line)
+{
+    *out->at++ = '\n';                                                    /* line_begin() has left room for it */
+    if (write(STDERR_FILENO, line, (size_t)(out->at - line)) < 0) return; /* there is no other output */
+}
+
 static void line_end(struct ist_text *out, char *line, uint64_t since_ns)
 {
     ist_text_add(out, " for ");
     ist_text_add_seconds(out, ist_clock_ns() - since_ns);
-    *out->at++ = '\n';                                                    /* line_begin() has left room for it */
-    if (write(STDERR_FILENO, line, (size_t)(out->at - line)) < 0) return; /* there is no other output */
+    write_line(out, line);
 }
 
 /* When no thread waits. */
@@ -68,6 +74,38 @@ static bool write_note(const struct ist_note *noted)
     return true;
 }
 
+/* ---- kernels ---- */
+
+static void copy_words(uint64_t *copy, const uint64_t *words)
+{
+    for (int i = 0; i < IST_KERNEL_WAITS_WORDS; i++)
+        copy[i] = ist_load_acquire(words + i); /* pairs with the release in isthmus_dev_note_wait() */
+}
+
+/* Returns true if threads of kernels wait. */
+static bool write_kernel_waits(void)
+{
+    /* Acquire: pairs with the release in ist_note_kernel_waits(). */
+    const uint64_t *words = (const uint64_t *)(uintptr_t)ist_load_acquire(&ist_note_page->kernel_waits);
+    struct ist_kernel_waits waits;
+    struct ist_kernel_wait wait;
+    char line[512];
+    bool is_waiting = false;
+    if (words == NULL) return false;
+    copy_words(waits.first, words);
+    copy_words(waits.second, words);
+    for (unsigned next = 0; ist_kernel_waits_next(&waits, &next, &wait); is_waiting = true) {
+        struct ist_text out = line_begin(line, sizeof line - 1);
+        ist_kernel_wait_tell(&out, &wait, true);
+        write_line(&out, line);
+    }
+    if (waits.second[ISTHMUS_WAITS_OTHERS] == 0) return is_waiting;
+    struct ist_text out = line_begin(line, sizeof line - 1);
+    ist_kernel_waits_tell_others(&out, &waits, true);
+    write_line(&out, line);
+    return true;
+}
+
 /* The launcher has read the notes itself when it passes the signal on. */
 static void explain(int signal_number, siginfo_t *info, void *context)
 {
@@ -76,6 +114,7 @@ static void explain(int signal_number, siginfo_t *info, void *context)
     (void)signal_number, (void)context;
     if (ist_note_page == NULL || (ist_note_page->launcher != 0 && info->si_pid == ist_note_page->launcher)) return;
     for (int i = 0; i < IST_NOTES; i++) is_waiting = write_note(&ist_note_page->notes[i]) || is_waiting;
+    is_waiting = write_kernel_waits() || is_waiting;
     if (!is_waiting) write_phase();
     errno = saved;
 }

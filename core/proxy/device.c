@@ -49,6 +49,13 @@ static void on_team(const struct ist_team *team, int index)
     if (status != ISTHMUS_OK) ist_die("a team of kernels", status);
 }
 
+static uint64_t heap_base(void) { return is_on_device() ? (uintptr_t)ist_device_heap.base : ist_windows.heap.base; }
+
+static uint64_t heap_bytes(void)
+{
+    return is_on_device() ? ist_device_heap.length_bytes : ist_windows.heap.length_bytes;
+}
+
 static void write_state(void)
 {
     const struct ist_tables *tables = &device.tables;
@@ -58,8 +65,8 @@ static void write_state(void)
         .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (device.is_mixed ? ISTHMUS_DEVICE_MIXED : 0u),
         .me = ist_team_world.my_pe,
         .n = ist_team_world.n_pes,
-        .heap = is_on_device() ? (uintptr_t)ist_device_heap.base : ist_windows.heap.base,
-        .heap_bytes = is_on_device() ? ist_device_heap.length_bytes : ist_windows.heap.length_bytes,
+        .heap = heap_base(),
+        .heap_bytes = heap_bytes(),
         .delta = tables->heap_delta,
         .ranges = tables->ranges,
         .teams = tables->teams,
@@ -69,6 +76,8 @@ static void write_state(void)
         .n_ring_pes = tables->n_far,
         .report = ist_kernel_report_words(),
         .reporters = ist_kernel_report_reporters(),
+        .waits = ist_kernel_report_waits(),
+        .waiters = ist_kernel_report_waiters(),
     };
 }
 
@@ -94,7 +103,7 @@ static isthmus_status make_state(void)
     isthmus_status status = ist_tables_open(&device.tables, device.boot, &device.place.memory,
                                             device.config->device_direct);
     uint32_t n_far = device.tables.n_far;
-    if (status == ISTHMUS_OK) status = ist_kernel_report_open(&device.place.memory);
+    if (status == ISTHMUS_OK) status = ist_kernel_report_open(&device.place.memory, heap_base(), heap_bytes());
     if (status == ISTHMUS_OK && n_far > 0) status = open_proxy();
     if (status != ISTHMUS_OK) {
         ist_team_announce(NULL);

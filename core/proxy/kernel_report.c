@@ -1,33 +1,45 @@
-/* core/proxy/kernel_report.c: see report.h. */
+/* core/proxy/kernel_report.c: see kernel_report.h. */
 #include "core/proxy/kernel_report.h"
 
 #include "core/base/atomic.h"
+#include "core/base/kernel_waits.h"
+#include "core/base/note.h"
 #include "core/team/team.h"
 
 #include <isthmus/device_state.h>
 #include <stdio.h>
 
+/* The words of waits follow those of the report, and the words that count the waiters the one of the reporters. */
 static struct {
     struct ist_kernel_memory memory;
     uint64_t *words; /* NULL: no kernel has a state */
     void *words_view, *reporters;
 } report;
 
-isthmus_status ist_kernel_report_open(const struct ist_kernel_memory *memory)
+enum { WORDS = ISTHMUS_REPORT_WORDS + IST_KERNEL_WAITS_WORDS, COUNTERS = 1 + 1 + ISTHMUS_WAIT_SLOTS };
+
+isthmus_status ist_kernel_report_open(const struct ist_kernel_memory *memory, uint64_t heap, uint64_t heap_bytes)
 {
     void *words = NULL;
     report.memory = *memory;
-    isthmus_status status = ist_kernel_words_alloc(memory, ISTHMUS_REPORT_WORDS * sizeof(uint64_t), &words,
-                                                   &report.words_view);
-    if (status == ISTHMUS_OK) status = ist_kernel_table_alloc(memory, sizeof(uint64_t), &report.reporters);
+    isthmus_status status = ist_kernel_words_alloc(memory, WORDS * sizeof(uint64_t), &words, &report.words_view);
+    if (status == ISTHMUS_OK) status = ist_kernel_table_alloc(memory, COUNTERS * sizeof(uint64_t), &report.reporters);
     ist_store_release(&report.words, (uint64_t *)words); /* pairs with the acquire in ist_kernel_report_read() */
-    if (status != ISTHMUS_OK) ist_kernel_report_close();
-    return status;
+    if (status != ISTHMUS_OK) {
+        ist_kernel_report_close();
+        return status;
+    }
+    uint64_t *waits = report.words + ISTHMUS_REPORT_WORDS;
+    waits[ISTHMUS_WAITS_HEAP] = heap;
+    waits[ISTHMUS_WAITS_HEAP_BYTES] = heap_bytes;
+    ist_note_kernel_waits(waits);
+    return ISTHMUS_OK;
 }
 
 void ist_kernel_report_close(void)
 {
     void *words = report.words;
+    ist_note_kernel_waits(NULL);
     ist_store_release(&report.words, (uint64_t *)NULL);
     if (words != NULL) ist_kernel_words_free(&report.memory, words);
     if (report.reporters != NULL) ist_kernel_table_free(&report.memory, report.reporters);
@@ -43,6 +55,10 @@ void ist_kernel_report_forget(void)
 uint64_t *ist_kernel_report_words(void) { return report.words_view; }
 
 uint64_t *ist_kernel_report_reporters(void) { return report.reporters; }
+
+uint64_t *ist_kernel_report_waits(void) { return (uint64_t *)report.words_view + ISTHMUS_REPORT_WORDS; }
+
+uint64_t *ist_kernel_report_waiters(void) { return (uint64_t *)report.reporters + 1; }
 
 /* ---- its text ---- */
 

@@ -1,6 +1,7 @@
-/* core/proxy/kernel_report.h: the report that a kernel leaves when it stops for a wrong call: its memory, and its text.
- * One for all kernels of this PE. Writing it is isthmus/device_report.h. Not the requests of kernels, whose arguments
- * the thread of the host checks (batch.h). */
+/* core/proxy/kernel_report.h: the report that a kernel leaves when it stops for a wrong call: its memory, and its text;
+ * and the memory in which kernels describe waits that last, whose text is core/base/kernel_waits.h. One of each for all
+ * kernels of this PE. Writing them is isthmus/device_report.h and device_waiting.h. Not the requests of kernels, whose
+ * arguments the thread of the host checks (batch.h). */
 #ifndef IST_PROXY_KERNEL_REPORT_H
 #define IST_PROXY_KERNEL_REPORT_H
 
@@ -13,13 +14,16 @@ struct ist_kernel_report {
     char routine[32], text[448];
 };
 
-isthmus_status ist_kernel_report_open(const struct ist_kernel_memory *memory);
+/* heap: as kernels have it. */
+isthmus_status ist_kernel_report_open(const struct ist_kernel_memory *memory, uint64_t heap, uint64_t heap_bytes);
 void ist_kernel_report_close(void);  /* no kernel runs; accepts any state */
 void ist_kernel_report_forget(void); /* in a child after fork: the memory is the parent's */
 
 /* At their addresses for kernels. */
 uint64_t *ist_kernel_report_words(void);
 uint64_t *ist_kernel_report_reporters(void);
+uint64_t *ist_kernel_report_waits(void);
+uint64_t *ist_kernel_report_waiters(void);
 
 /* The text about the words of a report. */
 void ist_kernel_report_print(const uint64_t *words, struct ist_kernel_report *out);

@@ -25,12 +25,26 @@ ISTHMUS_DEVICE void isthmus_dev_set_flag(const struct isthmus_device_team *team,
                   isthmus_dev_team_to_world(team, member));
 }
 
-ISTHMUS_DEVICE void isthmus_dev_await_flag(const struct isthmus_device_team *team, int flag, uint64_t sequence)
+/* The rest of a wait that has lasted: with a note, which has the team's number. */
+ISTHMUS_DEVICE_COLD void isthmus_dev_await_flag_long(const struct isthmus_device_team *team, int member,
+                                                     const uint32_t *at, uint64_t sequence)
+{
+    size_t number = (size_t)(team - isthmus_device_v1.teams);
+    (void)isthmus_dev_wait_long(isthmus_dev_wait_what(ISTHMUS_WAIT_MEMBER, 0, 4, 0, number), at, sequence,
+                                isthmus_dev_team_to_world(team, member));
+}
+
+/* The flag is the one that this member writes. */
+ISTHMUS_DEVICE void isthmus_dev_await_flag(const struct isthmus_device_team *team, int member, int flag,
+                                           uint64_t sequence)
 {
     const uint32_t *at = isthmus_dev_flag(team, flag, sequence);
-    uint32_t spins = 0;
-    while ((int32_t)((uint32_t)isthmus_dev_load_acquire(at, 4) - (uint32_t)sequence) < 0)
-        isthmus_dev_spin_for_data(&spins);
+    struct isthmus_dev_waiter waiter = {0, 0};
+    while ((int32_t)((uint32_t)isthmus_dev_load_acquire(at, 4) - (uint32_t)sequence) < 0) {
+        if (!isthmus_dev_wait_turn(&waiter)) continue;
+        isthmus_dev_await_flag_long(team, member, at, sequence);
+        return;
+    }
 }
 
 /* Every member writes a flag of its own at every other one: a round, spread over the group's threads. */
@@ -40,15 +54,16 @@ ISTHMUS_DEVICE void isthmus_dev_sync_at_once(const struct isthmus_device_team *t
     for (int i = first; i < team->n; i += step)
         if (i != team->me) isthmus_dev_set_flag(team, i, team->me, sequence);
     for (int i = first; i < team->n; i += step)
-        if (i != team->me) isthmus_dev_await_flag(team, i, sequence);
+        if (i != team->me) isthmus_dev_await_flag(team, i, i, sequence);
 }
 
 ISTHMUS_DEVICE void isthmus_dev_sync_by_dissemination(const struct isthmus_device_team *team, uint64_t sequence)
 {
     int flag = ISTHMUS_DEVICE_MEMBERS;
     for (int64_t distance = 1; distance < team->n; distance *= 2, flag++) {
+        int member = (int)((team->me + team->n - distance) % team->n);
         isthmus_dev_set_flag(team, (int)((team->me + distance) % team->n), flag, sequence);
-        isthmus_dev_await_flag(team, flag, sequence);
+        isthmus_dev_await_flag(team, member, flag, sequence);
         isthmus_dev_fence(); /* what the notice shows is passed on with the next one */
     }
 }

@@ -187,7 +187,7 @@ ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_fetch(uint64_t *sig_addr, int scop
 ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_wait(uint64_t *sig_addr, int cmp, uint64_t cmp_value, int scope)
 {
     (void)scope;
-    return isthmus_dev_wait(sig_addr, isthmus_dev_relations_of_nvshmem(cmp), cmp_value, 8, 0);
+    return isthmus_dev_wait(ISTHMUS_WAIT_SIGNAL, sig_addr, isthmus_dev_relations_of_nvshmem(cmp), cmp_value, 8, 0);
 }
 
 /* ---- wait and test ---- */
@@ -196,8 +196,8 @@ ISTHMUS_DEVICE void isthmus_kernel_wait_until(void *ivar, int cmp, const void *c
                                               int scope)
 {
     (void)scope;
-    (void)isthmus_dev_wait(ivar, isthmus_dev_relations_of_nvshmem(cmp), isthmus_kernel_bits(cmp_value, size), size,
-                           is_signed);
+    (void)isthmus_dev_wait(ISTHMUS_WAIT_UNTIL, ivar, isthmus_dev_relations_of_nvshmem(cmp),
+                           isthmus_kernel_bits(cmp_value, size), size, is_signed);
 }
 
 ISTHMUS_DEVICE int isthmus_kernel_test(void *ivar, int cmp, const void *cmp_value, size_t size, int is_signed,

@@ -16,20 +16,19 @@
 #include <isthmus/device_group.h>
 #include <isthmus/device_wire.h>
 
-/* One turn of a wait. Now and then it looks whether the job ends. */
-ISTHMUS_DEVICE void isthmus_dev_spin(uint32_t *spins)
+ISTHMUS_DEVICE int isthmus_dev_must_stop(void)
 {
     const uint64_t *stop = isthmus_device_v1.stop;
-    if ((++*spins & 255) == 0 && stop != NULL && isthmus_dev_load(stop, 8) != 0) isthmus_dev_trap();
-    isthmus_dev_pause();
+    return stop != NULL && isthmus_dev_load(stop, 8) != 0;
 }
 
-/* The same in a wait that another thread of the kernel may have to end. Not for waits of the ring: the host ends those,
- * and a thread with a ticket uses its slot to the end, or all later requests would wait. */
-ISTHMUS_DEVICE void isthmus_dev_spin_for_data(uint32_t *spins)
+/* One turn of a wait for the host. Now and then it looks whether the job ends. Waits that another thread of the kernel
+ * may have to end are in device_waiting.h: they may be given up. A thread with a ticket uses its slot to the end, or
+ * all later requests would wait. */
+ISTHMUS_DEVICE void isthmus_dev_spin(uint32_t *spins)
 {
-    if (isthmus_dev_is_over()) isthmus_dev_trap();
-    isthmus_dev_spin(spins);
+    if ((++*spins & 255) == 0 && isthmus_dev_must_stop()) isthmus_dev_trap();
+    isthmus_dev_pause();
 }
 
 /* ---- a slot ----

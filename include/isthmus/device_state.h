@@ -119,6 +119,43 @@ enum {
     ISTHMUS_REPORT_WORDS = 16
 };
 
+/* ---- waits that last ---- */
+
+/* The routine that waits. New ones come at the end. The library has the names: core/base/kernel_waits.c. */
+enum isthmus_device_wait {
+    ISTHMUS_WAIT_UNTIL = 1,
+    ISTHMUS_WAIT_SIGNAL,
+    ISTHMUS_WAIT_ALL, /* of several variables: for one of them after the other */
+    ISTHMUS_WAIT_ANY,
+    ISTHMUS_WAIT_SOME,
+    ISTHMUS_WAIT_MEMBER /* of a collective: for the flag of a member */
+};
+
+/* A thread that has polled for a while describes its wait in host memory, for reports of a job that hangs. Words of
+ * that memory; the slots follow them. */
+enum {
+    ISTHMUS_WAITS_HEAP = 0, /* the host's: the kernels' address of this PE's symmetric heap, and its length */
+    ISTHMUS_WAITS_HEAP_BYTES = 1,
+    ISTHMUS_WAITS_OTHERS = 2, /* how many threads wait that have found no free slot */
+    ISTHMUS_WAITS_SLOTS = 8,  /* where the slots begin */
+    ISTHMUS_WAIT_SLOTS = 32
+};
+
+/* Words of a slot. */
+enum {
+    ISTHMUS_WAIT_VALID = 0,   /* 1 while the thread waits; written last */
+    ISTHMUS_WAIT_WHAT = 1,    /* ISTHMUS_WAIT_ + (the relations that end the wait << 8: 1 less, 2 equal, 4 greater)
+                               * + (bytes of the variable << 16) + (1 << 24 if it is signed)
+                               * + (how many variables, or the team's number << 32) */
+    ISTHMUS_WAIT_ADDRESS = 2, /* the variable's */
+    ISTHMUS_WAIT_VALUE = 3,   /* what it is compared with; of a collective its number on the team */
+    ISTHMUS_WAIT_SEEN = 4,    /* what it was at the latest look */
+    ISTHMUS_WAIT_THREAD = 5,  /* thread of the block + (block << 32) */
+    ISTHMUS_WAIT_POLLS = 6,   /* how often the thread has looked, 32 bits */
+    ISTHMUS_WAIT_PE = 7,      /* of a collective: the PE whose flag it is */
+    ISTHMUS_WAIT_WORDS = 8
+};
+
 /* ---- the state ---- */
 
 /* A range of symmetric memory outside the heap. The last one of a list has the length 0. */
@@ -169,7 +206,10 @@ struct isthmus_device_state {
     uint32_t n_teams, n_ring_pes;              /* n_ring_pes: how many PEs are reached through the ring */
     uint64_t *report;    /* host memory: ISTHMUS_REPORT_WORDS words. NULL: the module was not initialised */
     uint64_t *reporters; /* device memory: how many threads have called wrongly; the first one writes the report */
-    uint64_t reserved[4];
+    uint64_t *waits;     /* host memory: descriptions of waits that last. NULL: the library reads none */
+    uint64_t *waiters;   /* device memory: [1 + ISTHMUS_WAIT_SLOTS]: how many threads wait without a slot; then for each
+                          * slot whether a thread has it */
+    uint64_t reserved[2];
 };
 
 #ifndef ISTHMUS_GPU_RTC

@@ -3,7 +3,7 @@
 #ifndef ISTHMUS_DEVICE_WAIT_H
 #define ISTHMUS_DEVICE_WAIT_H
 
-#include <isthmus/device_ring.h>
+#include <isthmus/device_waiting.h>
 
 /* ---- comparisons: a set of the three relations for which they hold ---- */
 
@@ -36,14 +36,47 @@ ISTHMUS_DEVICE int isthmus_dev_test(const void *ivar, unsigned relations, uint64
     return isthmus_dev_holds(isthmus_dev_load_acquire(ivar, size), relations, value, size, is_signed);
 }
 
+/* ISTHMUS_WAIT_WHAT, of a wait in this routine (ISTHMUS_WAIT_) for n variables. */
+ISTHMUS_DEVICE uint64_t isthmus_dev_wait_what(int routine, unsigned relations, size_t size, int is_signed, size_t n)
+{
+    return (uint64_t)(uint32_t)n << 32 | (uint32_t)(is_signed != 0) << 24 | (uint32_t)size << 16 | relations << 8 |
+           (uint32_t)routine;
+}
+
+/* A flag of a collective counts, and may begin again with 0. */
+ISTHMUS_DEVICE int isthmus_dev_is_wait_over(uint64_t what, uint64_t seen, uint64_t value)
+{
+    if ((what & 0xff) == ISTHMUS_WAIT_MEMBER) return (int32_t)((uint32_t)seen - (uint32_t)value) >= 0;
+    return isthmus_dev_holds(seen, (unsigned)(what >> 8) & 7, value, (size_t)(what >> 16 & 15), (int)(what >> 24 & 1));
+}
+
+/* The rest of a wait that has lasted, with a note of it. Out of line, so that the beginning of a wait has no room for
+ * it. what, pe: ISTHMUS_WAIT_WHAT, ISTHMUS_WAIT_PE. Returns the value that ended the wait. */
+ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_wait_long(uint64_t what, const void *ivar, uint64_t value, int pe)
+{
+    struct isthmus_dev_waiter waiter = {ISTHMUS_DEV_LASTS, 0};
+    size_t size = (size_t)(what >> 16 & 15);
+    uint64_t seen = isthmus_dev_load_acquire(ivar, size);
+    int is_due = 1;
+    while (!isthmus_dev_is_wait_over(what, seen, value)) {
+        if (is_due) waiter.place = isthmus_dev_note_wait(waiter, what, ivar, value, seen, pe);
+        is_due = isthmus_dev_wait_turn(&waiter);
+        seen = isthmus_dev_load_acquire(ivar, size);
+    }
+    isthmus_dev_wait_over(&waiter);
+    return seen;
+}
+
 /* Returns the value that ended the wait. */
-ISTHMUS_DEVICE uint64_t isthmus_dev_wait(const void *ivar, unsigned relations, uint64_t value, size_t size,
+ISTHMUS_DEVICE uint64_t isthmus_dev_wait(int routine, const void *ivar, unsigned relations, uint64_t value, size_t size,
                                          int is_signed)
 {
-    uint32_t spins = 0;
+    struct isthmus_dev_waiter waiter = {0, 0};
     uint64_t seen;
     while (!isthmus_dev_holds(seen = isthmus_dev_load_acquire(ivar, size), relations, value, size, is_signed))
-        isthmus_dev_spin_for_data(&spins);
+        if (isthmus_dev_wait_turn(&waiter))
+            return isthmus_dev_wait_long(isthmus_dev_wait_what(routine, relations, size, is_signed, 1), ivar, value,
+                                         -1);
     return seen;
 }
 
@@ -98,9 +131,20 @@ ISTHMUS_DEVICE int isthmus_dev_test_all(const struct isthmus_dev_set *set)
 
 ISTHMUS_DEVICE void isthmus_dev_wait_all(const struct isthmus_dev_set *set)
 {
-    uint32_t spins = 0;
     for (size_t i = 0; i < set->nelems; i++)
-        while (isthmus_dev_is_in(set, i) && !isthmus_dev_test_entry(set, i)) isthmus_dev_spin_for_data(&spins);
+        if (isthmus_dev_is_in(set, i))
+            (void)isthmus_dev_wait(ISTHMUS_WAIT_ALL, (const char *)set->ivars + i * set->size, set->relations,
+                                   isthmus_dev_value(set, i), set->size, set->is_signed);
+}
+
+/* A turn of a wait for any or some entries. Of values that differ none is noted. */
+ISTHMUS_DEVICE void isthmus_dev_set_turn(struct isthmus_dev_waiter *waiter, int routine,
+                                         const struct isthmus_dev_set *set)
+{
+    if (!isthmus_dev_wait_turn(waiter)) return;
+    unsigned relations = set->value_step == 0 ? set->relations : 0;
+    uint64_t what = isthmus_dev_wait_what(routine, relations, set->size, set->is_signed, set->nelems);
+    waiter->place = isthmus_dev_note_wait(*waiter, what, set->ivars, isthmus_dev_value(set, 0), 0, -1);
 }
 
 /* Returns an entry that satisfies, or SIZE_MAX. The first one to be tested differs from call to call, so that none is
@@ -117,10 +161,11 @@ ISTHMUS_DEVICE size_t isthmus_dev_test_any(const struct isthmus_dev_set *set)
 
 ISTHMUS_DEVICE size_t isthmus_dev_wait_any(const struct isthmus_dev_set *set)
 {
-    uint32_t spins = 0;
+    struct isthmus_dev_waiter waiter = {0, 0};
     size_t found;
     if (isthmus_dev_is_empty(set)) return (size_t)-1;
-    while ((found = isthmus_dev_test_any(set)) == (size_t)-1) isthmus_dev_spin_for_data(&spins);
+    while ((found = isthmus_dev_test_any(set)) == (size_t)-1) isthmus_dev_set_turn(&waiter, ISTHMUS_WAIT_ANY, set);
+    isthmus_dev_wait_over(&waiter);
     return found;
 }
 
@@ -135,10 +180,11 @@ ISTHMUS_DEVICE size_t isthmus_dev_test_some(const struct isthmus_dev_set *set, s
 
 ISTHMUS_DEVICE size_t isthmus_dev_wait_some(const struct isthmus_dev_set *set, size_t *indices)
 {
-    uint32_t spins = 0;
+    struct isthmus_dev_waiter waiter = {0, 0};
     size_t n;
     if (isthmus_dev_is_empty(set)) return 0;
-    while ((n = isthmus_dev_test_some(set, indices)) == 0) isthmus_dev_spin_for_data(&spins);
+    while ((n = isthmus_dev_test_some(set, indices)) == 0) isthmus_dev_set_turn(&waiter, ISTHMUS_WAIT_SOME, set);
+    isthmus_dev_wait_over(&waiter);
     return n;
 }
 

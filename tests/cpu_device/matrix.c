@@ -254,7 +254,7 @@ KERNEL order(void *argument)
             isthmus_dev_quiet(part.scope);
         if (isthmus_dev_is_leader(part.scope)) {
             isthmus_dev_p(part.signal, (uint64_t)round, 8, right);
-            (void)isthmus_dev_wait(part.signal, ISTHMUS_DEV_EQUAL, (uint64_t)round, 8, 0);
+            (void)isthmus_dev_wait(ISTHMUS_WAIT_UNTIL, part.signal, ISTHMUS_DEV_EQUAL, (uint64_t)round, 8, 0);
         }
         isthmus_dev_meet(part.scope);
         check_bytes(&part, "put, order, flag", part.dest, left, 0, 256, round);

@@ -13,6 +13,8 @@ extern "C" __global__ void count_put_signal(char *dest, const char *source, size
     nvshmemx_putmem_signal_block(dest, source, bytes, signal, 1, NVSHMEM_SIGNAL_SET, pe);
 }
 
+extern "C" __global__ void count_wait(uint64_t *signal) { nvshmem_signal_wait_until(signal, NVSHMEM_CMP_EQ, 5); }
+
 extern "C" __global__ void rma(double *dest, const double *source, size_t n, int pe)
 {
     nvshmem_double_put(dest, source, n, pe);

@@ -5,6 +5,7 @@
 #include "children.h"
 #include "pe_list.h"
 
+#include "core/base/kernel_waits.h"
 #include "core/base/note_page.h"
 
 #include <fcntl.h>
@@ -16,7 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_LINES = 10, TEXT_BYTES = 256 };
+/* The states of a PE: a note each, a wait of a kernel each, and those of kernels that are only counted. */
+enum { MOST_LINES = 10, TEXT_BYTES = 256, MOST_STATES = IST_NOTES + ISTHMUS_WAIT_SLOTS + 1 };
 
 /* A waiting thread checks its variable, and notes the value, four times a second. */
 static const uint64_t silent_ns = 5000000000; /* on a machine that is busy, not so often */
@@ -117,6 +119,46 @@ static void tell_note(struct state *state, const struct ist_note *note, pid_t pi
     add_process_state(&exact, pid);
 }
 
+/* ---- its kernels ---- */
+
+/* Through a file, because a driver's memory cannot be read by process_vm_readv(). */
+static bool copy_kernel_waits(const struct ist_note_page *page, struct ist_kernel_waits *waits)
+{
+    char path[32];
+    /* Acquire: pairs with the release in ist_note_kernel_waits(). */
+    off_t at = (off_t)__atomic_load_n(&page->kernel_waits, __ATOMIC_ACQUIRE);
+    if (at == 0) return false;
+    snprintf(path, sizeof path, "/proc/%d/mem", (int)page->pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool is_read = pread(fd, waits->first, sizeof waits->first, at) == (ssize_t)sizeof waits->first &&
+                   pread(fd, waits->second, sizeof waits->second, at) == (ssize_t)sizeof waits->second;
+    close(fd);
+    return is_read;
+}
+
+/* Returns how many states there are. */
+static size_t tell_kernels(const struct ist_note_page *page, int pe, struct state *states)
+{
+    struct ist_kernel_waits waits;
+    struct ist_kernel_wait wait;
+    size_t n = 0;
+    if (!copy_kernel_waits(page, &waits)) return 0;
+    for (unsigned next = 0; ist_kernel_waits_next(&waits, &next, &wait); n++) {
+        states[n] = (struct state){.pe = pe};
+        struct ist_text text = ist_text_in(states[n].text, TEXT_BYTES),
+                        exact = ist_text_in(states[n].exact, TEXT_BYTES);
+        ist_kernel_wait_tell(&text, &wait, false);
+        ist_kernel_wait_tell(&exact, &wait, true);
+    }
+    if (waits.second[ISTHMUS_WAITS_OTHERS] == 0) return n;
+    states[n] = (struct state){.pe = pe};
+    struct ist_text text = ist_text_in(states[n].text, TEXT_BYTES), exact = ist_text_in(states[n].exact, TEXT_BYTES);
+    ist_kernel_waits_tell_others(&text, &waits, false);
+    ist_kernel_waits_tell_others(&exact, &waits, true);
+    return n + 1;
+}
+
 /* No thread of it waits. */
 static void tell_phase(struct state *state, const struct ist_note_page *page, const struct pe *pe)
 {
@@ -146,6 +188,7 @@ static size_t tell_pe(const struct job *job, int pe, struct state *states)
         fetch_routine(&note, page->pid);
         tell_note(&states[n++], &note, page->pid);
     }
+    if (page && job->pes[pe].running) n += tell_kernels(page, pe, states + n);
     if (n > 0) return n;
     states[0] = (struct state){.pe = pe};
     tell_phase(&states[0], page, &job->pes[pe]);
@@ -222,7 +265,7 @@ static void report_group(const struct group *group)
 void explain_report(const struct job *job)
 {
     size_t n_states = 0;
-    struct state *states = zeroed_memory((size_t)job->n_pes * IST_NOTES, sizeof *states);
+    struct state *states = zeroed_memory((size_t)job->n_pes * MOST_STATES, sizeof *states);
     for (int pe = 0; pe < job->n_pes; pe++) n_states += tell_pe(job, pe, states + n_states);
     qsort(states, n_states, sizeof *states, by_text);
     struct group *groups = zeroed_memory(n_states, sizeof *groups);
