@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""report.py BIN KINDS HAS_IB: isthmus-perf measures each operation, names its limits and causes, and refuses what it cannot do.
+"""report.py BIN KINDS HAS_IB CUDA: isthmus-perf measures each operation, names its limits and causes, and refuses what it cannot do.
 
-KINDS is the folder of the transport that stands for a device's, or `none`; HAS_IB is 1 where transport ib is built. No
-time is judged."""
+KINDS is the folder of the transport that stands for a device's, or `none`; HAS_IB is 1 where transport ib is built;
+CUDA is the double of that driver. No time is judged."""
 import json
 import os
 import subprocess
@@ -10,7 +10,7 @@ import sys
 import tempfile
 from xml.etree import ElementTree
 
-BIN, KINDS, HAS_IB = sys.argv[1:4]
+BIN, KINDS, HAS_IB, CUDA = sys.argv[1:5]
 PERF, RUN = os.path.join(BIN, "isthmus-perf"), os.path.join(BIN, "isthmus-run")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "PMI"))}
 QUICK = ("--repeat", "2", "--seconds", "0.001")
@@ -143,7 +143,21 @@ def memory_of_a_device():
     for memory in ("device", "mixed"):
         text = perf("--memory", memory, "--ops", "put,get,barrier,fcollect", "--sizes", "8,4K", **env).stdout
         assert [row[0] for row in rows(text)] == ["put"] * 2 + ["get"] * 2 + ["barrier"] + ["fcollect"] * 2, text
-        assert "by transport kinds" in text, text
+        assert "by transport kinds" in text and "CUDA's driver, which is not in use" in " ".join(text.split()), text
+
+
+def copies_of_a_driver():
+    figures = path("device.json")
+    for memory in ("device", "mixed"):
+        perf("--memory", memory, "--ops", "put,get,put_nbi,get_nbi,fetch_add,alltoall", "--sizes", "8,64K", "--json", figures,
+             ISTHMUS_NVLINK_LIBRARY=CUDA, ISTHMUS_TRANSPORTS="nvlink,loopback", ISTHMUS_HEAP_KIND="cuda")
+        with open(figures) as file:
+            results = json.load(file)["results"]
+        assert len(results) == 11, results
+        for r in results:
+            has_limit = r["operation"] not in ("fetch_add", "alltoall")
+            assert r["memory"] == memory and r["limit_name"] == ("cuMemcpyAsync" if has_limit else None), r
+            assert r["transport"] == "nvlink" and (r["limit"] is not None) == has_limit, r
 
 
 def path(name, content=None):
@@ -218,7 +232,7 @@ def comparisons():
 
 def main():
     for case in (files, comparisons, each_operation_appears, groups_sizes_and_pairs, causes, between_hosts, progress_is_on_stderr, without_a_launcher, refusals,
-                 memory_of_a_device):
+                 memory_of_a_device, copies_of_a_driver):
         case()
         print(f"ok {case.__name__}", flush=True)
     return 0

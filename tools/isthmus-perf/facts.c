@@ -33,20 +33,30 @@ static int node_of_cpu(int cpu)
     return node;
 }
 
-/* A port that is up has state 4; its rate is in Gb/s. */
-static void add_adapter(struct pe_facts *out, const char *name)
+/* A port that is up has state 4. Returns its rate, which is in Gb/s there; 0: it is not up. */
+static double rate_of_port(const char *name, int port)
 {
     char path[320];
-    double state = 0, rate = 0, node = -1;
-    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/state", name);
-    if (!read_number(path, &state) || (int)state != 4) return;
-    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/1/rate", name);
+    double state = 0, rate = 0;
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/%d/state", name, port);
+    if (!read_number(path, &state) || (int)state != 4) return 0;
+    snprintf(path, sizeof path, "/sys/class/infiniband/%s/ports/%d/rate", name, port);
     (void)read_number(path, &rate);
+    return rate * 1e9 / 8;
+}
+
+static void add_adapter(struct pe_facts *out, const char *name)
+{
+    enum { MOST_PORTS = 2 };
+    char path[320];
+    double rate = 0, node = -1;
+    for (int port = 1; port <= MOST_PORTS && rate <= 0; port++) rate = rate_of_port(name, port);
+    if (rate <= 0) return;
     snprintf(path, sizeof path, "/sys/class/infiniband/%s/device/numa_node", name);
     (void)read_number(path, &node);
     out->adapter_node = out->n_adapters == 0 || out->adapter_node == (int)node ? (int)node : -1;
     out->n_adapters++;
-    if (rate * 1e9 / 8 > out->adapter_bytes_per_s) out->adapter_bytes_per_s = rate * 1e9 / 8;
+    if (rate > out->adapter_bytes_per_s) out->adapter_bytes_per_s = rate;
 }
 
 static void find_adapters(struct pe_facts *out)

@@ -3,6 +3,7 @@
 #include "tools/isthmus-perf/measure.h"
 #include "tools/isthmus-perf/bare.h"
 #include "tools/isthmus-perf/facts.h"
+#include "tools/isthmus-perf/limit_cuda.h"
 #include "tools/isthmus-perf/limit_ucp.h"
 #include "tools/isthmus-perf/start.h"
 
@@ -101,6 +102,7 @@ bool measure_open(const struct options *options)
 void measure_close(void)
 {
     limit_ucp_close();
+    limit_cuda_close();
     shmem_barrier_all();
     shmem_free(bench.symmetric_source);
     shmem_free(bench.dest);
@@ -190,7 +192,21 @@ static void find_facts(struct measurement *c)
 
 /* ---- the limit of one measurement ---- */
 
-enum limit_kind { LIMIT_NONE, LIMIT_PROCESSOR, LIMIT_NETWORK };
+enum limit_kind { LIMIT_NONE, LIMIT_PROCESSOR, LIMIT_DEVICE, LIMIT_NETWORK };
+
+/* A copy by the device's driver, on the PE that calls. Returns false after it has set the reason. */
+static bool find_device(struct measurement *c)
+{
+    if (c->operation->is_together || limit_cuda_batch(c->operation->transfer) == NULL) {
+        c->facts.no_limit = "no bare one in memory of a device is built in";
+        return false;
+    }
+    c->facts.no_limit = limit_cuda_open(bench.dest);
+    if (c->facts.no_limit != NULL) return false;
+    c->place.alias = limit_cuda_alias(bench.dest, c->place.to);
+    if (c->place.alias == NULL) c->facts.no_limit = "this PE's device does not reach the peer's memory";
+    return c->place.alias != NULL;
+}
 
 /* Sets the reason if there is none. */
 static enum limit_kind kind_of_limit(struct measurement *c)
@@ -199,7 +215,7 @@ static enum limit_kind kind_of_limit(struct measurement *c)
     bool is_same_host = c->facts.mine.first_pe_of_host == c->facts.peer.first_pe_of_host;
     if (operation->bare == bare_flags && bench.is_flags_aliased) return LIMIT_PROCESSOR;
     if (bench.is_on_device)
-        c->facts.no_limit = "no bare copy of this device's driver is built in";
+        return find_device(c) ? LIMIT_DEVICE : LIMIT_NONE;
     else if (operation->needs_alias && c->place.alias == NULL)
         c->facts.no_limit = "a bare one needs loads and stores between all PEs";
     else if (c->place.alias != NULL || is_same_host)
@@ -230,6 +246,10 @@ static void choose_limit(struct measurement *c)
     else if (!start_on_all(kind == LIMIT_PROCESSOR))
         kind = LIMIT_NONE;
     if (kind == LIMIT_NETWORK) use_network(c);
+    if (kind == LIMIT_DEVICE) {
+        c->bare = limit_cuda_batch(c->operation->transfer);
+        c->bare_name = "cuMemcpyAsync";
+    }
     if (kind != LIMIT_PROCESSOR) return;
     c->bare = c->operation->bare;
     c->bare_name = c->operation->bare_name;
@@ -266,9 +286,10 @@ static void take_turns(struct measurement *c)
         }
     measured.call = figure_of(call_ns, (int)c->n_rounds);
     measured.limit = c->bare != NULL ? figure_of(bare_ns, (int)c->n_rounds) : (struct figure){0};
-    if (!c->is_ucp || limit_ucp_failure() == NULL) return;
+    const char *failure = c->is_ucp ? limit_ucp_failure() : bench.is_on_device ? limit_cuda_failure() : NULL;
+    if (failure == NULL) return;
     measured.limit = (struct figure){0};
-    c->facts.no_limit = limit_ucp_failure();
+    c->facts.no_limit = failure;
 }
 
 /* Between NUMA nodes: the same copy within this one. Only this PE takes part. */

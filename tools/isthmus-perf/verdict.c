@@ -59,7 +59,7 @@ static void add_causes(struct text *text, const struct case_facts *facts)
     if (is_on(facts->check_setting))
         next(text), add(text, "ISTHMUS_CHECK=%.20s checks each call", facts->check_setting);
     if (strcmp(facts->transport, "hook") == 0) next(text), add(text, "transport hook injects faults");
-    if (facts->is_together || !facts->is_aliased) add_processors(text, &facts->mine);
+    if (facts->is_together || !is_same_host(facts)) add_processors(text, &facts->mine);
     if (facts->is_aliased || facts->is_on_device || !is_same_host(facts)) return;
     if (is_off(facts->alias_setting))
         next(text),
@@ -75,7 +75,8 @@ static void add_adapter(struct text *text, const struct result *result, const st
     const struct pe_facts *mine = &facts->mine;
     if (is_same_host(facts) || result->size_bytes < LARGE || result->to < 0) return;
     if (mine->n_adapters == 0) {
-        add(text, "; TCP, because %s has no RDMA adapter with a link", mine->host);
+        if (strcmp(facts->transport, "ib") == 0) /* others have adapters that are no RDMA devices of the kernel's */
+            add(text, "; TCP, because %s has no RDMA adapter with a link", mine->host);
         return;
     }
     if (mine->adapter_bytes_per_s <= 0) return;
@@ -123,7 +124,8 @@ void verdict_write(struct result *result, const struct case_facts *facts)
         add_adapter(&text, result, facts);
         return;
     }
-    add(&text, "%.2f of %s: ", result->limit.median_ns / result->call.median_ns, result->limit_name);
+    double share = result->limit.median_ns / result->call.median_ns;
+    add(&text, "%.*f of %s: ", share < 0.01 ? 4 : 2, share, result->limit_name);
     add_reason(&text, result, facts);
     add_distance(&text, result, facts);
     add_adapter(&text, result, facts);
