@@ -99,11 +99,21 @@ def progress_is_on_stderr():
     assert lines == ["1 of 3: put, PE 0 to 1", "3 of 3: barrier"], done.stderr
 
 
+    for how, text in (("none", ""), ("place", "\x1b[K1 of 3: put 8 B, PE 0 to 1\r\x1b[K2 of 3: put 64 B, PE 0 to 1\r\x1b[K3 of 3: barrier \r\x1b[K")):
+        shown = subprocess.run([RUN, "-n", "2", PERF, *QUICK, "--ops", "put,barrier", "--sizes", "8,64", "--progress", how],
+                               stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, timeout=120, env=CLEAN, check=True).stderr.decode()
+        assert shown == text, (how, shown)
+
+
 def without_a_launcher():
     done = start([PERF, *QUICK, "--ops", "p"])
     assert done.returncode == 0 and ": 2 PEs, " in done.stdout, done
     assert start([PERF, "--version"]).stdout.startswith("isthmus-perf "), "--version"
     help_text = start([PERF, "--help"]).stdout
+    assert start([RUN, "-n", "3", PERF, "--help"]).stdout == help_text, "PE 0 prints"
+    with open("/dev/full", "w") as full:
+        failed = subprocess.run([PERF, "--help"], stdout=full, stderr=subprocess.PIPE, env=CLEAN, text=True)
+    assert failed.returncode == 1 and "isthmus-perf: stdout: No space left" in failed.stderr, failed
     for word in PAIRS + TOGETHER + ["--ops", "--memory", "--sizes", "--pes", "--seconds", "--repeat", "Status"]:
         assert word in help_text, word
 
@@ -120,6 +130,7 @@ def refusals():
             (("--sizes", ",".join(["8"] * 65)), "more than 64 sizes"),
             (("--ops", "put,pat"), "--ops has 'pat'"),
             (("--memory", "disk"), "--memory is 'disk'; accepted: host, device, mixed"),
+            (("--progress", "some"), "--progress is 'some'; accepted: place, lines, none"),
             (("--repeat", "0"), "--repeat is '0'; accepted: 1 to 1001"),
             (("--seconds", "-1"), "--seconds is '-1'"),
             (("--seconds",), "--seconds needs a value: S"),

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { SIZE_MIN = 8, REPEAT_DEFAULT = 25 };
 static const uint64_t size_max = UINT64_C(1) << 30;
@@ -129,6 +130,16 @@ static void read_memory(struct options *options, const char *text)
     options_refuse(options, "--memory is '%.60s'; accepted: host, device, mixed", text);
 }
 
+static void read_progress(struct options *options, const char *text)
+{
+    static const char *const names[N_PROGRESS] = {"place", "lines", "none"};
+    for (int i = 0; i < N_PROGRESS; i++) {
+        options->progress = (enum progress)i;
+        if (strcmp(text, names[i]) == 0) return;
+    }
+    options_refuse(options, "--progress is '%.60s'; accepted: place, lines, none", text);
+}
+
 static void read_seconds(struct options *options, const char *text)
 {
     char *end;
@@ -165,6 +176,7 @@ static const struct option {
     {"--repeat", "N", "batches for each figure, at most (25)", read_repeat},
     {"--json", "FILE", "write the figures as JSON", read_json},
     {"--svg", "FILE", "write a picture of the figures that depend on a size", read_svg},
+    {"--progress", "HOW", "place: in one line of a terminal; lines; none", read_progress},
 };
 enum { N_OPTIONS = sizeof table / sizeof *table };
 
@@ -200,6 +212,7 @@ static int parse_one(struct options *options, int n, char **args)
 void options_parse(int argc, char **argv, struct options *out)
 {
     *out = (struct options){.to = 1, .seconds = seconds_default, .repeat = REPEAT_DEFAULT};
+    out->progress = isatty(STDERR_FILENO) ? PROGRESS_PLACE : PROGRESS_LINES;
     read_operations(out, "all");
     read_sizes(out, "8-64M");
     for (int i = 1; i < argc;) i += parse_one(out, argc - i, argv + i);

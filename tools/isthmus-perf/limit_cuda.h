@@ -1,5 +1,5 @@
-/* tools/isthmus-perf/limit_cuda.h: the limit in memory of NVIDIA's GPUs: the driver's own copy between the same buffers.
- * Uses the driver that transport nvlink has loaded. Only the PE that calls takes part. */
+/* tools/isthmus-perf/limit_cuda.h: the limit in memory of NVIDIA's GPUs: the driver's own copy between the same
+ * buffers. Uses the driver that transport nvlink has loaded. Only the PE that calls takes part. */
 #ifndef ISTHMUS_PERF_LIMIT_CUDA_H
 #define ISTHMUS_PERF_LIMIT_CUDA_H
 

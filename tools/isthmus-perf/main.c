@@ -7,7 +7,6 @@
 #include <shmemx.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { EXIT_USAGE = 2 };
 
@@ -23,15 +22,15 @@ struct run {
 
 /* ---- progress ---- */
 
-/* On a terminal in place; elsewhere a line for each operation. PE 0 only. */
+/* PE 0 only. */
 static void show_progress(struct run *run, const struct operation *operation, int from, int to, uint64_t size_bytes)
 {
     FILE *out = stderr;
     char pair[48] = "";
-    if (run->my_pe != 0) return;
+    if (run->my_pe != 0 || run->options.progress == PROGRESS_NONE) return;
     if (!operation->is_together) snprintf(pair, sizeof pair, ", PE %d to %d", from, to);
-    if (isatty(STDERR_FILENO))
-        fprintf(out, "\r\033[K%d of %d: %s %s%s", run->n_done + 1, run->n_all, operation->name,
+    if (run->options.progress == PROGRESS_PLACE)
+        fprintf(out, "\033[K%d of %d: %s %s%s\r", run->n_done + 1, run->n_all, operation->name,
                 size_bytes > 0 ? size_text(size_bytes) : "", pair);
     else if (operation != run->shown)
         fprintf(out, "%d of %d: %s%s\n", run->n_done + 1, run->n_all, operation->name, pair);
@@ -40,7 +39,7 @@ static void show_progress(struct run *run, const struct operation *operation, in
 
 static void end_progress(const struct run *run)
 {
-    if (run->my_pe == 0 && isatty(STDERR_FILENO)) fputs("\r\033[K", stderr);
+    if (run->my_pe == 0 && run->options.progress == PROGRESS_PLACE) fputs("\033[K", stderr);
 }
 
 /* ---- the figures ---- */
@@ -51,7 +50,9 @@ static void measure_one(struct run *run, const struct operation *operation, int 
     show_progress(run, operation, from, to, size_bytes);
     measure(operation, from, to, size_bytes, &result);
     run->n_done++;
-    if (run->my_pe == 0 && !results_add(&run->results, &result)) run->failed = true;
+    if (run->my_pe != 0 || results_add(&run->results, &result)) return;
+    if (!run->failed) fprintf(stderr, "isthmus-perf: no memory for %d figures\n", run->n_done);
+    run->failed = true;
 }
 
 typedef void visit(struct run *run, const struct operation *operation, int from, int to, uint64_t size_bytes);
@@ -159,7 +160,8 @@ static void write_files(struct run *run)
 static bool is_ready(struct run *run)
 {
     enum memory memory = run->options.memory;
-    bool has_buffers = measure_open(&run->options), is_there = memory == MEMORY_HOST || measure_is_on_device();
+    bool has_buffers = measure_open(&run->options);
+    bool is_there = start_on_all(memory == MEMORY_HOST || measure_is_on_device());
     run->failed = !has_buffers || !is_there;
     if (run->failed && run->my_pe == 0 && !has_buffers)
         fprintf(stderr, "isthmus-perf: a PE has too little memory for its buffers; name smaller --sizes\n");
@@ -198,10 +200,27 @@ static int run_as_pe(int argc, char **argv, struct run *run)
     else if (!is_refused && is_ready(run))
         run_all(run);
     if (!is_refused) measure_close();
-    fflush(stdout);
+    (void)fflush(stdout); /* finish() reports a failure */
     shmem_finalize();
     results_free(&run->results);
     return is_refused ? EXIT_USAGE : run->failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int run_without_job(const struct options *options)
+{
+    if (options->compare != NULL) return compare_files(options->compare, options->compare_with);
+    if (options->help)
+        options_print_help();
+    else
+        printf("isthmus-perf %s\n", ISTHMUS_VERSION);
+    return EXIT_SUCCESS;
+}
+
+static int finish(int status)
+{
+    if (fflush(stdout) == 0 && ferror(stdout) == 0) return status;
+    perror("isthmus-perf: stdout");
+    return status == EXIT_SUCCESS ? EXIT_FAILURE : status;
 }
 
 int main(int argc, char **argv)
@@ -209,22 +228,15 @@ int main(int argc, char **argv)
     static struct run run;
     struct options *options = &run.options;
     options_parse(argc, argv, options);
-    bool has_launcher = start_has_launcher();
-    if (options->refusal[0] != '\0' && !has_launcher) {
-        fprintf(stderr, "isthmus-perf: %s\n", options->refusal);
-        return EXIT_USAGE;
+    int launcher_pe = start_launcher_pe();
+    bool is_alone = launcher_pe < 0, is_refused = options->refusal[0] != '\0';
+    if (!is_refused && (options->help || options->version || options->compare != NULL))
+        return launcher_pe > 0 ? EXIT_SUCCESS : finish(run_without_job(options));
+    if (!is_alone) return finish(run_as_pe(argc, argv, &run));
+    if (!is_refused) {
+        start_under_launcher(argv);
+        return EXIT_FAILURE;
     }
-    if (options->help && options->refusal[0] == '\0') {
-        options_print_help();
-        return EXIT_SUCCESS;
-    }
-    if (options->version && options->refusal[0] == '\0') {
-        printf("isthmus-perf %s\n", ISTHMUS_VERSION);
-        return EXIT_SUCCESS;
-    }
-    if (options->compare != NULL && options->refusal[0] == '\0')
-        return compare_files(options->compare, options->compare_with);
-    if (has_launcher) return run_as_pe(argc, argv, &run);
-    start_under_launcher(argv);
-    return EXIT_FAILURE;
+    fprintf(stderr, "isthmus-perf: %s\n", options->refusal);
+    return EXIT_USAGE;
 }

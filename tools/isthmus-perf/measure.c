@@ -24,9 +24,9 @@ static struct {
     bool is_on_device, is_flags_aliased;
 } bench;
 
-static struct pe_facts own_facts;  /* symmetric: peers get it */
-static uint64_t flags[FLAG_WORDS]; /* symmetric, on the host wherever the heap is */
-static struct result measured;     /* symmetric: PE 0 gets it from the PE that has measured */
+static struct pe_facts own_facts;               /* symmetric: peers get it */
+_Alignas(64) static uint64_t flags[FLAG_WORDS]; /* symmetric, on the host wherever the heap is */
+static struct result measured;                  /* symmetric: PE 0 gets it from the PE that has measured */
 
 /* ---- what all PEs have to agree on ---- */
 

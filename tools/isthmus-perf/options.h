@@ -10,6 +10,9 @@ enum { MAX_SIZES = 64, MAX_REPEAT = 1001, REFUSAL_BYTES = 256 };
 
 enum memory { MEMORY_HOST, MEMORY_DEVICE, MEMORY_MIXED, N_MEMORIES };
 
+/* In one line that is written again and again, or a line for each operation. */
+enum progress { PROGRESS_PLACE, PROGRESS_LINES, PROGRESS_NONE, N_PROGRESS };
+
 struct options {
     uint32_t operations; /* a bit for each of operations[] */
     enum memory memory;
@@ -20,6 +23,7 @@ struct options {
     double seconds;                                  /* for each figure */
     int repeat;                                      /* batches for each figure, at most */
     const char *json, *svg, *compare, *compare_with; /* files; NULL: none */
+    enum progress progress;
     bool help, version;
     char refusal[REFUSAL_BYTES]; /* why the command line is refused; "": it is not */
 };

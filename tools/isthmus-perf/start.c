@@ -8,14 +8,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The variables of the launchers that the library starts under, and those by which it recognises others. */
-bool start_has_launcher(void)
+/* The variables of the launchers that the library starts under, and of those that it refuses with a remedy. */
+int start_launcher_pe(void)
 {
-    static const char *const variables[] = {"PMIX_RANK",           "PMI_RANK",     "PMI_ID",
-                                            "TORCHELASTIC_RUN_ID", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"};
-    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++)
-        if (getenv(variables[i]) != NULL) return true;
-    return getenv("RANK") != NULL && getenv("WORLD_SIZE") != NULL;
+    static const struct {
+        const char *job, *pe;
+    } launchers[] = {
+        {"PMIX_NAMESPACE", "PMIX_RANK"},
+        {"PMI_RANK", "PMI_RANK"},
+        {"PMI_ID", "PMI_ID"},
+        {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
+        {"WORLD_SIZE", "RANK"},
+        {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+    };
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const char *job = getenv(launchers[i].job), *pe = getenv(launchers[i].pe);
+        if (job != NULL && pe != NULL) return atoi(pe);
+    }
+    return -1;
 }
 
 void start_under_launcher(char **argv)
@@ -24,7 +34,7 @@ void start_under_launcher(char **argv)
     int argc = 0;
     while (argv[argc] != NULL) argc++;
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char **args = calloc((size_t)argc + 4, sizeof *args);
+    char **args = calloc((size_t)argc + 6, sizeof *args);
     if (length < 0 || args == NULL) {
         fprintf(stderr, "isthmus-perf: readlink(/proc/self/exe): %s\n", strerror(errno));
         free(args);
@@ -37,6 +47,10 @@ void start_under_launcher(char **argv)
     args[2] = (char[]){"2"};
     args[3] = self;
     memcpy(args + 4, argv + 1, (size_t)(argc - 1) * sizeof *args);
+    if (isatty(STDERR_FILENO)) { /* the PEs have a pipe, which the launcher forwards */
+        args[argc + 3] = (char[]){"--progress"};
+        args[argc + 4] = (char[]){"place"};
+    }
     execv(launcher, args);
     fprintf(stderr, "isthmus-perf: %s: %s; start isthmus-perf by a launcher, with 2 or more PEs\n", launcher,
             strerror(errno));

@@ -4,8 +4,8 @@
 
 #include "tools/isthmus-perf/options.h"
 
-/* Returns true if a launcher has started this process as a PE of a job. */
-bool start_has_launcher(void);
+/* Returns the number of this PE by its launcher's variables; -1: no launcher has started this process. */
+int start_launcher_pe(void);
 
 /* Replaces this process by isthmus-run with two PEs of this program. Returns only if that fails, after a message. */
 void start_under_launcher(char **argv);
