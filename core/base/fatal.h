@@ -40,6 +40,7 @@ enum ist_life_event_kind {
     IST_LIFE_WAIT_IN_SLOT,      /* a slot of a transport, which may hold locks of the core */
     IST_LIFE_WAIT_IN_BOOTSTRAP, /* a call of the bootstrap, which may serve no other call until the wait ends */
     IST_LIFE_CONNECT,           /* this PE opens a path to `peer`, through a network */
+    IST_LIFE_HAS_ENDED,         /* the callback sets *has_ended if the PE `pe` is known to have ended or left */
     IST_LIFE_END                /* this PE ends the job; the callback does not return */
 };
 
@@ -58,7 +59,9 @@ struct ist_end {
 struct ist_life_event {
     enum ist_life_event_kind kind;
     const struct ist_card *peer; /* of CONNECT; borrowed for the call */
-    const struct ist_end *end;   /* of END */
+    int pe;                      /* of HAS_ENDED, like the next one */
+    bool *has_ended;
+    const struct ist_end *end; /* of END */
 };
 
 void ist_life_register(void (*callback)(const struct ist_life_event *event));

@@ -45,6 +45,9 @@ static void on_event(const struct ist_life_event *event)
         if (is_joined) ist_exit_poll();
         break;
     case IST_LIFE_CONNECT: ist_liveness_watch(event->peer); break;
+    case IST_LIFE_HAS_ENDED:
+        if (is_joined) *event->has_ended = ist_processes_has_ended(event->pe) || ist_liveness_has_lost(event->pe);
+        break;
     case IST_LIFE_END: end(*event->end);
     }
 }

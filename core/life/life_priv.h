@@ -11,6 +11,7 @@
 /* All PEs have synchronized. `first` is the PE that this one watches in the ring; NULL: none. */
 void ist_liveness_join(const struct ist_card *first);
 void ist_liveness_watch(const struct ist_card *peer); /* a PE to which a path exists or is being opened */
+bool ist_liveness_has_lost(int pe);                   /* a neighbour that is silent for too long, or has left */
 bool ist_liveness_is_open(void);
 
 /* For the verdict: notifies the neighbours that this PE ends the job and reports why, unless another PE does. */
@@ -25,6 +26,7 @@ void ist_liveness_forget(void); /* in a child after fork: the thread does not ex
 /* Returns a PE of this host whose process is known to have ended; -1 if there is none. Ends the job if one has been
  * stopped for longer than ISTHMUS_PULSE_TIMEOUT. */
 int ist_processes_poll(void);
+bool ist_processes_has_ended(int pe);      /* false for a PE of another host, and while another thread checks */
 void ist_processes_poll_in_exchange(void); /* the same in waits for the bootstrap, before PEs have synchronized */
 
 /* Kills a stopped PE for which the job has been ended, because no launcher ends it. */

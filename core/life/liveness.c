@@ -250,11 +250,23 @@ static void receive_all(void)
 
 /* ---- the thread ---- */
 
+static bool is_silent(const struct neighbour *n) { return n->silent_ticks >= pace_of(n) + TICKS_PER_TIMEOUT; }
+
+bool ist_liveness_has_lost(int pe)
+{
+    if (!liveness.is_open || pe < 0 || pe >= liveness.n_pes) return false;
+    pthread_mutex_lock(&liveness.lock);
+    const struct neighbour *n = liveness.by_pe[pe];
+    bool is_lost = n != NULL && (n->has_left || is_silent(n));
+    pthread_mutex_unlock(&liveness.lock);
+    return is_lost;
+}
+
 static void check_neighbour(struct neighbour *n)
 {
     if (n->has_left) return;
     n->silent_ticks++;
-    if (n->silent_ticks >= pace_of(n) + TICKS_PER_TIMEOUT)
+    if (is_silent(n))
         report_lost(n);
     else if (n->silent_ticks >= pace_of(n))
         send_one(n, IST_LIVENESS_REQUEST);

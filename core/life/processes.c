@@ -147,6 +147,19 @@ int ist_processes_poll(void)
     return ended;
 }
 
+bool ist_processes_has_ended(int pe)
+{
+    if (pthread_mutex_trylock(&pes.lock) != 0) return false;
+    bool has_ended = false;
+    for (int place = 0; has_table() && place < pes.n; place++) {
+        if (ist_runtime.boot->local_pes[place] != pe) continue;
+        char state = state_of(place);
+        has_ended = state == 'X' || state == 'Z'; /* Z: its parent has not waited for it yet */
+    }
+    pthread_mutex_unlock(&pes.lock);
+    return has_ended;
+}
+
 /* ---- while PEs synchronize through the launcher: no card names a PE's process yet, but some launchers do ---- */
 
 /* Each PE watches the next one of its host, so that every stopped PE has a PE that detects it. */

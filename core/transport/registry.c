@@ -75,6 +75,14 @@ static void service_still_waits(void *core)
     ist_life_report_wait(IST_LIFE_WAIT_IN_SLOT);
 }
 
+static uint32_t service_peer_alive(void *core, int32_t pe)
+{
+    bool has_ended = false;
+    (void)core;
+    ist_life_report(&(struct ist_life_event){.kind = IST_LIFE_HAS_ENDED, .pe = pe, .has_ended = &has_ended});
+    return !has_ended;
+}
+
 static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t scopes)
 {
     t->services = (struct isthmus_services){
@@ -93,6 +101,7 @@ static void make_services(struct ist_transport *t, int pe, int n_pes, uint64_t s
         .scopes = scopes,
         .still_waits = service_still_waits,
         .local_places = service_local_places,
+        .peer_alive = service_peer_alive,
     };
     ist_memory_serve(&t->services);
 }

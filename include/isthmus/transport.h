@@ -328,6 +328,11 @@ struct isthmus_services {
      * writes (flush_writes in extension memory.1). expose() and register_local() call this before they return. Not for
      * memory that is copied by memory_copy. */
     void (*memory_is_direct)(void *core, uint32_t kind);
+
+    /* Returns 0 if a PE of the job has ended or left, as far as the core can detect it, else 1. A slot that waits for a
+     * peer over a fabric without connections calls this about four times a second, and returns PEER_LOST after a 0. Any
+     * thread. */
+    uint32_t (*peer_alive)(void *core, int32_t pe);
 };
 
 /* Plugin to core, once: what this transport supports at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */

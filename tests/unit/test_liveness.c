@@ -2,6 +2,7 @@
  * and so knows all but the keys, cannot end a PE, nor keep a silent one alive by what it has recorded.
  * Not the loss of PEs: tests/hosts. */
 #include "core/life/life.h"
+#include "core/life/life_priv.h"
 #include "core/life/liveness_wire.h"
 
 #include <poll.h>
@@ -22,12 +23,14 @@ enum { PATIENCE_MS = 20000, PULSE_TIMEOUT_S = 3600 };
 static pid_t pe_0;
 static struct ist_liveness_address address_0;
 static struct ist_liveness_socket mine;
+static int lost_fd; /* readable once PE 1 counts as lost to PE 0 */
 
 static int start(void **state)
 {
     (void)state;
-    int address[2];
+    int address[2], lost[2];
     assert_int_equal(pipe(address), 0);
+    assert_int_equal(pipe(lost), 0);
     pe_0 = fork();
     if (pe_0 == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -36,8 +39,12 @@ static int start(void **state)
         if (ist_liveness_open(&boot, PULSE_TIMEOUT_S, 0) != ISTHMUS_OK) _exit(99);
         struct ist_blob card = ist_liveness_card();
         (void)!write(address[1], card.bytes, card.length_bytes);
+        while (!ist_liveness_has_lost(1)) (void)poll(NULL, 0, 1);
+        (void)!write(lost[1], "", 1);
         for (;;) pause();
     }
+    close(lost[1]);
+    lost_fd = lost[0];
     assert_int_equal(read(address[0], &address_0, sizeof address_0), (int)sizeof address_0);
     close(address[0]);
     close(address[1]);
@@ -50,6 +57,7 @@ static int stop(void **state)
     kill(pe_0, SIGKILL);
     waitpid(pe_0, NULL, 0);
     ist_liveness_socket_close(&mine);
+    close(lost_fd);
     return 0;
 }
 
@@ -105,6 +113,18 @@ static void member_is_answered_and_believed(void **state)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
 }
 
+static void member_that_leaves_is_lost(void **state)
+{
+    (void)state;
+    char byte;
+    struct pollfd fd = {.fd = lost_fd, .events = POLLIN};
+    assert_int_equal(request(1).kind, IST_LIVENESS_REPLY);
+    assert_int_equal(poll(&fd, 1, 0), 0);
+    struct ist_liveness_datagram bye = make(IST_LIVENESS_BYE, 2);
+    send_to_0(&bye);
+    assert_int_equal(read(lost_fd, &byte, 1), 1);
+}
+
 static void stranger_cannot_end_the_job(void **state)
 {
     (void)state;
@@ -156,6 +176,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(stranger_cannot_end_the_job, start, stop),
         cmocka_unit_test_setup_teardown(recorded_datagrams_are_of_no_use, start, stop),
         cmocka_unit_test_setup_teardown(member_is_answered_and_believed, start, stop),
+        cmocka_unit_test_setup_teardown(member_that_leaves_is_lost, start, stop),
         cmocka_unit_test_setup_teardown(other_lengths_are_none_of_ours, start, stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

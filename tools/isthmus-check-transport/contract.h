@@ -122,10 +122,12 @@ struct ct_board {
     int turn[CT_MAX_PROCESSES]; /* of its finding, from 1 on; 0: it has none */
     int n_findings;
     const char *call[CT_MAX_PROCESSES]; /* a constant of the program that they all are */
+    bool has_ended[CT_MAX_PROCESSES];   /* the parent's entry */
 };
 struct ct_board *ct_board_create(void); /* NULL: no memory */
 void ct_board_destroy(struct ct_board *board);
 void ct_board_join(struct ct_board *board, const struct ct_case *c, int process); /* in a process, once */
+bool ct_board_has_ended(int process);                                             /* another one of the case */
 void ct_slot_of(const char *call, char *out, size_t out_bytes); /* "p->t->reach(...)": "reach"; empty: unknown */
 
 /* ---- host.c: the plugin ---- */

@@ -107,6 +107,13 @@ static const char *service_nearest_name(void *core, const char *name, const char
     return NULL; /* no candidate is near enough: permitted at any time */
 }
 
+static uint32_t service_peer_alive(void *core, int32_t pe)
+{
+    const struct ct_process *p = core;
+    CT_RULE("peer_alive", "its second argument is a PE of the job", pe >= 0 && pe < p->n, "it is %d of %d", pe, p->n);
+    return !ct_board_has_ended(pe);
+}
+
 void ct_make_services(struct ct_process *p, struct isthmus_services *out)
 {
     *out = (struct isthmus_services){
@@ -123,6 +130,7 @@ void ct_make_services(struct ct_process *p, struct isthmus_services *out)
         .nearest_name = service_nearest_name,
         .n_local_pes = p->n,
         .local_places = service_local_places,
+        .peer_alive = service_peer_alive,
     };
 }
 

@@ -168,11 +168,13 @@ static void kill_all(struct run *run)
 }
 
 /* A process has ended when it is dead as a whole: its last descriptor may be closed before its other ones. */
-static void note_end(struct child *child)
+static void note_end(struct run *run, int pe)
 {
+    struct child *child = &run->children[pe];
     waitpid(child->pid, &child->status, 0);
     close(child->socket);
     child->socket = -1;
+    __atomic_store_n(&run->board->has_ended[pe], true, __ATOMIC_RELAXED);
 }
 
 /* Every live process has sent: send all to all. */
@@ -203,12 +205,20 @@ static bool is_good_end(int status)
 
 static void note_hanging(struct run *run)
 {
+    int ended = -1;
+    for (int pe = 0; pe < run->n; pe++)
+        if (run->children[pe].socket < 0) ended = pe;
     for (int pe = 0; pe < run->n; pe++) {
         char slot[24];
         if (run->children[pe].socket < 0 || run->children[pe].has_sent) continue;
         slot_of_last_call(run, pe, slot, sizeof slot);
-        find(run, pe, slot, run->c->rule, "it hangs: nothing from it for %d s; the slot it called last is %s",
-             run->patience_s, slot);
+        if (ended >= 0)
+            find(run, pe, slot, "a slot waits for no peer that has ended",
+                 "it hangs: nothing from it for %d s; the slot it called last is %s, and process %d has ended",
+                 run->patience_s, slot, ended);
+        else
+            find(run, pe, slot, run->c->rule, "it hangs: nothing from it for %d s; the slot it called last is %s",
+                 run->patience_s, slot);
     }
 }
 
@@ -265,7 +275,7 @@ static bool step(struct run *run)
         if (fds[pe].revents == 0 || child->socket < 0) continue;
         child->has_sent = recv(child->socket, &child->blob, sizeof child->blob, 0) > 0;
         if (child->has_sent) continue;
-        note_end(child);
+        note_end(run, pe);
         if (!is_good_end(child->status)) return false;
     }
     relay_if_complete(run);
