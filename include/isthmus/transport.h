@@ -55,7 +55,8 @@ enum {
     ISTHMUS_ERR_PEER_LOST = -8,   /* the peer was reachable and is lost; the job cannot continue */
     ISTHMUS_ERR_IO = -9,          /* the fabric or the system failed in a way not named above */
     ISTHMUS_ERR_LIMIT = -10,      /* a given buffer is too small; the size needed has been written */
-    ISTHMUS_ERR_VERSION = -11     /* the other side is of a version that this side cannot read */
+    ISTHMUS_ERR_VERSION = -11,    /* the other side is of a version that this side cannot read */
+    ISTHMUS_ERR_REFUSED = -12     /* the peer, which lives, refused an access: address or key. Since minor version 5 */
 };
 
 /* ------------------------------------------------------------------------------------- words and numbers -- */
@@ -403,7 +404,7 @@ struct isthmus_put_signal {
  * Common to put and get: `length_bytes` is at least 1, the range lies inside the attached extent, `*_mem` is the
  * registration that holds the local buffer (with ISTHMUS_TRAIT_ANY_LOCAL perhaps that of its kind), or NULL if that
  * buffer is unregistered host memory.
- * Errors: AGAIN (only the nbi forms), PEER_LOST, IO. */
+ * Errors: AGAIN (only the nbi forms), PEER_LOST, REFUSED, IO. */
 struct isthmus_data_ops {
     uint32_t struct_size, reserved;
 

@@ -299,7 +299,8 @@ static isthmus_status arm(isthmus_tr *tr, int32_t *event_fd)
 __attribute__((constructor)) static void make_table(void)
 {
     struct isthmus_transport *t = &isthmus_transport_v1;
-    void *library = dlopen(BASE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    const char *base = getenv("PLANTED_BASE"); /* the plugin that is changed; loopback unless set */
+    void *library = dlopen(base != NULL ? base : BASE_PLUGIN, RTLD_NOW | RTLD_LOCAL);
     planted_base = library != NULL ? dlsym(library, "isthmus_transport_v1") : NULL;
     if (planted_base == NULL) abort();
     the_bug = getenv("PLANTED_BUG");

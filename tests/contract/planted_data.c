@@ -99,6 +99,10 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
     static int calls;
     if (planted_has("odd_code") && ++calls > 10)
         return planted_services->fail(planted_services->core, ISTHMUS_ERR_LIMIT, "no eleventh put");
+    if (planted_has("refused_as_lost") && offset_bytes > 0)
+        return planted_services->fail(planted_services->core, ISTHMUS_ERR_PEER_LOST, "an access was refused");
+    if (planted_has("beyond"))
+        return base_ops.put(chan, path, remote, offset_bytes + MIB_32, source, mem, length_bytes);
     /* The target would reply, if it lived. */
     while (planted_has("waits_for_the_dead") && planted_services->peer_alive(planted_services->core, 1) == 0)
         sched_yield();
@@ -228,9 +232,10 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
 
 static bool changes_data(void)
 {
-    static const char *const bugs[] = {"cuts_17",    "writes_beside",    "cuts_pages",  "cuts_large",
-                                       "reads_late", "reads_large_late", "odd_code",    "drops_registered",
-                                       "one_buffer", "progress_cuts",    "arm_forgets", "waits_for_the_dead"};
+    static const char *const bugs[] = {
+        "cuts_17",          "writes_beside",      "cuts_pages",       "cuts_large", "reads_late",
+        "reads_large_late", "odd_code",           "drops_registered", "one_buffer", "progress_cuts",
+        "arm_forgets",      "waits_for_the_dead", "refused_as_lost",  "beyond"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();

@@ -96,7 +96,7 @@ static void try_key(struct ct_process *p, int pe, const void *key, size_t key_by
         p->t->detach(rmem); /* a change that names another object that exists; the case does not read it */
         return;
     }
-    CT_CHECK(status < 0 && status >= ISTHMUS_ERR_VERSION, "%d, which is no error code", status);
+    CT_CHECK(status < 0 && status >= ISTHMUS_ERR_REFUSED, "%d, which is no error code", status);
     CT_CHECK(ct_failure_text()[0] != '\0', "%s without a text: services->fail() was not called",
              ct_status_name(status));
     CT_CHECK(rmem == untouched && alias == p,

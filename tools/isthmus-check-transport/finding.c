@@ -2,6 +2,7 @@
  * See contract.h. */
 #include "contract.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,8 +87,25 @@ _Noreturn void ct_skip(const char *fmt, ...)
     end(&f);
 }
 
+/* The parent needs a moment to see that a process has ended. */
+static bool all_live(void)
+{
+    enum { TRIES = 20, TRY_MS = 10 };
+    bool has_ended = false;
+    for (int try = 0; try < TRIES && !has_ended; try++) {
+        for (int i = 0; i < CT_MAX_PROCESSES; i++) has_ended = has_ended || ct_board_has_ended(i);
+        if (!has_ended) (void)poll(NULL, 0, TRY_MS);
+    }
+    return !has_ended;
+}
+
 void ct_expect_ok(const struct ct_check *check, isthmus_status status)
 {
+    static const char rule[] = "PEER_LOST is for a peer that has ended; a peer that refuses an access is REFUSED";
+    struct ct_check false_loss = *check;
+    false_loss.rule = rule;
+    if (status == ISTHMUS_ERR_PEER_LOST && all_live())
+        ct_fault(&false_loss, "PEER_LOST, while all processes live: %s", ct_failure_text());
     if (status != ISTHMUS_OK)
         ct_fault(check, "%s (%d): %s", ct_status_name(status), status,
                  ct_failure_text()[0] != '\0' ? ct_failure_text() : "without a text");
@@ -98,7 +116,7 @@ static void name_codes(uint32_t codes, char *out, size_t out_bytes)
 {
     size_t length = 0;
     out[0] = '\0';
-    for (int code = 0; code <= -ISTHMUS_ERR_VERSION && length < out_bytes; code++)
+    for (int code = 0; code <= -ISTHMUS_ERR_REFUSED && length < out_bytes; code++)
         if ((codes >> code & 1) != 0)
             length += (size_t)snprintf(out + length, out_bytes - length, "%s%s", length > 0 ? " or " : "",
                                        ct_status_name(-code));
@@ -109,7 +127,7 @@ void ct_expect_error(const struct ct_check *check, isthmus_status status, uint32
     char names[160];
     name_codes(codes, names, sizeof names);
     if (status == ISTHMUS_OK) ct_fault(check, "it returned OK, expected %s", names);
-    if (status > 0 || status < ISTHMUS_ERR_VERSION) ct_fault(check, "%d, which is no error code", status);
+    if (status > 0 || status < ISTHMUS_ERR_REFUSED) ct_fault(check, "%d, which is no error code", status);
     if ((codes >> -status & 1) == 0)
         ct_fault(check, "%s, expected %s; its text: %s", ct_status_name(status), names, ct_failure_text());
     if (ct_failure_text()[0] == '\0')

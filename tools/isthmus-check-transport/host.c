@@ -56,7 +56,7 @@ static isthmus_status service_fail(void *core, isthmus_status code, const char *
     int length = vsnprintf(failure.text, sizeof failure.text, fmt, args);
     va_end(args);
     CT_RULE("fail", "its first argument is services->core", core != NULL, "it is NULL: %s", failure.text);
-    CT_RULE("fail", "its second argument is an ISTHMUS_ERR_ code", code < 0 && code >= ISTHMUS_ERR_VERSION,
+    CT_RULE("fail", "its second argument is an ISTHMUS_ERR_ code", code < 0 && code >= ISTHMUS_ERR_REFUSED,
             "it is %d, with the text: %s", code, failure.text);
     CT_RULE("fail", "AGAIN is not reported: it means that nothing was started, and is no failure",
             code != ISTHMUS_ERR_AGAIN, "it came with the text: %s", failure.text);
@@ -136,8 +136,9 @@ void ct_make_services(struct ct_process *p, struct isthmus_services *out)
 
 const char *ct_status_name(isthmus_status status)
 {
-    static const char *const names[] = {"OK",         "AGAIN",       "UNSUPPORTED", "INVALID", "NO_MEMORY", "NO_DEVICE",
-                                        "PERMISSION", "UNREACHABLE", "PEER_LOST",   "IO",      "LIMIT",     "VERSION"};
+    static const char *const names[] = {"OK",        "AGAIN",      "UNSUPPORTED", "INVALID",   "NO_MEMORY",
+                                        "NO_DEVICE", "PERMISSION", "UNREACHABLE", "PEER_LOST", "IO",
+                                        "LIMIT",     "VERSION",    "REFUSED"};
     return status <= 0 && -status < (int)(sizeof names / sizeof *names) ? names[-status] : "no code";
 }
 

@@ -44,7 +44,7 @@ int32_t ct_progress(struct ct_process *p)
     int32_t events = p->t->progress(p->tr);
     pthread_mutex_unlock(&p->progress.lock);
     CT_RULE("progress", "returns how many events were handled, or a negative code",
-            events >= ISTHMUS_ERR_VERSION && events != ISTHMUS_ERR_AGAIN, "%d (%s): %s", events, ct_status_name(events),
+            events >= ISTHMUS_ERR_REFUSED && events != ISTHMUS_ERR_AGAIN, "%d (%s): %s", events, ct_status_name(events),
             ct_failure_text());
     return events;
 }

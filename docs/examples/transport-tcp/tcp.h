@@ -121,7 +121,9 @@ isthmus_status tcp_tell_both(isthmus_path *path, const struct tcp_request *reque
 /* Sends a request, and waits for the reply and `n_bytes` after it. */
 isthmus_status tcp_ask(isthmus_path *path, const struct tcp_request *request, struct tcp_reply *reply, void *bytes,
                        size_t n_bytes);
-/* Waits until the peer has executed all requests sent so far. */
+/* Returns REFUSED, with its text: a reply has is_refused. */
+isthmus_status tcp_refused(const isthmus_path *path);
+/* Waits until the peer has executed all requests sent so far. REFUSED: it could not execute one of them. */
 isthmus_status tcp_commit(isthmus_path *path);
 /* The same in two parts, which do not wait. `begin` returns AGAIN if the socket is full; `test` while the replies to
  * this ticket and those before it are missing. */

@@ -21,14 +21,6 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
     return ISTHMUS_OK;
 }
 
-/* The peer has dropped an extent that is attached here. */
-static isthmus_status withdrawn(const isthmus_path *path)
-{
-    const struct isthmus_services *s = path->tr->services;
-    return s->fail(s->core, ISTHMUS_ERR_IO, "PE %d on %s has withdrawn memory that is in use", path->pe,
-                   path->host_name);
-}
-
 static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                           void *dest, const isthmus_lmem *dest_mem, size_t length_bytes)
 {
@@ -41,7 +33,7 @@ static isthmus_status get(isthmus_chan *chan, isthmus_path *path, const isthmus_
         return ISTHMUS_OK;
     }
     isthmus_status status = tcp_ask(path, &request, &reply, dest, length_bytes);
-    return status == ISTHMUS_OK && reply.is_refused ? withdrawn(path) : status;
+    return status == ISTHMUS_OK && reply.is_refused ? tcp_refused(path) : status;
 }
 
 /* ---- atomics: by the processor of the PE that owns the memory, as all atomics of the domain CPU ---- */
@@ -60,6 +52,7 @@ static inline isthmus_status amo(isthmus_path *path, const isthmus_rmem *remote,
         isthmus_status status = fetched != NULL ? tcp_ask(path, &request, &reply, NULL, 0)
                                                 : tcp_tell(path, &request, NULL, 0);
         if (status != ISTHMUS_OK) return status;
+        if (fetched != NULL && reply.is_refused) return tcp_refused(path);
     }
     if (fetched != NULL) memcpy(fetched, &reply.value, size); /* little endian: the low bytes */
     return ISTHMUS_OK;

@@ -68,10 +68,19 @@ static isthmus_status send_request(isthmus_path *path, const struct tcp_request 
     return send_all(path, parts, n_bytes > 0 ? 2 : 1);
 }
 
-static void note_reply(isthmus_path *path, const struct tcp_reply *reply)
+/* The peer has dropped an extent that is attached here, or this PE computed a wrong offset. */
+isthmus_status tcp_refused(const isthmus_path *path)
+{
+    const struct isthmus_services *s = path->tr->services;
+    return s->fail(s->core, ISTHMUS_ERR_REFUSED, "PE %d on %s refused an access: it exposes no such range of memory",
+                   path->pe, path->host_name);
+}
+
+static isthmus_status note_reply(isthmus_path *path, const struct tcp_reply *reply)
 {
     path->done_ticket = reply->value;
     path->n_owed--;
+    return reply->is_refused ? tcp_refused(path) : ISTHMUS_OK;
 }
 
 /* Receives the replies to COMMIT that come first. */
@@ -81,7 +90,7 @@ static isthmus_status receive_owed(isthmus_path *path)
     while (path->n_owed > 0 && status == ISTHMUS_OK) {
         struct tcp_reply reply;
         status = receive_all(path, &reply, sizeof reply);
-        if (status == ISTHMUS_OK) note_reply(path, &reply);
+        if (status == ISTHMUS_OK) status = note_reply(path, &reply);
     }
     return status;
 }
@@ -138,13 +147,13 @@ isthmus_status tcp_ask(isthmus_path *path, const struct tcp_request *request, st
 isthmus_status tcp_commit(isthmus_path *path)
 {
     const struct tcp_request request = {.kind = TCP_COMMIT};
-    struct tcp_reply reply;
+    struct tcp_reply reply = {.is_refused = false};
     isthmus_status status = ISTHMUS_OK;
     if (path->fd < 0) return ISTHMUS_OK;
     pthread_mutex_lock(&path->lock);
     status = path->has_uncommitted ? ask_locked(path, &request, &reply, NULL, 0) : receive_owed(path);
     pthread_mutex_unlock(&path->lock);
-    return status;
+    return status == ISTHMUS_OK && reply.is_refused ? tcp_refused(path) : status;
 }
 
 /* ---- commits without a wait ---- */
@@ -196,7 +205,7 @@ isthmus_status tcp_commit_test(isthmus_path *path, uint64_t ticket)
     pthread_mutex_lock(&path->lock);
     while (path->done_ticket < ticket && path->n_owed > 0 && status == ISTHMUS_OK) {
         status = path->is_lost ? lose(path, "it was lost before") : receive_if_there(path, &reply);
-        if (status == ISTHMUS_OK) note_reply(path, &reply);
+        if (status == ISTHMUS_OK) status = note_reply(path, &reply);
     }
     pthread_mutex_unlock(&path->lock);
     return status;

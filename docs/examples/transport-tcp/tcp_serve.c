@@ -23,9 +23,10 @@ struct connection {
     uint32_t waits_for; /* EPOLLIN or EPOLLOUT */
     int32_t pe;         /* -1: no HELLO has arrived */
     bool has_left;      /* with BYE */
+    bool has_refused;   /* a put or an atomic, which have no reply; the next one to data or COMMIT shows it */
     char host_name[60];
 
-    char *put_at; /* where the rest of a put's data goes */
+    char *put_at; /* where the rest of a put's data goes; NULL: nowhere */
     uint64_t put_left_bytes;
     const char *get_at; /* where the rest of a get's data begins */
     uint64_t get_left_bytes;
@@ -147,13 +148,22 @@ static bool do_hello(struct tcp_server *server, struct connection *c, const stru
 static bool do_put(struct tcp_server *server, struct connection *c, const struct tcp_request *r)
 {
     c->put_at = tcp_extent_find(server->tr, r->extent, r->offset_bytes, r->length_bytes);
-    c->put_left_bytes = r->length_bytes;
-    return c->put_at != NULL;
+    c->put_left_bytes = r->length_bytes; /* also where they are dropped */
+    if (c->put_at == NULL) c->has_refused = true;
+    return true;
+}
+
+static bool take_refusal(struct connection *c)
+{
+    bool has_refused = c->has_refused;
+    c->has_refused = false;
+    return has_refused;
 }
 
 static bool do_get(struct tcp_server *server, struct connection *c, const struct tcp_request *r)
 {
     c->get_at = tcp_extent_find(server->tr, r->extent, r->offset_bytes, r->length_bytes);
+    if (take_refusal(c)) c->get_at = NULL;
     reply(c, c->get_at == NULL, 0);
     if (c->get_at != NULL) c->get_left_bytes = r->length_bytes;
     return true;
@@ -163,9 +173,13 @@ static bool do_amo(struct tcp_server *server, struct connection *c, const struct
 {
     size_t size = r->bits < ISTHMUS_BITS_COUNT ? (size_t)1 << r->bits : 0;
     char *at = tcp_extent_find(server->tr, r->extent, r->offset_bytes, size);
-    if (size == 0 || at == NULL || (uintptr_t)at % size != 0 || r->op >= ISTHMUS_AMO_COUNT) return false;
-    uint64_t old = isthmus_amo_cpu(r->op, at, r->operand, r->compare, size);
-    if (r->kind == TCP_FETCHING_AMO) reply(c, false, old);
+    if (size == 0 || r->op >= ISTHMUS_AMO_COUNT) return false;
+    bool is_refused = at == NULL || (uintptr_t)at % size != 0;
+    uint64_t old = is_refused ? 0 : isthmus_amo_cpu(r->op, at, r->operand, r->compare, size);
+    if (r->kind == TCP_FETCHING_AMO)
+        reply(c, take_refusal(c) || is_refused, old);
+    else if (is_refused)
+        c->has_refused = true;
     return true;
 }
 
@@ -178,7 +192,7 @@ static bool do_request(struct tcp_server *server, struct connection *c, const st
     case TCP_GET: return do_get(server, c, r);
     case TCP_AMO:
     case TCP_FETCHING_AMO: return do_amo(server, c, r);
-    case TCP_COMMIT: reply(c, false, r->operand); return true;
+    case TCP_COMMIT: reply(c, take_refusal(c), r->operand); return true;
     case TCP_BYE: c->has_left = true; return true;
     default: return false;
     }
@@ -192,14 +206,16 @@ static bool take_data(struct connection *c)
     size_t n = c->in_end - c->in_begin;
     if (n >= c->put_left_bytes) {
         n = (size_t)c->put_left_bytes;
-    } else {
+    } else if (c->put_at != NULL) {
         size_t beyond = (uintptr_t)(c->put_at + n) % 8;
         if (beyond >= n) return false; /* more has to arrive first */
         n -= beyond;
     }
-    isthmus_copy_cpu(c->put_at, c->in + c->in_begin, n);
+    if (c->put_at != NULL) {
+        isthmus_copy_cpu(c->put_at, c->in + c->in_begin, n);
+        c->put_at += n;
+    }
     c->in_begin += n;
-    c->put_at += n;
     c->put_left_bytes -= n;
     return true;
 }
