@@ -20,6 +20,7 @@
 #include "core/memory/malloc.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
+#include "core/profile/profile.h"
 #include "core/proxy/device.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"
@@ -60,6 +61,7 @@ static void after_fork_in_child(void)
     ist_streams_forget();
     ist_device_forget();
     ist_heap_make_private();
+    ist_profile_forget();
     ist_ctx_default.reach.n_pes = 0;
     ist_fast_paths_set(0);
     ist_ctx_default.is_valid = 0;
@@ -200,6 +202,7 @@ static isthmus_status start_alone(void)
     ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
     if (status == ISTHMUS_OK) status = open_transports(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
+    if (status == ISTHMUS_OK) status = ist_profile_begin_job(&rt->config, rt->boot);
     if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
         ist_exit_before_destructors();
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
@@ -239,7 +242,8 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     ist_malloc_init(rt->boot, ist_peers_card_key());
     ist_lobby_init();
     ist_buffers_init(rt->boot, ist_peers_card_key());
-    ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE, !rt->config.check);
+    ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
+                         !rt->config.check && !ist_config_has_profile(&rt->config));
     status = ist_check_init(rt->config.check);
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) { /* a job of one PE has no requests to serve */
@@ -352,6 +356,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
         return status;
     }
     ist_note_phase(IST_PHASE_RUNNING);
+    ist_profile_start();
     warn_once();
     greet();
     return ISTHMUS_OK;
@@ -367,6 +372,7 @@ static void stop(void)
     ist_streams_close();
     ist_progress_stop();
     ist_check_fini();
+    ist_profile_end_job();
     ist_ctxs_fini();
     ist_teams_fini();
     ist_peers_fini();
@@ -476,6 +482,7 @@ void ist_finalize(const char *routine)
     } else {
         ist_device_close();
         ist_streams_wait(routine);
+        ist_profile_report(&ist_runtime.config, routine);
         ist_ctx_each(quiet_in_finalize);
         ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);
         /* Our flags of that sync, where quiet waits for them; those of others have arrived before the PEs

@@ -3,6 +3,7 @@
 #include "core/api/sync_entry.h"
 
 #include "core/base/fatal.h"
+#include "core/base/recorder.h"
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
@@ -23,6 +24,7 @@ static void require_wait(const void *ivar, int cmp, size_t size, const char *rou
 
 uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     require_wait(ivar, cmp, size, routine);
     uint64_t seen = ist_wait_behind_anywhere(ivar, cmp, value, size, is_signed, -1, routine);
     if (ist_check_on) ist_check_seen(ivar, size, routine);
@@ -31,6 +33,7 @@ uint64_t ist_wait_slow(const void *ivar, int cmp, uint64_t value, size_t size, b
 
 uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     require_wait(ivar, IST_CMP_EQ, size, routine);
     uint64_t seen = ist_wait_read(ivar, size);
     if (ist_check_on) ist_check_synchronised(); /* the value that the program waits for is not known here */
@@ -39,6 +42,7 @@ uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine)
 
 int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     require_wait(ivar, cmp, size, routine);
     int holds = ist_compare(cmp, ist_wait_read(ivar, size), value, size, is_signed);
     if (holds && ist_check_on) ist_check_seen(ivar, size, routine);
@@ -66,6 +70,7 @@ void ist_check_indices(const size_t *indices, size_t nelems, const char *routine
 
 void ist_entry_pe_quiet(ist_ctx *ctx, const int *target_pes, size_t npes, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     ist_require_ctx(&ist_ctx_default, routine);
     if (npes == 0 || !ctx->is_valid) return;
     ist_require_buffer(routine, "target_pes", target_pes);
@@ -82,6 +87,7 @@ static void commit_one(ist_ctx *ctx)
 
 void ist_entry_team_remote_commit(struct ist_team *team, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     if (team == NULL) ist_misuse(routine, "team is SHMEM_TEAM_INVALID; valid: a team that this PE is a member of");
     ist_ctx_each(commit_one);
     (void)ist_meet(team, routine);

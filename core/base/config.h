@@ -57,6 +57,7 @@ struct ist_config {
     uint64_t teams_max;            /* ISTHMUS_TEAMS_MAX */
     const char *pretend_hosts;     /* ISTHMUS_PRETEND_HOSTS; "": none */
     bool check;                    /* ISTHMUS_CHECK: report costly mistakes */
+    const char *profile;           /* ISTHMUS_PROFILE: a file, or trace: and a file; "": none */
     /* ISTHMUS_COLL_: 0 auto, else 1 + the number of the algorithm */
     int broadcast, collect, fcollect, alltoall, reduce, scan;
     int barrier;             /* ISTHMUS_COLL_BARRIER: auto dissemination central hosts */
@@ -110,6 +111,11 @@ const char *ist_config_for_plugin(const struct ist_config *config, const char *p
 
 /* Returns ISTHMUS_JOB_SECRET, or NULL if it is not set. It is in no table, so that no output shows it. */
 const char *ist_config_job_secret(void);
+
+static inline bool ist_config_has_profile(const struct ist_config *config)
+{
+    return config->profile != NULL && *config->profile != 0; /* NULL in a zeroed struct */
+}
 
 /* For tools: prints every row with its current value and the source of that value, in 80 columns. */
 void ist_config_print_table(FILE *out, const struct ist_config *config);

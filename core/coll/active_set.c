@@ -152,6 +152,7 @@ void isthmus_active_set_v1(const int triplet[3], long *pSync, long first_value, 
 
 void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], long *pSync, const char *routine)
 {
+    call->profiled = ist_profile_begin(routine);
     require_set(triplet[0], triplet[1], triplet[2], routine);
     struct set set = {triplet[0], triplet[2] > 1 ? 1 << triplet[1] : 1, triplet[2]};
     call->team = find(&set);
@@ -161,7 +162,9 @@ void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], lon
 
 void ist_active_set_end(struct ist_active_set *call, const char *routine)
 {
-    if (IST_LIKELY(call->team != &call->in_psync)) return;
-    ist_sync_and_clear(call->team, routine);
-    ist_check_leave();
+    if (IST_UNLIKELY(call->team == &call->in_psync)) {
+        ist_sync_and_clear(call->team, routine);
+        ist_check_leave();
+    }
+    ist_profile_end(&call->profiled);
 }

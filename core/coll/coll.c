@@ -2,6 +2,7 @@
 #include "core/coll/coll.h"
 
 #include "core/base/fatal.h"
+#include "core/base/recorder.h"
 #include "core/check/check.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/split.h"
@@ -118,6 +119,7 @@ static void zero_alone(void *dest, size_t length_bytes, const char *routine)
 isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *source, size_t length_bytes, int root,
                              int flags, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     const struct usage usage = {.dest_parts = 1,
                                 .source_parts = 1,
@@ -140,6 +142,7 @@ isthmus_status ist_broadcast(struct ist_team *team, void *dest, const void *sour
 isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                             const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = size_of(team), .source_parts = 1});
     if (status != ISTHMUS_OK) return status;
@@ -154,6 +157,7 @@ isthmus_status ist_fcollect(struct ist_team *team, void *dest, const void *sourc
 isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                            const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     t.any_length = true;
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1});
@@ -168,6 +172,7 @@ isthmus_status ist_collect(struct ist_team *team, void *dest, const void *source
 isthmus_status ist_alltoall(struct ist_team *team, void *dest, const void *source, size_t length_bytes,
                             const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = size_of(team), .source_parts = size_of(team)});
     if (status != ISTHMUS_OK) return status;
@@ -196,6 +201,7 @@ static size_t require_span(const struct ist_transfer *t, const char *argument, p
 isthmus_status ist_alltoalls(struct ist_team *team, void *dest, const void *source, const struct ist_stride *stride,
                              const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ptrdiff_t dst = stride->dest, sst = stride->source;
     if (dst < 1) ist_misuse(routine, "dst is %td; valid: 1 and more elements", dst);
     if (sst < 1) ist_misuse(routine, "sst is %td; valid: 1 and more elements", sst);
@@ -223,6 +229,7 @@ static struct ist_reduction reduction_of(const struct ist_transfer *t, size_t ne
 isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source, size_t nelems, enum ist_combine_op op,
                           enum ist_combine_type type, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     size_t length_bytes = ist_require_length(routine, "nreduce", nelems, ist_combine_size(type));
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1, .may_be_equal = true});
@@ -241,6 +248,7 @@ isthmus_status ist_reduce(struct ist_team *team, void *dest, const void *source,
 isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *source, size_t nelems,
                                  enum ist_combine_op op, enum ist_combine_type type, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     size_t length_bytes = ist_require_length(routine, "nreduce", nelems, ist_combine_size(type));
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(
@@ -260,6 +268,7 @@ isthmus_status ist_reducescatter(struct ist_team *team, void *dest, const void *
 isthmus_status ist_scan(struct ist_team *team, void *dest, const void *source, size_t nelems, bool is_inclusive,
                         enum ist_combine_type type, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     size_t length_bytes = ist_require_length(routine, "nelems", nelems, ist_combine_size(type));
     const struct ist_transfer t = transfer_of(team, dest, source, length_bytes, routine);
     isthmus_status status = enter(&t, &(struct usage){.dest_parts = 1, .source_parts = 1, .may_be_equal = true});

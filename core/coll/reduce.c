@@ -81,7 +81,7 @@ static void combine_all(const struct ist_reduction *r, const struct bench *bench
         }
         if (pe != team->my_pe || r->is_on_device)
             b = bench->fetched != NULL ? bench->fetched + (size_t)(pe % FETCHES) * length
-                                       : ist_wire_alias(team, source, length, pe, r->t.routine);
+                                       : ist_wire_alias(team, source, length, pe, IST_WIRE_READ, r->t.routine);
         if (a != NULL) r->combine(out, a, b, nelems);
         a = a != NULL ? out : b;
     }
@@ -96,7 +96,7 @@ static void hand_out(const struct ist_reduction *r, void *dest, const void *bloc
     for (int i = 1; i < team->n_pes; i++) {
         int pe = ist_wire_further(team, i);
         if (is_direct(r))
-            memcpy(ist_wire_alias(team, dest, length_bytes, pe, r->t.routine), dest, length_bytes);
+            memcpy(ist_wire_alias(team, dest, length_bytes, pe, IST_WIRE_WRITE, r->t.routine), dest, length_bytes);
         else
             ist_wire_put(team, dest, dest, length_bytes, pe, r->t.routine);
     }
@@ -305,7 +305,7 @@ static const void *source_of(const struct ist_reduction *r, size_t offset_bytes,
     struct ist_team *team = r->t.team;
     const void *source = r->t.source + offset_bytes;
     if (pe == team->my_pe && !r->is_on_device) return source;
-    if (is_direct(r)) return ist_wire_alias(team, source, length_bytes, pe, r->t.routine);
+    if (is_direct(r)) return ist_wire_alias(team, source, length_bytes, pe, IST_WIRE_READ, r->t.routine);
     ist_wire_get(team, room, source, length_bytes, pe, r->t.routine);
     return room;
 }
@@ -316,8 +316,8 @@ static void to_dest_of(const struct ist_reduction *r, size_t offset_bytes, const
     struct ist_team *team = r->t.team;
     void *dest = r->t.dest + offset_bytes;
     void *at = pe == team->my_pe && !r->is_on_device ? dest
-               : is_direct(r)                        ? ist_wire_alias(team, dest, length_bytes, pe, r->t.routine)
-                                                     : NULL;
+               : is_direct(r) ? ist_wire_alias(team, dest, length_bytes, pe, IST_WIRE_WRITE, r->t.routine)
+                              : NULL;
     if (at == NULL)
         ist_put(&ist_ctx_default, dest, block, length_bytes, ist_team_to_world(team, pe), r->t.routine);
     else if (at != block)

@@ -6,6 +6,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/recorder.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/sync.h"
 #include "core/ctx/ctx.h"
@@ -131,6 +132,7 @@ isthmus_status ist_team_split_strided(struct ist_team *parent, int start, int st
                                       const struct ist_team_options *options, struct ist_team **out,
                                       const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     *out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL)
@@ -159,6 +161,7 @@ isthmus_status ist_team_split_2d(struct ist_team *parent, int xrange, const stru
                                  struct ist_team **x_out, const struct ist_team_options *y_options,
                                  struct ist_team **y_out, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     *x_out = *y_out = NULL;
     ist_require_ctx(&ist_ctx_default, routine);
     if (parent == NULL)
@@ -224,6 +227,7 @@ isthmus_status ist_team_settle_set(struct ist_team **team, bool has_room, void *
 
 void ist_team_destroy(struct ist_team *team, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ist_require_ctx(&ist_ctx_default, routine);
     if (team == NULL) return;
     if (team->index < IST_TEAMS_PREDEFINED)

@@ -3,6 +3,7 @@
 #ifndef IST_COLL_SPLIT_H
 #define IST_COLL_SPLIT_H
 
+#include "core/base/recorder.h"
 #include "core/team/team.h"
 
 /* What a floor above keeps for every team. All run on each member: `clear` before any member uses what belongs to the
@@ -35,6 +36,7 @@ void ist_team_destroy(struct ist_team *team, const char *routine);
  * lie in pSync. begin ends the job if the set (PE_start, logPE_stride, PE_size) is wrong or this PE is not in it. */
 struct ist_active_set {
     struct ist_team *team, in_psync;
+    struct ist_profile_call profiled;
 };
 void ist_active_set_begin(struct ist_active_set *call, const int triplet[3], long *pSync, const char *routine);
 void ist_active_set_end(struct ist_active_set *call, const char *routine);

@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/recorder.h"
 #include "core/coll/cost.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
@@ -109,6 +110,7 @@ isthmus_status ist_refuse_team(const char *routine)
 
 isthmus_status ist_meet(struct ist_team *team, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     if (IST_UNLIKELY(team == NULL)) return ist_refuse_team(routine);
     ist_collective_begin(team, routine);
     if (IST_UNLIKELY(ist_check_on)) ist_check_same_call(&(struct ist_transfer){.routine = routine, .team = team}, NULL);
@@ -119,6 +121,7 @@ isthmus_status ist_meet(struct ist_team *team, const char *routine)
 
 isthmus_status ist_barrier(struct ist_team *team, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     ist_require_ctx(&ist_ctx_default, routine);
     ist_quiet(&ist_ctx_default, routine);
     return ist_meet(team, routine);

@@ -32,8 +32,8 @@ void ist_sync_dissemination(const struct ist_team *team, struct ist_sync_area *a
 bool ist_central_arrive(const struct ist_team *team, struct ist_meeting_point *point, uint64_t sequence,
                         struct ist_central *central, const char *routine)
 {
-    uint64_t *arrived = ist_wire_alias(team, &point->arrived.value, sizeof(uint64_t), 0, routine);
-    central->release = ist_wire_alias(team, &point->release.value, sizeof(uint64_t), 0, routine);
+    uint64_t *arrived = ist_wire_alias(team, &point->arrived.value, sizeof(uint64_t), 0, IST_WIRE_FLAG, routine);
+    central->release = ist_wire_alias(team, &point->release.value, sizeof(uint64_t), 0, IST_WIRE_FLAG, routine);
     central->sequence = sequence;
     uint64_t earlier = isthmus_amo_cpu(ISTHMUS_AMO_ADD, arrived, 1, 0, sizeof *arrived);
     return earlier + 1 == sequence * (uint64_t)team->n_pes;

@@ -2,21 +2,24 @@
 #include "core/coll/wire.h"
 
 #include "core/base/fatal.h"
+#include "core/base/recorder.h"
 
 /* First use of the peer, memory that the table of rows does not know, or the last bytes of a segment. */
-void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, const char *routine)
+void *ist_wire_alias_slow(const struct ist_transfer *whole, enum ist_wire_use use)
 {
-    if (length_bytes == 0) return (void *)(uintptr_t)addr; /* an empty collective: may be NULL, and is not read */
+    struct ist_transfer t = *whole;
+    if (t.length_bytes == 0) return (void *)(uintptr_t)t.source; /* an empty collective: may be NULL, and is not read */
     struct ist_target target;
-    struct ist_transfer t = ist_transfer_get(&ist_ctx_default, NULL, addr, length_bytes, world_pe, routine);
     t.far_name = "dest or source";
     ist_target_find(&t, &target);
-    if (target.alias == NULL || target.length_bytes < length_bytes)
+    if (target.alias == NULL || target.length_bytes < t.length_bytes)
         ist_misuse(
-            routine,
+            t.routine,
             "the memory at %p of PE %d is not mapped here, although that PE runs on this host; isthmus-info --routes "
             "prints why",
-            addr, world_pe);
+            (const void *)t.source, t.pe);
+    if (use == IST_WIRE_WRITE) t.kind = IST_TRANSFER_PUT;
+    if (use != IST_WIRE_FLAG) ist_target_count(&t, &target, target.segment->carrier, t.length_bytes);
     return target.alias;
 }
 
@@ -41,6 +44,7 @@ void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char
                                      target.offset_bytes, value);
         ist_ctx_leave(ctx, carrier);
     }
+    if (status == ISTHMUS_OK && ist_profile_on) ist_profile_count_flag(world_pe, carrier);
     if (status == ISTHMUS_ERR_UNSUPPORTED) {
         if (!is_mixed) ist_fence_to(ctx, world_pe, routine);
         ist_p(ctx, flag, value, sizeof *flag, world_pe, routine);

@@ -17,15 +17,20 @@ IST_INLINE int ist_wire_further(const struct ist_team *team, int distance)
     return pe < team->n_pes ? pe : pe - team->n_pes;
 }
 
-void *ist_wire_alias_slow(const void *addr, size_t length_bytes, int world_pe, const char *routine) IST_COLD;
+/* What is done with memory at its alias, for ISTHMUS_PROFILE. */
+enum ist_wire_use { IST_WIRE_READ, IST_WIRE_WRITE, IST_WIRE_FLAG };
+
+void *ist_wire_alias_slow(const struct ist_transfer *t, enum ist_wire_use use) IST_COLD;
 
 /* Returns where this PE loads and stores symmetric memory of another PE. For aliased teams only. */
 IST_INLINE void *ist_wire_alias(const struct ist_team *team, const void *addr, size_t length_bytes, int pe,
-                                const char *routine)
+                                enum ist_wire_use use, const char *routine)
 {
     int world_pe = ist_team_to_world(team, pe);
     void *alias = isthmus_element_(&ist_rows[world_pe], addr, 1);
-    return IST_LIKELY(alias != NULL) ? alias : ist_wire_alias_slow(addr, length_bytes, world_pe, routine);
+    if (IST_LIKELY(alias != NULL)) return alias;
+    const struct ist_transfer t = ist_transfer_get(&ist_ctx_default, NULL, addr, length_bytes, world_pe, routine);
+    return ist_wire_alias_slow(&t, use);
 }
 
 void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char *routine) IST_COLD;

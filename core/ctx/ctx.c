@@ -14,23 +14,23 @@ static ist_ctx *created; /* the default context is not in this list */
 static pthread_mutex_t created_lock =
     PTHREAD_MUTEX_INITIALIZER; /* of the list; never held while a transport is called */
 static pthread_cond_t visitor_left = PTHREAD_COND_INITIALIZER;
-static bool fast_paths_on;
+bool ist_ctx_is_watched;
 
 /* Rows of a strided team are a view of the world's rows; any other team takes the slow path, which translates. */
 static struct ist_reachable reach_of_team(const struct ist_team *team)
 {
-    if (team->list != NULL || !fast_paths_on) return (struct ist_reachable){.rows = ist_rows};
+    if (team->list != NULL || ist_ctx_is_watched) return (struct ist_reachable){.rows = ist_rows};
     return (struct ist_reachable){.rows = ist_rows + team->start,
                                   .stride_bytes = team->stride * (intptr_t)sizeof(struct isthmus_row),
                                   .n_pes = (uint32_t)team->n_pes};
 }
 
-/* With ISTHMUS_CHECK, ordering calls never take the simple path. */
-static uint32_t used_at_start(void) { return fast_paths_on ? 0 : IST_USED_WATCHED; }
+/* While calls are watched, ordering calls never take the simple path. */
+static uint32_t used_at_start(void) { return ist_ctx_is_watched ? IST_USED_WATCHED : 0; }
 
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths)
 {
-    fast_paths_on = with_fast_paths;
+    ist_ctx_is_watched = !with_fast_paths;
     ist_ctx_default.team = &ist_team_world;
     ist_ctx_default.thread_mode = thread_mode;
     ist_ctx_default.used = used_at_start();
@@ -82,7 +82,7 @@ isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, u
     ctx->is_valid = 1;
     ctx->reach = reach_of_team(team);
     ctx->used = used_at_start();
-    if (!fast_paths_on) ctx->made_by = ist_caller();
+    if (ist_ctx_is_watched) ctx->made_by = ist_caller();
 
     pthread_mutex_lock(&created_lock);
     ctx->next = created;

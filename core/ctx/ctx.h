@@ -38,8 +38,10 @@ struct ist_ctx {
 
 extern ist_ctx ist_ctx_default, ist_ctx_invalid;
 
-/* The default context, of the world team. Without fast paths every operation is checked (ISTHMUS_CHECK). */
+/* The default context, of the world team. Without fast paths every operation is watched: checked (ISTHMUS_CHECK) or
+ * recorded (ISTHMUS_PROFILE). */
 void ist_ctx_init_default(uint32_t thread_mode, bool with_fast_paths);
+extern bool ist_ctx_is_watched;
 
 /* From now on several threads call: reopen, for many threads, the channels of the default context and of every context
  * that threads may share. Called by the only thread that has called so far, after a quiet of all contexts. */

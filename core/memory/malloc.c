@@ -6,6 +6,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/recorder.h"
 #include "core/check/check.h"
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
@@ -139,6 +140,7 @@ static void *agreed(void *block, size_t size_bytes, const char *routine)
 
 void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ist_require_ctx(&ist_ctx_default, routine);
     if (size_bytes == 0) return NULL;
     check(routine, NULL, size_bytes, "alignment", align_bytes);
@@ -149,6 +151,7 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
 
 void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ist_require_ctx(&ist_ctx_default, routine);
     if (count == 0 || size_bytes == 0) return NULL;
     check(routine, NULL, count * size_bytes, "count", count);
@@ -172,6 +175,7 @@ static void refuse_block(const char *routine, const char *argument, const void *
 
 void ist_free(void *block, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ist_require_ctx(&ist_ctx_default, routine);
     if (block == NULL) return;
     if (ist_heap_size_of(block) == 0) refuse_block(routine, "ptr", block);
@@ -183,6 +187,7 @@ void ist_free(void *block, const char *routine)
 
 void *ist_realloc(void *block, size_t size_bytes, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     if (block == NULL) return ist_malloc(size_bytes, MIN_ALIGN_BYTES, routine);
     if (size_bytes == 0) {
         ist_free(block, routine);

@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/base/recorder.h"
 #include "core/ops/commit.h"
 #include "core/ops/target.h"
 #include "core/transport/choose.h"
@@ -149,12 +150,19 @@ IST_INLINE struct ist_transfer transfer_of(ist_ctx *ctx, void *dest, const struc
                                  .is_fetch = amo->op == ISTHMUS_AMO_FETCH};
 }
 
-uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
+/* The one whose alias it is, or that executes atomics there. */
+static uint32_t transport_of(const struct ist_target *to)
+{
+    return to->alias != NULL ? to->segment->carrier : to->segment->atomics;
+}
+
+uint64_t ist_amo_part(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
 {
     const struct ist_transfer t = transfer_of(ctx, dest, amo, NULL, pe, routine);
     struct ist_target to;
     uint64_t old = 0;
     ist_target_of_element(&t, &to);
+    ist_target_count(&t, &to, transport_of(&to), amo->size);
     if (to.alias != NULL)
         old = isthmus_amo_cpu(amo->op, to.alias, amo->operand, amo->compare, amo->size);
     else
@@ -164,18 +172,26 @@ uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint3
     return old;
 }
 
+uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
+{
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
+    return ist_amo_part(ctx, dest, amo, flags, pe, routine);
+}
+
 void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_amo *amo, int pe, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     const struct ist_transfer t = transfer_of(ctx, dest, amo, fetch, pe, routine);
     struct ist_target to;
     ist_require_buffer(routine, "fetch", fetch);
     ist_target_of_element(&t, &to);
     if (to.alias != NULL || ist_is_on_device(fetch)) {
         ist_check_enter(); /* the program made one call */
-        uint64_t old = ist_amo_slow(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine);
+        uint64_t old = ist_amo_part(ctx, dest, amo, ISTHMUS_AMO_FETCHING, pe, routine);
         ist_check_leave();
         ist_copy_here(fetch, &old, amo->size, routine);
         return;
     }
+    ist_target_count(&t, &to, to.segment->atomics, amo->size);
     amo_through(&t, &to, amo, ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI, fetch);
 }

@@ -19,6 +19,11 @@ struct ist_amo {
 uint64_t ist_amo_slow(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
     IST_COLD;
 
+/* The same as a part of another call of the program. What a call inside of a call makes is the library's own to
+ * ISTHMUS_PROFILE. */
+uint64_t ist_amo_part(ist_ctx *ctx, void *dest, const struct ist_amo *amo, uint32_t flags, int pe, const char *routine)
+    IST_COLD;
+
 /* The old value goes to *fetch, at the latest at local_complete. */
 void ist_amo_nbi_slow(ist_ctx *ctx, void *fetch, void *dest, const struct ist_amo *amo, int pe, const char *routine)
     IST_COLD;

@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/base/recorder.h"
 #include "core/ops/checker.h"
 #include "core/team/team.h"
 #include "core/transport/memory.h"
@@ -76,6 +77,7 @@ void ist_mark_unused(ist_ctx *ctx)
 
 void ist_quiet_transports(ist_ctx *ctx, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_QUIET, routine);
     isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT,
@@ -94,6 +96,7 @@ isthmus_status ist_drain(ist_ctx *ctx, const char *routine)
 
 void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_LOCAL_COMPLETE, routine);
     isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << LOCAL_COMPLETE, routine);
@@ -104,6 +107,7 @@ void ist_local_complete_transports(ist_ctx *ctx, const char *routine)
 
 void ist_remote_commit_transports(ist_ctx *ctx, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_REMOTE_COMMIT, routine);
     isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << REMOTE_COMMIT, routine);
@@ -130,6 +134,7 @@ static uint32_t take_mixed(ist_ctx *ctx, uint32_t used)
  * instead: no later operation, on any path, can arrive before them. */
 void ist_fence_transports(ist_ctx *ctx, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     if (!is_usable(ctx, routine)) return;
     if (ist_check_applies()) ist_check_order(ctx, IST_CHECK_FENCE, routine);
     uint32_t used = ist_transports_used(ctx), mixed = take_mixed(ctx, used);

@@ -4,6 +4,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/base/recorder.h"
 #include "core/heap/static_data.h"
 #include "core/ops/commit.h"
 #include "core/ops/target.h"
@@ -144,6 +145,7 @@ static size_t move_piece(const struct ist_transfer *t)
     check_overlap(t, &far);
     uint32_t kind = ist_operand_kind(near);
     size_t n = ist_operand_piece(near, far.length_bytes);
+    ist_target_count(t, &far, far.segment->carrier, n);
     if (far.alias != NULL)
         move_by_alias(t, far.alias, near, n);
     else if (is_taken(far.segment->carrier, kind, near, n, &mem))
@@ -185,6 +187,7 @@ static void check_got(void)
 
 static IST_COLD void move_unusual(const struct ist_transfer *t)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(t->routine);
     if (ist_check_applies() && ist_check_transfer(t)) return;
     move_any(t);
     if (t->kind == IST_TRANSFER_GET && !t->is_nbi) check_got();
@@ -195,7 +198,7 @@ IST_INLINE void move_slow(const struct ist_transfer *t)
 {
     struct ist_target far;
     char *near = ist_transfer_near(t);
-    bool is_usual = t->length_bytes > 0 && near != NULL && !ist_check_on && !ist_is_on_device(near);
+    bool is_usual = t->length_bytes > 0 && near != NULL && !ist_ctx_is_watched && !ist_is_on_device(near);
     if (IST_LIKELY(is_usual && ist_target_known(t, &far))) {
         move_through(t, &far, near, ist_operand_registration(far.segment->carrier, near, t->length_bytes),
                      t->length_bytes);
@@ -235,10 +238,12 @@ void ist_get_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t lengt
 /* An element knows its alignment; the value is little-endian in `bits`, as the only processors we run on have it. */
 void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *routine, size_t size)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct ist_target far;
     struct ist_transfer t = ist_transfer_put(ctx, dest, NULL, size, pe, routine);
     t.align_bytes = size;
     ist_target_of_element(&t, &far);
+    ist_target_count(&t, &far, far.segment->carrier, size);
     if (far.alias != NULL)
         isthmus_copy_small_(far.alias, (const char *)&bits, size);
     else
@@ -247,6 +252,7 @@ void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *rou
 
 uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routine, size_t size)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct ist_target far;
     struct ist_transfer t = ist_transfer_get(ctx, NULL, source, size, pe, routine);
     uint64_t bits = 0;
@@ -257,6 +263,7 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
         return bits;
     }
     ist_target_of_element(&t, &far);
+    ist_target_count(&t, &far, far.segment->carrier, size);
     if (far.alias != NULL)
         isthmus_copy_small_((char *)&bits, far.alias, size);
     else

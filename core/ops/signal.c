@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/base/recorder.h"
 #include "core/ops/commit.h"
 #include "core/ops/target.h"
 
@@ -120,6 +121,11 @@ static bool put_signal_in_one(const struct ist_transfer *t, const struct ist_sig
     find_both(t, signal, &data, &word);
     if (!goes_one_way(t, &data, &word)) return false;
     isthmus_status status = put_signal_through(t, signal, &data, &word);
+    if (status == ISTHMUS_OK) {
+        const struct ist_transfer to_word = ist_signal_transfer(t, signal);
+        ist_target_count(t, &data, data.segment->carrier, t->length_bytes);
+        ist_target_count(&to_word, &word, word.segment->carrier, to_word.length_bytes);
+    }
     if (status != ISTHMUS_OK && status != ISTHMUS_ERR_UNSUPPORTED) ist_die(t->routine, status);
     return status == ISTHMUS_OK;
 }
@@ -133,7 +139,7 @@ static void put_signal_in_parts(const struct ist_transfer *t, const struct ist_s
         (t->is_nbi ? ist_put_nbi_slow : ist_put_slow)(t->ctx, t->dest, t->source, t->length_bytes, t->pe, t->routine);
         order_data(t->ctx, t->pe, t->routine);
     }
-    (void)ist_amo_slow(t->ctx, signal->addr, &amo, 0, t->pe, t->routine);
+    (void)ist_amo_part(t->ctx, signal->addr, &amo, 0, t->pe, t->routine);
 }
 
 static IST_COLD void put_signal_slow(const struct ist_transfer *t, const struct ist_signal *signal)
@@ -147,6 +153,7 @@ static IST_COLD void put_signal_slow(const struct ist_transfer *t, const struct 
 void ist_put_signal(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes, const struct ist_signal *signal,
                     int pe, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     check(ctx, signal, pe, routine); /* before the data: a call that is refused moves nothing */
     char *alias = alias_of(ctx, signal, pe);
     if (IST_UNLIKELY(alias == NULL)) {
@@ -165,6 +172,7 @@ void ist_put_signal(ist_ctx *ctx, void *dest, const void *source, size_t length_
 void ist_put_signal_nbi(ist_ctx *ctx, void *dest, const void *source, size_t length_bytes,
                         const struct ist_signal *signal, int pe, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     check(ctx, signal, pe, routine);
     char *alias = alias_of(ctx, signal, pe);
     if (IST_UNLIKELY(alias == NULL)) {

@@ -4,6 +4,7 @@
 #include "core/ops/rma.h"
 
 #include "core/base/fatal.h"
+#include "core/base/recorder.h"
 #include "core/heap/static_data.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
@@ -102,16 +103,18 @@ static void move_blocks(const struct ist_transfer *all, const struct ist_stride 
     if (is_contiguous(s))
         (is_put ? ist_put_bulk : ist_get_bulk)(all->ctx, all->dest, all->source, all->length_bytes, all->pe,
                                                all->routine);
-    else if (far.alias != NULL && far.length_bytes == all->length_bytes && !ist_has_device_memory())
+    else if (far.alias != NULL && far.length_bytes == all->length_bytes && !ist_has_device_memory()) {
+        ist_target_count(all, &far, far.segment->carrier, s->n_blocks * s->block_nelems * s->size);
         copy_elements(is_put ? far.alias : all->dest, is_put ? all->source : far.alias, s->dest * size,
                       s->source * size, s->n_blocks, s->block_nelems * s->size);
-    else
+    } else
         each_block(all, s);
 }
 
 void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
                      const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ist_require_pe(ctx, pe, routine, "pe");
     if (s->n_blocks == 0 || s->block_nelems == 0) return;
     const struct ist_transfer all = ist_transfer_put(ctx, dest, source, span_bytes(routine, "dst", s->dest, s), pe,
@@ -123,6 +126,7 @@ void ist_strided_put(ist_ctx *ctx, void *dest, const void *source, const struct 
 void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct ist_stride *s, int pe,
                      const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     ist_require_pe(ctx, pe, routine, "pe");
     if (s->n_blocks == 0 || s->block_nelems == 0) return;
     const struct ist_transfer all = ist_transfer_get(ctx, dest, source, span_bytes(routine, "sst", s->source, s), pe,

@@ -6,6 +6,7 @@
 #define IST_OPS_TARGET_H
 
 #include "core/base/atomic.h"
+#include "core/base/recorder.h"
 #include "core/heap/registered.h"
 #include "core/ops/checker.h"
 #include "core/ops/transfer.h"
@@ -55,6 +56,21 @@ IST_INLINE void ist_target_of_element(const struct ist_transfer *t, struct ist_t
     if (IST_LIKELY(!ist_check_on && is_aligned && ist_target_known(t, out))) return;
     const struct ist_transfer unusual = ist_transfer_copy(t);
     ist_target_find_element(&unusual, out);
+}
+
+/* The same for ISTHMUS_PROFILE. */
+_Static_assert((int)IST_TRANSFER_GET == (int)IST_PROFILE_GET && (int)IST_TRANSFER_PUT == (int)IST_PROFILE_PUT &&
+                   (int)IST_TRANSFER_ATOMIC == (int)IST_PROFILE_ATOMIC,
+               "the kinds of transfers have the profile's numbers");
+static inline void ist_target_count(const struct ist_transfer *t, const struct ist_target *far, uint32_t transport,
+                                    size_t length_bytes)
+{
+    const struct ist_profile_moved moved = {.pe = far->peer->card.pe,
+                                            .transport = transport,
+                                            .is_direct = far->alias != NULL,
+                                            .what = (enum ist_profile_move)t->kind,
+                                            .is_element = t->align_bytes > 0};
+    ist_profile_count(&moved, length_bytes);
 }
 
 /* Ends the job unless the runtime is initialised and the context valid. */

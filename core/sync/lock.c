@@ -6,6 +6,7 @@
 #include "core/sync/wait.h"
 
 #include "core/base/fatal.h"
+#include "core/base/recorder.h"
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
@@ -50,6 +51,7 @@ static void reset(struct lock *lock, const char *routine)
 
 void ist_lock_set(long *word, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(routine);
     struct lock *lock = checked(word, routine);
     uint32_t last = update(ISTHMUS_AMO_SWAP, &lock->tail, my_name(), 0, home_of(lock), routine);
     if (last == 0) {
@@ -66,6 +68,7 @@ void ist_lock_set(long *word, const char *routine)
 
 int ist_lock_test(long *word, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct lock *lock = checked(word, routine);
     if (update(ISTHMUS_AMO_COMPARE_SWAP, &lock->tail, my_name(), 0, home_of(lock), routine) != 0) return 1;
     ist_flush_writes();
@@ -91,6 +94,7 @@ static uint32_t leave_queue(struct lock *lock, const char *routine)
 
 void ist_lock_clear(long *word, const char *routine)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct lock *lock = checked(word, routine);
     ist_quiet(&ist_ctx_default, routine); /* the next holder sees the updates made under the lock */
     uint32_t next = leave_queue(lock, routine);

@@ -1,6 +1,7 @@
 /* core/sync/wait.c: long waits, those for memory of a device, and those for several variables. See wait.h. */
 #include "core/sync/wait.h"
 
+#include "core/base/recorder.h"
 #include "core/ops/checker.h"
 
 uint64_t ist_wait_read_slow(const void *ivar, size_t size)
@@ -31,6 +32,17 @@ void ist_wait_on_flag(const uint64_t *flag, uint64_t value)
     ist_spin_end(&spin);
 }
 
+void ist_wait_on_flag_profiled(const uint64_t *flag, uint64_t value)
+{
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(NULL);
+    uint32_t rounds = 0;
+    while (ist_load_acquire(flag) < value)
+        if (!ist_spin_briefly(&rounds)) {
+            ist_wait_on_flag(flag, value);
+            return;
+        }
+}
+
 /* ---- several variables: "any" starts its search where the last one ended, so that an entry that always holds cannot
  * hide the others ---- */
 
@@ -59,6 +71,7 @@ static bool is_empty(const struct ist_wait_set *set)
 
 bool ist_set_test_all(const struct ist_wait_set *set)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(set->routine);
     for (size_t i = 0; i < set->nelems; i++)
         if (takes_part(set, i) && !holds(set, i)) return false;
     for (size_t i = 0; ist_check_on && i < set->nelems; i++)
@@ -69,6 +82,7 @@ bool ist_set_test_all(const struct ist_wait_set *set)
 
 size_t ist_set_test_any(const struct ist_wait_set *set)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(set->routine);
     static _Thread_local size_t next;
     for (size_t tried = 0; tried < set->nelems; tried++) {
         size_t i = next % set->nelems;
@@ -83,6 +97,7 @@ size_t ist_set_test_any(const struct ist_wait_set *set)
 
 size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(set->routine);
     size_t n = 0;
     for (size_t i = 0; i < set->nelems; i++) {
         if (!takes_part(set, i) || !holds(set, i)) continue;
@@ -108,6 +123,7 @@ static struct ist_awaited awaited(const struct ist_wait_set *set, enum ist_quant
 
 void ist_set_wait_all(const struct ist_wait_set *set)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(set->routine);
     struct ist_awaited all = awaited(set, IST_ALL_OF);
     struct ist_spin spin = {.awaited = &all};
     while (!ist_set_test_all(set)) ist_spin_once(&spin);
@@ -116,6 +132,7 @@ void ist_set_wait_all(const struct ist_wait_set *set)
 
 size_t ist_set_wait_any(const struct ist_wait_set *set)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(set->routine);
     struct ist_awaited any = awaited(set, IST_ANY_OF);
     struct ist_spin spin = {.awaited = &any};
     size_t i;
@@ -127,6 +144,7 @@ size_t ist_set_wait_any(const struct ist_wait_set *set)
 
 size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices)
 {
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin_wait(set->routine);
     struct ist_awaited some = awaited(set, IST_SOME_OF);
     struct ist_spin spin = {.awaited = &some};
     size_t n;

@@ -6,6 +6,7 @@
 #ifndef IST_SYNC_WAIT_H
 #define IST_SYNC_WAIT_H
 
+#include "core/base/recorder.h"
 #include "core/ops/target.h"
 #include "core/sync/spin.h"
 #include "core/transport/memory.h"
@@ -56,6 +57,7 @@ static inline bool ist_compare(int cmp, uint64_t a, uint64_t b, size_t size, boo
 /* The rest of a wait that spinning has not ended, or all of it: for a variable in memory of a device. */
 uint64_t ist_wait_on(const struct ist_awaited *awaited) IST_COLD;
 void ist_wait_on_flag(const uint64_t *flag, uint64_t value) IST_COLD;
+void ist_wait_on_flag_profiled(const uint64_t *flag, uint64_t value) IST_COLD; /* from the first look on */
 
 /* Before the first yield. Returns true if the comparison holds for the value in *seen. */
 static inline bool ist_wait_briefly(const void *ivar, int cmp, uint64_t value, size_t size, bool is_signed,
@@ -95,6 +97,11 @@ static inline uint64_t ist_wait_behind_anywhere(const void *ivar, int cmp, uint6
 static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
 {
     uint32_t rounds = 0;
+    if (ist_load_acquire(flag) >= value) return;
+    if (IST_UNLIKELY(ist_profile_on)) {
+        ist_wait_on_flag_profiled(flag, value);
+        return;
+    }
     while (ist_load_acquire(flag) < value)
         if (!ist_spin_briefly(&rounds)) {
             ist_wait_on_flag(flag, value);

@@ -35,6 +35,14 @@ struct ist_internal_area {
 /* Of core/check/shadow.c, behind the teams, with ISTHMUS_CHECK only. */
 enum { IST_SHADOW_BYTES = 1 << 19 };
 
+/* Of core/profile/profile.c, behind those, with ISTHMUS_PROFILE only. */
+enum { IST_PROFILE_PIECE_BYTES = 1 << 16 };
+struct ist_profile_area {
+    uint64_t granted, line0[7];         /* by PE 0: so many pieces this PE may send; at the end any number */
+    uint64_t sent, n_records, line1[6]; /* on PE 0: a piece has arrived; of that part */
+    char piece[IST_PROFILE_PIECE_BYTES];
+};
+
 static inline struct ist_internal_area *ist_internal_area(void)
 {
     return (struct ist_internal_area *)(void *)ist_heap.base;
@@ -45,7 +53,14 @@ static inline void *ist_internal_shadow(void) { return ist_internal_area()->team
 static inline uint64_t ist_internal_area_bytes(const struct ist_config *config)
 {
     return sizeof(struct ist_internal_area) + ist_teams_max(config) * sizeof(struct ist_team_memory) +
-           (config->check ? IST_SHADOW_BYTES : 0);
+           (config->check ? IST_SHADOW_BYTES : 0) +
+           (ist_config_has_profile(config) ? sizeof(struct ist_profile_area) : 0);
+}
+
+static inline struct ist_profile_area *ist_internal_profile(const struct ist_config *config)
+{
+    uint64_t end = ist_internal_area_bytes(config);
+    return (struct ist_profile_area *)(void *)((char *)ist_heap.base + end - sizeof(struct ist_profile_area));
 }
 
 #endif

@@ -27,6 +27,7 @@ FLOORS = (
     ("core/check/",),
     ("core/coll/",),
     ("core/memory/",),
+    ("core/profile/",),
     ("core/stream/",),
     ("core/proxy/",),
     (ROOT, "core/life/"),

@@ -6,6 +6,7 @@
 #include "tools/isthmus-info/routes.h"
 
 #include "core/base/log.h"
+#include "core/profile/parts.h"
 #include "core/runtime.h"
 #include "core/transport/registry.h"
 
@@ -165,6 +166,13 @@ static int finish(bool failed)
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+static bool report_profile(const char *file)
+{
+    if (ist_profile_report_parts(file) == ISTHMUS_OK) return true;
+    fprintf(stderr, "isthmus-info: no report is written: %s\n", ist_fail_text());
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     static struct report report;
@@ -177,6 +185,7 @@ int main(int argc, char **argv)
     else if (options->env_markdown)
         ist_config_print_markdown(stdout);
     if (options->help || options->version || options->env_markdown) return finish(false);
+    if (options->profile != NULL) return finish(!report_profile(options->profile));
 
     report.is_screen = !options->routes && !options->doctor && !options->env && !options->topology;
     if (options->routes)

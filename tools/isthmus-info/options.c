@@ -1,4 +1,4 @@
-/* tools/isthmus-info/options.c: see options.h. All options are switches; the table is also the help text. */
+/* tools/isthmus-info/options.c: see options.h. The table, of switches, is also the help text; --profile has a value. */
 #include "tools/isthmus-info/options.h"
 
 #include "core/base/config.h"
@@ -48,6 +48,14 @@ bool options_parse(int argc, char **argv, struct options *out)
 {
     *out = (struct options){.help = false};
     for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--profile") == 0) {
+            if (argv[i + 1] == NULL) {
+                fprintf(stderr, "isthmus-info: --profile needs a value: --profile FILE\n");
+                return false;
+            }
+            out->profile = argv[++i];
+            continue;
+        }
         const struct option *option = find(argv[i]);
         if (option == NULL) {
             say_unknown(argv[i]);
@@ -70,6 +78,7 @@ void options_print_help(void)
         printf("  %-15s %s\n", options[i].name, options[i].help);
         if (i == 0) printf("  %-15s run it as a job: isthmus-run -n 4 isthmus-info --routes\n", "");
     }
+    printf("  --profile FILE  write the report of ISTHMUS_PROFILE=FILE from the parts of a job that died\n");
     printf("\nWithout an option: one screen with version, host, transports and settings.\n"
            "Status: 0; 1 if something could not be determined, or --doctor found a failure;\n"
            "2 for a wrong option.\n");

@@ -6,6 +6,7 @@
 
 struct options {
     bool routes, doctor, env, env_markdown, topology, json, help, version;
+    const char *profile; /* the file of --profile; NULL: not given */
 };
 
 /* Returns false if it has printed an error to stderr; the exit status is then 2. */

@@ -40,6 +40,14 @@ static char *copy(const char *variable)
     return own;
 }
 
+static char *setting(const char *name, const char *value)
+{
+    size_t bytes = strlen(name) + 1 + strlen(value) + 1;
+    char *variable = zeroed_memory(1, bytes);
+    snprintf(variable, bytes, "%s=%s", name, value);
+    return variable;
+}
+
 static void set_export(char **variables, const char *export)
 {
     char **inherited = environ;
@@ -72,7 +80,7 @@ char **environment_create(const struct options *options)
 {
     size_t n_inherited = 0, n = 0;
     while (environ[n_inherited]) n_inherited++;
-    char **variables = zeroed_memory(n_inherited + (size_t)options->n_exports + 4, sizeof *variables);
+    char **variables = zeroed_memory(n_inherited + (size_t)options->n_exports + 5, sizeof *variables);
     for (size_t i = 0; i < n_inherited; i++)
         if (!is_outer_launchers(environ[i])) variables[n++] = copy(environ[i]);
     if (!getenv("ISTHMUS_JOB_SECRET")) set(variables, make_secret());
@@ -81,6 +89,7 @@ char **environment_create(const struct options *options)
     if (!getenv("OMPI_MCA_schizo")) set(variables, copy("OMPI_MCA_schizo=^orte"));
     char *notes = explain_variable();
     if (notes) set(variables, notes);
+    if (options->profile) set(variables, setting("ISTHMUS_PROFILE", options->profile));
     for (int i = 0; i < options->n_exports; i++) set_export(variables, options->exports[i]);
     return variables;
 }

@@ -24,6 +24,8 @@ static const char usage[] =
     "  -x VAR[=VALUE]     set VAR for the PEs, or warn if it is not set (the PEs inherit the environment)\n"
     "  --tag-output       put [PE i] before each line that a PE writes\n"
     "  --bind core|none   core: PE i runs on the i-th core only, when there are enough cores (default: none)\n"
+    "  --profile[=FILE]   record what the PEs call and move: set ISTHMUS_PROFILE to FILE (default: profile.json);\n"
+    "                     --profile=trace:FILE writes each call, for ui.perfetto.dev\n"
     "  --timeout S        end the job after S seconds, with status 124, and print what each PE waits for\n"
     "  -h, --help         this text\n"
     "  -V, --version      version of isthmus-run and of its PMIx library\n"
@@ -85,6 +87,14 @@ static enum launch_status read_tag_output(struct options *options, const char *n
     return LAUNCH_OK;
 }
 
+static enum launch_status read_profile(struct options *options, const char *name, const char *value)
+{
+    options->profile = value != NULL ? value : "profile.json";
+    if (*options->profile != 0) return LAUNCH_OK;
+    report("%s is '%s'; valid: a file, or trace: and a file", name, value);
+    return LAUNCH_USAGE;
+}
+
 static enum launch_status print_help(struct options *options, const char *name, const char *value)
 {
     (void)name, (void)value;
@@ -103,7 +113,7 @@ static enum launch_status print_version(struct options *options, const char *nam
 
 static const struct option {
     const char *name;
-    const char *value_name; /* NULL: takes no value */
+    const char *value_name; /* NULL: takes no value; [=: may have one, behind = */
     option_reader read;
 } table[] = {
     {"-n", "N", read_n_pes},
@@ -112,6 +122,7 @@ static const struct option {
     {"-x", "VAR[=VALUE]", read_export},
     {"--tag-output", NULL, read_tag_output},
     {"--bind", "core|none", read_bind},
+    {"--profile", "[=FILE]", read_profile},
     {"--timeout", "S", read_timeout},
     {"-h", NULL, print_help},
     {"--help", NULL, print_help},
@@ -143,8 +154,9 @@ static enum launch_status read_option(struct options *options, char **argv, int 
         report("%s takes no value, but '%s' was given; leave it out", option->name, value);
         return LAUNCH_USAGE;
     }
-    if (option->value_name && !value) value = argv[++*at];
-    if (option->value_name && !value) {
+    bool needs_value = option->value_name && option->value_name[0] != '[';
+    if (needs_value && !value) value = argv[++*at];
+    if (needs_value && !value) {
         report("%s needs a value: %s %s", option->name, option->name, option->value_name);
         return LAUNCH_USAGE;
     }

@@ -12,6 +12,7 @@ struct options {
     int n_pes;
     bool tag_output;
     bool bind_core;
+    const char *profile;  /* the value for ISTHMUS_PROFILE; NULL: none */
     bool finished;        /* --help or --version has been answered */
     int64_t timeout_ns;   /* 0: none */
     const char **exports; /* arguments of -x, in order; borrowed from argv */

@@ -1,0 +1,269 @@
+/* core/profile/job.c: see job.h: adds the parts up. */
+#include "core/profile/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the file ---- */
+
+isthmus_status ist_profile_job_open(struct ist_profile_job *job, const char *file, bool is_trace, int n_pes)
+{
+    *job = (struct ist_profile_job){.n_pes = n_pes, .file = file, .is_trace = is_trace};
+    job->pes_per_bin = (n_pes + IST_PROFILE_BINS_MOST - 1) / IST_PROFILE_BINS_MOST;
+    job->n_bins = (n_pes + job->pes_per_bin - 1) / job->pes_per_bin;
+    job->pes = calloc((size_t)n_pes, sizeof *job->pes);
+    job->map = calloc((size_t)job->n_bins * (size_t)job->n_bins, sizeof *job->map);
+    if (job->pes == NULL || job->map == NULL) return ist_fail_memory("the profile of %d PEs", n_pes);
+    job->out = fopen(file, "we");
+    if (job->out == NULL) return ist_fail(ISTHMUS_ERR_IO, "%s: %s", file, strerror(errno));
+    job->json = (struct ist_json){.out = job->out};
+    if (is_trace) {
+        ist_profile_trace_begin(job);
+    } else {
+        ist_json_begin_object(&job->json, NULL);
+        ist_json_string(&job->json, "format", "isthmus-profile-1");
+        ist_json_begin_array(&job->json, "pairs");
+    }
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_profile_job_close(struct ist_profile_job *job)
+{
+    if (job->is_trace) {
+        ist_profile_trace_end(job);
+    } else {
+        ist_json_end_array(&job->json);
+        ist_profile_write_totals(job);
+        ist_json_end_object(&job->json);
+    }
+    bool is_written = !ferror(job->out);
+    is_written = fclose(job->out) == 0 && is_written;
+    job->out = NULL;
+    if (!is_written) return ist_fail(ISTHMUS_ERR_IO, "%s: %s", job->file, strerror(errno));
+    return job->is_trace ? ISTHMUS_OK : ist_profile_write_map(job);
+}
+
+void ist_profile_job_free(struct ist_profile_job *job)
+{
+    if (job->out != NULL) fclose(job->out);
+    free(job->pes);
+    free(job->map);
+    free(job->routines);
+    free(job->ways);
+    *job = (struct ist_profile_job){.out = NULL};
+}
+
+/* ---- sums ---- */
+
+const char *ist_profile_name(const struct ist_profile_names *names, unsigned index)
+{
+    return index < names->n && names->list[index] != NULL ? names->list[index] : "?";
+}
+
+static struct ist_profile_routine *routine_named(struct ist_profile_job *job, const char *name)
+{
+    for (size_t i = 0; i < job->n_routines; i++)
+        if (strcmp(job->routines[i].name, name) == 0) return &job->routines[i];
+    struct ist_profile_routine *list = realloc(job->routines, (job->n_routines + 1) * sizeof *list);
+    if (list == NULL) return NULL;
+    job->routines = list;
+    list += job->n_routines++;
+    *list = (struct ist_profile_routine){.last_pe = -1};
+    snprintf(list->name, sizeof list->name, "%s", name);
+    return list;
+}
+
+static struct ist_profile_way *way_named(struct ist_profile_job *job, const char *name, bool is_direct)
+{
+    for (size_t i = 0; i < job->n_ways; i++)
+        if (job->ways[i].is_direct == is_direct && strcmp(job->ways[i].name, name) == 0) return &job->ways[i];
+    struct ist_profile_way *list = realloc(job->ways, (job->n_ways + 1) * sizeof *list);
+    if (list == NULL) return NULL;
+    job->ways = list;
+    list += job->n_ways++;
+    *list = (struct ist_profile_way){.is_direct = is_direct};
+    snprintf(list->name, sizeof list->name, "%s", name);
+    return list;
+}
+
+static void add_traffic(struct ist_profile_traffic *to, const struct ist_profile_traffic *from)
+{
+    to->n_puts += from->n_puts, to->put_bytes += from->put_bytes;
+    to->n_gets += from->n_gets, to->got_bytes += from->got_bytes;
+    to->n_atomics += from->n_atomics, to->atomic_bytes += from->atomic_bytes;
+    to->n_flags += from->n_flags;
+}
+
+static bool add_calls(struct ist_profile_job *job, struct ist_profile_pe *pe, const char *name,
+                      const struct ist_profile_calls *calls)
+{
+    int number = (int)(pe - job->pes);
+    struct ist_profile_routine *routine = routine_named(job, name);
+    if (routine == NULL) return false;
+    routine->calls.n += calls->n;
+    routine->calls.bytes += calls->bytes;
+    routine->calls.ns += calls->ns;
+    routine->calls.waited_ns += calls->waited_ns;
+    if (calls->longest_ns > routine->calls.longest_ns) routine->calls.longest_ns = calls->longest_ns;
+    routine->n_pes += routine->last_pe != number;
+    routine->last_pe = number;
+    pe->n_calls += calls->n;
+    pe->in_library_ns += calls->ns;
+    pe->waited_ns += calls->waited_ns;
+    return true;
+}
+
+static void consider(struct ist_profile_pair top[IST_PROFILE_TOP], struct ist_profile_pair pair)
+{
+    for (int i = 0; i < IST_PROFILE_TOP; i++) {
+        if (pair.bytes <= top[i].bytes) continue;
+        struct ist_profile_pair less = top[i];
+        top[i] = pair;
+        pair = less;
+    }
+}
+
+/* ---- the links of one part ---- */
+
+struct link {
+    int peer;
+    const char *transport;
+    bool is_direct;
+    struct ist_profile_traffic traffic;
+};
+
+static int by_peer(const void *a, const void *b)
+{
+    const struct link *x = a, *y = b;
+    if (x->peer != y->peer) return x->peer < y->peer ? -1 : 1;
+    if (x->is_direct != y->is_direct) return x->is_direct ? -1 : 1;
+    return strcmp(x->transport, y->transport);
+}
+
+static void write_link(struct ist_json *json, int pe, const struct link *link)
+{
+    const struct ist_profile_traffic *t = &link->traffic;
+    ist_json_begin_object(json, NULL);
+    ist_json_integer(json, "pe", pe);
+    ist_json_integer(json, "peer", link->peer);
+    ist_json_string(json, "transport", link->transport);
+    ist_json_bool(json, "load_store", link->is_direct);
+    ist_json_number(json, "puts", t->n_puts);
+    ist_json_number(json, "put_bytes", t->put_bytes);
+    ist_json_number(json, "gets", t->n_gets);
+    ist_json_number(json, "got_bytes", t->got_bytes);
+    ist_json_number(json, "atomics", t->n_atomics);
+    ist_json_number(json, "atomic_bytes", t->atomic_bytes);
+    ist_json_number(json, "flags", t->n_flags);
+    ist_json_end_object(json);
+}
+
+/* Several threads have records of one link: adds them up. Returns how many links are left. */
+static size_t merge(struct link *links, size_t n)
+{
+    size_t n_left = 0;
+    qsort(links, n, sizeof *links, by_peer);
+    for (size_t i = 0; i < n; i++) {
+        if (n_left > 0 && by_peer(&links[n_left - 1], &links[i]) == 0)
+            add_traffic(&links[n_left - 1].traffic, &links[i].traffic);
+        else
+            links[n_left++] = links[i];
+    }
+    return n_left;
+}
+
+static bool add_links(struct ist_profile_job *job, struct ist_profile_pe *pe, struct link *links, size_t n)
+{
+    int number = (int)(pe - job->pes);
+    struct ist_profile_pair pair = {number, -1, 0};
+    for (size_t i = 0; i < n; i++) {
+        struct ist_profile_way *way = way_named(job, links[i].transport, links[i].is_direct);
+        if (way == NULL) return false;
+        uint64_t bytes = ist_profile_bytes_of(&links[i].traffic);
+        add_traffic(&way->traffic, &links[i].traffic);
+        pe->bytes += bytes;
+        job->map[number / job->pes_per_bin * job->n_bins + links[i].peer / job->pes_per_bin] += bytes;
+        pair = (struct ist_profile_pair){number, links[i].peer, (links[i].peer == pair.peer ? pair.bytes : 0) + bytes};
+        bool is_last = i + 1 == n || links[i + 1].peer != pair.peer;
+        if (is_last && pair.peer != number) consider(job->top, pair);
+        if (!job->is_trace) write_link(&job->json, number, &links[i]);
+    }
+    return true;
+}
+
+/* ---- a part ---- */
+
+bool ist_profile_is_part(const struct ist_profile_record *part, size_t n)
+{
+    return n > 0 && part->kind == IST_PROFILE_HEAD && part->head.layout == IST_PROFILE_LAYOUT;
+}
+
+/* What a part calls its routines and transports. */
+struct naming {
+    struct ist_profile_names routines, transports;
+};
+
+/* Sets names[index]. Returns false without memory. */
+static bool name(struct ist_profile_names *names, unsigned index, const char *text)
+{
+    if (index >= names->n) {
+        size_t n = 2 * (size_t)index + 16;
+        const char **list = realloc(names->list, n * sizeof *list);
+        if (list == NULL) return false;
+        memset(list + names->n, 0, (n - names->n) * sizeof *list);
+        *names = (struct ist_profile_names){list, n};
+    }
+    names->list[index] = text;
+    return true;
+}
+
+/* First of all: a name's record may follow those that refer to it. */
+static bool read_names(struct ist_profile_pe *pe, struct naming *out, const struct ist_profile_record *part, size_t n)
+{
+    bool has_memory = true;
+    for (size_t i = 0; i < n && has_memory; i++) {
+        const struct ist_profile_record *r = &part[i];
+        if (r->kind == IST_PROFILE_NAME) has_memory = name(&out->routines, r->index, r->text);
+        if (r->kind == IST_PROFILE_TRANSPORT) has_memory = name(&out->transports, r->index, r->text);
+        if (r->kind == IST_PROFILE_HOST) memcpy(pe->host, r->text, sizeof pe->host);
+    }
+    return has_memory;
+}
+
+static bool add_records(struct ist_profile_job *job, const struct naming *names, const struct ist_profile_record *part,
+                        size_t n)
+{
+    struct ist_profile_pe *pe = &job->pes[part->pe];
+    struct link *links = malloc(n * sizeof *links);
+    size_t n_links = 0;
+    bool is_added = links != NULL;
+    for (size_t i = 0; i < n && is_added; i++) {
+        const struct ist_profile_record *r = &part[i];
+        if (r->kind == IST_PROFILE_ROUTINE)
+            is_added = add_calls(job, pe, ist_profile_name(&names->routines, r->index), &r->calls);
+        if (r->kind == IST_PROFILE_LINK && r->pe >= 0 && r->pe < job->n_pes)
+            links[n_links++] = (struct link){r->pe, ist_profile_name(&names->transports, r->index), r->is_direct,
+                                             r->traffic};
+    }
+    if (is_added) is_added = add_links(job, pe, links, merge(links, n_links));
+    free(links);
+    return is_added;
+}
+
+isthmus_status ist_profile_job_add(struct ist_profile_job *job, const struct ist_profile_record *part, size_t n)
+{
+    struct naming names = {{NULL, 0}, {NULL, 0}};
+    if (!ist_profile_is_part(part, n) || part->pe < 0 || part->pe >= job->n_pes)
+        return ist_fail(ISTHMUS_ERR_INVALID, "a part of the profile is damaged");
+    struct ist_profile_pe *pe = &job->pes[part->pe];
+    pe->wall_ns = part->head.wall_ns;
+    job->n_unkept += part->head.n_unkept;
+    job->n_events_left_out += part->head.n_events_left_out;
+    if (job->n_added++ == 0) job->zero_ns = part->head.realtime_ns;
+    bool is_added = read_names(pe, &names, part, n) && add_records(job, &names, part, n);
+    if (is_added && job->is_trace) ist_profile_trace_add(job, part, n, &names.routines);
+    free(names.routines.list);
+    free(names.transports.list);
+    return is_added ? ISTHMUS_OK : ist_fail_memory("the profile of PE %d", part->pe);
+}

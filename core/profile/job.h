@@ -1,0 +1,97 @@
+/* core/profile/job.h: the parts of all PEs, added up, and what is written from that. PE 0 adds one part after the other
+ * and keeps sums only: of 10,000 PEs it holds one part at a time. */
+#ifndef IST_PROFILE_JOB_H
+#define IST_PROFILE_JOB_H
+
+#include "core/base/json.h"
+#include "core/base/profile_record.h"
+#include "core/base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+enum {
+    IST_PROFILE_BINS_MOST = 256,
+    IST_PROFILE_TOP = 3,
+    IST_PROFILE_EVENTS_OF_JOB = 1000000 /* a trace of more is too much for its readers */
+};
+
+struct ist_profile_routine {
+    char name[IST_PROFILE_TEXT_BYTES];
+    struct ist_profile_calls calls;
+    int n_pes, last_pe; /* how many PEs have called it */
+};
+
+/* Sums of one PE. */
+struct ist_profile_pe {
+    char host[IST_PROFILE_TEXT_BYTES];
+    uint64_t wall_ns, in_library_ns, waited_ns, n_calls, bytes;
+};
+
+struct ist_profile_way {
+    char name[IST_PROFILE_TEXT_BYTES];
+    bool is_direct;
+    struct ist_profile_traffic traffic;
+};
+
+struct ist_profile_pair {
+    int pe, peer;
+    uint64_t bytes;
+};
+
+struct ist_profile_job {
+    int n_pes, n_added;
+    struct ist_profile_pe *pes; /* by number */
+    struct ist_profile_routine *routines;
+    size_t n_routines;
+    struct ist_profile_way *ways;
+    size_t n_ways;
+    int n_bins, pes_per_bin; /* of the map */
+    uint64_t *map;           /* n_bins rows of the calling PEs, of n_bins peers */
+    struct ist_profile_pair top[IST_PROFILE_TOP];
+    uint64_t n_unkept, n_events, n_events_left_out;
+
+    const char *file; /* of the report */
+    bool is_trace;
+    FILE *out;
+    struct ist_json json; /* without a trace */
+    uint64_t zero_ns;     /* of a trace: when PE 0 started */
+};
+
+static inline uint64_t ist_profile_bytes_of(const struct ist_profile_traffic *traffic)
+{
+    return traffic->put_bytes + traffic->got_bytes + traffic->atomic_bytes;
+}
+
+/* Opens the file. The texts of failures have file and reason. */
+isthmus_status ist_profile_job_open(struct ist_profile_job *job, const char *file, bool is_trace, int n_pes);
+
+/* Returns true if these are records of a part of this version. */
+bool ist_profile_is_part(const struct ist_profile_record *part, size_t n);
+
+/* Adds a part. INVALID: it is no part of this version of the library. */
+isthmus_status ist_profile_job_add(struct ist_profile_job *job, const struct ist_profile_record *part, size_t n);
+
+/* Writes what is left, and FILE.svg. */
+isthmus_status ist_profile_job_close(struct ist_profile_job *job);
+void ist_profile_job_free(struct ist_profile_job *job); /* takes any state */
+
+/* ---- the outputs ---- */
+
+/* What routines are called by a part, by their number. */
+struct ist_profile_names {
+    const char **list;
+    size_t n;
+};
+const char *ist_profile_name(const struct ist_profile_names *names, unsigned index);
+
+void ist_profile_print_summary(FILE *out, const struct ist_profile_job *job); /* a screen */
+void ist_profile_write_totals(struct ist_profile_job *job);                   /* JSON, after the pairs */
+isthmus_status ist_profile_write_map(const struct ist_profile_job *job);      /* FILE.svg */
+void ist_profile_trace_begin(struct ist_profile_job *job);
+void ist_profile_trace_add(struct ist_profile_job *job, const struct ist_profile_record *part, size_t n,
+                           const struct ist_profile_names *names);
+void ist_profile_trace_end(struct ist_profile_job *job);
+
+#endif
