@@ -52,6 +52,7 @@ static const struct {
     {IST_ROW_teams_max, "64", "64", "1024", "1k"},
     {IST_ROW_pretend_hosts, "0011", "0011", "01", "01"},
     {IST_ROW_check, "true", "true", "false", "false"},
+    {IST_ROW_profile, "a.json", "a.json", "trace:a.json", "trace:a.json"},
     {IST_ROW_barrier, "central", "central", "DISSEMINATION", "dissemination"},
     {IST_ROW_broadcast, "tree", "tree", "pull", "pull"},
     {IST_ROW_fcollect, "ring", "ring", "direct", "direct"},
