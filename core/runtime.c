@@ -19,6 +19,7 @@
 #include "core/life/life.h"
 #include "core/memory/malloc.h"
 #include "core/ops/order.h"
+#include "core/ops/region.h"
 #include "core/ops/target.h"
 #include "core/profile/profile.h"
 #include "core/proxy/device.h"
@@ -482,6 +483,7 @@ void ist_finalize(const char *routine)
     } else {
         ist_device_close();
         ist_streams_wait(routine);
+        ist_region_stop();
         ist_profile_report(&ist_runtime.config, routine);
         ist_ctx_each(quiet_in_finalize);
         ist_sync_rarely(&ist_team_world, &ist_internal_area()->exit, 1, routine);

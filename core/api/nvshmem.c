@@ -6,6 +6,7 @@
 #include "core/coll/split.h"
 #include "core/heap/registered.h"
 #include "core/memory/malloc.h"
+#include "core/ops/region.h"
 #include "core/ops/target.h"
 #include "core/proxy/device.h"
 
@@ -190,17 +191,8 @@ int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)
 
 /* ---- regions ---- */
 
-/* What a program announces about the transfers that follow. A region belongs to the thread that starts it, as one of a
- * kernel belongs to its block. Every transfer starts when it is called, inside a region too: the routines only return
- * what was announced. */
+/* A region belongs to the thread that starts it, as one of a kernel belongs to its block. */
 enum { KNOWN_HINTS = NVSHMEMX_REGION_HINT_BATCH_RMA };
-
-static _Thread_local struct {
-    nvshmemx_region_handle_t handle; /* 0: this thread is in none */
-    uint32_t hints;
-} region;
-
-static nvshmemx_region_handle_t last_region; /* of any thread */
 
 static bool are_known_hints(uint32_t hints) { return (hints & ~(uint32_t)KNOWN_HINTS) == 0; }
 
@@ -208,18 +200,17 @@ int nvshmemx_region_start(nvshmemx_region_handle_t *handle, const nvshmemx_regio
 {
     uint32_t hints = attrs != NULL ? attrs->hints : NVSHMEMX_REGION_HINT_NONE;
     ist_require_ctx(&ist_ctx_default, "nvshmemx_region_start");
-    if (handle == NULL || !are_known_hints(hints) || region.handle != 0) return NVSHMEMX_ERROR_INVALID_VALUE;
-    region.handle = __atomic_add_fetch(&last_region, 1, __ATOMIC_RELAXED);
-    region.hints = hints;
-    *handle = region.handle;
+    if (handle == NULL || !are_known_hints(hints) || ist_region.handle != 0) return NVSHMEMX_ERROR_INVALID_VALUE;
+    ist_region_start(hints, (hints & NVSHMEMX_REGION_HINT_BATCH_RMA) != 0);
+    *handle = ist_region.handle;
     return NVSHMEMX_SUCCESS;
 }
 
 int nvshmemx_region_stop(nvshmemx_region_handle_t handle)
 {
     ist_require_ctx(&ist_ctx_default, "nvshmemx_region_stop");
-    if (handle == 0 || handle != region.handle) return NVSHMEMX_ERROR_INVALID_VALUE;
-    region.handle = 0;
+    if (handle == 0 || handle != ist_region.handle) return NVSHMEMX_ERROR_INVALID_VALUE;
+    ist_region_stop();
     return NVSHMEMX_SUCCESS;
 }
 
@@ -227,6 +218,6 @@ int nvshmemx_region_is_active(uint32_t hints, int *active)
 {
     ist_require_ctx(&ist_ctx_default, "nvshmemx_region_is_active");
     if (active == NULL || !are_known_hints(hints)) return NVSHMEMX_ERROR_INVALID_VALUE;
-    *active = region.handle != 0 && (hints & ~region.hints) == 0;
+    *active = ist_region.handle != 0 && (hints & ~ist_region.hints) == 0;
     return NVSHMEMX_SUCCESS;
 }

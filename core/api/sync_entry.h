@@ -4,6 +4,7 @@
 #define IST_API_SYNC_ENTRY_H
 
 #include "core/api/constants.h"
+#include "core/ops/region.h"
 #include "core/ops/target.h"
 #include "core/sync/wait.h"
 #include "core/transport/memory.h"
@@ -45,7 +46,9 @@ static inline int ist_entry_test(const void *ivar, int cmp, const void *value, s
 {
     if (!ist_is_plain_wait(ivar, cmp, size))
         return ist_test_slow(ivar, cmp, isthmus_bits_of_(value, size), size, is_signed, routine);
-    return ist_compare(cmp, ist_wait_load(ivar, size), isthmus_bits_of_(value, size), size, is_signed);
+    bool holds = ist_compare(cmp, ist_wait_load(ivar, size), isthmus_bits_of_(value, size), size, is_signed);
+    if (!holds) ist_region_post(); /* a loop of tests is a wait */
+    return holds;
 }
 
 /* The deprecated forms: return when the variable is no longer `value`. */
@@ -59,6 +62,7 @@ static inline uint64_t ist_entry_signal_fetch(const uint64_t *sig_addr, const ch
 {
     if (!ist_is_plain_wait(sig_addr, IST_CMP_EQ, sizeof *sig_addr))
         return ist_load_slow(sig_addr, sizeof *sig_addr, routine);
+    ist_region_post(); /* as in a test */
     return ist_wait_load(sig_addr, sizeof *sig_addr);
 }
 

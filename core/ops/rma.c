@@ -7,6 +7,7 @@
 #include "core/base/recorder.h"
 #include "core/heap/static_data.h"
 #include "core/ops/commit.h"
+#include "core/ops/region.h"
 #include "core/ops/target.h"
 #include "core/transport/memory.h"
 
@@ -39,6 +40,9 @@ IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_targ
         ist_mark_written(t->ctx, far->peer, carrier);
     else
         ist_mark_used(t->ctx, carrier);
+    if (t->kind == IST_TRANSFER_PUT && IST_UNLIKELY(ist_region.is_batching) &&
+        ist_region_put(t, far, near, near_mem, n))
+        return;
     if (t->is_nbi)
         ist_note_quick_call(t->routine, far->peer->card.pe);
     else

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
+#include "core/ops/region.h"
 #include "core/transport/progress.h"
 
 #include <sched.h>
@@ -151,6 +152,7 @@ static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
 void ist_spin_yield(struct ist_spin *spin)
 {
     spin->rounds = ist_spin_rounds;
+    ist_region_post(); /* the peer may wait for one of these puts */
     if (who_ends_waits != IST_SPIN_LOCAL) {
         yield_on_network(spin);
         return;

@@ -3,6 +3,7 @@
 
 #include "core/base/recorder.h"
 #include "core/ops/checker.h"
+#include "core/ops/region.h"
 
 uint64_t ist_wait_read_slow(const void *ivar, size_t size)
 {
@@ -72,6 +73,7 @@ static bool is_empty(const struct ist_wait_set *set)
 bool ist_set_test_all(const struct ist_wait_set *set)
 {
     IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(set->routine);
+    ist_region_post(); /* a loop of tests is a wait */
     for (size_t i = 0; i < set->nelems; i++)
         if (takes_part(set, i) && !holds(set, i)) return false;
     for (size_t i = 0; ist_check_on && i < set->nelems; i++)
@@ -83,6 +85,7 @@ bool ist_set_test_all(const struct ist_wait_set *set)
 size_t ist_set_test_any(const struct ist_wait_set *set)
 {
     IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(set->routine);
+    ist_region_post(); /* a loop of tests is a wait */
     static _Thread_local size_t next;
     for (size_t tried = 0; tried < set->nelems; tried++) {
         size_t i = next % set->nelems;
@@ -98,6 +101,7 @@ size_t ist_set_test_any(const struct ist_wait_set *set)
 size_t ist_set_test_some(const struct ist_wait_set *set, size_t *indices)
 {
     IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(set->routine);
+    ist_region_post(); /* a loop of tests is a wait */
     size_t n = 0;
     for (size_t i = 0; i < set->nelems; i++) {
         if (!takes_part(set, i) || !holds(set, i)) continue;

@@ -463,6 +463,31 @@ static int32_t nothing_to_poll(isthmus_chan *chan)
     return 0;
 }
 
+/* The core puts each by itself (core/ops/region.c). */
+static isthmus_status no_put_more(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                                  uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
+                                  size_t length_bytes)
+{
+    (void)chan, (void)path, (void)remote, (void)remote_offset_bytes, (void)source, (void)source_mem, (void)length_bytes;
+    return ISTHMUS_ERR_UNSUPPORTED;
+}
+
+static isthmus_status nothing_to_post(isthmus_chan *chan)
+{
+    (void)chan;
+    return ISTHMUS_OK;
+}
+
+static const char *complete_batches(struct isthmus_data_ops *d)
+{
+    if (d->put_more != NULL && d->post == NULL) return "post";
+    if (d->put_more == NULL && d->post != NULL) return "put_more";
+    if (d->put_more != NULL) return NULL;
+    d->put_more = no_put_more;
+    d->post = nothing_to_post;
+    return NULL;
+}
+
 static const char *complete_commits(struct isthmus_data_ops *d)
 {
     if (d->commit_start != NULL && d->commit_test == NULL) return "commit_test";
@@ -480,6 +505,7 @@ static const char *complete_data_ops(struct isthmus_data_ops *d)
     if (d->put == NULL) return "put";
     if (d->get == NULL) return "get";
     const char *missing = complete_commits(d);
+    if (missing == NULL) missing = complete_batches(d);
     if (missing != NULL) return missing;
     if (d->put_nbi == NULL) d->put_nbi = d->put;
     if (d->get_nbi == NULL) d->get_nbi = d->get;

@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 #define ISTHMUS_ABI_MAJOR 1
-#define ISTHMUS_ABI_MINOR 5
+#define ISTHMUS_ABI_MINOR 6
 
 /* ---------------------------------------------------------------------------------------------- status -- */
 
@@ -481,6 +481,19 @@ struct isthmus_data_ops {
      * channel with ISTHMUS_CHANNEL_PROXY, call it until the operations are complete. One caller as for the other
      * slots. Absent: progress() is enough. */
     int32_t (*poll)(isthmus_chan *);
+
+    /* Since minor version 6: short puts that share messages. Both slots are there, or neither.
+     * put_more  as put, but the transport may keep the data back, to send it together with that of later calls; it
+     *           never waits for a peer unless a fence came before. `source` may be reused on return. fence,
+     *           local_complete and remote_commit cover the put like any other. UNSUPPORTED, which needs no text:
+     *           nothing was started; the core calls put or put_nbi, so a transport declines what is cheaper alone.
+     *           Never AGAIN
+     * post      starts all that put_more has kept back on this channel; so do remote_commit and commit_start, for the
+     *           PEs that they cover. Never waits for a peer
+     * Absent: the core calls put or put_nbi for each. */
+    isthmus_status (*put_more)(isthmus_chan *, isthmus_path *, const isthmus_rmem *remote, uint64_t remote_offset_bytes,
+                               const void *source, const isthmus_lmem *source_mem, size_t length_bytes);
+    isthmus_status (*post)(isthmus_chan *);
 };
 
 /* --------------------------------------------------------------------------------------- the transport ---- */

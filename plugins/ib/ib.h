@@ -66,6 +66,8 @@ struct ib_worker {
     uint64_t n_fences;                /* of its channels */
     struct ib_am_pool *am_pool;       /* am/am_message.c */
     struct ib_am_fetches *am_fetches; /* am/am_amo.c */
+    struct ib_ep *gathering;          /* endpoints that gather puts (am/am_gather.c) */
+    uint32_t n_gathering;
     struct ib_device_requests *device_requests; /* am/am_device.c; NULL: no request was sent so far */
     struct ib_operands *operands; /* am/am_operand.c; NULL: no local operand lies on a device that UCX does not know */
     struct ib_rc *rc;             /* rc/rc_amo.c; NULL: adapters execute no atomics in this job */
@@ -101,6 +103,9 @@ enum ib_op_class {
     IB_OP_CLASSES
 };
 
+/* In ib_ep.before beside the classes: the endpoint gathers puts, whose message goes before any other operation. */
+enum { IB_GATHERING = 1 << IB_OP_CLASSES };
+
 enum { IB_SHORT_PUT_BYTES = 8 };
 
 /* Requests of an endpoint to which the peer replies in the order in which they were sent. */
@@ -135,12 +140,15 @@ struct ib_ep {
     struct ib_qp *qp;              /* for atomics by the peer's adapter; NULL: not used so far */
     struct ib_batch qp_connecting; /* pending until the peer has connected its queue pair to it */
     bool is_qp_connected;
-    uint32_t id;             /* the index in worker->eps_by_id */
-    uint32_t flush_sequence; /* of the last flush request */
-    bool is_flush_am;        /* the flush under way is a flush request (am/am_put.c) */
-    bool has_replied;        /* the peer has: UCX's flush may end before the peer's UCX knows this endpoint */
-    char sample;             /* the byte read for that reply */
-    ucs_status_t failure;    /* the peer is lost */
+    uint32_t id;                    /* the index in worker->eps_by_id */
+    uint32_t flush_sequence;        /* of the last flush request */
+    bool is_flush_am;               /* the flush under way is a flush request (am/am_put.c) */
+    struct ib_am_message *gathered; /* puts that go as one message; NULL: there are none. am/am_gather.c */
+    size_t gathered_bytes;
+    struct ib_ep *next_gathering; /* in worker->gathering */
+    bool has_replied;             /* the peer has: UCX's flush may end before the peer's UCX knows this endpoint */
+    char sample;                  /* the byte read for that reply */
+    ucs_status_t failure;         /* the peer is lost */
 };
 
 /* The use of a port by a PE, or why it is not used. */

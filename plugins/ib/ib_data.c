@@ -246,7 +246,8 @@ void ib_ep_set_lanes(struct ib_ep *ep, enum ib_lanes lanes)
                         [IB_OP_DEVICE] = ALL},
     };
     ep->lanes = lanes;
-    memcpy(ep->conflicts, conflicts[lanes], sizeof ep->conflicts);
+    for (size_t class = 0; class < IB_OP_CLASSES; class ++)
+        ep->conflicts[class] = conflicts[lanes][class] | IB_GATHERING;
 }
 
 static bool are_replied(const struct ib_replies *replies) { return replies->n_replies >= replies->n_before; }
@@ -283,6 +284,7 @@ isthmus_status ib_ep_order_slow(struct ib_ep *ep, enum ib_op_class class)
 {
     isthmus_status status = ISTHMUS_OK;
     while (status == ISTHMUS_OK) {
+        ib_am_send_gathered(ep); /* first: note_fence() keeps no bit of it */
         note_fence(ep);
         uint8_t conflicts = ep->before & ep->conflicts[class];
         if (conflicts == 0) break;
@@ -314,6 +316,8 @@ const struct isthmus_data_ops ib_data_slots = {
     .commit_start = ib_commit_start,
     .commit_test = ib_commit_test,
     .poll = ib_poll,
+    .put_more = ib_put_more,
+    .post = ib_post,
 };
 
 isthmus_status ib_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,

@@ -254,6 +254,7 @@ isthmus_status ib_ep_probe(struct ib_ep *ep, ucp_rkey_h rkey, uint64_t address)
 static void ep_close(struct ib_ep *ep)
 {
     ucp_request_param_t params = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
+    ib_am_drop_gathered(ep);
     ep->close_request = ib_ucp.ucp_ep_close_nbx(ep->ucp, &params);
     ep->ucp = NULL;
 }

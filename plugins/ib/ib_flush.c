@@ -35,6 +35,7 @@ IB_INLINE void flush_start(struct ib_ep *ep)
 {
     ucp_request_param_t params;
     if (!needs_flush(ep) || ep->flush.n_pending > 0 || ep->failure != UCS_OK) return;
+    ib_am_send_gathered(ep);
     ep->n_flushing = ep->n_issued;
     if (ep->lanes == IB_LANE_AM && ib_am_flush(ep)) return;
     ib_request_params(&params, &ep->flush);

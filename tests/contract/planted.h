@@ -34,4 +34,7 @@ void planted_signal_slots(struct isthmus_data_ops *ops); /* of the base, complet
 /* planted_commit.c. Puts and gets are its own then. */
 void planted_commit_slots(isthmus_chan **chan, struct isthmus_data_ops *ops);
 
+/* planted_more.c */
+void planted_more_slots(struct isthmus_data_ops *ops);
+
 #endif

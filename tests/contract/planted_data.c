@@ -251,6 +251,7 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     if (status != ISTHMUS_OK || ops->struct_size < sizeof base_ops) return status;
     base_ops = *ops;
     if (base_ops.local_complete == NULL) base_ops.local_complete = local_complete;
+    planted_more_slots(ops);
     planted_signal_slots(ops);
     planted_commit_slots(out, ops);
     if (ops->put != base_ops.put) return ISTHMUS_OK;

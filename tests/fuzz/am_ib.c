@@ -5,7 +5,8 @@
 #include "plugins/ib/rc/rc.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { EXPOSED_BYTES = 4096, MOST_IDS = 16, FIRST_WITH_SIGNAL = 11, N_EPS = 2 };
+enum { EXPOSED_BYTES = 4096, MOST_IDS = 16, FIRST_WITH_SIGNAL = 11, LAST_WITH_SIGNAL = 13, N_EPS = 2 };
+enum { GATHERED = MOST_IDS, GATHERED_BYTES = 24 }; /* an id; a put of 8 bytes in such a message */
 
 struct ib_ucp ib_ucp;
 void ib_ucp_note_no_memory(const char *why) { (void)why; }
@@ -69,7 +70,7 @@ void ib_put_by_ucx(const struct ib_target *at, const void *source, const isthmus
 
 /* ---- a UCX that keeps the handlers, and sends to nowhere ---- */
 
-static ucp_am_recv_callback_t callbacks[MOST_IDS];
+static ucp_am_recv_callback_t callbacks[MOST_IDS + 1];
 static uint64_t n_replies, n_calls, fetched[N_EPS];
 static struct ib_batch fetches;
 static isthmus_path path = {.host_name = "host"};
@@ -225,21 +226,23 @@ static void add_address(char *at, const isthmus_lmem *lmem)
     memcpy(at, &address, sizeof address);
 }
 
-/* A byte: the low four bits are the id; 16: addresses in it are counted from the start of the exposed memory, 32: they
- * stand behind a request id, 64: no reply can be sent, 128: the data is still at the sender. A byte of length, in tens
- * from 128 on, then the message. */
+/* A byte: the low four bits are the id, 0 that of gathered puts; 16: addresses in it are counted from the start of the
+ * exposed memory, 32: they stand behind a request id, or in the second of two gathered puts of 8 bytes, 64: no reply can
+ * be sent, 128: the data is still at the sender. A byte of length, in tens from 128 on, then the message. */
 static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
 {
     uint8_t way = fuzz_byte(in);
     uint8_t length = fuzz_byte(in);
     const uint8_t *bytes;
-    size_t n = fuzz_bytes(in, length < 128 ? length : (length - 127u) * 10, &bytes),
-           at = (way & 32) != 0 ? sizeof(uint64_t) : 0;
-    size_t n_addresses = (way & 16) == 0 ? 0 : way % MOST_IDS >= FIRST_WITH_SIGNAL ? 2 : 1;
+    size_t id = way % MOST_IDS != 0 ? way % MOST_IDS : GATHERED;
+    size_t n = fuzz_bytes(in, length < 128 ? length : (length - 127u) * 10, &bytes);
+    size_t at = (way & 32) == 0 ? 0 : id == GATHERED ? GATHERED_BYTES : sizeof(uint64_t);
+    size_t n_addresses = (way & 16) == 0 ? 0 : id >= FIRST_WITH_SIGNAL && id <= LAST_WITH_SIGNAL ? 2 : 1;
+    if (id == GATHERED) at += 2 * sizeof(uint64_t);
     char *message = fuzz_copy(bytes, n);
     for (size_t i = 0; i < n_addresses && n >= at + (i + 1) * sizeof(uint64_t); i++)
         add_address(message + at + i * sizeof(uint64_t), lmem);
-    ucp_am_recv_callback_t callback = callbacks[way % MOST_IDS];
+    ucp_am_recv_callback_t callback = callbacks[id];
     const ucp_am_recv_param_t param = {
         .recv_attr = ((way & 64) == 0 ? UCP_AM_RECV_ATTR_FIELD_REPLY_EP : 0) |
                      ((way & 128) != 0 ? UCP_AM_RECV_ATTR_FLAG_RNDV : 0),
@@ -274,7 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 /* A put, a flush, a put with a flush, the reply to the first flush from here; an atomic, one that fetches, a reply to
  * each fetch from here; puts with a signal: alone, with a flush, with a reply, and the signal only; a queue pair to
- * connect, and the reply to one from here. */
+ * connect, and the reply to one from here; gathered puts: one, two, and one of two in half a message. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const uint8_t put[] = {3 + 16, 16, 8, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
@@ -292,6 +295,10 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
     static const uint8_t signal_flush[43] = {
         12 + 16 + 32, 41, 1, [6] = 7, [10] = 8, [18] = 64, [26] = 5, [34] = 4, [42] = 1};
     static const uint8_t signal_fetch[42] = {13 + 16 + 32, 40, 1, [6] = 7, [18] = 64, [26] = 5, [34] = 4};
+    static const uint8_t puts[34] = {16, 32, 1, [10] = 8, [18] = 8, [26] = 1, 2, 3, 4, 5, 6, 7, 8};
+    static const uint8_t puts_of_two[58] = {16 + 32, 56, 2, [10] = 8, [34] = 8, [42] = 16, [50] = 1,
+                                            2,       3,  4, 5,        6,        7,         8};
+    static const uint8_t puts_cut[30] = {16, 28, 2, [10] = 3, [18] = 8, [26] = 1, 2, 3, 4};
     static const uint8_t qp_request[2 + 220] = {14, 127 + 22, [18] = 2};
     static const uint8_t qp_reply[2 + 220] = {15, 127 + 22, [18] = 2};
     static const struct {
@@ -308,6 +315,9 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
                  {signal, sizeof signal},
                  {signal_flush, sizeof signal_flush},
                  {signal_fetch, sizeof signal_fetch},
+                 {puts, sizeof puts},
+                 {puts_of_two, sizeof puts_of_two},
+                 {puts_cut, sizeof puts_cut},
                  {qp_request, sizeof qp_request},
                  {qp_reply, sizeof qp_reply}};
     return i < sizeof seeds / sizeof *seeds ? fuzz_put(out, room, seeds[i].bytes, seeds[i].n) : 0;

@@ -284,6 +284,42 @@ static void half_a_commit_is_refused(void **state)
     assert_non_null(strstr(ist_fail_text(), "'commit_start'"));
 }
 
+static isthmus_status put_more(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,
+                               uint64_t remote_offset_bytes, const void *source, const isthmus_lmem *source_mem,
+                               size_t length_bytes)
+{
+    (void)chan, (void)path, (void)remote, (void)remote_offset_bytes, (void)source, (void)source_mem, (void)length_bytes;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status post(isthmus_chan *chan)
+{
+    (void)chan;
+    return ISTHMUS_OK;
+}
+
+static void puts_that_share_messages_are_declined_or_the_transports(void **state)
+{
+    (void)state;
+    struct ist_channel channel;
+    assert_int_equal(open_with((struct isthmus_data_ops){.put = put}, &channel), ISTHMUS_OK);
+    assert_int_equal(channel.ops.put_more(NULL, NULL, NULL, 0, NULL, NULL, 0), ISTHMUS_ERR_UNSUPPORTED);
+    assert_int_equal(channel.ops.post(NULL), ISTHMUS_OK);
+    assert_int_equal(open_with((struct isthmus_data_ops){.put_more = put_more, .post = post}, &channel), ISTHMUS_OK);
+    assert_true(channel.ops.put_more == put_more);
+    assert_true(channel.ops.post == post);
+}
+
+static void one_of_put_more_and_post_is_refused(void **state)
+{
+    (void)state;
+    struct ist_channel channel;
+    assert_int_equal(open_with((struct isthmus_data_ops){.put_more = put_more}, &channel), ISTHMUS_ERR_INVALID);
+    assert_non_null(strstr(ist_fail_text(), "'post'"));
+    assert_int_equal(open_with((struct isthmus_data_ops){.post = post}, &channel), ISTHMUS_ERR_INVALID);
+    assert_non_null(strstr(ist_fail_text(), "'put_more'"));
+}
+
 /* ---- extensions ---- */
 
 static struct ist_extensions complete(struct groups groups)
@@ -624,6 +660,8 @@ int main(void)
         cmocka_unit_test(a_commit_of_blocking_halves_is_unsupported),
         cmocka_unit_test(a_commit_of_the_transport_is_used),
         cmocka_unit_test(half_a_commit_is_refused),
+        cmocka_unit_test(puts_that_share_messages_are_declined_or_the_transports),
+        cmocka_unit_test(one_of_put_more_and_post_is_refused),
         cmocka_unit_test(absent_groups_can_be_called),
         cmocka_unit_test(slots_of_later_versions_are_filled_in),
         cmocka_unit_test(memory_that_grows_may_have_no_place_at_peers),

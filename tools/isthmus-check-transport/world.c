@@ -348,6 +348,8 @@ void ct_channel_open(struct ct_process *p, uint32_t thread_mode, uint64_t option
     CT_RULE("channel_open", "commit_start and commit_test are there together, or neither is",
             (ops->commit_start == NULL) == (ops->commit_test == NULL), "%s is NULL",
             ops->commit_start == NULL ? "commit_start" : "commit_test");
+    CT_RULE("channel_open", "put_more and post are there together, or neither is",
+            (ops->put_more == NULL) == (ops->post == NULL), "%s is NULL", ops->post == NULL ? "post" : "put_more");
     out->is_proxy = (options & ISTHMUS_CHANNEL_PROXY) != 0;
     if (ops->put_nbi == NULL) ops->put_nbi = ops->put;
     if (ops->get_nbi == NULL) ops->get_nbi = ops->get;

@@ -31,6 +31,17 @@ bool ib_am_put(struct ib_ep *ep, uint64_t address, const struct ib_am_data *data
 bool ib_am_flush(struct ib_ep *ep); /* counts in ep->flush until the peer has executed all messages sent before */
 void ib_am_flush_done(struct ib_ep *ep, ucs_status_t status); /* or failed; takes an endpoint without a flush request */
 
+/* am_gather.c: puts that wait for others to share a message with them. */
+isthmus_status ib_put_more(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
+                           const void *source, const isthmus_lmem *source_mem, size_t length_bytes); /* the slots; */
+isthmus_status ib_post(isthmus_chan *chan);      /* they take the lock themselves */
+void ib_am_send_gathered_slow(struct ib_ep *ep); /* a failure is reported by the next flush */
+void ib_am_drop_gathered(struct ib_ep *ep);      /* the endpoint is about to close */
+static inline void ib_am_send_gathered(struct ib_ep *ep)
+{
+    if (ep->gathered != NULL) ib_am_send_gathered_slow(ep);
+}
+
 /* am_amo.c: atomics that the peer's processor executes. Returns false if there is no room: wait until worker->room is
  * not pending. A fetch counts until its reply: in `batch`, which gets its failure, and, unless NULL, in `also`.
  * `fetched` may be NULL. A post has no reply: it takes an endpoint with a single AM lane, and is complete with the next

@@ -99,7 +99,7 @@ enum {
     HAS_REPLY = 1 << IB_AM_FLUSH | 1 << IB_AM_PUT_FLUSH | 1 << IB_AM_FETCH | 1 << IB_AM_SIGNAL_FLUSH |
                 1 << IB_AM_SIGNAL_FETCH | 1 << IB_AM_QP_REQUEST
 };
-enum { WITHOUT_REQUEST_ID = 1 << IB_AM_PUT | 1 << IB_AM_POST | 1 << IB_AM_SIGNAL };
+enum { WITHOUT_REQUEST_ID = 1 << IB_AM_PUT | 1 << IB_AM_PUTS | 1 << IB_AM_POST | 1 << IB_AM_SIGNAL };
 enum { REQUEST_ID_ONLY = 1 << IB_AM_FLUSH | 1 << IB_AM_FLUSH_REPLY | 1 << IB_AM_REFUSAL };
 
 ucs_status_t ib_am_send(struct ib_worker *worker, ucp_ep_h ucp_ep, enum ib_am_id id, struct ib_am_message *message,
@@ -239,6 +239,7 @@ isthmus_status ib_am_open(struct ib_worker *worker)
     isthmus_status status = worker->index == 0 ? datatype_create(worker->tr) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = ib_am_amos_open(worker);
     if (status == ISTHMUS_OK) status = ib_am_puts_listen(worker);
+    if (status == ISTHMUS_OK) status = ib_am_gather_listen(worker);
     return status == ISTHMUS_OK ? ib_am_signals_listen(worker) : status;
 }
 

@@ -23,7 +23,8 @@ enum ib_am_id {
     IB_AM_SIGNAL_FLUSH = 12,
     IB_AM_SIGNAL_FETCH = 13, /* fetches nothing, but has the reply of a fetch */
     IB_AM_QP_REQUEST = 14,
-    IB_AM_QP_REPLY = 15
+    IB_AM_QP_REPLY = 15,
+    IB_AM_PUTS = 16
 };
 
 /* ---- messages of up to a packet or so: am_message.c ---- */
@@ -74,6 +75,12 @@ void ib_am_add_flush(struct ib_ep *ep, struct ib_am_message *message);
 void ib_am_reply_to_flush(struct ib_worker *worker, const struct ib_am_request_id *request,
                           const ucp_am_recv_param_t *param);
 isthmus_status ib_am_puts_listen(struct ib_worker *worker);
+
+/* Executes a peer's put: an address, and the data for it. Not exposed memory is a line in the log. */
+void ib_am_execute_put(const struct ib_worker *worker, const char *put, size_t put_bytes);
+
+/* am_gather.c */
+isthmus_status ib_am_gather_listen(struct ib_worker *worker);
 
 /* am_amo.c: a message that has the reply of a fetch. */
 struct ib_am_fetch_into {

@@ -59,15 +59,14 @@ void ib_am_flush_done(struct ib_ep *ep, ucs_status_t status)
 
 /* ---- messages of peers ---- */
 
-/* The message is an address, and the data for it. */
-static void put(const struct ib_worker *worker, const char *message, size_t message_bytes)
+void ib_am_execute_put(const struct ib_worker *worker, const char *put, size_t put_bytes)
 {
     const struct isthmus_services *s = worker->tr->services;
     uint64_t address = 0;
-    size_t data_bytes = message_bytes - sizeof address;
-    if (message_bytes >= sizeof address) memcpy(&address, message, sizeof address);
+    size_t data_bytes = put_bytes - sizeof address;
+    if (put_bytes >= sizeof address) memcpy(&address, put, sizeof address);
     if (address != 0 && data_bytes <= IB_AM_DATA_BYTES && ib_am_is_exposed(worker->tr, address, data_bytes))
-        ib_am_write(address, message + sizeof address, data_bytes);
+        ib_am_write(address, put + sizeof address, data_bytes);
     else
         s->log(s->core, ISTHMUS_LOG_WARN,
                "dropped a peer's put of %zu bytes to 0x%llx: this PE does not expose that memory", data_bytes,
@@ -89,7 +88,7 @@ static ucs_status_t on_put(void *arg, const void *header, size_t header_bytes, v
                            const ucp_am_recv_param_t *param)
 {
     (void)header;
-    if (ib_am_is_eager(param, header_bytes)) put(arg, data, length_bytes);
+    if (ib_am_is_eager(param, header_bytes)) ib_am_execute_put(arg, data, length_bytes);
     return UCS_OK;
 }
 
@@ -100,7 +99,8 @@ static ucs_status_t on_flush(void *arg, const void *header, size_t header_bytes,
     (void)header;
     if (!ib_am_is_eager(param, header_bytes) || length_bytes < sizeof request) return UCS_OK;
     memcpy(&request, data, sizeof request);
-    if (length_bytes > sizeof request) put(arg, (const char *)data + sizeof request, length_bytes - sizeof request);
+    if (length_bytes > sizeof request)
+        ib_am_execute_put(arg, (const char *)data + sizeof request, length_bytes - sizeof request);
     ib_am_reply_to_flush(arg, &request, param);
     return UCS_OK;
 }
