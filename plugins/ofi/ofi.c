@@ -47,7 +47,7 @@ static isthmus_status ofi_open(const struct isthmus_services *services, isthmus_
     if (tr == NULL) return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the transport");
     const char *timeout = services->config(services->core, "TIMEOUT");
     tr->services = services;
-    tr->timer_fd = -1;
+    tr->timer_fd = tr->sleep_fd = tr->kick_fd = -1;
     tr->timeout_s = timeout != NULL && atoi(timeout) > 0 ? atoi(timeout) : TIMEOUT_USUAL_S;
     pthread_mutex_init(&tr->lock, NULL);
     pthread_cond_init(&tr->changed, NULL);

@@ -95,12 +95,17 @@ struct isthmus_tr {
     struct fid_ep *ep;
     int event_fd; /* -1: the provider has no descriptor to wait on */
     int timer_fd; /* instead of it; else -1 */
+    /* Where posted operations move only when this PE polls: the progress thread sleeps on sleep_fd, which is event_fd
+     * and kick_fd together; else both are -1. */
+    int sleep_fd, kick_fd;
+    bool is_armed, has_posted; /* since the last arm: another thread's progress does not end its sleep */
     int timeout_s;
 
     /* What the provider needs and offers (ofi_provider.c). */
     bool has_rma, announces; /* the latter: a long put makes an event at the target */
+    bool needs_flush;        /* a write is complete before it is delivered; a read behind it shows that it is */
     bool needs_local_mr, is_software, leaves_host;
-    size_t inject_bytes, put_message_bytes;
+    size_t inject_bytes, put_message_bytes, access_bytes; /* the last: the longest access */
     uint32_t latency_ns;
     char how[120];
 
@@ -129,7 +134,16 @@ struct isthmus_tr {
     isthmus_path *lost_unacked; /* one that was lost with requests that were not acknowledged */
     bool has_loss_to_report;    /* perhaps: progress() looks for paths that are lost and not reported */
     bool is_out_of_memory;
+    uint8_t flushed; /* what the reads of flushes return */
     struct ofi_card card;
+};
+
+struct isthmus_rmem {
+    isthmus_path *path;
+    uint64_t extent, length_bytes, base, rkey;
+    uint32_t kind;
+    bool has_rma, has_mapped_key;
+    char *own; /* the address of an extent of the calling PE; else NULL */
 };
 
 struct isthmus_path {
@@ -150,6 +164,11 @@ struct isthmus_path {
     uint64_t committed;                  /* the number whose acknowledgement confirms the newest commit */
     uint64_t fenced; /* remote memory accesses wait until the requests up to this number are acknowledged */
     uint32_t n_since_asked;
+
+    /* With needs_flush: the number of the newest write, where it went, and the number that the newest flush covers. */
+    uint64_t written, flush_asked, written_at;
+    isthmus_rmem written_to;
+    struct ofi_count flushes; /* under way: one at most */
 };
 
 struct isthmus_lmem {
@@ -160,14 +179,6 @@ struct isthmus_lmem {
     uint64_t length_bytes;
     uint32_t kind;
     struct fid_mr *mr; /* NULL: only messages reach it */
-};
-
-struct isthmus_rmem {
-    isthmus_path *path;
-    uint64_t extent, length_bytes, base, rkey;
-    uint32_t kind;
-    bool has_rma, has_mapped_key;
-    char *own; /* the address of an extent of the calling PE; else NULL */
 };
 
 /* The halves of a channel: new operations count in one, the other one belongs to the commit under way, or is empty. */
@@ -193,7 +204,13 @@ static inline void ofi_lock(isthmus_tr *tr)
     __atomic_fetch_sub(&tr->n_lock_waiters, 1, __ATOMIC_RELAXED);
 }
 
-static inline void ofi_unlock(isthmus_tr *tr) { pthread_mutex_unlock(&tr->lock); }
+void ofi_kick(isthmus_tr *tr); /* ofi_progress.c: the progress thread polls, if there is a need */
+
+static inline void ofi_unlock(isthmus_tr *tr)
+{
+    if (tr->is_armed && tr->has_posted && tr->leader == NULL) ofi_kick(tr);
+    pthread_mutex_unlock(&tr->lock);
+}
 
 /* Everything below is called under the lock, unless it states otherwise. */
 
@@ -226,6 +243,7 @@ struct ofi_wait {
     struct isthmus_idle idle;
     pthread_t thread; /* of a wait that leads */
     bool is_cold;     /* in a cold slot: the core's reports name the wait */
+    bool needs_room;  /* the provider took no more: no event shows when it does, as after an inject */
     uint64_t since_ns, checked_ns, reported_ns;
 };
 uint64_t ofi_now_ns(void);
@@ -283,10 +301,15 @@ struct ofi_access {
     const isthmus_lmem *local_mem;
     size_t length_bytes;
     bool is_write, waits;
-    struct ofi_half *half; /* in which it counts; a blocking put whose source was copied counts as remote only */
-    bool is_copied;        /* through a buffer of this plugin's, where that is cheaper than a registration */
+    isthmus_chan *chan; /* in which it counts; NULL: waited for here */
+    bool is_copied;     /* through a buffer of this plugin's, where that is cheaper than a registration */
 };
 isthmus_status ofi_access(const struct ofi_access *access);
+struct ofi_count *ofi_access_count(const struct ofi_access *access,
+                                   struct ofi_count *here); /* `here`: without a channel */
+/* Flushes, where the provider needs them: a read behind all writes to that peer. */
+isthmus_status ofi_flush_try(isthmus_path *path); /* AGAIN: none that covers all writes could be posted */
+isthmus_status ofi_flush(isthmus_path *path);     /* and waits for it */
 
 /* ofi_data.c */
 isthmus_status ofi_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,

@@ -56,7 +56,7 @@ static isthmus_status start_put(isthmus_chan *chan, struct ofi_access *a)
                                  a->waits);
     } else {
         a->is_copied = a->waits && a->length_bytes <= OFI_MESSAGE_BYTES;
-        if (!a->waits || a->is_copied) a->half = ofi_half_now(chan);
+        if (!a->waits || a->is_copied) a->chan = chan;
         status = ofi_access(a);
     }
     ofi_unlock(tr);
@@ -115,29 +115,31 @@ static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthm
 
 /* ---- gets ---- */
 
-/* Each message has a call, and the calls have one count. */
-static isthmus_status get_by_messages(const struct ofi_access *a, struct ofi_count *count)
+/* Each message has a call, which counts once it is sent. */
+static isthmus_status get_by_messages(const struct ofi_access *a, struct ofi_count *here)
 {
     isthmus_path *path = a->path;
-    struct ofi_wait wait = {.tr = path->tr, .path = path};
+    struct ofi_wait wait = {.tr = path->tr, .path = path, .needs_room = true};
     isthmus_status status = ISTHMUS_OK;
     for (size_t done = 0, n = 0; done < a->length_bytes && status == ISTHMUS_OK; done += n) {
         n = a->length_bytes - done < OFI_DATA_BYTES ? a->length_bytes - done : OFI_DATA_BYTES;
         const struct ofi_get_body body = {{a->remote->extent, a->offset_bytes + done}, n};
         struct ofi_message get = {.head.kind = OFI_GET, .body = &body, .body_bytes = sizeof body, .is_notice = true};
         struct ofi_call *call;
-        while ((call = ofi_call_take(path, count, &get.head.call)) == NULL && (a->waits || done > 0))
+        while ((call = ofi_call_take(path, NULL, &get.head.call)) == NULL && (a->waits || done > 0))
             ofi_wait_step(&wait);
         if (call == NULL) return ISTHMUS_ERR_AGAIN;
         call->dest = (char *)a->local + done;
         call->dest_bytes = (uint32_t)n;
         call->kind = kind_of(a->local_mem);
-        count->n_pending++;
         while ((status = ofi_request_try(path, &get)) == ISTHMUS_ERR_AGAIN && (a->waits || done > 0))
             ofi_wait_step(&wait);
-        if (status == ISTHMUS_OK || !call->is_used) continue;
-        call->is_used = false;
-        count->n_pending--;
+        if (status == ISTHMUS_OK) {
+            call->count = ofi_access_count(a, here);
+            call->count->n_pending++;
+        } else {
+            call->is_used = false;
+        }
     }
     ofi_wait_end(&wait);
     return status;
@@ -152,9 +154,9 @@ static isthmus_status start_get(isthmus_chan *chan, struct ofi_access *a)
                          a->length_bytes);
     ofi_lock(tr);
     isthmus_status status;
-    if (!a->waits) a->half = ofi_half_now(chan);
+    if (!a->waits) a->chan = chan;
     if (goes_by_messages(a->remote, a->local_mem)) {
-        status = get_by_messages(a, a->waits ? &here : &a->half->local);
+        status = get_by_messages(a, &here);
         isthmus_status done = ofi_wait_for(tr, &here);
         if (status == ISTHMUS_OK) status = done;
     } else {

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -96,6 +98,22 @@ static isthmus_status open_timer(isthmus_tr *tr)
                    tr->info->fabric_attr->prov_name, strerror(errno));
 }
 
+/* A descriptor that can be made readable from here. Software providers send what is posted at once. */
+static isthmus_status open_kick(isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    if (tr->event_fd < 0 || tr->is_software || tr->info->domain_attr->data_progress != FI_PROGRESS_MANUAL)
+        return ISTHMUS_OK;
+    tr->sleep_fd = epoll_create1(EPOLL_CLOEXEC);
+    tr->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    const int fds[] = {tr->event_fd, tr->kick_fd};
+    for (int i = 0; i < 2; i++)
+        if (epoll_ctl(tr->sleep_fd, EPOLL_CTL_ADD, fds[i], &(struct epoll_event){.events = EPOLLIN}) != 0)
+            return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot wait for provider %s: epoll_ctl: %s",
+                           tr->info->fabric_attr->prov_name, strerror(errno));
+    return ISTHMUS_OK;
+}
+
 static isthmus_status open_objects(isthmus_tr *tr)
 {
     struct fi_av_attr av = {.type = FI_AV_UNSPEC, .count = (size_t)tr->services->n_pes};
@@ -111,7 +129,7 @@ static isthmus_status open_objects(isthmus_tr *tr)
         (error = fi_ep_bind(tr->ep, &tr->cq->fid, FI_TRANSMIT | FI_RECV)) != 0)
         return ofi_fail(tr, "fi_ep_bind", error);
     if ((error = fi_enable(tr->ep)) != 0) return ofi_fail(tr, "fi_enable", error);
-    return ISTHMUS_OK;
+    return open_kick(tr);
 }
 
 static isthmus_status find_address(isthmus_tr *tr)
@@ -147,7 +165,9 @@ static void close_object(struct fid *fid)
 /* A registration may be bound to the endpoint (FI_MR_ENDPOINT), so it is closed first. */
 void ofi_endpoint_close(isthmus_tr *tr)
 {
-    if (tr->timer_fd >= 0) close(tr->timer_fd);
+    const int fds[] = {tr->timer_fd, tr->sleep_fd, tr->kick_fd};
+    for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+        if (fds[i] >= 0) close(fds[i]);
     for (uint32_t i = 0; i < OFI_ACCESSES && tr->accesses != NULL; i++) CLOSE(tr->accesses[i].mr);
     CLOSE(tr->buffers_mr);
     CLOSE(tr->ep);

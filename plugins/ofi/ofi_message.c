@@ -44,6 +44,7 @@ static isthmus_status send_long(isthmus_path *path, const struct ofi_message *m,
     op->path = path;
     isthmus_status status = assemble(tr, op->buffer, m);
     if (status == ISTHMUS_OK) {
+        tr->has_posted = true;
         void *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
         ssize_t sent = fi_send(tr->ep, op->buffer, n_bytes, desc, path->peer->address, &op->context);
         if (sent == 0) return ISTHMUS_OK;
@@ -63,6 +64,7 @@ static isthmus_status send_short(isthmus_path *path, const struct ofi_message *m
     char bytes[SHORT_BYTES];
     isthmus_status status = assemble(tr, bytes, m);
     if (status != ISTHMUS_OK) return status;
+    tr->has_posted = true;
     ssize_t sent = fi_inject(tr->ep, bytes, n_bytes, path->peer->address);
     if (sent == 0) return ISTHMUS_OK;
     if (sent == -FI_EAGAIN) return ISTHMUS_ERR_AGAIN;
@@ -124,7 +126,7 @@ static bool is_cold(const struct ofi_message *m) { return m->head.kind == OFI_HE
 
 static isthmus_status send_by(isthmus_path *path, struct ofi_message *m, uint64_t deadline_ns)
 {
-    struct ofi_wait wait = {.tr = path->tr, .path = path, .is_cold = is_cold(m)};
+    struct ofi_wait wait = {.tr = path->tr, .path = path, .is_cold = is_cold(m), .needs_room = true};
     isthmus_status status;
     while ((status = ofi_request_try(path, m)) == ISTHMUS_ERR_AGAIN) {
         if (deadline_ns != 0 && ofi_now_ns() > deadline_ns) {

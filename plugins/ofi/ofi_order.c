@@ -24,6 +24,24 @@ static bool messages_are_done(const isthmus_tr *tr, uint64_t ticket)
     return true;
 }
 
+/* One flush at a time is under way on a path: that of the ticket, or a later one. */
+static bool flushes_are_done(const isthmus_tr *tr, uint64_t ticket)
+{
+    for (uint32_t i = 0; i < tr->n_paths && tr->needs_flush; i++) {
+        const isthmus_path *path = tr->paths[i];
+        if (path != NULL && path->flushes.n_pending > 0 && path->flush_asked < ticket) return false;
+    }
+    return true;
+}
+
+static isthmus_status flush_all(isthmus_tr *tr, isthmus_status (*flush)(isthmus_path *))
+{
+    isthmus_status status = ISTHMUS_OK;
+    for (uint32_t i = 0; i < tr->n_paths && tr->needs_flush && status == ISTHMUS_OK; i++)
+        if (tr->paths[i] != NULL) status = flush(tr->paths[i]);
+    return status;
+}
+
 /* Requests an acknowledgement of all that was sent, unless the newest request has done so. AGAIN: nothing was sent. */
 static isthmus_status commit(isthmus_path *path)
 {
@@ -38,6 +56,8 @@ static isthmus_status begin(isthmus_chan *chan)
 {
     isthmus_tr *tr = chan->tr;
     if (chan->ticket != 0) return ISTHMUS_ERR_AGAIN;
+    isthmus_status flushed = flush_all(tr, ofi_flush_try);
+    if (flushed != ISTHMUS_OK) return flushed;
     uint64_t ticket = ++tr->newest_number;
     for (isthmus_path *path = tr->unacked, *next; path != NULL; path = next) {
         next = path->next_unacked; /* a lost path leaves the list */
@@ -55,11 +75,19 @@ static isthmus_status test(isthmus_chan *chan)
     isthmus_tr *tr = chan->tr;
     struct ofi_half *half = other_half(chan);
     if (chan->ticket == 0) return ISTHMUS_OK;
-    if (!half_is_done(half) || !messages_are_done(tr, chan->ticket)) return ISTHMUS_ERR_AGAIN;
+    if (!half_is_done(half) || !messages_are_done(tr, chan->ticket) || !flushes_are_done(tr, chan->ticket))
+        return ISTHMUS_ERR_AGAIN;
     chan->done_ticket = chan->ticket;
     chan->ticket = 0;
     isthmus_status status = take_failure(half);
     return status == ISTHMUS_OK && tr->lost_unacked != NULL ? ofi_path_lost(tr->lost_unacked) : status;
+}
+
+/* Begins a commit, after the one under way. AGAIN: that one is not complete, or there is no room for a request. */
+static isthmus_status follow(isthmus_chan *chan)
+{
+    isthmus_status status = test(chan);
+    return status == ISTHMUS_OK ? begin(chan) : status;
 }
 
 isthmus_status ofi_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t *ticket)
@@ -67,8 +95,7 @@ isthmus_status ofi_commit_start(isthmus_chan *chan, isthmus_path *path, uint64_t
     (void)path;                /* that of all covers it */
     isthmus_publish_stores_(); /* stores to the own PE */
     ofi_lock(chan->tr);
-    isthmus_status status = test(chan);
-    if (status == ISTHMUS_OK) status = begin(chan);
+    isthmus_status status = follow(chan);
     if (status == ISTHMUS_OK) *ticket = chan->ticket;
     ofi_unlock(chan->tr);
     return status;
@@ -90,12 +117,12 @@ isthmus_status ofi_commit_test(isthmus_chan *chan, uint64_t ticket)
 static isthmus_status commit_all(isthmus_chan *chan, struct ofi_wait *wait)
 {
     isthmus_status status;
-    do {
-        status = test(chan);
-        if (status == ISTHMUS_OK) status = begin(chan);
-        if (status == ISTHMUS_ERR_AGAIN) ofi_wait_step(wait);
-    } while (status == ISTHMUS_ERR_AGAIN);
+    while ((status = follow(chan)) == ISTHMUS_ERR_AGAIN) {
+        wait->needs_room = chan->ticket == 0;
+        ofi_wait_step(wait);
+    }
     uint64_t ticket = chan->ticket;
+    wait->needs_room = false;
     while (status == ISTHMUS_OK && chan->done_ticket < ticket) {
         status = test(chan);
         if (status != ISTHMUS_ERR_AGAIN) continue;
@@ -110,6 +137,7 @@ static isthmus_status commit_path(isthmus_path *path, struct ofi_wait *wait)
 {
     isthmus_status status = ISTHMUS_OK;
     if (path->is_self || !path->has_notified) return status;
+    wait->needs_room = true;
     while ((status = commit(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(wait);
     ofi_wait_end(wait);
     return status == ISTHMUS_OK ? ofi_await_acked(path, path->committed) : status;
@@ -147,7 +175,8 @@ isthmus_status ofi_await_accesses(isthmus_chan *chan)
     struct ofi_wait wait = {.tr = chan->tr};
     while (!half_is_done(&chan->halves[0]) || !half_is_done(&chan->halves[1])) ofi_wait_step(&wait);
     ofi_wait_end(&wait);
-    return take_failure(ofi_half_now(chan));
+    isthmus_status status = take_failure(ofi_half_now(chan));
+    return status == ISTHMUS_OK ? flush_all(chan->tr, ofi_flush) : status;
 }
 
 isthmus_status ofi_fence(isthmus_chan *chan, isthmus_path *path)

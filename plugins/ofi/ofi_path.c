@@ -48,7 +48,9 @@ void ofi_path_lose(isthmus_path *path, const char *why)
     if (path->is_lost) return;
     path->is_lost = true;
     snprintf(path->why_lost, sizeof path->why_lost, "%s", why);
-    if (path->is_unacked) tr->lost_unacked = path;
+    bool is_flushed = path->flush_asked == path->written && path->flushes.n_pending == 0;
+    if (path->is_unacked || !is_flushed) tr->lost_unacked = path;
+    path->flush_asked = path->written;
     leave_unacked(path);
     abandon_accesses(path);
     ofi_calls_fail(path);

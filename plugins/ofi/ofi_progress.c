@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 enum { ENTRIES = 16, ROUNDS = 8, POLL_EVERY_NS = 1000000 };
 
@@ -128,14 +129,26 @@ isthmus_status ofi_timer_set(isthmus_tr *tr, long in_ns)
                    tr->info->fabric_attr->prov_name, strerror(errno));
 }
 
+void ofi_kick(isthmus_tr *tr)
+{
+    struct fid *queue = &tr->cq->fid;
+    tr->has_posted = false;
+    if (fi_trywait(tr->fabric, &queue, 1) == FI_SUCCESS) return;
+    tr->is_armed = false;
+    (void)!write(tr->kick_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
 isthmus_status ofi_arm(isthmus_tr *tr, int32_t *event_fd)
 {
     struct fid *queue = &tr->cq->fid;
     if (pthread_mutex_trylock(&tr->lock) != 0) return ISTHMUS_ERR_AGAIN;
+    if (tr->kick_fd >= 0) (void)!read(tr->kick_fd, &(uint64_t){0}, sizeof(uint64_t)); /* it is for the caller alone */
     bool is_busy = tr->leader != NULL || tr->n_armed_events > 0 || tr->unposted != NULL || tr->unsent != NULL;
     if (!is_busy && tr->event_fd >= 0) is_busy = fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS;
+    tr->is_armed = !is_busy && tr->kick_fd >= 0;
+    if (tr->is_armed) tr->has_posted = false;
     ofi_unlock(tr);
     if (is_busy) return ISTHMUS_ERR_AGAIN;
-    *event_fd = tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd;
+    *event_fd = tr->sleep_fd >= 0 ? tr->sleep_fd : tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd;
     return tr->event_fd >= 0 ? ISTHMUS_OK : ofi_timer_set(tr, POLL_EVERY_NS);
 }

@@ -68,27 +68,32 @@ static size_t rank_of(const struct fi_info *info)
 
 /* ---- the list ---- */
 
+/* What is requested of a provider. */
+struct wish {
+    uint64_t caps, delivery, order;
+};
+
 /* What this plugin needs of a provider. Every mode of registration is served (ofi_region.c). */
-static struct fi_info *make_hints(uint64_t caps, uint64_t delivery)
+static struct fi_info *make_hints(const struct wish *wish)
 {
     struct fi_info *hints = ofi_library.fi_dupinfo(NULL);
     if (hints == NULL) return NULL;
-    hints->caps = caps;
+    hints->caps = wish->caps;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |
                                   FI_MR_RAW;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
-    hints->tx_attr->op_flags = delivery;
+    hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | wish->order;
+    hints->tx_attr->op_flags = wish->delivery;
     return hints;
 }
 
 /* A plus sign stands for the semicolon in libfabric's names, which shells and lists take for an end. */
-static int list(uint64_t caps, uint64_t delivery, const char *provider, struct fi_info **out)
+static int list(const struct wish *wish, const char *provider, struct fi_info **out)
 {
-    struct fi_info *hints = make_hints(caps, delivery);
+    struct fi_info *hints = make_hints(wish);
     if (hints == NULL) return -FI_ENOMEM;
     char *name = hints->fabric_attr->prov_name = provider != NULL ? strdup(provider) : NULL;
     for (char *plus = name; plus != NULL && (plus = strchr(plus, '+')) != NULL;) *plus = ';';
@@ -118,7 +123,7 @@ static struct fi_info *best_of(struct fi_info *all, const char *domain)
 
 /* ---- what it needs and offers ---- */
 
-static void learn(isthmus_tr *tr, uint64_t caps)
+static void learn(isthmus_tr *tr, const struct wish *wish)
 {
     const struct fi_info *info = tr->info;
     const char *name = info->fabric_attr->prov_name;
@@ -126,7 +131,11 @@ static void learn(isthmus_tr *tr, uint64_t caps)
     tr->is_software = known != NULL && known->is_software;
     tr->latency_ns = known != NULL ? known->latency_ns : LATENCY_UNKNOWN_NS;
     tr->leaves_host = strcmp(name, "shm") != 0;
-    tr->has_rma = (caps & FI_RMA) != 0;
+    tr->has_rma = (wish->caps & FI_RMA) != 0;
+    tr->needs_flush = (wish->order & FI_ORDER_RAW) != 0;
+    tr->access_bytes = info->ep_attr->max_msg_size;
+    if (tr->needs_flush && info->ep_attr->max_order_raw_size < tr->access_bytes)
+        tr->access_bytes = info->ep_attr->max_order_raw_size;
     tr->announces = tr->is_software && info->domain_attr->cq_data_size >= 4;
     tr->needs_local_mr = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     tr->inject_bytes = info->tx_attr->inject_size;
@@ -153,24 +162,27 @@ static isthmus_status refuse(const isthmus_tr *tr, const char *provider, const c
                    domain != NULL ? " on " : "", domain != NULL ? domain : "");
 }
 
-/* A provider with remote memory access whose completions follow the delivery goes before one for messages only. */
+/* A provider with remote memory access goes before one for messages only; best is one whose completions follow the
+ * delivery, then one whose reads show it. */
 isthmus_status ofi_provider_choose(isthmus_tr *tr)
 {
-    static const struct {
-        uint64_t caps, delivery;
-    } wishes[] = {{FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE}, {FI_MSG, 0}};
+    static const struct wish wishes[] = {{FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, 0},
+                                         {FI_MSG | FI_RMA, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW},
+                                         {FI_MSG, 0, 0}};
+    enum { N_WISHES = sizeof wishes / sizeof *wishes };
     const struct isthmus_services *s = tr->services;
     const char *provider = text_of(s, "PROVIDER"), *domain = text_of(s, "DOMAIN"), *rma = text_of(s, "RMA");
     bool wants_rma = rma == NULL || strcmp(rma, "0") != 0;
     int error = 0;
-    for (size_t i = wants_rma ? 0 : 1; i < sizeof wishes / sizeof *wishes && tr->info == NULL; i++) {
+    for (size_t i = wants_rma ? 0 : N_WISHES - 1; i < N_WISHES && tr->info == NULL; i++) {
         struct fi_info *all = NULL;
-        error = list(wishes[i].caps, wishes[i].delivery, provider, &all);
+        error = list(&wishes[i], provider, &all);
         if (error != 0) continue;
         struct fi_info *best = best_of(all, domain);
-        if (best != NULL) tr->info = ofi_library.fi_dupinfo(best);
+        bool is_ordered = best != NULL && (wishes[i].order == 0 || best->ep_attr->max_order_raw_size > 0);
+        if (is_ordered) tr->info = ofi_library.fi_dupinfo(best);
         ofi_library.fi_freeinfo(all);
-        if (tr->info != NULL) learn(tr, wishes[i].caps);
+        if (tr->info != NULL) learn(tr, &wishes[i]);
     }
     return tr->info != NULL ? ISTHMUS_OK : refuse(tr, provider, domain, error);
 }

@@ -1,6 +1,7 @@
 /* plugins/ofi/ofi_rma.c: remote memory accesses. Each is complete when its data has been delivered: the provider
- * reports that (FI_DELIVERY_COMPLETE). Where operands need a registration and have none, short ones go through a
- * buffer of messages, and long ones are registered for the access. */
+ * reports that (FI_DELIVERY_COMPLETE), or a read that stays behind the writes shows it. Where operands need a
+ * registration and have none, short ones go through a buffer of messages, and long ones are registered for the
+ * access. */
 #include "ofi.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@ static isthmus_status pass_fence(const struct ofi_access *a)
     uint64_t fenced = path->fenced > path->tr->fenced ? path->fenced : path->tr->fenced;
     isthmus_status status = ISTHMUS_OK;
     if (path->acked >= fenced || path->acked == path->sent) return ISTHMUS_OK;
-    struct ofi_wait wait = {.tr = path->tr, .path = path};
+    struct ofi_wait wait = {.tr = path->tr, .path = path, .needs_room = true};
     while (path->asked < fenced && path->asked < path->sent && status == ISTHMUS_OK) {
         status = ofi_commit_try(path);
         if (status != ISTHMUS_ERR_AGAIN || !a->waits) continue;
@@ -74,9 +75,19 @@ static ssize_t post(const struct ofi_access *a, struct ofi_op *op, const struct 
                                        .rma_iov = &there,
                                        .rma_iov_count = 1,
                                        .context = &op->context};
+    tr->has_posted = true;
     if (!a->is_write) return fi_readmsg(tr->ep, &message, FI_COMPLETION);
-    return fi_writemsg(tr->ep, &message,
-                       FI_COMPLETION | FI_DELIVERY_COMPLETE | (tr->announces ? FI_REMOTE_CQ_DATA : 0));
+    uint64_t delivery = tr->needs_flush ? FI_TRANSMIT_COMPLETE : FI_DELIVERY_COMPLETE;
+    return fi_writemsg(tr->ep, &message, FI_COMPLETION | delivery | (tr->announces ? FI_REMOTE_CQ_DATA : 0));
+}
+
+/* What the next flush covers, and where it reads. */
+static void note_write(const struct ofi_access *a)
+{
+    isthmus_path *path = a->path;
+    path->written = ++path->tr->newest_number;
+    path->written_to = *a->remote;
+    path->written_at = a->offset_bytes;
 }
 
 /* One access of at most the provider's largest size. */
@@ -95,6 +106,7 @@ static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *co
         if (posted == 0) {
             op->count = count;
             count->n_pending++;
+            if (a->is_write && tr->needs_flush) note_write(a);
             return ISTHMUS_OK;
         }
         status = ISTHMUS_ERR_AGAIN;
@@ -107,16 +119,25 @@ static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *co
     return status;
 }
 
+/* The half of a channel is that of the moment at which the access is posted: another thread may have begun a commit
+ * since the call. A put whose source was copied counts as remote only. */
+struct ofi_count *ofi_access_count(const struct ofi_access *a, struct ofi_count *here)
+{
+    if (a->chan == NULL) return here;
+    struct ofi_half *half = ofi_half_now(a->chan);
+    return a->is_copied ? &half->remote : &half->local;
+}
+
 isthmus_status ofi_access(const struct ofi_access *a)
 {
     isthmus_tr *tr = a->path->tr;
-    size_t most_bytes = tr->info->ep_attr->max_msg_size, done_bytes = 0;
-    struct ofi_count here = {0}, *count = a->half == NULL ? &here : a->is_copied ? &a->half->remote : &a->half->local;
-    struct ofi_wait wait = {.tr = tr, .path = a->path};
+    size_t most_bytes = tr->access_bytes, done_bytes = 0;
+    struct ofi_count here = {0};
+    struct ofi_wait wait = {.tr = tr, .path = a->path, .needs_room = true};
     isthmus_status status = pass_fence(a);
     while (status == ISTHMUS_OK && done_bytes < a->length_bytes) {
         size_t n_bytes = a->length_bytes - done_bytes < most_bytes ? a->length_bytes - done_bytes : most_bytes;
-        status = try_piece(a, count, done_bytes, n_bytes);
+        status = try_piece(a, ofi_access_count(a, &here), done_bytes, n_bytes);
         if (status == ISTHMUS_OK) done_bytes += n_bytes;
         if (status == ISTHMUS_ERR_AGAIN && (a->waits || done_bytes > 0)) {
             ofi_wait_step(&wait);
@@ -124,7 +145,38 @@ isthmus_status ofi_access(const struct ofi_access *a)
         }
     }
     ofi_wait_end(&wait);
-    if (a->half != NULL) return status;
+    if (a->chan != NULL) return status;
     isthmus_status done = ofi_wait_for(tr, &here);
     return status == ISTHMUS_OK ? done : status;
+}
+
+/* ---- flushes ---- */
+
+/* Reads stay behind writes (FI_ORDER_RAW). One at a time: the newest one covers all that it follows. */
+isthmus_status ofi_flush_try(isthmus_path *path)
+{
+    isthmus_tr *tr = path->tr;
+    const struct ofi_access read = {.path = path,
+                                    .remote = &path->written_to,
+                                    .offset_bytes = path->written_at,
+                                    .local = &tr->flushed,
+                                    .length_bytes = sizeof tr->flushed,
+                                    .is_copied = true};
+    if (path->flush_asked == path->written) return ISTHMUS_OK;
+    if (path->flushes.n_pending > 0) return ISTHMUS_ERR_AGAIN;
+    isthmus_status status = try_piece(&read, &path->flushes, 0, sizeof tr->flushed);
+    if (status == ISTHMUS_OK) path->flush_asked = path->written;
+    return status;
+}
+
+isthmus_status ofi_flush(isthmus_path *path)
+{
+    struct ofi_wait wait = {.tr = path->tr, .path = path, .needs_room = true};
+    isthmus_status status;
+    if (path->flush_asked == path->written && path->flushes.n_pending == 0) return ISTHMUS_OK;
+    while ((status = ofi_flush_try(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(&wait);
+    wait.needs_room = false;
+    while (status == ISTHMUS_OK && path->flushes.n_pending > 0) ofi_wait_step(&wait);
+    ofi_wait_end(&wait);
+    return status == ISTHMUS_OK && path->is_lost ? ofi_path_lost(path) : status;
 }

@@ -42,6 +42,7 @@ static ssize_t try_reply(isthmus_tr *tr, struct ofi_reply *reply)
 {
     struct ofi_head *head = &reply->head;
     head->token = reply->peer->token;
+    tr->has_posted = true;
     if (reply->data_bytes == 0 && sizeof *head <= tr->inject_bytes)
         return fi_inject(tr->ep, head, sizeof *head, reply->peer->address);
     struct ofi_op *op = ofi_op_take(&tr->free_messages);

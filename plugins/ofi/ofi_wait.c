@@ -9,8 +9,8 @@
 #include <time.h>
 
 enum {
-    NAP_MS = 50,          /* the longest sleep; events end it */
-    NAP_BLIND_NS = 50000, /* without a descriptor */
+    NAP_NS = 50000000,    /* the longest sleep; events end it */
+    NAP_BLIND_NS = 50000, /* without a descriptor, or for what makes no event */
     CHECK_NS = 100000000, /* between two looks after the peer */
     PING_AFTER_NS = 500000000,
     REPORT_NS = 250000000 /* between two calls of still_waits() */
@@ -68,14 +68,17 @@ static void check_peers(struct ofi_wait *wait, uint64_t now_ns)
 
 /* ---- steps ---- */
 
-static void nap(isthmus_tr *tr)
+static void nap(const struct ofi_wait *wait)
 {
+    isthmus_tr *tr = wait->tr;
+    bool is_blind = wait->needs_room || tr->unsent != NULL || tr->unposted != NULL;
+    const struct timespec most = {.tv_nsec = is_blind ? NAP_BLIND_NS : NAP_NS};
     struct fid *queue = &tr->cq->fid;
     struct pollfd ready = {.fd = tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd, .events = POLLIN};
     if (tr->event_fd >= 0 && fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS) return;
     if (tr->event_fd < 0 && ofi_timer_set(tr, NAP_BLIND_NS) != ISTHMUS_OK) return;
     ofi_unlock(tr);
-    (void)poll(&ready, 1, NAP_MS);
+    (void)ppoll(&ready, 1, &most, NULL);
     ofi_lock(tr);
 }
 
@@ -104,7 +107,7 @@ static void lead(struct ofi_wait *wait)
     check_peers(wait, now);
     switch (isthmus_idle_next(&wait->idle, &tr->habit, now)) {
     case ISTHMUS_IDLE_LOOK: break;
-    case ISTHMUS_IDLE_SLEEP: nap(tr); break;
+    case ISTHMUS_IDLE_SLEEP: nap(wait); break;
     case ISTHMUS_IDLE_YIELD:
         yield_lock(tr);
         isthmus_idle_yielded(&tr->habit, now, ofi_now_ns());
@@ -118,7 +121,7 @@ static void follow(struct ofi_wait *wait)
     isthmus_tr *tr = wait->tr;
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += NAP_MS * 1000000L;
+    until.tv_nsec += wait->needs_room ? NAP_BLIND_NS : NAP_NS;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
     tr->n_followers++;
