@@ -39,6 +39,10 @@ KERNELS = [
     ("kernels.ring_spin", "matrix", 3, ["ISTHMUS_DEVICE_DIRECT=0", "ISTHMUS_DEVICE_PROXY=spin"]),
     ("kernels.hosts", "matrix", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.hosts", "matrix", 4, ["ISTHMUS_PRETEND_HOSTS=0011"]),
+    ("kernels.tiles_and_queues", "tiles_and_queues", 1, []),
+    ("kernels.tiles_and_queues", "tiles_and_queues", 3, []),
+    ("kernels.tiles_and_queues.ring", "tiles_and_queues", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
+    ("kernels.tiles_and_queues.hosts", "tiles_and_queues", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
 ]
 # The same, of a program that ends the job: and what is expected of that (options of tests/pe/expect.sh).
