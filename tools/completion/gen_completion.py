@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""Makes the completions of bash and zsh for our tools, each from what the tool prints with --help: its options, what
+their values are, and what its usage line expects behind them."""
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+from collections import namedtuple
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "man"))
+from texts import parse_help  # noqa: E402
+
+BASH = (pathlib.Path(__file__).resolve().parent / "completion.bash.in").read_text()
+OTHER_NAMES = {"isthmus-run": ["oshrun"]}
+Option = namedtuple("Option", "names value text")  # value: what --help calls it, or None
+
+
+class Tool:
+    def __init__(self, program):
+        self.name = pathlib.Path(program).name
+        self.all_names = [self.name, *OTHER_NAMES.get(self.name, [])]
+        done = subprocess.run([program, "--help"], check=True, capture_output=True, text=True)
+        self.usage, _, rows, _ = parse_help(done.stdout)
+        self.options = [self.option(*row) for row in rows]
+
+    @staticmethod
+    def option(spelled, text):
+        names, last = spelled.split(", "), None
+        names[-1], _, last = names[-1].partition(" ")
+        return Option(names, last or None, text)
+
+    def flags(self):
+        return [name for option in self.options for name in option.names]
+
+    def with_value(self):
+        return [option for option in self.options if option.value]
+
+    def starts_program(self):
+        return "PROGRAM" in self.usage
+
+    def takes_files(self):
+        """The end of the names of files that the usage line expects, or None."""
+        found = re.search(r"[A-Z]+(\.\w+)\b", self.usage)
+        return found[1] if found else None
+
+
+# ---- bash ----
+
+def bash_values(tool, value):
+    """A command that fills COMPREPLY with what the value may be."""
+    if "|" in value:
+        return f'COMPREPLY=($(compgen -W "{value.replace("|", " ")}" -- "$current"))'
+    if value.startswith("VAR"):
+        return 'COMPREPLY=($(compgen -e -- "$current"))'
+    if value == "NAME" and "--list" in tool.flags():
+        return f'COMPREPLY=($(compgen -W "$({tool.name} --list 2>/dev/null | cut -d " " -f 1)" -- "$current"))'
+    if value.startswith("FILE"):
+        return 'COMPREPLY=($(compgen -f -- "$current"))'
+    return None  # a number, or a text of the user's
+
+
+def bash_rest(tool):
+    if tool.starts_program():
+        return '_isthmus_program "$at"'
+    ending = tool.takes_files()
+    if ending:
+        return f'COMPREPLY=($(compgen -d -- "$current") $(compgen -f -X "!*{ending}" -- "$current"))'
+    return f'COMPREPLY=($(compgen -W "{" ".join(tool.flags())}" -- "$current"))'
+
+
+def bash(tool):
+    cases = [f"    {' | '.join(option.names)}) {bash_values(tool, option.value)}; return ;;" for option in tool.with_value()
+             if bash_values(tool, option.value)]
+    made = {"tool": tool.name, "names": " ".join(tool.all_names), "function": "_" + tool.name.replace("-", "_"), "flags": " ".join(tool.flags()),
+            "with_value": " | ".join(name for option in tool.with_value() for name in option.names) or '""',
+            "cases": "\n".join(cases), "rest": bash_rest(tool), "at_word": "break" if tool.starts_program() else ""}
+    return re.sub(r"@(\w+)@", lambda m: made[m[1]], re.sub(r"^@cases@\n", "@cases@\n" if cases else "", BASH, flags=re.M))
+
+
+# ---- zsh ----
+
+def quoted(text):
+    return re.sub(r"([\[\]:\\])", r"\\\1", text).replace("'", "'\\''")
+
+
+def zsh_values(tool, value):
+    if "|" in value:
+        return f"({value.replace('|', ' ')})"
+    if value.startswith("VAR"):
+        return "_parameters"
+    if value == "NAME" and "--list" in tool.flags():
+        return "(${(f)\"$(" + tool.name + " --list 2>/dev/null | cut -d \" \" -f 1)\"})"
+    return "_files" if value.startswith("FILE") else " "
+
+
+def zsh(tool):
+    out = [f"#compdef {' '.join(tool.all_names)}", f"# Made from {tool.name} --help.", "_arguments \\"]
+    for option in tool.options:
+        value = f":{quoted(option.value)}:{zsh_values(tool, option.value)}" if option.value else ""
+        out += [f"  '{name}{'=' if value and name[:2] == '--' else ''}[{quoted(option.text)}]{value}' \\"
+                for name in option.names]
+    if tool.starts_program():
+        out.append("  '(-):program:_command_names -e' '*::argument:_normal'")
+    elif tool.takes_files():
+        out.append(f"  '*:file:_files -g \"*{tool.takes_files()}\"'")
+    return "\n".join(out).rstrip("\\ ") + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True, type=pathlib.Path)
+    parser.add_argument("tools", nargs="+")
+    args = parser.parse_args()
+    for shell in ("bash", "zsh"):
+        (args.out / shell).mkdir(parents=True, exist_ok=True)
+    for tool in map(Tool, args.tools):
+        for name in tool.all_names:  # bash looks for a file of the command's name
+            (args.out / "bash" / name).write_text(bash(tool))
+        (args.out / "zsh" / f"_{tool.name}").write_text(zsh(tool))
+
+
+if __name__ == "__main__":
+    main()
