@@ -5,6 +5,7 @@ KINDS is the folder of the transport that stands for a device's, or `none`; HAS_
 CUDA is the double of that driver. No time is judged."""
 import json
 import os
+import pty
 import subprocess
 import sys
 import tempfile
@@ -99,15 +100,30 @@ def progress_is_on_stderr():
     assert lines == ["1 of 3: put, PE 0 to 1", "3 of 3: barrier"], done.stderr
 
 
-    for how, text in (("none", ""), ("place", "\x1b[K1 of 3: put 8 B, PE 0 to 1\r\x1b[K2 of 3: put 64 B, PE 0 to 1\r\x1b[K3 of 3: barrier \r\x1b[K")):
+    for how, text in (("none", ""), ("place", "\x1b[K1 of 3: put of 8 B, PE 0 to 1\r\x1b[K2 of 3: put of 64 B, PE 0 to 1\r\x1b[K3 of 3: barrier\r\x1b[K")):
         shown = subprocess.run([RUN, "-n", "2", PERF, *QUICK, "--ops", "put,barrier", "--sizes", "8,64", "--progress", how],
                                stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, timeout=120, env=CLEAN, check=True).stderr.decode()
         assert shown == text, (how, shown)
 
 
+def read_terminal(fd):
+    text = b""
+    try:
+        while part := os.read(fd, 1000):
+            text += part
+    except OSError:  # the other end is closed
+        pass
+    os.close(fd)
+    return text
+
+
 def without_a_launcher():
     done = start([PERF, *QUICK, "--ops", "p"])
     assert done.returncode == 0 and ": 2 PEs, " in done.stdout, done
+    ours, theirs = pty.openpty()  # the PEs have a pipe; isthmus-perf passes on that there is a terminal behind it
+    subprocess.run([PERF, *QUICK, "--ops", "p"], stdout=subprocess.DEVNULL, stderr=theirs, timeout=120, env=CLEAN, check=True)
+    os.close(theirs)
+    assert read_terminal(ours) == b"\x1b[K1 of 1: p, PE 0 to 1\r\x1b[K"
     assert start([PERF, "--version"]).stdout.startswith("isthmus-perf "), "--version"
     help_text = start([PERF, "--help"]).stdout
     assert start([RUN, "-n", "3", PERF, "--help"]).stdout == help_text, "PE 0 prints"

@@ -30,8 +30,8 @@ static void show_progress(struct run *run, const struct operation *operation, in
     if (run->my_pe != 0 || run->options.progress == PROGRESS_NONE) return;
     if (!operation->is_together) snprintf(pair, sizeof pair, ", PE %d to %d", from, to);
     if (run->options.progress == PROGRESS_PLACE)
-        fprintf(out, "\033[K%d of %d: %s %s%s\r", run->n_done + 1, run->n_all, operation->name,
-                size_bytes > 0 ? size_text(size_bytes) : "", pair);
+        fprintf(out, "\033[K%d of %d: %s%s%s%s\r", run->n_done + 1, run->n_all, operation->name,
+                size_bytes > 0 ? " of " : "", size_bytes > 0 ? size_text(size_bytes) : "", pair);
     else if (operation != run->shown)
         fprintf(out, "%d of %d: %s%s\n", run->n_done + 1, run->n_all, operation->name, pair);
     run->shown = operation;

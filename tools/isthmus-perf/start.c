@@ -30,7 +30,8 @@ int start_launcher_pe(void)
 
 void start_under_launcher(char **argv)
 {
-    char self[4096], launcher[sizeof self + 16];
+    char self[4096], launcher[sizeof self + 16], n_option[] = "-n", two[] = "2";
+    char progress_option[] = "--progress", place[] = "place";
     int argc = 0;
     while (argv[argc] != NULL) argc++;
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -43,13 +44,13 @@ void start_under_launcher(char **argv)
     self[length] = '\0';
     snprintf(launcher, sizeof launcher, "%.*s/isthmus-run", (int)(strrchr(self, '/') - self), self);
     args[0] = launcher;
-    args[1] = (char[]){"-n"};
-    args[2] = (char[]){"2"};
+    args[1] = n_option;
+    args[2] = two;
     args[3] = self;
     memcpy(args + 4, argv + 1, (size_t)(argc - 1) * sizeof *args);
     if (isatty(STDERR_FILENO)) { /* the PEs have a pipe, which the launcher forwards */
-        args[argc + 3] = (char[]){"--progress"};
-        args[argc + 4] = (char[]){"place"};
+        args[argc + 3] = progress_option;
+        args[argc + 4] = place;
     }
     execv(launcher, args);
     fprintf(stderr, "isthmus-perf: %s: %s; start isthmus-perf by a launcher, with 2 or more PEs\n", launcher,
