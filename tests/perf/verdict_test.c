@@ -136,6 +136,8 @@ static void adapters(void **state)
     expect(result, facts,
            "1.00 of bare UCP: nothing to gain; 0.40 of the adapter: this PE and its adapter are on different sockets "
            "(NUMA nodes 0 and 1)");
+    facts.mine.numa_node = 1;
+    expect(result, facts, "1.00 of bare UCP: nothing to gain; 0.40 of the adapter");
     facts.mine.numa_node = -1;
     expect(result, facts, "1.00 of bare UCP: nothing to gain; 0.40 of the adapter");
     result.size_bytes = 8;

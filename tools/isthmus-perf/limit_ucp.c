@@ -43,7 +43,7 @@ enum { ADDRESS_ROOM = 4096, KEY_ROOM = 1024, REASON_BYTES = 128 };
     X(ucs_status_string)
 
 static struct {
-#define DECLARE(name) __typeof__(name) *name;
+#define DECLARE(name) __typeof__(name) *(name);
     CALLS(DECLARE)
 #undef DECLARE
 } ucx;
