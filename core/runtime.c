@@ -203,7 +203,7 @@ static isthmus_status start_alone(void)
     ist_host_id_pretend(&ist_registry.host, rt->config.pretend_hosts, rt->boot->pe);
     if (status == ISTHMUS_OK) status = open_transports(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = require_reach(rt->boot);
-    if (status == ISTHMUS_OK) status = ist_profile_begin_job(&rt->config, rt->boot);
+    if (status == ISTHMUS_OK) status = ist_profile_check(&rt->config, rt->boot);
     if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
         ist_exit_before_destructors();
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
@@ -246,6 +246,7 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
                          !rt->config.check && !ist_config_has_profile(&rt->config));
     status = ist_check_init(rt->config.check);
+    if (status == ISTHMUS_OK) status = ist_profile_create(&rt->config, rt->boot);
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) { /* a job of one PE has no requests to serve */
         ist_meeting_agree(&ist_team_world, "init");

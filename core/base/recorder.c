@@ -14,7 +14,8 @@
 
 enum {
     COUNTERS_MOST = 1 << 17, /* records besides events: 8 MiB of addresses */
-    STEP_RECORDS = 1 << 12,  /* the file grows by */
+    STEP_LEAST = 1 << 8,     /* records by which the file grows, twice as much each time: a job of 10,000 PEs */
+    STEP_MOST = 1 << 14,     /* has as many files */
     TABLE_AT_FIRST = 64,     /* entries; a power of two */
     NAMES_MOST = 1 << 13     /* routines of all faces are fewer */
 };
@@ -39,7 +40,16 @@ static struct {
     uint32_t n_threads;
     pthread_key_t key;
     bool has_key;
+    bool has_started; /* otherwise the part is of a start that failed */
 } part = {.fd = -1, .grow_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t step_from(size_t n_backed)
+{
+    size_t left = part.n_most - n_backed, step = n_backed;
+    if (step < STEP_LEAST) step = STEP_LEAST;
+    if (step > STEP_MOST) step = STEP_MOST;
+    return step < left ? step : left;
+}
 
 /* Blocks first: a store to a file without room would end the process with SIGBUS. */
 static bool back(size_t n)
@@ -47,7 +57,7 @@ static bool back(size_t n)
     bool is_backed = true;
     pthread_mutex_lock(&part.grow_lock);
     while (is_backed && part.n_backed < n) {
-        size_t step = part.n_most - part.n_backed < STEP_RECORDS ? part.n_most - part.n_backed : STEP_RECORDS;
+        size_t step = step_from(part.n_backed);
         is_backed = posix_fallocate(part.fd, (off_t)(part.n_backed * sizeof *part.records),
                                     (off_t)(step * sizeof *part.records)) == 0;
         if (is_backed) ist_store_release(&part.n_backed, part.n_backed + step);
@@ -258,7 +268,10 @@ static void record_event(const struct ist_profile_thread *t, uint64_t ns)
 {
     if (__atomic_fetch_add(&part.n_events, 1, __ATOMIC_RELAXED) >= part.n_events_most) return;
     struct ist_profile_record *record = take();
-    if (record == NULL) return; /* counted as left out: ist_profile_stop() */
+    if (record == NULL) {
+        __atomic_fetch_add(&part.n_unkept, 1, __ATOMIC_RELAXED);
+        return;
+    }
     record->index = t->call->index;
     record->pe = t->peer;
     record->event = (struct ist_profile_event){t->begin_ns - part.start_ns, ns, t->waited_ns, t->bytes, t->number};
@@ -343,6 +356,7 @@ void ist_profile_start(void)
     if (part.records == NULL) return;
     if (!part.has_key) part.has_key = pthread_key_create(&part.key, thread_ended) == 0;
     forget_records();
+    part.has_started = true;
     ist_profile_on = true;
 }
 
@@ -369,13 +383,14 @@ void ist_profile_close(bool is_kept)
     if (part.records != NULL) munmap(part.records, part.n_most * sizeof *part.records);
     if (part.fd >= 0) {
         close(part.fd);
-        if (!is_kept) (void)unlink(part.file);
+        if (!is_kept || !part.has_started) (void)unlink(part.file);
     }
     part.records = NULL;
     part.fd = -1;
     part.n_backed = part.n_taken = 0;
     part.n_events = part.n_events_most = part.n_unkept = 0;
     part.n_names = 0;
+    part.has_started = false;
 }
 
 void ist_profile_forget(void)

@@ -87,7 +87,7 @@ void ist_profile_start(void);
 /* No call is recorded any more, and the head is complete. Returns the records; `n` of them. */
 const struct ist_profile_record *ist_profile_stop(size_t *n);
 
-void ist_profile_close(bool is_kept); /* the file; takes any state */
+void ist_profile_close(bool is_kept); /* the file; one that was never started is removed; takes any state */
 void ist_profile_forget(void);        /* in a child after fork */
 
 #endif

@@ -7,8 +7,11 @@
 #include "core/base/recorder.h"
 #include "core/boot/boot.h"
 
-/* Creates this PE's part, FILE.peN. The transports are open. INVALID: the text names the variable. */
-isthmus_status ist_profile_begin_job(const struct ist_config *config, const ist_boot *boot);
+/* Both return OK without ISTHMUS_PROFILE, and INVALID, with a text that names the variable, if the files cannot be
+ * written. The check comes early in a start; the part, FILE.peN, is created once the job starts, before
+ * ist_profile_start(). */
+isthmus_status ist_profile_check(const struct ist_config *config, const ist_boot *boot);
+isthmus_status ist_profile_create(const struct ist_config *config, const ist_boot *boot);
 
 /* Collective over all PEs, at finalize: PE 0 gets all parts and writes the report. */
 void ist_profile_report(const struct ist_config *config, const char *routine);

@@ -135,6 +135,8 @@ def check_failures():
         stderr = run(2, value, status=1)
         expected = f"ISTHMUS_PROFILE is '{value}', but "
         check(f"'{value}': the message", expected in stderr and f": {reason}; name a file" in stderr, True)
+    run(2, f"{folder}/unborn.json", status=1, ISTHMUS_HEAP_SIZE="1000000g")
+    check("a start that fails: nothing remains", list(folder.glob("unborn*")), [])
 
 
 def check_death():
