@@ -29,7 +29,8 @@ PROGRAMS = ["all_calls", "memory_grows", "attached_in_place", "kind_of_address",
 JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
 ONLY_A_DOUBLE = re.compile(r"GPU_DOUBLE_|stream_faults|hosts\.sh")
 SKIPPED, TIMEOUT_S = 77, 300
-# (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a kernel
+# (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a kernel;
+# the examples
 KERNELS = [
     ("kernels.direct", "matrix", 1, []),
     ("kernels.direct", "matrix", 2, []),
@@ -44,6 +45,8 @@ KERNELS = [
     ("kernels.tiles_and_queues.ring", "tiles_and_queues", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
     ("kernels.tiles_and_queues.hosts", "tiles_and_queues", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
+    *((f"kernels.{example}.{way}", f"{example}_kernel", 2, environment) for example in ("jacobi", "moe", "allreduce")
+      for way, environment in (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]))),
 ]
 # The same, of a program that ends the job: and what is expected of that (options of tests/pe/expect.sh).
 WRONG = ["-s", "nonzero", "-1", "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"]
