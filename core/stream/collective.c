@@ -125,6 +125,7 @@ static void address(const struct ist_team *team, member members[IST_COLLECTIVE_M
     what->me = team->my_pe;
     what->flags = flags_of(team->index);
     what->members = members;
+    what->member_bytes = sizeof *members;
     what->stop = collectives.stop_view;
     what->most = collectives.most;
 }

@@ -807,7 +807,8 @@ struct isthmus_kernels {
 };
 
 /* A member, and what this device adds to an address in this PE's memory for the same place in the member's: in the
- * symmetric heap, and in the flags. Both are 0 for this PE. */
+ * symmetric heap, and in the flags. Both are 0 for this PE. In a list, each entry is member_bytes long, which may be
+ * more than this build knows: step with isthmus_collective_member_at(). */
 struct isthmus_collective_member {
     int64_t data_delta, flags_delta;
 };
@@ -823,9 +824,17 @@ struct isthmus_collective {
     const void *source;              /* == dest: in place, of reductions and broadcast */
     uint64_t *flags;                 /* the team's, on this PE: flag_words(most) words */
     const struct isthmus_collective_member *members; /* [n] */
-    const uint64_t *stop;    /* a word of the host at its address for kernels: not 0: the job ends, and kernels stop */
-    uint32_t most, reserved; /* of members of any team, as it was passed to flag_words; the same on all PEs */
+    const uint64_t *stop;  /* a word of the host at its address for kernels: not 0: the job ends, and kernels stop */
+    uint32_t most;         /* of members of any team, as it was passed to flag_words; the same on all PEs */
+    uint32_t member_bytes; /* of an entry of members */
 };
+
+static inline const struct isthmus_collective_member *isthmus_collective_member_at(
+    const struct isthmus_collective *what, int32_t index)
+{
+    const char *first = (const char *)what->members;
+    return (const struct isthmus_collective_member *)(const void *)(first + (size_t)index * what->member_bytes);
+}
 
 /* Extension "collectives.1": a collective in the order of a stream as one kernel, for PEs whose memory this device
  * reaches by loads and stores. Any thread. The core uses it where all members are such PEs and dest and source are in

@@ -39,8 +39,9 @@ static struct coll_args args_of(const struct isthmus_collective *what)
                              .flags = what->flags,
                              .stop = what->stop};
     for (int i = 0; i < what->n; i++) {
-        args.data_delta[i] = what->members[i].data_delta;
-        args.flags_delta[i] = what->members[i].flags_delta;
+        const struct isthmus_collective_member *member = isthmus_collective_member_at(what, i);
+        args.data_delta[i] = member->data_delta;
+        args.flags_delta[i] = member->flags_delta;
     }
     return args;
 }
