@@ -201,8 +201,8 @@ void ct_case_many_extents(struct ct_process *p)
     struct ct_channel channel;
     ct_open(p);
     ct_exchange_cards(p);
-    for (int i = 0; i < N_EXTENTS; i++) {
-        ct_extent_make(p, &extents[i], EXTENT_BYTES - (size_t)i * 4096, 0);
+    for (int i = 0; i < N_EXTENTS; i++) { /* the longest is attached first: a put to it in place of another one fits */
+        ct_extent_make(p, &extents[i], EXTENT_BYTES - (size_t)(N_EXTENTS - 1 - i) * 4096, 0);
         ct_extent_expose(p, &extents[i]);
     }
     for (int i = N_EXTENTS - 1; i >= 0; i--) ct_extent_attach(p, &extents[i]);
