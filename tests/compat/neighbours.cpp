@@ -11,6 +11,7 @@
 #include <nvshmem.h>
 #include <nvshmemx.h>
 
+#include <type_traits>
 #include <vector>
 
 #define REQUIRE(condition) NVSHMEMI_NZ_EXIT(!(condition), "not so: %s", #condition)
@@ -27,6 +28,33 @@ static void unique_id_as_bytes()
     REQUIRE(nvshmemx_set_attr_uniqueid_args(1, 2, &id, &attr) == 0);
     REQUIRE(attr.args.uid_args.myrank == 1 && attr.args.uid_args.nranks == 2 && attr.args.uid_args.id == &id);
 }
+
+/* TVM hands an id on as a version and a list of integers, and asks in which state the library is before it announces a
+ * module. PETSc sets nothing but the communicator. */
+static void unique_id_as_integers()
+{
+    nvshmemx_uniqueid_t id, other;
+    REQUIRE(nvshmemx_get_uniqueid(&id) == 0);
+    std::vector<int64_t> integers = {id.version};
+    for (int i = 0; i < UNIQUEID_PADDING; i++) integers.push_back(static_cast<int64_t>(id.internal[i]));
+    other.version = static_cast<int>(integers[0]);
+    for (size_t i = 0; i < UNIQUEID_PADDING; i++) other.internal[i] = static_cast<char>(integers[i + 1]);
+    REQUIRE(memcmp(&id, &other, sizeof id) == 0);
+    const int status = nvshmemx_init_status();
+    REQUIRE(status == NVSHMEM_STATUS_IS_INITIALIZED || status == NVSHMEM_STATUS_LIMITED_MPG ||
+            status == NVSHMEM_STATUS_FULL_MPG);
+    int communicator = 0;
+    nvshmemx_init_attr_t attr;
+    attr.mpi_comm = &communicator;
+    REQUIRE(attr.mpi_comm == &communicator && NVSHMEMX_INIT_WITH_MPI_COMM != NVSHMEMX_INIT_WITH_UNIQUEID);
+}
+
+/* PyTorch finds out by a weak symbol whether the library is there, in a namespace of its own. */
+namespace extension
+{
+extern "C" void nvshmem_init() __attribute__((weak));
+static bool is_available() { return nvshmem_init != nullptr; }
+} // namespace extension
 
 /* An allocator: one collective block, the addresses of peers in it, a team of the PEs of one host. */
 static void allocator(int me, int n)
@@ -62,6 +90,55 @@ static void communicator(int me, int n)
     nvshmem_free(values);
 }
 
+/* XLA reduces over the PEs of a node, by every operation and for every type that it has. */
+template <typename T, typename Reduce> static void reduce_over_node(Reduce reduce, T each, T expected)
+{
+    T *values = static_cast<T *>(nvshmem_calloc(2, sizeof(T)));
+    values[0] = each;
+    REQUIRE(reduce(NVSHMEMX_TEAM_NODE, values + 1, values, 1, nullptr) == 0);
+    REQUIRE(nvshmemx_barrier_on_stream(NVSHMEMX_TEAM_NODE, nullptr) == 0);
+    REQUIRE(values[1] == expected);
+    nvshmem_free(values);
+}
+
+#define REDUCE_OVER_NODE(TYPENAME, TYPE, n)                                                         \
+    do {                                                                                            \
+        reduce_over_node<TYPE>(nvshmemx_##TYPENAME##_sum_reduce_on_stream, TYPE(3), TYPE(3 * (n))); \
+        reduce_over_node<TYPE>(nvshmemx_##TYPENAME##_min_reduce_on_stream, TYPE(3), TYPE(3));       \
+        reduce_over_node<TYPE>(nvshmemx_##TYPENAME##_max_reduce_on_stream, TYPE(3), TYPE(3));       \
+        reduce_over_node<TYPE>(nvshmemx_##TYPENAME##_prod_reduce_on_stream, TYPE(1), TYPE(1));      \
+    } while (0)
+
+static void reductions()
+{
+    const int n = nvshmem_team_n_pes(NVSHMEMX_TEAM_NODE);
+    REDUCE_OVER_NODE(double, double, n);
+    REDUCE_OVER_NODE(float, float, n);
+    REDUCE_OVER_NODE(int32, int32_t, n);
+    REDUCE_OVER_NODE(int64, int64_t, n);
+    REDUCE_OVER_NODE(uint32, uint32_t, n);
+    REDUCE_OVER_NODE(uint64, uint64_t, n);
+    REQUIRE(nvshmemx_half_sum_reduce_on_stream(NVSHMEMX_TEAM_NODE, nullptr, nullptr, 0, nullptr) == 0);
+    REQUIRE(nvshmemx_bfloat16_prod_reduce_on_stream(NVSHMEMX_TEAM_NODE, nullptr, nullptr, 0, nullptr) == 0);
+}
+
+/* PyTorch's tensors are bytes: a broadcast in place, an exchange with all, puts and gets by a peer's address here. */
+static void tensors(int me, int n)
+{
+    const cudaStream_t stream = nullptr;
+    const size_t room = static_cast<size_t>(n);
+    char *all = static_cast<char *>(nvshmem_calloc(2 * room + 2, 1));
+    for (size_t i = 0; i < room; i++) all[i] = static_cast<char>(10 * me + static_cast<int>(i));
+    nvshmemx_alltoallmem_on_stream(NVSHMEM_TEAM_WORLD, all + room, all, 1, stream);
+    nvshmemx_broadcastmem_on_stream(NVSHMEM_TEAM_WORLD, all, all, 1, n - 1, stream);
+    nvshmemx_putmem_on_stream(all + 2 * room, all + room, 1, (me + 1) % n, stream);
+    nvshmemx_barrier_all_on_stream(stream);
+    nvshmemx_getmem_on_stream(all + 2 * room + 1, all + 2 * room, 1, (me + 1) % n, stream);
+    for (int i = 0; i < n; i++) REQUIRE(all[room + static_cast<size_t>(i)] == 10 * i + me);
+    REQUIRE(all[0] == 10 * (n - 1) && all[2 * room + 1] == me);
+    nvshmem_free(all);
+}
+
 /* A scatter of vectors: data and signal in one call, waits for all neighbours at once, credits back. */
 static void star_forest(int me, int n)
 {
@@ -79,6 +156,74 @@ static void star_forest(int me, int n)
     REQUIRE(data[1] == (me + n - 1) % n + 0.5);
     nvshmem_free(signals);
     nvshmem_free(data);
+}
+
+/* Kokkos Remote Spaces has an operator for each routine, and one set of them for each type. */
+#define OF_TYPE(TYPENAME, TYPE)                                                                     \
+    static void move_one(TYPE *at, TYPE value, int pe)                                              \
+    {                                                                                               \
+        TYPE block[2] = {0, 0};                                                                     \
+        nvshmem_##TYPENAME##_p(at, value, pe);                                                      \
+        nvshmem_##TYPENAME##_put(at + 1, &value, 1, pe);                                            \
+        nvshmem_quiet();                                                                            \
+        nvshmem_##TYPENAME##_get(block, at, 2, pe);                                                 \
+        REQUIRE(block[0] == value && block[1] == value && nvshmem_##TYPENAME##_g(at, pe) == value); \
+    }
+#define OF_SETTABLE_TYPE(TYPENAME, TYPE)                             \
+    static void exchange_one(TYPE *at, TYPE value, int pe)           \
+    {                                                                \
+        nvshmem_##TYPENAME##_atomic_set(at, value, pe);              \
+        REQUIRE(nvshmem_##TYPENAME##_atomic_fetch(at, pe) == value); \
+    }
+#define OF_INTEGER(TYPENAME, TYPE)                                                            \
+    OF_SETTABLE_TYPE(TYPENAME, TYPE)                                                          \
+    static void count_one(TYPE *at, TYPE value, int pe)                                       \
+    {                                                                                         \
+        exchange_one(at, value, pe);                                                          \
+        nvshmem_##TYPENAME##_atomic_add(at, 1, pe);                                           \
+        REQUIRE(nvshmem_##TYPENAME##_atomic_fetch_add(at, 1, pe) == value + 1);               \
+        REQUIRE(nvshmem_##TYPENAME##_atomic_compare_swap(at, value + 2, 5, pe) == value + 2); \
+        REQUIRE(nvshmem_##TYPENAME##_atomic_swap(at, value, pe) == 5);                        \
+    }
+OF_TYPE(char, char)
+OF_TYPE(uchar, unsigned char)
+OF_TYPE(short, short)
+OF_TYPE(ushort, unsigned short)
+OF_TYPE(int, int)
+OF_TYPE(uint, unsigned)
+OF_TYPE(long, long)
+OF_TYPE(ulong, unsigned long)
+OF_TYPE(longlong, long long)
+OF_TYPE(ulonglong, unsigned long long)
+OF_TYPE(float, float)
+OF_TYPE(double, double)
+OF_INTEGER(int, int)
+OF_INTEGER(uint, unsigned)
+OF_INTEGER(long, long)
+OF_INTEGER(ulong, unsigned long)
+OF_INTEGER(longlong, long long)
+OF_INTEGER(ulonglong, unsigned long long)
+OF_SETTABLE_TYPE(float, float)
+OF_SETTABLE_TYPE(double, double)
+
+/* Each PE uses the words of its right neighbour alone. */
+template <typename T> static void move_and_count(int right)
+{
+    T *at = static_cast<T *>(nvshmem_calloc(2, sizeof(T)));
+    move_one(at, T(7), right);
+    if constexpr (std::is_integral_v<T> && sizeof(T) >= 4) count_one(at, T(8), right);
+    if constexpr (std::is_floating_point_v<T>) exchange_one(at, T(8), right);
+    nvshmem_free(at);
+}
+
+static void remote_elements(int right)
+{
+    move_and_count<char>(right), move_and_count<unsigned char>(right);
+    move_and_count<short>(right), move_and_count<unsigned short>(right);
+    move_and_count<int>(right), move_and_count<unsigned>(right);
+    move_and_count<long>(right), move_and_count<unsigned long>(right);
+    move_and_count<long long>(right), move_and_count<unsigned long long>(right);
+    move_and_count<float>(right), move_and_count<double>(right);
 }
 
 /* A view of remote memory: single elements and blocks by type, atomics. */
@@ -123,16 +268,21 @@ static void errors()
 
 int main()
 {
+    REQUIRE(extension::is_available());
     REQUIRE(nvshmemx_init_attr(0, nullptr) == 0);
     const int me = nvshmem_my_pe(), n = nvshmem_n_pes();
     REQUIRE(nvshmem_team_my_pe(NVSHMEMX_TEAM_NODE) == me);
     CUmodule no_module = nullptr;
     REQUIRE(nvshmemx_cumodule_init(no_module) != 0);
     unique_id_as_bytes();
+    unique_id_as_integers();
     allocator(me, n);
     communicator(me, n);
+    reductions();
+    tensors(me, n);
     star_forest(me, n);
     remote_view(me, n);
+    remote_elements((me + 1) % n);
     errors();
     nvshmem_finalize();
     return 0;
