@@ -1,5 +1,5 @@
-/* See bare_ucp.h. */
-#include "bare_ucp.h"
+/* See bare_net.h. */
+#include "bare_net.h"
 
 #include <sched.h>
 #include <shmem.h>
@@ -76,33 +76,33 @@ static void wait_for(ucs_status_ptr_t request)
 
 static uint64_t remote(uint64_t offset) { return peer_card.window + offset; }
 
-void bare_ucp_put_nbi(uint64_t offset, const void *source, size_t length_bytes)
+void bare_net_put_nbi(uint64_t offset, const void *source, size_t length_bytes)
 {
     count(ucp_put_nbx(bare.ep, source, length_bytes, remote(offset), bare.key, &counted));
 }
 
-void bare_ucp_get_nbi(uint64_t offset, void *dest, size_t length_bytes)
+void bare_net_get_nbi(uint64_t offset, void *dest, size_t length_bytes)
 {
     count(ucp_get_nbx(bare.ep, dest, length_bytes, remote(offset), bare.key, &counted));
 }
 
-void bare_ucp_flush(void)
+void bare_net_flush(void)
 {
     while (bare.n_pending > 0) progress();
     wait_for(ucp_ep_flush_nbx(bare.ep, &plain));
 }
 
-void bare_ucp_put(uint64_t offset, const void *source, size_t length_bytes)
+void bare_net_put(uint64_t offset, const void *source, size_t length_bytes)
 {
     wait_for(ucp_put_nbx(bare.ep, source, length_bytes, remote(offset), bare.key, &plain));
 }
 
-void bare_ucp_get(uint64_t offset, void *dest, size_t length_bytes)
+void bare_net_get(uint64_t offset, void *dest, size_t length_bytes)
 {
     wait_for(ucp_get_nbx(bare.ep, dest, length_bytes, remote(offset), bare.key, &plain));
 }
 
-uint64_t bare_ucp_fetch_add(uint64_t offset, uint64_t value)
+uint64_t bare_net_fetch_add(uint64_t offset, uint64_t value)
 {
     uint64_t old;
     const ucp_request_param_t params = {
@@ -133,7 +133,7 @@ static void nap(uint64_t idle_ns)
     nanosleep(&(struct timespec){.tv_nsec = (long)nap_ns}, NULL);
 }
 
-void bare_ucp_wait_at_least(uint64_t offset, uint64_t value)
+void bare_net_wait_at_least(uint64_t offset, uint64_t value)
 {
     enum { LOOKS = 32 }; /* between two of the clock */
     const uint64_t *word = (const uint64_t *)(const void *)(bare.window + offset);
@@ -150,7 +150,7 @@ void bare_ucp_wait_at_least(uint64_t offset, uint64_t value)
 
 /* ---- life ---- */
 
-bool bare_ucp_has_adapter_atomics(void)
+bool bare_net_has_adapter_atomics(void)
 {
     const char *home = getenv("ISTHMUS_ATOMICS");
     return home != NULL && strcmp(home, "nic") == 0;
@@ -170,7 +170,7 @@ static void open_worker(void)
     require(ucp_config_read(NULL, NULL, &config), "ucp_config_read");
     /* While the library is measured, no process polls this worker: an unanswered probe would end the endpoint. */
     (void)ucp_config_modify(config, "KEEPALIVE_INTERVAL", "inf");
-    if (bare_ucp_has_adapter_atomics()) (void)ucp_config_modify(config, "ATOMIC_MODE", "device");
+    if (bare_net_has_adapter_atomics()) (void)ucp_config_modify(config, "ATOMIC_MODE", "device");
     require(ucp_init(&params, config, &bare.context), "ucp_init");
     ucp_config_release(config);
     require(ucp_worker_create(bare.context, &worker_params, &bare.worker), "ucp_worker_create");
@@ -200,7 +200,7 @@ static void write_card(void)
     ucp_rkey_buffer_release(key);
 }
 
-void bare_ucp_open(int peer, size_t window_bytes)
+void bare_net_open(int peer, size_t window_bytes)
 {
     open_worker();
     open_window(window_bytes);
@@ -215,12 +215,12 @@ void bare_ucp_open(int peer, size_t window_bytes)
     require(ucp_ep_create(bare.worker, &params, &bare.ep), "ucp_ep_create");
     require(ucp_ep_rkey_unpack(bare.ep, peer_card.key, &bare.key), "ucp_ep_rkey_unpack");
     const uint64_t arrived = 1;
-    bare_ucp_put(0, &arrived, sizeof arrived); /* connects; afterwards neither needs the other's progress */
-    bare_ucp_wait_at_least(0, arrived);
+    bare_net_put(0, &arrived, sizeof arrived); /* connects; afterwards neither needs the other's progress */
+    bare_net_wait_at_least(0, arrived);
     shmem_barrier_all();
 }
 
-void bare_ucp_close(void)
+void bare_net_close(void)
 {
     const ucp_request_param_t force = {.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS, .flags = UCP_EP_CLOSE_FLAG_FORCE};
     shmem_barrier_all();
