@@ -283,7 +283,7 @@ void ist_profile_end_slow(const struct ist_profile_call *call)
     struct ist_profile_thread *t = call->thread;
     uint64_t now = ist_clock_ns();
     if (call->is_wait && --t->wait_depth == 0) t->waited_ns += now - t->wait_begin_ns;
-    if (--t->depth > 0 || !ist_profile_on) return;
+    if (--t->depth > 0 || !ist_load_relaxed(&ist_profile_on)) return;
     struct ist_profile_calls *calls = &t->call->calls;
     uint64_t ns = now - t->begin_ns;
     calls->n++;
@@ -354,15 +354,17 @@ static void forget_records(void)
 void ist_profile_start(void)
 {
     if (part.records == NULL) return;
+    pthread_mutex_lock(&part.lock); /* a thread of the library that sees the profile on locks too, in join() */
     if (!part.has_key) part.has_key = pthread_key_create(&part.key, thread_ended) == 0;
     forget_records();
+    pthread_mutex_unlock(&part.lock);
     part.has_started = true;
-    ist_profile_on = true;
+    ist_store_relaxed(&ist_profile_on, true);
 }
 
 const struct ist_profile_record *ist_profile_stop(size_t *n)
 {
-    ist_profile_on = false;
+    ist_store_relaxed(&ist_profile_on, false);
     *n = 0;
     if (part.records == NULL) return NULL;
     size_t taken = ist_load_relaxed(&part.n_taken), backed = ist_load_acquire(&part.n_backed);
@@ -379,7 +381,7 @@ const struct ist_profile_record *ist_profile_stop(size_t *n)
 
 void ist_profile_close(bool is_kept)
 {
-    ist_profile_on = false;
+    ist_store_relaxed(&ist_profile_on, false);
     if (part.records != NULL) munmap(part.records, part.n_most * sizeof *part.records);
     if (part.fd >= 0) {
         close(part.fd);
@@ -395,7 +397,7 @@ void ist_profile_close(bool is_kept)
 
 void ist_profile_forget(void)
 {
-    ist_profile_on = false;
+    ist_store_relaxed(&ist_profile_on, false);
     part.records = NULL;
     part.fd = -1; /* both stay as they are in the child: the file is the parent's */
 }

@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern bool ist_profile_on; /* between init and finalize, with ISTHMUS_PROFILE */
+extern bool ist_profile_on; /* between init and finalize, with ISTHMUS_PROFILE; relaxed accesses */
 
 /* ---- calls ---- */
 
@@ -32,7 +32,7 @@ void ist_profile_end_slow(const struct ist_profile_call *call) IST_COLD;
 /* `routine`: as the program called it. */
 static inline struct ist_profile_call ist_profile_begin(const char *routine)
 {
-    if (IST_LIKELY(!ist_profile_on)) return (struct ist_profile_call){NULL, false};
+    if (IST_LIKELY(!ist_load_relaxed(&ist_profile_on))) return (struct ist_profile_call){NULL, false};
     return ist_profile_begin_slow(routine, false);
 }
 
@@ -40,7 +40,7 @@ static inline struct ist_profile_call ist_profile_begin(const char *routine)
  * nothing is recorded outside of one. */
 static inline struct ist_profile_call ist_profile_begin_wait(const char *routine)
 {
-    if (IST_LIKELY(!ist_profile_on)) return (struct ist_profile_call){NULL, false};
+    if (IST_LIKELY(!ist_load_relaxed(&ist_profile_on))) return (struct ist_profile_call){NULL, false};
     return ist_profile_begin_slow(routine, true);
 }
 
@@ -67,7 +67,7 @@ struct ist_profile_moved {
 void ist_profile_count_slow(const struct ist_profile_moved *moved, size_t length_bytes) IST_COLD;
 static inline void ist_profile_count(const struct ist_profile_moved *moved, size_t length_bytes)
 {
-    if (IST_UNLIKELY(ist_profile_on)) ist_profile_count_slow(moved, length_bytes);
+    if (IST_UNLIKELY(ist_load_relaxed(&ist_profile_on))) ist_profile_count_slow(moved, length_bytes);
 }
 void ist_profile_count_flag(int pe, uint32_t transport) IST_COLD;
 

@@ -44,7 +44,7 @@ void ist_wire_flag_slow(uint64_t *flag, uint64_t value, int world_pe, const char
                                      target.offset_bytes, value);
         ist_ctx_leave(ctx, carrier);
     }
-    if (status == ISTHMUS_OK && ist_profile_on) ist_profile_count_flag(world_pe, carrier);
+    if (status == ISTHMUS_OK && ist_load_relaxed(&ist_profile_on)) ist_profile_count_flag(world_pe, carrier);
     if (status == ISTHMUS_ERR_UNSUPPORTED) {
         if (!is_mixed) ist_fence_to(ctx, world_pe, routine);
         ist_p(ctx, flag, value, sizeof *flag, world_pe, routine);

@@ -98,7 +98,7 @@ static inline void ist_wait_at_least(const uint64_t *flag, uint64_t value)
 {
     uint32_t rounds = 0;
     if (ist_load_acquire(flag) >= value) return;
-    if (IST_UNLIKELY(ist_profile_on)) {
+    if (IST_UNLIKELY(ist_load_relaxed(&ist_profile_on))) {
         ist_wait_on_flag_profiled(flag, value);
         return;
     }
