@@ -621,6 +621,17 @@ struct isthmus_device {
     const char *name; /* "mlx5_0:1" */
     const char *what; /* "InfiniBand, 200 Gb/s, active, NUMA node 0" */
     const char *why;  /* why this PE uses it, or not */
+
+    /* Since minor version 6. Of memory on a device that is not used: how the used one accesses it. */
+    uint32_t access; /* ISTHMUS_DEVICE_ACCESS_ */
+    uint32_t reserved_access;
+};
+
+enum {
+    ISTHMUS_DEVICE_ACCESS_UNKNOWN = 0, /* or it has no memory; so it is with the used one */
+    ISTHMUS_DEVICE_ACCESS_NONE = 1,
+    ISTHMUS_DEVICE_ACCESS_DATA = 2, /* not with atomics */
+    ISTHMUS_DEVICE_ACCESS_ALL = 3
 };
 
 /* Extension "devices.1": the devices that isthmus-info lists. Cold slots, callable while the transport is open. */

@@ -279,6 +279,13 @@ static const struct isthmus_kernels kernels = {
 
 static uint32_t devices_count(isthmus_tr *tr) { return (uint32_t)tr->n_devices; }
 
+static uint32_t access_to(const struct p2p_device *device)
+{
+    if (device->is_used) return ISTHMUS_DEVICE_ACCESS_UNKNOWN;
+    if (!device->can_access) return ISTHMUS_DEVICE_ACCESS_NONE;
+    return device->has_atomics ? ISTHMUS_DEVICE_ACCESS_ALL : ISTHMUS_DEVICE_ACCESS_DATA;
+}
+
 static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_device *out)
 {
     const struct p2p_device *device = &tr->devices[index];
@@ -290,6 +297,7 @@ static void devices_describe(isthmus_tr *tr, uint32_t index, struct isthmus_devi
                : !device->can_access  ? "the one in use does not access its memory"
                : !device->has_atomics ? "another one; it is reached for data, not for atomics"
                                       : "another one; it is reached for data and atomics",
+        .access = access_to(device),
     };
     isthmus_write_out(out, &text, sizeof text);
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""doctor.py BIN DOUBLES: isthmus-info --doctor finds each fault, names it with its evidence, and exits with 1 if one is fatal.
+"""doctor.py BIN DOUBLES CUDA: isthmus-info --doctor finds each fault, names it with its evidence, and exits with 1 if one is fatal.
 
 Each fault is made: by a limit of the process, a filter of system calls, a binding, or files of /sys, /proc and /dev that a mount
-namespace of the test replaces. DOUBLES is the folder of a libibverbs whose adapters are lines of a file. Skipped where
+namespace of the test replaces. DOUBLES is the folder of a libibverbs whose adapters are lines of a file, CUDA the double of
+its driver. Skipped where
 namespaces are not permitted."""
 import ctypes
 import json
@@ -14,7 +15,7 @@ import sys
 import tempfile
 
 SKIPPED = 77
-BIN, DOUBLES = sys.argv[1:3]
+BIN, DOUBLES, CUDA = sys.argv[1:4]
 INFO, RUN = os.path.join(BIN, "isthmus-info"), os.path.join(BIN, "isthmus-run")
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI"))}
 FOLDER = tempfile.TemporaryDirectory()
@@ -141,6 +142,15 @@ def gpus_of_a_host():
     expect(results, "host", "namespaces", "degraded", "/proc/self/ns")
 
 
+def gpus_that_reach_each_other():
+    gpus = {"ISTHMUS_NVLINK_LIBRARY": CUDA, "GPU_DOUBLE_DEVICES": "3"}
+    expect(doctor(**gpus), "nvlink", "peer access", "pass", "2 other(s), with atomics")
+    expect(doctor(GPU_DOUBLE_PEERS="0", **gpus), "nvlink", "peer access", "degraded", "does not access")
+    expect(doctor(GPU_DOUBLE_PEERS="2", **gpus), "nvlink", "peer access", "degraded", "without atomics")
+    gpus["GPU_DOUBLE_DEVICES"] = "1"
+    assert ("nvlink", "peer access") not in doctor(**gpus)
+
+
 def hosts_that_differ():
     script = 'test "$PMIX_RANK" = 0 || ulimit -n 200; exec "$0" --doctor --routes --json'
     job = (RUN, "-n", "4", "sh", "-c", script, INFO, "--")
@@ -160,7 +170,7 @@ def main():
     healthy = doctor()
     assert len(healthy) > 10 and ("host", "sharing") in healthy, healthy
     for case in (limits_of_the_process, calls_that_a_sandbox_refuses, a_container_with_little, a_host_without_a_network,
-                 adapters_of_a_host, gpus_of_a_host, hosts_that_differ):
+                 adapters_of_a_host, gpus_of_a_host, gpus_that_reach_each_other, hosts_that_differ):
         case()
         print(f"ok {case.__name__}", flush=True)
     return 0

@@ -1,6 +1,7 @@
 /* tools/isthmus-info/doctor_devices.c: GPUs: is there one, does its driver run, may this process use it, and which
  * transport has it. Found in /sys and /dev, so that a GPU without a driver is reported too. */
 #include "tools/isthmus-info/doctor.h"
+#include "tools/isthmus-info/info.h"
 
 #include "core/transport/registry.h"
 
@@ -111,6 +112,32 @@ static void check_peer_memory(const struct maker *maker)
             "nvidia_peermem is not loaded: adapters cannot reach the GPU's memory, which is staged by the processor");
 }
 
+/* Of the GPUs of this host, as the one that this process would use sees them. */
+static void check_peer_access(const struct ist_transport *t)
+{
+    static const char name[] = "peer access";
+    const struct isthmus_devices *devices = transport_devices(t);
+    unsigned n_reached = 0, n_others = 0;
+    for (uint32_t i = 0; devices != NULL && i < devices->count(t->handle); i++) {
+        struct isthmus_device device = {.struct_size = sizeof device};
+        devices->describe(t->handle, i, &device);
+        n_others += device.access != ISTHMUS_DEVICE_ACCESS_UNKNOWN;
+        n_reached += device.access == ISTHMUS_DEVICE_ACCESS_ALL;
+        if (device.access == ISTHMUS_DEVICE_ACCESS_NONE)
+            doctor_fault(
+                VERDICT_DEGRADED, t->name, name,
+                "disable ACS of the PCIe switches, or give the PEs GPUs that have a link (nvidia-smi topo -p2p r)",
+                "the GPU in use does not access %s, %s: data between them takes another transport", device.name,
+                device.what);
+        else if (device.access == ISTHMUS_DEVICE_ACCESS_DATA)
+            doctor_fault(VERDICT_DEGRADED, t->name, name, "give the PEs GPUs that NVLink or its like connects",
+                         "the GPU in use accesses %s, %s, without atomics: these take another transport", device.name,
+                         device.what);
+    }
+    if (n_others > 0 && n_reached == n_others)
+        doctor_pass(t->name, name, "the GPU in use accesses %u other(s), with atomics", n_others);
+}
+
 void doctor_devices(void)
 {
     unsigned n_all = 0;
@@ -120,6 +147,7 @@ void doctor_devices(void)
         unsigned n = count_gpus(maker->pci_vendor);
         bool is_open = t != NULL && t->state == IST_TRANSPORT_OPEN;
         n_all += n;
+        if (is_open) check_peer_access(t);
         if (is_open && n == 0) doctor_pass(maker->transport, "transport", "%s %s is usable", t->name, t->ops.version);
         if (n == 0 || !check_driver(maker, n)) continue;
         check_transport(maker, t);

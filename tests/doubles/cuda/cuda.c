@@ -144,7 +144,7 @@ CUresult cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attribute, CU
     ENTER();
     (void)attribute;
     if (!is_device(device) || !is_device(peer) || device == peer) return CUDA_ERROR_INVALID_DEVICE;
-    *value = gpu_knobs()->has_peers;
+    *value = gpu_knobs()->has_peer_atomics;
     return CUDA_SUCCESS;
 }
 

@@ -14,7 +14,7 @@
  *                                 all of its blocks have room, those of streams of high priority before others
  *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
  *                                 The call "operation" is one on a stream, which then fails on the device
- *   GPU_DOUBLE_PEERS=0            no device reaches another
+ *   GPU_DOUBLE_PEERS=0            no device reaches another; 2: each does, of CUDA without atomics
  *   GPU_DOUBLE_FABRIC=0           no handles of CUDA that go through a fabric
  *   GPU_DOUBLE_RDMA=0             no memory for network adapters (GPUDirect RDMA): CUDA refuses the flag
  *   GPU_DOUBLE_WRITES_ORDER=n     of CUDA: adapters' writes need no flush for 0 none, 100 the device (100), 200 all
@@ -36,7 +36,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 struct gpu_knobs {
     int devices, tiles, version, writes_order; /* version 0: the double's default */
     unsigned delay_us, blocks;
-    bool has_peers, has_fabric, has_rdma, has_flush, host_access;
+    bool has_peers, has_peer_atomics, has_fabric, has_rdma, has_flush, host_access;
 };
 const struct gpu_knobs *gpu_knobs(void);
 

@@ -34,6 +34,7 @@ static void read_environment(void)
         .delay_us = (unsigned)number("GPU_DOUBLE_DELAY_US", 0),
         .blocks = (unsigned)number("GPU_DOUBLE_BLOCKS", 0),
         .has_peers = number("GPU_DOUBLE_PEERS", 1) != 0,
+        .has_peer_atomics = number("GPU_DOUBLE_PEERS", 1) == 1,
         .has_fabric = number("GPU_DOUBLE_FABRIC", 1) != 0,
         .writes_order = number("GPU_DOUBLE_WRITES_ORDER", 100),
         .has_flush = number("GPU_DOUBLE_FLUSH", 1) != 0,
