@@ -29,6 +29,20 @@ IST_INLINE isthmus_status call_slot(const struct ist_transfer *t, const struct i
                                                  near_mem, n);
 }
 
+/* Copies leave the function, so that the originals stay in registers: ist_transfer_copy(). */
+IST_INLINE bool put_in_region(const struct ist_transfer *t, const struct ist_target *far, const char *near,
+                              const isthmus_lmem *near_mem, size_t n)
+{
+    const struct ist_transfer what = ist_transfer_copy(t);
+    const struct ist_target there = {.peer = far->peer,
+                                     .segment = far->segment,
+                                     .extent = far->extent,
+                                     .alias = far->alias,
+                                     .offset_bytes = far->offset_bytes,
+                                     .length_bytes = far->length_bytes};
+    return ist_region_put(&what, &there, near, near_mem, n);
+}
+
 /* The first n bytes at `far`, by its carrier. */
 IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_target *far, char *near,
                              const isthmus_lmem *near_mem, size_t n)
@@ -40,8 +54,7 @@ IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_targ
         ist_mark_written(t->ctx, far->peer, carrier);
     else
         ist_mark_used(t->ctx, carrier);
-    if (t->kind == IST_TRANSFER_PUT && IST_UNLIKELY(ist_region.is_batching) &&
-        ist_region_put(t, far, near, near_mem, n))
+    if (t->kind == IST_TRANSFER_PUT && IST_UNLIKELY(ist_region.is_batching) && put_in_region(t, far, near, near_mem, n))
         return;
     if (t->is_nbi)
         ist_note_quick_call(t->routine, far->peer->card.pe);
