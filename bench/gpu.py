@@ -1,8 +1,9 @@
-"""What memory of a GPU costs: ./dev bench --gpu, on a machine with an NVIDIA GPU; or gpu-bench --gpu of a build carried there.
+"""What memory of a GPU costs: ./dev bench --gpu, on a machine with an NVIDIA GPU; or gpu-bench --gpu of a build carried
+there.
 
-Two PEs whose heaps are in memory of GPUs of this host, of one GPU where there is only one. Each call is measured beside what the
-CUDA driver does between the same buffers, in the same process, batch by batch. Not a program of its own: run.py calls run().
-Read on: bench_gpu.c, table.py.
+Two PEs whose heaps are in memory of GPUs of this host, of one GPU where there is only one. Each call is measured beside
+what the CUDA driver does between the same buffers, in the same process, batch by batch. Not a program of its own:
+run.py calls run(). Read on: bench_gpu.c, table.py.
 """
 import os
 import pathlib
@@ -18,12 +19,13 @@ SKIPPED = 77
 PAGE = """# Memory of GPUs
 
 Made by `./dev bench --gpu --out docs/bench`, {date}:
-{heading}.
+{heading}
 
-Two PEs of one host, whose heaps are in memory of GPUs; where the machine has one GPU, both use it, and what is between two GPUs
-(NVLink) is not in these figures. Ratio and budget: time of the call, times that of the bare operation, which is the CUDA driver's
-own between the same buffers; 1.053 is 0.95 of its speed. A word of 8 bytes (`p`) is measured against each of the ways that CUDA offers
-to a host, the copy from pinned memory among them; the budget of 1.2 is for the cheapest.
+Two PEs of one host, whose heaps are in memory of GPUs; where the machine has one GPU, both use it, and what is between
+two GPUs (NVLink) is not in these figures. Ratio and budget: time of the call, times that of the bare operation, which
+is the CUDA driver's own between the same buffers; 1.053 is 0.95 of its speed. A word of 8 bytes (`p`) is measured
+against each of the ways that CUDA offers to a host, the copy from pinned memory among them; the budget of 1.2 is for
+the cheapest.
 
 {table}
 
@@ -41,7 +43,8 @@ def driver():
 def write_page(folder, rows, heading):
     columns = slice(0, -table.REFERENCE_COLUMNS)
     lines = [table.HEAD[columns]] + [table.cells(row)[columns] for row in rows]
-    text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=heading, table=table.markdown(lines))
+    text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=table.paragraph(f"{heading}."),
+                       table=table.markdown(lines))
     pathlib.Path(folder, "gpu.md").write_text(text, encoding="utf-8")
 
 
@@ -57,7 +60,8 @@ def run(args):
     if not rows:
         print(f"bench: nothing was measured: {ours.problems[0]}", file=sys.stderr)
         return SKIPPED
-    heading = f"2 PEs, {ours.device}{driver()}; {table.machine()}; medians of {args.rounds} runs of {args.batches} batches"
+    heading = (f"2 PEs, {ours.device}{driver()}; {table.machine()}; medians of {args.rounds} runs of "
+               f"{args.batches} batches")
     table.print_all(rows, heading, False)
     if args.out:
         os.makedirs(args.out, exist_ok=True)

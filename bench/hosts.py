@@ -79,7 +79,8 @@ def run_split(args, ours, folder):
     failed."""
     for delay_ms in DELAYS_MS:
         table.progress(f"the split of quiet, {delay_ms} ms of delay")
-        split = runs_on(folder, 2, 1, HOSTS_DELAY_MS=delay_ms, HOSTS_SLOW_SWITCH=os.path.abspath(os.path.join(folder, "slow_switch")))
+        split = runs_on(folder, 2, 1, HOSTS_DELAY_MS=delay_ms,
+                        HOSTS_SLOW_SWITCH=os.path.abspath(os.path.join(folder, "slow_switch")))
         for _ in range(args.rounds):
             split.run("bench_split", 2, delay_ms)
         ours.seen.update(split.seen)
@@ -95,8 +96,8 @@ def start(args, hosts, slots):
     program = os.path.join(args.build, "bench", "bench_startup")
     costs = []
     for _ in range(args.rounds):
-        done = subprocess.run(launch(hosts, slots)(n_pes, program), env=environment(), timeout=table.TIMEOUT_S, text=True,
-                              stdin=subprocess.DEVNULL, capture_output=True, check=True)
+        done = subprocess.run(launch(hosts, slots)(n_pes, program), env=environment(), timeout=table.TIMEOUT_S,
+                              text=True, stdin=subprocess.DEVNULL, capture_output=True, check=True)
         fields = [line.split("\t") for line in done.stdout.splitlines() if line.startswith("cost\t")]
         costs += [Cost(int(us) / 1000, int(gets), int(cards), int(made) + int(taken))
                   for _, _, us, gets, cards, made, taken in fields]
@@ -116,8 +117,8 @@ def run_startup(args, ours):
                 ours.problems.append(f"start of {hosts} hosts with {slots} PEs each: {error}")
         if (2, slots) in costs and (8, slots) in costs:
             few, many = costs[2, slots], costs[8, slots]
-            ours.add(f"start of a PE, 8 hosts of {slots} (bare: 2 hosts of {slots})", many.cpu_ms * 1e6, few.cpu_ms * 1e6,
-                     STARTUP_BUDGET, "x")
+            ours.add(f"start of a PE, 8 hosts of {slots} (bare: 2 hosts of {slots})", many.cpu_ms * 1e6,
+                     few.cpu_ms * 1e6, STARTUP_BUDGET, "x")
     return costs
 
 
@@ -146,7 +147,7 @@ def split_points(rows):
 PAGE = """# Between hosts
 
 Made by `./dev bench --hosts --out docs/bench`, {date}:
-{heading}.
+{heading}
 
 The hosts are network namespaces of this one machine, joined by a bridge, and share its processors; other work may have used
 these too, and such a machine changes its speed, by a factor of two and more, within minutes. So the ratios tell more than
@@ -163,17 +164,19 @@ barrier, "a put each way" is the least that two UCP programs can meet with.
 
 ## The split of quiet
 
-A sender that fills the same eight buffers of 4 KiB round after round needs them back, not the knowledge that all has arrived:
-with `shmem_local_complete` after each round and one `shmem_remote_commit` at the end, a round no longer costs the delay.
+A sender that fills the same eight buffers of 4 KiB round after round needs them back, not the knowledge that all has
+arrived: with `shmem_local_complete` after each round and one `shmem_remote_commit` at the end, a round no longer costs
+the delay.
 
 ![A round of eight puts, with quiet and with local_complete](split.png)
 
 ## What a PE's start and end cost
 
-CPU time is the median, counts are means over the PEs. Values are what a PE asks of the launcher (`PMIx_Get`): one for each PE of
-the job, the name of its node, is there in memory that the launcher shares on each host, and is not asked of another host. Cards are
-those of other PEs and of itself. Connections are those that it makes and that it takes: to its neighbours in the ring of signs of
-life and in the tree of meetings, of which there are few however many hosts there are, but which are the same PE when there are two.
+CPU time is the median, counts are means over the PEs. Values are what a PE asks of the launcher (`PMIx_Get`): one for
+each PE of the job, the name of its node, is there in memory that the launcher shares on each host, and is not asked of
+another host. Cards are those of other PEs and of itself. Connections are those that it makes and that it takes: to its
+neighbours in the ring of signs of life and in the tree of meetings, of which there are few however many hosts there
+are, but which are the same PE when there are two.
 
 {startup}
 """
@@ -181,8 +184,8 @@ life and in the tree of meetings, of which there are few however many hosts ther
 
 def write_page(folder, rows, costs, heading):
     lines = [table.HEAD] + [table.cells(row) for row in rows]
-    text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=heading, table=table.markdown(lines),
-                       startup=table.markdown(startup_lines(costs)))
+    text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=table.paragraph(f"{heading}."),
+                       table=table.markdown(lines), startup=table.markdown(startup_lines(costs)))
     pathlib.Path(folder, "hosts.md").write_text(text, encoding="utf-8")
 
 

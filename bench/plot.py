@@ -1,5 +1,5 @@
-"""Draws with gnuplot: how much of its budget each call takes, ours and the reference side by side; and what the split of
-quiet gives under delays.
+"""Draws with gnuplot: how much of its budget each call takes, ours and the reference side by side; and what the split
+of quiet gives under delays.
 
 Not a program of its own; run.py and hosts.py call it.
 Read on: table.py.
@@ -86,7 +86,8 @@ def draw(path, rows, quantity):
     shares = [y for _, y, _ in ours + theirs]
     labels = [re.sub(r" \(bare: [^)]*\)", "", row.call) for row in rows]
     script = SCRIPT.format(
-        path=path, bottom=max(11, max(map(len, labels)) // 4), low=min(0.25, min(shares) / 1.5), high=max(2, max(shares)) * 5, last=len(rows) - 1,
+        path=path, bottom=max(11, max(map(len, labels)) // 4), low=min(0.25, min(shares) / 1.5),
+        high=max(2, max(shares)) * 5, last=len(rows) - 1,
         labels=", ".join(f'"{label}" {x}' for x, label in enumerate(labels)), ours=data(ours), theirs=data(theirs),
         theirs_plot='$theirs using 1:2 with boxes lc rgb "#b9bec4" title "Open MPI", \\\n' if paired else "",
         theirs_labels=', \\\n $theirs using 1:2:3 with labels rotate by 90 left offset 0,0.4 font ",10" '
@@ -100,5 +101,6 @@ def draw_split(path, points):
         print("bench: no plot of the split: " + ("gnuplot is not installed" if len(points) > 1 else "only one delay"),
               file=sys.stderr)
         return
-    rounds = "\n".join(f"{delay_ms:g} {quiet_ns / 1e6:.5g} {split_ns / 1e6:.5g}" for delay_ms, quiet_ns, split_ns in points)
+    rounds = "\n".join(f"{delay_ms:g} {quiet_ns / 1e6:.5g} {split_ns / 1e6:.5g}"
+                       for delay_ms, quiet_ns, split_ns in points)
     subprocess.run(["gnuplot"], input=SPLIT_SCRIPT.format(path=path, rounds=rounds), text=True, check=True)

@@ -46,8 +46,10 @@ def per_request(profile):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=Path("build"))
-    parser.add_argument("--most", type=int, help="exit status 1 if it takes more than that; 77 if this cannot be counted")
-    parser.add_argument("--compiler", default=COMPILER, help="with --most, which is for one release: what has compiled this build")
+    parser.add_argument("--most", type=int,
+                        help="exit status 1 if it takes more than that; 77 if this cannot be counted")
+    parser.add_argument("--compiler", default=COMPILER,
+                        help="with --most, which is for one release: what has compiled this build")
     args = parser.parse_args()
     if args.most and not args.compiler.startswith(COMPILER):
         print(f"skipped: the limit is that of {COMPILER[:-1]}, and this build is of {args.compiler}")

@@ -3,8 +3,8 @@
 
 With --reference the same sources, built with Debian's oshcc, run in turn with ours, and the table has a column for
 Open MPI. Not a judge of correctness; exits with 1 when a program failed, and with --check when one is over its budget.
-With --hosts the programs of hosts.py run instead, on several hosts made of namespaces; with --roce on two with RDMA devices
-(roce.py); with --gpu those of gpu.py.
+With --hosts the programs of hosts.py run instead, on several hosts made of namespaces; with --roce on two with RDMA
+devices (roce.py); with --gpu those of gpu.py.
 Read on: bench.h (what a program measures and prints), table.py, startup.py (start-up), hosts.py, plot.py (the picture).
 """
 import argparse
@@ -26,8 +26,8 @@ from table import Runs, conclude, machine, make_rows, print_all, progress, quant
 # Program, PEs, arguments ("B": the number of batches). In the order of the table.
 PROGRAMS = [("bench_p_g", 2, "B"), ("bench_putmem_small", 2, "B"), ("bench_amo", 2, "B"), ("bench_p_quiet", 2, "B"),
             ("bench_bulk", 2, "B"), ("bench_pingpong", 2, "B"), ("bench_barrier", 2, "B"), ("bench_malloc", 2, "B"),
-            ("bench_collectives", 2, "B"), ("bench_collectives", 4, "B"), ("bench_barrier", 4, "B"), ("bench_barrier", 16, "B"),
-            ("bench_empty", 2, "memory"), ("bench_empty", 64, "memory")]
+            ("bench_collectives", 2, "B"), ("bench_collectives", 4, "B"), ("bench_barrier", 4, "B"),
+            ("bench_barrier", 16, "B"), ("bench_empty", 2, "memory"), ("bench_empty", 64, "memory")]
 STARTUP_PES = [2, 64]
 
 
@@ -70,7 +70,8 @@ def parse_arguments():
     parser.add_argument("--reference", action="store_true", help="in turn with the same sources on Open MPI")
     parser.add_argument("--hosts", action="store_true", help="between hosts, which are namespaces here; needs root")
     parser.add_argument("--roce", action="store_true", help="between two hosts with RDMA devices, in an emulator")
-    parser.add_argument("--gpu", action="store_true", help="memory of an NVIDIA GPU, beside the CUDA driver's own calls")
+    parser.add_argument("--gpu", action="store_true",
+                        help="memory of an NVIDIA GPU, beside the CUDA driver's own calls")
     parser.add_argument("--draw", metavar="FILE.tsv", help="measure nothing: the picture of these results, beside them")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a call is over its budget")
     args = parser.parse_args()

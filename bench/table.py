@@ -10,8 +10,10 @@ import platform
 import statistics
 import subprocess
 import sys
+import textwrap
 
 TIMEOUT_S = 300
+PAGE_WIDTH = 120
 COLUMNS = ["call", "isthmus", "bare", "ratio", "budget", "unit", "verdict", "reference", "reference_ratio"]
 
 Row = collections.namedtuple("Row", COLUMNS)
@@ -69,7 +71,8 @@ def progress(text):
 
 
 def is_slower(row):
-    """Than the reference: by the bare operation that both had beside them, if they had, since a machine may change its speed."""
+    """Than the reference: by the bare operation that both had beside them, if they had, since a machine may change its
+    speed."""
     if row.reference_ratio is not None:
         return row.ratio > row.reference_ratio * REPEATABLE
     return row.reference is not None and row.isthmus > row.reference
@@ -124,6 +127,11 @@ def print_aligned(lines):
         print("  ".join(f"{colours[text.strip()]}{text}\033[0m" if text.strip() in colours else text for text in texts))
         if number == 0:
             print("  ".join("-" * width for width in widths))
+
+
+def paragraph(text):
+    """The text in lines that fit a page."""
+    return textwrap.fill(text, PAGE_WIDTH, break_long_words=False, break_on_hyphens=False)
 
 
 def markdown(lines):
