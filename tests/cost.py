@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""cost.py [--preset P] [--jobs N] [CTEST OPTION...]: what tests cost, in seconds of processor time, which a busy machine
-changes little; the most expensive first. The options choose the tests: -R NAME, -L LABEL, -LE 'lint|thorough'. ./dev test is to take
-ten minutes on two processors: 1,200 s with its builds."""
+"""cost.py [--preset P] [--jobs N] [CTEST OPTION...]: what tests cost, in seconds of processor time, which a busy
+machine changes little; the most expensive first. The options choose the tests: -R NAME, -L LABEL, -LE 'lint|thorough'.
+./dev test is to take ten minutes on two processors: 1,200 s with its builds."""
 
 import argparse
 import concurrent.futures

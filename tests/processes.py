@@ -9,8 +9,8 @@ GRACE_S = 5
 
 def start(command, environment, **options):
     """In a session of its own; stdout and stderr are one pipe."""
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                            text=True, errors="replace", start_new_session=True, **options)
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True, **options)
 
 
 def end(process):

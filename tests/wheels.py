@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""wheels.py BUILD NAME...: other versions of libraries that Debian has, out of wheels: fetched with pip into BUILD/wheels, unpacked, and
-never installed. Exit status 77, and a line with the reason, where pip or its registry is not to be had."""
+"""wheels.py BUILD NAME...: other versions of libraries that Debian has, out of wheels: fetched with pip into
+BUILD/wheels, unpacked, and never installed. Exit status 77, and a line with the reason, where pip or its registry is
+not to be had."""
 
 import subprocess
 import sys
@@ -67,16 +68,17 @@ def fetch(build, name):
     folder.parent.mkdir(parents=True, exist_ok=True)
     wanted = WHEELS[name] if isinstance(WHEELS[name], tuple) else (WHEELS[name],)
     with tempfile.TemporaryDirectory(dir=folder.parent) as room:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--retries=1",
-                   "--timeout=10", "--disable-pip-version-check", "--dest", room, *wanted]
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+                   "--retries=1", "--timeout=10", "--disable-pip-version-check", "--dest", room, *wanted]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S, stdin=subprocess.DEVNULL,
-                                  check=False)
+            done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S,
+                                  stdin=subprocess.DEVNULL, check=False)
         except subprocess.TimeoutExpired as slow:
             raise NotHere(f"{' '.join(wanted)} cannot be fetched within {FETCH_TIMEOUT_S} s") from slow
         files = list(Path(room).glob("*.whl"))
         if done.returncode != 0 or len(files) < len(wanted):
-            raise NotHere(f"{' '.join(wanted)} cannot be fetched: {(done.stderr.strip() or 'no wheel').splitlines()[-1]}")
+            raise NotHere(f"{' '.join(wanted)} cannot be fetched: "
+                          f"{(done.stderr.strip() or 'no wheel').splitlines()[-1]}")
         unpacked = Path(room, "unpacked")
         for file in files:
             unpack(file, unpacked)
@@ -94,7 +96,8 @@ def ucx_folder(build, name):
 
 
 def sycl_environment(build):
-    """(folder of SYCL's headers, its folders of libraries, environment of a program that uses a processor as its device)."""
+    """(folder of SYCL's headers, its folders of libraries, environment of a program that uses a processor as its
+    device)."""
     folder = fetch(build, "sycl")
     lib = sorted({path.parent for path in folder.glob("*.data/data/lib/*.so*")})
     opencl = next(folder.rglob("libintelocl.so"))

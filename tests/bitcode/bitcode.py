@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""libnvshmem_device.bc has every routine that kernels call, and kernels link with it: llvm-link, opt, llc, and ptxas where it
-is here. What is linked is as short as what nvcc makes, has the state by its name, and nothing of the library left undefined.
-Nothing is run: no GPU is needed. Exit status 77 where LLVM's programs are missing."""
+"""libnvshmem_device.bc has every routine that kernels call, and kernels link with it: llvm-link, opt, llc, and ptxas
+where it is here. What is linked is as short as what nvcc makes, has the state by its name, and nothing of the library
+left undefined. Nothing is run: no GPU is needed. Exit status 77 where LLVM's programs are missing."""
 import argparse
 import ctypes
 import ctypes.util
@@ -59,8 +59,9 @@ def to_ptx(tools, args, work):
     """The PTX of kernel.c with what it calls."""
     run(args.clang, "--target=nvptx64-nvidia-cuda", "-O1", "-c", "-emit-llvm", args.source, "-o", work / "kernel.bc")
     run(tools["llvm-link"], work / "kernel.bc", args.bitcode, "--only-needed", "-o", work / "linked.bc")
-    run(tools["opt"], "--passes=internalize,default<O3>", f"--internalize-public-api-list={','.join(KERNELS)},isthmus_device_v1",
-        work / "linked.bc", "-S", "-o", work / "linked.ll")
+    run(tools["opt"], "--passes=internalize,default<O3>",
+        f"--internalize-public-api-list={','.join(KERNELS)},isthmus_device_v1", work / "linked.bc",
+        "-S", "-o", work / "linked.ll")
     text = (work / "linked.ll").read_text()
     if not re.search(r"^@isthmus_device_v1 = .*externally_initialized", text, re.M):
         sys.exit("a compiler may take the state for zeros: it does not see that the host writes it")
@@ -119,7 +120,8 @@ def check_nvrtc(tools, args, work):
         return
     (work / "nvrtc.ptx").write_text(ptx)
     run(tools["opt"], "--passes=internalize,default<O3>",
-        f"--internalize-public-api-list={','.join(FOR_NVRTC)},isthmus_device_v1", args.bitcode, "-o", work / "library.bc")
+        f"--internalize-public-api-list={','.join(FOR_NVRTC)},isthmus_device_v1", args.bitcode,
+        "-o", work / "library.bc")
     run(tools["llc"], "-O3", "-mcpu=sm_80", "-mattr=+ptx71", work / "library.bc", "-o", work / "library.ptx")
     for part in ("nvrtc", "library"):
         run("ptxas", "-arch=sm_90", "-c", work / f"{part}.ptx", "-o", work / f"{part}.o")

@@ -22,7 +22,8 @@ Way = collections.namedtuple("Way", "instructions branches locked")
 
 def disassemble(path):
     """{function: {address: (text, next address)}}"""
-    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(path)], text=True, capture_output=True, check=True)
+    listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(path)], text=True, capture_output=True,
+                             check=True)
     functions, rows = {}, None
     for line in listing.stdout.splitlines():
         start = re.fullmatch(r"[0-9a-f]+ <([^>]+)>:", line)
@@ -61,7 +62,8 @@ def fast_path(code):
         at, way = queue.popleft()
         text, following = code[at]
         if not text.startswith(("nop", "data16", "endbr64")):
-            way = Way(way.instructions + 1, way.branches + bool(re.match(r"j(?!mp)", text)), way.locked + is_locked(text))
+            way = Way(way.instructions + 1, way.branches + bool(re.match(r"j(?!mp)", text)),
+                      way.locked + is_locked(text))
         further = steps(text, following)
         if further is None:
             return way
@@ -91,7 +93,8 @@ def compare(row, way):
         return [f"{file} {function}: there is no way to its end without a call"]
     faults = []
     if way.instructions > most.instructions * (1 + TOLERANCE):
-        faults.append(f"{file} {function}: {way.instructions} instructions on the fast path, the table says {most.instructions}")
+        faults.append(f"{file} {function}: {way.instructions} instructions on the fast path, "
+                      f"the table says {most.instructions}")
     for what in ("branches", "locked"):
         if getattr(way, what) > getattr(most, what):
             faults.append(f"{file} {function}: {getattr(way, what)} {what} on the fast path, the table says "

@@ -4,9 +4,9 @@ with a cross compiler and compares the ordering instructions with a committed ta
 
 An emulator keeps the order of the machine that it runs on, so that a missing barrier never shows there; the code that
 the compiler emits does show it. The fast path is count.py's: the shortest way from the entry to a return without a
-call. Columns of the table: file (library or program), function, and its ordering instructions in their
-order, "-" where there are none. They
-are compared exactly; a helper of the compiler that executes one atomic (__aarch64_ldadd8_acq_rel) counts as an instruction.
+call. Columns of the table: file (library or program), function, and its ordering instructions in their order, "-" where
+there are none. They are compared exactly; a helper of the compiler that executes one atomic (__aarch64_ldadd8_acq_rel)
+counts as an instruction.
 
 --print writes the table's lines as they are now."""
 import argparse
@@ -26,7 +26,8 @@ Processor = collections.namedtuple("Processor", "order helper branch always ends
 PROCESSORS = {
     "aarch64": Processor(
         order=r"(ldar|ldapr|ldaxr|stlr|stlxr|dmb|dsb|isb|ld\w+al|swp\w*al|cas\w*al)\w*$",
-        helper=r"<(__aarch64_\w+?)(?:@plt)?>", branch=r"(b\.\w+|cbn?z|tbn?z)$", always=r"b$", ends=r"(ret|br)$", call=r"blr?$"),
+        helper=r"<(__aarch64_\w+?)(?:@plt)?>", branch=r"(b\.\w+|cbn?z|tbn?z)$", always=r"b$", ends=r"(ret|br)$",
+        call=r"blr?$"),
 }
 
 
@@ -37,7 +38,8 @@ def compile_for(args, source, folder):
     done = subprocess.run([args.cc, *flags, str(source), "-o", str(out), *args.link], text=True, capture_output=True)
     if done.returncode != 0:
         sys.exit(f"{' '.join(done.args)}:\n{done.stderr}")
-    listing = subprocess.run([args.objdump, "-d", "--no-show-raw-insn", str(out)], text=True, capture_output=True, check=True)
+    listing = subprocess.run([args.objdump, "-d", "--no-show-raw-insn", str(out)], text=True, capture_output=True,
+                             check=True)
     functions, rows = {}, None
     for line in listing.stdout.splitlines():
         start = re.fullmatch(r"[0-9a-f]+ <([^>]+)>:", line)
@@ -102,7 +104,8 @@ def main():
             sys.exit(SKIPPED)
     processor, faults = PROCESSORS[args.processor], []
     with tempfile.TemporaryDirectory() as folder:
-        code = {name: compile_for(args, HERE / f"{name}.c", folder) for name in ("library", "program") if args.only in (None, name)}
+        code = {name: compile_for(args, HERE / f"{name}.c", folder) for name in ("library", "program")
+                if args.only in (None, name)}
     for line in args.table.read_text().splitlines():
         if not line or line.startswith("#"):
             if args.print:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""against_nvshmem.py: our libnvshmem_host.so.3 and headers against those of NVSHMEM's wheel (tests/wheels.py): the names that its
-library exports and the sizes of its variables, the values of constants, the sizes of types and the places of their members;
-and a program that is linked with its library runs with ours. Exit status 77, and a line with the reason, where the wheel or
-CUDA's headers are not to be had. --quick: nothing is fetched."""
+"""against_nvshmem.py: our libnvshmem_host.so.3 and headers against those of NVSHMEM's wheel (tests/wheels.py): the
+names that its library exports and the sizes of its variables, the values of constants, the sizes of types and the
+places of their members; and a program that is linked with its library runs with ours. Exit status 77, and a line with
+the reason, where the wheel or CUDA's headers are not to be had. --quick: nothing is fetched."""
 
 import argparse
 import os
@@ -40,7 +40,8 @@ faults = []
 def output_of(command, **options):
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, **options)
     if done.returncode != 0:
-        faults.append(f"{' '.join(map(str, command))}\nstatus {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}")
+        faults.append(f"{' '.join(map(str, command))}\n"
+                      f"status {done.returncode}: {done.stdout[-1000:]}{done.stderr[-2000:]}")
     return done.stdout
 
 
@@ -87,8 +88,8 @@ def answers(args, folder, name, includes):
     source, program = folder / f"{name}.cpp", folder / name
     source.write_text("#include <cstddef>\n#include <cstdio>\n#include <nvshmem.h>\n#include <nvshmemx.h>\n"
                       f"int main()\n{{\n{prints}}}\n")
-    output_of([args.cxx, "-std=c++17", "-O0", "-w", "-DNVSHMEM_HOSTLIB_ONLY", *[f"-I{i}" for i in includes], source, "-o", program,
-               "-Wl,--unresolved-symbols=ignore-all"])
+    output_of([args.cxx, "-std=c++17", "-O0", "-w", "-DNVSHMEM_HOSTLIB_ONLY", *[f"-I{i}" for i in includes], source,
+               "-o", program, "-Wl,--unresolved-symbols=ignore-all"])
     return dict(line.rsplit(" ", 1) for line in output_of([program]).splitlines()) if program.exists() else {}
 
 
@@ -140,7 +141,8 @@ def main():
     check_names(theirs, exported(args.build / "lib" / "isthmus" / "compat" / LIBRARY))
     n_answers = check_headers(args, folder, wheel, cuda)
     check_client(args, folder, wheel)
-    print("\n".join(faults) or f"nvshmem: {len(theirs)} names, {n_answers} constants and layouts, and a program: the same")
+    print("\n".join(faults)
+          or f"nvshmem: {len(theirs)} names, {n_answers} constants and layouts, and a program: the same")
     return 1 if faults else 0
 
 

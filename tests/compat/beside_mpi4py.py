@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""beside_mpi4py.py BUILD openmpi | mpich: mpi4py, unchanged from its wheel, and our library in one process, under the launcher of
-that MPI: beside_mpi4py_job.py with 2 PEs. MPICH comes out of a wheel too. Exit status 77, and a line with the reason, where
-one of them is not to be had."""
+"""beside_mpi4py.py BUILD openmpi | mpich: mpi4py, unchanged from its wheel, and our library in one process, under the
+launcher of that MPI: beside_mpi4py_job.py with 2 PEs. MPICH comes out of a wheel too. Exit status 77, and a line with
+the reason, where one of them is not to be had."""
 
 import os
 import shutil
@@ -23,7 +23,8 @@ WAYS = ("mpi_first", "shmem_first", "communicator")
 def openmpi(_):
     """(command of the launcher, folder of its library or None): of the system."""
     mpirun = shutil.which("mpirun")
-    if mpirun is None or "Open MPI" not in subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout:
+    if mpirun is None or "Open MPI" not in subprocess.run([mpirun, "--version"], capture_output=True, text=True,
+                                                          check=False).stdout:
         raise wheels.NotHere("mpirun of Open MPI is not installed")
     return [mpirun, "--oversubscribe", "--bind-to", "none"], None
 
@@ -37,10 +38,11 @@ def mpich(build):
 
 def run(launcher, way, build, environment):
     """What was printed, if it is not that each PE is done."""
-    command = [*launcher, "-n", str(N_PES), sys.executable, str(HERE / "beside_mpi4py_job.py"), str(build / "lib/libisthmus.so.0"), way]
+    command = [*launcher, "-n", str(N_PES), sys.executable, str(HERE / "beside_mpi4py_job.py"),
+               str(build / "lib/libisthmus.so.0"), way]
     try:
-        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace", timeout=TIMEOUT_S, check=False)
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace", timeout=TIMEOUT_S, check=False)
     except subprocess.TimeoutExpired as slow:
         return f"{(slow.stdout or b'').decode(errors='replace')}\nended after {TIMEOUT_S} s"
     if done.returncode == 0 and "".join(done.stdout.split()) == "done" * N_PES:  # lines may mix

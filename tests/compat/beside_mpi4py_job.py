@@ -1,6 +1,6 @@
-"""beside_mpi4py_job.py LIBRARY mpi_first | shmem_first | communicator: one PE of a job in which mpi4py, unchanged from its
-wheel, and libisthmus are in one process: initialised and finalised in either order, and as a job of the members of a
-communicator."""
+"""beside_mpi4py_job.py LIBRARY mpi_first | shmem_first | communicator: one PE of a job in which mpi4py, unchanged from
+its wheel, and libisthmus are in one process: initialised and finalised in either order, and as a job of the members of
+a communicator."""
 
 import ctypes
 import sys
@@ -65,7 +65,8 @@ def both(first):
 
 
 def main():
-    {"mpi_first": lambda: both("mpi"), "shmem_first": lambda: both("shmem"), "communicator": communicator}[sys.argv[2]]()
+    {"mpi_first": lambda: both("mpi"), "shmem_first": lambda: both("shmem"),
+     "communicator": communicator}[sys.argv[2]]()
     print("done", flush=True)
 
 

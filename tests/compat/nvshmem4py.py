@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""nvshmem4py.py: NVIDIA's Python for NVSHMEM, unchanged from its wheel, on our libnvshmem_host.so.3: nvshmem4py_job.py with 2 PEs,
-started by unique id, by MPI's communicator and by its broadcast, with the heap of the host and in memory of the double of
-CUDA's driver. Exit status 77, and a line with the reason, where the wheels are not to be had. --quick: fewer jobs, and
-nothing is fetched."""
+"""nvshmem4py.py: NVIDIA's Python for NVSHMEM, unchanged from its wheel, on our libnvshmem_host.so.3: nvshmem4py_job.py
+with 2 PEs, started by unique id, by MPI's communicator and by its broadcast, with the heap of the host and in memory of
+the double of CUDA's driver. Exit status 77, and a line with the reason, where the wheels are not to be had. --quick:
+fewer jobs, and nothing is fetched."""
 
 import argparse
 import os

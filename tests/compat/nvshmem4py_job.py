@@ -1,8 +1,9 @@
-"""nvshmem4py_job.py uid RANK SIZE FILE | mpi | emulated_mpi: one PE of a job of NVIDIA's nvshmem.core, unchanged, on the library that
-the loader finds as libnvshmem_host.so.3: start, memory, transfers and signals in streams, atomics, collectives, teams, end.
+"""nvshmem4py_job.py uid RANK SIZE FILE | mpi | emulated_mpi: one PE of a job of NVIDIA's nvshmem.core, unchanged, on
+the library that the loader finds as libnvshmem_host.so.3: start, memory, transfers and signals in streams, atomics,
+collectives, teams, end.
 
-There may be no GPU: `device` and `stream` are then plain objects with what nvshmem.core reads of those of cuda.core, and
-numpy shows the memory."""
+There may be no GPU: `device` and `stream` are then plain objects with what nvshmem.core reads of those of cuda.core,
+and numpy shows the memory."""
 
 import ctypes
 import os

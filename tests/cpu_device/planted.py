@@ -81,7 +81,8 @@ def try_sound(root, cc, case, flags):
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()
         status = build_and_run(root, Path(folder), case, cc, flags, 120)
-        return f"{case} {' '.join(flags)}: {'passes' if status == 0 else f'FAILED ({status})'}", time.monotonic() - begin
+        return (f"{case} {' '.join(flags)}: {'passes' if status == 0 else f'FAILED ({status})'}",
+                time.monotonic() - begin)
 
 
 def try_plant(root, cc, limits_s, row):
@@ -104,7 +105,8 @@ def main():
         sound = list(pool.map(lambda key: try_sound(args.root, cc, *key), cases))
         for key, (_, took_s) in zip(cases, sound):
             limits_s[key] = max(2, took_s)
-        lines = [line for line, _ in sound] + list(pool.map(lambda row: try_plant(args.root, cc, limits_s, row), PLANTS))
+        lines = ([line for line, _ in sound]
+                 + list(pool.map(lambda row: try_plant(args.root, cc, limits_s, row), PLANTS)))
     print("\n".join(lines))
     sys.exit(any("FAILED" in line or "NOT FOUND" in line for line in lines))
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """nvshmem.h's device side compiles with nvcc, whole program and relocatable, for several architectures, and with NVRTC;
-the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile. Programs
-link, and start where there is no GPU (starts); no kernel is run."""
+the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile.
+Programs link, and start where there is no GPU (starts); no kernel is run."""
 import argparse
 import ctypes
 import ctypes.util
@@ -64,8 +64,8 @@ def cuobjdump_of(build):
 
 
 def check_fences(cuobjdump, cubin, architecture):
-    """A put with signal has one fence for the block before its last exit, where the functions for requests begin; and nowhere
-    a sequentially consistent one."""
+    """A put with signal has one fence for the block before its last exit, where the functions for requests begin; and
+    nowhere a sequentially consistent one."""
     sass = run([cuobjdump, "-sass", "-fun", "count_put_signal", cubin], "cuobjdump")
     direct = re.findall(r"MEMBAR\.\S+", sass[:sass.rindex("EXIT ;")])
     print(f"sm_{architecture}: count_put_signal: {', '.join(direct) or 'no fence'}")
@@ -109,7 +109,8 @@ def nvrtc_compile(library, source, includes, architecture):
 
 
 def check_nvrtc(args, work):
-    """NVRTC compiles the kernels, and what it makes is code whose state the library finds, on the double of the driver."""
+    """NVRTC compiles the kernels, and what it makes is code whose state the library finds, on the double of the
+    driver."""
     library = nvrtc_library(args.build)
     if library is None:
         print("skipped: NVRTC is not here")

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""soak.py --program PATH --run ISTHMUS-RUN [--programs N | --seconds S] [--seed X] [--jobs J]: random programs against a model.
+"""soak.py --program PATH --run ISTHMUS-RUN [--programs N | --seconds S] [--seed X] [--jobs J]: random programs against
+a model.
 
-Each round draws a number of PEs, a transport and a way to reach memory, and runs `differential` with a seed of its own for a few
-hundred epochs (differential.h describes a program). A program that fails is shown with the command that repeats
-it, and counted; the others count by what they went through. Every choice follows from the seed, which is printed."""
+Each round draws a number of PEs, a transport and a way to reach memory, and runs `differential` with a seed of its own
+for a few hundred epochs (differential.h describes a program). A program that fails is shown with the command that
+repeats it, and counted; the others count by what they went through. Every choice follows from the seed, which is
+printed."""
 import argparse
 import collections
 import concurrent.futures
@@ -38,8 +40,8 @@ def run(plan, args):
                "--epochs", str(plan["epochs"])]
     if plan["threads"] > 1:
         command += ["--threads", str(plan["threads"])]
-    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          errors="replace")
+    done = subprocess.run(command, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace")
     settings = [f"{name}='{value}'" for name, value in PLACES[plan["place"]].items()]
     return plan, done.returncode, " ".join(settings + command), done.stdout
 

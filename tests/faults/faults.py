@@ -2,8 +2,8 @@
 """faults.py --program PATH --run ISTHMUS-RUN [--moments N | --seconds S] [--seed X] [--fault F,...] [--class C,...]
 [--launcher run,mpirun] [--transports T,...]: breaks jobs on this host at random moments and checks how they end.
 
-Each round starts the program (faulted.c) with 2 to 4 PEs, which goes through one class of operations, or through init and
-finalize, until the file STOP exists, and lets something be lost at a random moment:
+Each round starts the program (faulted.c) with 2 to 4 PEs, which goes through one class of operations, or through init
+and finalize, until the file STOP exists, and lets something be lost at a random moment:
   killed       a PE, with signal 9
   stopped      a PE; after a second it goes on, or the job is ended, or it stays so until it counts as lost
   launcher     the launcher, with signal 9
@@ -35,16 +35,18 @@ CALM_S = 1.5  # of a shortage that no PE has hit
 START_S = 60  # a machine that is busy
 OURS = re.compile(r"^isthmus: (?!warning|info)", re.M)
 LAUNCHER = re.compile(r"^isthmus-run: (?!PEs? [\d, -]+ (in|not in|behind|ended|failed)\b)", re.M)
-MPIRUN = re.compile(r"^(mpirun noticed that|mpirun has exited|Primary job|MPI_ABORT|ORTE|An ORTE|A system call failed)", re.M)
+MPIRUN = re.compile(r"^(mpirun noticed that|mpirun has exited|Primary job|MPI_ABORT|ORTE|An ORTE|A system call failed)",
+                    re.M)
 PULSE_S, START_S_MOST = 2, 3
 
 
 def choose(seed, number, args):
     pick = random.Random(f"{seed}/{number}")
     plan = {"number": number, "fault": pick.choice(args.fault), "class": pick.choice(args.classes),
-            "launcher": pick.choice(args.launcher), "transports": pick.choice(args.transports), "pes": pick.randint(2, 4),
-            "victim": pick.random(), "delay_ms": round(pick.random() * pick.choice((20, 400)), 1),
-            "early": pick.random() < 0.3, "then": pick.choice(("continue", "end", "lost")), "spare": pick.choice((0, 0, 0, 1, 3, 10)),
+            "launcher": pick.choice(args.launcher), "transports": pick.choice(args.transports),
+            "pes": pick.randint(2, 4), "victim": pick.random(),
+            "delay_ms": round(pick.random() * pick.choice((20, 400)), 1), "early": pick.random() < 0.3,
+            "then": pick.choice(("continue", "end", "lost")), "spare": pick.choice((0, 0, 0, 1, 3, 10)),
             "spare_mib": pick.choice((0, 0, 1, 8, 64))}
     # Under other launchers it is the PEs that wait in an operation that detect it.
     if plan["then"] == "lost" and plan["launcher"] != "run" and (plan["early"] or plan["class"] == "life"):
@@ -87,8 +89,8 @@ def pes_of(mark, program):
 
 
 def shared_names():
-    """What a job could leave for all to see, by the names that Isthmus, UCX and PMIx give to their files: any other program
-    may come or go meanwhile."""
+    """What a job could leave for all to see, by the names that Isthmus, UCX and PMIx give to their files: any other
+    program may come or go meanwhile."""
     return {name for pattern in ("*sthmus*", "ucx_*", "*pmix*") for name in glob.glob(f"/dev/shm/{pattern}")}
 
 
@@ -108,7 +110,8 @@ class Round:
     def start(self):
         plan = self.plan
         name, value = self.mark.split("=")
-        env = dict(os.environ, TMPDIR=self.scratch, ISTHMUS_PULSE_TIMEOUT=str(PULSE_S), ISTHMUS_START_TIMEOUT=str(START_S_MOST))
+        env = dict(os.environ, TMPDIR=self.scratch, ISTHMUS_PULSE_TIMEOUT=str(PULSE_S),
+                   ISTHMUS_START_TIMEOUT=str(START_S_MOST))
         env[name] = value
         if plan["transports"] != "all":
             env["ISTHMUS_TRANSPORTS"] = plan["transports"]
@@ -118,10 +121,12 @@ class Round:
             command = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(plan["pes"])]
         command += [self.args.program, plan["class"], self.stop_file]
         if plan["fault"] == "shm":
-            inside = "mount -t tmpfs -o size=64k none /dev/shm && (cat /dev/zero >/dev/shm/full; true) 2>/dev/null; exec \"$@\""
+            inside = ("mount -t tmpfs -o size=64k none /dev/shm && (cat /dev/zero >/dev/shm/full; true) 2>/dev/null; "
+                      "exec \"$@\"")
             command = ["unshare", "--mount", "sh", "-c", inside, "sh"] + command
         with open(self.log_name, "wb") as log:
-            self.job = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, start_new_session=True)
+            self.job = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env,
+                                        start_new_session=True)
 
     def text(self):
         with open(self.log_name, errors="replace") as log:
@@ -132,7 +137,8 @@ class Round:
         begin = time.monotonic()
         is_early = self.plan["early"] and self.plan["fault"] != "shm"
         while self.job.poll() is None and time.monotonic() < begin + START_S:
-            if is_early or ("ready" in self.text() if self.plan["class"] != "life" else len(self.pes()) == self.plan["pes"]):
+            if is_early or ("ready" in self.text() if self.plan["class"] != "life"
+                            else len(self.pes()) == self.plan["pes"]):
                 break
             time.sleep(0.005)
         time.sleep(self.plan["delay_ms"] / 1000)
@@ -218,7 +224,9 @@ class Round:
                   "left": self.names_left(), "text": self.text()}
         if not is_gone:
             pids = processes_of(self.mark)
-            result["processes"] = [" ".join([str(pid), state_of(pid)] + [a.decode(errors="replace") for a in command_of(pid)]) for pid in pids]
+            result["processes"] = [
+                " ".join([str(pid), state_of(pid)] + [a.decode(errors="replace") for a in command_of(pid)])
+                for pid in pids]
             result["only_mpirun"] = self.plan["launcher"] == "mpirun" and not self.pes()
         if not (self.plan["launcher"] == "mpirun" and (struck == "launcher" or not is_gone)):
             result["left"] += os.listdir(self.scratch)  # mpirun leaves its session folder when it is killed
@@ -279,7 +287,8 @@ def verdict_of(plan, result):
     is_calm = struck in (None, "memory", "descriptors", "shm") or (struck == "stopped" and plan["then"] == "continue")
     if result["status"] == 0:
         return "" if is_calm else "status 0 after a loss"
-    if struck != "launcher" and n_ours + n_launcher == 0 and not MPIRUN.search(text) and not (struck == "stopped" and plan["then"] == "end"):
+    if (struck != "launcher" and n_ours + n_launcher == 0 and not MPIRUN.search(text)
+            and not (struck == "stopped" and plan["then"] == "end")):
         return "nobody has named the cause"
     return ""
 
@@ -287,7 +296,8 @@ def verdict_of(plan, result):
 # ---- all rounds ----
 
 def print_table(rows):
-    print("%-12s %-11s %8s %6s %9s %10s %6s %6s" % ("fault", "class", "moments", "ended", "unnoticed", "slowest s", "mpirun", "wrong"))
+    print("%-12s %-11s %8s %6s %9s %10s %6s %6s" % ("fault", "class", "moments", "ended", "unnoticed", "slowest s",
+                                                    "mpirun", "wrong"))
     totals = [0, 0, 0, 0.0, 0, 0]
     for (fault, kind), row in sorted(rows.items()):
         print("%-12s %-11s %8d %6d %9d %10.1f %6d %6d" % ((fault, kind) + tuple(row)))
@@ -314,7 +324,8 @@ def soak(args):
         n_moments += 1
         if wrong or args.only is not None:
             print(f"round {number} of seed {args.seed}: {wrong or 'good'}: {plan}\n  status {result['status']}, "
-                  f"{result['seconds']:.1f} s, struck {result['struck']}\n  " + result["text"][-1500:].replace("\n", "\n  "), flush=True)
+                  f"{result['seconds']:.1f} s, struck {result['struck']}\n  "
+                  + result["text"][-1500:].replace("\n", "\n  "), flush=True)
         if args.only is not None:
             break
         number += 1

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """gpu_test.py [TRANSPORT...]: the tests of a transport between GPUs, on the real driver instead of its double.
 
-For each of nvlink, xelink, xgmi: the programs of tests/doubles that need nothing of the double, the contract suite, and the jobs
-of tests/device, without what only a double can do: fail, delay, have other devices than the machine. All PEs of a job share the
-GPUs that are there, several on one where there are fewer. On NVIDIA's GPUs also kernels that make calls, where nvcc was there to
-compile them. A transport without a GPU is skipped, with its own reason.
+For each of nvlink, xelink, xgmi: the programs of tests/doubles that need nothing of the double, the contract suite, and
+the jobs of tests/device, without what only a double can do: fail, delay, have other devices than the machine. All PEs
+of a job share the GPUs that are there, several on one where there are fewer. On NVIDIA's GPUs also kernels that make
+calls, where nvcc was there to compile them. A transport without a GPU is skipped, with its own reason.
 What runs is read from ctest, or from the listing that pack.py has put into a build that was carried to this machine.
 Logs of what fails lie in BUILD/log/gpu.
 """
@@ -49,7 +49,8 @@ KERNELS = [
       for way, environment in (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]))),
 ]
 # The same, of a program that ends the job: and what is expected of that (options of tests/pe/expect.sh).
-WRONG = ["-s", "nonzero", "-1", "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"]
+WRONG = ["-s", "nonzero", "-1",
+         "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"]
 WRONG_KERNELS = [
     ("kernels.wrong.direct", "wrong", 2, []),
     ("kernels.wrong.ring", "wrong", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
@@ -75,7 +76,8 @@ def jobs_of(transport, tests):
         environment = shared.settings_of(values)
         library = next((e[len(variable):] for e in environment if e.startswith(variable)), None)
         command = test.get("command", [])
-        if values.get("DISABLED") or not JOBS.match(test["name"]) or library is None or "/doubles/" not in str(environment):
+        if (values.get("DISABLED") or not JOBS.match(test["name"]) or library is None
+                or "/doubles/" not in str(environment)):
             continue
         if ONLY_A_DOUBLE.search(" ".join(environment + command)):
             continue
@@ -140,7 +142,8 @@ def test(transport, build, logs, tests, n_jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("transports", nargs="*", default=list(LIBRARIES), metavar="TRANSPORT", help="nvlink, xelink, xgmi")
+    parser.add_argument("transports", nargs="*", default=list(LIBRARIES), metavar="TRANSPORT",
+                        help="nvlink, xelink, xgmi")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
     given = parser.parse_args()

@@ -4,8 +4,9 @@
 On a machine with a GPU, of the same processor family and with a C library at least as new:
     tar xf FILE.tar.gz && isthmus-gpu-test/gpu-test [ARGUMENTS of gpu_test.py]
     isthmus-gpu-test/gpu-bench [ARGUMENTS of bench/run.py]
-Nothing is installed or built there; Python 3 and the GPU's driver are all that it must have. Carried are the programs, the
-library, the transports, and the libraries and modules that these load here, without the C library's own and the drivers'.
+Nothing is installed or built there; Python 3 and the GPU's driver are all that it must have. Carried are the programs,
+the library, the transports, and the libraries and modules that these load here, without the C library's own and the
+drivers'.
 """
 
 import json
@@ -39,7 +40,8 @@ exec python3 "$here/{script}" --build "$here/build" "$@"
 
 def found_by_the_linker(name):
     """The path of a library, or None."""
-    path = subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True, text=True).stdout.strip()
+    path = subprocess.run(["gcc", f"-print-file-name={name}"], check=True, capture_output=True,
+                          text=True).stdout.strip()
     return path if "/" in path else None
 
 
@@ -59,7 +61,8 @@ def copy(source, dest):
 
 
 def modules():
-    """(file, its place under lib/) of what a library finds beside itself: the modules of UCX. PMIx can do without its own."""
+    """(file, its place under lib/) of what a library finds beside itself: the modules of UCX. PMIx can do without its
+    own."""
     ucp = found_by_the_linker("libucp.so.0")
     return [(file, f"ucx/{file.name}") for file in (Path(ucp).resolve().parent / "ucx").glob("*.so*")] if ucp else []
 
@@ -73,7 +76,8 @@ def fill(root, build):
         copy(ROOT / source, root / source)
     libraries.update({name: path for name in LOADED if (path := found_by_the_linker(name))})
     carried = modules()
-    for file in [*(p for p in (root / "build").rglob("*") if p.is_file()), *libraries.values(), *(m for m, _ in carried)]:
+    for file in [*(p for p in (root / "build").rglob("*") if p.is_file()), *libraries.values(),
+                 *(m for m, _ in carried)]:
         libraries.update(needs_of(file))
     for name, path in libraries.items():
         copy(Path(path), root / "lib" / name)

@@ -16,8 +16,8 @@ MOST_REGISTERS = {
     "gfx940": {"count_p": 32, "count_put_signal": 60},
     "gfx1030": {"count_p": 32, "count_put_signal": 56},
 }
-# What a release and an acquire of the system's scope are beside the wait for the thread's own accesses. RDNA's stores go
-# to memory without being written back.
+# What a release and an acquire of the system's scope are beside the wait for the thread's own accesses. RDNA's stores
+# go to memory without being written back.
 RELEASE = {"gfx90a": "buffer_wbl2", "gfx940": "buffer_wbl2 sc0 sc1", "gfx1030": None}
 ACQUIRE = {"gfx90a": "buffer_invl2", "gfx940": "buffer_inv sc0 sc1", "gfx1030": "buffer_gl1_inv"}
 WAIT = {"gfx90a": "vmcnt(0)", "gfx940": "vmcnt(0)", "gfx1030": "s_waitcnt_vscnt null, 0x0"}  # until stores have arrived
@@ -84,8 +84,8 @@ def check_put_signal(body, gpu):
 
 
 def check_atomics(body, gpu):
-    """One instruction each, at system scope, and none by compare-and-swap in a loop: five that are other operations, and
-    one compare-and-swap."""
+    """One instruction each, at system scope, and none by compare-and-swap in a loop: five that are other operations,
+    and one compare-and-swap."""
     found = [line for line in body if line.startswith("global_atomic")]
     for name, times in (("add_x2", 3), ("cmpswap_x2", 1), ("xor", 1), ("or", 1), ("and", 1), ("swap", 1)):
         seen = sum(re.match(rf"global_atomic_{name} ", line) is not None for line in found)

@@ -2,12 +2,13 @@
 """soak.py --program PATH [--moments N | --seconds S] [--seed X] [--jobs J]: breaks jobs at random moments and checks
 how they end.
 
-Each round makes 2 or 3 hosts (hosts.sh), starts the program there with 1 or 2 PEs on each, and at a random moment lets one
-host be lost in one of the ways of hosts.sh --fault: some milliseconds after the job has reached a part of one of the program's
-lives, or while the launcher starts it. A round is good when within 10 seconds no PE is left on any host, a
-message has named what was lost, at most one of them from Isthmus, and nothing lies in any /dev/shm or in TMPDIR. Every
-choice follows from the seed, which is printed; --only R repeats round R of it.
-A launcher that stays although all PEs are gone is counted by itself: that is not the library's doing, but not hidden either."""
+Each round makes 2 or 3 hosts (hosts.sh), starts the program there with 1 or 2 PEs on each, and at a random moment lets
+one host be lost in one of the ways of hosts.sh --fault: some milliseconds after the job has reached a part of one of
+the program's lives, or while the launcher starts it. A round is good when within 10 seconds no PE is left on any host,
+a message has named what was lost, at most one of them from Isthmus, and nothing lies in any /dev/shm or in TMPDIR.
+Every choice follows from the seed, which is printed; --only R repeats round R of it.
+A launcher that stays although all PEs are gone is counted by itself: that is not the library's doing, but not hidden
+either."""
 import argparse
 import collections
 import concurrent.futures
@@ -31,8 +32,8 @@ MOST_MS = {"launch": 400, "init": 60, "work": 100, "finalize": 30}  # about how 
 QUIET_S = 1.0  # PEs may start late: none may appear for so long, as long as there is a launcher
 OURS = re.compile(r"^isthmus: .*(PE \d+ on host\d+ is lost|not all PEs have arrived|PE \d+ on host\d+ does not answer|"
                   r"no connection to PE \d+ on host\d+)", re.M)
-LAUNCHERS = re.compile(r"rank \d+ .* on node host\d|remote daemon|a daemon .* (died|on node)|ORTE has lost communication|"
-                       r"daemon.*unexpectedly|An ORTE daemon|the launcher has ended", re.I)
+LAUNCHERS = re.compile(r"rank \d+ .* on node host\d|remote daemon|a daemon .* (died|on node)|"
+                       r"ORTE has lost communication|daemon.*unexpectedly|An ORTE daemon|the launcher has ended", re.I)
 
 
 def choose(seed, number):
@@ -112,16 +113,18 @@ def run_round(plan, program):
     log_name = directory + "/log.job"
     env = dict(os.environ, ISTHMUS_PULSE_TIMEOUT=str(PULSE_S), ISTHMUS_START_TIMEOUT=str(START_S),
                TMPDIR=directory + "/scratch")
-    command = ["mpirun", "--bind-to", "none", "-x", "ISTHMUS_PULSE_TIMEOUT", "-x", "ISTHMUS_START_TIMEOUT", "-x", "TMPDIR",
-               "-np", str(plan["hosts"] * plan["slots"]), program, str(N_LIVES), str(N_ROUNDS)]
+    command = ["mpirun", "--bind-to", "none", "-x", "ISTHMUS_PULSE_TIMEOUT", "-x", "ISTHMUS_START_TIMEOUT",
+               "-x", "TMPDIR", "-np", str(plan["hosts"] * plan["slots"]), program, str(N_LIVES), str(N_ROUNDS)]
     os.mkdir(env["TMPDIR"])
     with open(log_name, "w") as log:
-        job = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env, start_new_session=True)
+        job = subprocess.Popen(command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=env,
+                               start_new_session=True)
     wait_for_moment(plan, log_name, job)
     parts = parts_of(log_name)
     if job.poll() is not None:
         return {"part": "over"}
-    struck = subprocess.run([HOSTS, "--fault", plan["fault"], f"host{plan['victim']}", program], stderr=subprocess.DEVNULL)
+    struck = subprocess.run([HOSTS, "--fault", plan["fault"], f"host{plan['victim']}", program],
+                            stderr=subprocess.DEVNULL)
     if struck.returncode != 0:  # no PE there at this moment
         subprocess.run([HOSTS, "--fault", "halted", f"host{plan['victim']}"], check=True)
         plan["fault"] = "halted"
@@ -140,9 +143,9 @@ def run_round(plan, program):
         parts.append("end")
     return {"part": parts[-1] if parts else "launch", "fault": plan["fault"], "seconds": seconds, "pes_left": pes_left,
             "all_stopped": all_stopped,
-            "launcher_ended": launcher_ended, "status": job.returncode, "ours": len(re.findall("^isthmus: ", text, re.M)),
-            "named_by_us": bool(OURS.search(text)), "named_by_launcher": bool(LAUNCHERS.search(text)),
-            "behind": left_behind(directory), "text": text[-3000:]}
+            "launcher_ended": launcher_ended, "status": job.returncode,
+            "ours": len(re.findall("^isthmus: ", text, re.M)), "named_by_us": bool(OURS.search(text)),
+            "named_by_launcher": bool(LAUNCHERS.search(text)), "behind": left_behind(directory), "text": text[-3000:]}
 
 
 # ---- all rounds ----
@@ -169,7 +172,8 @@ def verdict_of(result):
     if result["ours"] > 1:
         return "more than one message"
     # A job that the fault did not reach any more ends well; a launcher that had no PE so far reports by itself.
-    if result["status"] != 0 and result["part"] not in ("launch", "end") and not result["named_by_us"] and not result["named_by_launcher"]:
+    if (result["status"] != 0 and result["part"] not in ("launch", "end")
+            and not result["named_by_us"] and not result["named_by_launcher"]):
         return "nobody has named the cause"
     return ""
 

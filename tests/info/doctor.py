@@ -17,15 +17,16 @@ import tempfile
 SKIPPED = 77
 BIN, DOUBLES, CUDA = sys.argv[1:4]
 INFO, RUN = os.path.join(BIN, "isthmus-info"), os.path.join(BIN, "isthmus-run")
-CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI"))}
+CLEAN = {name: value for name, value in os.environ.items()
+         if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI"))}
 FOLDER = tempfile.TemporaryDirectory()
 CALLS = {"x86_64": {"memfd_create": 319, "socket": 41, "pidfd_getfd": 438},
          "aarch64": {"memfd_create": 279, "socket": 198, "pidfd_getfd": 438}}.get(os.uname().machine)
 
 
 def doctor(prepare=None, mounts="", command=(), status=0, **env):
-    """{(area, name): result}; `mounts`: shell commands in a mount namespace, before the tool. What these and `env` do not
-    make there is not: GPUs and adapters of this machine decide nothing."""
+    """{(area, name): result}; `mounts`: shell commands in a mount namespace, before the tool. What these and `env` do
+    not make there is not: GPUs and adapters of this machine decide nothing."""
     args = [*command, INFO, "--doctor", "--json"] if not command or command[-1] != "--" else [*command[:-1]]
     if "/sys/bus/pci" not in mounts:
         mounts = f"{files('/sys/bus/pci')}\n{mounts}"
@@ -82,7 +83,8 @@ def limits_of_the_process():
     small = doctor(limit(resource.RLIMIT_FSIZE, 1 << 20), status=1, ISTHMUS_HEAP_SIZE="64m")
     expect(small, "host", "file size", "fail", "1 MiB")
     expect(doctor(status=1, ISTHMUS_HEAP_SIZE="900t"), "host", "memory", "fail", "900 TiB")
-    expect(doctor(lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})), "host", "processors", "degraded", "1 of")
+    expect(doctor(lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})), "host", "processors", "degraded",
+           "1 of")
 
 
 def calls_that_a_sandbox_refuses():
@@ -92,8 +94,8 @@ def calls_that_a_sandbox_refuses():
 
 
 def a_container_with_little():
-    group = files("/sys/fs/cgroup", cpu_dot_max="150000 100000", memory_dot_max=str(1 << 28), memory_dot_current=str((1 << 28) - 1),
-                  pids_dot_max="20", pids_dot_current="5")
+    group = files("/sys/fs/cgroup", cpu_dot_max="150000 100000", memory_dot_max=str(1 << 28),
+                  memory_dot_current=str((1 << 28) - 1), pids_dot_max="20", pids_dot_current="5")
     results = doctor(mounts=group)
     if len(os.sched_getaffinity(0)) > 1:
         expect(results, "host", "processors", "degraded", "1.50 of")
@@ -102,10 +104,14 @@ def a_container_with_little():
     clock = files("/sys/devices/system/clocksource", clocksource0__current_clocksource="hpet")
     expect(doctor(mounts=clock), "host", "clock", "degraded", "hpet")
     pages = files("/sys/kernel/mm", **{"hugepages__hugepages-2048kB__free_hugepages": "0"})
-    expect(doctor(mounts=pages, status=1, ISTHMUS_HEAP_PAGES="2M"), "host", "huge pages", "fail", "no huge page of 2 MiB")
-    large = files("/sys/kernel/mm", **{"hugepages__hugepages-2048kB__free_hugepages": "7", "hugepages__hugepages-1048576kB__free_hugepages": "0"})
-    expect(doctor(mounts=large, status=1, ISTHMUS_HEAP_PAGES="1G"), "host", "huge pages", "fail", "no huge page of 1 GiB")
-    large = files("/sys/kernel/mm", **{"hugepages__hugepages-2048kB__free_hugepages": "0", "hugepages__hugepages-1048576kB__free_hugepages": "3"})
+    expect(doctor(mounts=pages, status=1, ISTHMUS_HEAP_PAGES="2M"), "host", "huge pages", "fail",
+           "no huge page of 2 MiB")
+    large = files("/sys/kernel/mm", **{"hugepages__hugepages-2048kB__free_hugepages": "7",
+                                       "hugepages__hugepages-1048576kB__free_hugepages": "0"})
+    expect(doctor(mounts=large, status=1, ISTHMUS_HEAP_PAGES="1G"), "host", "huge pages", "fail",
+           "no huge page of 1 GiB")
+    large = files("/sys/kernel/mm", **{"hugepages__hugepages-2048kB__free_hugepages": "0",
+                                       "hugepages__hugepages-1048576kB__free_hugepages": "3"})
     expect(doctor(mounts=large, ISTHMUS_HEAP_PAGES="1G"), "host", "huge pages", "pass", "3 of 1 GiB are free")
 
 
@@ -126,11 +132,12 @@ def adapters_of_a_host():
 
 
 def gpus_of_a_host():
-    pci = files("/sys/bus/pci", devices__0000_colon_41_colon_00_dot_0__vendor="0x10de", devices__0000_colon_41_colon_00_dot_0__class="0x030200")
+    pci = files("/sys/bus/pci", devices__0000_colon_41_colon_00_dot_0__vendor="0x10de",
+                devices__0000_colon_41_colon_00_dot_0__class="0x030200")
     expect(doctor(mounts=pci, status=1), "nvlink", "driver", "fail", "/dev/nvidiactl does not exist")
     dev = files("/dev", nvidiactl="")
-    expect(doctor(mounts=f"{pci}\n{dev}\nchmod 600 /dev/nvidiactl", status=1, command=("setpriv", "--reuid=65534")), "nvlink", "driver", "fail",
-           "may not be opened")
+    expect(doctor(mounts=f"{pci}\n{dev}\nchmod 600 /dev/nvidiactl", status=1, command=("setpriv", "--reuid=65534")),
+           "nvlink", "driver", "fail", "may not be opened")
     proc = files("/proc", **{"driver__nvidia__capabilities__fabric-imex-mgmt": ""})
     adapter = files("/sys/class", infiniband__mlx5_0__node_type="1")
     results = doctor(mounts=f"{pci}\n{dev}\n{adapter}", status=1)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""which_ucx.py BIN: which UCX transport ib works with, as isthmus-info shows it: the one that the process has, the one that
-ISTHMUS_IB_UCX names, the system's; and never one made of two installs. The second install is a copy of the system's."""
+"""which_ucx.py BIN: which UCX transport ib works with, as isthmus-info shows it: the one that the process has, the one
+that ISTHMUS_IB_UCX names, the system's; and never one made of two installs. The second install is a copy of the
+system's."""
 import json
 import os
 import shutil

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""own_folders.py BUILD: every mpirun that ctest starts has a session folder of its own, by one of the scripts that make one."""
+"""own_folders.py BUILD: every mpirun that ctest starts has a session folder of its own, by one of the scripts that make
+one."""
 
 import shutil
 import subprocess

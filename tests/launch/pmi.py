@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""pmi.py BUILD CASE: jobs under launchers that have no PMIx: those with PMI-1 or PMI-2, and torchrun's variables. "own": a server made
-for tests (pmi_server.py); "hydra", "intel": the launchers of MPICH and of Intel MPI out of wheels, skipped (77) where these cannot be
-fetched; "torchrun": processes with its four variables; "missing": environments that lack one. Prints failures and nothing else."""
+"""pmi.py BUILD CASE: jobs under launchers that have no PMIx: those with PMI-1 or PMI-2, and torchrun's variables.
+"own": a server made for tests (pmi_server.py); "hydra", "intel": the launchers of MPICH and of Intel MPI out of wheels,
+skipped (77) where these cannot be fetched; "torchrun": processes with its four variables; "missing": environments that
+lack one. Prints failures and nothing else."""
 
 import os
 import random
@@ -143,8 +144,8 @@ class Job:
         return [job.returncode for job in jobs], output
 
     def torch(self, port, **more):
-        return [{"RANK": str(i), "LOCAL_RANK": str(i), "WORLD_SIZE": str(PES), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), **more}
-                for i in range(PES)]
+        return [{"RANK": str(i), "LOCAL_RANK": str(i), "WORLD_SIZE": str(PES), "MASTER_ADDR": "127.0.0.1",
+                 "MASTER_PORT": str(port), **more} for i in range(PES)]
 
     def torchrun(self):
         store, port = master_port()  # as PyTorch's store listens at MASTER_PORT
@@ -160,12 +161,13 @@ class Job:
 
     def hosts_hydra(self):
         if not wheels.is_fetched(self.build, "mpich"):
-            raise wheels.NotHere("MPICH's wheel is not in the build folder, and these hosts reach no network; launch.pmi.hydra fetches it")
+            raise wheels.NotHere("MPICH's wheel is not in the build folder, and these hosts reach no network; "
+                                 "launch.pmi.hydra fetches it")
         mpiexec = next(wheels.fetch(self.build, "mpich").rglob("mpiexec.hydra"))
         for tool in mpiexec.parent.iterdir():
             tool.chmod(0o755)
-        start = [str(mpiexec), "-launcher", "ssh", "-launcher-exec", os.environ["OMPI_MCA_plm_rsh_agent"], "-hosts", "host1,host2",
-                 "-ppn", str(PES // 2), "-n", str(PES)]
+        start = [str(mpiexec), "-launcher", "ssh", "-launcher-exec", os.environ["OMPI_MCA_plm_rsh_agent"], "-hosts",
+                 "host1,host2", "-ppn", str(PES // 2), "-n", str(PES)]
         for name in ("r1_pe_numbers", "r3_init_makes_reachable", "r4_init_again"):
             self.launch(f"hosts, mpich {name}", start + self.program(name))
 
@@ -199,7 +201,8 @@ class Job:
                 ("MASTER_PORT is '0'; accepted: a number from 1", {**torch, "MASTER_PORT": "0"}),
                 ("MASTER_ADDR with the port of PE 0 is 'host.invalid:31233', whose host cannot be resolved",
                  {**torch, "MASTER_ADDR": "host.invalid", "RES_OPTIONS": "timeout:1 attempts:1"}),
-                ("ISTHMUS_BOOTSTRAP is 'pmi1', but PMI_FD, PMI_RANK and PMI_SIZE are not set", {"ISTHMUS_BOOTSTRAP": "pmi1"}),
+                ("ISTHMUS_BOOTSTRAP is 'pmi1', but PMI_FD, PMI_RANK and PMI_SIZE are not set",
+                 {"ISTHMUS_BOOTSTRAP": "pmi1"}),
                 ("ISTHMUS_BOOTSTRAP is 'torchrun', but RANK, WORLD_SIZE", {"ISTHMUS_BOOTSTRAP": "torchrun"})):
             codes, output = self.processes([variables])
             if codes == [0] or wanted not in output:

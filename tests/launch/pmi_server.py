@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""pmi_server.py: a launcher with PMI-1 or PMI-2, for tests: starts N processes, and serves both protocols over a socket pair for each
-(PMI_FD) or over TCP (PMI_PORT, PMI_ID). It replies to what a bootstrap requests and to nothing else, and strictly: a request that is
-out of order, or a value longer than a launcher's, ends the job with a line. `fault`: what it does wrong, once it is to do it."""
+"""pmi_server.py: a launcher with PMI-1 or PMI-2, for tests: starts N processes, and serves both protocols over a socket
+pair for each (PMI_FD) or over TCP (PMI_PORT, PMI_ID). It replies to what a bootstrap requests and to nothing else, and
+strictly: a request that is out of order, or a value longer than a launcher's, ends the job with a line. `fault`: what
+it does wrong, once it is to do it."""
 
 import os
 import selectors
@@ -77,7 +78,8 @@ class Server:
     def init(self, client, request):
         version = int(request["pmi_version"])
         is_refused = self.fault == "only_2" and version == 1 or self.fault == "only_1" and version == 2
-        reply = f"cmd=response_to_init pmi_version={3 - version if is_refused else version} pmi_subversion=0 rc={'-1' if is_refused else 0}\n"
+        reply = (f"cmd=response_to_init pmi_version={3 - version if is_refused else version} pmi_subversion=0 "
+                 f"rc={'-1' if is_refused else 0}\n")
         client.version = 0
         client.send(reply)
         client.version = 0 if is_refused else version
@@ -166,7 +168,8 @@ class Server:
         return jobs
 
     def run(self, command, by_port=False, environment=None):
-        """([exit statuses], output of all). As a launcher does, it ends the others when one fails, or after TIMEOUT_S."""
+        """([exit statuses], output of all). As a launcher does, it ends the others when one fails, or after
+        TIMEOUT_S."""
         jobs, deadline = self.start(command, by_port, environment or {}), time.monotonic() + TIMEOUT_S
         try:
             while any(job.poll() is None for job in jobs) and time.monotonic() < deadline:

@@ -32,8 +32,8 @@ FLOORS = (
     ("core/proxy/",),
     (ROOT, "core/life/"),
     ("core/api/", "include/shmem.h", "include/shmemx.h", "include/nvshmem.h", "include/nvshmemx.h", "include/ishmem.h",
-     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem", "include/nvshmem_device.h",
-     "include/ishmem_device.hpp", "include/ishmemx_device.hpp", "include/rocshmem/"),
+     "include/ishmemx.h", "include/mpp/", "include/pshmem.h", "include/nvshmem_host.h", "include/isthmus/ishmem",
+     "include/nvshmem_device.h", "include/ishmem_device.hpp", "include/ishmemx_device.hpp", "include/rocshmem/"),
     ("tools/", "compat/"),
 )
 NUMBER = {prefix: number for number, floor in enumerate(FLOORS) for prefix in floor}
@@ -65,14 +65,16 @@ def resolve(root, includer, name, quoted):
 def check_core(report, path, line, target):
     own, other = prefix_of(str(path)), prefix_of(target)
     if own is None:
-        report.fault(path, line, "this folder has no floor: give it one in tests/lint/floors.py and docs/architecture.md")
+        report.fault(path, line,
+                     "this folder has no floor: give it one in tests/lint/floors.py and docs/architecture.md")
     elif target.startswith("plugins/"):
-        report.fault(path, line, f"includes {target}: the core knows no plugin; extend include/isthmus/transport.h instead")
+        report.fault(path, line,
+                     f"includes {target}: the core knows no plugin; extend include/isthmus/transport.h instead")
     elif other is None:
         report.fault(path, line, f"includes {target}, which has no floor")
     elif is_above(str(path), target):
-        report.fault(path, line, f"{own} includes {target}, which is above it: move what both need down, or let the upper "
-                                 "one register a callback")
+        report.fault(path, line, f"{own} includes {target}, which is above it: move what both need down, or let the "
+                                 "upper one register a callback")
     elif own == "core/api/" and other == ROOT and target != "core/runtime.h":
         report.fault(path, line, f"includes {target}: of the composition root entry points know core/runtime.h only")
 
@@ -80,12 +82,14 @@ def check_core(report, path, line, target):
 def check_plugin(report, path, line, target):
     own_folder = "/".join(path.parts[:2]) + "/"
     if not target.startswith(("include/isthmus/", "plugins/common/", own_folder)):
-        report.fault(path, line, f"includes {target}: a plugin knows isthmus/*.h, plugins/common and its own folder only")
+        report.fault(path, line,
+                     f"includes {target}: a plugin knows isthmus/*.h, plugins/common and its own folder only")
 
 
 def check_program(report, path, line, target):
     if target.startswith(("core/", "plugins/")):
-        report.fault(path, line, f"includes {target}: examples and benchmarks use the public headers, as any program does")
+        report.fault(path, line,
+                     f"includes {target}: examples and benchmarks use the public headers, as any program does")
 
 
 def check_includes(report, root):

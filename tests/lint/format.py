@@ -27,8 +27,8 @@ def main():
     if not program:
         print(f"skipped: clang-format {RELEASE} is not here (apt-get install clang-format-{RELEASE})")
         sys.exit(1 if args.fix else lint.SKIPPED)
-    paths = [str(path) for path in lint.sources(args.root, "core", "plugins", "tools", "compat", "include", "tests", "bench",
-                                                "docs", suffixes=(".c", ".h", ".cpp", ".hpp"))]
+    paths = [str(path) for path in lint.sources(args.root, "core", "plugins", "tools", "compat", "include", "tests",
+                                                "bench", "docs", suffixes=(".c", ".h", ".cpp", ".hpp"))]
     if not paths:
         sys.exit(0)
     if args.fix:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every header compiles alone, and twice in one file: ours as GNU C11, public ones as strict C11 and strict C++17, those
-named .hpp as C++ alone."""
+"""Every header compiles alone, and twice in one file: ours as GNU C11, public ones as strict C11 and strict C++17,
+those named .hpp as C++ alone."""
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor

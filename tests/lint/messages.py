@@ -95,7 +95,8 @@ def messages(root):
         code = lint.code_only(text)
         position = {**FORMAT_OF, **FORMAT_IN.get(path.name, {})}
         for match in TEXT.finditer(code):
-            yield Message(path, code.count("\n", 0, match.start()) + 1, plain(format_in(text[match.start():match.end()])))
+            yield Message(path, code.count("\n", 0, match.start()) + 1,
+                          plain(format_in(text[match.start():match.end()])))
         for match in CALL.finditer(code):
             name = match.group(1)
             if name not in position:

@@ -10,11 +10,12 @@ import lint
 
 FABRICS = {
     "ib", "ibv", "ibverbs", "verbs", "infiniband", "mlx", "mlx4", "mlx5", "rdma", "rdmacm", "roce", "ucx", "ucp", "uct",
-    "libfabric", "ofi", "cxi", "slingshot", "efa", "gdr", "gdrcopy", "nvlink", "nvswitch", "nvl", "cuda", "cudart", "nvml",
-    "xelink", "ze", "levelzero", "sycl", "xgmi", "hip", "hsa", "rocm", "cma", "xpmem", "knem",
-    "hca", "hcas", "nic", "nics", "adapter", "adapters",
+    "libfabric", "ofi", "cxi", "slingshot", "efa", "gdr", "gdrcopy", "nvlink", "nvswitch", "nvl", "cuda", "cudart",
+    "nvml", "xelink", "ze", "levelzero", "sycl", "xgmi", "hip", "hsa", "rocm", "cma", "xpmem", "knem", "hca", "hcas",
+    "nic", "nics", "adapter", "adapters",
 }
-FREE_IDENTIFIERS = re.compile(r"ISTHMUS_MEM_(CUDA|ZE|HIP)|ISTHMUS_DOMAIN_NIC|IST_ATOMICS_NIC|(IN6?ADDR|IFF)_LOOPBACK(_INIT)?|in6addr_loopback")
+FREE_IDENTIFIERS = re.compile(r"ISTHMUS_MEM_(CUDA|ZE|HIP)|ISTHMUS_DOMAIN_NIC|IST_ATOMICS_NIC|"
+                              r"(IN6?ADDR|IFF)_LOOPBACK(_INIT)?|in6addr_loopback")
 FREE_STRINGS = re.compile(r"(N?V?I?SHMEMX?|SMA)_[A-Z0-9_]+")  # variables of the three APIs
 
 

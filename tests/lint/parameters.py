@@ -50,8 +50,8 @@ def main():
             counts[n] += 1
             if n <= MOST or (path.parts[:2] == ("core", "api") and ENTRY_POINT.fullmatch(name)):
                 continue
-            report.fault_unless_allowed(path, line, name, f"{name} has {n} parameters; at most {MOST}: pass what belongs "
-                                        "together as a struct (struct ist_transfer in core/ops)")
+            report.fault_unless_allowed(path, line, name, f"{name} has {n} parameters; at most {MOST}: pass "
+                                        "what belongs together as a struct (struct ist_transfer in core/ops)")
     if args.figures:
         print("\n".join(f"{n:3} parameters: {counts[n]} functions" for n in sorted(counts)))
     report.finish()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Each requirement that a test names keeps one in the default set: pe.r<number>_... or the label R<number>, without the label
-thorough. Only of a build that has the tests."""
+"""Each requirement that a test names keeps one in the default set: pe.r<number>_... or the label R<number>, without the
+label thorough. Only of a build that has the tests."""
 
 import re
 import sys
@@ -18,7 +18,8 @@ LIST = "tests/pe/CMakeLists.txt"
 
 def requirements_of(name, labels):
     named = re.match(r"pe\.r(\d+)_", name)
-    return ([int(named.group(1))] if named else []) + [int(label[1:]) for label in labels if re.fullmatch(r"R\d+", label)]
+    return (([int(named.group(1))] if named else [])
+            + [int(label[1:]) for label in labels if re.fullmatch(r"R\d+", label)])
 
 
 def only_thorough(text):

@@ -48,13 +48,16 @@ class Lint(unittest.TestCase):
     def test_floors(self):
         self.assert_clean("floors")
         for path, text, expected in (
-                ("core/base/a.c", '#include "core/ops/rma.h"\n', r"core/base/a.c:1: .*core/ops/rma.h, which is above it"),
+                ("core/base/a.c", '#include "core/ops/rma.h"\n',
+                 r"core/base/a.c:1: .*core/ops/rma.h, which is above it"),
                 ("core/heap/a.h", '\n#include "../ops/rma.h"\n', r"core/heap/a.h:2: .*core/ops/rma.h, which is above"),
-                ("core/ops/a.c", '#include "core/sync/wait.h"\n', r"core/ops/a.c:1: .*core/sync/wait.h, which is above"),
+                ("core/ops/a.c", '#include "core/sync/wait.h"\n',
+                 r"core/ops/a.c:1: .*core/sync/wait.h, which is above"),
                 ("core/team/a.c", "#include <shmem.h>\n", r"core/team/a.c:1: .*include/shmem.h, which is above"),
                 ("core/base/a.c", '# include "plugins/ib/ib.h"\n', r"the core knows no plugin"),
                 ("core/heap/a.c", '#include "core/runtime.h"\n', r"core/heap/a.c:1: .*core/runtime.h, which is above"),
-                ("core/parts.c", '#include "core/api/entry.h"\n', r"core/parts.c:1: .*core/api/entry.h, which is above"),
+                ("core/parts.c", '#include "core/api/entry.h"\n',
+                 r"core/parts.c:1: .*core/api/entry.h, which is above"),
                 ("core/api/a.c", '#include "core/parts.h"\n', r"core/api/a.c:1: .*know core/runtime.h only"),
                 ("core/odd/a.c", '#include "core/base/log.h"\n', r"core/odd/a.c:1: this folder has no floor"),
                 ("plugins/ib/a.c", '#include "core/base/log.h"\n', r"plugins/ib/a.c:1: .*its own folder only"),
@@ -84,7 +87,8 @@ class Lint(unittest.TestCase):
         self.assert_clean("floors", *build)
         self.compile("core/ops/rma.c", "void ist_wait(void);\n\nvoid ist_put(void) { ist_wait(); }\n")
         self.assert_clean("floors")
-        self.assert_found(r"core/ops/rma.c:1: uses ist_wait of core/sync/wait.c, which is above core/ops/", "floors", *build)
+        self.assert_found(r"core/ops/rma.c:1: uses ist_wait of core/sync/wait.c, which is above core/ops/", "floors",
+                          *build)
         (self.root / "core/sync/wait.c").unlink()  # its object, left over from an earlier build, does not count
         self.assert_clean("floors", *build)
         shutil.rmtree(self.root / "build")
@@ -134,7 +138,8 @@ class Lint(unittest.TestCase):
         self.plant("core/ops/a.h", "int f(int a, int b, int c, int d, int e, int f, int g, int h);\n")
         self.plant("core/api/a.h", "void ist_entry_put(int a, int b, int c, int d, int e, int f, int g, int h) {}\n")
         self.assert_clean("parameters")
-        eight = "\nstatic int one(\n    int a, int b, int c, int d,\n    int e, int f, int g, int h)\n{\n    return 1;\n}\n"
+        eight = ("\nstatic int one(\n    int a, int b, int c, int d,\n    int e, int f, int g, int h)\n{\n"
+                 "    return 1;\n}\n")
         for path in ("core/api/a.h", "plugins/ib/a.c", "tools/a/a.c"):
             with self.subTest(path=path):
                 planted = self.plant(path, eight)
@@ -146,8 +151,10 @@ class Lint(unittest.TestCase):
         for path, text, expected in (
                 ("core/ops/a.h", "#ifndef A_H\n#define A_H\nsize_t f(void);\n#endif\n", r"core/ops/a.h:1: .*gnu11"),
                 ("core/ops/a.h", "enum { TWICE };\n", r"core/ops/a.h:1: .*gnu11"),
-                ("include/isthmus/a.h", "#ifndef A_H\n#define A_H\nint f(int class);\n#endif\n", r"isthmus/a.h:1: .*c\+\+17"),
-                ("include/isthmus/a.h", "#ifndef A_H\n#define A_H\nstruct { int (*f[0])(); } a;\n#endif\n", r"-std=c11")):
+                ("include/isthmus/a.h", "#ifndef A_H\n#define A_H\nint f(int class);\n#endif\n",
+                 r"isthmus/a.h:1: .*c\+\+17"),
+                ("include/isthmus/a.h", "#ifndef A_H\n#define A_H\nstruct { int (*f[0])(); } a;\n#endif\n",
+                 r"-std=c11")):
             with self.subTest(path=path, text=text):
                 planted = self.plant(path, text)
                 self.assert_found(expected, "headers")
@@ -247,31 +254,38 @@ class Lint(unittest.TestCase):
 
     def test_messages(self):
         self.plant("docs/messages.md", "| message | what to do |\n|---|---|\n"
-                   "| `no memory for …` | free some |\n| `NAME is 'VALUE'; valid: 1 to N`, `CALL: REASON` | correct it |\n")
-        self.plant("core/ops/a.c", 'int a(void) { return ist_fail(1, "%s is \'%s\'; valid: "\n"1 to %" PRIu64, x, y, z); }\n'
+                   "| `no memory for …` | free some |\n"
+                   "| `NAME is 'VALUE'; valid: 1 to N`, `CALL: REASON` | correct it |\n")
+        self.plant("core/ops/a.c",
+                   'int a(void) { return ist_fail(1, "%s is \'%s\'; valid: "\n"1 to %" PRIu64, x, y, z); }\n'
                    'int b(void) { return c ? ist_fail_memory("the " "routes") : ist_fail_errno(2, "poll"); }\n'
                    'void d(void) { ist_log(3, "not for users: %d", 1); /* ist_fail(1, "in a comment"); */ }\n')
         self.assert_clean("messages")
-        planted = self.plant("plugins/ib/a.c", '\n\nvoid e(void) { s->fail(s->core, 1, ok ? "no memory for %d" : "no adapter %s", 1); }\n')
+        planted = self.plant("plugins/ib/a.c", '\n\nvoid e(void) { s->fail(s->core, 1, '
+                                               'ok ? "no memory for %d" : "no adapter %s", 1); }\n')
         self.assert_found(r"plugins/ib/a.c:3: .*no row for this message: `no adapter VALUE`", "messages")
         planted.unlink()
-        self.plant("docs/messages.md", "| `no memory for …`, `NAME is 'VALUE'; valid: 1 to N` | |\n| `CALL: REASON` | |\n| `gone` | |\n")
+        self.plant("docs/messages.md",
+                   "| `no memory for …`, `NAME is 'VALUE'; valid: 1 to N` | |\n| `CALL: REASON` | |\n| `gone` | |\n")
         self.assert_found(r"docs/messages.md:3: no message of the sources is `gone`", "messages")
 
     def test_messages_of_the_checker(self):
         folder = "tools/isthmus-check-transport"
         self.plant(f"{folder}/case_a.c", 'void a(void) { CT_RULE("put", "put is exact", x == 1, "it put %d", x); }\n'
                    'void b(void) { CT_CHECK(f(1, 2), "byte %zu is wrong", i); }\n'
-                   'void c(void) { static const char rule[] = "all is given back"; CT_RULE(NULL, rule, y, "%d left", z); }\n')
+                   'void c(void) { static const char rule[] = "all is given back"; '
+                   'CT_RULE(NULL, rule, y, "%d left", z); }\n')
         self.plant(f"{folder}/cases.def", 'CASE(a, 1, FIXED, "put", "every size, and no byte beside")\n')
         self.plant("docs/messages.md", "| `byte N is wrong` | |\n")
         found = "|".join(("put is exact", "it put VALUE", "byte VALUE is wrong", "all is given back", "VALUE left",
                           "every size, and no byte beside"))
         status, output = self.run_check("messages")
-        self.assertEqual(6, len(re.findall(f"docs/findings.md has no row for this message: `(?:{found})`", output)), output)
+        self.assertEqual(6, len(re.findall(f"docs/findings.md has no row for this message: `(?:{found})`", output)),
+                         output)
         self.assert_found(r"docs/messages.md:1: no message of the sources is `byte N is wrong`", "messages")
         self.plant("docs/messages.md", "")
-        self.plant("docs/findings.md", "| `every size, and no byte beside`<br>`byte N is wrong` | |\n| `put is exact`<br>`it put N` | |\n"
+        self.plant("docs/findings.md",
+                   "| `every size, and no byte beside`<br>`byte N is wrong` | |\n| `put is exact`<br>`it put N` | |\n"
                    "| `all is given back`<br>`N left` | |\n")
         self.assert_clean("messages")
         self.plant(f"{folder}/options.c", 'int d(void) { return fprintf(stderr, "checker: %s is wrong\\n", x); }\n')

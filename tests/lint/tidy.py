@@ -21,8 +21,9 @@ def main():
     files = sorted({command["file"] for command in commands if command["file"].startswith(folders)})
 
     def tidy(file):
-        return subprocess.run([program, "--quiet", "-p", str(args.build), "--extra-arg=-Wno-unknown-warning-option", file],
-                              text=True, capture_output=True)
+        return subprocess.run(
+            [program, "--quiet", "-p", str(args.build), "--extra-arg=-Wno-unknown-warning-option", file],
+            text=True, capture_output=True)
 
     failed = 0
     with ThreadPoolExecutor(2) as pool:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """expand.py TEMPLATE TYPES OUT: writes OUT from a C file in which parts are repeated for each type of a set.
 
-A part lies between the lines /*@for SET@*/ and /*@end@*/; in it NAME stands for the TYPENAME and TYPE for the C type of each
-row of TYPES (types.table) that belongs to the set. Messages and debuggers point into the template."""
+A part lies between the lines /*@for SET@*/ and /*@end@*/; in it NAME stands for the TYPENAME and TYPE for the C type of
+each row of TYPES (types.table) that belongs to the set. Messages and debuggers point into the template."""
 import re
 import sys
 from pathlib import Path

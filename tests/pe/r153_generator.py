@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""R153: the generator of the public headers stops at a table that does not fit: rows that are none, sets and forms that do
-not exist, routines that no header declares, headers that need more. A header whose template is gone goes too.
+"""R153: the generator of the public headers stops at a table that does not fit: rows that are none, sets and forms that
+do not exist, routines that no header declares, headers that need more. A header whose template is gone goes too.
 
 r153_generator.py SOURCE_TREE"""
 import shutil

@@ -17,7 +17,8 @@ KINDS = ("function", "proposal", "extension", "overload", "queue", "generic", "c
 OUR_EXTENSIONS = (r"isthmus_(fast|active_set)_v1|isthmus_device_((un)?register(_gpu)?|launch|report)_v1|"
                   r"rocshmem_\w+|"
                   r"shmemx_(visibility|transport_name)|"
-                  r"shmemx_(ctx_)?(local_complete|remote_commit)|shmemx_team_remote_commit|ishmemx_print_as|ishmem_query_initialized")
+                  r"shmemx_(ctx_)?(local_complete|remote_commit)|shmemx_team_remote_commit|"
+                  r"ishmemx_print_as|ishmem_query_initialized")
 OUR_NAMES = r"(isthmus|ISTHMUS)_\w+"
 faults = []
 
@@ -81,10 +82,11 @@ def check_prototypes(args, face, *defines):
     """A prototype that differs from the header's is a conflict; a name that is missing cannot be used."""
     declarations = "".join("__extension__ " + re.sub(r"(\w+)\(", r"(\1)(", p, count=1) + ";\n" for p in face.functions
                            if "shmem_global_exit" not in p)
-    body = (f'{face.includes()}#ifdef __cplusplus\nextern "C" {{\n#endif\n{declarations}#ifdef __cplusplus\n}}\n#endif\n'
-            f"{use_of(face)}")
+    body = (f'{face.includes()}#ifdef __cplusplus\nextern "C" {{\n#endif\n{declarations}#ifdef __cplusplus\n}}\n'
+            f"#endif\n{use_of(face)}")
     generics = "".join(f"#ifndef {name}\n#error {name} is no macro\n#endif\n" for name in face.rows["generic"])
-    standards = {"-O0": ("c11", "c++17"), "-O2": ("c99", "c11", "c17", "c++11", "c++17")}  # -O2 has the inlined paths, too
+    # -O2 has the inlined paths, too
+    standards = {"-O0": ("c11", "c++17"), "-O2": ("c99", "c11", "c17", "c++11", "c++17")}
     for level, names in standards.items():
         for standard in names:
             language, compiler = ("c++", args.cxx) if "++" in standard else ("c", args.cc)
@@ -99,7 +101,8 @@ def check_queue_forms(args):
     asked = "".join(
         re.sub(r"(.*?)(\w+)\((.*)\)", r'static_assert(sizeof(static_cast<\1(*)(\3)>(&\2)) != 0, "");', p) + "\n"
         for p in ISHMEM.rows["queue"])
-    command = [args.cxx, "-std=c++17", *WARNINGS, *args.flags, f"-I{HERE.parent / 'doubles'}", "-fsyntax-only", "-xc++", "-"]
+    command = [args.cxx, "-std=c++17", *WARNINGS, *args.flags, f"-I{HERE.parent / 'doubles'}", "-fsyntax-only", "-xc++",
+               "-"]
     check_compiles("forms in a queue", command, ISHMEM.includes() + asked)
 
 
@@ -115,7 +118,8 @@ def of_our_headers(preprocessed):
 
 
 def file_scope(text):
-    """Declarations without bodies, parameter lists, attributes and names for the linker; of a type of functions its name."""
+    """Declarations without bodies, parameter lists, attributes and names for the linker; of a type of functions its
+    name."""
     text = re.sub(r'"(?:\\.|[^"\\])*"', '""', text)
     text = re.sub(r'extern ""\s*\{', "", text)
     text = re.sub(r"\(\*(\w+)\)\([^()]*\)", r"\1", text)
@@ -177,7 +181,8 @@ def check_exported(args):
     listed = {name_of(p) for face in (SHMEM, NVSHMEM, ISHMEM) for p in face.functions}
     of_tools = {name_of(p) for p in SHMEM.rows["function"] + SHMEM.rows["proposal"]}
     listed |= {f"p{name}" for name in of_tools if name.startswith("shmem_")}
-    listed |= {"ishmemx_" + name_of(p).removeprefix("ishmem_") + "_team" for p in ISHMEM.rows["overload"] if "team" in p}
+    listed |= {"ishmemx_" + name_of(p).removeprefix("ishmem_") + "_team" for p in ISHMEM.rows["overload"]
+               if "team" in p}
     for name in sorted(listed - exported):
         faults.append(f"{args.library} does not export '{name}'")
     for name in sorted(exported - listed):

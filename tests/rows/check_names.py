@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""No routine is left out: a face's headers declare the routines of its list and no others, and the tests call each of them.
+"""No routine is left out: a face's headers declare the routines of its list and no others, and the tests call each of
+them.
 
 check_names.py LIST --prefix REGEX --compiler "CC FLAGS" --header HEADER... --source FILE...
 A source that is made by gen_rows.py or written by hand calls a routine when its name stands before a parenthesis."""

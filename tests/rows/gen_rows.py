@@ -15,8 +15,8 @@ POINTERS = {"dest", "source", "fetch", "status", "indices", "sig_addr", "ivar", 
 VALUES = {"value": "value", "cond": "cond", "cmp_value": "cmp_value"}
 HANDLES = {"team": "team", "ctx": "ctx", "stream": "stream"}
 PLAIN = {
-    "dst": "dst", "sst": "sst", "nelems": "nelems", "nreduce": "nelems", "bsize": "bsize", "nblocks": "nblocks", "pe": "pe",
-    "signal": "signal", "sig_op": "sig_op", "cmp": "cmp", "PE_root": "root", "PE_start": "set_start",
+    "dst": "dst", "sst": "sst", "nelems": "nelems", "nreduce": "nelems", "bsize": "bsize", "nblocks": "nblocks",
+    "pe": "pe", "signal": "signal", "sig_op": "sig_op", "cmp": "cmp", "PE_root": "root", "PE_start": "set_start",
     "logPE_stride": "set_log_stride", "PE_size": "set_size",
 }
 FIELDS = {"ivar": "dest", "ivars": "dest", "pWrk": "work", "pSync": "sync"}
@@ -99,8 +99,10 @@ def generate(rows, args):
         c_type, kind = rows.type_of(member)
         c = "c" if any(name != "q" for _, name in row.parameters) or has_ctx or row.returns in ("T", "int") else ""
         unused = "" if c else "    (void)c;\n"
-        yield f"static void call_{number}(struct row_call *c)\n{{\n{unused}    {call(row, routine, c_type, has_ctx)};\n}}"
-        table.append(f'    {{"{shown}", call_{number}, "{row.check}", {{sizeof({c_type}), ROW_{kind}}}, {flags(row, has_ctx)}}},')
+        yield (f"static void call_{number}(struct row_call *c)\n{{\n"
+               f"{unused}    {call(row, routine, c_type, has_ctx)};\n}}")
+        table.append(f'    {{"{shown}", call_{number}, "{row.check}", {{sizeof({c_type}), ROW_{kind}}}, '
+                     f'{flags(row, has_ctx)}}},')
     yield "\nstatic const struct row rows[] = {"
     yield from table
     yield "};\n"

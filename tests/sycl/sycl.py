@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""sycl.py: kernels in SYCL for real. A program built by the system's C++ compiler compiles kernels.cpp while it runs, with
-the compiler of SYCL's runtime library, and runs them on the processor: on 2 and 3 PEs, directly and through the ring, on one
-host by load and store and through ib. The runtime library comes out of wheels (tests/wheels.py); exit status 77, and a line
-with the reason, where they are not to be had. --quick: fewer jobs, and nothing is fetched: without the wheels it is
-skipped."""
+"""sycl.py: kernels in SYCL for real. A program built by the system's C++ compiler compiles kernels.cpp while it runs,
+with the compiler of SYCL's runtime library, and runs them on the processor: on 2 and 3 PEs, directly and through the
+ring, on one host by load and store and through ib. The runtime library comes out of wheels (tests/wheels.py); exit
+status 77, and a line with the reason, where they are not to be had. --quick: fewer jobs, and nothing is fetched:
+without the wheels it is skipped."""
 
 import argparse
 import os
@@ -32,8 +32,8 @@ JOBS = [(way, n) for way in WAYS for n in (2, 3)]
 QUICK_JOBS = [("direct", 2), ("ib", 2)]
 # Kernels in one image: the runtime library finds the state of several only in the first one.
 KERNEL_OPTIONS = ["-O2", "-fsycl-device-code-split=off"]
-# Without the optimiser of the device, whose vectorizer makes wrong code of kernels with waits; and with it for one work-item
-# at a time, which sub-groups do not allow.
+# Without the optimiser of the device, whose vectorizer makes wrong code of kernels with waits; and with it for one
+# work-item at a time, which sub-groups do not allow.
 PLAIN = {"SYCL_PROGRAM_COMPILE_OPTIONS": "-cl-opt-disable"}
 OPTIMISED = {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"}
 
@@ -56,11 +56,12 @@ class Place:
     def compile(self, source, flags=()):
         """The program; flags: more of the compiler's. It is made anew if it is older than a source or the library."""
         program = self.out / source.stem
-        before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"), *(self.build / "gen" / "include").rglob("*"),
-                  self.build / "lib" / "libisthmus.so"]
+        before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"),
+                  *(self.build / "gen" / "include").rglob("*"), self.build / "lib" / "libisthmus.so"]
         if program.exists() and program.stat().st_mtime > newest(before):
             return program
-        libraries = [f"-L{folder}" for folder in self.libraries] + [f"-Wl,-rpath-link,{folder}" for folder in self.libraries]
+        libraries = ([f"-L{folder}" for folder in self.libraries]
+                     + [f"-Wl,-rpath-link,{folder}" for folder in self.libraries])
         command = [*self.cxx, "-std=c++17", "-O1", "-Wall", "-Wextra", "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", *flags,
                    "-isystem", str(self.headers), *self.includes, str(source), "-o", str(program),
                    f"-L{self.build}/lib", f"-Wl,-rpath,{self.build}/lib", "-listhmus", *libraries, "-lsycl"]
@@ -68,20 +69,20 @@ class Place:
         return program
 
     def run(self, n, command, settings):
-        environment = {**os.environ, **self.environment, "SYCL_CACHE_PERSISTENT": "1", "SYCL_CACHE_DIR": str(self.cache),
-                       **settings}
+        environment = {**os.environ, **self.environment, "SYCL_CACHE_PERSISTENT": "1",
+                       "SYCL_CACHE_DIR": str(self.cache), **settings}
         return subprocess.run([self.build / "bin" / "isthmus-run", "-n", str(n), *map(str, command)], env=environment,
                               timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False).returncode
 
 
 def check_headers(place):
-    """What kernels call, compiled for the host as a SYCL compiler does it too: every routine and every form for groups, by
-    its exact type, with SYCL's own groups."""
+    """What kernels call, compiled for the host as a SYCL compiler does it too: every routine and every form for groups,
+    by its exact type, with SYCL's own groups."""
     print("headers:", flush=True)
     rows = ROOT / "tests" / "rows"
     source = place.out / "ishmem_device.cpp"
-    subprocess.run([sys.executable, rows / "check_device_rows.py", rows / "ishmem_device.rows", rows / "ishmem.rows", "--out",
-                    source], check=True)
+    subprocess.run([sys.executable, rows / "check_device_rows.py", rows / "ishmem_device.rows", rows / "ishmem.rows",
+                    "--out", source], check=True)
     # Its headers choose attributes by this macro, which only that compiler takes.
     source.write_text("#include <sycl/sycl.hpp>\n#define SYCL_LANGUAGE_VERSION 202012L\n" + source.read_text())
     return subprocess.run([*place.cxx, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *place.includes,

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""ptx_gate.py PTXAS COLL.PTX: the kernel of collectives assembled for an old and a new GPU: a block of 512 threads has to fit its
-registers, none may be spilled, and no sum may be contracted with a product (results would differ from other places')."""
+"""ptx_gate.py PTXAS COLL.PTX: the kernel of collectives assembled for an old and a new GPU: a block of 512 threads has
+to fit its registers, none may be spilled, and no sum may be contracted with a product (results would differ from other
+places')."""
 import re
 import subprocess
 import sys
