@@ -1,6 +1,7 @@
-"""The library under other names. For programs that were linked with NVSHMEM's own: definitions of the same names, each of
-which calls the one in libisthmus, and the version script that gives them NVSHMEM's symbol version. For programs that were
-compiled with Open MPI's shmem.h: definitions of those routines whose arguments are constants with other values there."""
+"""The library under other names. For programs that were linked with NVSHMEM's own: definitions of the same names, each
+of which calls the one in libisthmus, and the version script that gives them NVSHMEM's symbol version. For programs that
+were compiled with Open MPI's shmem.h: definitions of those routines whose arguments are constants with other values
+there."""
 
 import re
 
@@ -14,8 +15,8 @@ BY_HAND = ("nvshmem_error", "nvshmem_selected_device_transport", "nvshmemx_colle
 
 
 def forward(before, name, after, first="", passed=None):
-    """A routine that calls the one of that name and of the other version: one jump, compiled. first: what it does before;
-    passed: {parameter: what is passed instead of it}."""
+    """A routine that calls the one of that name and of the other version: one jump, compiled. first: what it does
+    before; passed: {parameter: what is passed instead of it}."""
     returns = before.replace("ISTHMUS_HOST_DEVICE", "").strip()
     parameters = after.strip()[1:-1].strip()
     names = [] if parameters == "void" else [name_of(p.strip()) for p in parameters.split(",")]
@@ -31,7 +32,8 @@ def nvshmem_host(prototypes):
     """{file: text}, from the (text before the name, name, text after it) of what the headers declare."""
     routines = "".join(forward(*prototype) for prototype in prototypes)
     names = "".join(f"    {name};\n" for name in sorted([name for _, name, _ in prototypes] + [*BY_HAND]))
-    return {"nvshmem_host_routines.c": f"{MADE}#pragma GCC visibility push(default)\n#include <nvshmem.h>\n\n{routines}",
+    return {"nvshmem_host_routines.c": f"{MADE}#pragma GCC visibility push(default)\n#include <nvshmem.h>\n\n"
+                                       f"{routines}",
             "nvshmem_host.map": f"NVSHMEM {{\n  global:\n{names}  local: *;\n}};\n"}
 
 
@@ -52,4 +54,5 @@ def translate(before, name, after):
 def oshmem(prototypes):
     """{file: text}, from the prototypes of shmem.h."""
     routines = "".join(translate(*prototype) for prototype in prototypes)
-    return {"oshmem_routines.c": f'/* Made by tools/gen_api.py from shmem.h. */\n#include "compat/oshmem.h"\n\n{routines}'}
+    return {"oshmem_routines.c": '/* Made by tools/gen_api.py from shmem.h. */\n#include "compat/oshmem.h"\n\n'
+                                 f'{routines}'}

@@ -49,8 +49,8 @@ def templates(families, types, prefix):
 
 
 def queue_function(routine, template, name, called, spell):
-    """`called` runs in its turn; its result goes to *ret, if there is one. All are templates: a program compiles only those
-    that it uses."""
+    """`called` runs in its turn; its result goes to *ret, if there is one. All are templates: a program compiles only
+    those that it uses."""
     params = [spell(p) for p in routine.own_params()]
     result = [] if routine.family.ret == "void" else [f"{routine.spell(routine.family.ret)} *ret"]
     work = call(called, params)

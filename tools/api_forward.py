@@ -1,5 +1,5 @@
-"""Names under which programs for NVSHMEM include parts of its headers; here each stands for nvshmem.h. Those of its internal
-headers are not there."""
+"""Names under which programs for NVSHMEM include parts of its headers; here each stands for nvshmem.h. Those of its
+internal headers are not there."""
 
 NAMES = (
     "bootstrap_device_host/nvshmem_uniqueid.h",
@@ -37,4 +37,5 @@ MORE = {
 
 def headers():
     """(path below include/, text) of each."""
-    return [(name, f"/* {name}: another name of nvshmem.h. */\n#include <nvshmem.h>\n{MORE.get(name, '')}") for name in NAMES]
+    return [(name, f"/* {name}: another name of nvshmem.h. */\n#include <nvshmem.h>\n{MORE.get(name, '')}")
+            for name in NAMES]

@@ -36,8 +36,8 @@ def generic(family, types):
     if "{ctx}" not in family.routine:
         return text + f"#define {family.generic}(...) {plain}(__VA_ARGS__)\n"
     return (text + "\n" + selection(family, routines, True) +
-            f"#define {family.generic}(...) ISTHMUS_PICK_{len(family.params) + 1}_(__VA_ARGS__, {plain}CTX_, {plain}, 0)"
-            f"(__VA_ARGS__)\n")
+            f"#define {family.generic}(...) ISTHMUS_PICK_{len(family.params) + 1}_"
+            f"(__VA_ARGS__, {plain}CTX_, {plain}, 0)(__VA_ARGS__)\n")
 
 
 def generics(families, types):

@@ -1,5 +1,5 @@
-"""ishmem_device.hpp, ishmemx_device.hpp: the routines of Intel SHMEM that SYCL kernels call, from the rows `ishmem` of core/api/device.table
-and the families of core/api/api.table. The head of device.table explains its rows."""
+"""ishmem_device.hpp, ishmemx_device.hpp: the routines of Intel SHMEM that SYCL kernels call, from the rows `ishmem` of
+core/api/device.table and the families of core/api/api.table. The head of device.table explains its rows."""
 
 import re
 

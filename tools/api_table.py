@@ -106,7 +106,8 @@ class Routine:
         """What the entry function gets for a parameter: each face has handles and constants of its own."""
         name = name_of(parameter)
         if parameter.startswith("TEAM "):
-            return f'ist_team_of_{self.face}({name}, "{self.name}")' if self.with_team else f'ist_team_of_all("{self.name}")'
+            return (f'ist_team_of_{self.face}({name}, "{self.name}")' if self.with_team
+                    else f'ist_team_of_all("{self.name}")')
         if re.fullmatch(r"T \w+", parameter):
             return f"&{name}"
         if self.face != "shmem" and name in ("cmp", "sig_op"):
@@ -120,8 +121,8 @@ class Routine:
         return [f"{of_handle}(ctx)" if self.with_ctx else "&ist_ctx_default"]
 
     def inline_definition(self):
-        """One statement: the fast path of isthmus/inline.h, and where that returns 0 the library's routine, under a name
-        of its own."""
+        """One statement: the fast path of isthmus/inline.h, and where that returns 0 the library's routine, under a
+        name of its own."""
         family, real = self.family, f"isthmus_real_{self.name}_"
         args = ["isthmus_row_(pe)"] + ([family.constant] if family.constant != "-" else [])
         args += ["&result"] if family.ret == "T" else []

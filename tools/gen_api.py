@@ -19,11 +19,11 @@ from api_table import FACE_OF_FORM, FACES, read_table
 MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
 # Exported beside what public headers of the faces declare: what isthmus/*.h and compat/ need at run time.
 EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1",
-                        "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1", "isthmus_device_launch_v1",
-                        "isthmus_device_report_v1", "isthmus_active_set_v1"}
+                        "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1",
+                        "isthmus_device_launch_v1", "isthmus_device_report_v1", "isthmus_active_set_v1"}
 # A declaration starts its line; definitions that are compiled into programs end in a body.
-PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)(?P<after>\([^;{}]*\));",
-                       re.MULTILINE)
+PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)"
+                       r"(?P<after>\([^;{}]*\));", re.MULTILINE)
 INLINED = re.compile(r"^ISTHMUS_INLINED_ .*?(\w+)\(", re.MULTILINE)
 
 
@@ -101,8 +101,8 @@ def write_if_changed(path, text):
 
 
 def write_headers(made, templates, out):
-    """Returns the names that they declare. pshmem.h comes last, because it repeats what shmem.h declares. A header whose
-    template is gone goes too."""
+    """Returns the names that they declare. pshmem.h comes last, because it repeats what shmem.h declares. A header
+    whose template is gone goes too."""
     names, written = set(), set()
     for template in sorted(templates.rglob("*.h*.in"), key=lambda path: (path.name == "pshmem.h.in", path)):
         face = re.match(r"p?((?:nv|i|roc)?shmem)", template.name).group(1)
