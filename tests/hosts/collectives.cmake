@@ -1,5 +1,6 @@
-# Collectives across hosts: every algorithm on members that lie in blocks (2x2: hosts x PEs), in turn (2x2.turns) and unevenly
-# (3+1, 1+3), with r122_algorithms, the routines of tests/rows and random programs. Variables reach other hosts through mpirun.
+# Collectives across hosts: every algorithm on members that lie in blocks (2x2: hosts x PEs), in turn (2x2.turns) and
+# unevenly (3+1, 1+3), with r122_algorithms, the routines of tests/rows and random programs. Variables reach other hosts
+# through mpirun.
 
 # hosts_collective(NAME PROGRAM PLACE [ALWAYS] [ARGS ...] [ENV VAR=value ...])
 function(hosts_collective name program place)
@@ -27,7 +28,8 @@ function(hosts_collective name program place)
   if(NOT ARG_ALWAYS)
     list(APPEND labels thorough)
   endif()
-  set_tests_properties(hosts.${name}.${place} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77 PROCESSORS 2)
+  set_tests_properties(hosts.${name}.${place} PROPERTIES LABELS "${labels}" TIMEOUT 300 SKIP_RETURN_CODE 77
+    PROCESSORS 2)
 endfunction()
 
 hosts_collective(r45_allocation_is_barrier pe_r45_allocation_is_barrier 1+3 ALWAYS) # the first host is not the fullest
@@ -41,8 +43,8 @@ set(COLLECTIVE_PLACES 2x2 3x1 3x2 2x2.turns 3x2.turns 3+1)
 foreach(place ${COLLECTIVE_PLACES})
   hosts_collective(r122_algorithms pe_r122_algorithms ${place})
   hosts_collective(r122_by_hosts pe_r122_algorithms ${place} ENV ${BY_HOSTS})
-  foreach(program r122_meetings_in_a_row r122_collectives_in_a_row r125_broadcast_to_root r128_reduce r131_scan r132_active_sets
-      r115_split_2d r120_team_growth)
+  foreach(program r122_meetings_in_a_row r122_collectives_in_a_row r125_broadcast_to_root r128_reduce r131_scan
+      r132_active_sets r115_split_2d r120_team_growth)
     hosts_collective(${program}_by_hosts pe_${program} ${place} ENV ${BY_HOSTS})
   endforeach()
   foreach(group collectives reductions active_sets)
@@ -55,7 +57,8 @@ foreach(place ${COLLECTIVE_PLACES})
   endforeach()
   foreach(seed 1 20 300)
     hosts_collective(differential.seed_${seed} differential ${place} ARGS --seed ${seed} --epochs 100)
-    hosts_collective(differential_by_hosts.seed_${seed} differential ${place} ARGS --seed ${seed} --epochs 100 ENV ${BY_HOSTS})
+    hosts_collective(differential_by_hosts.seed_${seed} differential ${place} ARGS --seed ${seed} --epochs 100
+      ENV ${BY_HOSTS})
   endforeach()
 endforeach()
 foreach(choice BARRIER=dissemination BROADCAST=tree FCOLLECT=direct FCOLLECT=dissemination FCOLLECT=ring

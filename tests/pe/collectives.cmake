@@ -22,8 +22,9 @@ isthmus_pe_test(r122_algorithms VARIANT alltoall_pairwise_many NP 16 LAUNCHERS r
 isthmus_pe_test(r122_algorithms VARIANT check NP 3 LAUNCHERS run ENV ISTHMUS_CHECK=1)
 
 
-# Between hosts, which one host pretends to be: every algorithm, for members in blocks, in turn and unevenly placed. Where an
-# algorithm does not apply another one is taken. The heap has a size, because the pretended hosts share one memory unevenly.
+# Between hosts, which one host pretends to be: every algorithm, for members in blocks, in turn and unevenly placed.
+# Where an algorithm does not apply another one is taken. The heap has a size, because the pretended hosts share one
+# memory unevenly.
 if(TARGET plugin_ib)
   set(ALL_BY_HOSTS "")
   foreach(what BARRIER BROADCAST FCOLLECT COLLECT REDUCE)
@@ -44,7 +45,8 @@ if(TARGET plugin_ib)
     isthmus_pe_test(r122_algorithms VARIANT auto_on_${place} NP 5 ${common} ENV ${hosts})
     isthmus_pe_test(r122_algorithms VARIANT check_on_${place} NP 5 ${common} ENV ${hosts} ISTHMUS_CHECK=1)
     isthmus_pe_test(r122_algorithms VARIANT hosts_on_${place} NP 2 3 4 5 7 ${common} ENV ${hosts} ${ALL_BY_HOSTS})
-    isthmus_pe_test(r122_algorithms VARIANT no_alias_on_${place} NP 5 ${common} ENV ${hosts} ${ALL_BY_HOSTS} ISTHMUS_ALIAS=0)
+    isthmus_pe_test(r122_algorithms VARIANT no_alias_on_${place} NP 5 ${common}
+      ENV ${hosts} ${ALL_BY_HOSTS} ISTHMUS_ALIAS=0)
     foreach(choice BARRIER=dissemination BROADCAST=tree FCOLLECT=direct FCOLLECT=dissemination FCOLLECT=ring
         COLLECT=direct COLLECT=tree ALLTOALL=direct ALLTOALL=pairwise REDUCE=doubling REDUCE=owner SCAN=owner)
       string(REPLACE "=" "_" variant ${choice})
@@ -56,7 +58,8 @@ endif()
 
 # NAME of the mistake in r52_checks.c, which PE 1 makes, and the one line that it must give
 set(MISTAKES
-  routine   "PE 1 is in shmem_free, the others in shmem_barrier_all. all PEs of a team call its collectives in the same order"
+  routine   "PE 1 is in shmem_free, the others in shmem_barrier_all. \
+all PEs of a team call its collectives in the same order"
   size      "PE 1 passes other arguments than the others: 64 bytes there, 128 bytes on the others"
   block     "PE 1 passes other arguments than the others: the block lies elsewhere"
   root      "PE 1 passes other arguments than the others: PE_root is 1 there and 0 on the others"
@@ -84,6 +87,7 @@ if(NOT ISTHMUS_SANITIZE)
   add_library(other_cpus MODULE other_cpus.c)
   target_link_libraries(other_cpus PRIVATE isthmus_flags)
   foreach(program r122_algorithms r122_meetings_in_a_row)
-    isthmus_pe_test(${program} VARIANT other_cpus NP 4 LAUNCHERS run ENV LD_PRELOAD=$<TARGET_FILE:other_cpus> TIMEOUT 120)
+    isthmus_pe_test(${program} VARIANT other_cpus NP 4 LAUNCHERS run
+      ENV LD_PRELOAD=$<TARGET_FILE:other_cpus> TIMEOUT 120)
   endforeach()
 endif()

@@ -56,7 +56,8 @@ endif()
 # decides: nothing, the PE that connects (1), or that PE itself, in a library that gives up.
 if(TARGET plugin_ib)
   foreach(spare_kib 12 32)
-    isthmus_pe_test(r13_starved VARIANT spare_${spare_kib} ARGS context ${spare_kib} NP 4 LAUNCHERS run LABELS no_sanitizer
+    isthmus_pe_test(r13_starved VARIANT spare_${spare_kib} ARGS context ${spare_kib} NP 4 LAUNCHERS run
+      LABELS no_sanitizer
       ENV ISTHMUS_TRANSPORTS=ib EXPECT -s 0,1,127,134,139 -t 60 -m "^isthmus: ")
   endforeach()
   isthmus_pe_test(r13_starved VARIANT peer ARGS peer 0 NP 4 LAUNCHERS run LABELS no_sanitizer

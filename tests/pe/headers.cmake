@@ -33,8 +33,9 @@ add_test(NAME pe.r153_generator
   COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/r153_generator.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(pe.r153_names pe.r153_generator PROPERTIES LABELS pe TIMEOUT 300) # compilers, which compute only
 
-# R156: the tool as an archive and as a shared object in front of the library, loaded before it, and not at all; the program
-# once with the addresses that position-dependent code has. A compiler that optimises, so that there are inlined paths.
+# R156: the tool as an archive and as a shared object in front of the library, loaded before it, and not at all; the
+# program once with the addresses that position-dependent code has. A compiler that optimises, so that there are inlined
+# paths.
 foreach(kind STATIC SHARED)
   string(TOLOWER r156_tool_${kind} tool)
   add_library(${tool} ${kind} r156_tool.c)
@@ -46,9 +47,10 @@ isthmus_pe_program(r156_profiling COMPILE -O2 LIBRARIES ${CMAKE_DL_LIBS})
 isthmus_pe_program(r156_fixed SOURCES r156_profiling.c COMPILE -O2 -fno-pie LINK -no-pie LIBRARIES ${CMAKE_DL_LIBS})
 set_target_properties(pe_r156_fixed PROPERTIES POSITION_INDEPENDENT_CODE OFF)
 foreach(kind static shared)
-  isthmus_pe_program(r156_${kind} SOURCES r156_profiling.c COMPILE -O2 LINK -Wl,--no-as-needed LIBRARIES ${CMAKE_DL_LIBS})
-  set_property(TARGET pe_r156_${kind} PROPERTY LINK_LIBRARIES r156_tool_${kind} Isthmus::shmem isthmus_flags Threads::Threads
-    ${CMAKE_DL_LIBS})
+  isthmus_pe_program(r156_${kind} SOURCES r156_profiling.c COMPILE -O2 LINK -Wl,--no-as-needed
+    LIBRARIES ${CMAKE_DL_LIBS})
+  set_property(TARGET pe_r156_${kind} PROPERTY LINK_LIBRARIES r156_tool_${kind} Isthmus::shmem isthmus_flags
+    Threads::Threads ${CMAKE_DL_LIBS})
   set_target_properties(pe_r156_${kind} PROPERTIES ENABLE_EXPORTS ON)
   isthmus_pe_test(r156_${kind} NP 1 2 3)
 endforeach()

@@ -27,10 +27,12 @@ foreach(program ${IB_ALWAYS} ${IB_THOROUGH})
     set(np ${NO_ALIAS_NP})
     set(part "")
   endif()
-  isthmus_pe_test(${program} VARIANT ib NP ${np} LAUNCHERS run TIMEOUT 300 ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 ${part} LABELS ${labels})
+  isthmus_pe_test(${program} VARIANT ib NP ${np} LAUNCHERS run TIMEOUT 300
+    ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 ${part} LABELS ${labels})
 endforeach()
 isthmus_pe_test(r63_regions_nv VARIANT ib NP 3 LAUNCHERS run TIMEOUT 300 ARGS counts
   ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 UCX_TLS=tcp,self)
 foreach(program r22_target_computes r60_fence_and_quiet r92_one_home r95_target_without_calls)
-  isthmus_pe_test(${program} VARIANT ib_sm NP 2 LAUNCHERS run LABELS thorough ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=sm,tcp,self)
+  isthmus_pe_test(${program} VARIANT ib_sm NP 2 LAUNCHERS run LABELS thorough
+    ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=sm,tcp,self)
 endforeach()

@@ -35,9 +35,11 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
     -1 "two processes passed the PE number 1: process [0-9]+ on .* and process [0-9]+ on ")
   isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
     -1 "the unique id is invalid" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3
+    EXPECT -t 60 -0 "${at}0"
     -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
+  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3
+    EXPECT -t 60 -0 "${at}0"
     -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
   isthmus_fork_test(r17_faults ${way}killed ARGS killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"
     -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without finalizing. this PE ends too")
@@ -46,8 +48,10 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
   foreach(stopped "stopped;2" "server_stopped;0")
     list(GET stopped 0 fault)
     list(GET stopped 1 who)
-    isthmus_fork_test(r17_faults ${way}${fault} ARGS ${fault} ${far} ENV ISTHMUS_PULSE_TIMEOUT=1 EXPECT -t 60 -0 "${at}0" -1 "status 137" -1 "^isthmus"
-      -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. ISTHMUS_PULSE_TIMEOUT=0 waits")
+    isthmus_fork_test(r17_faults ${way}${fault} ARGS ${fault} ${far} ENV ISTHMUS_PULSE_TIMEOUT=1
+      EXPECT -t 60 -0 "${at}0" -1 "status 137" -1 "^isthmus"
+      -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. \
+ISTHMUS_PULSE_TIMEOUT=0 waits")
   endforeach()
   isthmus_fork_test(r17_faults ${way}exits ARGS exits ${far} EXPECT -t 60 -0 "${at}0" -1 "status 3"
     -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without finalizing. this PE ends too")
@@ -81,8 +85,8 @@ isthmus_pe_test(r119_team_init NP 1 2 3 4 7 16 NO_ALIAS)
 isthmus_pe_test(r119_team_init VARIANT few_gets ARGS one NP 16 LAUNCHERS run
   ENV ISTHMUS_TRANSPORTS=hook ISTHMUS_HOOK_BASE=loopback ISTHMUS_HOOK_FAIL=get:4 ISTHMUS_HOOK_PE=5)
 isthmus_pe_test(r119_teams_of_threads NP 2 4 LAUNCHERS run LABELS threads)
-# Not under ThreadSanitizer: without aliases one thread writes a word of a peer after another one did, and what orders the two is
-# a reply of the peer's process, which the sanitizer does not see.
+# Not under ThreadSanitizer: without aliases one thread writes a word of a peer after another one did, and what orders
+# the two is a reply of the peer's process, which the sanitizer does not see.
 isthmus_pe_test(r119_teams_of_threads VARIANT no_alias NP 2 3 LAUNCHERS run ENV ISTHMUS_ALIAS=0)
 
 # ---- names of the other faces (R20), on a whole job ----
@@ -91,7 +95,8 @@ isthmus_environment(nvshmem_filter "NVSHMEM_DEBUG=TRACE;NVSHMEM_DEBUG_SUBSYS=MEM
 isthmus_environment(nvshmem_filter_out "ISTHMUS_LOG=debug;ISTHMUS_LOG_FILTER=^TRANSPORT" -0 "debug: transport loopback")
 isthmus_environment(nvshmem_filter_in "ISTHMUS_LOG=debug;ISTHMUS_LOG_FILTER=coll,transport"
   -1 "^isthmus: PE 0: debug: transport loopback .*: open$")
-isthmus_environment(nvshmem_quiet "NVSHMEM_DISABLE_P2P=1;NVSHMEM_REMOTE_TRANSPORT=none;NVSHMEM_IB_GID_INDEX=1" -0 "^isthmus")
+isthmus_environment(nvshmem_quiet "NVSHMEM_DISABLE_P2P=1;NVSHMEM_REMOTE_TRANSPORT=none;NVSHMEM_IB_GID_INDEX=1"
+  -0 "^isthmus")
 isthmus_environment(ishmem_quiet "ISHMEM_ENABLE_GPU_IPC=0;ISHMEM_RUNTIME=mpi;ISHMEM_TEAMS_MAX=3" -0 "^isthmus")
 isthmus_environment(nvshmem_ignored NVSHMEM_QP_DEPTH=3 -1 "^isthmus: PE 0: warning: .*NVSHMEM_QP_DEPTH has no effect")
 isthmus_pe_test(r20_environment PROGRAM r1_pe_numbers VARIANT attach_delay ENV NVSHMEM_DEBUG_ATTACH_DELAY=1 NP 1
@@ -99,5 +104,6 @@ isthmus_pe_test(r20_environment PROGRAM r1_pe_numbers VARIANT attach_delay ENV N
 isthmus_failed_start(filter ISTHMUS_LOG_FILTER=MEMO "ISTHMUS_LOG_FILTER is 'MEMO'. accepted: " NP 3 LAUNCHERS run)
 isthmus_failed_start(remote_transport NVSHMEM_REMOTE_TRANSPORT=rdma "NVSHMEM_REMOTE_TRANSPORT is 'rdma'. accepted: "
   NP 3 LAUNCHERS run)
-isthmus_failed_start(uid_without_id NVSHMEM_BOOTSTRAP=UID "ISTHMUS_BOOTSTRAP is 'uid', but the program passes no unique id"
+isthmus_failed_start(uid_without_id NVSHMEM_BOOTSTRAP=UID
+  "ISTHMUS_BOOTSTRAP is 'uid', but the program passes no unique id"
   NP 1 LAUNCHERS alone)

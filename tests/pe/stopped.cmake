@@ -5,7 +5,8 @@ foreach(where init greeted contact put get barrier wait lock finalize)
   isthmus_pe_test(r13_stopped VARIANT ${where} ARGS ${where} NP 2 LAUNCHERS run
     ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=2
     EXPECT -s nonzero -t 60 -0 "^isthmus: " -1 "^isthmus-run: "
-      -1 "^isthmus-run: PE 1 \\(pid [0-9]+\\) ${stopped_for}\\). ISTHMUS_PULSE_TIMEOUT=0 waits for it. ending the other PE$")
+      -1 "^isthmus-run: PE 1 \\(pid [0-9]+\\) ${stopped_for}\\). \
+ISTHMUS_PULSE_TIMEOUT=0 waits for it. ending the other PE$")
 endforeach()
 foreach(where init contact barrier wait lock finalize)
   isthmus_pe_test(r13_stopped VARIANT ${where} ARGS ${where} NP 3 LAUNCHERS mpirun

@@ -6,7 +6,8 @@ isthmus_pe_test(r109_sessions NO_ALIAS)
 isthmus_pe_test(r113_translate_tables)
 isthmus_pe_test(r114_split_strided NP 1 4 5 6 7 8 LAUNCHERS run NO_ALIAS)
 isthmus_pe_test(r114_split_strided VARIANT reason NP 1 LAUNCHERS run ENV ISTHMUS_LOG=info
-  EXPECT -1 "^isthmus: PE 0: info: shmem_team_split_strided: parent_team is invalid. valid: a live team that this PE is in$")
+  EXPECT -1
+    "^isthmus: PE 0: info: shmem_team_split_strided: parent_team is invalid. valid: a live team that this PE is in$")
 isthmus_pe_test(r115_split_2d NP 1 2 3 4 5 6 7 8 9 LAUNCHERS run)
 isthmus_pe_test(r116_team_ready NO_ALIAS)
 isthmus_pe_test(r117_team_config NP 1 2 3)
@@ -30,8 +31,8 @@ isthmus_pe_test(r146_lock NO_ALIAS)
 isthmus_pe_test(r146_lock_order NO_ALIAS)
 isthmus_pe_test(r149_zero_collectives NO_ALIAS)
 
-foreach(name r110_no_contexts_nv r111_predefined_teams_nv r118_team_config_nv r124_barrier_of_team_nv r129_reducescatter_nv
-             r134_streams_on_host)
+foreach(name r110_no_contexts_nv r111_predefined_teams_nv r118_team_config_nv r124_barrier_of_team_nv
+             r129_reducescatter_nv r134_streams_on_host)
   isthmus_pe_test(${name} NO_ALIAS)
 endforeach()
 isthmus_pe_program(r133_overloads_is SOURCES r133_overloads_is.cpp)
