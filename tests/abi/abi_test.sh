@@ -65,7 +65,8 @@ case_newer_shape_works() {
 case_major_two_refused() {
     run_job ISTHMUS_PLUGIN_PATH="$plugins/major_two"
     expect_refused "$plugins/major_two/major_two.so" \
-        "it has version 2 of the transport ABI, this library version 1; use a newer Isthmus, or a build of the plugin for this one"
+        "it has version 2 of the transport ABI, this library version 1; \
+use a newer Isthmus, or a build of the plugin for this one"
 }
 
 # ---- the same plugins under isthmus-check-transport ----
@@ -75,7 +76,8 @@ expect_checked() {
     local plugin=$1 cases=()
     shift
     for one; do cases+=(--case "$one"); done
-    "$(dirname "$run")/isthmus-check-transport" "$plugins/$plugin/$plugin.so" "${cases[@]}" >"$work/out" 2>"$work/err" ||
+    "$(dirname "$run")/isthmus-check-transport" "$plugins/$plugin/$plugin.so" "${cases[@]}" \
+        >"$work/out" 2>"$work/err" ||
         fail "isthmus-check-transport finds something in $plugin"
 }
 
@@ -139,7 +141,8 @@ case_first_of_two_names_wins() {
     expect_success
     expect_carrier twin
     expect_said "transport twin 1.0: open"
-    expect_said "plugin $plugins/twin_two/twin_two.so is refused: a transport of the name 'twin' was loaded before, from $plugins/twin/twin.so"
+    expect_said "plugin $plugins/twin_two/twin_two.so is refused: \
+a transport of the name 'twin' was loaded before, from $plugins/twin/twin.so"
 }
 
 case_path_is_searched_in_order() {
@@ -207,7 +210,8 @@ case_all_excluded() {
 
 case_unknown_name() {
     run_job ISTHMUS_TRANSPORTS=lopback
-    expect_block "ISTHMUS_TRANSPORTS names 'lopback', but there is no such plugin; did you mean 'loopback'?; found: " # which others, depends on the build
+    # Which others are found depends on the build.
+    expect_block "ISTHMUS_TRANSPORTS names 'lopback', but there is no such plugin; did you mean 'loopback'?; found: "
 }
 
 case_unknown_name_to_exclude() {

@@ -47,7 +47,8 @@ PLANTED_BUG=cuts_17 expect 1 '"result": "failed"' "$planted" --case put_get --ca
 expect_json 'd["failed"] == 1 and d["passed"] == 1'
 expect_json '[f["slot"] for c in d["cases"] for f in c["findings"]][0] == "put"'
 expect_json 'all(f["contract"] and "of 17 bytes" in f["seen"] for c in d["cases"] for f in c["findings"])'
-PLANTED_BUG=hangs expect 1 "it hangs: nothing from it for 1 s; the slot it called last is open" "$planted" --case open_close --timeout 1
+PLANTED_BUG=hangs expect 1 "it hangs: nothing from it for 1 s; the slot it called last is open" \
+    "$planted" --case open_close --timeout 1
 PLANTED_BUG=exits expect 1 "it ended with status 3" "$planted" --case open_close
 PLANTED_BUG=prints expect 1 "hello from the plugin" "$planted" --case open_close
 [ -z "$(pgrep -P $$ -f "$planted")" ] || fail "processes are left"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# planted.sh CHECKER PLUGIN PLANTED_DEF [BUG]...: every bug of the planted plugin is found by its case, at its slot; and every case of
-# the checker has a bug that it finds. With names of bugs: these only.
+# planted.sh CHECKER PLUGIN PLANTED_DEF [BUG]...: every bug of the planted plugin is found by its case, at its slot; and
+# every case of the checker has a bug that it finds. With names of bugs: these only.
 checker=$1 plugin=$2 table=$3
 shift 3
 failed=0
@@ -14,7 +14,8 @@ while read -r bug case slot; do
     # These show only when PEs collide within some nanoseconds, which a busy machine may not permit.
     case $bug in torn_* | commit_leaks) tries=10 ;; *) tries=1 ;; esac
     for ((status = 0; tries > 0 && status == 0; tries--)); do
-        out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 100 "$checker" "$plugin" --case "$case" --timeout $patience_s)
+        out=$(PLANTED_BUG=$bug ISTHMUS_PLANTED_TIMEOUT=1 timeout 100 "$checker" "$plugin" --case "$case" \
+            --timeout $patience_s)
         status=$?
     done
     [ "$status" -eq 1 ] || complain "bug $bug: case $case ends with status $status, expected 1"

@@ -1,7 +1,7 @@
 #!/bin/bash
-# stream_faults.sh LAUNCHER PROGRAM CALL...: a job of two PEs on the double of a driver, each time with another use of one of
-# the calls failing on both, until the number exceeds that of the uses. Each job ends within its time, by itself, and
-# names the call that failed; or it passes, because its result does not depend on what failed.
+# stream_faults.sh LAUNCHER PROGRAM CALL...: a job of two PEs on the double of a driver, each time with another use of
+# one of the calls failing on both, until the number exceeds that of the uses. Each job ends within its time, by itself,
+# and names the call that failed; or it passes, because its result does not depend on what failed.
 launcher=$1 program=$2
 shift 2
 out=$(mktemp)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# ucx_wheel.sh BUILD NAME DOUBLE COMMAND...: runs COMMAND with the UCX that tests/wheels.py calls NAME, which is built with CUDA,
-# and with DOUBLE, a folder that has doubles of libcuda.so.1 and libnvidia-ml.so.1. Exit 77 with the reason without pip or its registry.
+# ucx_wheel.sh BUILD NAME DOUBLE COMMAND...: runs COMMAND with the UCX that tests/wheels.py calls NAME, which is built
+# with CUDA, and with DOUBLE, a folder that has doubles of libcuda.so.1 and libnvidia-ml.so.1. Exit 77 with the reason
+# without pip or its registry.
 set -eu
 build=$1 name=$2 double=$3
 shift 3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# run.sh [--seconds N] [--merge] [TARGET...]: runs libFuzzer programs (preset "fuzz") one after the other, each from its kept corpus,
-# and prints the result. --merge: what covers more goes into the corpus, as few and small inputs as do. Called by ./dev
-# fuzz.
+# run.sh [--seconds N] [--merge] [TARGET...]: runs libFuzzer programs (preset "fuzz") one after the other, each from its
+# kept corpus, and prints the result. --merge: what covers more goes into the corpus, as few and small inputs as do.
+# Called by ./dev fuzz.
 set -euo pipefail
 here=$(dirname "$(readlink -f "$0")")
 programs=$here/../../build-fuzz/tests/fuzz
@@ -27,12 +27,15 @@ field() { grep -oE "$1:? *[0-9]+" "$2" | tail -n 1 | grep -oE '[0-9]+$' || echo 
 printf '%-14s %12s %8s %9s %7s  %s\n' target executions 'edges' 'features' 'kept' findings
 for target in "${targets[@]}"; do
   program=$programs/fuzz_$target corpus=$here/corpus/$target
-  [[ -x $program ]] || { echo "there is no target '$target'; there are: $(cd "$programs" && echo fuzz_* | sed 's/fuzz_//g')" >&2; exit 2; }
+  [[ -x $program ]] || {
+    echo "there is no target '$target'; there are: $(cd "$programs" && echo fuzz_* | sed 's/fuzz_//g')" >&2
+    exit 2
+  }
   work=$(mktemp -d) # new inputs, and what was found
   log=$programs/$target.log status=0
   mkdir -p "$corpus"
-  "$program" "$work" "$corpus" -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=3000 -artifact_prefix="$programs/" \
-    -print_final_stats=1 >"$log" 2>&1 </dev/null || status=$?
+  "$program" "$work" "$corpus" -max_total_time="$seconds" -max_len=4096 -timeout=20 -rss_limit_mb=3000 \
+    -artifact_prefix="$programs/" -print_final_stats=1 >"$log" 2>&1 </dev/null || status=$?
   if ((merge && status == 0)); then
     kept=$(mktemp -d)
     "$program" -merge=1 -max_len=4096 "$kept" "$corpus" "$work" >>"$log" 2>&1

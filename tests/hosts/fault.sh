@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# fault.sh HOW WHEN PROGRAM: under hosts.sh: the host of the job's last PE is lost (hosts.sh --fault HOW) while the other PEs do
-# WHEN (works.c). Within 10 seconds no PE is left, on either side, and one message has named the host: of a PE, or of a
-# launcher that detected the loss. A launcher that stays behind is printed, and is no failure: Open MPI's does when a
-# link is cut.
+# fault.sh HOW WHEN PROGRAM: under hosts.sh: the host of the job's last PE is lost (hosts.sh --fault HOW) while the
+# other PEs do WHEN (works.c). Within 10 seconds no PE is left, on either side, and one message has named the host: of a
+# PE, or of a launcher that detected the loss. A launcher that stays behind is printed, and is no failure: Open MPI's
+# does when a link is cut.
 set -u
 how=$1 when=$2 program=$3
 log=$HOSTS_DIR/log.job
@@ -12,11 +12,12 @@ victim_host=host$n_hosts
 pes() { pgrep -f "^$program" | wc -l; }
 
 : >"$log"
-# In `init` the last PE starts when its host is lost already, so that no other PE knows of it; in `meeting` it is in init with
-# the others, which have its address only when all have arrived.
+# In `init` the last PE starts when its host is lost already, so that no other PE knows of it; in `meeting` it is in
+# init with the others, which have its address only when all have arrived.
 is_start() { [[ $when == init || $when == meeting ]]; }
 ! is_start || export ISTHMUS_START_TIMEOUT=3
-timeout 40 mpirun --bind-to none ${ISTHMUS_START_TIMEOUT+-x ISTHMUS_START_TIMEOUT} -np $((n_hosts * slots)) "$program" "$when" >"$log" 2>&1 &
+timeout 40 mpirun --bind-to none ${ISTHMUS_START_TIMEOUT+-x ISTHMUS_START_TIMEOUT} -np $((n_hosts * slots)) \
+    "$program" "$when" >"$log" 2>&1 &
 job=$!
 for ((i = 0; i < 150; i++)); do
   grep -q '^ready' "$log" && break

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# hosts.sh [--delay MS] [--loss PERCENT] N SLOTS COMMAND...: runs COMMAND on a machine that sees N hosts, made of namespaces of this one.
-# The hosts (host1 at 10.78.0.1, host2 ...) are joined by a bridge. Each has its own network, name, /dev/shm, System V IPC,
-# processes and boot id, as separate machines have; they share the file system, as over NFS. COMMAND runs on a further
-# machine, whose mpirun reaches them: OMPI_MCA variables name the hosts and a stand-in for ssh. SLOTS is how many processes
-# each host takes before mpirun goes on to the next. All is gone when COMMAND ends; its exit status is returned.
-# COMMAND may break things: hosts.sh --fault HOW HOST [PROGRAM], where HOW is
+# hosts.sh [--delay MS] [--loss PERCENT] N SLOTS COMMAND...: runs COMMAND on a machine that sees N hosts, made of
+# namespaces of this one. The hosts (host1 at 10.78.0.1, host2 ...) are joined by a bridge. Each has its own network,
+# name, /dev/shm, System V IPC, processes and boot id, as separate machines have; they share the file system, as over
+# NFS. COMMAND runs on a further machine, whose mpirun reaches them: OMPI_MCA variables name the hosts and a stand-in
+# for ssh. SLOTS is how many processes each host takes before mpirun goes on to the next. All is gone when COMMAND ends;
+# its exit status is returned. COMMAND may break things: hosts.sh --fault HOW HOST [PROGRAM], where HOW is
 #   killed, stopped   the processes of PROGRAM there are (SIGKILL, SIGSTOP)
 #   continued         they go on after that
 #   halted            the host is gone at once, as when its power fails
 #   down              its link is, without notice to any process
 #   vanish            its packets get lost, while the link stays up
-# HOSTS_DELAY_MS (--delay) delays what each host sends, of which HOSTS_LOSS_PERCENT (--loss) gets lost: by the kernel's netem, or
-# else by the program HOSTS_SLOW_SWITCH.
+# HOSTS_DELAY_MS (--delay) delays what each host sends, of which HOSTS_LOSS_PERCENT (--loss) gets lost: by the kernel's
+# netem, or else by the program HOSTS_SLOW_SWITCH.
 # Exit 77 with the reason when this machine cannot do that: not root, no namespaces, tools missing.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -61,7 +61,11 @@ add_host() { # DIR NAME NUMBER
 choose_delay() {
   [[ $HOSTS_DELAY_MS$HOSTS_LOSS_PERCENT != 00 ]] || return 0
   ip link add try0 type veth peer name try1
-  if tc qdisc add dev try0 root netem delay 1ms 2>/dev/null; then netem=1; else slow=${HOSTS_SLOW_SWITCH:-$(dirname "$0")/../../build/bench/slow_switch}; fi
+  if tc qdisc add dev try0 root netem delay 1ms 2>/dev/null; then
+    netem=1
+  else
+    slow=${HOSTS_SLOW_SWITCH:-$(dirname "$0")/../../build/bench/slow_switch}
+  fi
   ip link del try0
   [[ -n $netem || -x $slow ]] || skip "no delays: this kernel has no netem, and HOSTS_SLOW_SWITCH is no program"
 }

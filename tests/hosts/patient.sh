@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# patient.sh one|all PROGRAM [ARGS...]: under hosts.sh: the PEs of one host are stopped for less than ISTHMUS_PULSE_TIMEOUT, or all
-# PEs for longer than that, as when a job is suspended. Then they continue, and the job ends normally: no PE was
-# declared lost.
+# patient.sh one|all PROGRAM [ARGS...]: under hosts.sh: the PEs of one host are stopped for less than
+# ISTHMUS_PULSE_TIMEOUT, or all PEs for longer than that, as when a job is suspended. Then they continue, and the job
+# ends normally: no PE was declared lost.
 set -u
 who=$1 program=$2
 shift

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# roce.sh CACHE COMMAND...: runs COMMAND on a small virtual machine that has two RDMA devices, rxe0 and rxe1 (Soft-RoCE), joined by a
-# cable. It runs Debian's kernel in an emulator, needs no hardware and no privileges of this machine's kernel, and sees this
-# machine's files; what it writes is lost, but for the output and the exit status of COMMAND, which are passed on. COMMAND runs as
-# root in the current folder, with the current environment. CACHE is a folder for the kernel (70 MB, fetched once) and what is
-# made of it. ROCE_SECONDS is how long it may take (540), ROCE_KERNEL more parameters of the kernel. With ROCE_COUNTS=1 the
-# machine has one processor, whose clock counts instructions: one is a nanosecond.
+# roce.sh CACHE COMMAND...: runs COMMAND on a small virtual machine that has two RDMA devices, rxe0 and rxe1
+# (Soft-RoCE), joined by a cable. It runs Debian's kernel in an emulator, needs no hardware and no privileges of this
+# machine's kernel, and sees this machine's files; what it writes is lost, but for the output and the exit status of
+# COMMAND, which are passed on. COMMAND runs as root in the current folder, with the current environment. CACHE is a
+# folder for the kernel (70 MB, fetched once) and what is made of it. ROCE_SECONDS is how long it may take (540),
+# ROCE_KERNEL more parameters of the kernel. With ROCE_COUNTS=1 the machine has one processor, whose clock counts
+# instructions: one is a nanosecond.
 # Exit 77 with the reason when this machine cannot do that: tools missing, no kernel to be had.
 set -eu
 skip() { echo "skipped: $*" >&2; exit 77; }
@@ -71,7 +72,8 @@ shift
 [[ $(uname -m) == x86_64 ]] || skip "this is no x86-64 machine"
 for tool in qemu-system-x86_64=qemu-system-x86 busybox=busybox-static depmod=kmod cpio=cpio ip=iproute2 rdma=iproute2 \
   dpkg-deb=dpkg apt-get=apt /etc/libibverbs.d/rxe.driver=ibverbs-providers; do
-  command -v "${tool%=*}" >/dev/null || [[ -e ${tool%=*} ]] || skip "${tool%=*} is not here (apt-get install ${tool#*=})"
+  command -v "${tool%=*}" >/dev/null || [[ -e ${tool%=*} ]] ||
+    skip "${tool%=*} is not here (apt-get install ${tool#*=})"
 done
 ! ldd "$(command -v busybox)" >/dev/null 2>&1 || skip "busybox needs libraries (apt-get install busybox-static)"
 
@@ -93,7 +95,8 @@ fetch_kernel() {
 
 modules="virtio_pci 9p 9pnet_virtio overlay veth bridge sch_netem crc32_generic crc32c_generic ib_uverbs rdma_rxe"
 
-# What the kernel runs first: it loads the modules, and makes a root folder of this machine's files with memory over them.
+# What the kernel runs first: it loads the modules, and makes a root folder of this machine's files with memory over
+# them.
 write_init() { # FILE
   cat >"$1" <<'END_OF_INIT'
 #!/bin/busybox sh
@@ -179,8 +182,9 @@ processors=(-accel tcg,thread=multi -smp 2)
 [[ -z ${ROCE_COUNTS:-} ]] || processors=(-accel tcg,thread=single -smp 1 -icount shift=0)
 setpriv --pdeathsig KILL timeout --foreground -k 5 "${ROCE_SECONDS:-540}" qemu-system-x86_64 \
   "${processors[@]}" -cpu max -m 2048 -nodefaults -display none -no-reboot \
-  -kernel "$image/kernel" -initrd "$image/initramfs" -append "console=ttyS0 quiet panic=-1 ${ROCE_KERNEL:-}" -serial "file:$shared/console" \
-  -device virtio-rng-pci -virtfs local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap \
+  -kernel "$image/kernel" -initrd "$image/initramfs" -append "console=ttyS0 quiet panic=-1 ${ROCE_KERNEL:-}" \
+  -serial "file:$shared/console" -device virtio-rng-pci \
+  -virtfs local,path=/,mount_tag=machine,security_model=none,readonly=on,multidevs=remap \
   -virtfs "local,path=$shared,mount_tag=shared,security_model=none" </dev/null 2>"$shared/emulator" 9>&- &
 vm=$!
 ended=0

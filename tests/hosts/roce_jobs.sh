@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# roce_jobs.sh BUILD [quick|all|bench] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof that the data went
-# through these. quick: the lines that begin so; all: every line but those of bench, which run, with their output shown,
-# when they are named; REGEX: those lines only whose "KIND NAME SETTINGS" it matches. The hosts
+# roce_jobs.sh BUILD [quick|all|bench] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof
+# that the data went through these. quick: the lines that begin so; all: every line but those of bench, which run, with
+# their output shown, when they are named; REGEX: those lines only whose "KIND NAME SETTINGS" it matches. The hosts
 # of a job are namespaces (hosts.sh): host1 uses rxe0 and host2 rxe1, both of which belong to the first namespace.
 set -u
 build=$1
@@ -18,8 +18,8 @@ failed() {
 
 packets() { cat "/sys/class/infiniband/$1/ports/1/hw_counters/sent_pkts"; }
 
-# attempt TITLE PROOF COMMAND...: its output only when it fails. PROOF: both: both devices send; some: one does; none: neither
-# may; any: not checked
+# attempt TITLE PROOF COMMAND...: its output only when it fails. PROOF: both: both devices send; some: one does; none:
+# neither may; any: not checked
 attempt() {
   local title=$1 proof=$2 start=$SECONDS output status=0 moved0 moved1
   shift 2
@@ -57,7 +57,8 @@ job() {
   local kind=$1 name=$2 proof=both setting
   shift 2
   for setting; do [[ $setting != UCX_TLS=* ]] || proof=any; done
-  set -- "UCX_TLS=$verbs" ISTHMUS_TEST_PART=40 "$@" # of the rounds of a program one in 40: each takes some milliseconds in the emulator
+  # Of the rounds of a program one in 40: each takes some milliseconds in the emulator.
+  set -- "UCX_TLS=$verbs" ISTHMUS_TEST_PART=40 "$@"
   case $kind in
     hosts | pairs | measure)
       local np=2 program=$build/tests/pe/$name
@@ -65,7 +66,8 @@ job() {
       [[ $kind != measure ]] || program=$build/bench/$name
       attempt "$kind $name" "$proof" mpirun --bind-to none --map-by node -np "$np" \
         env "$@" "$here/roce_jobs.sh" --pe "$program" ;;
-    local) attempt "$kind $name" "$proof" env ISTHMUS_TRANSPORTS=ib "$@" "$build/bin/isthmus-run" -n 2 "$build/tests/pe/$name" ;;
+    local) attempt "$kind $name" "$proof" env ISTHMUS_TRANSPORTS=ib "$@" \
+        "$build/bin/isthmus-run" -n 2 "$build/tests/pe/$name" ;;
     contract)
       [[ $proof == any ]] || proof=some
       attempt "$kind $name" "$proof" env "$@" "$build/bin/isthmus-check-transport" "$build/lib/isthmus/ib.so" \
@@ -91,11 +93,13 @@ without_settings() {
   export ISTHMUS_TRANSPORTS=ib
   routes=$("${run[@]}" "$build/bin/isthmus-info" --routes 2>&1)
   printf '%s\n' "$routes" | sed -n '/^Through/,/^Not taken/p' | head -n -1
-  [[ $routes == *"PE 0: rxe0:1: Soft-RoCE v2 at 10.79.0.1"* && $routes == *"PE 1: rxe1:1: Soft-RoCE v2 at 10.79.0.2"* ]] ||
+  [[ $routes == *"PE 0: rxe0:1: Soft-RoCE v2 at 10.79.0.1"* &&
+    $routes == *"PE 1: rxe1:1: Soft-RoCE v2 at 10.79.0.2"* ]] ||
     failed "each PE has a device of its own"
   attempt "without settings" both "${run[@]}" "$build/tests/pe/r1_pe_numbers"
   attempt "over TCP the devices stand still" none env UCX_TLS=tcp "${run[@]}" "$build/tests/pe/r9_finalize_completes"
-  attempt "ISTHMUS_HCA names the device that is used" second env ISTHMUS_HCA=rxe1 "${run[@]}" "$build/tests/pe/r1_pe_numbers"
+  attempt "ISTHMUS_HCA names the device that is used" second \
+    env ISTHMUS_HCA=rxe1 "${run[@]}" "$build/tests/pe/r1_pe_numbers"
   unset ISTHMUS_TRANSPORTS
 }
 
@@ -104,7 +108,8 @@ atomics_beside_loopback() {
   local routes run=("$build/bin/isthmus-run" -n 2)
   export ISTHMUS_ATOMICS=nic ISTHMUS_TEST_PART=40
   routes=$("${run[@]}" "$build/bin/isthmus-info" --routes 2>&1 | tr -s ' \n' ' ')
-  [[ $routes == *"loopback, by calls into the transport, because ISTHMUS_ATOMICS is nic; "*"atomics: ib, executed by the NIC (of 64 bits; "* ]] ||
+  [[ $routes == *"loopback, by calls into the transport, because ISTHMUS_ATOMICS is nic; "*\
+"atomics: ib, executed by the NIC (of 64 bits; "* ]] ||
     failed "isthmus-info shows the home of atomics, and why: $routes"
   attempt "atomics by adapters, the rest by loopback" both "${run[@]}" "$build/tests/pe/r60_fence_and_quiet"
   unset ISTHMUS_ATOMICS ISTHMUS_TEST_PART

@@ -26,5 +26,6 @@ through_ib() { env ISTHMUS_LOG=info ISTHMUS_TRANSPORTS=ib UCX_TLS="$1" "$build/b
 expect "yield" env ISTHMUS_LOG=info "$build/bin/isthmus-run" -n 2 "$program"
 expect "nap between looks, as stores wake no PE" through_ib tcp,self
 expect "yield, then nap between looks, as what arrives wakes no PE" through_ib sm,tcp,self
-expect "sleep until something arrives" "$here/hosts.sh" 2 1 "$mpirun" --bind-to none -np 2 -x ISTHMUS_LOG=info -x UCX_TLS=tcp,self "$program"
+expect "sleep until something arrives" "$here/hosts.sh" 2 1 "$mpirun" --bind-to none -np 2 \
+    -x ISTHMUS_LOG=info -x UCX_TLS=tcp,self "$program"
 exit $failed

@@ -6,7 +6,8 @@ fresh documents
 
 # program NUMBER NAME [OPTION...]: makes NAME of the README's program of this number.
 program() {
-    awk -v number="$1" '/^```$/ { inside = 0 } inside && n == number { print } /^```c$/ { inside = 1; n++ }' "$readme" >"$2.c"
+    awk -v number="$1" '/^```$/ { inside = 0 } inside && n == number { print } /^```c$/ { inside = 1; n++ }' \
+        "$readme" >"$2.c"
     [ -s "$2.c" ] || fail "no program $1 in $readme"
     name=$2
     shift 2

@@ -1,6 +1,6 @@
 #!/bin/sh
-# headers.sh FOLDER...: the installed headers are those of these folders, no more and no fewer. lint.headers shows that each
-# of them compiles alone.
+# headers.sh FOLDER...: the installed headers are those of these folders, no more and no fewer. lint.headers shows that
+# each of them compiles alone.
 . "$(dirname -- "$0")/common.sh"
 fresh headers
 for folder; do

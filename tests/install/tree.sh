@@ -12,8 +12,8 @@ for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-r
     "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/pshmem.h" "$INCLUDEDIR/nvshmem.h" \
     "$INCLUDEDIR/nvshmemx.h" "$INCLUDEDIR/nvshmem_host.h" "$INCLUDEDIR/ishmem.h" "$INCLUDEDIR/ishmemx.h" \
     "$INCLUDEDIR/isthmus/transport.h" "$INCLUDEDIR/nvshmem_device.h" "$INCLUDEDIR/isthmus/nvshmem_tile.hpp" \
-    "$INCLUDEDIR/host/nvshmem_api.h" "$INCLUDEDIR/device/nvshmem_defines.h" "$INCLUDEDIR/device_host/nvshmem_common.cuh" \
-    "$LIBDIR/libnvshmem_device.a"; do
+    "$INCLUDEDIR/host/nvshmem_api.h" "$INCLUDEDIR/device/nvshmem_defines.h" \
+    "$INCLUDEDIR/device_host/nvshmem_common.cuh" "$LIBDIR/libnvshmem_device.a"; do
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 if [ -e "$BUILD/lib/libnvshmem_device.bc" ] && [ ! -e "$prefix/$LIBDIR/libnvshmem_device.bc" ]; then

@@ -73,7 +73,8 @@ expect_message() { # the one line on stderr
     grep -qE -- "^isthmus-run: $1\$" "$work/err" || fail "stderr is not like: isthmus-run: $1"
 }
 expect_last_message() { # on stderr
-    tail -n 1 "$work/err" | grep -qE -- "^isthmus-run: $1\$" || fail "the last line of stderr is not like: isthmus-run: $1"
+    tail -n 1 "$work/err" | grep -qE -- "^isthmus-run: $1\$" ||
+        fail "the last line of stderr is not like: isthmus-run: $1"
 }
 expect_silence() { [ ! -s "$work/err" ] || fail "stderr is not empty"; }
 expect_end_in_ms() { [ "$took_ms" -le "$1" ] || fail "took $took_ms ms, expected at most $1"; }

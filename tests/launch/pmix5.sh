@@ -1,6 +1,7 @@
 #!/bin/bash
-# pmix5.sh BUILD CASE: jobs under the mpirun of a wheel of Open MPI 5, whose server is of PMIx 5, with the PMIx client library of this
-# machine. Everything printed is a failure, except what a case expects. Without the registry it is skipped.
+# pmix5.sh BUILD CASE: jobs under the mpirun of a wheel of Open MPI 5, whose server is of PMIx 5, with the PMIx client
+# library of this machine. Everything printed is a failure, except what a case expects. Without the registry it is
+# skipped.
 
 build=$1 test_case=$2
 here=$(dirname "$(readlink -f "$0")")
@@ -23,7 +24,8 @@ fail() {
 run() {
     local n=$1
     shift
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+        PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
         timeout -k 5 60 "$here/../own_folder.sh" "$prefix/bin/mpirun" --oversubscribe --bind-to none -np "$n" "$@" \
         >"$work/out" 2>&1 </dev/null
     status=$?

@@ -1,7 +1,7 @@
 #!/bin/bash
-# check.sh MODEL.pml CC: all states of a Promela model: no assertion fails and no process is left waiting; and with its planted
-# error one does, which proves that the search finds errors. A model with several (PLANTS n) gets PLANTED=1 to n. Skipped where
-# spin is not installed.
+# check.sh MODEL.pml CC: all states of a Promela model: no assertion fails and no process is left waiting; and with its
+# planted error one does, which proves that the search finds errors. A model with several (PLANTS n) gets PLANTED=1 to
+# n. Skipped where spin is not installed.
 model=$(readlink -f "$1") cc=$2
 command -v spin >/dev/null || { echo "skipped: spin is not here (apt-get install spin)"; exit 77; }
 work=$(mktemp -d) || exit 1

@@ -39,7 +39,8 @@ begin=$EPOCHSECONDS
 env "$mark" TMPDIR="$work/tmp" timeout -k 5 "$within_s" "$@" >"$work/out" 2>&1 </dev/null
 status=$?
 if [ $((EPOCHSECONDS - begin)) -gt "$within_s" ]; then
-    # Open MPI 4.1 itself does not end when a PE dies in the middle of connecting to its PMIx server: kill_random.sh. Once more.
+    # Open MPI 4.1 itself does not end when a PE dies in the middle of connecting to its PMIx server: kill_random.sh.
+    # Once more.
     if grep -q 'PMIX ERROR: UNREACHABLE' "$work/out" && [ -z "$PE_TEST_AGAIN" ]; then
         clean_up
         PE_TEST_AGAIN=1 exec "$0" "${given[@]}"

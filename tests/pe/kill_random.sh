@@ -1,8 +1,8 @@
 #!/bin/bash
-# kill_random.sh ROUNDS PROGRAM LAUNCHER ARGS...: kills a random PE, or the launcher, with signal 9 at a random moment of a
-# job that starts and ends all the time. Within 20 s nothing may be left of it: no process, no file in its TMPDIR (but what
-# a killed mpirun cannot remove), none of Isthmus, UCX and PMIx in /dev/shm and /tmp; and the launcher's status shows it.
-# ISTHMUS_TEST_SEED repeats a run, as far as time can be repeated.
+# kill_random.sh ROUNDS PROGRAM LAUNCHER ARGS...: kills a random PE, or the launcher, with signal 9 at a random moment
+# of a job that starts and ends all the time. Within 20 s nothing may be left of it: no process, no file in its TMPDIR
+# (but what a killed mpirun cannot remove), none of Isthmus, UCX and PMIx in /dev/shm and /tmp; and the launcher's
+# status shows it. ISTHMUS_TEST_SEED repeats a run, as far as time can be repeated.
 
 rounds=$1 program=$2
 shift 2
@@ -26,8 +26,8 @@ files_left() {
     [ "$victim" = launcher ] && [ "$owns_files" = no ] || ls -A "$work/tmp"
     new_names
 }
-# Open MPI 4.1 does not end when a PE dies in the middle of connecting to its PMIx server; with programs of PMIx alone it is
-# the same. All PEs have ended then.
+# Open MPI 4.1 does not end when a PE dies in the middle of connecting to its PMIx server; with programs of PMIx alone
+# it is the same. All PEs have ended then.
 only_mpirun_hangs() {
     [ "$owns_files" = no ] && [ "$(marked)" = "$launcher" ] && grep -q 'PMIX ERROR: UNREACHABLE' "$work/out"
 }
@@ -56,7 +56,8 @@ for ((round = 1; round <= rounds; round++)); do
 
     while [ -n "$(marked)" ] || [ -n "$(files_left)" ]; do
         if [ $(($(now_ms) - killed_ms)) -gt $limit_ms ]; then
-            only_mpirun_hangs || fail "left after $limit_ms ms: $(marked | xargs -r ps -o pid=,stat=,args= -p) $(files_left)"
+            only_mpirun_hangs ||
+                fail "left after $limit_ms ms: $(marked | xargs -r ps -o pid=,stat=,args= -p) $(files_left)"
             echo "round $round: mpirun itself hangs"
             kill -9 "$launcher"
             break

@@ -1,6 +1,6 @@
 #!/bin/bash
-# suspended.sh whole|pes SECONDS PROGRAM LAUNCHER ARGS...: a job is suspended for SECONDS, by the launcher (as Ctrl-Z does) or by a
-# stop of each PE, while PEs wait for one another; then it continues and ends normally.
+# suspended.sh whole|pes SECONDS PROGRAM LAUNCHER ARGS...: a job is suspended for SECONDS, by the launcher (as Ctrl-Z
+# does) or by a stop of each PE, while PEs wait for one another; then it continues and ends normally.
 
 how=$1 pause_s=$2 program=$3
 shift 3
@@ -24,12 +24,15 @@ pes() {
         [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$program" ] && echo "$pid"
     done
 }
-has_stopped() { [ "$(for pid in $(pes); do awk '/^State/ { print $2 }' "/proc/$pid/status"; done | grep -c T)" -eq "$1" ]; }
+has_stopped() {
+    [ "$(for pid in $(pes); do awk '/^State/ { print $2 }' "/proc/$pid/status"; done | grep -c T)" -eq "$1" ]
+}
 signal_job() { # NAME
     if [ $how = whole ]; then kill -"$1" "$launcher"; else kill -"$1" "${all[@]}"; fi
 }
 
-env "$mark" TMPDIR="$work/tmp" ISTHMUS_PULSE_TIMEOUT=1 "$@" "$program" suspended "$work/go" >"$work/out" 2>&1 </dev/null &
+env "$mark" TMPDIR="$work/tmp" ISTHMUS_PULSE_TIMEOUT=1 "$@" "$program" suspended "$work/go" \
+    >"$work/out" 2>&1 </dev/null &
 launcher=$!
 until_true grep -q ready "$work/out" || fail "the PEs do not start"
 all=($(pes))
