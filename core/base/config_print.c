@@ -229,8 +229,8 @@ static const char page_start[] =
     "  error that names both.\n"
     "- A value that is not accepted is an error: the program does not start, and the message says what is accepted.\n"
     "- An `ISTHMUS_` name that does not exist is reported as a warning with the nearest name that does.\n"
-    "- Booleans: `0`, `n`, `no`, `f`, `false` and `off` in any case are false; every other text, the empty one too, is\n"
-    "  true.\n"
+    "- Booleans: `0`, `n`, `no`, `f`, `false` and `off` in any case are false; every other text, the empty one too,\n"
+    "  is true.\n"
     "- Sizes: a number, an optional fraction, and one of the suffixes `k m g t` (powers of 1024, either case); what\n"
     "  follows the suffix is ignored; the result is rounded up.\n"
     "- Words are accepted in any case.\n"
@@ -307,10 +307,10 @@ void ist_config_print_markdown(FILE *out)
           out);
     for (size_t i = 0; i < ist_n_ignored_names; i++)
         fprintf(out, "| `%s` | %s |\n", ist_ignored_names[i].name, ist_ignored_names[i].reason);
-    fputs(
-        "\n## Nothing to do\n\nThese are known, and what they ask for holds anyway; nothing is said when one is set.\n\n"
-        "| Variable | Why |\n| --- | --- |\n",
-        out);
+    fputs("\n## Nothing to do\n\n"
+          "These are known, and what they ask for holds anyway; nothing is said when one is set.\n\n"
+          "| Variable | Why |\n| --- | --- |\n",
+          out);
     for (size_t i = 0; i < ist_n_silent_names; i++)
         fprintf(out, "| `%s` | %s |\n", ist_silent_names[i].name, ist_silent_names[i].reason);
 }

@@ -248,9 +248,9 @@ int main(int argc, char **argv)
     if (wrong != 0) fprintf(stderr, "PE %d: %d values are wrong\n", nvshmem_my_pe(), wrong);
     nvshmem_barrier_all();
     if (nvshmem_my_pe() == 0 && wrong == 0)
-        printf(
-            "%d layers, %d tokens of %d floats on each of %d PEs, %d experts: as computed by one; up to %d for an expert\n",
-            layers, tokens, width, nvshmem_n_pes(), EXPERTS * nvshmem_n_pes(), most);
+        printf("%d layers, %d tokens of %d floats on each of %d PEs, %d experts: as computed by one; "
+               "up to %d for an expert\n",
+               layers, tokens, width, nvshmem_n_pes(), EXPERTS * nvshmem_n_pes(), most);
     free(values);
     free(r.expert);
     free(r.weight);

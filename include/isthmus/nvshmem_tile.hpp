@@ -222,7 +222,8 @@ template <tile_coll_algo_t algo> ISTHMUS_DEVICE int isthmus_tile_wait(int32_t te
  * reduce       Element by element over the src tiles of all PEs of the team, each of which gets the result in dst. dst
  *              may be src. root does not matter.
  * rooted       Only the member root gets the result.
- * allgather    dst is, in one dimension, as long as the tiles of all PEs together, and gets them in the order of the PEs.
+ * allgather    dst is, in one dimension, as long as the tiles of all PEs together, and gets them in the order of the
+ *              PEs.
  * broadcast    The tile of the PE that calls, to dst of all PEs of the team; the other PEs only wait.
  * collective_wait   The results of the collectives before are there. By all PEs of the team, by the same group. */
 

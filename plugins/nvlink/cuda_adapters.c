@@ -42,11 +42,10 @@ void nvl_look_at_adapters(struct p2p_gpu *gpu)
         return;
     }
     if (gpu->takes_adapters)
-        s->log(
-            s->core, ISTHMUS_LOG_INFO,
-            "GPU %d orders no writes of network adapters, and the driver flushes none for a processor: memory is not made for "
-            "adapters",
-            gpu->device);
+        s->log(s->core, ISTHMUS_LOG_INFO,
+               "GPU %d orders no writes of network adapters, and the driver flushes none for a processor: "
+               "memory is not made for adapters",
+               gpu->device);
     gpu->takes_adapters = false;
 }
 

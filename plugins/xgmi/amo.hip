@@ -1,7 +1,7 @@
-// plugins/xgmi/amo.hip: one atomic operation on a word of a GPU's memory, executed by the GPU: so it excludes those that
-// kernels make there. Kept as text, and compiled by HIP's library when it is first needed. One thread; hip_amo.c launches it.
-// op is an ISTHMUS_AMO_ number, bytes 4 or 8. The old value goes to *result, widened to 64 bits, unless that is null.
-// C as well as C++: the double of HIP runs this very text.
+// plugins/xgmi/amo.hip: one atomic operation on a word of a GPU's memory, executed by the GPU: so it excludes those
+// that kernels make there. Kept as text, and compiled by HIP's library when it is first needed. One thread; hip_amo.c
+// launches it. op is an ISTHMUS_AMO_ number, bytes 4 or 8. The old value goes to *result, widened to 64 bits, unless
+// that is null. C as well as C++: the double of HIP runs this very text.
 
 #define AMO(name, word)                                                                                             \
     static __device__ word name(word *addr, word operand, word compare, unsigned op)                                \

@@ -1,5 +1,5 @@
-/* tests/cuda_gates/kernels.cu: kernels that call nvshmem.h, to be compiled by every CUDA compiler: one of each family, and
- * those whose code is counted (gates.py). */
+/* tests/cuda_gates/kernels.cu: kernels that call nvshmem.h, to be compiled by every CUDA compiler: one of each family,
+ * and those whose code is counted (gates.py). */
 #ifdef __CUDACC_RTC__
 #include <nvshmem_device.h>
 #else

@@ -1,5 +1,5 @@
-/* tests/gpu/room.cu: a kernel that fills the GPU waits for what other hosts add to a word in its memory: the GPU has room
- * left for the kernel that adds. With ISTHMUS_PRETEND_HOSTS=0111 the PEs are on several hosts. */
+/* tests/gpu/room.cu: a kernel that fills the GPU waits for what other hosts add to a word in its memory: the GPU has
+ * room left for the kernel that adds. With ISTHMUS_PRETEND_HOSTS=0111 the PEs are on several hosts. */
 #include <nvshmem.h>
 #include <stdio.h>
 #include <stdlib.h>

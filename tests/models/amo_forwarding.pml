@@ -1,5 +1,6 @@
-/* tests/models/amo_forwarding.pml: atomics of the domain CPU: a transport without mapped memory sends them to the owner, whose
- * progress thread executes them one by one; PEs of the owner's host, and the owner itself, use instructions on the same word.
+/* tests/models/amo_forwarding.pml: atomics of the domain CPU: a transport without mapped memory sends them to the
+ * owner, whose progress thread executes them one by one; PEs of the owner's host, and the owner itself, use
+ * instructions on the same word.
  * Shown: no addition is lost, no two have fetched the same value, and the reply to a commit follows the requests before
  * it.
  * PLANTED: the progress thread loads and stores instead of one instruction. */

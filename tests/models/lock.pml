@@ -1,5 +1,6 @@
-/* tests/models/lock.pml: core/sync/lock.c: a queue of PEs. The tail lies at one PE; each PE has a node, where its successor writes
- * its name, and its predecessor hands over the lock. All updates are atomic, each step of a PE may be late.
+/* tests/models/lock.pml: core/sync/lock.c: a queue of PEs. The tail lies at one PE; each PE has a node, where its
+ * successor writes its name, and its predecessor hands over the lock. All updates are atomic, each step of a PE may be
+ * late.
  * Shown: one holder at a time; no PE waits for ever; in the end the lock is free and all nodes are empty.
  * PLANTED: a holder that sees no successor stores 0 to the tail without a check whether a PE has joined. */
 #define PES 3

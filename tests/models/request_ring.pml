@@ -1,6 +1,6 @@
-/* tests/models/request_ring.pml: isthmus/device_ring.h and core/proxy/requests.c: threads of kernels write requests into
- * slots whose words arrive one by one; the host takes what has arrived, replies, and completes requests at a quiet. A
- * store is in flight until it is delivered, at any time; a fence waits for the thread's own.
+/* tests/models/request_ring.pml: isthmus/device_ring.h and core/proxy/requests.c: threads of kernels write requests
+ * into slots whose words arrive one by one; the host takes what has arrived, replies, and completes requests at a
+ * quiet. A store is in flight until it is delivered, at any time; a fence waits for the thread's own.
  * Shown: the host takes each request whole and once, and reads the source that was stored before; a reply reaches its
  * thread; after a quiet all earlier requests of the thread are complete; no thread waits for ever.
  * PLANTS 5: 1 the request is not ordered after its source; 2 the slot is given up before its reply is read; 3 the host

@@ -1,11 +1,12 @@
 /* R13: ends of a PE that begin elsewhere than in main. exit_orders MODE:
  *   finalize_after   exit handlers that call finalize, registered after init
  *   finalize_before  the same, registered before init
- *   handlers         handlers registered before and after init, of a program that leaves without finalize: all of them run, in
- *                    the reverse order, and the later one may still communicate
+ *   handlers         handlers registered before and after init, of a program that leaves without finalize: all of
+ *                    them run, in the reverse order, and the later one may still communicate
  *   constructor      init in a static constructor, finalize in a destructor
  *   thread_exits     all PEs: a second thread calls exit(0) while the first one waits for a variable
- *   thread_fails     the last PE: a second thread calls exit(5) while the first one, and all other PEs, are in a barrier
+ *   thread_fails     the last PE: a second thread calls exit(5) while the first one, and all other PEs, are in a
+ *                    barrier
  *   fork             children that end in all ways, while their parents communicate
  *   fork_exec        children that become other programs, one of them a PE of a job of its own
  *   exec             the PE becomes another program after finalize */

@@ -34,7 +34,8 @@ static void hwloc_version(char *out, size_t room)
 static const char *why_launcher(const struct ist_launcher *launcher)
 {
     if (launcher->kind != IST_LAUNCHER_NONE) return launcher->evidence;
-    return "neither PMIX_NAMESPACE nor PMI_FD, PMI_PORT, SLURM_STEP_NUM_TASKS or WORLD_SIZE is set; a program runs as one PE";
+    return "neither PMIX_NAMESPACE nor PMI_FD, PMI_PORT, SLURM_STEP_NUM_TASKS or WORLD_SIZE is set; "
+           "a program runs as one PE";
 }
 
 static void launcher_json(struct ist_json *json)

@@ -10,8 +10,8 @@
  *   GPU_DOUBLE_TILES=n            of Level Zero: so many of them are tiles of one GPU (0: none are)
  *   GPU_DOUBLE_VERSION=n          of the driver, in its own numbering
  *   GPU_DOUBLE_DELAY_US=n         before each operation on a stream
- *   GPU_DOUBLE_BLOCKS=n           blocks of kernels that run at once in this process (0: any number). A launch waits until
- *                                 all of its blocks have room, those of streams of high priority before others
+ *   GPU_DOUBLE_BLOCKS=n           blocks of kernels that run at once in this process (0: any number). A launch waits
+ *                                 until all of its blocks have room, those of streams of high priority before others
  *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
  *                                 The call "operation" is one on a stream, which then fails on the device
  *   GPU_DOUBLE_PEERS=0            no device reaches another; 2: each does, of CUDA without atomics
