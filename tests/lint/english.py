@@ -2,8 +2,7 @@
 """Comments and documents name their subjects and use the field's verbs, as docs/glossary.md has them.
 
 Counted per 1,000 words of all comments and documents together; code, literals and quoted code do not count. Above a
-limit the files with the most sites are listed, with their lines. `--figures` prints both rates, `--all` every site.
-Comments in C keep within 120 columns, but for tables, which have gaps."""
+limit the files with the most sites are listed, with their lines. `--figures` prints both rates, `--all` every site."""
 import ast
 import io
 import re
@@ -20,9 +19,7 @@ RULES = (
      "use the field's verb: report, return, request, reply, poll, announce, name, state"),
 )
 WORST = 10  # files listed of each rule
-COLUMNS = 120
 
-FOLDERS = ("core", "plugins", "tools", "compat", "include", "tests", "bench", "docs", "cmake")
 HASH_SUFFIXES = (".sh", ".cmake", "CMakeLists.txt", "dev")
 MADE = ("docs/environment.md",)  # from texts that the program prints
 
@@ -63,7 +60,7 @@ def prose(path, text):
 
 def files(root):
     suffixes = lint.C_SUFFIXES + HASH_SUFFIXES + (".py", ".md")
-    yield from (path for path in lint.sources(root, *FOLDERS, suffixes=suffixes) if str(path) not in MADE)
+    yield from (path for path in lint.sources(root, *lint.FOLDERS, suffixes=suffixes) if str(path) not in MADE)
     for path in sorted(root.iterdir()):
         if path.is_file() and (path.suffix in suffixes or path.name in suffixes):
             yield path.relative_to(root)
@@ -80,15 +77,6 @@ def survey(root):
                     if pattern.search(match.group()):
                         found.append(Place(path, first + text.count("\n", 0, match.start()), match.group()))
     return words, places
-
-
-def report_width(report, root):
-    """Comments are not laid out by clang-format: code and tables that cannot be split may be wider."""
-    for path in lint.sources(root, *FOLDERS, suffixes=lint.C_SUFFIXES):
-        for number, line in enumerate(lint.read(root / path).split("\n"), 1):
-            is_comment = re.match(r"\s*(/\*|\*|//)\s", line)
-            if is_comment and len(line) > COLUMNS and "   " not in line.strip():
-                report.fault(path, number, f"a comment of {len(line)} columns; at most {COLUMNS}")
 
 
 def report_worst(report, places, instead):
@@ -114,7 +102,6 @@ def main():
         if rate > limit:
             report.faults.append(f"{figures}; at most {limit}")
             report_worst(report, places, instead)
-    report_width(report, options.root.resolve())
     report.finish()
 
 

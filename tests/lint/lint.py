@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 SKIPPED = 77
+FOLDERS = ("core", "plugins", "tools", "compat", "include", "tests", "bench", "docs")
 C_SUFFIXES = (".c", ".h", ".def", ".in", ".cpp", ".hpp")
 
 COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.DOTALL)

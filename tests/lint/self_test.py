@@ -240,11 +240,33 @@ class Lint(unittest.TestCase):
         self.plant("tests/a.sh", "#!/usr/bin/tell\necho 'who # said it' ${#said}\n")
         self.assert_clean("english")
 
-    def test_comments_keep_within_columns(self):
-        self.plant("core/ops/a.c", "/* " + "a word " * 16 + " */\n/* " + "table   " * 16 + " */\n")
-        self.assert_clean("english")
-        self.plant("core/ops/a.c", "\n/* " + "a word " * 17 + "*/\n")
-        self.assert_found(r"(?m)^core/ops/a.c:2: a comment of 124 columns; at most 120", "english")
+    def test_columns(self):
+        fits, wide = "x" * 119 + "é\n", "\n" + "y" * 121 + "\n"
+        for path in ("core/ops/a.c", "core/CMakeLists.txt", "include/a.h.in", "tests/a.py", "tests/a.sh", "docs/a.md",
+                     ".ci/run", "dev"):
+            with self.subTest(path=path):
+                planted = self.plant(path, fits)
+                self.assert_clean("columns")
+                planted.write_text(wide)
+                self.assert_found(rf"(?m)^{re.escape(path)}:2: 121 columns; at most 120", "columns")
+                planted.unlink()
+
+    def test_columns_of_tables_and_data(self):
+        row = "y" * 121 + "\n"
+        for path in ("core/base/a.def", "tests/pe/a_names.txt", "plugins/ib/a.ptx",
+                     "tests/fuzz/corpus/a/b", "docs/bench/a.tsv", "docs/environment.md"):
+            self.plant(path, row)
+        self.plant("tests/lint/allowed.txt", f"names core/ops/a.c ib {row}")
+        self.plant("docs/a.md", f"|{row}\n```\n{row}```\n\n    {row}")
+        (self.root / "docs/a.png").write_bytes(b"\0" + row.encode())
+        self.assert_clean("columns")
+        self.plant("core/base/a.def", f"/* a */\n/* {row} */\n")
+        self.plant("tests/pe/a_names.txt", f"# {row}")
+        self.plant("docs/a.md", f"```\n{row}```\n{row}")
+        status, output = self.run_check("columns")
+        self.assertEqual(status, 1)
+        self.assertEqual(re.findall(r"(?m)^(\S+):(\d+): ", output),
+                         [("core/base/a.def", "2"), ("docs/a.md", "4"), ("tests/pe/a_names.txt", "1")])
 
     def test_english_has_limits(self):
         self.plant("docs/a.md", "word " * 2000 + "who\n")
