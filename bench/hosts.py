@@ -1,9 +1,10 @@
 """What the way between hosts costs: ./dev bench --hosts.
 
-The hosts are namespaces of this machine (tests/hosts/hosts.sh), the network TCP over a bridge. Measured are the calls beside
-bare UCP in the same processes, those through ofi beside bare libfabric (tcp;ofi_rxm), and beside Open MPI in the same round, what the split of quiet gives under delays, what an idle
-PE costs, and whether the start of a PE costs more when there are more hosts. Not a program of its own: run.py calls run().
-Read on: bench_hosts.c, bench_signal.c, bench_split.c, bench_idle.c, bench_startup.c; table.py; plot.py.
+The hosts are namespaces of this machine (tests/hosts/hosts.sh), the network TCP over a bridge. Measured are the calls
+beside bare UCP in the same processes, those through ofi beside bare libfabric (tcp;ofi_rxm), and beside Open MPI in the
+same round, what the split of quiet gives under delays, what an idle PE costs, and whether the start of a PE costs more
+when there are more hosts. Not a program of its own: run.py calls run(). Read on: bench_hosts.c, bench_signal.c,
+bench_split.c, bench_idle.c, bench_startup.c; table.py; plot.py.
 """
 import collections
 import os
@@ -149,10 +150,11 @@ PAGE = """# Between hosts
 Made by `./dev bench --hosts --out docs/bench`, {date}:
 {heading}
 
-The hosts are network namespaces of this one machine, joined by a bridge, and share its processors; other work may have used
-these too, and such a machine changes its speed, by a factor of two and more, within minutes. So the ratios tell more than
-the times: call and bare UCP take turns in the same processes, batch by batch, those of Open MPI as well, which has its turn in each
-round. Rows that begin with "ofi" go through that transport, and their bare side is libfabric with the same provider, tcp;ofi_rxm.
+The hosts are network namespaces of this one machine, joined by a bridge, and share its processors; other work may have
+used these too, and such a machine changes its speed, by a factor of two and more, within minutes. So the ratios show
+more than the times: call and bare UCP take turns in the same processes, batch by batch, those of Open MPI as well,
+which has its turn in each round. Rows that begin with "ofi" go through that transport, and their bare side is libfabric
+with the same provider, tcp;ofi_rxm.
 
 Ratio and budget: time of the call, times that of the bare operation; 1.053 is 0.95 of its speed. A call whose ratio
 is greater than Open MPI's, by more than the 2 % that medians of one program differ by, is over its budget too. Under a
@@ -204,7 +206,8 @@ def run(args):
             reference.build(reference_folder, ["bench_idle"])
         many = runs_on(folder, MANY_PES // MANY_SLOTS, MANY_SLOTS, ISTHMUS_TRANSPORTS="ib")
         has_ofi = os.path.exists(os.path.join(folder, "bench_hosts_ofi"))
-        ofi = runs_on(folder, 2, 1, ISTHMUS_TRANSPORTS="loopback,ofi", ISTHMUS_OFI_PROVIDER="tcp+ofi_rxm") if has_ofi else None
+        ofi = runs_on(folder, 2, 1, ISTHMUS_TRANSPORTS="loopback,ofi",
+                      ISTHMUS_OFI_PROVIDER="tcp+ofi_rxm") if has_ofi else None
         run_calls(args, ours, theirs, many, ofi)
         for more in filter(None, (many, ofi)):
             ours.seen.update(more.seen)

@@ -134,7 +134,8 @@ static void write_hosts(const struct map *map)
         double place = bin * map->cell;
         fprintf(
             map->out,
-            "<path class=\"host\" d=\"M%d %.2fh%.2fM%.2f %dv%.2f\" stroke=\"#c33\" stroke-width=\"2\" fill=\"none\"/>\n",
+            "<path class=\"host\" d=\"M%d %.2fh%.2fM%.2f %dv%.2f\" "
+            "stroke=\"#c33\" stroke-width=\"2\" fill=\"none\"/>\n",
             LEFT, TOP + place, side, LEFT + place, TOP, side);
     }
 }

@@ -1,8 +1,9 @@
 /* isthmus/copy_cpu.h: bulk copies to and from memory that other PEs see, at the machine's speed and in order.
  * Not for a few bytes, where a call costs more than the copy.
  *
- * Which copy is fastest depends on the size (GB/s on one core of a Zen 4 with 32 MiB of shared cache):
- *                      512 B  8 KiB  128 KiB  2 MiB  8 MiB  14 MiB  32 MiB   buffers that were not used before, 2 to 32 MiB
+ * Which copy is fastest depends on the size (GB/s on one core of a Zen 4 with 32 MiB of shared cache). Fresh: buffers
+ * of 2 to 32 MiB that were not used before.
+ *                      512 B  8 KiB  128 KiB  2 MiB  8 MiB  14 MiB  32 MiB   fresh
  *     memmove            111    107       58     48     41      24      15     14 to 9
  *     rep movsb           49    107       58     48     41      24      12     14 to 10
  *     past the cache       5     23       28     28     28      28      20     21 to 16

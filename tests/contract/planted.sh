@@ -10,7 +10,10 @@ rows=$(sed -n 's/^BUG(\([a-z0-9_]*\), \([a-z0-9_]*\), \([a-z0-9_]*\), .*/\1 \2 \
 while read -r bug case slot; do
     (($# == 0)) || [[ " $* " == *" $bug "* ]] || continue
     # Only a bug that silences a PE gets a short time-out: on a busy machine others would time out, too.
-    case $bug in hangs | commit_leaks | never_done | arm_forgets | waits_for_the_dead | start_waits | test_waits | poll_waits | commit_starves) patience_s=3 ;; *) patience_s=60 ;; esac
+    case $bug in
+        hangs | commit_leaks | never_done | arm_forgets | waits_for_the_dead | *_waits | commit_starves) patience_s=3 ;;
+        *) patience_s=60 ;;
+    esac
     # These show only when PEs collide within some nanoseconds, which a busy machine may not permit.
     case $bug in torn_* | commit_leaks) tries=10 ;; *) tries=1 ;; esac
     for ((status = 0; tries > 0 && status == 0; tries--)); do

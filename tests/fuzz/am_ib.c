@@ -227,8 +227,8 @@ static void add_address(char *at, const isthmus_lmem *lmem)
 }
 
 /* A byte: the low four bits are the id, 0 that of gathered puts; 16: addresses in it are counted from the start of the
- * exposed memory, 32: they stand behind a request id, or in the second of two gathered puts of 8 bytes, 64: no reply can
- * be sent, 128: the data is still at the sender. A byte of length, in tens from 128 on, then the message. */
+ * exposed memory, 32: they stand behind a request id, or in the second of two gathered puts of 8 bytes, 64: no reply
+ * can be sent, 128: the data is still at the sender. A byte of length, in tens from 128 on, then the message. */
 static void arrive(struct ib_worker *worker, const isthmus_lmem *lmem, struct fuzz_input *in)
 {
     uint8_t way = fuzz_byte(in);

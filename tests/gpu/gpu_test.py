@@ -29,8 +29,8 @@ PROGRAMS = ["all_calls", "memory_grows", "attached_in_place", "kind_of_address",
 JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
 ONLY_A_DOUBLE = re.compile(r"GPU_DOUBLE_|stream_faults|hosts\.sh")
 SKIPPED, TIMEOUT_S = 77, 300
-# (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a kernel;
-# the examples
+# (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a
+# kernel; the examples
 KERNELS = [
     ("kernels.direct", "matrix", 1, []),
     ("kernels.direct", "matrix", 2, []),

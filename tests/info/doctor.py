@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""doctor.py BIN DOUBLES CUDA: isthmus-info --doctor finds each fault, names it with its evidence, and exits with 1 if one is fatal.
+"""doctor.py BIN DOUBLES CUDA: isthmus-info --doctor finds each fault, names it with its evidence, and exits with 1 if
+one is fatal.
 
-Each fault is made: by a limit of the process, a filter of system calls, a binding, or files of /sys, /proc and /dev that a mount
-namespace of the test replaces. DOUBLES is the folder of a libibverbs whose adapters are lines of a file, CUDA the double of
-its driver. Skipped where
+Each fault is made: by a limit of the process, a filter of system calls, a binding, or files of /sys, /proc and /dev
+that a mount namespace of the test replaces. DOUBLES is the folder of a libibverbs whose adapters are lines of a file,
+CUDA the double of its driver. Skipped where
 namespaces are not permitted."""
 import ctypes
 import json

@@ -27,7 +27,8 @@ offers_not() {
 for tool; do
     for option in $("$tool" --help | sed -n 's/^  \(-[^ ]*\)\(, -[^ ]*\)\{0,1\}.*/\1\2/p' | tr -d ','); do
         offers "$option" "$tool" "${option:0:2}"
-        grep -qF -e "'$option" "$prefix/$datadir/zsh/vendor-completions/_$tool" || fail "zsh does not offer $tool $option"
+        grep -qF -e "'$option" "$prefix/$datadir/zsh/vendor-completions/_$tool" ||
+            fail "zsh does not offer $tool $option"
     done
     if command -v zsh >/dev/null; then zsh -n "$prefix/$datadir/zsh/vendor-completions/_$tool"; fi
 done

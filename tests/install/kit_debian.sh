@@ -1,6 +1,7 @@
 #!/bin/sh
-# The kit for authors of transports in a bare Debian, where nothing but a compiler, CMake and the installation is: the example is
-# built from it, checked with it, and carries a job. Needs root, debootstrap and a mirror (ISTHMUS_TEST_MIRROR).
+# The kit for authors of transports in a bare Debian, where nothing but a compiler, CMake and the installation is: the
+# example is built from it, checked with it, and carries a job. Needs root, debootstrap and a mirror
+# (ISTHMUS_TEST_MIRROR).
 . "$(dirname -- "$0")/common.sh"
 skip() {
     echo "skipped: $*"
@@ -11,10 +12,12 @@ PATH=$PATH:/usr/sbin:/sbin
 command -v debootstrap >/dev/null || skip "debootstrap is not installed"
 root=$WORK/debian
 packages=cmake,make,gcc,libc6-dev,libpmix2,libhwloc15
-suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") || skip "the installation is not for Debian"
+suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") ||
+    skip "the installation is not for Debian"
 if [ ! -e "$root/ready" ]; then
     rm -rf "${root:?}"
-    debootstrap --variant=minbase --include="$packages" "$suite" "$root" "${ISTHMUS_TEST_MIRROR:-http://deb.debian.org/debian}" \
+    mirror=${ISTHMUS_TEST_MIRROR:-http://deb.debian.org/debian}
+    debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror" \
         >"$WORK/debootstrap.txt" 2>&1 || skip "debootstrap: $(tail -n 1 "$WORK/debootstrap.txt")"
     touch "$root/ready"
 fi

@@ -27,11 +27,13 @@ def each_routine_has_a_page(manual):
     found = set(pages(manual, "man3"))
     assert len(declared) > 3000, f"only {len(declared)} routines are declared"
     assert declared <= found, f"no page for {sorted(declared - found)}"
-    families = {re.sub(r"^([a-z]+_)[a-z0-9]+_", r"\1", name) for name in declared} | {re.sub(r"\d+", "", n) for n in declared}
+    families = {re.sub(r"^([a-z]+_)[a-z0-9]+_", r"\1", name) for name in declared} | {re.sub(r"\d+", "", n)
+                                                                                      for n in declared}
     strange = {name for name in found - declared - families if not name.endswith("_on_queue")}
     assert not strange, f"pages for {sorted(strange)}, which no header has"
     for section, wanted in OTHER_PAGES.items():
-        assert set(pages(manual, section)) == wanted, f"{section} has {sorted(pages(manual, section))}, not {sorted(wanted)}"
+        assert set(pages(manual, section)) == wanted, (f"{section} has {sorted(pages(manual, section))}, "
+                                                       f"not {sorted(wanted)}")
 
 
 def roff_has_no_warning(manual):
@@ -63,10 +65,12 @@ def man_finds_families_and_typed_names(manual):
         assert part in put, f"no '{part}' in\n{put}"
     for name in ("shmem_long_put", "shmem_ctx_double_put", "shmem_put32", "shmem_putmem"):
         assert shown(manual, name) == put, f"{name} has another page than shmem_put"
-    for name, part in (("shmem_init", "shmem_init_thread provides at least"), ("nvshmem_float_p", "p and g: one element by"),
-                       ("nvshmemx_barrier_all_on_stream", "cudaStream_t stream"), ("ishmem_malloc", "Collective over all PEs"),
-                       ("ishmemx_put_on_queue", "sycl::queue"), ("shmem_team_destroy", "New teams: collective"),
-                       ("isthmus-run", "--tag-output"), ("oshrun", "--bind core|none"), ("oshc++", "--showme:compile"),
+    for name, part in (("shmem_init", "shmem_init_thread provides at least"),
+                       ("nvshmem_float_p", "p and g: one element by"),
+                       ("nvshmemx_barrier_all_on_stream", "cudaStream_t stream"),
+                       ("ishmem_malloc", "Collective over all PEs"), ("ishmemx_put_on_queue", "sycl::queue"),
+                       ("shmem_team_destroy", "New teams: collective"), ("isthmus-run", "--tag-output"),
+                       ("oshrun", "--bind core|none"), ("oshc++", "--showme:compile"),
                        ("isthmus.conf", "ISTHMUS_HEAP_SIZE"), ("isthmus", "libisthmus")):
         assert part in shown(manual, name), f"no '{part}' in the page of {name}:\n{shown(manual, name)}"
     for part in ("Threads", "shmem_put(3)", "put with signal"):

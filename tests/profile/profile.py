@@ -15,7 +15,8 @@ from pathlib import Path
 SVG = "{http://www.w3.org/2000/svg}"
 # Of one thread of known_calls.c: calls, and bytes of one call; what it calls once for each PE comes below.
 EACH_THREAD = {"shmem_long_p": (7, 8), "shmem_long_put": (5, 800), "shmem_getmem_nbi": (3, 24),
-               "shmem_long_atomic_add": (4, 8), "shmem_long_g": (1, 8), "shmem_long_iput": (1, 48), "shmem_quiet": (1, 0)}
+               "shmem_long_atomic_add": (4, 8), "shmem_long_g": (1, 8), "shmem_long_iput": (1, 48),
+               "shmem_quiet": (1, 0)}
 EACH_PE = {"shmem_barrier_all": (1, 0), "shmem_long_put_signal": (1, 808), "shmem_signal_wait_until": (1, 0)}
 REDUCED_BYTES = 8000
 
@@ -31,10 +32,11 @@ def check(what, seen, expected):
 
 def run(n, profile, *arguments, status=0, **settings):
     environment = {**os.environ, "ISTHMUS_PROFILE": profile, **settings}
-    done = subprocess.run([bin_folder / "isthmus-run", "-n", str(n), program, *arguments], text=True, capture_output=True,
-                          env=environment, timeout=100)
+    done = subprocess.run([bin_folder / "isthmus-run", "-n", str(n), program, *arguments], text=True,
+                          capture_output=True, env=environment, timeout=100)
     if (done.returncode == 0) != (status == 0):
-        faults.append(f"{n} PEs, {profile}, {arguments}, {settings}: status {done.returncode}\n{done.stdout}{done.stderr}")
+        faults.append(f"{n} PEs, {profile}, {arguments}, {settings}: status {done.returncode}\n"
+                      f"{done.stdout}{done.stderr}")
     return done.stderr
 
 
@@ -102,7 +104,8 @@ def check_report(case, n, *arguments, n_threads=1, is_direct=True, **settings):
     seen = check_pairs(case, report, n, n_threads, routines, is_direct)
     check_map(case, f"{file}.svg", seen)
     lines = stderr.splitlines()
-    check(f"{case}: the summary fits a screen", 0 < len(lines) <= 24 and max(len(line) for line in lines[:-1]) <= 120, True)
+    check(f"{case}: the summary fits a screen", 0 < len(lines) <= 24 and max(len(line) for line in lines[:-1]) <= 120,
+          True)
     check(f"{case}: the summary's head", lines[0].startswith(f"isthmus: profile: {n} PEs on 1 host, "), True)
     check(f"{case}: parts are removed", list(folder.glob("*.pe*")), [])
     file.unlink()
@@ -143,9 +146,11 @@ def check_death():
     file = folder / "dead.json"
     run(3, str(file), "dies", status=1)
     check("a PE dies: no report", file.exists(), False)
-    check("a PE dies: the parts", sorted(p.name for p in folder.glob("dead.json*")), [f"dead.json.pe{pe}" for pe in range(3)])
+    check("a PE dies: the parts", sorted(p.name for p in folder.glob("dead.json*")),
+          [f"dead.json.pe{pe}" for pe in range(3)])
     done = subprocess.run([bin_folder / "isthmus-info", "--profile", file], text=True, capture_output=True)
-    check("a PE dies: the summary", done.stdout.split("\n")[0], "isthmus: profile: 3 PEs on 1 host, ended without shmem_finalize")
+    check("a PE dies: the summary", done.stdout.split("\n")[0],
+          "isthmus: profile: 3 PEs on 1 host, ended without shmem_finalize")
     if done.returncode == 0:
         routines = {r["name"]: r["calls"] for r in json.loads(file.read_text())["routines"]}
         check("a PE dies: its calls", {name: routines[name] for name in EACH_THREAD},

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# privileged.sh PROGRAM: a setuid copy of the program, started by another user, follows no path that this user has set: not of
-# plugins, settings or a log, not of what the libraries below load, and not through argv[0]. Without the bit it follows
-# them all.
+# privileged.sh PROGRAM: a setuid copy of the program, started by another user, follows no path that this user has set:
+# not of plugins, settings or a log, not of what the libraries below load, and not through argv[0]. Without the bit it
+# follows them all.
 set -euo pipefail
 program=$1
 ((EUID == 0)) || { echo "skipped: only root can make a program of root's"; exit 77; }
@@ -33,9 +33,10 @@ expect() {
 }
 
 seen=$(start)
-grep -qF "searched=$folder/evil/lib/isthmus" <<<"$seen" || { echo "an ordinary program does not search: $seen"; exit 1; }
-for line in "log_file=$folder/evil/log" frames=7 timeout=7 secret=00112233445566778899aabbccddeeff UCX_MODULE_DIR=/evil \
-  HWLOC_PLUGINS_PATH=/evil PMIX_MCA_mca_base_component_path=/evil PMIX_RANK=3; do
+grep -qF "searched=$folder/evil/lib/isthmus" <<<"$seen" ||
+    { echo "an ordinary program does not search: $seen"; exit 1; }
+for line in "log_file=$folder/evil/log" frames=7 timeout=7 secret=00112233445566778899aabbccddeeff \
+  UCX_MODULE_DIR=/evil HWLOC_PLUGINS_PATH=/evil PMIX_MCA_mca_base_component_path=/evil PMIX_RANK=3; do
   expect "$line" "the ordinary program"
 done
 
@@ -43,7 +44,7 @@ chown root:root "$folder/bin/program"
 chmod 4755 "$folder/bin/program"
 seen=$(start)
 if grep -q "^timeout=7" <<<"$seen"; then echo "skipped: this file system ignores the setuid bit"; exit 77; fi
-for line in searched= log_file= frames=32 timeout= secret= UCX_MODULE_DIR= HWLOC_PLUGINS_PATH= PMIX_MCA_mca_base_component_path= \
-  PMIX_RANK=3; do
+for line in searched= log_file= frames=32 timeout= secret= UCX_MODULE_DIR= HWLOC_PLUGINS_PATH= \
+  PMIX_MCA_mca_base_component_path= PMIX_RANK=3; do
   expect "$line" "the setuid program"
 done

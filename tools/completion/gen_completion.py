@@ -70,12 +70,15 @@ def bash_rest(tool):
 
 
 def bash(tool):
-    cases = [f"    {' | '.join(option.names)}) {bash_values(tool, option.value)}; return ;;" for option in tool.with_value()
+    cases = [f"    {' | '.join(option.names)}) {bash_values(tool, option.value)}; return ;;"
+             for option in tool.with_value()
              if bash_values(tool, option.value)]
-    made = {"tool": tool.name, "names": " ".join(tool.all_names), "function": "_" + tool.name.replace("-", "_"), "flags": " ".join(tool.flags()),
+    made = {"tool": tool.name, "names": " ".join(tool.all_names), "function": "_" + tool.name.replace("-", "_"),
+            "flags": " ".join(tool.flags()),
             "with_value": " | ".join(name for option in tool.with_value() for name in option.names) or '""',
             "cases": "\n".join(cases), "rest": bash_rest(tool), "at_word": "break" if tool.starts_program() else ""}
-    return re.sub(r"@(\w+)@", lambda m: made[m[1]], re.sub(r"^@cases@\n", "@cases@\n" if cases else "", BASH, flags=re.M))
+    return re.sub(r"@(\w+)@", lambda m: made[m[1]],
+                  re.sub(r"^@cases@\n", "@cases@\n" if cases else "", BASH, flags=re.M))
 
 
 # ---- zsh ----

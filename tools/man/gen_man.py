@@ -84,7 +84,8 @@ def isthmus_page(manual, tools):
     page.paragraph("Programs for OpenSHMEM, NVSHMEM and Intel SHMEM call one library, libisthmus. oshcc compiles them, "
                    "isthmus-run starts them on one machine; mpirun, srun and other launchers start them on several.")
     page.code(["oshcc hello.c -o hello", "isthmus-run -n 4 ./hello"])
-    page.see_also([*((face, 7) for face in headers.HEADERS), *((tool, 1) for tool in tools), ("oshcc", 1), ("isthmus.conf", 5)])
+    page.see_also([*((face, 7) for face in headers.HEADERS), *((tool, 1) for tool in tools), ("oshcc", 1),
+                   ("isthmus.conf", 5)])
     manual.write(page)
 
 

@@ -1,5 +1,5 @@
-"""The public headers' templates as manual pages: a comment and the declarations below it are a page, and each routine has
-the name of its page, or one that leads there."""
+"""The public headers' templates as manual pages: a comment and the declarations below it are a page, and each routine
+has the name of its page, or one that leads there."""
 import re
 from collections import namedtuple
 
@@ -9,7 +9,8 @@ API = {"shmem": "OpenSHMEM", "nvshmem": "NVSHMEM", "ishmem": "Intel SHMEM"}
 TITLE = re.compile(r"---- (.*?) ----(?:\s*\n \*)?\s*")
 MARKER = re.compile(r"@(?P<kind>(?:STREAM_)?PROTOTYPES|QUEUE)(?P<names>[^@]*)@$")
 BEFORE = re.compile(r"^(?:ISTHMUS_HOST_DEVICE|ISTHMUS_NORETURN_) ")
-DECLARATION = re.compile(r"^(?!typedef|extern|return|static|inline|enum|struct|template)[A-Za-z_][\w\s\*]*?\b(\w+)\([^{}]*\);$")
+DECLARATION = re.compile(r"^(?!typedef|extern|return|static|inline|enum|struct|template)"
+                         r"[A-Za-z_][\w\s\*]*?\b(\w+)\([^{}]*\);$")
 COLUMNS = 120
 
 Synopsis = namedtuple("Synopsis", "lines types")  # types: the names that TYPENAME stands for, or ()
@@ -196,5 +197,6 @@ def name_in(synopsis):
 
 
 def sizes_of(group):
-    sizes = sorted({int(m[1]) for n in group.names if (m := re.search(r"(?:put|get|collect|broadcast|alltoalls?)(\d+)", n))})
+    sizes = sorted({int(m[1]) for n in group.names
+                    if (m := re.search(r"(?:put|get|collect|broadcast|alltoalls?)(\d+)", n))})
     return ", ".join(map(str, sizes))

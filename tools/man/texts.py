@@ -73,11 +73,13 @@ def write_markdown(page, text):
         ends = {"|": lambda one: not one.startswith("|"), "    ": lambda one: not one.startswith("    "),
                 "- ": lambda one: not one.startswith("  ")}
         kind = next((mark for mark in ends if line.startswith(mark)), "")
-        while not line.startswith("#") and at < len(lines) and not ends.get(kind, lambda one: not one.strip())(lines[at]):
+        is_end = ends.get(kind, lambda one: not one.strip())
+        while not line.startswith("#") and at < len(lines) and not is_end(lines[at]):
             block.append(lines[at])
             at += 1
         if line.startswith("#"):
-            (page.heading if re.match(r"## [a-zA-Z]", line) and "ISTHMUS_" not in line else page.subheading)(line.lstrip("# "))
+            (page.heading if re.match(r"## [a-zA-Z]", line) and "ISTHMUS_" not in line
+             else page.subheading)(line.lstrip("# "))
         elif kind == "|":
             for row in block[2:]:
                 name, *rest = cells(row)
