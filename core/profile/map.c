@@ -132,11 +132,10 @@ static void write_hosts(const struct map *map)
         int pe = bin * map->job->pes_per_bin;
         if (strcmp(map->job->pes[pe].host, map->job->pes[pe - 1].host) == 0) continue;
         double place = bin * map->cell;
-        fprintf(
-            map->out,
-            "<path class=\"host\" d=\"M%d %.2fh%.2fM%.2f %dv%.2f\" "
-            "stroke=\"#c33\" stroke-width=\"2\" fill=\"none\"/>\n",
-            LEFT, TOP + place, side, LEFT + place, TOP, side);
+        fprintf(map->out,
+                "<path class=\"host\" d=\"M%d %.2fh%.2fM%.2f %dv%.2f\" "
+                "stroke=\"#c33\" stroke-width=\"2\" fill=\"none\"/>\n",
+                LEFT, TOP + place, side, LEFT + place, TOP, side);
     }
 }
 
