@@ -28,11 +28,12 @@ static _Atomic int log_pe = -1;
 static const struct area {
     const char *folder, *group;
 } areas[] = {
-    {"core", "INIT"},           {"api", "P2P"},    {"base", "UTIL"}, {"boot", "BOOTSTRAP"},
-    {"check", "UTIL"},          {"coll", "COLL"},  {"ctx", "P2P"},   {"heap", "MEM"},
-    {"life", "INIT"},           {"memory", "MEM"}, {"ops", "P2P"},   {"proxy", "PROXY"},
-    {"stream", "P2P"},          {"sync", "P2P"},   {"team", "COLL"}, {"topo", "TOPO"},
-    {"transport", "TRANSPORT"},
+    {"core", "INIT"},      {"api", "P2P"},    {"base", "UTIL"},
+    {"boot", "BOOTSTRAP"}, {"check", "UTIL"}, {"coll", "COLL"},
+    {"ctx", "P2P"},        {"heap", "MEM"},   {"life", "INIT"},
+    {"memory", "MEM"},     {"ops", "P2P"},    {"profile", "UTIL"},
+    {"proxy", "PROXY"},    {"stream", "P2P"}, {"sync", "P2P"},
+    {"team", "COLL"},      {"topo", "TOPO"},  {"transport", "TRANSPORT"},
 };
 enum { AREAS = sizeof areas / sizeof *areas, ALL_AREAS = (1 << AREAS) - 1 };
 static uint32_t wanted_areas = ALL_AREAS; /* set before threads start */
@@ -79,7 +80,7 @@ isthmus_status ist_log_filter(const char *list)
             return ist_fail(
                 ISTHMUS_ERR_INVALID,
                 "ISTHMUS_LOG_FILTER is '%s'; accepted: a comma list of areas (core api base boot check coll ctx heap "
-                "life memory ops proxy stream sync team topo transport) or groups of them (INIT COLL P2P PROXY "
+                "life memory ops profile proxy stream sync team topo transport) or groups of them (INIT COLL P2P PROXY "
                 "TRANSPORT MEM BOOTSTRAP TOPO UTIL ALL), or ^ and such a list",
                 list);
         named |= found;

@@ -66,7 +66,7 @@ static inline void ist_note_over(void)
 
 /* Around a call of a transport that may block for a peer. pe -1: for no single one. The time is coarse, which keeps the
  * cost at about three nanoseconds. */
-static inline void ist_note_call(enum ist_note_kind kind, const char *routine, int pe)
+IST_INLINE void ist_note_call(enum ist_note_kind kind, const char *routine, int pe)
 {
     struct ist_note *note = IST_LIKELY(ist_note_mine != NULL) ? ist_note_mine : ist_note_take();
     if (note == NULL) return;

@@ -325,7 +325,7 @@ static void add(struct ist_profile_traffic *to, enum ist_profile_move what, size
     }
 }
 
-void ist_profile_count_slow(const struct ist_profile_moved *moved, size_t length_bytes)
+void ist_profile_count(const struct ist_profile_moved *moved, size_t length_bytes)
 {
     struct ist_profile_thread *t = my_thread();
     if (t == NULL) return;

@@ -30,7 +30,7 @@ struct ist_profile_call ist_profile_begin_slow(const char *routine, bool is_wait
 void ist_profile_end_slow(const struct ist_profile_call *call) IST_COLD;
 
 /* `routine`: as the program called it. */
-static inline struct ist_profile_call ist_profile_begin(const char *routine)
+IST_INLINE struct ist_profile_call ist_profile_begin(const char *routine)
 {
     if (IST_LIKELY(!ist_load_relaxed(&ist_profile_on))) return (struct ist_profile_call){NULL, false};
     return ist_profile_begin_slow(routine, false);
@@ -38,13 +38,13 @@ static inline struct ist_profile_call ist_profile_begin(const char *routine)
 
 /* The same for a call, or a part of one, that waits for other PEs: its time counts as waited. NULL: a part of a call;
  * nothing is recorded outside of one. */
-static inline struct ist_profile_call ist_profile_begin_wait(const char *routine)
+IST_INLINE struct ist_profile_call ist_profile_begin_wait(const char *routine)
 {
     if (IST_LIKELY(!ist_load_relaxed(&ist_profile_on))) return (struct ist_profile_call){NULL, false};
     return ist_profile_begin_slow(routine, true);
 }
 
-static inline void ist_profile_end(const struct ist_profile_call *call)
+IST_INLINE void ist_profile_end(const struct ist_profile_call *call)
 {
     if (IST_UNLIKELY(call->thread != NULL)) ist_profile_end_slow(call);
 }
@@ -64,11 +64,7 @@ struct ist_profile_moved {
     bool is_element; /* one that a routine of the library moves for itself is a flag */
 };
 
-void ist_profile_count_slow(const struct ist_profile_moved *moved, size_t length_bytes) IST_COLD;
-static inline void ist_profile_count(const struct ist_profile_moved *moved, size_t length_bytes)
-{
-    if (IST_UNLIKELY(ist_load_relaxed(&ist_profile_on))) ist_profile_count_slow(moved, length_bytes);
-}
+void ist_profile_count(const struct ist_profile_moved *moved, size_t length_bytes) IST_COLD;
 void ist_profile_count_flag(int pe, uint32_t transport) IST_COLD;
 
 /* ---- the PE's part of the profile ---- */

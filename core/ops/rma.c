@@ -253,9 +253,8 @@ void ist_get_nbi_slow(ist_ctx *ctx, void *dest, const void *source, size_t lengt
 }
 
 /* An element knows its alignment; the value is little-endian in `bits`, as the only processors we run on have it. */
-void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *routine, size_t size)
+IST_INLINE void p_far(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *routine, size_t size)
 {
-    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     struct ist_target far;
     struct ist_transfer t = ist_transfer_put(ctx, dest, NULL, size, pe, routine);
     t.align_bytes = size;
@@ -265,6 +264,21 @@ void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *rou
         isthmus_copy_small_(far.alias, (const char *)&bits, size);
     else
         move_through(&t, &far, (char *)&bits, NULL, size);
+}
+
+static IST_COLD void p_recorded(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *routine, size_t size)
+{
+    IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
+    p_far(ctx, dest, bits, pe, routine, size);
+}
+
+/* Without a scope in the usual case, which would keep a record on the stack: kernels' requests come here. */
+void ist_p_slow(ist_ctx *ctx, void *dest, uint64_t bits, int pe, const char *routine, size_t size)
+{
+    if (IST_UNLIKELY(ist_load_relaxed(&ist_profile_on)))
+        p_recorded(ctx, dest, bits, pe, routine, size);
+    else
+        p_far(ctx, dest, bits, pe, routine, size);
 }
 
 uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routine, size_t size)

@@ -62,9 +62,10 @@ IST_INLINE void ist_target_of_element(const struct ist_transfer *t, struct ist_t
 _Static_assert((int)IST_TRANSFER_GET == (int)IST_PROFILE_GET && (int)IST_TRANSFER_PUT == (int)IST_PROFILE_PUT &&
                    (int)IST_TRANSFER_ATOMIC == (int)IST_PROFILE_ATOMIC,
                "the kinds of transfers have the profile's numbers");
-static inline void ist_target_count(const struct ist_transfer *t, const struct ist_target *far, uint32_t transport,
-                                    size_t length_bytes)
+IST_INLINE void ist_target_count(const struct ist_transfer *t, const struct ist_target *far, uint32_t transport,
+                                 size_t length_bytes)
 {
+    if (IST_LIKELY(!ist_load_relaxed(&ist_profile_on))) return;
     const struct ist_profile_moved moved = {.pe = far->peer->card.pe,
                                             .transport = transport,
                                             .is_direct = far->alias != NULL,

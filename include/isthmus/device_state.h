@@ -121,7 +121,7 @@ enum {
 
 /* ---- waits that last ---- */
 
-/* The routine that waits. New ones come at the end. The library has the names: core/base/kernel_waits.c. */
+/* The routine that waits. New ones come at the end. The library has the names. */
 enum isthmus_device_wait {
     ISTHMUS_WAIT_UNTIL = 1,
     ISTHMUS_WAIT_SIGNAL,
