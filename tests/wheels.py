@@ -28,6 +28,7 @@ WHEELS = {  # name: what pip calls it, or them
     "cuobjdump": "nvidia-cuda-cuobjdump==13.2.78",
     "nvrtc": ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-runtime==13.0.96"), # the latter has the headers
     "nvdisasm": "nvidia-cuda-nvdisasm==13.2.78",
+    "scikit-build-core": ("scikit-build-core==1.1.2", "packaging==26.3", "pathspec==1.1.1"),
     "nvshmem": "nvidia-nvshmem-cu13==3.8.0",  # 180 MB
     # 65 MB; of the others only what it imports.
     "nvshmem4py": ("nvshmem4py-cu13==0.4.1", "cuda-core==1.2.2", "cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0",

@@ -25,3 +25,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/IsthmusConfig.cmake.in
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/gen/IsthmusConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/gen/IsthmusConfig.cmake ${CMAKE_BINARY_DIR}/gen/IsthmusConfigVersion.cmake
   DESTINATION ${PACKAGE_DIR} COMPONENT development)
+
+# What only a wheel has: the modules for Python, and the script that makes of the other components what wheels can hold.
+install(FILES tools/python/isthmus/__init__.py tools/python/isthmus/__main__.py DESTINATION . COMPONENT python
+  EXCLUDE_FROM_ALL)
+install(SCRIPT tools/packaging/wheel.cmake COMPONENT python EXCLUDE_FROM_ALL)
