@@ -143,6 +143,12 @@ static isthmus_status no_memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uin
     return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this memory does not execute atomics on it");
 }
 
+static isthmus_status no_memory_amo_list(isthmus_tr *tr, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    (void)tr, (void)list;
+    return ist_fail(ISTHMUS_ERR_UNSUPPORTED, "the transport of this memory does not execute %u atomics at once", n);
+}
+
 static const char *no_pci_address(isthmus_tr *tr, uint32_t kind)
 {
     (void)tr, (void)kind;
@@ -323,7 +329,9 @@ static void complete_memory(const struct isthmus_transport *ops, isthmus_tr *han
                       is_whole(ops, "memory.1", missing_in_memory(m));
     if (!out->has_memory) *m = absent;
     out->has_flush = m->flush_writes != NULL;
+    out->has_amo_list = m->amo_list != NULL;
     if (m->amo == NULL) m->amo = no_memory_amo;
+    if (m->amo_list == NULL) m->amo_list = no_memory_amo_list;
     if (m->pci_address == NULL) m->pci_address = no_pci_address;
     if (m->flush_writes == NULL) m->flush_writes = nothing_to_flush;
 }

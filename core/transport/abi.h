@@ -18,6 +18,7 @@ isthmus_status ist_abi_complete_transport(const struct isthmus_transport *theirs
 struct ist_extensions {
     bool has_memory;      /* memory.1: a driver manages memory of this PE */
     bool has_flush;       /* there: writes past that driver are visible only after a flush */
+    bool has_amo_list;    /* there: many atomics at once */
     bool has_attach_at;   /* growing.1: peers' extents at addresses of this PE's choice */
     bool has_streams;     /* stream.1: the program's streams run operations */
     bool has_kernels;     /* device.1: kernels on this PE's device can make calls */

@@ -195,6 +195,33 @@ static isthmus_status service_amo(void *core, uint32_t kind, void *addr, uint32_
     return keeper->memory->amo(keeper->transport->handle, addr, op, bits, operand, compare, fetched);
 }
 
+/* The operations at the beginning of the list that the transport executes at once. */
+static uint32_t count_at_once(const struct ist_memory_keeper *keeper, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    uint32_t i = 0;
+    while (keeper->transport->extensions.has_amo_list && i < n && list[i].bits >= ISTHMUS_BITS32) i++;
+    return i;
+}
+
+static isthmus_status service_amo_list(void *core, uint32_t kind, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    const struct ist_memory_keeper *keeper = kind < IST_MEM_KINDS ? &keepers[kind] : NULL;
+    isthmus_status status = ISTHMUS_OK;
+    if (keeper == NULL || keeper->transport == NULL) return fail_unknown(kind, "executes atomics on");
+    for (uint32_t done = 0, now; done < n && status == ISTHMUS_OK; done += now) {
+        const struct isthmus_memory_amo *next = &list[done];
+        now = count_at_once(keeper, next, n - done);
+        if (now > 1) {
+            ist_flush_writes(); /* as for one of them */
+            status = keeper->memory->amo_list(keeper->transport->handle, next, now);
+        } else {
+            status = service_amo(core, kind, next->addr, next->op, next->bits, next->operand, next->compare, NULL);
+            now = 1;
+        }
+    }
+    return status;
+}
+
 static isthmus_status service_pin(void *core, uint32_t kind, void *addr, uint64_t length_bytes, isthmus_lmem **out)
 {
     (void)core;
@@ -223,6 +250,7 @@ void ist_memory_serve(struct isthmus_services *services)
 {
     services->memory_copy = service_copy;
     services->memory_amo = service_amo;
+    services->memory_amo_list = service_amo_list;
     services->memory_pin = service_pin;
     services->memory_unpin = service_unpin;
     services->fail_text = service_fail_text;

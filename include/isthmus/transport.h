@@ -250,6 +250,13 @@ static inline const struct isthmus_local_place *isthmus_local_place_at(const str
     return (const struct isthmus_local_place *)(const void *)((const char *)list + (size_t)index * list->struct_size);
 }
 
+/* An atomic operation that fetches nothing; see isthmus_memory.amo_list. */
+struct isthmus_memory_amo {
+    void *addr;
+    uint64_t operand, compare;
+    uint32_t op, bits; /* ISTHMUS_AMO_, ISTHMUS_BITS_ */
+};
+
 /* Core to plugin, at probe and open. Valid until close() has returned; any thread may call any function. */
 struct isthmus_services {
     uint32_t struct_size, abi_minor;
@@ -334,6 +341,12 @@ struct isthmus_services {
      * peer over a fabric without connections calls this about four times a second, and returns PEER_LOST after a 0. Any
      * thread. */
     uint32_t (*peer_alive)(void *core, int32_t pe);
+
+    /* Since minor version 6. */
+
+    /* Executes atomic operations that fetch nothing on that device, as amo_list of extension memory.1 does, but also of
+     * 8 and 16 bits; by memory_amo, one after the other, where that is absent. Any thread. */
+    isthmus_status (*memory_amo_list)(void *core, uint32_t kind, const struct isthmus_memory_amo *list, uint32_t n);
 };
 
 /* Plugin to core, once: what this transport supports at all. Bitmaps of kinds are 1u << ISTHMUS_MEM_. */
@@ -729,6 +742,13 @@ struct isthmus_memory {
      * microsecond or two. Absent: such writes become visible in the order in which adapters made them, together with
      * writes to host memory. */
     isthmus_status (*flush_writes)(isthmus_tr *);
+
+    /* Since minor version 6: check struct_size. */
+
+    /* Executes n atomic operations, each as amo() does that fetches nothing, in the order of the list. Complete on
+     * return, all of them. After an error any of them may have been executed. For a device where a launch costs more
+     * than the operations in it. Absent: the core calls amo() for each. */
+    isthmus_status (*amo_list)(isthmus_tr *, const struct isthmus_memory_amo *list, uint32_t n);
 };
 
 /* A word of 64 bits that a stream writes, or waits for; see isthmus_stream.words. */

@@ -41,7 +41,7 @@ static isthmus_status wait_for_count(isthmus_chan *chan, const struct p2p_batch 
                    "the kernel of atomics has ended without a count of its operations; the driver may have logged why");
 }
 
-static void write_entry(struct p2p_batch *batch, uint64_t i, const struct p2p_amo *amo)
+void p2p_batch_write(struct p2p_batch *batch, uint64_t i, const struct p2p_amo *amo)
 {
     batch->list[i] = (struct p2p_batch_entry){.addr = (uint64_t)(uintptr_t)amo->addr,
                                               .operand = amo->operand,
@@ -57,7 +57,7 @@ static isthmus_status join(isthmus_chan *chan, const struct p2p_amo *amo, bool *
     uint64_t number = chan->batch_numbers[chan->batch], i = batch->n_posted, n;
     *is_in = false;
     if (number == 0 || number != chan->submitted || number <= chan->completed || i == P2P_BATCH) return ISTHMUS_OK;
-    write_entry(batch, i, amo);
+    p2p_batch_write(batch, i, amo);
     __atomic_store_n(&batch->n_posted, i + 1, __ATOMIC_SEQ_CST); /* this and the load: see above */
     *is_in = __atomic_load_n(&batch->closed, __ATOMIC_SEQ_CST) == 0;
     if (*is_in) return ISTHMUS_OK;

@@ -83,8 +83,10 @@ static isthmus_status side_ready(isthmus_tr *tr, struct p2p_side *side)
     void *room = side->word;
     isthmus_status status = ISTHMUS_OK;
     if (side->stream == NULL) status = tr->driver->stream_open(tr->gpu, &side->stream);
-    if (status == ISTHMUS_OK && room == NULL) status = tr->driver->host_alloc(tr->gpu, sizeof *side->word, &room);
+    if (status == ISTHMUS_OK && room == NULL)
+        status = tr->driver->host_alloc(tr->gpu, sizeof *side->word + sizeof *side->batch, &room);
     side->word = room;
+    if (room != NULL) side->batch = (struct p2p_batch *)(void *)(side->word + 1);
     return status;
 }
 
@@ -96,12 +98,21 @@ static isthmus_status submit_set(isthmus_tr *tr, const struct p2p_amo *amo)
     return tr->driver->copy(tr->gpu, tr->copies.stream, amo->addr, tr->copies.word, amo->bytes);
 }
 
+static isthmus_status fail_amo(const isthmus_tr *tr)
+{
+    const struct isthmus_services *s = tr->services;
+    return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device does not execute this atomic operation");
+}
+
+static bool has_amo(const isthmus_tr *tr, uint32_t op, uint32_t bits)
+{
+    return tr->has_atomics && op < ISTHMUS_AMO_COUNT && (bits == ISTHMUS_BITS32 || bits == ISTHMUS_BITS64);
+}
+
 static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32_t bits, uint64_t operand,
                                  uint64_t compare, void *fetched)
 {
-    const struct isthmus_services *s = tr->services;
-    if (!tr->has_atomics || op >= ISTHMUS_AMO_COUNT || (bits != ISTHMUS_BITS32 && bits != ISTHMUS_BITS64))
-        return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "this device does not execute this atomic operation");
+    if (!has_amo(tr, op, bits)) return fail_amo(tr);
     struct p2p_amo amo = {.addr = addr, .operand = operand, .compare = compare, .op = op, .bytes = 1u << bits};
     bool is_set = op == ISTHMUS_AMO_SET && fetched == NULL;
     struct p2p_side *side = is_set ? &tr->copies : &tr->amos;
@@ -113,6 +124,51 @@ static isthmus_status memory_amo(isthmus_tr *tr, void *addr, uint32_t op, uint32
     if (status == ISTHMUS_OK && fetched != NULL) memcpy(fetched, side->word, amo.bytes);
     pthread_mutex_unlock(&side->lock);
     if (status == ISTHMUS_OK) __atomic_add_fetch(&tr->n_amos, 1, __ATOMIC_RELAXED);
+    return status;
+}
+
+static struct p2p_amo amo_of(const struct isthmus_memory_amo *from)
+{
+    return (struct p2p_amo){.addr = from->addr,
+                            .operand = from->operand,
+                            .compare = from->compare,
+                            .op = from->op,
+                            .bytes = 1u << from->bits};
+}
+
+/* The next of a list, with the lock of tr->amos: as many as one kernel executes, or one. The kernel reads the batch
+ * when it runs, so each launch is waited for. A set goes to the kernel, too: p2p_submit_amo() would lose the batch. */
+static isthmus_status run_next(isthmus_tr *tr, const struct isthmus_memory_amo *list, uint32_t n, uint32_t *n_run)
+{
+    struct p2p_batch *batch = tr->driver->takes_batches ? tr->amos.batch : NULL;
+    struct p2p_amo first = amo_of(list);
+    uint32_t n_batch = 0;
+    if (batch != NULL) {
+        n_batch = n - 1 < P2P_BATCH ? n - 1 : P2P_BATCH;
+        for (uint32_t i = 0; i < n_batch; i++) {
+            const struct p2p_amo amo = amo_of(&list[1 + i]);
+            p2p_batch_write(batch, i, &amo);
+        }
+        batch->closed = batch->taken = batch->done = 0;
+        batch->n_posted = n_batch;
+        first.batch = n_batch > 0 ? batch : NULL;
+    }
+    *n_run = 1 + n_batch;
+    isthmus_status status = tr->driver->amo(tr->gpu, tr->amos.stream, &first);
+    return status == ISTHMUS_OK && batch != NULL ? tr->driver->stream_wait(tr->gpu, tr->amos.stream) : status;
+}
+
+static isthmus_status memory_amo_list(isthmus_tr *tr, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!has_amo(tr, list[i].op, list[i].bits)) return fail_amo(tr);
+    pthread_mutex_lock(&tr->amos.lock);
+    isthmus_status status = side_ready(tr, &tr->amos);
+    for (uint32_t done = 0, n_run; done < n && status == ISTHMUS_OK; done += n_run)
+        status = run_next(tr, &list[done], n - done, &n_run);
+    if (status == ISTHMUS_OK && !tr->driver->takes_batches) status = tr->driver->stream_wait(tr->gpu, tr->amos.stream);
+    pthread_mutex_unlock(&tr->amos.lock);
+    if (status == ISTHMUS_OK) __atomic_add_fetch(&tr->n_amos, n, __ATOMIC_RELAXED);
     return status;
 }
 
@@ -131,7 +187,7 @@ static isthmus_status memory_flush_writes(isthmus_tr *tr) { return tr->driver->f
     {                                                                                                                 \
         .struct_size = sizeof(struct isthmus_memory), .kind_of = memory_kind_of, .device = memory_device,             \
         .device_view = memory_device_view, .copy = memory_copy, .amo = memory_amo, .pci_address = memory_pci_address, \
-        .flush_writes = (flush)                                                                                       \
+        .flush_writes = (flush), .amo_list = memory_amo_list                                                          \
     }
 static const struct isthmus_memory memory = MEMORY(NULL), flushed_memory = MEMORY(memory_flush_writes);
 

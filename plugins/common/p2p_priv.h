@@ -17,9 +17,10 @@ struct p2p_allocation {
 
 /* A stream for one caller at a time. */
 struct p2p_side {
-    pthread_mutex_t lock; /* of what follows */
-    void *stream;         /* NULL: not used yet */
-    uint64_t *word;       /* host memory of the driver's, for what an atomic fetches or sets; NULL: not used yet */
+    pthread_mutex_t lock;    /* of what follows */
+    void *stream;            /* NULL: not used yet */
+    uint64_t *word;          /* host memory of the driver's, for what an atomic fetches or sets; NULL: not used yet */
+    struct p2p_batch *batch; /* behind it, for lists of atomics */
 };
 
 /* The core calls cold slots one at a time; what data slots read here does not change while channels are open. */
@@ -78,6 +79,8 @@ void p2p_card_address(const struct isthmus_peer *peer, struct fd_pass_address *o
  * platform has one: that needs no room for a kernel, so it arrives even while a kernel that waits for this word fills
  * the device. */
 isthmus_status p2p_submit_amo(isthmus_tr *tr, void *stream, const struct p2p_amo *amo);
+
+void p2p_batch_write(struct p2p_batch *batch, uint64_t i, const struct p2p_amo *amo); /* as its entry i */
 
 /* p2p_data.c: of stream.1 */
 uint32_t p2p_is_idle(isthmus_tr *tr, isthmus_chan *chan);

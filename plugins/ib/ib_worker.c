@@ -16,6 +16,7 @@
 #include <time.h>
 
 enum { FIRST_EVERY = 4 }; /* polls of another worker by its leader: then worker 0 is polled as well */
+enum { POST_LOOKS = 16 }; /* the most polls between a peer's post and its launch */
 enum { NAP_MS = 50 };     /* the longest sleep; events end it. Bounds what a lost event could cost */
 /* Over an adapter a completion follows soon, and to be woken for it takes longer than the operation. */
 enum { ADAPTER_AWAKE_NS = 1000000 };
@@ -189,12 +190,33 @@ static void destroy_dead_rkeys(struct ib_worker *worker)
     }
 }
 
+static int ucp_progress(struct ib_worker *worker)
+{
+    __atomic_store_n(&ib_ucp_progresses, true, __ATOMIC_RELAXED);
+    worker->gathers_posts = true;
+    int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
+    worker->gathers_posts = false;
+    __atomic_store_n(&ib_ucp_progresses, false, __ATOMIC_RELAXED);
+    return n;
+}
+
+/* To look for what else has arrived costs less than a launch. */
+static int execute_posts(struct ib_worker *worker)
+{
+    int n = 0;
+    for (int i = 0, more = 1; i < POST_LOOKS && more > 0 && worker->n_posts > 0; i++) {
+        more = ucp_progress(worker);
+        n += more;
+    }
+    ib_stage_execute_posts(worker->tr);
+    return n;
+}
+
 int ib_worker_progress(struct ib_worker *worker)
 {
     if (__atomic_load_n(&worker->dead_rkeys, __ATOMIC_RELAXED) != NULL) destroy_dead_rkeys(worker);
-    __atomic_store_n(&ib_ucp_progresses, true, __ATOMIC_RELAXED);
-    int n = (int)ib_ucp.ucp_worker_progress(worker->ucp);
-    __atomic_store_n(&ib_ucp_progresses, false, __ATOMIC_RELAXED);
+    int n = ucp_progress(worker);
+    if (worker->n_posts > 0) n += execute_posts(worker); /* before endpoints close, by which it replies */
     n += ib_rc_progress(worker);
     if (!worker->has_lost_eps) return n;
     ib_eps_close_lost(worker);

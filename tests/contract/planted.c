@@ -1,6 +1,8 @@
 /* tests/contract/planted.c: see planted.h. Bugs of life, peers and memory; planted.def lists them all. */
 #include "planted.h"
 
+#include <isthmus/amo_cpu.h>
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -123,11 +125,21 @@ static isthmus_status flush_in_one_thread(isthmus_tr *tr)
     return ISTHMUS_OK;
 }
 
+static isthmus_status amos_from_the_end(isthmus_tr *tr, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    (void)tr;
+    for (uint32_t i = n; i-- > 0;)
+        (void)isthmus_amo_cpu(list[i].op, list[i].addr, list[i].operand, list[i].compare, (size_t)1 << list[i].bits);
+    return ISTHMUS_OK;
+}
+
 static const void *extension(isthmus_tr *tr, const char *name)
 {
+    static const struct isthmus_memory lists = {.struct_size = sizeof lists, .amo_list = amos_from_the_end};
     static const struct isthmus_memory memory = {.struct_size = sizeof memory, .flush_writes = flush_in_one_thread};
     (void)tr;
     if (planted_has("flushes_in_one_thread") && strcmp(name, "memory.1") == 0) return &memory;
+    if (planted_has("list_backwards") && strcmp(name, "memory.1") == 0) return &lists;
     const void *of_kernels = planted_kernels_extension(name);
     if (of_kernels != NULL) return of_kernels;
     if (planted_has("any_extension")) return name;

@@ -1,4 +1,4 @@
-/* refused put | put_large | get | add | fetch: PE 0 alone uses memory of PE 1's device, whose driver fails
+/* refused put | put_large | get | add | adds | fetch: PE 0 alone uses memory of PE 1's device, whose driver fails
  * (GPU_DOUBLE_FAIL): the job ends with one message, of the PE that has made the call, with the error text of that
  * driver.
  * refused set | signal: with no room for a kernel at PE 1 (cuLaunchKernel fails) nothing is refused.
@@ -28,6 +28,8 @@ static void use(const char *what, char *heap, char *mine)
         shmem_putmem_signal(heap + 64, mine, 100, word, 1, SHMEM_SIGNAL_SET, 1);
     else if (strcmp(what, "add") == 0)
         shmem_uint64_atomic_add(word, 1, 1);
+    else if (strcmp(what, "adds") == 0)
+        for (int i = 0; i < 50; i++) shmem_uint64_atomic_add(word + i, 1, 1); /* several of them in one launch */
     else
         (void)shmem_uint64_atomic_fetch_add(word, 1, 1);
     shmem_quiet();

@@ -64,9 +64,20 @@ static isthmus_status amo(void *core, uint32_t kind, void *addr, uint32_t op, ui
 {
     (void)core, (void)op, (void)operand, (void)compare;
     if (kind != KIND) abort();
-    memset(fetched, 0, sizeof(uint64_t));
-    memcpy(fetched, addr, 1u << bits);
+    if (fetched != NULL) {
+        memset(fetched, 0, sizeof(uint64_t));
+        memcpy(fetched, addr, 1u << bits);
+    }
     memset(addr, 1, 1u << bits);
+    return ISTHMUS_OK;
+}
+
+static isthmus_status amo_list(void *core, uint32_t kind, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    uint64_t old;
+    if (n == 0) abort();
+    for (uint32_t i = 0; i < n; i++)
+        (void)amo(core, kind, list[i].addr, list[i].op, list[i].bits, list[i].operand, list[i].compare, &old);
     return ISTHMUS_OK;
 }
 
@@ -99,6 +110,7 @@ static const struct isthmus_services services = {
     .scopes = ISTHMUS_SCOPE_DEVICE,
     .memory_copy = copy,
     .memory_amo = amo,
+    .memory_amo_list = amo_list,
     .memory_pin = pin,
     .memory_unpin = unpin,
 };
@@ -112,14 +124,15 @@ static void begin(isthmus_tr *tr, isthmus_lmem *lmem)
     served = aligned_alloc(64, SERVED_BYTES);
     *tr = (isthmus_tr){.services = &services, .n_workers = 1};
     tr->workers[0].tr = tr;
+    tr->workers[0].gathers_posts = true;
     pthread_mutex_init(&tr->workers[0].lock, NULL);
     *lmem = (isthmus_lmem){.tr = tr, .addr = served, .length_bytes = SERVED_BYTES, .kind = KIND};
     if (served == NULL || ib_stage_open(tr) != ISTHMUS_OK || ib_stage_listen(tr) != ISTHMUS_OK) abort();
     if (ib_stage_add(lmem) != ISTHMUS_OK) abort();
 }
 
-/* A byte: 1 the data are here, 2 the address counts from the start of the served memory, 4 a message arrives first.
- * Then the head. */
+/* A byte: 1 the data are here, 2 the address counts from the start of the served memory, 4 a message arrives first,
+ * 8 the call of progress that takes the request is its last. Then the head. */
 static void request(isthmus_tr *tr, struct fuzz_input *in)
 {
     static char far_data[1];
@@ -137,6 +150,7 @@ static void request(isthmus_tr *tr, struct fuzz_input *in)
     };
     (void)on_request(&tr->workers[0], &header, n, data != NULL ? data : far_data, n_data, &param);
     free(data);
+    if ((way & 8) != 0) ib_stage_execute_posts(tr);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -146,14 +160,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fuzz_input in = {data, data + size};
     begin(&tr, &lmem);
     while (in.at < in.end) request(&tr, &in);
+    ib_stage_execute_posts(&tr);
     ib_stage_remove(&lmem);
     ib_stage_close(&tr);
-    if (n_pending != 0) abort(); /* every message got its end */
+    if (n_pending != 0 || tr.workers[0].n_posts != 0) abort(); /* every message got its end */
     free(served);
     return 0;
 }
 
-/* A put here, a put far, a get, an atomic. */
+/* A put here, a put far, a get, an atomic that fetches and one that does not. */
 size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
 {
     static const struct ib_device_request requests[] = {
@@ -161,6 +176,7 @@ size_t fuzz_seed(unsigned i, uint8_t *out, size_t room)
         {.id = 2, .opcode = IB_DEVICE_PUT, .kind = KIND, .length_bytes = SERVED_BYTES},
         {.id = 3, .opcode = IB_DEVICE_GET, .kind = KIND, .length_bytes = 100, .address = 3},
         {.id = 4, .opcode = IB_DEVICE_AMO, .kind = KIND, .length_bytes = 8, .address = 64, .bits = ISTHMUS_BITS64},
+        {.id = 5, .opcode = IB_DEVICE_POST, .kind = KIND, .length_bytes = 4, .address = 8, .bits = ISTHMUS_BITS32},
     };
     if (i >= sizeof requests / sizeof *requests) return 0;
     out[0] = i == 1 ? 2 : 3;

@@ -354,6 +354,8 @@ static void absent_groups_can_be_called(void **state)
     assert_int_equal(e.memory.copy(NULL, &mem, &mem, 1), ISTHMUS_ERR_UNSUPPORTED);
     assert_null(e.memory.pci_address(NULL, ISTHMUS_MEM_CUDA));
     assert_int_equal(e.memory.flush_writes(NULL), ISTHMUS_OK);
+    assert_false(e.has_amo_list);
+    assert_int_equal(e.memory.amo_list(NULL, NULL, 2), ISTHMUS_ERR_UNSUPPORTED);
     assert_int_equal(e.growing.granule(NULL, ISTHMUS_MEM_CUDA, 0), 0);
     assert_int_equal(e.growing.reserve(NULL, ISTHMUS_MEM_CUDA, 0, 4096, &addr), ISTHMUS_ERR_UNSUPPORTED);
     assert_int_equal(e.growing.commit(NULL, NULL, 4096, &mem), ISTHMUS_ERR_UNSUPPORTED);
@@ -394,6 +396,12 @@ static isthmus_status flush_writes(isthmus_tr *tr)
     return ISTHMUS_OK;
 }
 
+static isthmus_status amo_list(isthmus_tr *tr, const struct isthmus_memory_amo *list, uint32_t n)
+{
+    (void)tr, (void)list, (void)n;
+    return ISTHMUS_OK;
+}
+
 static void slots_of_later_versions_are_filled_in(void **state)
 {
     (void)state;
@@ -402,10 +410,11 @@ static void slots_of_later_versions_are_filled_in(void **state)
                                            .device = device,
                                            .device_view = device_view,
                                            .copy = copy,
-                                           .flush_writes = flush_writes}; /* lies behind its size */
+                                           .flush_writes = flush_writes, /* this and the next lie behind its size */
+                                           .amo_list = amo_list};
     struct ist_extensions e = complete((struct groups){.memory = &first_version});
     assert_true(e.has_memory);
-    assert_false(e.has_flush);
+    assert_false(e.has_flush || e.has_amo_list);
     ASSERT_TOTAL(&e.memory);
     assert_int_equal(e.memory.device(NULL, 5), 5);
     assert_int_equal(e.memory.amo(NULL, NULL, ISTHMUS_AMO_ADD, ISTHMUS_BITS64, 1, 0, NULL), ISTHMUS_ERR_UNSUPPORTED);
@@ -413,6 +422,8 @@ static void slots_of_later_versions_are_filled_in(void **state)
     e = complete((struct groups){.memory = &first_version});
     assert_true(e.has_flush);
     assert_true(e.memory.flush_writes == flush_writes);
+    assert_true(e.has_amo_list);
+    assert_true(e.memory.amo_list == amo_list);
 }
 
 static isthmus_status reserve(isthmus_tr *tr, uint32_t kind, int32_t device, uint64_t length_bytes, void **addr)

@@ -83,5 +83,6 @@ isthmus_status ib_stage_listen(isthmus_tr *tr);  /* for requests to worker 0 */
 void ib_stage_close(isthmus_tr *tr);             /* before the workers are destroyed; takes any state */
 isthmus_status ib_stage_add(isthmus_lmem *lmem); /* peers may request this memory from now on */
 void ib_stage_remove(isthmus_lmem *lmem);
+void ib_stage_execute_posts(isthmus_tr *tr); /* those in n_posts of worker 0. Under its lock */
 
 #endif

@@ -344,7 +344,7 @@ isthmus_status ib_device_amo(isthmus_chan *chan, isthmus_path *path, const isthm
     if (remote->own != NULL)
         return s->memory_amo(s->core, remote->kind, remote->own + offset_bytes, amo->op, bits, amo->operand,
                              amo->compare, fetched);
-    struct ib_device_request header = header_of(IB_DEVICE_AMO, remote, offset_bytes);
+    struct ib_device_request header = header_of(fetched != NULL ? IB_DEVICE_AMO : IB_DEVICE_POST, remote, offset_bytes);
     header.length_bytes = amo->size_bytes;
     header.op = amo->op;
     header.bits = bits;

@@ -101,7 +101,8 @@ isthmus_status ib_am_signals_listen(struct ib_worker *worker);
 enum {
     IB_DEVICE_PUT = 1,
     IB_DEVICE_GET = 2,
-    IB_DEVICE_AMO = 3
+    IB_DEVICE_AMO = 3,
+    IB_DEVICE_POST = 4          /* an AMO whose sender fetches nothing */
 };                              /* opcodes; a put or get is of a bounce buffer at most */
 enum { IB_REASON_BYTES = 200 }; /* the longest text of a refusal */
 
@@ -109,7 +110,7 @@ struct ib_device_request {
     uint32_t id; /* returned in the reply */
     uint32_t opcode, kind, length_bytes;
     uint64_t address;
-    uint32_t op, bits; /* from here on of an AMO */
+    uint32_t op, bits; /* from here on of an AMO or a POST */
     uint64_t operand, compare;
 };
 

@@ -3,8 +3,13 @@
  *
  * The stage has a few bounce buffers, pinned for the device. The data of a put waits at its sender until a buffer is
  * free; while the data in one is copied to the device, UCX moves the next. So the memory for this does not grow with
- * the number of peers. A put so small that UCX has sent its data along is copied from UCX's buffer. All of this is
- * under the lock of worker 0. */
+ * the number of peers. A put so small that UCX has sent its data along is copied from UCX's buffer.
+ *
+ * An atomic on the device is a kernel there, whose launch takes longer than the operations in it. So those whose
+ * sender fetches nothing wait until progress has taken what has arrived, and one launch executes them, in the order in
+ * which they came. None outlasts the call of progress that has taken it, and any other request executes them first.
+ *
+ * All of this is under the lock of worker 0. */
 #include "plugins/ib/am/am_priv.h"
 
 #include <stddef.h>
@@ -13,6 +18,8 @@
 #include <string.h>
 
 enum { LAST_ROUNDS = 100000 }; /* of progress, for replies that are not sent when the stage closes */
+
+enum { MAX_POSTS = 64 }; /* that wait for one another */
 
 /* A request of a peer, until the reply is sent. */
 struct served_request {
@@ -30,8 +37,9 @@ struct ib_stage {
     isthmus_tr *tr;
     isthmus_lmem *served; /* the memory that peers may request */
     struct ib_bounce_pool pool;
-    struct served_request *first, **last; /* the queue of those that wait for a buffer */
-    uint32_t n_requests;                  /* whose reply is not sent */
+    struct served_request *first, **last;    /* the queue of those that wait for a buffer */
+    struct served_request *posts[MAX_POSTS]; /* so many as worker 0 has in n_posts, for memory of one kind */
+    uint32_t n_requests;                     /* whose reply is not sent */
     bool is_serving;
 };
 
@@ -85,25 +93,36 @@ static void on_reply_sent(void *ucp_request, ucs_status_t status, void *user_dat
     ib_ucp.ucp_request_free(ucp_request);
 }
 
-/* Replies with the result, or with the reason of a failure. */
-static void send_reply(struct served_request *request, isthmus_status status, const void *payload, size_t length_bytes)
+/* With the reason of a failure, which is the text of this thread's last one. */
+static void keep_result(struct served_request *request, isthmus_status status)
 {
     const struct isthmus_services *s = request->stage->tr->services;
+    request->reply.id = request->header.id;
+    request->reply.status = status;
+    if (status != ISTHMUS_OK) snprintf(request->reason, sizeof request->reason, "%s", s->fail_text(s->core));
+}
+
+/* Sends the kept result. After a failure the payload is its reason. */
+static void send_result(struct served_request *request, const void *payload, size_t length_bytes)
+{
     const ucp_request_param_t params = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
         .cb.send = on_reply_sent,
         .user_data = request,
     };
-    request->reply.id = request->header.id;
-    request->reply.status = status;
-    if (status != ISTHMUS_OK) {
-        int length = snprintf(request->reason, sizeof request->reason, "%s", s->fail_text(s->core));
+    if (request->reply.status != ISTHMUS_OK) {
         payload = request->reason;
-        length_bytes = length < IB_REASON_BYTES ? (size_t)length : IB_REASON_BYTES - 1;
+        length_bytes = strlen(request->reason);
     }
     ucs_status_ptr_t sent = ib_ucp.ucp_am_send_nbx(request->reply_ep, IB_AM_DEVICE_REPLY, &request->reply,
                                                    sizeof request->reply, payload, length_bytes, &params);
     if (!UCS_PTR_IS_PTR(sent)) request_done(request);
+}
+
+static void send_reply(struct served_request *request, isthmus_status status, const void *payload, size_t length_bytes)
+{
+    keep_result(request, status);
+    send_result(request, payload, length_bytes);
 }
 
 /* ---- checks of a request ---- */
@@ -125,6 +144,7 @@ static bool is_sound(const struct ib_device_request *header, size_t payload_byte
     case IB_DEVICE_PUT: return header->length_bytes > 0 && header->length_bytes == payload_bytes;
     case IB_DEVICE_GET: return header->length_bytes > 0 && header->length_bytes <= IB_BOUNCE_BYTES;
     case IB_DEVICE_AMO:
+    case IB_DEVICE_POST:
         return header->op < ISTHMUS_AMO_COUNT && header->bits < ISTHMUS_BITS_COUNT &&
                header->length_bytes == 1u << header->bits && header->address % header->length_bytes == 0;
     default: return false;
@@ -165,11 +185,50 @@ static void do_amo(struct served_request *request)
 {
     const struct isthmus_services *s = request->stage->tr->services;
     const struct ib_device_request *header = &request->header;
-    /* A set that fetches nothing needs no kernel on the device. */
-    void *fetched = header->op != ISTHMUS_AMO_SET ? &request->reply.fetched : NULL;
+    void *fetched = header->opcode == IB_DEVICE_AMO ? &request->reply.fetched : NULL;
     isthmus_status status = s->memory_amo(s->core, header->kind, address_of(request), header->op, header->bits,
                                           header->operand, header->compare, fetched);
     send_reply(request, status, NULL, 0);
+}
+
+/* The replies follow the launch: a failure is that of each of its operations. */
+static void execute_posts(struct ib_stage *stage)
+{
+    const struct isthmus_services *s = stage->tr->services;
+    struct isthmus_memory_amo list[MAX_POSTS];
+    uint32_t n = stage->tr->workers[0].n_posts;
+    stage->tr->workers[0].n_posts = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct ib_device_request *header = &stage->posts[i]->header;
+        list[i] = (struct isthmus_memory_amo){.addr = address_of(stage->posts[i]),
+                                              .operand = header->operand,
+                                              .compare = header->compare,
+                                              .op = header->op,
+                                              .bits = header->bits};
+    }
+    isthmus_status status = s->memory_amo_list(s->core, stage->posts[0]->header.kind, list, n);
+    for (uint32_t i = 0; i < n; i++) keep_result(stage->posts[i], status);
+    for (uint32_t i = 0; i < n; i++) send_result(stage->posts[i], NULL, 0);
+}
+
+void ib_stage_execute_posts(isthmus_tr *tr)
+{
+    if (tr->workers[0].n_posts > 0) execute_posts(tr->stage);
+}
+
+/* A set that waits for no other operation is executed at once: it needs no kernel, and so no room on the device. */
+static void do_post(struct served_request *request)
+{
+    struct ib_stage *stage = request->stage;
+    struct ib_worker *worker = &stage->tr->workers[0];
+    bool is_first_set = worker->n_posts == 0 && request->header.op == ISTHMUS_AMO_SET;
+    if (is_first_set || !worker->gathers_posts || !ISTHMUS_HAS(stage->tr->services, memory_amo_list)) {
+        do_amo(request);
+        return;
+    }
+    if (worker->n_posts > 0 && stage->posts[0]->header.kind != request->header.kind) execute_posts(stage);
+    stage->posts[worker->n_posts++] = request;
+    if (worker->n_posts == MAX_POSTS) execute_posts(stage);
 }
 
 static void do_get(struct served_request *request)
@@ -261,9 +320,12 @@ static ucs_status_t on_request(void *arg, const void *header, size_t header_byte
     if (stage == NULL || !can_reply || header_bytes != sizeof(struct ib_device_request)) return UCS_OK;
     struct served_request *request = request_create(stage, header, param->reply_ep);
     if (request == NULL) return UCS_OK;
+    if (request->header.opcode != IB_DEVICE_POST) ib_stage_execute_posts(stage->tr);
     isthmus_status status = check(stage, &request->header, length_bytes);
     if (status != ISTHMUS_OK) {
         send_reply(request, status, NULL, 0);
+    } else if (request->header.opcode == IB_DEVICE_POST) {
+        do_post(request);
     } else if (request->header.opcode == IB_DEVICE_AMO) {
         do_amo(request);
     } else if (request->header.opcode == IB_DEVICE_GET) {
