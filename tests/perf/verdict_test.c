@@ -10,7 +10,8 @@
 /* Two PEs that rest on one host, whose memory is mapped; the figure is the half of its limit. */
 static struct case_facts calm(void)
 {
-    struct pe_facts pe = {.host = "left", .n_pes_on_host = 2, .n_cpus_of_host = 4, .adapter_node = -1};
+    struct pe_facts pe = {
+        .host = "left", .n_pes_on_host = 2, .n_cpus_of_host = 4, .n_cpus_online = 4, .adapter_node = -1};
     return (struct case_facts){.mine = pe, .peer = pe, .transport = "loopback", .is_aliased = true};
 }
 
@@ -101,6 +102,10 @@ static void processors(void **state)
     expect(half(), facts, "0.50 of memcpy: cause unknown, see docs/perf.md");
     facts.mine.load = 7.5;
     expect(half(), facts, "0.50 of memcpy: the load of left is 7.5 with 4 processors");
+    facts.mine.n_cpus_online = 16; /* the PEs are bound to 4 of them */
+    expect(half(), facts, "0.50 of memcpy: cause unknown, see docs/perf.md");
+    facts.mine.load = 17;
+    expect(half(), facts, "0.50 of memcpy: the load of left is 17.0 with 16 processors");
 }
 
 static void numa_nodes(void **state)
@@ -134,8 +139,8 @@ static void adapters(void **state)
     expect(result, facts, "1.00 of bare UCP: nothing to gain; 0.40 of the adapter");
     facts.mine.adapter_node = 1;
     expect(result, facts,
-           "1.00 of bare UCP: nothing to gain; 0.40 of the adapter: this PE and its adapter are on different sockets "
-           "(NUMA nodes 0 and 1)");
+           "1.00 of bare UCP: nothing to gain; 0.40 of the adapter: this PE and its adapter are on different NUMA "
+           "nodes (0 and 1)");
     facts.mine.numa_node = 1;
     expect(result, facts, "1.00 of bare UCP: nothing to gain; 0.40 of the adapter");
     facts.mine.numa_node = -1;

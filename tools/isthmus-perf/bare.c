@@ -119,7 +119,7 @@ static int find_partners(const struct place *place, uint64_t **partners)
 }
 
 /* Acquire pairs with the partner's release: after the last round every PE has arrived. */
-static void meet(const struct place *place, uint64_t *const *partners, int n_rounds)
+static void synchronize(const struct place *place, uint64_t *const *partners, int n_rounds)
 {
     static uint64_t turn; /* counts through all batches, so that no flag is ever reset */
     turn++;
@@ -133,7 +133,7 @@ void bare_flags(const struct place *place, long reps)
 {
     uint64_t *partners[FLAG_ROUNDS];
     int n_rounds = find_partners(place, partners);
-    for (long i = 0; i < reps; i++) meet(place, partners, n_rounds);
+    for (long i = 0; i < reps; i++) synchronize(place, partners, n_rounds);
 }
 
 static void receive(const struct place *place, long reps, int n_blocks)
@@ -141,7 +141,7 @@ static void receive(const struct place *place, long reps, int n_blocks)
     uint64_t *partners[FLAG_ROUNDS];
     int n_rounds = find_partners(place, partners);
     for (long i = 0; i < reps; i++) {
-        meet(place, partners, n_rounds);
+        synchronize(place, partners, n_rounds);
         for (int block = 0; block < n_blocks; block++)
             copy(place->dest + (size_t)block * place->size_bytes, place->alias, place->size_bytes);
     }

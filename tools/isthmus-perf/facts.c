@@ -91,6 +91,7 @@ void facts_gather(struct pe_facts *out)
     out->first_pe_of_host = shmem_team_translate_pe(SHMEMX_TEAM_NODE, 0, SHMEM_TEAM_WORLD);
     out->n_pes_on_host = shmem_team_n_pes(SHMEMX_TEAM_NODE);
     out->n_cpus_of_host = count_cpus_of_host();
+    out->n_cpus_online = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (getloadavg(&out->load, 1) != 1) out->load = 0;
     find_adapters(out);
 }

@@ -12,6 +12,7 @@ struct pe_facts {
     int first_pe_of_host; /* equal on PEs of one host */
     int n_pes_on_host;
     int n_cpus_of_host;         /* that the PEs of the host may use, all together */
+    int n_cpus_online;          /* all of the host's: its load is compared with these */
     double load;                /* processes that wanted to run when the job began, a mean of one minute */
     int n_adapters;             /* RDMA adapters of the host with a link that is up */
     int adapter_node;           /* NUMA node of these adapters; -1: unknown, or several */

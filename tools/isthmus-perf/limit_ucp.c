@@ -309,7 +309,7 @@ static void disconnect(void)
 }
 
 /* Collective. The peer makes progress until this PE has disconnected. */
-static void part(void)
+static void disconnect_pair(void)
 {
     shmem_barrier_all();
     if (ucp.is_connected && shmem_my_pe() == ucp.from) {
@@ -332,7 +332,7 @@ const char *limit_ucp_open(int from, int to, size_t window_bytes)
     int me = shmem_my_pe();
     bool is_good = true;
     if (ucp.is_connected && ucp.from == from && ucp.to == to) return NULL;
-    if (ucp.is_connected) part();
+    if (ucp.is_connected) disconnect_pair();
     if (me == from || me == to) is_good = prepare(window_bytes);
     if (!start_on_all(is_good)) return reason();
     shmem_barrier_all(); /* the card of `to` is written */
@@ -351,7 +351,7 @@ const char *limit_ucp_open(int from, int to, size_t window_bytes)
 
 void limit_ucp_close(void)
 {
-    if (ucp.is_connected) part();
+    if (ucp.is_connected) disconnect_pair();
     if (ucp.memory != NULL) ucx.ucp_mem_unmap(ucp.context, ucp.memory);
     if (ucp.address != NULL) ucx.ucp_worker_release_address(ucp.worker, ucp.address);
     if (ucp.worker != NULL) ucx.ucp_worker_destroy(ucp.worker);

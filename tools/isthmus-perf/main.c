@@ -88,15 +88,24 @@ static void visit_all(struct run *run, visit *each)
 
 /* ---- the report ---- */
 
+/* The transport between the pair; collectives have none of their own. Nothing if the run has figures of no pair. */
+static void print_pair(const struct results *results)
+{
+    for (size_t i = 0; i < results->n; i++) {
+        const struct result *result = &results->list[i];
+        if (result->to < 0) continue;
+        printf("PE %d to PE %d by transport %s\n", result->from, result->to, result->transport);
+        return;
+    }
+}
+
 static void print_head(const struct run *run)
 {
     const struct options *options = &run->options;
     printf("isthmus-perf %s: %d PEs, PE 0 on %s; %s memory%s\n", ISTHMUS_VERSION, run->n_pes, run->results.host,
            memory_names[options->memory],
            options->memory == MEMORY_MIXED ? ": this side on the host, the other on a device" : "");
-    if (!options->is_all_pairs)
-        printf("PE %d to PE %d by transport %s\n", options->from, options->to,
-               run->results.n > 0 ? run->results.list[0].transport : "");
+    if (!options->is_all_pairs) print_pair(&run->results);
     printf("median of up to %d batches; +-: the range of 4/5 of them; speed: of one size; limit: the same\n"
            "work without the library, in turn with it%s\n\n",
            options->repeat, options->is_all_pairs ? "; matrices: rows are PEs that call, columns their peers" : "");

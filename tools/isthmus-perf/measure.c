@@ -128,6 +128,7 @@ struct measurement {
     perf_batch *bare; /* NULL: there is no limit; agreed between the PEs */
     const char *bare_name;
     bool is_ucp;             /* bare is one of limit_ucp.h, in which the peer takes part too */
+    bool is_cuda;            /* bare is one of limit_cuda.h */
     struct case_facts facts; /* valid on the PE that measures */
 };
 
@@ -213,8 +214,9 @@ static enum limit_kind kind_of_limit(struct measurement *c)
 {
     const struct operation *operation = c->operation;
     bool is_same_host = c->facts.mine.first_pe_of_host == c->facts.peer.first_pe_of_host;
-    if (operation->bare == bare_flags && bench.is_flags_aliased) return LIMIT_PROCESSOR;
-    if (bench.is_on_device)
+    bool is_of_flags = operation->bare == bare_flags; /* which are on the host wherever the heap is */
+    if (is_of_flags && bench.is_flags_aliased) return LIMIT_PROCESSOR;
+    if (bench.is_on_device && !is_of_flags)
         return find_device(c) ? LIMIT_DEVICE : LIMIT_NONE;
     else if (operation->needs_alias && c->place.alias == NULL)
         c->facts.no_limit = "a bare one needs loads and stores between all PEs";
@@ -249,6 +251,7 @@ static void choose_limit(struct measurement *c)
     if (kind == LIMIT_DEVICE) {
         c->bare = limit_cuda_batch(c->operation->transfer);
         c->bare_name = "cuMemcpyAsync";
+        c->is_cuda = true;
     }
     if (kind != LIMIT_PROCESSOR) return;
     c->bare = c->operation->bare;
@@ -286,7 +289,7 @@ static void take_turns(struct measurement *c)
         }
     measured.call = figure_of(call_ns, (int)c->n_rounds);
     measured.limit = c->bare != NULL ? figure_of(bare_ns, (int)c->n_rounds) : (struct figure){0};
-    const char *failure = c->is_ucp ? limit_ucp_failure() : bench.is_on_device ? limit_cuda_failure() : NULL;
+    const char *failure = c->is_ucp ? limit_ucp_failure() : c->is_cuda ? limit_cuda_failure() : NULL;
     if (failure == NULL) return;
     measured.limit = (struct figure){0};
     c->facts.no_limit = failure;

@@ -8,22 +8,32 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The variables of the launchers that the library starts under, and of those that it refuses with a remedy. */
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value != NULL && value[0] != '\0';
+}
+
+/* The variables of the launchers that the library starts under, and of those that it refuses with a remedy. The names
+ * RANK and WORLD_SIZE are set elsewhere too: a job of torchrun has an address as well. */
 int start_launcher_pe(void)
 {
+    enum { OTHERS = 3 };
     static const struct {
-        const char *job, *pe;
+        const char *pe, *others[OTHERS];
     } launchers[] = {
-        {"PMIX_NAMESPACE", "PMIX_RANK"},
-        {"PMI_RANK", "PMI_RANK"},
-        {"PMI_ID", "PMI_ID"},
-        {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"},
-        {"WORLD_SIZE", "RANK"},
-        {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"},
+        {"PMIX_RANK", {"PMIX_NAMESPACE"}},
+        {"PMI_RANK", {NULL}},
+        {"PMI_ID", {NULL}},
+        {"SLURM_PROCID", {"SLURM_STEP_NUM_TASKS"}},
+        {"RANK", {"WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}},
+        {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}},
     };
     for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
-        const char *job = getenv(launchers[i].job), *pe = getenv(launchers[i].pe);
-        if (job != NULL && pe != NULL) return atoi(pe);
+        bool has_all = is_set(launchers[i].pe);
+        for (int other = 0; other < OTHERS && launchers[i].others[other] != NULL; other++)
+            has_all = has_all && is_set(launchers[i].others[other]);
+        if (has_all) return atoi(getenv(launchers[i].pe));
     }
     return -1;
 }
@@ -47,11 +57,12 @@ void start_under_launcher(char **argv)
     args[1] = n_option;
     args[2] = two;
     args[3] = self;
-    memcpy(args + 4, argv + 1, (size_t)(argc - 1) * sizeof *args);
+    int n_args = 4;
     if (isatty(STDERR_FILENO)) { /* the PEs have a pipe, which the launcher forwards */
-        args[argc + 3] = progress_option;
-        args[argc + 4] = place;
+        args[n_args++] = progress_option;
+        args[n_args++] = place; /* before the user's own --progress, as the last one holds */
     }
+    memcpy(args + n_args, argv + 1, (size_t)(argc - 1) * sizeof *args);
     execv(launcher, args);
     fprintf(stderr, "isthmus-perf: %s: %s; start isthmus-perf by a launcher, with 2 or more PEs\n", launcher,
             strerror(errno));

@@ -47,11 +47,10 @@ static bool is_same_host(const struct case_facts *facts)
 /* PEs that wait for each other need a processor each. */
 static void add_processors(struct text *text, const struct pe_facts *pe)
 {
-    if (pe->n_cpus_of_host <= 0) return;
-    if (pe->n_pes_on_host > pe->n_cpus_of_host)
+    if (pe->n_cpus_of_host > 0 && pe->n_pes_on_host > pe->n_cpus_of_host)
         next(text), add(text, "%d PEs share %d processors of %s", pe->n_pes_on_host, pe->n_cpus_of_host, pe->host);
-    else if (pe->load > pe->n_cpus_of_host)
-        next(text), add(text, "the load of %s is %.1f with %d processors", pe->host, pe->load, pe->n_cpus_of_host);
+    else if (pe->n_cpus_online > 0 && pe->load > pe->n_cpus_online)
+        next(text), add(text, "the load of %s is %.1f with %d processors", pe->host, pe->load, pe->n_cpus_online);
 }
 
 static void add_causes(struct text *text, const struct case_facts *facts)
@@ -83,7 +82,7 @@ static void add_adapter(struct text *text, const struct result *result, const st
     double share = 1e9 * (double)result->size_bytes / result->call.median_ns / mine->adapter_bytes_per_s;
     add(text, "; %.2f of the adapter", share);
     if (share < enough && mine->adapter_node >= 0 && mine->numa_node >= 0 && mine->adapter_node != mine->numa_node)
-        add(text, ": this PE and its adapter are on different sockets (NUMA nodes %d and %d)", mine->numa_node,
+        add(text, ": this PE and its adapter are on different NUMA nodes (%d and %d)", mine->numa_node,
             mine->adapter_node);
 }
 
