@@ -14,7 +14,8 @@ sys.path.insert(0, str(ROOT / "tools"))
 from gen_api import prototypes_in  # noqa: E402
 
 DOCUMENTED = ("shmem.h", "shmemx.h", "nvshmem.h", "nvshmemx.h", "ishmem.h", "ishmemx.h")
-OTHER_PAGES = {"man1": {"isthmus-run", "isthmus-info", "isthmus-check-transport", "oshrun", "oshcc", "oshc++"},
+OTHER_PAGES = {"man1": {"isthmus-run", "isthmus-info", "isthmus-check-transport", "isthmus-perf", "oshrun", "oshcc",
+                        "oshc++"},
                "man5": {"isthmus.conf"}, "man7": {"isthmus", "shmem", "nvshmem", "ishmem"}}
 
 
@@ -70,6 +71,7 @@ def man_finds_families_and_typed_names(manual):
                        ("nvshmemx_barrier_all_on_stream", "cudaStream_t stream"),
                        ("ishmem_malloc", "Collective over all PEs"), ("ishmemx_put_on_queue", "sycl::queue"),
                        ("shmem_team_destroy", "New teams: collective"), ("isthmus-run", "--tag-output"),
+                       ("isthmus-perf", "--ops LIST"), ("isthmus-perf", "isthmus-perf --compare A.json B.json"),
                        ("oshrun", "--bind core|none"), ("oshc++", "--showme:compile"),
                        ("isthmus.conf", "ISTHMUS_HEAP_SIZE"), ("isthmus", "libisthmus")):
         assert part in shown(manual, name), f"no '{part}' in the page of {name}:\n{shown(manual, name)}"

@@ -13,7 +13,8 @@ from texts import parse_help  # noqa: E402
 
 BASH = (pathlib.Path(__file__).resolve().parent / "completion.bash.in").read_text()
 OTHER_NAMES = {"isthmus-run": ["oshrun"]}
-Option = namedtuple("Option", "names value text")  # value: what --help calls it, or None
+# value: what --help calls it, or None; is_optional: it follows "=" or is left out
+Option = namedtuple("Option", "names value is_optional text")
 
 
 class Tool:
@@ -26,9 +27,10 @@ class Tool:
 
     @staticmethod
     def option(spelled, text):
-        names, last = spelled.split(", "), None
-        names[-1], _, last = names[-1].partition(" ")
-        return Option(names, last or None, text)
+        names = spelled.split(", ")
+        optional = re.fullmatch(r"(.*)\[=(.*)\]", names[-1]) if " " not in names[-1] else None
+        names[-1], last = optional.groups() if optional else names[-1].partition(" ")[::2]
+        return Option(names, last or None, optional is not None, text)
 
     def flags(self):
         return [name for option in self.options for name in option.names]
@@ -37,12 +39,16 @@ class Tool:
         return [option for option in self.options if option.value]
 
     def starts_program(self):
-        return "PROGRAM" in self.usage
+        return "PROGRAM" in self.usage[0]
 
     def takes_files(self):
         """The end of the names of files that the usage line expects, or None."""
-        found = re.search(r"[A-Z]+(\.\w+)\b", self.usage)
+        found = re.search(r"[A-Z]+(\.\w+)\b", self.usage[0])
         return found[1] if found else None
+
+
+def is_file(value):
+    return value.startswith("FILE") or value == "A B"  # as --compare of isthmus-perf has them
 
 
 # ---- bash ----
@@ -55,7 +61,7 @@ def bash_values(tool, value):
         return 'COMPREPLY=($(compgen -e -- "$current"))'
     if value == "NAME" and "--list" in tool.flags():
         return f'COMPREPLY=($(compgen -W "$({tool.name} --list 2>/dev/null | cut -d " " -f 1)" -- "$current"))'
-    if value.startswith("FILE"):
+    if is_file(value):
         return 'COMPREPLY=($(compgen -f -- "$current"))'
     return None  # a number, or a text of the user's
 
@@ -73,12 +79,15 @@ def bash(tool):
     cases = [f"    {' | '.join(option.names)}) {bash_values(tool, option.value)}; return ;;"
              for option in tool.with_value()
              if bash_values(tool, option.value)]
+    with_value = [f"        {' | '.join(option.names)}) needs_value=${{COMP_WORDS[at]}} "
+                  f"n_values={len(option.value.split())} ;;"
+                  for option in tool.with_value() if not option.is_optional]
     made = {"tool": tool.name, "names": " ".join(tool.all_names), "function": "_" + tool.name.replace("-", "_"),
             "flags": " ".join(tool.flags()),
-            "with_value": " | ".join(name for option in tool.with_value() for name in option.names) or '""',
+            "with_value": "\n".join(with_value),
             "cases": "\n".join(cases), "rest": bash_rest(tool), "at_word": "break" if tool.starts_program() else ""}
     return re.sub(r"@(\w+)@", lambda m: made[m[1]],
-                  re.sub(r"^@cases@\n", "@cases@\n" if cases else "", BASH, flags=re.M))
+                  re.sub(r"^@(cases|with_value)@\n", lambda m: m[0] if made[m[1]] else "", BASH, flags=re.M))
 
 
 # ---- zsh ----
@@ -94,15 +103,22 @@ def zsh_values(tool, value):
         return "_parameters"
     if value == "NAME" and "--list" in tool.flags():
         return "(${(f)\"$(" + tool.name + " --list 2>/dev/null | cut -d \" \" -f 1)\"})"
-    return "_files" if value.startswith("FILE") else " "
+    return "_files" if is_file(value) else " "
+
+
+def zsh_option(tool, option, name):
+    if not option.value:
+        return f"{name}[{quoted(option.text)}]"
+    mark = "=-" if option.is_optional else "=" if name[:2] == "--" else ""
+    colon = "::" if option.is_optional else ":"
+    values = "".join(f"{colon}{quoted(one)}:{zsh_values(tool, option.value)}" for one in option.value.split())
+    return f"{name}{mark}[{quoted(option.text)}]{values}"
 
 
 def zsh(tool):
     out = [f"#compdef {' '.join(tool.all_names)}", f"# Made from {tool.name} --help.", "_arguments \\"]
     for option in tool.options:
-        value = f":{quoted(option.value)}:{zsh_values(tool, option.value)}" if option.value else ""
-        out += [f"  '{name}{'=' if value and name[:2] == '--' else ''}[{quoted(option.text)}]{value}' \\"
-                for name in option.names]
+        out += [f"  '{zsh_option(tool, option, name)}' \\" for name in option.names]
     if tool.starts_program():
         out.append("  '(-):program:_command_names -e' '*::argument:_normal'")
     elif tool.takes_files():

@@ -227,11 +227,15 @@ void options_print_help(void)
            "How fast puts, gets, atomics and collectives are here, each beside the limit that the machine\n"
            "showed in the same run, and what keeps it from that limit. Started without a launcher, it starts\n"
            "itself with two PEs under isthmus-run.\n\n");
-    for (size_t i = 0; i < N_OPTIONS; i++) printf("  %-10s %-5s %s\n", table[i].name, table[i].value, table[i].help);
-    printf("  %-16s print two runs side by side; status 1 if a figure of B is slower by more\n"
-           "  %-16s than the spread\n",
+    for (size_t i = 0; i < N_OPTIONS; i++) {
+        char option[32];
+        snprintf(option, sizeof option, "%s %s", table[i].name, table[i].value);
+        printf("  %-16s  %s\n", option, table[i].help);
+    }
+    printf("  %-16s  print two runs side by side; status 1 if a figure of B is slower by more\n"
+           "  %-16s  than the spread\n",
            "--compare A B", "");
-    printf("  %-16s print this\n  %-16s print the version\n\nOperations\n", "--help", "--version");
+    printf("  %-16s  print this\n  %-16s  print the version\n\nOperations\n", "--help", "--version");
     for (int i = 0; i < n_operations; i++) printf("  %-13s %s\n", operations[i].name, operations[i].summary);
     printf("\nStatus: 0; 1 if a figure or a file could not be made; 2 for a wrong option.\n");
 }

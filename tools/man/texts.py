@@ -3,9 +3,12 @@ import re
 
 
 def parse_help(text):
-    """(usage lines, first sentence, [(option, text)], other paragraphs) of a tool's --help."""
+    """([usage], first sentence, [(option, text)], other paragraphs) of a tool's --help; a paragraph is a text, or a
+    pair (term, text)."""
     lines = text.rstrip("\n").split("\n")
-    usage, rest, options, paragraphs = re.sub(r"(?i)^usage: ", "", lines[0]), lines[1:], [], []
+    usage, rest, options, paragraphs = [re.sub(r"(?i)^usage: ", "", lines[0])], lines[1:], [], []
+    while rest and re.match(r"^ {7}\S", rest[0]):
+        usage.append(rest.pop(0).strip())
     while rest and rest[0]:
         paragraphs.append(rest.pop(0))
     about = " ".join(paragraphs)
@@ -16,6 +19,10 @@ def parse_help(text):
             options.append([option[1], option[2]])
         elif re.match(r"^ {8,}\S", line) and options and not current:
             options[-1][1] += " " + line.strip()
+        elif term := re.match(r"^  (\S+)  +(\S.*)$", line):
+            paragraphs += [" ".join(current)] if current else []
+            paragraphs.append((term[1], term[2]))
+            current = []
         elif line:
             current.append(line.strip())
         elif current:
@@ -28,11 +35,14 @@ def write_help(page, name, text):
     usage, about, options, paragraphs = parse_help(text)
     page.names([name], about.split(". ")[0].rstrip(".?"))
     page.heading("synopsis")
-    page.code([usage])
+    page.code(usage)
     page.heading("description")
     page.paragraph(about)
     for one in paragraphs:
-        page.paragraph(one)
+        if isinstance(one, tuple):
+            page.term(*one)
+        else:
+            page.paragraph(one)
     page.heading("options")
     for option, what in options:
         page.term(option, what)
