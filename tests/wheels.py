@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """wheels.py BUILD NAME...: other versions of libraries that Debian has, out of wheels: fetched with pip into
-BUILD/wheels, unpacked, and never installed. Exit status 77, and a line with the reason, where pip or its registry is
-not to be had."""
+BUILD/wheels, unpacked, and never installed. A package that is built against Isthmus comes as sources. Exit status 77,
+and a line with the reason, where pip or its registry is not to be had."""
 
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,10 +34,14 @@ WHEELS = {  # name: what pip calls it, or them
     # 65 MB; of the others only what it imports.
     "nvshmem4py": ("nvshmem4py-cu13==0.4.1", "cuda-core==1.2.2", "cuda-bindings==13.5.0", "cuda-pathfinder==1.9.0",
                    "cuda-python==13.4.4", "numpy==2.4.6", "mpi4py==4.1.2"),
+    # 20 MB. Its own tests need NumPy 1.
+    "shmem4py": ("shmem4py==1.0.0", "cffi==2.0.0", "pycparser==2.23", "setuptools==80.9.0", "numpy==1.26.4"),
     # SYCL's headers, its compiler for run time, and a processor as its device: 480 MB, under Intel's licence.
     "sycl": ("intel-sycl-rt==2026.2.0", "intel-opencl-rt==2026.2.0", "intel-cmplr-lib-ur==2026.2.0",
              "intel-cmplr-lib-rt==2026.2.0", "tbb==2023.2.0", "tcmlib==1.6.0", "umf==1.2.0"),
 }
+
+SOURCES = "shmem4py"  # what pip fetches as sources, unpacked beside the wheels that they need
 
 
 class NotHere(Exception):
@@ -45,6 +50,9 @@ class NotHere(Exception):
 
 def unpack(file, folder):
     """Wheels hold copies in the place of links; equal files become one again."""
+    if file.suffix != ".whl":
+        shutil.unpack_archive(file, folder)
+        return
     first = {}
     with zipfile.ZipFile(file) as wheel:
         for info in wheel.infolist():
@@ -70,13 +78,14 @@ def fetch(build, name):
     wanted = WHEELS[name] if isinstance(WHEELS[name], tuple) else (WHEELS[name],)
     with tempfile.TemporaryDirectory(dir=folder.parent) as room:
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-                   "--retries=1", "--timeout=10", "--disable-pip-version-check", "--dest", room, *wanted]
+                   f"--no-binary={SOURCES}", "--retries=1", "--timeout=10", "--disable-pip-version-check",
+                   "--dest", room, *wanted]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=FETCH_TIMEOUT_S,
                                   stdin=subprocess.DEVNULL, check=False)
         except subprocess.TimeoutExpired as slow:
             raise NotHere(f"{' '.join(wanted)} cannot be fetched within {FETCH_TIMEOUT_S} s") from slow
-        files = list(Path(room).glob("*.whl"))
+        files = [*Path(room).glob("*.whl"), *Path(room).glob("*.tar.gz")]
         if done.returncode != 0 or len(files) < len(wanted):
             raise NotHere(f"{' '.join(wanted)} cannot be fetched: "
                           f"{(done.stderr.strip() or 'no wheel').splitlines()[-1]}")
