@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""shmem4py.py: shmem4py, the Python binding of OpenSHMEM, from its sources as they are: built with our oshcc and no further flags,
-its own tests pass under our oshrun on 1 to 4 PEs. Exit status 77, and a line with the reason, where the sources or Python's
-headers are not to be had. --quick: only 2 PEs, built without optimisation; fetched in continuous integration only."""
+"""shmem4py.py: shmem4py, the Python binding of OpenSHMEM, from its sources as they are: built with our oshcc and no
+further flags, its own tests pass under our oshrun on 1 to 4 PEs. Exit status 77, and a line with the reason, where the
+sources or Python's headers are not to be had. --quick: only 2 PEs, built without optimisation; fetched in continuous
+integration only."""
 
 import argparse
 import os
@@ -46,8 +47,8 @@ def compile_binding(build, site, room, quick):
 
 def run(build, site, built, tests, n_pes):
     """Nothing if all of its tests passed on each PE and none was skipped, else the status and the output."""
-    command = [str(build / "bin" / "oshrun"), "-n", str(n_pes), "--timeout", str(TIMEOUT_S), "--tag-output", sys.executable,
-               "-m", "unittest", "discover", "--quiet", "-s", str(tests)]
+    command = [str(build / "bin" / "oshrun"), "-n", str(n_pes), "--timeout", str(TIMEOUT_S), "--tag-output",
+               sys.executable, "-m", "unittest", "discover", "--quiet", "-s", str(tests)]
     job = processes.start(command, environment(f"{built}:{site}"), cwd=tests)
     printed = processes.finish([job], TIMEOUT_S + 20)
     n_passed = len(re.findall(r"^\[PE \d+\] OK$", printed, re.M))
