@@ -1,7 +1,7 @@
 #!/bin/sh
 # The kit for authors of transports in a bare Debian, where nothing but a compiler, CMake and the installation is: the
-# example is built from it, checked with it, and carries a job. Needs root, debootstrap and a mirror
-# (ISTHMUS_TEST_MIRROR).
+# example is built from it, checked with it, and carries a job. Needs root, debootstrap and a mirror:
+# debootstrap's own, or ISTHMUS_TEST_MIRROR.
 . "$(dirname -- "$0")/common.sh"
 skip() {
     echo "skipped: $*"
@@ -10,15 +10,15 @@ skip() {
 PATH=$PATH:/usr/sbin:/sbin
 [ "$(id -u)" -eq 0 ] || skip "a root of its own needs the user root"
 command -v debootstrap >/dev/null || skip "debootstrap is not installed"
-root=$WORK/debian
+root=$WORK/bare_debian
 packages=cmake,make,gcc,libc6-dev,libpmix2,libhwloc15
 suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") ||
     skip "the installation is not for Debian"
 if [ ! -e "$root/ready" ]; then
     rm -rf "${root:?}"
-    mirror=${ISTHMUS_TEST_MIRROR:-http://deb.debian.org/debian}
-    debootstrap --variant=minbase --include="$packages" "$suite" "$root" "$mirror" \
-        >"$WORK/debootstrap.txt" 2>&1 || skip "debootstrap: $(tail -n 1 "$WORK/debootstrap.txt")"
+    debootstrap --variant=minbase --include="$packages" "$suite" "$root" \
+        ${ISTHMUS_TEST_MIRROR:+"$ISTHMUS_TEST_MIRROR"} >"$WORK/debootstrap.txt" 2>&1 ||
+        skip "debootstrap: $(tail -n 1 "$WORK/debootstrap.txt")"
     touch "$root/ready"
 fi
 rm -rf "$root/opt/isthmus" "$root/root/tcp"
