@@ -16,6 +16,7 @@ sort all.txt | diff - installed.txt || fail "\"<\" is in a component only, \">\"
 [ -e "library/$LIBDIR/isthmus/loopback.so" ] || fail "loopback is not with the library"
 [ ! -e "library/$LIBDIR/isthmus/ib.so" ] || fail "ib is with the library"
 [ ! -e "library/$LIBDIR/libisthmus.so" ] || fail "libisthmus.so, for the linker, is with the library"
+[ ! -e "library/$LIBDIR/isthmus/compat/liboshmem.so" ] || fail "liboshmem.so, for the linker, is with the library"
 
 mkdir together
 for component; do cp -a "$component/." together; done

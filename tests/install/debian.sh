@@ -18,9 +18,11 @@ set -- "$2" ./*.deb
 
 # field PACKAGE NAME
 field() { dpkg-deb -f ./"$1"_*.deb "$2"; }
-expect "architecture of isthmus-oshcc" all "$(field isthmus-oshcc Architecture)"
+# Its files name the folder of this architecture's libraries.
+expect "architecture of isthmus-oshcc" "$(dpkg --print-architecture)" "$(field isthmus-oshcc Architecture)"
 expect "what isthmus-oshcc conflicts with" openmpi-bin "$(field isthmus-oshcc Conflicts)"
-for one in "libisthmus0 libc6" "libisthmus0 libpmix2" "isthmus-tools libpmix2" "libisthmus-dev libisthmus0"; do
+for one in "libisthmus0 libc6" "libisthmus0 libpmix2" "isthmus-tools libpmix2" "libisthmus-dev libisthmus0" \
+    "isthmus-oshcc g++"; do
     field "${one% *}" Depends | grep -qF "${one#* }" || fail "$one: ${one% *} depends on $(field "${one% *}" Depends)"
 done
 if ls libisthmus-ib_*.deb >/dev/null 2>&1; then

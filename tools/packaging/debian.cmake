@@ -12,6 +12,7 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/needs.cmake)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
@@ -64,11 +65,10 @@ isthmus_debian_package(tools isthmus-tools utils "${library} (= ${version})"
   "${about}\nThese are the launcher of jobs on one host, and tools that report what the\n\
 library does and check transports.")
 isthmus_debian_package(wrappers isthmus-oshcc devel
-  "libisthmus-dev (= ${version}), isthmus-tools (= ${version}), gcc | c-compiler"
+  "libisthmus-dev (= ${version}), isthmus-tools (= ${version}), gcc | c-compiler, g++ | c++-compiler"
   "portable SHMEM runtime, compiler wrappers"
   "${about}\nThese are the usual names oshcc, oshc++ and oshrun, which openmpi-bin has too.")
 set(CPACK_DEBIAN_WRAPPERS_PACKAGE_CONFLICTS openmpi-bin)
-set(CPACK_DEBIAN_WRAPPERS_PACKAGE_ARCHITECTURE all)
 set(CPACK_DEBIAN_WRAPPERS_PACKAGE_SHLIBDEPS OFF)
 if(TARGET plugin_ib)
   list(APPEND CPACK_COMPONENTS_ALL ib)
