@@ -164,6 +164,8 @@ barrier, "a put each way" is the least that two UCP programs can meet with.
 
 ![What each call takes of its budget](hosts.png)
 
+Transport `ofi` alone, beside bare libfabric and beside `ib`: [ofi](ofi.md).
+
 ## The split of quiet
 
 A sender that fills the same eight buffers of 4 KiB round after round needs them back, not the knowledge that all has
