@@ -38,7 +38,6 @@ def job(adapters, n, **env):
 
 def a_host_shows_its_adapters():
     text = " ".join(run(MIXED)[0].split())
-    # This tree has no distances of nodes.
     assert "mlx5_0:1: InfiniBand, up, 200 Gb/s, NUMA node 0, atomics: by the adapter; used:" in text, text
     assert "mlx5_0:2: InfiniBand, down, NUMA node 0, atomics: by the adapter; not used: its link is down" in text, text
     assert "bnxt_0:1: RoCE v2 at 10.0.0.1 (GID 3), up, 25 Gb/s, atomics: none; not used: of another link" in text, text
@@ -113,7 +112,6 @@ def gpus_take_the_nearest():
     assert uses[1]["why"].endswith("as GPU 0000:41:00.0"), uses
     assert "network device 'mlx5_0:1'" in err and "network device 'mlx5_1:1'" in err, err
     text = " ".join(run(ALIKE, **crossed)[0].split())
-    # This tree has no distances of nodes.
     assert "mlx5_0:1: InfiniBand, up, 200 Gb/s, NUMA node 0, atomics: by the adapter; not used: farther than " \
         "mlx5_1:1, at an unknown distance from NUMA node 0 of GPU 0000:40:00.0" in text, text
     uses, _ = job(ALIKE, 2, **{**crossed, "ISTHMUS_HEAP_KIND": "host"})

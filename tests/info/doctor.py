@@ -4,8 +4,7 @@ one is fatal.
 
 Each fault is made: by a limit of the process, a filter of system calls, a binding, or files of /sys, /proc and /dev
 that a mount namespace of the test replaces. DOUBLES is the folder of a libibverbs whose adapters are lines of a file,
-CUDA the double of its driver. Skipped where
-namespaces are not permitted."""
+CUDA the double of its driver. Skipped where namespaces are not permitted."""
 import ctypes
 import json
 import os

@@ -45,7 +45,7 @@ ON_ONE_HOST = {  # what a job there has in its environment; {build}: the build f
     "ofi": ["ISTHMUS_TRANSPORTS=ofi", "ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm"],
     "kinds": ["ISTHMUS_PLUGIN_PATH={build}/tests/doubles/kinds", "ISTHMUS_HEAP_KIND=cuda", "ISTHMUS_KINDS_OPEN=1"],
 }
-# its modes, with their provider's name
+# The modes of the double of libfabric, and their provider's name
 OFI_DOUBLES = {"cxi": "cxi", "efa": "efa", "raw": "double", "flush": "double", "messages": "double"}
 for mode, provider in OFI_DOUBLES.items():
     ON_ONE_HOST[f"ofi-{mode}"] = ["ISTHMUS_TRANSPORTS=ofi", f"ISTHMUS_OFI_PROVIDER={provider}", f"OFI_DOUBLE={mode}",
