@@ -36,6 +36,7 @@ uint64_t ist_load_slow(const void *ivar, size_t size, const char *routine)
     IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     require_wait(ivar, IST_CMP_EQ, size, routine);
     uint64_t seen = ist_wait_read(ivar, size);
+    ist_region_post();                          /* as in a test */
     if (ist_check_on) ist_check_synchronised(); /* the value that the program waits for is not known here */
     return ist_flush_writes_before(seen);
 }
@@ -45,6 +46,7 @@ int ist_test_slow(const void *ivar, int cmp, uint64_t value, size_t size, bool i
     IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
     require_wait(ivar, cmp, size, routine);
     int holds = ist_compare(cmp, ist_wait_read(ivar, size), value, size, is_signed);
+    if (!holds) ist_region_post(); /* a loop of tests is a wait */
     if (holds && ist_check_on) ist_check_seen(ivar, size, routine);
     if (holds) ist_flush_writes();
     return holds;

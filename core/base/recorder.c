@@ -51,26 +51,28 @@ static size_t step_from(size_t n_backed)
     return step < left ? step : left;
 }
 
-/* Blocks first: a store to a file without room would end the process with SIGBUS. */
-static bool back(size_t n)
+/* Blocks first: a store to a file without room would end the process with SIGBUS. Returns an errno, or 0. */
+static int back(size_t n)
 {
-    bool is_backed = true;
+    int error = 0;
     pthread_mutex_lock(&part.grow_lock);
-    while (is_backed && part.n_backed < n) {
+    while (error == 0 && part.n_backed < n) {
         size_t step = step_from(part.n_backed);
-        is_backed = posix_fallocate(part.fd, (off_t)(part.n_backed * sizeof *part.records),
-                                    (off_t)(step * sizeof *part.records)) == 0;
-        if (is_backed) ist_store_release(&part.n_backed, part.n_backed + step);
+        do
+            error = posix_fallocate(part.fd, (off_t)(part.n_backed * sizeof *part.records),
+                                    (off_t)(step * sizeof *part.records));
+        while (error == EINTR);
+        if (error == 0) ist_store_release(&part.n_backed, part.n_backed + step);
     }
     pthread_mutex_unlock(&part.grow_lock);
-    return is_backed;
+    return error;
 }
 
 /* Returns a record that is all zero, or NULL if there is no room. */
 static struct ist_profile_record *take(void)
 {
     size_t i = __atomic_fetch_add(&part.n_taken, 1, __ATOMIC_RELAXED);
-    bool has_room = i < part.n_most && (i < ist_load_acquire(&part.n_backed) || back(i + 1));
+    bool has_room = i < part.n_most && (i < ist_load_acquire(&part.n_backed) || back(i + 1) == 0);
     return has_room ? &part.records[i] : NULL;
 }
 
@@ -92,8 +94,9 @@ isthmus_status ist_profile_open(const struct ist_profile_settings *settings)
     void *records = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, part.fd, 0);
     if (records == MAP_FAILED) return ist_fail(ISTHMUS_ERR_IO, "%s", strerror(errno));
     part.records = records;
+    int error = back(1);
+    if (error != 0) return ist_fail(ISTHMUS_ERR_IO, "%s", strerror(error));
     struct ist_profile_record *head = take();
-    if (head == NULL) return ist_fail(ISTHMUS_ERR_IO, "%s", strerror(ENOSPC));
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     part.start_ns = ist_clock_ns();

@@ -5,6 +5,7 @@
 #include "core/base/note.h"
 #include "core/base/recorder.h"
 #include "core/ops/commit.h"
+#include "core/ops/region.h"
 #include "core/ops/target.h"
 #include "core/transport/choose.h"
 #include "core/transport/memory.h"
@@ -126,6 +127,7 @@ IST_INLINE void amo_through(const struct ist_transfer *t, struct ist_target *to,
     }
     if (IST_UNLIKELY(transport != to->segment->carrier)) go_to_atomics(to, t->routine);
     const struct execution execution = {t->ctx, t->routine, to, ist_ctx_channel(t->ctx, transport, t->routine)};
+    if ((flags & ISTHMUS_AMO_FETCHING) != 0) ist_region_post(); /* a loop of them is a wait, as for a lock */
     if ((flags & ISTHMUS_AMO_NBI) != 0)
         ist_note_quick_call(t->routine, t->pe);
     else

@@ -33,6 +33,7 @@ bool ist_region_put(const struct ist_transfer *t, const struct ist_target *far, 
     if (status == ISTHMUS_ERR_UNSUPPORTED) return false;
     if (status != ISTHMUS_OK) ist_die(t->routine, status);
     ist_region.ctx = t->ctx;
+    ist_region.routine = t->routine;
     ist_region.transport = carrier;
     ist_region.has_puts = true;
     return true;
@@ -46,7 +47,7 @@ static void post_in(ist_ctx *ctx)
     ist_ctx_enter(ctx, ist_region.transport);
     isthmus_status status = channel->ops.post(channel->chan);
     ist_ctx_leave(ctx, ist_region.transport);
-    if (status != ISTHMUS_OK) ist_die("nvshmemx_region_stop", status);
+    if (status != ISTHMUS_OK) ist_die(ist_region.routine, status);
 }
 
 void ist_region_post_slow(void)

@@ -1,8 +1,8 @@
 /* core/ops/region.h: regions of nvshmemx.h: the stretches in which a thread's short puts may share messages.
  * A region belongs to the thread that starts it. Inside, each short put that goes through a transport goes by its slot
- * put_more, which may keep it back until `post`: at the end of the region, in each wait that lasts, and where the next
- * put goes by another context or transport. So one channel at a time has puts of this thread. Quiet and fence need no
- * step here: the transport's own cover the puts. */
+ * put_more, which may keep it back until `post`: at the end of the region, in each wait that lasts, before what the
+ * program can wait with in a loop (nvshmemx.h), and where the next put goes by another context or transport. So one
+ * channel at a time has puts of this thread. Quiet and fence need no step here: the transport's own cover the puts. */
 #ifndef IST_OPS_REGION_H
 #define IST_OPS_REGION_H
 
@@ -14,7 +14,8 @@ struct ist_region {
     bool has_puts; /* that may be kept back: of `ctx`, by `transport` */
     uint32_t transport, hints;
     const ist_ctx *ctx;
-    uint64_t handle; /* 0: the thread is in no region */
+    const char *routine; /* of the last put: any call may post, and fail for it */
+    uint64_t handle;     /* 0: the thread is in no region */
 };
 extern _Thread_local struct ist_region ist_region __attribute__((tls_model("initial-exec")));
 

@@ -56,6 +56,7 @@ IST_INLINE void move_through(const struct ist_transfer *t, const struct ist_targ
         ist_mark_used(t->ctx, carrier);
     if (t->kind == IST_TRANSFER_PUT && IST_UNLIKELY(ist_region.is_batching) && put_in_region(t, far, near, near_mem, n))
         return;
+    if (t->kind == IST_TRANSFER_GET) ist_region_post(); /* a loop of gets is a wait */
     if (t->is_nbi)
         ist_note_quick_call(t->routine, far->peer->card.pe);
     else

@@ -28,6 +28,22 @@ isthmus_status ist_profile_job_open(struct ist_profile_job *job, const char *fil
     return ISTHMUS_OK;
 }
 
+/* Right after writes: errno is theirs only until the next call of the system. */
+static void keep_error(struct ist_profile_job *job)
+{
+    if (job->error == 0 && ferror(job->out)) job->error = errno;
+}
+
+/* Returns the errno of the first write that failed, or 0. */
+static int close_file(struct ist_profile_job *job)
+{
+    (void)fflush(job->out);
+    keep_error(job);
+    if (fclose(job->out) != 0 && job->error == 0) job->error = errno;
+    job->out = NULL;
+    return job->error;
+}
+
 isthmus_status ist_profile_job_close(struct ist_profile_job *job)
 {
     if (job->is_trace) {
@@ -37,10 +53,8 @@ isthmus_status ist_profile_job_close(struct ist_profile_job *job)
         ist_profile_write_totals(job);
         ist_json_end_object(&job->json);
     }
-    bool is_written = !ferror(job->out);
-    is_written = fclose(job->out) == 0 && is_written;
-    job->out = NULL;
-    if (!is_written) return ist_fail(ISTHMUS_ERR_IO, "%s: %s", job->file, strerror(errno));
+    int error = close_file(job);
+    if (error != 0) return ist_fail(ISTHMUS_ERR_IO, "%s: %s", job->file, strerror(error));
     return job->is_trace ? ISTHMUS_OK : ist_profile_write_map(job);
 }
 
@@ -188,6 +202,7 @@ static bool add_links(struct ist_profile_job *job, struct ist_profile_pe *pe, st
         bool is_last = i + 1 == n || links[i + 1].peer != pair.peer;
         if (is_last && pair.peer != number) consider(job->top, pair);
         if (!job->is_trace) write_link(&job->json, number, &links[i]);
+        keep_error(job);
     }
     return true;
 }
@@ -263,6 +278,7 @@ isthmus_status ist_profile_job_add(struct ist_profile_job *job, const struct ist
     if (job->n_added++ == 0) job->zero_ns = part->head.realtime_ns;
     bool is_added = read_names(pe, &names, part, n) && add_records(job, &names, part, n);
     if (is_added && job->is_trace) ist_profile_trace_add(job, part, n, &names.routines);
+    keep_error(job);
     free(names.routines.list);
     free(names.transports.list);
     return is_added ? ISTHMUS_OK : ist_fail_memory("the profile of PE %d", part->pe);

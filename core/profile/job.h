@@ -55,6 +55,7 @@ struct ist_profile_job {
     const char *file; /* of the report */
     bool is_trace;
     FILE *out;
+    int error;            /* errno of the first write that failed; 0: none has */
     struct ist_json json; /* without a trace */
     uint64_t zero_ns;     /* of a trace: when PE 0 started */
 };

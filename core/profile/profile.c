@@ -132,6 +132,7 @@ static struct ist_profile_record *receive_part(struct ist_profile_area *area, in
     *n = 0;
     for (uint64_t i = 0; i == 0 || i * PIECE_RECORDS < *n; i++) {
         ist_store_relaxed(&area->sent, 0);
+        ist_fence(&ist_ctx_default, routine); /* before the grant: this store, and the loads of the last piece */
         ist_p(&ist_ctx_default, &area->granted, i + 1, sizeof area->granted, pe, routine);
         ist_quiet(&ist_ctx_default, routine);
         ist_wait_for_data(&area->sent, 1);

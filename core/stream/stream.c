@@ -5,6 +5,7 @@
 #include "core/coll/split.h"
 #include "core/heap/heap.h"
 #include "core/ops/checker.h"
+#include "core/ops/region.h"
 #include "core/stream/stream_priv.h"
 #include "core/transport/memory.h"
 
@@ -93,6 +94,7 @@ int ist_stream_do(void *stream, const struct ist_stream_call *call)
 {
     struct ist_stream_call left = *call;
     if (!ist_streams_are_on()) return run(call);
+    ist_region_post(); /* the operation may wait for the reply to a put of this thread, which waits for the stream */
     if (!enqueue(stream, &left)) ist_item_post(stream, &left, NULL);
     return 0;
 }
@@ -104,8 +106,10 @@ int ist_stream_do_on_team(void *stream, const struct ist_stream_call *call)
 
 void ist_stream_do_now(void *stream, const struct ist_stream_call *call)
 {
-    if (!ist_streams_are_on())
+    if (!ist_streams_are_on()) {
         (void)run(call);
-    else
-        ist_item_post_and_wait(stream, call);
+        return;
+    }
+    ist_region_post(); /* as above */
+    ist_item_post_and_wait(stream, call);
 }

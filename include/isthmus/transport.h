@@ -857,14 +857,15 @@ struct isthmus_collective {
     const struct isthmus_collective_member *members; /* [n] */
     const uint64_t *stop;  /* a word of the host at its address for kernels: not 0: the job ends, and kernels stop */
     uint32_t most;         /* of members of any team, as it was passed to flag_words; the same on all PEs */
-    uint32_t member_bytes; /* of an entry of members */
+    uint32_t member_bytes; /* of an entry of members; since minor version 6, 0 before */
 };
 
 static inline const struct isthmus_collective_member *isthmus_collective_member_at(
     const struct isthmus_collective *what, int32_t index)
 {
     const char *first = (const char *)what->members;
-    return (const struct isthmus_collective_member *)(const void *)(first + (size_t)index * what->member_bytes);
+    size_t step = what->member_bytes != 0 ? what->member_bytes : sizeof(struct isthmus_collective_member);
+    return (const struct isthmus_collective_member *)(const void *)(first + (size_t)index * step);
 }
 
 /* Extension "collectives.1": a collective in the order of a stream as one kernel, for PEs whose memory this device

@@ -154,8 +154,10 @@ static bool add_flushes(isthmus_chan *chan, isthmus_path *path)
     struct ib_ep *ep = path != NULL ? path->eps[worker->index] : worker->unflushed;
     chan->commit.n_flushes = 0;
     if (path != NULL && ep != NULL) mark_all(ep);
-    for (; ep != NULL; ep = path != NULL ? NULL : ep->next_unflushed)
+    for (; ep != NULL; ep = path != NULL ? NULL : ep->next_unflushed) {
+        ib_am_send_gathered(ep); /* now: a flush that is under way may not end before the reply to one of these puts */
         if (needs_flush(ep) && !add_flush(&chan->commit, ep)) return false;
+    }
     return true;
 }
 

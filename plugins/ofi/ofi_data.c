@@ -137,8 +137,9 @@ static isthmus_status get_by_messages(const struct ofi_access *a, struct ofi_cou
         if (status == ISTHMUS_OK) {
             call->count = ofi_access_count(a, here);
             call->count->n_pending++;
-        } else {
-            call->is_used = false;
+        } else if (call->path == path && call->dest == (char *)a->local + done) {
+            call->is_used = false; /* otherwise the path was lost in a wait, which has ended the call, and it is
+                                    * another thread's by now */
         }
     }
     ofi_wait_end(&wait);

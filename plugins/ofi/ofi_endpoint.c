@@ -98,19 +98,26 @@ static isthmus_status open_timer(isthmus_tr *tr)
                    tr->info->fabric_attr->prov_name, strerror(errno));
 }
 
+static isthmus_status fail_to_wait(isthmus_tr *tr, const char *call)
+{
+    const struct isthmus_services *s = tr->services;
+    return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot wait for provider %s: %s: %s",
+                   tr->info->fabric_attr->prov_name, call, strerror(errno));
+}
+
 /* A descriptor that can be made readable from here. Software providers send what is posted at once. */
 static isthmus_status open_kick(isthmus_tr *tr)
 {
-    const struct isthmus_services *s = tr->services;
     if (tr->event_fd < 0 || tr->is_software || tr->info->domain_attr->data_progress != FI_PROGRESS_MANUAL)
         return ISTHMUS_OK;
     tr->sleep_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (tr->sleep_fd < 0) return fail_to_wait(tr, "epoll_create1");
     tr->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (tr->kick_fd < 0) return fail_to_wait(tr, "eventfd");
     const int fds[] = {tr->event_fd, tr->kick_fd};
     for (int i = 0; i < 2; i++)
         if (epoll_ctl(tr->sleep_fd, EPOLL_CTL_ADD, fds[i], &(struct epoll_event){.events = EPOLLIN}) != 0)
-            return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot wait for provider %s: epoll_ctl: %s",
-                           tr->info->fabric_attr->prov_name, strerror(errno));
+            return fail_to_wait(tr, "epoll_ctl");
     return ISTHMUS_OK;
 }
 

@@ -225,7 +225,7 @@ void ofi_detach(isthmus_rmem *rmem)
     if (rmem == NULL) return;
     isthmus_tr *tr = rmem->path->tr;
     ofi_lock(tr);
-    if (rmem->path->flush_asked < rmem->path->written) (void)ofi_flush(rmem->path); /* it reads there */
+    (void)ofi_flush(rmem->path); /* it reads there, and so may one that has begun */
     if (rmem->has_mapped_key) (void)fi_mr_unmap_key(tr->domain, rmem->rkey);
     ofi_unlock(tr);
     free(rmem);

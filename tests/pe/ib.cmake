@@ -32,6 +32,8 @@ foreach(program ${IB_ALWAYS} ${IB_THOROUGH})
 endforeach()
 isthmus_pe_test(r63_regions_nv VARIANT ib NP 3 LAUNCHERS run TIMEOUT 300 ARGS counts
   ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 UCX_TLS=tcp,self)
+isthmus_pe_test(r63_regions_nv VARIANT ib_check NP 3 LAUNCHERS run ARGS replies # every call takes its slow path
+  ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 UCX_TLS=tcp,self ISTHMUS_CHECK=1)
 foreach(program r22_target_computes r60_fence_and_quiet r92_one_home r95_target_without_calls)
   isthmus_pe_test(${program} VARIANT ib_sm NP 2 LAUNCHERS run LABELS thorough
     ENV ISTHMUS_TRANSPORTS=ib UCX_TLS=sm,tcp,self)

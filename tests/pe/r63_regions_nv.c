@@ -1,6 +1,6 @@
 /* R63: nvshmemx_region_start and _stop: puts in between have the order and completion of other puts, a wait in between
  * does not hang, and over TCP they share messages. With the argument "counts" it counts the calls of the system that
- * send; such a job has a network between its PEs. */
+ * send; such a job has a network between its PEs. With "replies" only waits inside a region are tested. */
 #include "nv.h"
 
 #include <pthread.h>
@@ -12,6 +12,7 @@ enum { WORDS = 600, LONGEST = 300, ROUNDS = 20, FEW_TO_MESSAGE = 20 };
 
 static long *words; /* symmetric: WORDS from each neighbour */
 static long *flags; /* symmetric */
+static long *locks; /* symmetric: three that follow one another have homes on different PEs */
 static _Thread_local long before[LONGEST];
 
 /* ---- what this thread sends ---- */
@@ -137,6 +138,34 @@ static void replies_come(void)
     nvshmem_barrier_all();
 }
 
+/* PE 0 waits for PE 1's answer to a put by calls that are no waits, and that do not go to PE 1. */
+static void other_replies_come(void)
+{
+    long *answer = flags + 3;
+    if (pe.n < 3) return;
+    for (long round = 1; round <= ROUNDS; round++) {
+        long *lock = &locks[round % 3];
+        if (pe.me == 1) shmem_set_lock(lock);
+        nvshmem_barrier_all();
+        if (pe.me == 0) {
+            nvshmemx_region_handle_t handle = start();
+            nvshmem_long_p(words, -2 * round, 1);
+            while (shmem_test_lock(lock) != 0) sched_yield();
+            nvshmem_long_p(words, -2 * round - 1, 1);
+            while (round % 2 == 0 && __atomic_load_n(answer, __ATOMIC_ACQUIRE) != round) (void)nvshmem_long_g(words, 2);
+            while (round % 2 == 1 && nvshmem_long_atomic_fetch(answer, 2) != round) sched_yield();
+            stop(handle);
+            shmem_clear_lock(lock);
+        } else if (pe.me == 1) {
+            shmem_long_wait_until(words, SHMEM_CMP_LE, -2 * round);
+            shmem_clear_lock(lock);
+            shmem_long_wait_until(words, SHMEM_CMP_LE, -2 * round - 1);
+            nvshmem_long_atomic_set(answer, round, round % 2 == 0 ? 0 : 2);
+        }
+        nvshmem_barrier_all();
+    }
+}
+
 /* After a quiet in the region PE 1 has the put, as it learns by way of PE 2: nothing else goes from PE 0 to PE 1. A
  * long put in between does not share the message. */
 static void quiet_completes(long round, long n_long)
@@ -206,22 +235,34 @@ static void messages_are_shared(void)
         check_fail(__FILE__, __LINE__, "%d puts took %ld sends, and %ld in a region", WORDS, alone, sent);
 }
 
-int main(int argc, char **argv)
+static void all_cases(bool has_network)
 {
-    int provided;
-    (void)argv;
-    nvshmem_init_thread(NVSHMEM_THREAD_MULTIPLE, &provided);
-    nv_begin();
-    words = nv_symmetric(2 * WORDS * sizeof *words);
-    flags = nv_symmetric(4 * sizeof *flags);
     all_arrive(true);
     all_arrive(false);
     fence_orders();
     others_come_behind();
     replies_come();
+    other_replies_come();
     for (long round = 1; round <= ROUNDS; round++) quiet_completes(round, round % 2 * 100);
     threads_are_apart();
-    if (argc > 1) messages_are_shared();
+    if (has_network) messages_are_shared();
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    const char *part = argc > 1 ? argv[1] : "";
+    nvshmem_init_thread(NVSHMEM_THREAD_MULTIPLE, &provided);
+    nv_begin();
+    words = nv_symmetric(2 * WORDS * sizeof *words);
+    flags = nv_symmetric(4 * sizeof *flags);
+    locks = nv_symmetric(3 * sizeof *locks);
+    if (strcmp(part, "replies") == 0) {
+        replies_come();
+        other_replies_come();
+    } else {
+        all_cases(strcmp(part, "counts") == 0);
+    }
     (void)start(); /* finalize ends it */
     nvshmem_long_p(words, 1, pe.right);
     nvshmem_finalize();

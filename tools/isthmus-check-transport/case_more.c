@@ -6,8 +6,8 @@
 
 enum { ROUNDS = 60, PIECES = 40, MOST_BYTES = 400, FLAG = 0, DATA = 8, DATA_BYTES = PIECES * MOST_BYTES };
 
-/* Returns how many bytes piece i has: also 0, odd numbers, and more than is likely to share a message. */
-static size_t length_of(size_t i) { return i % 8 == 7 ? MOST_BYTES - i : i % 4 * 8 + i % 3; }
+/* Returns how many bytes piece i has: from 1 on, also odd numbers, and more than is likely to share a message. */
+static size_t length_of(size_t i) { return i % 8 == 7 ? MOST_BYTES - i : i % 4 * 8 + i % 3 + 1; }
 
 /* The source is changed at once. What the transport declines is put by itself. */
 static void put_more(const struct ct_target *at, uint64_t offset_bytes, const void *source, size_t length_bytes)
