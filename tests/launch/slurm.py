@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""slurm.py BUILD: jobs under srun --mpi=pmi2, and --mpi=pmix where Slurm has that plugin, of a Slurm of its own: munged, slurmctld and
-slurmd in a private folder, on ports that are free, for the length of this test. Exit status 77, and a line with the reason, where
-one of them is not installed or this user is not root."""
+"""slurm.py BUILD: jobs under srun --mpi=pmi2, and --mpi=pmix where Slurm has that plugin, of a Slurm of its own:
+munged, slurmctld and slurmd in a private folder, on ports that are free, for the length of this test. Exit status 77,
+and a line with the reason, where one of them is not installed or this user is not root."""
 
 import os
 import re
@@ -21,7 +21,8 @@ import processes
 import wheels
 from pmi import clean_environment
 
-TOOLS = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client", "sinfo": "slurm-client"}
+TOOLS = {"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client",
+         "sinfo": "slurm-client"}
 START_S = 60
 TIMEOUT_S = 60
 STATUS_OF_EXIT = 7  # of r13_global_exit
@@ -81,7 +82,8 @@ class Slurm:
         controller, daemon = free_ports(2)
         for name in ("state", "spool"):
             (folder / name).mkdir()
-        (folder / "slurm.conf").write_text(CONFIGURATION.format(host=host, controller=controller, daemon=daemon, folder=folder))
+        (folder / "slurm.conf").write_text(CONFIGURATION.format(host=host, controller=controller, daemon=daemon,
+                                                                folder=folder))
         (folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\n")  # slurmd reads it even where nothing uses it
         key = folder / "munge.key"
         key.write_bytes(os.urandom(128))
@@ -90,34 +92,38 @@ class Slurm:
 
     def daemon(self, name, *arguments):
         with open(self.folder / f"{name}.out", "wb") as output:
-            self.daemons.append(subprocess.Popen([self.tools[name], *arguments], env=self.environment, stdin=subprocess.DEVNULL,
-                                                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True))
+            self.daemons.append(subprocess.Popen([self.tools[name], *arguments], env=self.environment,
+                                                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+                                                 start_new_session=True))
 
     def wait(self, what, condition):
         end = time.monotonic() + START_S
         while not condition():
             dead = [process.args[0] for process in self.daemons if process.poll() is not None]
             if dead or time.monotonic() > end:
-                logs = "".join(path.read_text(errors="replace")[-1500:] for path in (*self.folder.glob("*.out"), *self.folder.glob("*.log")))
+                logs = "".join(path.read_text(errors="replace")[-1500:]
+                               for path in (*self.folder.glob("*.out"), *self.folder.glob("*.log")))
                 raise RuntimeError(f"{what}: {dead or 'nothing'} ended within {START_S} s\n{logs}")
             time.sleep(0.05)
 
     def start(self):
-        in_folder = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid", "log-file": "munged.log", "seed-file": "munge.seed"}
-        self.daemon("munged", "--foreground", "--force", *(f"--{option}={self.folder / name}" for option, name in in_folder.items()))
+        in_folder = {"key-file": "munge.key", "socket": "munge.socket", "pid-file": "munge.pid",
+                     "log-file": "munged.log", "seed-file": "munge.seed"}
+        self.daemon("munged", "--foreground", "--force",
+                    *(f"--{option}={self.folder / name}" for option, name in in_folder.items()))
         self.wait("no socket of munged", (self.folder / "munge.socket").exists)
         self.daemon("slurmctld", "-D")
         self.daemon("slurmd", "-D")
         self.wait("the node is not idle", lambda: self.output("sinfo", "-h", "-o", "%T").strip() == "idle")
 
     def output(self, name, *arguments):
-        return subprocess.run([self.tools[name], *arguments], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False, timeout=TIMEOUT_S).stdout
+        return subprocess.run([self.tools[name], *arguments], env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S).stdout
 
     def plugins(self):
         """--mpi's values."""
-        done = subprocess.run([self.tools["srun"], "--mpi=list"], env=self.environment, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False, timeout=TIMEOUT_S)
+        done = subprocess.run([self.tools["srun"], "--mpi=list"], env=self.environment, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         return re.findall(r"\b(pmi2|pmix)\b(?!_)", done.stdout + done.stderr)
 
     def run(self, *arguments):
@@ -162,7 +168,8 @@ def check(build, slurm):
             good = status == right and (lines is None or sorted(output.splitlines()) == lines)
             passed, failed = passed + good, failed + (not good)
             if not good:
-                print(f"slurm: {plugin}, {n_pes} PEs, {name} FAILED: status {status}, expected {right}; output:\n{output[-2000:]}", flush=True)
+                print(f"slurm: {plugin}, {n_pes} PEs, {name} FAILED: status {status}, expected {right}; output:\n"
+                      f"{output[-2000:]}", flush=True)
     print(f"slurm: {passed} passed, {failed} failed, {0 if 'pmix' in offered else 1} skipped")
     return 1 if failed else 0
 
