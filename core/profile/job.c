@@ -255,6 +255,7 @@ static bool add_records(struct ist_profile_job *job, const struct naming *names,
     bool is_added = links != NULL;
     for (size_t i = 0; i < n && is_added; i++) {
         const struct ist_profile_record *r = &part[i];
+        if (r->kind == IST_PROFILE_ROUTINE && r->pe >= pe->n_threads) pe->n_threads = r->pe + 1;
         if (r->kind == IST_PROFILE_ROUTINE)
             is_added = add_calls(job, pe, ist_profile_name(&names->routines, r->index), &r->calls);
         if (r->kind == IST_PROFILE_LINK && r->pe >= 0 && r->pe < job->n_pes)

@@ -27,6 +27,7 @@ struct ist_profile_routine {
 struct ist_profile_pe {
     char host[IST_PROFILE_TEXT_BYTES];
     uint64_t wall_ns, in_library_ns, waited_ns, n_calls, bytes;
+    int n_threads; /* that have called the library; in_library_ns and waited_ns are of all of them */
 };
 
 struct ist_profile_way {

@@ -2,6 +2,7 @@
  * write the report. For isthmus-info. */
 #include "core/profile/parts.h"
 
+#include "core/base/log.h"
 #include "core/base/status.h"
 #include "core/profile/job.h"
 
@@ -48,7 +49,7 @@ static void unmap_part(const struct part *part)
     if (part->records != NULL) munmap((void *)(uintptr_t)part->records, part->bytes);
 }
 
-/* Returns the PE of any part, or -1 if there is none. */
+/* Returns the lowest PE that has left a part, or -1 if there is none. */
 static int find_part(const char *file)
 {
     const char *slash = strrchr(file, '/'), *base = slash != NULL ? slash + 1 : file;
@@ -56,16 +57,18 @@ static int find_part(const char *file)
     int pe = -1;
     if (slash != NULL) snprintf(folder, sizeof folder, "%.*s", (int)(slash - file) + 1, file);
     DIR *list = opendir(folder);
-    for (struct dirent *entry; list != NULL && pe < 0 && (entry = readdir(list)) != NULL;) {
+    for (struct dirent *entry; list != NULL && pe != 0 && (entry = readdir(list)) != NULL;) {
+        int found;
         size_t length = strlen(base);
         bool is_part = strncmp(entry->d_name, base, length) == 0 && strncmp(entry->d_name + length, ".pe", 3) == 0;
-        if (is_part && sscanf(entry->d_name + length + 3, "%d", &pe) != 1) pe = -1;
+        is_part = is_part && sscanf(entry->d_name + length + 3, "%d", &found) == 1 && found >= 0;
+        if (is_part && (pe < 0 || found < pe)) pe = found;
     }
     if (list != NULL) closedir(list);
     return pe;
 }
 
-/* Any part has the size of the job. */
+/* The part of PE 0, or of the lowest PE that has left one, has the size of the job. */
 static isthmus_status open_job(struct ist_profile_job *job, const char *file)
 {
     struct part part = {NULL, 0, 0};
@@ -89,7 +92,14 @@ static isthmus_status add_part(struct ist_profile_job *job, int pe)
     struct part part;
     isthmus_status status = map_part(job->file, pe, &part);
     if (status != ISTHMUS_OK || part.records == NULL) return status;
-    status = ist_profile_job_add(job, part.records, part.n);
+    int n_pes = ist_profile_is_part(part.records, part.n) ? part.records->head.n_pes : job->n_pes;
+    if (n_pes != job->n_pes) {
+        char name[4096];
+        snprintf(name, sizeof name, "%s.pe%d", job->file, pe);
+        ist_warn("%s is left out: it is of a job of %d PEs, and the first part of one of %d", name, n_pes, job->n_pes);
+    } else {
+        status = ist_profile_job_add(job, part.records, part.n);
+    }
     unmap_part(&part);
     return status;
 }

@@ -117,7 +117,8 @@ static void send_part(struct ist_profile_area *area, const struct ist_profile_re
             return;
         }
         size_t first = i * PIECE_RECORDS, left = n - first, here = left < PIECE_RECORDS ? left : PIECE_RECORDS;
-        ist_put(ctx, area->piece, part + first, here * sizeof *part, 0, routine);
+        memcpy(area->piece, part + first, here * sizeof *part); /* adapters cannot register the mapping of a file */
+        ist_put(ctx, area->piece, area->piece, here * sizeof *part, 0, routine);
         ist_p(ctx, &area->n_records, n, sizeof area->n_records, 0, routine);
         ist_quiet(ctx, routine);
         ist_p(ctx, &area->sent, 1, sizeof area->sent, 0, routine);

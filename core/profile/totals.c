@@ -101,7 +101,8 @@ static void print_head(FILE *out, const struct ist_profile_job *job)
     uint64_t wall = 0, library = 0, waited = 0, longest = 0;
     for (int i = 0; i < job->n_pes; i++) {
         const struct ist_profile_pe *pe = &job->pes[i];
-        wall += pe->wall_ns, library += pe->in_library_ns, waited += pe->waited_ns;
+        wall += pe->wall_ns * (uint64_t)(pe->n_threads > 0 ? pe->n_threads : 1);
+        library += pe->in_library_ns, waited += pe->waited_ns;
         if (pe->wall_ns > longest) longest = pe->wall_ns;
     }
     int n_hosts = hosts_of(job);
@@ -111,7 +112,7 @@ static void print_head(FILE *out, const struct ist_profile_job *job)
     if (longest == 0)
         fprintf(out, "ended without shmem_finalize\n");
     else
-        fprintf(out, "%s; %.1f %% of the time in the library, of which %.1f %% waiting\n",
+        fprintf(out, "%s; %.1f %% of the threads' time in the library, of which %.1f %% waiting\n",
                 ist_profile_text_ns(time, longest), percent(library, wall), percent(waited, library));
 }
 

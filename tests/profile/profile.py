@@ -158,6 +158,12 @@ def check_death():
     (folder / "dead.json.pe1").unlink()
     done = subprocess.run([bin_folder / "isthmus-info", "--profile", file], text=True, capture_output=True)
     check("a part is missing: the summary", "parts of 2 PEs" in done.stdout, True)
+    with (folder / "dead.json.pe2").open("r+b") as part:
+        part.seek(48)  # n_pes of the head, as of an earlier job
+        part.write((5).to_bytes(4, sys.byteorder))
+    done = subprocess.run([bin_folder / "isthmus-info", "--profile", file], text=True, capture_output=True)
+    check("a part of another job: the message", "dead.json.pe2 is left out" in done.stderr, True)
+    check("a part of another job: the summary", "parts of 1 PEs" in done.stdout, True)
     done = subprocess.run([bin_folder / "isthmus-info", "--profile", folder / "absent"], text=True, capture_output=True)
     check("no part: the message", "there is no " in done.stderr and done.returncode == 1, True)
 

@@ -144,7 +144,8 @@ static void the_summary_counts_hosts(void **state)
     assert_non_null(out);
     ist_profile_print_summary(out, &job);
     fclose(out);
-    assert_non_null(strstr(summary, "600 PEs on 2 hosts, 2.00 us; 50.0 % of the time in the library, of which 20.0 %"));
+    assert_non_null(
+        strstr(summary, "600 PEs on 2 hosts, 2.00 us; 25.0 % of the threads' time in the library, of which 20.0 %"));
     assert_non_null(strstr(summary, "most bytes: PE 7 with PE 8 195 KiB"));
     ist_profile_job_free(&job);
 }
