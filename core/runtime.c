@@ -21,7 +21,7 @@
 #include "core/ops/order.h"
 #include "core/ops/region.h"
 #include "core/ops/target.h"
-#include "core/profile/profile.h"
+#include "core/profile/job.h"
 #include "core/proxy/device.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"

@@ -253,8 +253,8 @@ static const char page_start[] =
     "  and line. A name that does not exist, and a file that cannot be read, are reported as warnings.\n"
     "- Other names of a setting, such as `SHMEM_SYMMETRIC_SIZE`, have an effect in the environment only; any of them\n"
     "  there wins over the files.\n"
-    "- Each PE reads the files of its own host, once, at the first init. What all PEs must have alike is compared as\n"
-    "  usual.\n"
+    "- Each PE reads the files of its own host at each init that starts a job. What all PEs must have alike is\n"
+    "  compared as usual.\n"
     "- Set-user-id programs read the system's file only.\n"
     "- `isthmus-check-transport` reads the environment only.\n";
 

@@ -50,7 +50,7 @@ IST_INLINE void ist_profile_end(const struct ist_profile_call *call)
 }
 
 /* Ends the call where the function returns. */
-#define IST_PROFILE_SCOPE __attribute__((cleanup(ist_profile_end)))
+#define IST_PROFILE_SCOPE __attribute__((unused, cleanup(ist_profile_end)))
 
 /* ---- transfers, counted where they are made ---- */
 

@@ -1,15 +1,33 @@
-/* core/profile/job.h: the parts of all PEs, added up, and what is written from that. PE 0 adds one part after the other
- * and keeps sums only: of 10,000 PEs it holds one part at a time. */
+/* core/profile/job.h: ISTHMUS_PROFILE from init to finalize: this PE's part, and the report of the job, which PE 0
+ * writes from the parts of all PEs. It adds one part after the other and keeps sums only: of 10,000 PEs it holds one
+ * part at a time. What threads record is core/base/recorder.h. */
 #ifndef IST_PROFILE_JOB_H
 #define IST_PROFILE_JOB_H
 
+#include "core/base/config.h"
 #include "core/base/json.h"
-#include "core/base/profile_record.h"
-#include "core/base/status.h"
+#include "core/base/recorder.h"
+#include "core/boot/boot.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+
+/* ---- a PE's part ---- */
+
+/* Both return OK without ISTHMUS_PROFILE, and INVALID, with a text that names the variable, if the files cannot be
+ * written. The check comes early in a start; the part, FILE.peN, is created once the job starts, before
+ * ist_profile_start(). */
+isthmus_status ist_profile_check(const struct ist_config *config, const ist_boot *boot);
+isthmus_status ist_profile_create(const struct ist_config *config, const ist_boot *boot);
+
+/* Collective over all PEs, at finalize: PE 0 gets all parts and writes the report. */
+void ist_profile_report(const struct ist_config *config, const char *routine);
+
+/* Removes the part, unless the report could not be written or finalize was not reached. Takes any state. */
+void ist_profile_end_job(void);
+
+/* ---- the job's sums ---- */
 
 enum {
     IST_PROFILE_BINS_MOST = 256,
@@ -95,5 +113,15 @@ void ist_profile_trace_begin(struct ist_profile_job *job);
 void ist_profile_trace_add(struct ist_profile_job *job, const struct ist_profile_record *part, size_t n,
                            const struct ist_profile_names *names);
 void ist_profile_trace_end(struct ist_profile_job *job);
+
+/* Writes the report from FILE.pe0, FILE.pe1 and so on, as many as there are, which it leaves, and prints the summary on
+ * stdout. Failures have been reported by ist_fail(). */
+isthmus_status ist_profile_report_parts(const char *file);
+
+/* Numbers as people read them. Each returns `out`. */
+enum { IST_PROFILE_NUMBER_BYTES = 24 };
+
+char *ist_profile_text_bytes(char out[IST_PROFILE_NUMBER_BYTES], uint64_t bytes); /* 1.5 MiB */
+char *ist_profile_text_ns(char out[IST_PROFILE_NUMBER_BYTES], uint64_t ns);       /* 1.5 ms */
 
 #endif

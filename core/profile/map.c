@@ -1,7 +1,6 @@
 /* core/profile/map.c: FILE.svg: bytes between PEs, a row for each calling PE and a column for each peer, or for so many
  * PEs that the map has IST_PROFILE_BINS_MOST of both. Shades are by the logarithm. */
 #include "core/profile/job.h"
-#include "core/profile/text.h"
 
 #include <errno.h>
 #include <string.h>

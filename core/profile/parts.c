@@ -1,10 +1,9 @@
 /* core/profile/parts.c: the report of a job that has left its PEs' parts: it ended without shmem_finalize, or could not
  * write the report. For isthmus-info. */
-#include "core/profile/parts.h"
+#include "core/profile/job.h"
 
 #include "core/base/log.h"
 #include "core/base/status.h"
-#include "core/profile/job.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,11 +1,10 @@
-/* core/profile/profile.c: see profile.h: this PE's part, and the way of all parts to PE 0.
+/* core/profile/profile.c: see job.h: this PE's part, and the way of all parts to PE 0.
  * PE 0 gets one part after the other, in pieces, through symmetric memory of its own. */
-#include "core/profile/profile.h"
+#include "core/profile/job.h"
 
 #include "core/base/log.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
-#include "core/profile/job.h"
 #include "core/sync/wait.h"
 #include "core/team/internal_area.h"
 #include "core/topo/topo.h"

@@ -8,7 +8,6 @@
 #include "core/ops/order.h"
 #include "core/proxy/kernel_report.h"
 #include "core/proxy/modules.h"
-#include "core/proxy/proxy.h"
 #include "core/proxy/tables.h"
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"

@@ -1,6 +1,6 @@
 /* core/proxy/kernel_memory.h: memory that kernels share with the host: words of the host, which both sides poll and
  * write while both run, and tables on the device, which kernels read often or write alone. Where kernels run on
- * processors both are plain memory. Not what lies there: requests.h, tables.h. */
+ * processors both are plain memory. Not what lies there: batch.h, tables.h. */
 #ifndef IST_PROXY_KERNEL_MEMORY_H
 #define IST_PROXY_KERNEL_MEMORY_H
 

@@ -1,6 +1,6 @@
-/* core/proxy/proxy.c: see proxy.h. One thread, the server, executes the requests of all kernels, and waits for nothing:
- * a completion begins, requests of other blocks go on meanwhile, and the replies go out when it is there (lane.h).
- * Short fetches have a lane of their own, which costs them the time of one round trip and no quiet.
+/* core/proxy/proxy.c: see device.h. One thread, the server, executes the requests of all kernels, and waits for
+ * nothing: a completion begins, requests of other blocks go on meanwhile, and the replies go out when it is there
+ * (lane.h). Short fetches have a lane of their own, which costs them the time of one round trip and no quiet.
  *
  * A fence orders the operations of one context. While operations before it may be under way, fetches go into the lane
  * of all other operations: those of another context could overtake.
@@ -8,12 +8,11 @@
  * A transport may not be able to commit without a wait. Then the closer (closer.c) waits in the lane's one context,
  * while the server goes on in another one. If the closer's batch has a fence, the server waits for the closer after
  * all, and so does a fence. */
-#include "core/proxy/proxy.h"
+#include "core/proxy/device.h"
 
 #include "core/base/clock.h"
 #include "core/base/note.h"
 #include "core/check/check.h"
-#include "core/proxy/device.h"
 #include "core/proxy/lane.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"

@@ -1,5 +1,5 @@
-/* core/proxy/requests.c: see requests.h. */
-#include "core/proxy/requests.h"
+/* core/proxy/requests.c: see batch.h. */
+#include "core/proxy/batch.h"
 
 #include "core/base/atomic.h"
 

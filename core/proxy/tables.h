@@ -1,5 +1,5 @@
 /* core/proxy/tables.h: what the state of kernels points to, in memory that they reach: deltas, ranges, teams. Not the
- * ring (requests.h). One table is filled here and copied there as a whole; teams that are made later follow one by
+ * ring (batch.h). One table is filled here and copied there as a whole; teams that are made later follow one by
  * one. */
 #ifndef IST_PROXY_TABLES_H
 #define IST_PROXY_TABLES_H

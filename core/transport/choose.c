@@ -145,7 +145,7 @@ static bool is_offered(const struct ist_choice *choice, uint32_t agent, uint64_t
     return is_here && (is_there || !reaches_there || (scopes & ISTHMUS_SCOPE_NETWORK) == 0);
 }
 
-static isthmus_status fail_without_agent(const struct ist_choice *choice, enum ist_atomics wanted, bool nic_would)
+static isthmus_status fail_without_agent(const struct ist_choice *choice, int wanted, bool nic_would)
 {
     char reasons[800] = "there is no transport";
     size_t used = 0;
@@ -170,7 +170,7 @@ isthmus_status ist_home_settle(const struct ist_card *own, uint64_t scopes, stru
     bool is_alone = choice.carrier == IST_NO_TRANSPORT; /* and loads and stores its own memory */
     bool by_cpu = is_alone || is_offered(&choice, ISTHMUS_DOMAIN_CPU, scopes);
     bool by_nic = is_offered(&choice, ISTHMUS_DOMAIN_NIC, scopes);
-    enum ist_atomics wanted = config->atomics;
+    int wanted = config->atomics;
     bool takes_nic = wanted == IST_ATOMICS_NIC || (wanted == IST_ATOMICS_AUTO && !by_cpu && by_nic);
     config->atomics = takes_nic ? IST_ATOMICS_NIC : IST_ATOMICS_CPU;
     home_of_host = takes_nic ? ISTHMUS_DOMAIN_NIC : ISTHMUS_DOMAIN_CPU;

@@ -3,7 +3,7 @@
  * and with planted mistakes (tests/cpu_device/planted.py). */
 #define ISTHMUS_DEVICE_CPU
 #include "core/base/atomic.h"
-#include "core/proxy/requests.h"
+#include "core/proxy/batch.h"
 
 #include <isthmus/device_cpu_launch.h>
 #include <sched.h>

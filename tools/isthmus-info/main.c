@@ -6,7 +6,7 @@
 #include "tools/isthmus-info/routes.h"
 
 #include "core/base/log.h"
-#include "core/profile/parts.h"
+#include "core/profile/job.h"
 #include "core/runtime.h"
 #include "core/transport/registry.h"
 
