@@ -16,9 +16,11 @@ enum {
     NS_PER_ROUND = 12,
     YIELDS_PER_PROGRESS = 32, /* with load and store only, progress is for first uses of peers */
     LOOK_EVERY_NS = 250000000,
-    STREAM_LOOKS = 8,     /* all with something to do: large messages that arrive before the awaited one */
-    PATIENT_NS = 1000000, /* where a network stores silently, before the first nap: a barrier's skew */
-    NAP_LEAST_NS = 50000, /* a timer is not finer */
+    SHARED_YIELD_NS = 5000, /* another thread had the processor during the yield: no spin takes as long */
+    ALONE_YIELD_NS = 1000,  /* no other thread wanted it */
+    STREAM_LOOKS = 8,       /* all with something to do: large messages that arrive before the awaited one */
+    PATIENT_NS = 1000000,   /* where a network stores silently, before the first nap: a barrier's skew */
+    NAP_LEAST_NS = 50000,   /* a timer is not finer */
     NAP_USUAL_NS =
         1000000,  /* a scheduler's tick: a store that ends a wait is noticed late by no more, and a PE that waits
                    * for ever wakes 1000 times a second, which takes 1 to 3 % of a processor */
@@ -27,6 +29,7 @@ enum {
 
 uint32_t ist_spin_rounds = ALONE_ROUNDS;
 _Thread_local bool ist_spin_is_beside __attribute__((tls_model("initial-exec")));
+static uint32_t alone_rounds; /* ist_spin_rounds while no other thread wants the processor; 0: the user has set them */
 static bool oversubscribed;
 static uint64_t nap_most_ns = NAP_USUAL_NS;
 static enum ist_spin_peers who_ends_waits;
@@ -60,10 +63,11 @@ void ist_spin_init(uint64_t spin_ns, uint64_t nap_ns, int n_local, int n_cpus, e
     who_ends_waits = peers;
     nap_most_ns = nap_ns != UINT64_MAX ? nap_ns : NAP_USUAL_NS;
     oversubscribed = n_local > n_cpus;
-    ist_spin_rounds = usual_rounds(peers);
+    ist_spin_rounds = alone_rounds = usual_rounds(peers);
     if (spin_ns != UINT64_MAX) {
         uint64_t rounds = spin_ns / NS_PER_ROUND;
         ist_spin_rounds = rounds < UINT32_MAX ? (uint32_t)rounds : UINT32_MAX;
+        alone_rounds = 0;
     }
 }
 
@@ -107,6 +111,27 @@ static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_id
     return who_ends_waits == IST_SPIN_SILENT && !is_crowded && now_ns - spin->start_ns < PATIENT_NS;
 }
 
+/* A processor that another process shares, one that ist_spin_init() does not count: the spins of the next waits would
+ * only delay it, and it may be the awaited peer. Threads that disagree cost each other one spin. */
+static void adapt_spin(uint64_t yield_ns)
+{
+    uint32_t rounds = ist_spin_rounds;
+    if (alone_rounds == 0) return;
+    if (yield_ns >= SHARED_YIELD_NS && rounds > OVERSUBSCRIBED_ROUNDS)
+        rounds = OVERSUBSCRIBED_ROUNDS;
+    else if (yield_ns < ALONE_YIELD_NS)
+        rounds = alone_rounds;
+    if (rounds != ist_spin_rounds) __atomic_store_n(&ist_spin_rounds, rounds, __ATOMIC_RELAXED);
+}
+
+static void yield_and_learn(struct isthmus_idle_habit *habit, uint64_t now_ns)
+{
+    sched_yield();
+    uint64_t after_ns = ist_clock_ns();
+    isthmus_idle_yielded(habit, now_ns, after_ns);
+    adapt_spin(after_ns - now_ns);
+}
+
 /* Makes progress and stays awake while there is something to do. Work of another thread since the last poll counts too:
  * it may be what this wait is for. */
 static void yield_on_network(struct ist_spin *spin)
@@ -133,10 +158,7 @@ static void yield_on_network(struct ist_spin *spin)
     switch (way) {
     case ISTHMUS_IDLE_LOOK: break;
     case ISTHMUS_IDLE_SLEEP: ist_progress_sleep(n_events, nap_ns(spin, now)); break;
-    case ISTHMUS_IDLE_YIELD:
-        sched_yield();
-        isthmus_idle_yielded(&habit, now, ist_clock_ns());
-        break;
+    case ISTHMUS_IDLE_YIELD: yield_and_learn(&habit, now); break;
     }
     look_now_and_then(spin, now);
 }
@@ -149,18 +171,22 @@ static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
     if (nap_most_ns > 0) ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
 }
 
-void ist_spin_yield(struct ist_spin *spin)
+static void yield_to_stores(struct ist_spin *spin)
 {
-    spin->rounds = ist_spin_rounds;
-    ist_region_post(); /* the peer may wait for one of these puts */
-    if (who_ends_waits != IST_SPIN_LOCAL) {
-        yield_on_network(spin);
-        return;
-    }
     sched_yield();
     if (++spin->yields % YIELDS_PER_PROGRESS != 0) return;
     ist_progress_poll();
     uint64_t now_ns = ist_clock_ns();
     look_now_and_then(spin, now_ns);
     if (ist_spin_is_beside) nap_beside(spin, now_ns);
+}
+
+void ist_spin_yield(struct ist_spin *spin)
+{
+    ist_region_post(); /* the peer may wait for one of these puts */
+    if (who_ends_waits == IST_SPIN_LOCAL)
+        yield_to_stores(spin);
+    else
+        yield_on_network(spin);
+    spin->rounds = ist_spin_rounds; /* this wait has spun */
 }

@@ -42,7 +42,7 @@ struct ist_spin {
     bool is_noted;
 };
 
-extern uint32_t ist_spin_rounds; /* before the first yield */
+extern uint32_t ist_spin_rounds; /* before the first yield; any thread's yields adapt it */
 
 /* What can end a wait of this PE. */
 enum ist_spin_peers {
@@ -80,7 +80,7 @@ static inline bool ist_spin_briefly(uint32_t *rounds)
 {
     enum { HOT_ROUNDS = 64 }; /* without a pause: a flag that is about to arrive is seen 10 ns sooner */
     uint32_t round = (*rounds)++;
-    if (IST_UNLIKELY(round >= ist_spin_rounds)) return false;
+    if (IST_UNLIKELY(round >= __atomic_load_n(&ist_spin_rounds, __ATOMIC_RELAXED))) return false;
     if (round >= HOT_ROUNDS) ist_pause();
     return true;
 }

@@ -207,6 +207,35 @@ static void an_event_begins_anew(void **state)
     assert_true(planted.now_ns - woken_ns > 50000);
 }
 
+/* Short waits until one has yielded the processor, for so long. What earlier waits have learned may let some sleep. */
+static void wait_for_a_yield(uint64_t yield_ns)
+{
+    uint64_t n_yields = planted.n_yields;
+    planted.yield_ns = yield_ns;
+    while (planted.n_yields == n_yields) wait_for_ns(1);
+}
+
+static void a_shared_processor_makes_spins_short(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_SILENT, ALONE, UINT64_MAX);
+    wait_for_a_yield(SHARED_YIELD_NS);
+    assert_int_equal(ist_spin_rounds, OVERSUBSCRIBED_ROUNDS);
+    wait_for_a_yield(ALONE_YIELD_NS); /* shows nothing */
+    assert_int_equal(ist_spin_rounds, OVERSUBSCRIBED_ROUNDS);
+    wait_for_a_yield(ALONE_YIELD_NS - 1);
+    assert_int_equal(ist_spin_rounds, MIXED_ROUNDS);
+}
+
+static void a_spin_that_the_user_sets_stays(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_SILENT, ALONE, UINT64_MAX);
+    ist_spin_init(1000 * NS_PER_ROUND, UINT64_MAX, ALONE, N_CPUS, IST_SPIN_SILENT);
+    wait_for_a_yield(SHARED_YIELD_NS);
+    assert_int_equal(ist_spin_rounds, 1000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +248,8 @@ int main(void)
         cmocka_unit_test(what_arrivals_wake_sleeps_long),
         cmocka_unit_test(the_longest_nap_can_be_chosen),
         cmocka_unit_test(an_event_begins_anew),
+        cmocka_unit_test(a_shared_processor_makes_spins_short),
+        cmocka_unit_test(a_spin_that_the_user_sets_stays),
     };
     return cmocka_run_group_tests_name("spin", tests, NULL, NULL);
 }
