@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,16 +78,37 @@ void ist_note_phase(enum ist_phase phase)
     ist_store_release(&ist_note_page->phase, phase); /* pairs with the acquire of the process that explains */
 }
 
+/* ---- where kernels describe their waits ---- */
+
+/* Threads of this process that read the words. The change of the address and this count are sequentially consistent: a
+ * reader that the count does not show yet finds the new address. */
+static uint32_t n_readers;
+
+/* A reader never waits, so this wait ends also if one interrupts it, in a signal handler of this thread. */
 void ist_note_kernel_waits(const uint64_t *words)
 {
-    /* Release: pairs with the acquire of the process that explains. */
-    if (ist_note_page != NULL) ist_store_release(&ist_note_page->kernel_waits, (uint64_t)(uintptr_t)words);
+    if (ist_note_page == NULL) return;
+    __atomic_store_n(&ist_note_page->kernel_waits, (uint64_t)(uintptr_t)words, __ATOMIC_SEQ_CST);
+    while (words == NULL && __atomic_load_n(&n_readers, __ATOMIC_SEQ_CST) != 0) sched_yield();
+}
+
+const uint64_t *ist_note_enter_kernel_waits(void)
+{
+    (void)__atomic_fetch_add(&n_readers, 1, __ATOMIC_SEQ_CST);
+    if (ist_note_page == NULL) return NULL;
+    return (const uint64_t *)(uintptr_t)__atomic_load_n(&ist_note_page->kernel_waits, __ATOMIC_SEQ_CST);
+}
+
+void ist_note_leave_kernel_waits(void)
+{
+    (void)__atomic_fetch_sub(&n_readers, 1, __ATOMIC_RELEASE); /* pairs with the load in ist_note_kernel_waits() */
 }
 
 void ist_note_forget(void)
 {
     ist_note_page = NULL;
     ist_note_mine = NULL;
+    ist_store_relaxed(&n_readers, 0); /* threads that read are the parent's */
 }
 
 /* ---- notes ---- */

@@ -30,8 +30,14 @@ extern struct ist_note_page *ist_note_page;
 void ist_note_open(const char *pages_file, unsigned index);
 void ist_note_phase(enum ist_phase phase);
 
-/* Where kernels describe their waits (kernel_waits.h). NULL: nowhere any more; before the memory is freed. */
+/* Where kernels describe their waits (kernel_waits.h). NULL: nowhere any more; returns when no thread of this process
+ * reads the words that were there, so that the caller may free them. */
 void ist_note_kernel_waits(const uint64_t *words);
+
+/* Returns the words, or NULL; they stay until ist_note_leave_kernel_waits(), which is called in any case. A signal
+ * handler may call both, with all signals blocked between them: a handler that exits inside would wait for itself. */
+const uint64_t *ist_note_enter_kernel_waits(void);
+void ist_note_leave_kernel_waits(void);
 
 void ist_note_forget(void); /* in a child: the page is the parent's */
 

@@ -82,18 +82,28 @@ static void copy_words(uint64_t *copy, const uint64_t *words)
         copy[i] = ist_load_acquire(words + i); /* pairs with the release in isthmus_dev_note_wait() */
 }
 
+/* Finalize waits until the words are copied; it does not wait for what is written to stderr. */
+static bool copy_kernel_waits(struct ist_kernel_waits *waits)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_BLOCK, &all, &before) != 0) return false;
+    const uint64_t *words = ist_note_enter_kernel_waits();
+    if (words != NULL) copy_words(waits->first, words);
+    if (words != NULL) copy_words(waits->second, words);
+    ist_note_leave_kernel_waits();
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return words != NULL;
+}
+
 /* Returns true if threads of kernels wait. */
 static bool write_kernel_waits(void)
 {
-    /* Acquire: pairs with the release in ist_note_kernel_waits(). */
-    const uint64_t *words = (const uint64_t *)(uintptr_t)ist_load_acquire(&ist_note_page->kernel_waits);
     struct ist_kernel_waits waits;
     struct ist_kernel_wait wait;
     char line[512];
     bool is_waiting = false;
-    if (words == NULL) return false;
-    copy_words(waits.first, words);
-    copy_words(waits.second, words);
+    if (!copy_kernel_waits(&waits)) return false;
     for (unsigned next = 0; ist_kernel_waits_next(&waits, &next, &wait); is_waiting = true) {
         struct ist_text out = line_begin(line, sizeof line - 1);
         ist_kernel_wait_tell(&out, &wait, true);

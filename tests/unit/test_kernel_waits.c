@@ -1,10 +1,16 @@
-/* core/base/kernel_waits.c: what kernels have written about their waits, as text. */
+/* core/base/kernel_waits.c: what kernels have written about their waits, as text; note.c: until when it may be read. */
 #include "core/base/kernel_waits.h"
+#include "core/base/note.h"
 #include "core/sync/wait.h"
 
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -119,8 +125,93 @@ static void the_others_are_counted(void **state)
     assert_string_equal(text, "in kernels: 99968 more threads wait");
 }
 
+/* ---- the words are freed when no thread reads them ---- */
+
+static int handled, closed; /* by the thread that closes */
+
+static void read_in_handler(int signal_number)
+{
+    (void)signal_number;
+    assert_null(ist_note_enter_kernel_waits());
+    ist_note_leave_kernel_waits();
+    ist_store_release(&handled, 1);
+}
+
+static void *close_words(void *unused)
+{
+    ist_note_kernel_waits(NULL);
+    ist_store_release(&closed, 1);
+    return unused;
+}
+
+static void wait_for(const int *word)
+{
+    while (ist_load_acquire(word) == 0) sched_yield();
+}
+
+/* Begins to read, and starts a thread that closes. */
+static pthread_t close_beside_reader(void)
+{
+    static uint64_t words[IST_KERNEL_WAITS_WORDS];
+    pthread_t closer;
+    closed = handled = 0;
+    ist_note_kernel_waits(words);
+    assert_ptr_equal(ist_note_enter_kernel_waits(), words);
+    assert_int_equal(pthread_create(&closer, NULL, close_words, NULL), 0);
+    while (ist_load_acquire(&ist_note_page->kernel_waits) != 0) sched_yield();
+    return closer;
+}
+
+static void the_close_waits_for_readers(void **state)
+{
+    enum { TURNS = 1000 };
+    (void)state;
+    pthread_t closer = close_beside_reader();
+    for (int i = 0; i < TURNS; i++) {
+        sched_yield();
+        assert_int_equal(ist_load_acquire(&closed), 0);
+    }
+    ist_note_leave_kernel_waits();
+    assert_int_equal(pthread_join(closer, NULL), 0);
+    assert_int_equal(closed, 1);
+}
+
+static void a_handler_may_interrupt_the_close(void **state)
+{
+    (void)state;
+    signal(SIGUSR1, read_in_handler);
+    pthread_t closer = close_beside_reader();
+    assert_int_equal(pthread_kill(closer, SIGUSR1), 0);
+    wait_for(&handled);
+    assert_int_equal(ist_load_acquire(&closed), 0); /* the handler has not taken the other reader's place */
+    ist_note_leave_kernel_waits();
+    assert_int_equal(pthread_join(closer, NULL), 0);
+}
+
+/* The reader is a thread of the parent: the close in a child would wait for ever. */
+static void a_child_has_no_readers(void **state)
+{
+    enum { SECONDS = 20 };
+    int status;
+    (void)state;
+    pthread_t closer = close_beside_reader();
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(SECONDS);
+        ist_note_forget();
+        ist_note_open(NULL, 0);
+        ist_note_kernel_waits(NULL);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    ist_note_leave_kernel_waits();
+    assert_int_equal(pthread_join(closer, NULL), 0);
+}
+
 int main(void)
 {
+    ist_note_open(NULL, 0);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(threads_that_wait_for_the_same_are_one, begin),
         cmocka_unit_test_setup(comparisons_are_those_of_the_host, begin),
@@ -128,6 +219,9 @@ int main(void)
         cmocka_unit_test_setup(unknown_routines_have_a_text, begin),
         cmocka_unit_test_setup(a_slot_that_changes_is_left_out, begin),
         cmocka_unit_test_setup(the_others_are_counted, begin),
+        cmocka_unit_test(the_close_waits_for_readers),
+        cmocka_unit_test(a_handler_may_interrupt_the_close),
+        cmocka_unit_test(a_child_has_no_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,8 @@ static bool copy_kernel_waits(const struct ist_note_page *page, struct ist_kerne
     bool is_read = pread(fd, waits->first, sizeof waits->first, at) == (ssize_t)sizeof waits->first &&
                    pread(fd, waits->second, sizeof waits->second, at) == (ssize_t)sizeof waits->second;
     close(fd);
-    return is_read;
+    /* The PE may have freed them meanwhile. */
+    return is_read && (off_t)__atomic_load_n(&page->kernel_waits, __ATOMIC_ACQUIRE) == at;
 }
 
 /* Returns how many states there are. */
