@@ -18,14 +18,19 @@ fail() {
     sed 's/^/  output: /' "$work/out" | tail -40
     exit 1
 }
+# Signals a process whose set FIELD of /proc/PID/status has SIGUSR1. Before that the signal would end it: a launcher has
+# to block the signal, which it reads from a descriptor, and a PE to catch it.
+signal_if() {
+    local mask
+    mask=$(awk -v field="$2:" '$1 == field { print $2 }' "/proc/$1/status" 2>/dev/null)
+    if ((0x${mask:-0} >> 9 & 1)); then kill -USR1 "$1"; fi
+}
 ask() {
     local pid
     case $whom in
-    launcher) kill -USR1 "$launcher" ;;
+    launcher) signal_if "$launcher" SigBlk ;;
     pes) for pid in $(marked); do
-        [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$program_of_pes" ] || continue
-        # Before init it has no handler, and the signal would kill it.
-        ((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$pid/status") >> 9 & 1)) && kill -USR1 "$pid"
+        [ "$(readlink "/proc/$pid/exe" 2>/dev/null)" != "$program_of_pes" ] || signal_if "$pid" SigCgt
     done ;;
     esac
 }
