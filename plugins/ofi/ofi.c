@@ -65,7 +65,7 @@ static isthmus_status ofi_open(const struct isthmus_services *services, isthmus_
     return ISTHMUS_OK;
 }
 
-/* Memory of devices is copied by the PE that has it, at the request of others. */
+/* Memory of devices that the adapter does not reach is copied by the PE that has it, at the request of others. */
 static uint32_t kinds_of(const isthmus_tr *tr)
 {
     const struct isthmus_services *s = tr->services;
@@ -135,12 +135,18 @@ static isthmus_status check_provider(const isthmus_tr *tr, const struct isthmus_
     return ISTHMUS_OK;
 }
 
-/* Its device executes atomics on such memory. */
-static void reach_device(const isthmus_tr *tr, struct isthmus_reach *reach)
+/* Its device executes atomics on such memory. What an adapter has written there the device sees once its PE has
+ * flushed such writes; staged data is there before the reply. */
+static void reach_device(const isthmus_tr *tr, uint32_t kind, struct isthmus_reach *reach)
 {
     bool has_atomics = ISTHMUS_HAS(tr->services, memory_amo);
     reach->caps = 0;
     reach->atomics_domain = has_atomics ? ISTHMUS_DOMAIN_GPU : ISTHMUS_DOMAIN_NONE;
+    if (tr->has_hmem && (tr->kinds_staged >> kind & 1) == 0) {
+        reach->visibility = ISTHMUS_VISIBLE_OWNER;
+        reach->how = tr->how_device;
+        return;
+    }
     reach->latency_ns *= 2;
     reach->bandwidth_bytes_per_s /= 2;
     reach->how = "staged through host memory by messages";
@@ -163,7 +169,7 @@ static isthmus_status ofi_reach(isthmus_tr *tr, const struct isthmus_peer *peer,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
         .how = tr->how,
     };
-    if (ISTHMUS_HAS(peer, kind)) reach_device(tr, &reach); /* another kind than the host's, which is 0 */
+    if (ISTHMUS_HAS(peer, kind)) reach_device(tr, peer->kind, &reach); /* another kind than the host's, which is 0 */
     isthmus_write_out(out, &reach, sizeof reach);
     return ISTHMUS_OK;
 }

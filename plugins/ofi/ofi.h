@@ -103,11 +103,12 @@ struct isthmus_tr {
 
     /* What the provider needs and offers (ofi_provider.c). */
     bool has_rma, announces; /* the latter: a long put makes an event at the target */
+    bool has_hmem;           /* the adapter accesses registered memory of devices */
     bool needs_flush;        /* a write is complete before it is delivered; a read behind it shows that it is */
     bool needs_local_mr, is_software, leaves_host;
     size_t inject_bytes, put_message_bytes, access_bytes; /* the last: the longest access */
     uint32_t latency_ns;
-    char how[120];
+    char how[120], how_device[160];
 
     pthread_mutex_t lock;
     pthread_cond_t changed;  /* signals followers: the leader has handled something, or leaves */
@@ -134,7 +135,8 @@ struct isthmus_tr {
     isthmus_path *lost_unacked; /* one that was lost with requests that were not acknowledged */
     bool has_loss_to_report;    /* perhaps: progress() looks for paths that are lost and not reported */
     bool is_out_of_memory;
-    uint8_t flushed; /* what the reads of flushes return */
+    uint32_t kinds_staged; /* by a failed registration, which was logged: bits 1u << ISTHMUS_MEM_ */
+    uint8_t flushed;       /* what the reads of flushes return */
     struct ofi_card card;
 };
 
@@ -288,8 +290,12 @@ isthmus_status ofi_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthm
 void ofi_unregister(isthmus_lmem *lmem);
 isthmus_status ofi_attach(isthmus_path *path, const void *key, size_t key_bytes, isthmus_rmem **out, void **alias);
 void ofi_detach(isthmus_rmem *rmem);
-/* The rest under it. Registers host memory with libfabric. */
-isthmus_status ofi_mr_open(isthmus_tr *tr, void *addr, size_t length_bytes, uint64_t access, struct fid_mr **out);
+/* The rest under it. Registers memory with libfabric: of a device where tr->has_hmem. */
+isthmus_status ofi_mr_open(isthmus_tr *tr, const struct isthmus_mem *mem, uint64_t access, struct fid_mr **out);
+static inline struct isthmus_mem ofi_host_memory(void *addr, size_t length_bytes)
+{
+    return (struct isthmus_mem){.kind = ISTHMUS_MEM_HOST, .device = -1, .addr = addr, .length_bytes = length_bytes};
+}
 isthmus_lmem *ofi_extent_find(isthmus_tr *tr, const struct ofi_place *place, uint64_t length_bytes);
 
 /* ofi_rma.c: remote memory accesses. AGAIN: nothing was started; with `waits`, never returned. */

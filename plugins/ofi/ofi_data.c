@@ -14,10 +14,10 @@ static isthmus_status copy_here(isthmus_tr *tr, void *dest, uint32_t dest_kind, 
     return ofi_copy(tr, dest_kind != ISTHMUS_MEM_HOST ? dest_kind : source_kind, dest, source, n_bytes);
 }
 
-/* Returns true if messages carry this put or get. */
+/* Returns true if messages carry this put or get: the adapter does not reach one side's memory. */
 static bool goes_by_messages(const isthmus_rmem *remote, const isthmus_lmem *local)
 {
-    return !remote->has_rma || kind_of(local) != ISTHMUS_MEM_HOST;
+    return !remote->has_rma || (kind_of(local) != ISTHMUS_MEM_HOST && local->mr == NULL);
 }
 
 /* ---- puts ---- */
@@ -55,7 +55,7 @@ static isthmus_status start_put(isthmus_chan *chan, struct ofi_access *a)
         status = put_by_messages(a->path, a->remote, a->offset_bytes, a->local, a->local_mem, a->length_bytes,
                                  a->waits);
     } else {
-        a->is_copied = a->waits && a->length_bytes <= OFI_MESSAGE_BYTES;
+        a->is_copied = a->waits && a->length_bytes <= OFI_MESSAGE_BYTES && kind_of(a->local_mem) == ISTHMUS_MEM_HOST;
         if (!a->waits || a->is_copied) a->chan = chan;
         status = ofi_access(a);
     }

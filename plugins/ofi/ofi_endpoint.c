@@ -69,7 +69,8 @@ static isthmus_status make_room(isthmus_tr *tr)
     for (uint32_t i = 0; i < OFI_MESSAGES; i++) ofi_op_give(&tr->free_messages, &tr->messages[i]);
     for (uint32_t i = 0; i < OFI_ACCESSES; i++) ofi_op_give(&tr->free_accesses, &tr->accesses[i]);
     if (!tr->needs_local_mr) return ISTHMUS_OK;
-    return ofi_mr_open(tr, tr->buffers, n_bytes, FI_SEND | FI_RECV | FI_READ | FI_WRITE, &tr->buffers_mr);
+    const struct isthmus_mem buffers = ofi_host_memory(tr->buffers, n_bytes);
+    return ofi_mr_open(tr, &buffers, FI_SEND | FI_RECV | FI_READ | FI_WRITE, &tr->buffers_mr);
 }
 
 /* ---- objects ---- */

@@ -91,6 +91,7 @@ static struct fi_info *make_hints(const struct wish *wish)
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |
                                   FI_MR_RAW;
+    if ((wish->caps & FI_HMEM) != 0) hints->domain_attr->mr_mode |= FI_MR_HMEM;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
     hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS | wish->order;
@@ -140,6 +141,7 @@ static void learn(isthmus_tr *tr, const struct wish *wish)
     tr->latency_ns = known != NULL ? known->latency_ns : LATENCY_UNKNOWN_NS;
     tr->leaves_host = strcmp(name, "shm") != 0;
     tr->has_rma = (wish->caps & FI_RMA) != 0;
+    tr->has_hmem = (wish->caps & FI_HMEM) != 0;
     tr->needs_flush = (wish->order & FI_ORDER_RAW) != 0;
     tr->access_bytes = info->ep_attr->max_msg_size;
     if (tr->needs_flush && info->ep_attr->max_order_raw_size < tr->access_bytes)
@@ -148,9 +150,10 @@ static void learn(isthmus_tr *tr, const struct wish *wish)
     tr->needs_local_mr = (info->domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     tr->inject_bytes = info->tx_attr->inject_size;
     tr->put_message_bytes = tr->is_software || !tr->has_rma ? OFI_DATA_BYTES : 0;
-    snprintf(tr->how, sizeof tr->how, "by provider %s on %s%s", name,
-             info->domain_attr->name != NULL ? info->domain_attr->name : "its device",
-             tr->has_rma ? "" : ", all as messages");
+    const char *domain = info->domain_attr->name != NULL ? info->domain_attr->name : "its device";
+    snprintf(tr->how, sizeof tr->how, "by provider %s on %s%s", name, domain, tr->has_rma ? "" : ", all as messages");
+    snprintf(tr->how_device, sizeof tr->how_device, "by provider %s on %s, from and to the device's memory", name,
+             domain);
 }
 
 static const char *text_of(const struct isthmus_services *s, const char *key)
@@ -170,25 +173,49 @@ static isthmus_status refuse(const isthmus_tr *tr, const char *provider, const c
                    domain != NULL ? " on " : "", domain != NULL ? domain : "");
 }
 
+static bool is_on(const struct isthmus_services *s, const char *key)
+{
+    const char *text = text_of(s, key);
+    return text == NULL || strcmp(text, "0") != 0;
+}
+
+static bool suits(const struct fi_info *info, const struct wish *wish)
+{
+    bool is_ordered = wish->order == 0 || info->ep_attr->max_order_raw_size > 0;
+    bool is_adapter = rank_of(info) <= n_adapters();
+    return is_ordered && (is_adapter || (wish->caps & FI_HMEM) == 0);
+}
+
+/* Returns true if this PE may have memory of a device, which an adapter could access. */
+static bool wants_hmem(const struct isthmus_services *s)
+{
+    return ISTHMUS_HAS(s, scopes) && (s->scopes & ISTHMUS_SCOPE_DEVICE) != 0 && ISTHMUS_HAS(s, memory_copy) &&
+           is_on(s, "HMEM");
+}
+
 /* A provider with remote memory access goes before one for messages only; best is one whose completions follow the
- * delivery, then one whose reads show it. */
+ * delivery, then one whose reads show it. Each list takes time, so that with memory of devices, which a software
+ * provider would copy as this plugin does, is made only for a job that may have some. */
 isthmus_status ofi_provider_choose(isthmus_tr *tr)
 {
-    static const struct wish wishes[] = {{FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, 0},
+    static const struct wish wishes[] = {{FI_MSG | FI_RMA | FI_HMEM, FI_DELIVERY_COMPLETE, 0},
+                                         {FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, 0},
+                                         {FI_MSG | FI_RMA | FI_HMEM, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW},
                                          {FI_MSG | FI_RMA, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW},
                                          {FI_MSG, 0, 0}};
     enum { N_WISHES = sizeof wishes / sizeof *wishes };
     const struct isthmus_services *s = tr->services;
-    const char *provider = text_of(s, "PROVIDER"), *domain = text_of(s, "DOMAIN"), *rma = text_of(s, "RMA");
-    bool wants_rma = rma == NULL || strcmp(rma, "0") != 0;
+    const char *provider = text_of(s, "PROVIDER"), *domain = text_of(s, "DOMAIN");
+    bool wants_rma = is_on(s, "RMA");
     int error = 0;
-    for (size_t i = wants_rma ? 0 : N_WISHES - 1; i < N_WISHES && tr->info == NULL; i++) {
+    for (size_t i = 0; i < N_WISHES && tr->info == NULL; i++) {
         struct fi_info *all = NULL;
+        if ((wishes[i].caps & FI_HMEM) != 0 && !wants_hmem(s)) continue;
+        if ((wishes[i].caps & FI_RMA) != 0 && !wants_rma) continue;
         error = list(&wishes[i], provider, &all);
         if (error != 0) continue;
         struct fi_info *best = best_of(all, domain);
-        bool is_ordered = best != NULL && (wishes[i].order == 0 || best->ep_attr->max_order_raw_size > 0);
-        if (is_ordered) tr->info = ofi_library.fi_dupinfo(best);
+        if (best != NULL && suits(best, &wishes[i])) tr->info = ofi_library.fi_dupinfo(best);
         ofi_library.fi_freeinfo(all);
         if (tr->info != NULL) learn(tr, &wishes[i]);
     }

@@ -10,12 +10,32 @@
 
 /* ---- own memory ---- */
 
-isthmus_status ofi_mr_open(isthmus_tr *tr, void *addr, size_t length_bytes, uint64_t access, struct fid_mr **out)
+/* libfabric's name of a kind of memory, and of its device. */
+static void set_device(struct fi_mr_attr *attr, const struct isthmus_mem *mem)
+{
+    switch (mem->kind) {
+    case ISTHMUS_MEM_CUDA:
+        attr->iface = FI_HMEM_CUDA;
+        attr->device.cuda = mem->device;
+        break;
+    case ISTHMUS_MEM_ZE:
+        attr->iface = FI_HMEM_ZE;
+        attr->device.ze = mem->device; /* of the first driver: the index of a driver stands in the upper half */
+        break;
+    case ISTHMUS_MEM_HIP: attr->iface = FI_HMEM_ROCR; break; /* which finds the device by the address */
+    default: attr->iface = FI_HMEM_SYSTEM;
+    }
+}
+
+isthmus_status ofi_mr_open(isthmus_tr *tr, const struct isthmus_mem *mem, uint64_t access, struct fid_mr **out)
 {
     struct fid_mr *mr = NULL;
-    uint64_t key = (tr->info->domain_attr->mr_mode & FI_MR_PROV_KEY) != 0 ? 0 : ++tr->newest_key;
-    int error = fi_mr_reg(tr->domain, addr, length_bytes, access, 0, key, 0, &mr, NULL);
-    if (error != 0) return ofi_fail(tr, "fi_mr_reg", error);
+    const struct iovec range = {mem->addr, mem->length_bytes};
+    struct fi_mr_attr attr = {.mr_iov = &range, .iov_count = 1, .access = access};
+    if ((tr->info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0) attr.requested_key = ++tr->newest_key;
+    if (tr->has_hmem) set_device(&attr, mem);
+    int error = fi_mr_regattr(tr->domain, &attr, 0, &mr);
+    if (error != 0) return ofi_fail(tr, "fi_mr_regattr", error);
     if ((tr->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         error = fi_mr_bind(mr, &tr->ep->fid, 0);
         if (error == 0) error = fi_mr_enable(mr);
@@ -45,6 +65,31 @@ static isthmus_status check_kind(const isthmus_tr *tr, const struct isthmus_mem 
     bool is_device = mem->kind == ISTHMUS_MEM_CUDA || mem->kind == ISTHMUS_MEM_ZE || mem->kind == ISTHMUS_MEM_HIP;
     if (mem->kind == ISTHMUS_MEM_HOST || (is_device && ISTHMUS_HAS(s, memory_copy))) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED, "memory of kind %u cannot be reached from other PEs", mem->kind);
+}
+
+static bool is_staged(const isthmus_tr *tr, uint32_t kind)
+{
+    return kind != ISTHMUS_MEM_HOST && (!tr->has_hmem || (tr->kinds_staged >> kind & 1) != 0);
+}
+
+/* Registers memory. A device's is copied by this PE instead where the adapter does not reach it. Adapters write it
+ * past the device's driver: the core has this PE's waits flush such writes. */
+static isthmus_status register_memory(isthmus_lmem *lmem, const struct isthmus_mem *mem, uint64_t access)
+{
+    isthmus_tr *tr = lmem->tr;
+    const struct isthmus_services *s = tr->services;
+    bool is_device = mem->kind != ISTHMUS_MEM_HOST;
+    if (is_staged(tr, mem->kind) || (is_device && mem->addr == NULL)) return ISTHMUS_OK; /* NULL: all of its kind */
+    isthmus_status status = ofi_mr_open(tr, mem, access, &lmem->mr);
+    if (!is_device || status == ISTHMUS_ERR_NO_MEMORY) return status;
+    if (status == ISTHMUS_OK) {
+        if (ISTHMUS_HAS(s, memory_is_direct)) s->memory_is_direct(s->core, mem->kind);
+        return ISTHMUS_OK;
+    }
+    tr->kinds_staged |= 1u << mem->kind;
+    s->log(s->core, ISTHMUS_LOG_INFO, "memory of devices goes through host memory: %s",
+           ISTHMUS_HAS(s, fail_text) ? s->fail_text(s->core) : "it cannot be registered");
+    return ISTHMUS_OK;
 }
 
 static isthmus_status write_raw_key(const isthmus_lmem *lmem, struct ofi_key *key)
@@ -82,7 +127,7 @@ static isthmus_status write_key(const isthmus_lmem *lmem, void *out, size_t *out
     return ISTHMUS_OK;
 }
 
-/* Memory of a device is reached by messages: this PE's progress copies it. */
+/* Memory without a registration is reached by messages: this PE's progress copies it. */
 isthmus_status ofi_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *key, size_t *key_bytes,
                           isthmus_lmem **out)
 {
@@ -90,9 +135,8 @@ isthmus_status ofi_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *k
     isthmus_lmem *lmem = status == ISTHMUS_OK ? lmem_create(tr, mem) : NULL;
     if (lmem == NULL) return status == ISTHMUS_OK ? ISTHMUS_ERR_NO_MEMORY : status;
     ofi_lock(tr);
-    if (tr->has_rma && mem->kind == ISTHMUS_MEM_HOST)
-        status = ofi_mr_open(tr, mem->addr, mem->length_bytes,
-                             FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE | FI_SEND | FI_RECV, &lmem->mr);
+    if (tr->has_rma)
+        status = register_memory(lmem, mem, FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE | FI_SEND | FI_RECV);
     lmem->extent = ++tr->newest_extent;
     if (status == ISTHMUS_OK) status = write_key(lmem, key, key_bytes);
     lmem->next = tr->extents;
@@ -105,15 +149,15 @@ isthmus_status ofi_expose(isthmus_tr *tr, const struct isthmus_mem *mem, void *k
     return status;
 }
 
-/* Only where the provider needs it: elsewhere operands may lie anywhere. */
+/* Host memory only where the provider needs it: elsewhere operands may lie anywhere. */
 isthmus_status ofi_register(isthmus_tr *tr, const struct isthmus_mem *mem, isthmus_lmem **out)
 {
     isthmus_status status = check_kind(tr, mem);
     isthmus_lmem *lmem = status == ISTHMUS_OK ? lmem_create(tr, mem) : NULL;
     if (lmem == NULL) return status == ISTHMUS_OK ? ISTHMUS_ERR_NO_MEMORY : status;
     ofi_lock(tr);
-    if (tr->needs_local_mr && tr->has_rma && mem->kind == ISTHMUS_MEM_HOST)
-        status = ofi_mr_open(tr, mem->addr, mem->length_bytes, FI_READ | FI_WRITE | FI_SEND | FI_RECV, &lmem->mr);
+    if (tr->has_rma && (tr->needs_local_mr || mem->kind != ISTHMUS_MEM_HOST))
+        status = register_memory(lmem, mem, FI_READ | FI_WRITE | FI_SEND | FI_RECV);
     ofi_unlock(tr);
     if (status == ISTHMUS_OK)
         *out = lmem;

@@ -39,7 +39,8 @@ static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op,
         return ISTHMUS_OK;
     }
     if (n_bytes > OFI_MESSAGE_BYTES) {
-        isthmus_status status = ofi_mr_open(tr, *at, n_bytes, FI_READ | FI_WRITE, &op->mr);
+        const struct isthmus_mem operand = ofi_host_memory(*at, n_bytes);
+        isthmus_status status = ofi_mr_open(tr, &operand, FI_READ | FI_WRITE, &op->mr);
         if (status == ISTHMUS_OK) *desc = fi_mr_desc(op->mr);
         return status;
     }

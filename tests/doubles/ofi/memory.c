@@ -105,22 +105,38 @@ static int add(struct region *region, uint64_t requested_key)
     return error;
 }
 
-static int reg(struct fid *fid, const void *addr, size_t length, uint64_t access, uint64_t offset, uint64_t key,
-               uint64_t flags, struct fid_mr **out, void *context)
+/* OFI_DOUBLE_HMEM=refuses: libfabric was built without that device's library. */
+static int check_device(const struct double_domain *domain, const struct fi_mr_attr *attr)
+{
+    const char *hmem = getenv("OFI_DOUBLE_HMEM");
+    if (attr->iface == FI_HMEM_SYSTEM) return 0;
+    RULE(domain->has_hmem, "memory of a device in a domain that was opened without FI_HMEM");
+    RULE(attr->iface == FI_HMEM_CUDA || attr->iface == FI_HMEM_ROCR || attr->iface == FI_HMEM_ZE, "interface %d",
+         (int)attr->iface);
+    RULE(attr->iface == FI_HMEM_ROCR || (attr->device.cuda >= 0 && attr->device.cuda < DEVICES_MOST),
+         "a registration of memory of device %d", attr->device.cuda);
+    return hmem != NULL && strcmp(hmem, "refuses") == 0 ? -FI_ENOSYS : 0;
+}
+
+static int reg(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out)
 {
     static struct fi_ops ops = {
         .size = sizeof ops, .close = close_region, .bind = bind_region, .control = control_region};
     struct double_domain *domain = container_of(fid, struct double_domain, fid.fid);
-    RULE(offset == 0 && flags == 0, "offset and flags of fi_mr_reg are reserved");
+    RULE(attr->offset == 0 && flags == 0, "offset and flags of fi_mr_regattr are reserved");
+    RULE(attr->iov_count == 1, "the double registers one range at a time");
+    int refused = check_device(domain, attr);
+    if (refused != 0) return refused;
     struct region *region = calloc(1, sizeof *region);
     if (region == NULL) return -FI_ENOMEM;
     region->domain = domain;
-    region->addr = (char *)(uintptr_t)addr;
-    region->length = length;
-    region->access = access;
-    region->fid.fid = (struct fid){.fclass = FI_CLASS_MR, .context = context, .ops = &ops};
+    region->addr = attr->mr_iov->iov_base;
+    region->length = attr->mr_iov->iov_len;
+    region->access = attr->access;
+    region->is_device = attr->iface != FI_HMEM_SYSTEM;
+    region->fid.fid = (struct fid){.fclass = FI_CLASS_MR, .context = attr->context, .ops = &ops};
     region->fid.mem_desc = region;
-    int error = add(region, key);
+    int error = add(region, attr->requested_key);
     if (error != 0)
         free(region);
     else
@@ -128,16 +144,24 @@ static int reg(struct fid *fid, const void *addr, size_t length, uint64_t access
     return error;
 }
 
-struct fi_ops_mr double_mr_ops = {.size = sizeof double_mr_ops, .reg = reg};
+struct fi_ops_mr double_mr_ops = {.size = sizeof double_mr_ops, .regattr = reg};
 
 /* ---- operands ---- */
 
 void double_check_local(struct double_domain *domain, const void *at, size_t length, void *desc)
 {
-    if ((domain->mode->mr_mode & FI_MR_LOCAL) == 0 || length == 0) return;
     const struct region *region = NULL;
-    for (size_t i = 0; i < REGIONS_MOST && region == NULL; i++)
-        if (desc != NULL && domain->regions[i] == desc) region = desc;
+    bool is_device = false;
+    if (length == 0) return;
+    for (size_t i = 0; i < REGIONS_MOST; i++) {
+        if (domain->regions[i] == NULL) continue;
+        if (domain->regions[i] == desc) region = desc;
+        is_device = is_device || (domain->regions[i]->is_device && is_in(domain->regions[i], at, length));
+    }
+    domain->n_device_accesses += is_device;
+    RULE(region != NULL || !is_device,
+         "an operand in memory of a device without a descriptor, which FI_MR_HMEM demands");
+    if ((domain->mode->mr_mode & FI_MR_LOCAL) == 0) return;
     RULE(region != NULL, "a local operand of %zu bytes without a descriptor, which FI_MR_LOCAL demands", length);
     RULE(is_in(region, at, length), "a local operand of %zu bytes is outside of its registration", length);
     RULE(is_ready(region), "a local operand's registration is not enabled");
@@ -154,6 +178,7 @@ struct region *double_region_of(struct double_domain *domain, const struct packe
         if (offset > region->length || length > region->length - offset) return NULL;
         if ((region->access & access) == 0 || !is_ready(region)) return NULL;
         *at = region->addr + offset;
+        domain->n_device_accesses += region->is_device;
         return region;
     }
     return NULL;

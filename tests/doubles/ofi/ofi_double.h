@@ -28,6 +28,7 @@ enum {
     RECEIVES_MOST = 1024,
     REGIONS_MOST = 4096,
     PEERS_MOST = 1024,
+    DEVICES_MOST = 64,
 };
 
 struct mode {
@@ -83,6 +84,7 @@ struct region {
     uint64_t access;
     uint8_t key[RAW_KEY_BYTES];
     bool is_bound, is_enabled;
+    bool is_device; /* memory of a device, registered as such */
 };
 
 struct entry {
@@ -130,6 +132,8 @@ struct double_domain {
     pthread_mutex_t lock;   /* over all below, against the adapter's thread */
     atomic_flag is_entered; /* FI_THREAD_DOMAIN: one caller at a time */
     int n_open;             /* objects in it */
+    bool has_hmem;          /* opened with FI_HMEM */
+    uint64_t n_device_accesses;
     struct region *regions[REGIONS_MOST];
     uint64_t newest_key;
     uint8_t mapped[REGIONS_MOST][RAW_KEY_BYTES];
