@@ -36,7 +36,7 @@ static void write_what(struct ib_text *out, const struct ib_port *port)
     write_gid(out, port);
     ib_text_add(out, ", %s", port->is_active ? "up" : "down");
     if (port->is_active) ib_text_add(out, ", %g Gb/s", port->rate_mbit_per_s / 1000.0);
-    if (port->numa_node >= 0) ib_text_add(out, ", NUMA node %d", port->numa_node);
+    if (port->place.numa_node >= 0) ib_text_add(out, ", NUMA node %d", port->place.numa_node);
     ib_text_add(out, ", atomics: %s", atomics_name(port->atomics));
 }
 

@@ -5,25 +5,16 @@
 #ifndef ISTHMUS_IB_HCA_H
 #define ISTHMUS_IB_HCA_H
 
+#include <isthmus/adapters.h>
 #include <isthmus/transport.h>
 
 #include <stdbool.h>
 
 enum {
-    IB_MAX_PORTS = 64,
+    IB_MAX_PORTS = ISTHMUS_ADAPTERS_MOST,
     IB_MAX_GIDS = 8,
     IB_ADAPTER_BYTES = 64,
     IB_PORT_NAME_BYTES = IB_ADAPTER_BYTES + 8,
-    IB_CHAIN_BYTES = 192,
-    IB_PATH_BYTES = 512,
-};
-
-/* Distances of a port from the memory that a PE moves. From 10 on they are the system's own, between NUMA nodes. */
-enum {
-    IB_SAME_SWITCH = 1,
-    IB_SAME_ROOT_PORT = 2, /* with several switches in between */
-    IB_SAME_HOST_BRIDGE = 3,
-    IB_FAR = 255, /* not known, or between nodes without one */
 };
 
 enum ib_link { IB_LINK_OTHER, IB_LINK_INFINIBAND, IB_LINK_ETHERNET };
@@ -45,8 +36,7 @@ struct ib_port {
     enum ib_atomics atomics;
     bool is_active, is_software; /* software: Soft-RoCE */
     uint32_t rate_mbit_per_s;    /* lanes times speed */
-    int32_t numa_node;           /* -1: not known, or none */
-    char chain[IB_CHAIN_BYTES];  /* see ib_distance.c; "": the adapter is no PCI device, or the system hides which */
+    struct isthmus_place place;
     uint32_t n_gids;
     struct ib_gid gids[IB_MAX_GIDS]; /* the first ones that are set */
 };
@@ -64,12 +54,11 @@ void ib_ports_read(const char *sysfs, struct ib_ports *out);
 
 /* --- ib_distance.c; `sysfs` is "/sys", or a copy elsewhere --- */
 
-/* The place of the memory that a PE moves: on its device, or else near the processors that it is bound to. */
+/* The memory that a PE moves: on its device, or else near the processors that it is bound to. */
 struct ib_origin {
-    char chain[IB_CHAIN_BYTES]; /* of the device; "": not known, or none */
-    const char *device;         /* its PCI address; NULL: none */
-    int32_t numa_node;          /* -1: not known, or several */
-    bool is_node_of_device;     /* that node; else the PE's */
+    struct isthmus_place place;
+    const char *device;     /* its PCI address; NULL: none */
+    bool is_node_of_device; /* place.numa_node; else the PE's */
 };
 void ib_origin_find(const char *sysfs, int32_t numa_node, const char *pci_address, struct ib_origin *out);
 
@@ -77,14 +66,6 @@ uint32_t ib_distance(const char *sysfs, const struct ib_origin *origin, const st
 
 struct ib_text;
 void ib_distance_describe(struct ib_text *out, uint32_t distance, const struct ib_origin *origin); /* for people */
-
-/* The chain of bridges of the PCI device at a path; and out of a path that has no links any more. */
-void ib_chain_read(const char *path, char out[IB_CHAIN_BYTES]);
-void ib_chain_of(const char *real_path, char out[IB_CHAIN_BYTES]);
-
-/* Returns the system's distance between two NUMA nodes, or IB_FAR if one is -1 or unknown. */
-uint32_t ib_numa_distance(const char *sysfs, int32_t from, int32_t to);
-int32_t ib_node_read(const char *path); /* the number in a file; -1: none */
 
 /* --- ib_gid.c --- */
 
@@ -110,9 +91,8 @@ struct ib_selection {
 isthmus_status ib_select(const struct isthmus_services *services, const struct ib_ports *ports, const char *text,
                          struct ib_selection *out);
 
-/* The port for each of n_pes PEs, as an index of the selection's list. distances: [pe * selection->n + port]. No port
- * gets more than one PE more than any other, and within that the sum of distances is kept small: nearest pairs
- * first. */
+/* The port for each of n_pes PEs, as an index of the selection's list: dealt out, or shared
+ * (isthmus_adapters_share()). distances: [pe * selection->n + port]. */
 void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out);
 
 /* Ports that ib_share() gave to no PE go to PEs that have fewer than `most_rails` ports and are as near to them as to

@@ -247,64 +247,13 @@ static void deal(const struct ib_selection *selection, uint32_t n_pes, uint32_t 
     }
 }
 
-struct sharing {
-    const uint32_t *distances;
-    uint32_t n_ports, n_pes;
-    uint32_t floor, n_above, n_above_max; /* each port gets `floor` PEs, and so many of them one more */
-    uint32_t loads[IB_MAX_PORTS];
-    uint32_t *out;
-};
-
-static bool has_room(const struct sharing *s, uint32_t port)
-{
-    if (s->loads[port] < s->floor) return true;
-    return s->loads[port] == s->floor && s->n_above < s->n_above_max;
-}
-
-struct pair {
-    uint32_t pe, port;
-};
-
-/* Returns true if `a` is nearer, or as near and its port has fewer PEs. Of equals the earlier one stays. */
-static bool is_better(const struct sharing *s, struct pair a, struct pair b)
-{
-    if (b.pe == IB_NONE) return true;
-    uint32_t distance_a = s->distances[(size_t)a.pe * s->n_ports + a.port];
-    uint32_t distance_b = s->distances[(size_t)b.pe * s->n_ports + b.port];
-    return distance_a < distance_b || (distance_a == distance_b && s->loads[a.port] < s->loads[b.port]);
-}
-
-static void place_one(struct sharing *s)
-{
-    struct pair best = {.pe = IB_NONE};
-    for (uint32_t pe = 0; pe < s->n_pes; pe++) {
-        if (s->out[pe] != IB_NONE) continue;
-        for (uint32_t port = 0; port < s->n_ports; port++) {
-            struct pair pair = {pe, port};
-            if (has_room(s, port) && is_better(s, pair, best)) best = pair;
-        }
-    }
-    s->n_above += s->loads[best.port] == s->floor;
-    s->loads[best.port]++;
-    s->out[best.pe] = best.port;
-}
-
 void ib_share(const struct ib_selection *selection, const uint32_t *distances, uint32_t n_pes, uint32_t *out)
 {
     if (selection->is_dealt) {
         deal(selection, n_pes, out);
         return;
     }
-    struct sharing s = {
-        .distances = distances,
-        .n_ports = selection->n,
-        .n_pes = n_pes,
-        .floor = n_pes / selection->n,
-        .n_above_max = n_pes % selection->n,
-        .out = out,
-    };
-    for (uint32_t pe = 0; pe < n_pes; pe++) out[pe] = IB_NONE;
-    for (uint32_t i = 0; i < n_pes; i++) place_one(&s);
+    isthmus_adapters_share(distances, selection->n, n_pes, out);
 }
 
 /* ---- rails ---- */

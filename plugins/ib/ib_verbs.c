@@ -106,8 +106,7 @@ static void add_gid(struct ib_port *port, const struct ibv_gid_entry *entry)
 struct opened_adapter {
     struct ibv_context *context;
     struct ibv_device_attr attr;
-    int32_t numa_node;
-    char chain[IB_CHAIN_BYTES];
+    struct isthmus_place place;
     ssize_t n_gids;
     struct ibv_gid_entry gids[GID_ENTRIES];
 };
@@ -115,14 +114,14 @@ struct opened_adapter {
 /* The system's folder of the adapter's PCI device. */
 static void find_place(const char *sysfs, const struct ibv_device *device, struct opened_adapter *out)
 {
-    char path[IB_PATH_BYTES], file[IB_PATH_BYTES + 16];
+    char path[ISTHMUS_SYSFS_PATH_BYTES], file[ISTHMUS_SYSFS_PATH_BYTES + 16];
     if (sysfs != NULL)
         snprintf(path, sizeof path, "%s/class/infiniband/%s/device", sysfs, device->name);
     else
         snprintf(path, sizeof path, "%s/device", device->ibdev_path);
     snprintf(file, sizeof file, "%s/numa_node", path);
-    ib_chain_read(path, out->chain);
-    out->numa_node = ib_node_read(file);
+    isthmus_chain_read(path, out->place.chain);
+    out->place.numa_node = isthmus_node_read(file);
 }
 
 static void add_port(struct ib_ports *out, const struct opened_adapter *adapter, const char *name, uint32_t number)
@@ -139,9 +138,8 @@ static void add_port(struct ib_ports *out, const struct opened_adapter *adapter,
         .is_active = attr.state == IBV_PORT_ACTIVE,
         .is_software = adapter->attr.vendor_id == SOFTWARE_VENDOR,
         .rate_mbit_per_s = lanes_of(attr.active_width) * lane_mbit_per_s(attr.active_speed),
-        .numa_node = adapter->numa_node,
+        .place = adapter->place,
     };
-    memcpy(port->chain, adapter->chain, sizeof port->chain);
     snprintf(port->adapter, sizeof port->adapter, "%s", name);
     snprintf(port->name, sizeof port->name, "%.63s:%u", name, number);
     for (ssize_t i = 0; i < adapter->n_gids; i++)

@@ -142,7 +142,7 @@ static void a_switch_for_each_gpu(void **state)
         pes[i] = (struct pe){gpus[i], -1};
     }
     assert_string_equal(shared(NULL, pes, 8, 2), "3 0 2 1 6 7 4 5");
-    assert_int_equal(distances[3], IB_SAME_SWITCH);
+    assert_int_equal(distances[3], ISTHMUS_SAME_SWITCH);
     assert_int_equal(distances[0], 10);
     assert_int_equal(distances[4], 21);
     /* a job on two of them: no second port, for none is as near */
@@ -187,7 +187,7 @@ static void one_socket(void **state)
     add_adapter("mlx5_2", "pci0000:30/0000:30:02.0/0000:32:00.0", 0);
     add_adapter("mlx5_3", "pci0000:40/0000:40:02.0/0000:42:00.0", 0);
     assert_string_equal(shared(NULL, pes, 4, 2), "3 2 1 0");
-    assert_int_equal(distances[3], IB_SAME_HOST_BRIDGE);
+    assert_int_equal(distances[3], ISTHMUS_SAME_HOST_BRIDGE);
 }
 
 /* Switches behind a switch: nearer than the host bridge, farther than one switch. */
@@ -200,8 +200,8 @@ static void switches_in_a_row(void **state)
     add_adapter("mlx5_1", "pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:01.0/0000:07:00.0/0000:08:00.0/0000:09:00.0",
                 0);
     assert_string_equal(shared(NULL, pes, 1, 2), "1");
-    assert_int_equal(distances[0], IB_SAME_HOST_BRIDGE);
-    assert_int_equal(distances[1], IB_SAME_ROOT_PORT);
+    assert_int_equal(distances[0], ISTHMUS_SAME_HOST_BRIDGE);
+    assert_int_equal(distances[1], ISTHMUS_SAME_ROOT_PORT);
 }
 
 static void without_gpus(void **state)
@@ -244,14 +244,14 @@ static void virtual_functions(void **state)
     add_gpu("pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:00.0/0000:3d:00.0", 0);
     add_adapter("mlx5_7", "pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:01.0/0000:3e:00.5", 0);
     assert_string_equal(shared(NULL, host, 1, 2), "0");
-    assert_int_equal(distances[0], IB_SAME_SWITCH);
+    assert_int_equal(distances[0], ISTHMUS_SAME_SWITCH);
     (void)begin(state);
     add_gpu("pci0000:00/0000:00:05.0", -1);
     add_gpu("pci0000:00/0000:00:06.0", -1);
     add_adapter("mlx5_0", "pci0000:00/0000:00:07.0", -1);
     add_adapter("mlx5_1", "pci0000:00/0000:00:08.0", -1);
     assert_string_equal(shared(NULL, guest, 2, 2), "0 1");
-    assert_int_equal(distances[0], IB_SAME_HOST_BRIDGE);
+    assert_int_equal(distances[0], ISTHMUS_SAME_HOST_BRIDGE);
 }
 
 /* Soft-RoCE and Soft-iWARP are on no bus. */
@@ -263,9 +263,9 @@ static void adapters_without_pci(void **state)
     add_adapter("rxe0", NULL, 0);
     add_adapter("rxe1", NULL, 0);
     assert_string_equal(shared(NULL, pes, 2, 2), "0 1");
-    assert_int_equal(distances[0], IB_FAR);
-    assert_string_equal(ports.list[0].chain, "");
-    assert_int_equal(ports.list[0].numa_node, -1);
+    assert_int_equal(distances[0], ISTHMUS_FAR);
+    assert_string_equal(ports.list[0].place.chain, "");
+    assert_int_equal(ports.list[0].place.numa_node, -1);
 }
 
 /* A container that hides the GPU's folder, or all of it. */
@@ -282,7 +282,7 @@ static void a_part_of_the_system(void **state)
     memcpy(root, path, sizeof root);
     assert_int_equal(mkdir(root, 0700), 0);
     assert_string_equal(shared(NULL, pes, 2, 2), "0 1");
-    assert_int_equal(distances[0], IB_FAR);
+    assert_int_equal(distances[0], ISTHMUS_FAR);
 }
 
 /* ---- chains ---- */
@@ -302,28 +302,28 @@ static void chains_of_paths(void **state)
         {"/home/0000:3b:00.0/nothing", ""},
         {"/", ""},
     };
-    char out[IB_CHAIN_BYTES], path[600] = "/sys/devices/pci0000:00";
+    char out[ISTHMUS_CHAIN_BYTES], path[600] = "/sys/devices/pci0000:00";
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ib_chain_of(rows[i][0], out);
+        isthmus_chain_of(rows[i][0], out);
         assert_string_equal(out, rows[i][1]);
     }
     for (int i = 0; i < 20; i++) memcpy(path + strlen(path), "/0000:00:00.0", sizeof "/0000:00:00.0");
-    ib_chain_of(path, out);
+    isthmus_chain_of(path, out);
     assert_string_equal(out, ""); /* too long to be compared as a whole */
 }
 
 /* Two functions of one device, and host bridges whose names begin alike. */
 static void near_names(void **state)
 {
-    const struct ib_origin origin = {.chain = "pci0000:01/0000:01:01.0/0000:02:00.0", .numa_node = -1};
-    struct ib_port port = {.numa_node = -1, .chain = "pci0000:01/0000:01:01.0/0000:02:00.1"};
+    const struct ib_origin origin = {.place.chain = "pci0000:01/0000:01:01.0/0000:02:00.0", .place.numa_node = -1};
+    struct ib_port port = {.place.numa_node = -1, .place.chain = "pci0000:01/0000:01:01.0/0000:02:00.1"};
     (void)state;
-    assert_int_equal(ib_distance(root, &origin, &port), IB_SAME_SWITCH);
-    memcpy(port.chain, origin.chain, sizeof port.chain);
-    assert_int_equal(ib_distance(root, &origin, &port), IB_SAME_SWITCH);
-    memcpy(port.chain, "pci0000:0/0000:01:01.0", sizeof "pci0000:0/0000:01:01.0");
-    assert_int_equal(ib_distance(root, &origin, &port), IB_FAR);
+    assert_int_equal(ib_distance(root, &origin, &port), ISTHMUS_SAME_SWITCH);
+    memcpy(port.place.chain, origin.place.chain, sizeof port.place.chain);
+    assert_int_equal(ib_distance(root, &origin, &port), ISTHMUS_SAME_SWITCH);
+    memcpy(port.place.chain, "pci0000:0/0000:01:01.0", sizeof "pci0000:0/0000:01:01.0");
+    assert_int_equal(ib_distance(root, &origin, &port), ISTHMUS_FAR);
 }
 
 static const char *words(uint32_t distance, const struct ib_origin *origin)
@@ -336,21 +336,21 @@ static const char *words(uint32_t distance, const struct ib_origin *origin)
 
 static void distances_in_words(void **state)
 {
-    struct ib_origin gpu = {.device = "0000:3b:00.0", .numa_node = 1, .is_node_of_device = true};
-    struct ib_origin pe = {.numa_node = 1};
+    struct ib_origin gpu = {.device = "0000:3b:00.0", .place.numa_node = 1, .is_node_of_device = true};
+    struct ib_origin pe = {.place.numa_node = 1};
     (void)state;
-    assert_string_equal(words(IB_SAME_SWITCH, &gpu), "behind the same PCIe switch as GPU 0000:3b:00.0");
-    assert_string_equal(words(IB_SAME_ROOT_PORT, &gpu), "behind the same PCIe root port as GPU 0000:3b:00.0");
-    assert_string_equal(words(IB_SAME_HOST_BRIDGE, &gpu), "behind the same PCIe host bridge as GPU 0000:3b:00.0");
+    assert_string_equal(words(ISTHMUS_SAME_SWITCH, &gpu), "behind the same PCIe switch as GPU 0000:3b:00.0");
+    assert_string_equal(words(ISTHMUS_SAME_ROOT_PORT, &gpu), "behind the same PCIe root port as GPU 0000:3b:00.0");
+    assert_string_equal(words(ISTHMUS_SAME_HOST_BRIDGE, &gpu), "behind the same PCIe host bridge as GPU 0000:3b:00.0");
     assert_string_equal(words(21, &gpu), "at distance 21 from NUMA node 1 of GPU 0000:3b:00.0");
     gpu.is_node_of_device = false;
     assert_string_equal(words(21, &gpu), "at distance 21 from NUMA node 1 of this PE");
-    gpu.numa_node = -1;
-    assert_string_equal(words(IB_FAR, &gpu), "at an unknown distance from GPU 0000:3b:00.0");
+    gpu.place.numa_node = -1;
+    assert_string_equal(words(ISTHMUS_FAR, &gpu), "at an unknown distance from GPU 0000:3b:00.0");
     assert_string_equal(words(10, &pe), "at distance 10 from NUMA node 1 of this PE");
-    assert_string_equal(words(IB_FAR, &pe), "at an unknown distance from NUMA node 1 of this PE");
-    pe.numa_node = -1;
-    assert_string_equal(words(IB_FAR, &pe), "and this PE is bound to no NUMA node");
+    assert_string_equal(words(ISTHMUS_FAR, &pe), "at an unknown distance from NUMA node 1 of this PE");
+    pe.place.numa_node = -1;
+    assert_string_equal(words(ISTHMUS_FAR, &pe), "and this PE is bound to no NUMA node");
 }
 
 int main(void)

@@ -72,13 +72,13 @@ static void ports_in_words_of_ours(void **state)
     assert_string_equal(p[0].name, "mlx5_2:1"); /* before mlx5_10 */
     assert_int_equal(p[0].rate_mbit_per_s, 12 * 14000);
     assert_int_equal(p[0].atomics, IB_ATOMICS_NONE);
-    assert_int_equal(p[0].numa_node, 0);
+    assert_int_equal(p[0].place.numa_node, 0);
     assert_int_equal(p[0].n_gids, 0);
     assert_string_equal(p[1].name, "mlx5_10:1");
     assert_string_equal(p[1].adapter, "mlx5_10");
     assert_int_equal(p[1].link, IB_LINK_INFINIBAND);
     assert_int_equal(p[1].rate_mbit_per_s, 200000);
-    assert_int_equal(p[1].numa_node, 1);
+    assert_int_equal(p[1].place.numa_node, 1);
     assert_true(p[1].is_active && !p[1].is_software);
     assert_string_equal(p[2].name, "mlx5_10:2");
     assert_int_equal(p[2].number, 2);
@@ -87,7 +87,7 @@ static void ports_in_words_of_ours(void **state)
     assert_true(p[3].is_software);
     assert_int_equal(p[3].link, IB_LINK_ETHERNET);
     assert_int_equal(p[3].atomics, IB_ATOMICS_SYSTEM);
-    assert_int_equal(p[3].numa_node, -1);
+    assert_int_equal(p[3].place.numa_node, -1);
     assert_int_equal(p[3].n_gids, 2);
     assert_int_equal(p[3].gids[1].type, IB_GID_ROCE_2);
     assert_int_equal(p[3].gids[1].index, 3);
@@ -103,13 +103,13 @@ static void distances_of_nodes(void **state)
     make_folders(path);
     snprintf(path, sizeof path, "%s/devices/system/node/node1/distance", folder);
     write_file(path, "21 10 31\n");
-    assert_int_equal(ib_numa_distance(folder, 1, 0), 21);
-    assert_int_equal(ib_numa_distance(folder, 1, 1), 10);
-    assert_int_equal(ib_numa_distance(folder, 1, 2), 31);
-    assert_int_equal(ib_numa_distance(folder, 1, 3), IB_FAR);
-    assert_int_equal(ib_numa_distance(folder, 0, 1), IB_FAR);
-    assert_int_equal(ib_numa_distance(folder, -1, 1), IB_FAR);
-    assert_int_equal(ib_numa_distance(folder, 1, -1), IB_FAR);
+    assert_int_equal(isthmus_numa_distance(folder, 1, 0), 21);
+    assert_int_equal(isthmus_numa_distance(folder, 1, 1), 10);
+    assert_int_equal(isthmus_numa_distance(folder, 1, 2), 31);
+    assert_int_equal(isthmus_numa_distance(folder, 1, 3), ISTHMUS_FAR);
+    assert_int_equal(isthmus_numa_distance(folder, 0, 1), ISTHMUS_FAR);
+    assert_int_equal(isthmus_numa_distance(folder, -1, 1), ISTHMUS_FAR);
+    assert_int_equal(isthmus_numa_distance(folder, 1, -1), ISTHMUS_FAR);
 }
 
 /* ---- which are used ---- */
@@ -197,8 +197,8 @@ static const char *shared(const char *text, const char *nodes)
     assert_int_equal(ib_select(&services, &ports, text, &s), ISTHMUS_OK);
     for (uint32_t pe = 0; pe < n_pes; pe++)
         for (uint32_t i = 0; i < s.n; i++) {
-            bool is_near = nodes[pe] - '0' == ports.list[s.ports[i]].numa_node;
-            distances[pe * s.n + i] = nodes[pe] == '-' ? IB_FAR : is_near ? 10 : 21;
+            bool is_near = nodes[pe] - '0' == ports.list[s.ports[i]].place.numa_node;
+            distances[pe * s.n + i] = nodes[pe] == '-' ? ISTHMUS_FAR : is_near ? 10 : 21;
         }
     ib_share(&s, distances, n_pes, shares);
     for (uint32_t pe = 0; pe < n_pes; pe++) out[pe] = (char)('0' + s.ports[shares[pe]]);
