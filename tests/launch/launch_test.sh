@@ -367,6 +367,37 @@ case_bad_usage() {
     expect_nothing_left
 }
 
+case_mpirun_options() { # a script that calls mpirun
+    local name
+    name=$(hostname)
+    for option in --oversubscribe --allow-run-as-root -oversubscribe '--host localhost' '-H localhost:2,127.0.0.1' \
+        "-host $name:4" "--host=${name%%.*}" '-N 2' '--npernode 3' '--map-by node' '--map-by Socket:OVERSUBSCRIBE:span' \
+        '--map-by ppr:2:node' '--bind-to none' '-bind-to none'; do
+        # shellcheck disable=SC2086
+        launch -np 2 $option echo here
+        expect_status 0
+        expect_lines '^here$' 2
+        expect_silence
+    done
+    launch -N 3 echo here
+    expect_lines '^here$' 3
+    environment+=(ISTHMUS_LOG=info)
+    launch -n 1 --oversubscribe true
+    expect_message '--oversubscribe changes nothing on one host'
+    launch -n 1 --map-by slot true
+    expect_message '--map-by slot changes nothing on one host'
+    unset 'environment[-1]'
+    usage_error "--host names 'host.invalid', which is not this host, .*" --host localhost,host.invalid:2 -n 2 true
+    usage_error "-H names '', which is not .*" -H localhost, -n 2 true
+    usage_error '3 PEs, and at most 2 on each host, need more hosts than one; .*' -n 3 -N 2 true
+    usage_error "-N is '0'; valid: .*" -N 0 true
+    usage_error "--map-by is 'ppr:2:socket'; valid: .*" --map-by ppr:2:socket -n 2 true
+    usage_error "--map-by is 'core:PE=2'; valid: .*" --map-by core:PE=2 -n 2 true
+    usage_error "--hostfile is 'list'; .* mpirun and srun" --hostfile list -n 2 true
+    usage_error '--mca is an option for Open MPI, .* -x OMPI_MCA_pml=VALUE' --mca pml ucx -n 2 true
+    expect_nothing_left
+}
+
 case_program_not_found() {
     launch -n 2 no-such-program-anywhere
     expect_status 127

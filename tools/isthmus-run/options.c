@@ -1,7 +1,7 @@
 /* The command line of isthmus-run: a table of options and the loop that reads argv with it.
  * Not getopt: `-np` is no cluster of `-n` and `-p` here, and every complaint should name what would be right.
  * Read on in main.c. */
-#include "options.h"
+#include "options_mpirun.h"
 
 #include <pmix_version.h>
 
@@ -14,8 +14,6 @@
 #define ISTHMUS_VERSION "unknown"
 #endif
 
-typedef enum launch_status (*option_reader)(struct options *options, const char *name, const char *value);
-
 static const char usage[] =
     "usage: isthmus-run -n N [options] [--] PROGRAM [ARGS...]\n"
     "Starts N PEs of PROGRAM on this machine and waits for them.\n"
@@ -23,20 +21,23 @@ static const char usage[] =
     "  -n, -np N          number of PEs, 1 to 4096\n"
     "  -x VAR[=VALUE]     set VAR for the PEs, or warn if it is not set (the PEs inherit the environment)\n"
     "  --tag-output       put [PE i] before each line that a PE writes\n"
-    "  --bind core|none   core: PE i runs on the i-th core only, when there are enough cores (default: none)\n"
+    "  --bind, --bind-to core|none\n"
+    "                     core: PE i runs on the i-th core only, when there are enough cores (default: none)\n"
     "  --profile[=FILE]   record what the PEs call and move: set ISTHMUS_PROFILE to FILE (default: profile.json);\n"
     "                     --profile=trace:FILE writes each call, for ui.perfetto.dev\n"
     "  --timeout S        end the job after S seconds, with status 124, and print what each PE waits for\n"
     "  -h, --help         this text\n"
     "  -V, --version      version of isthmus-run and of its PMIx library\n"
     "\n"
+    "Scripts that call mpirun may pass --oversubscribe, --allow-run-as-root, --host with names of this host, -N and\n"
+    "--map-by as well; those that change nothing on one host are logged with ISTHMUS_LOG=info.\n"
     "PE 0 gets the standard input, the others /dev/null. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP and\n"
     "SIGCONT are passed on to all PEs; a second SIGINT, SIGTERM, SIGHUP or SIGQUIT kills them. On SIGUSR1 a few lines\n"
     "report what the PEs wait for (the odd ones first), and PEs that have a handler for it get it as well.\n"
     "When a PE fails, the others are ended. The status is that of the first PE that failed (128 + signal\n"
     "when it was killed), 2 for wrong usage, 126 and 127 for a PROGRAM that cannot be started.\n";
 
-static enum launch_status read_n_pes(struct options *options, const char *name, const char *value)
+enum launch_status options_read_count(int *n_pes, const char *name, const char *value)
 {
     char *end;
     errno = 0;
@@ -45,8 +46,13 @@ static enum launch_status read_n_pes(struct options *options, const char *name, 
         report("%s is '%s'; valid: a number of PEs from 1 to %d", name, value, LAUNCH_MAX_PES);
         return LAUNCH_USAGE;
     }
-    options->n_pes = (int)n;
+    *n_pes = (int)n;
     return LAUNCH_OK;
+}
+
+static enum launch_status read_n_pes(struct options *options, const char *name, const char *value)
+{
+    return options_read_count(&options->n_pes, name, value);
 }
 
 static enum launch_status read_export(struct options *options, const char *name, const char *value)
@@ -111,24 +117,30 @@ static enum launch_status print_version(struct options *options, const char *nam
     return fflush(stdout) ? LAUNCH_FAILED : LAUNCH_OK;
 }
 
-static const struct option {
-    const char *name;
-    const char *value_name; /* NULL: takes no value; [=: may have one, behind = */
-    option_reader read;
-} table[] = {
+static const struct option table[] = {
     {"-n", "N", read_n_pes},
     {"-np", "N", read_n_pes},
     {"--np", "N", read_n_pes},
     {"-x", "VAR[=VALUE]", read_export},
     {"--tag-output", NULL, read_tag_output},
     {"--bind", "core|none", read_bind},
+    {"--bind-to", "core|none", read_bind},
     {"--profile", "[=FILE]", read_profile},
     {"--timeout", "S", read_timeout},
     {"-h", NULL, print_help},
     {"--help", NULL, print_help},
     {"-V", NULL, print_version},
     {"--version", NULL, print_version},
+    {NULL, NULL, NULL},
 };
+
+/* As mpirun, it takes one - for two before a long name. */
+static bool is_name(const char *name, const char *argument, size_t length)
+{
+    bool is_short_of_long = name[1] == '-' && argument[1] != '-';
+    name += is_short_of_long;
+    return strlen(name) == length && strncmp(name, argument, length) == 0;
+}
 
 /* Finds the row for `--name`, `--name=value` or `-n`; *value points behind the '=' or is NULL. */
 static const struct option *find_option(const char *argument, const char **value)
@@ -136,8 +148,10 @@ static const struct option *find_option(const char *argument, const char **value
     const char *equals = strncmp(argument, "--", 2) == 0 ? strchr(argument, '=') : NULL;
     size_t length = equals ? (size_t)(equals - argument) : strlen(argument);
     *value = equals ? equals + 1 : NULL;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (strlen(table[i].name) == length && strncmp(table[i].name, argument, length) == 0) return &table[i];
+    for (const struct option *row = table; row->name; row++)
+        if (is_name(row->name, argument, length)) return row;
+    for (const struct option *row = options_mpirun; row->name; row++)
+        if (is_name(row->name, argument, length)) return row;
     return NULL;
 }
 
@@ -176,6 +190,8 @@ enum launch_status options_parse(int argc, char **argv, struct options *options)
         enum launch_status status = read_option(options, argv, &at);
         if (status != LAUNCH_OK || options->finished) return status;
     }
+    enum launch_status status = options_check_per_host(options);
+    if (status != LAUNCH_OK) return status;
     if (options->n_pes == 0) {
         report("the number of PEs is missing; usage: isthmus-run -n N PROGRAM ARGS...");
         return LAUNCH_USAGE;

@@ -1,6 +1,6 @@
 /* The options of the command line.
  * Not the environment of the PEs (environment.h), and nothing is started here.
- * Read on in options.c, whose table is the list of options. */
+ * Read on in options.c, whose table is the list of options; options_mpirun.c has those of mpirun. */
 #ifndef ISTHMUS_RUN_OPTIONS_H
 #define ISTHMUS_RUN_OPTIONS_H
 
@@ -10,6 +10,7 @@
 
 struct options {
     int n_pes;
+    int n_pes_per_host; /* 0: any number */
     bool tag_output;
     bool bind_core;
     const char *profile;  /* the value for ISTHMUS_PROFILE; NULL: none */
