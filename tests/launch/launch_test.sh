@@ -371,8 +371,8 @@ case_mpirun_options() { # a script that calls mpirun
     local name
     name=$(hostname)
     for option in --oversubscribe --allow-run-as-root -oversubscribe '--host localhost' '-H localhost:2,127.0.0.1' \
-        "-host $name:4" "--host=${name%%.*}" '-N 2' '--npernode 3' '--map-by node' '--map-by Socket:OVERSUBSCRIBE:span' \
-        '--map-by ppr:2:node' '--bind-to none' '-bind-to none'; do
+        "-host $name:4" "--host=${name%%.*}" '-N 2' '--npernode 3' '--map-by node' \
+        '--map-by Socket:OVERSUBSCRIBE:span' '--map-by ppr:2:node' '--bind-to none' '-bind-to none'; do
         # shellcheck disable=SC2086
         launch -np 2 $option echo here
         expect_status 0
