@@ -21,6 +21,7 @@
 #include "core/ops/order.h"
 #include "core/ops/region.h"
 #include "core/ops/target.h"
+#include "core/own_card.h"
 #include "core/profile/job.h"
 #include "core/proxy/device.h"
 #include "core/stream/stream.h"
@@ -43,9 +44,6 @@
 struct ist_runtime ist_runtime;
 
 static struct {
-    struct ist_card card; /* this PE's own; its blobs point into card_room */
-    struct ist_card_room card_lists;
-    uint8_t *card_room;
     uint64_t scopes;     /* in which the PEs and memory of the job may lie */
     bool arrivals_wake;  /* every arrival from a network wakes this PE */
     unsigned generation; /* how often the library was initialised before */
@@ -84,60 +82,6 @@ static uint64_t scopes_of(const ist_boot *boot, const struct ist_config *config)
     if (boot->n_local > 1) scopes |= ISTHMUS_SCOPE_HOST;
     if (boot->n_local < boot->n_pes || config->atomics == IST_ATOMICS_NIC) scopes |= ISTHMUS_SCOPE_NETWORK;
     return scopes;
-}
-
-/* Returns the settings as they hold on this PE: where several words mean the same, or the machine has a say, what was
- * decided. */
-static struct ist_config settings_in_force(void)
-{
-    struct ist_config c = ist_runtime.config;
-    c.teams_max = ist_teams_max(&c);
-    c.heap_kind = IST_HEAP_HOST + (int)ist_device_heap.kind;
-    c.heap_grows = ist_device_heap.granule_bytes > 0;
-    c.heap_step_bytes = ist_device_heap.step_bytes;
-    return c;
-}
-
-/* Writes what must be equal on all PEs: settings, and what follows from the machine and the plugins. */
-static isthmus_status write_agreement(struct ist_card *card)
-{
-    static char agreement[IST_AGREEMENT_BYTES];
-    char granule[32], transports[IST_MAX_TRANSPORTS * sizeof ist_registry.list[0].name] = "";
-    const struct ist_config settings = settings_in_force();
-    const struct ist_fact facts[] = {
-        {"the mapping of host memory", ist_segments_have_extents() ? "by extents" : "as a whole"},
-        {"the smallest piece of a heap that grows", granule},
-        {"the list of open transports", transports},
-    };
-    snprintf(granule, sizeof granule, "%llu bytes", (unsigned long long)ist_device_heap.granule_bytes);
-    size_t used = 0;
-    for (uint32_t i = 0; i < ist_registry.n; i++)
-        if (ist_registry.list[i].state == IST_TRANSPORT_OPEN)
-            used += (size_t)snprintf(transports + used, sizeof transports - used, "%s%s", used > 0 ? " " : "",
-                                     ist_registry.list[i].name);
-    card->agreement = agreement;
-    return ist_agreement_write(&settings, facts, sizeof facts / sizeof *facts, agreement);
-}
-
-static isthmus_status make_card(void)
-{
-    struct ist_card *card = &init.card;
-    ist_card_use_room(card, &init.card_lists);
-    card->pe = ist_runtime.boot->pe;
-    card->pid = (int32_t)getpid();
-    card->numa_node = ist_topo_numa_node();
-    card->n_cpus = ist_topo_cpus();
-    card->host = ist_registry.host;
-    snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
-    card->first_on_host = ist_runtime.boot->local_pes[0];
-    card->liveness = ist_liveness_card();
-    card->heap_limit_bytes = ist_heap.limit_bytes;
-    size_t room = ist_card_room();
-    init.card_room = malloc(room + 1);
-    if (init.card_room == NULL) return ist_fail_memory("this PE's card");
-    isthmus_status status = ist_segments_to_card(card, init.card_room, room);
-    if (status == ISTHMUS_OK) status = ist_home_settle(card, init.scopes, &ist_runtime.config);
-    return status == ISTHMUS_OK ? write_agreement(card) : status;
 }
 
 /* A store by a PE of this host, or by another thread of this PE, does not wake a sleeping thread. */
@@ -214,7 +158,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK) status = ist_heap_expose();
     if (status == ISTHMUS_OK) status = ist_meetings_expose();
     if (status == ISTHMUS_OK) status = ist_symmetric_data_expose();
-    if (status == ISTHMUS_OK) status = make_card();
+    if (status == ISTHMUS_OK) status = ist_own_card_make(init.scopes);
     return status;
 }
 
@@ -222,21 +166,22 @@ static isthmus_status start_alone(void)
  * choose the same algorithms. `next` is that PE's card, on every PE but itself. */
 static int cpus_of_host(const ist_boot *boot, const struct ist_card *next)
 {
-    return boot->pe == boot->local_pes[0] ? init.card.n_cpus : next->n_cpus;
+    return boot->pe == boot->local_pes[0] ? ist_own_card()->n_cpus : next->n_cpus;
 }
 
-/* The steps that need the other PEs: their cards are available now, and PE 0's settings are known. */
-static isthmus_status start_together(uint64_t heap_limit_bytes)
+/* The steps that need the other PEs: their cards are available now; `first` is PE 0's. */
+static isthmus_status start_together(const struct ist_card *first)
 {
     struct ist_runtime *rt = &ist_runtime;
     const struct ist_card *next = NULL;
-    isthmus_status status = ist_heap_set_limit(heap_limit_bytes);
+    uint64_t job = first->job;
+    isthmus_status status = ist_heap_set_limit(first->heap_limit_bytes);
     if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = ist_life_join(&next);
     if (status == ISTHMUS_OK) status = ask_whether_arrivals_wake(next);
     if (status != ISTHMUS_OK) return status;
-    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, init.card.n_cpus, what_ends_waits());
+    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, ist_own_card()->n_cpus, what_ends_waits());
     ist_cost_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
@@ -246,7 +191,7 @@ static isthmus_status start_together(uint64_t heap_limit_bytes)
     ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,
                          !rt->config.check && !ist_config_has_profile(&rt->config));
     status = ist_check_init(rt->config.check);
-    if (status == ISTHMUS_OK) status = ist_profile_create(&rt->config, rt->boot);
+    if (status == ISTHMUS_OK) status = ist_profile_create(&rt->config, rt->boot, job);
     if (status != ISTHMUS_OK) return status;
     if (rt->boot->n_pes == 1) { /* a job of one PE has no requests to serve */
         ist_meeting_agree(&ist_team_world, "init");
@@ -350,8 +295,8 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure too: other PEs wait for it */
     if (failure == ISTHMUS_OK) failure = said;
     const struct ist_card *first = NULL;
-    status = ist_agree(&init.card, init.generation, failure, &first);
-    if (status == ISTHMUS_OK) status = start_together(first->heap_limit_bytes);
+    status = ist_agree(ist_own_card(), init.generation, failure, &first);
+    if (status == ISTHMUS_OK) status = start_together(first);
     if (status != ISTHMUS_OK) {
         ist_start_report_job();
         stop();
@@ -388,9 +333,7 @@ static void stop(void)
     ist_places_close();
     ist_buffers_fini();
     ist_symmetric_data_fini();
-    free(init.card_room);
-    init.card_room = NULL;
-    memset(&init.card, 0, sizeof init.card);
+    ist_own_card_free();
     ist_life_end();
     ist_boot_close(rt->boot);
     rt->boot = NULL;

@@ -1,4 +1,5 @@
-/* core/base/config.h: the settings of the core, from files and the environment, read once, at the first init.
+/* core/base/config.h: the settings of the core, from the files isthmus.conf and the environment, read at each init that
+ * joins a job: at the first one, and at one after a finalize; not at a nested one.
  * A variable is a row in config.def, its value a field below. Other files call getenv for launchers' variables only.
  * Plugins read theirs through services->config: ISTHMUS_<TRANSPORT>_<KEY>. */
 #ifndef IST_BASE_CONFIG_H

@@ -17,17 +17,18 @@ enum ist_profile_kind {
     IST_PROFILE_EVENT      /* one call of routine `index`; `pe`: its peer, -1 none, -2 several */
 };
 
-enum { IST_PROFILE_TEXT_BYTES = 56, IST_PROFILE_LAYOUT = 1, IST_PROFILE_NO_PE = -1, IST_PROFILE_MANY_PES = -2 };
+enum { IST_PROFILE_TEXT_BYTES = 56, IST_PROFILE_LAYOUT = 2, IST_PROFILE_NO_PE = -1, IST_PROFILE_MANY_PES = -2 };
 
 struct ist_profile_head {
     uint64_t n_records;   /* 0: the PE has ended without shmem_finalize; then the size of the file bounds them */
     uint64_t realtime_ns; /* of the start, since 1970: the zero of the times of events */
-    uint64_t wall_ns;     /* from init to finalize; 0: not known */
+    uint64_t wall_ns;     /* from init to finalize, without what level 0 leaves out; 0: not known */
     uint64_t n_unkept;    /* calls and transfers for which there was no record */
     uint64_t n_events_left_out;
     int32_t n_pes;
-    uint32_t layout;   /* IST_PROFILE_LAYOUT */
-    uint64_t is_trace; /* the part has events, for a trace */
+    uint16_t layout;   /* IST_PROFILE_LAYOUT */
+    uint16_t is_trace; /* the part has events, for a trace */
+    uint64_t job;      /* equal in the parts of one job only */
 };
 
 struct ist_profile_calls {

@@ -33,7 +33,7 @@ static struct {
     uint64_t start_ns;
     char file[4096];
     pthread_mutex_t grow_lock; /* of n_backed */
-    pthread_mutex_t lock;      /* of the names and the list of threads */
+    pthread_mutex_t lock;      /* of the names, the list of threads and the level */
     const char *names[NAMES_MOST];
     unsigned n_names;
     struct ist_profile_thread *threads; /* kept for the next init */
@@ -41,6 +41,9 @@ static struct {
     pthread_key_t key;
     bool has_key;
     bool has_started; /* otherwise the part is of a start that failed */
+    bool is_running;  /* between init and finalize */
+    bool is_paused;   /* level 0 */
+    uint64_t paused_at_ns, paused_ns;
 } part = {.fd = -1, .grow_lock = PTHREAD_MUTEX_INITIALIZER, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t step_from(size_t n_backed)
@@ -104,7 +107,8 @@ isthmus_status ist_profile_open(const struct ist_profile_settings *settings)
     head->head = (struct ist_profile_head){.realtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec,
                                            .n_pes = settings->n_pes,
                                            .layout = IST_PROFILE_LAYOUT,
-                                           .is_trace = settings->n_events_most > 0};
+                                           .is_trace = settings->n_events_most > 0,
+                                           .job = settings->job};
     publish(head, IST_PROFILE_HEAD);
     return ISTHMUS_OK;
 }
@@ -281,6 +285,12 @@ static void record_event(const struct ist_profile_thread *t, uint64_t ns)
     publish(record, IST_PROFILE_EVENT);
 }
 
+void ist_profile_pass_on_slow(const struct ist_profile_call *call)
+{
+    struct ist_profile_thread *t = call->thread;
+    if (--t->depth == 0 && ist_load_relaxed(&ist_profile_on)) t->call->calls.bytes += t->bytes;
+}
+
 void ist_profile_end_slow(const struct ist_profile_call *call)
 {
     struct ist_profile_thread *t = call->thread;
@@ -342,7 +352,7 @@ void ist_profile_count(const struct ist_profile_moved *moved, size_t length_byte
     t->peer = t->peer == IST_PROFILE_NO_PE || t->peer == moved->pe ? moved->pe : IST_PROFILE_MANY_PES;
 }
 
-/* ---- the beginning and the end ---- */
+/* ---- the beginning ---- */
 
 /* Threads of an earlier init have records of an earlier file. */
 static void forget_records(void)
@@ -360,23 +370,52 @@ void ist_profile_start(void)
     pthread_mutex_lock(&part.lock); /* a thread of the library that sees the profile on locks too, in join() */
     if (!part.has_key) part.has_key = pthread_key_create(&part.key, thread_ended) == 0;
     forget_records();
+    part.has_started = part.is_running = true;
+    part.paused_ns = 0;
+    part.paused_at_ns = part.start_ns;
+    ist_store_relaxed(&ist_profile_on, !part.is_paused);
     pthread_mutex_unlock(&part.lock);
-    part.has_started = true;
-    ist_store_relaxed(&ist_profile_on, true);
 }
+
+/* ---- the level ---- */
+
+static void note_losses(struct ist_profile_head *head)
+{
+    uint64_t n_events = ist_load_relaxed(&part.n_events), most = part.n_events_most;
+    head->n_unkept = ist_load_relaxed(&part.n_unkept);
+    head->n_events_left_out = n_events > most && most > 0 ? n_events - most : 0;
+}
+
+void ist_profile_set_level(int level)
+{
+    pthread_mutex_lock(&part.lock);
+    bool is_paused = level >= 0 ? level == 0 : part.is_paused;
+    if (is_paused && !part.is_paused) part.paused_at_ns = ist_clock_ns();
+    if (!is_paused && part.is_paused) part.paused_ns += ist_clock_ns() - part.paused_at_ns;
+    part.is_paused = is_paused;
+    if (part.is_running) {
+        ist_store_relaxed(&ist_profile_on, !is_paused);
+        note_losses(&part.records[0].head);
+        if (level == 2) (void)msync(part.records, ist_load_acquire(&part.n_backed) * sizeof *part.records, MS_SYNC);
+    }
+    pthread_mutex_unlock(&part.lock);
+}
+
+/* ---- the end ---- */
 
 const struct ist_profile_record *ist_profile_stop(size_t *n)
 {
+    pthread_mutex_lock(&part.lock);
     ist_store_relaxed(&ist_profile_on, false);
+    part.is_running = false;
+    uint64_t now = ist_clock_ns(), paused_ns = part.paused_ns + (part.is_paused ? now - part.paused_at_ns : 0);
+    pthread_mutex_unlock(&part.lock);
     *n = 0;
     if (part.records == NULL) return NULL;
     size_t taken = ist_load_relaxed(&part.n_taken), backed = ist_load_acquire(&part.n_backed);
     struct ist_profile_head *head = &part.records[0].head;
-    uint64_t n_events = ist_load_relaxed(&part.n_events);
-    head->n_unkept = ist_load_relaxed(&part.n_unkept);
-    head->n_events_left_out = n_events > part.n_events_most && part.n_events_most > 0 ? n_events - part.n_events_most
-                                                                                      : 0;
-    head->wall_ns = ist_clock_ns() - part.start_ns;
+    note_losses(head);
+    head->wall_ns = now - part.start_ns - paused_ns;
     *n = taken < backed ? taken : backed;
     ist_store_release(&head->n_records, *n);
     return part.records;
@@ -395,12 +434,14 @@ void ist_profile_close(bool is_kept)
     part.n_backed = part.n_taken = 0;
     part.n_events = part.n_events_most = part.n_unkept = 0;
     part.n_names = 0;
-    part.has_started = false;
+    part.has_started = part.is_running = false;
 }
 
 void ist_profile_forget(void)
 {
     ist_store_relaxed(&ist_profile_on, false);
+    part.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* a thread of the parent may hold it */
+    part.is_running = false;
     part.records = NULL;
     part.fd = -1; /* both stay as they are in the child: the file is the parent's */
 }

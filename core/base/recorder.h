@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern bool ist_profile_on; /* between init and finalize, with ISTHMUS_PROFILE; relaxed accesses */
+extern bool ist_profile_on; /* between init and finalize, with ISTHMUS_PROFILE, above level 0; relaxed accesses */
 
 /* ---- calls ---- */
 
@@ -49,6 +49,14 @@ IST_INLINE void ist_profile_end(const struct ist_profile_call *call)
     if (IST_UNLIKELY(call->thread != NULL)) ist_profile_end_slow(call);
 }
 
+/* Ends a call that another thread of this PE will make for the program, and record: keeps only the bytes that were
+ * counted here. */
+void ist_profile_pass_on_slow(const struct ist_profile_call *call) IST_COLD;
+IST_INLINE void ist_profile_pass_on(const struct ist_profile_call *call)
+{
+    if (IST_UNLIKELY(call->thread != NULL)) ist_profile_pass_on_slow(call);
+}
+
 /* Ends the call where the function returns. */
 #define IST_PROFILE_SCOPE __attribute__((unused, cleanup(ist_profile_end)))
 
@@ -72,6 +80,7 @@ void ist_profile_count_flag(int pe, uint32_t transport) IST_COLD;
 struct ist_profile_settings {
     const char *file; /* the part's; it is replaced */
     int pe, n_pes;
+    uint64_t job;           /* its number, as on PE 0's card */
     uint64_t n_events_most; /* 0: no events */
 };
 
@@ -79,6 +88,11 @@ struct ist_profile_settings {
 isthmus_status ist_profile_open(const struct ist_profile_settings *settings);
 void ist_profile_note(enum ist_profile_kind kind, unsigned index, const char *text);
 void ist_profile_start(void);
+
+/* As the program sets it (shmem_pcontrol), at any time; it outlasts finalize. 0: no call is recorded that begins or
+ * ends from now on; above: calls are recorded, as at first; 2: and what was recorded so far is on the file's disk when
+ * this returns. Negative levels have no effect. */
+void ist_profile_set_level(int level);
 
 /* No call is recorded any more, and the head is complete. Returns the records; `n` of them. */
 const struct ist_profile_record *ist_profile_stop(size_t *n);

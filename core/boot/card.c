@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_VERSION = 3 };
+enum { CARD_VERSION = 4 };
 static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
 
 void ist_card_use_room(struct ist_card *card, struct ist_card_room *room)
@@ -79,6 +79,7 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     put_u64(&w, (uint64_t)card->first_on_host);
     put_blob(&w, card->liveness.bytes, card->liveness.length_bytes);
     put_u64(&w, card->heap_limit_bytes);
+    put_u64(&w, card->job);
     put_text(&w, card->agreement);
     put_u64(&w, card->n_transports);
     for (uint32_t i = 0; i < card->n_transports; i++) {
@@ -193,6 +194,7 @@ static void read_body(struct reader *r, struct ist_card *card)
     card->first_on_host = (int32_t)take_u64(r);
     card->liveness = take_blob(r);
     card->heap_limit_bytes = take_u64(r);
+    card->job = take_u64(r);
     card->agreement = take_text(r);
     card->n_transports = take_count(r, IST_CARD_MAX_TRANSPORTS);
     for (uint32_t i = 0; i < card->n_transports; i++) {

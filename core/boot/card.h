@@ -51,6 +51,7 @@ struct ist_card {
     int32_t first_on_host;     /* the lowest PE that the launcher put on its node */
     struct ist_blob liveness;  /* address of its heartbeat receiver; empty: none */
     uint64_t heap_limit_bytes; /* how far the heap may grow */
+    uint64_t job;              /* a random number; PE 0's is that of the job, and no other job has it */
     const char *agreement;     /* what must be equal on all PEs, as text (agreement.c) */
     uint32_t n_transports, n_segments;
     struct ist_card_transport *transports;

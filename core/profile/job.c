@@ -10,11 +10,11 @@
 isthmus_status ist_profile_job_open(struct ist_profile_job *job, const char *file, bool is_trace, int n_pes)
 {
     *job = (struct ist_profile_job){.n_pes = n_pes, .file = file, .is_trace = is_trace};
-    job->pes_per_bin = (n_pes + IST_PROFILE_BINS_MOST - 1) / IST_PROFILE_BINS_MOST;
+    job->pes_per_bin = n_pes <= IST_PROFILE_EXACT_MOST ? 1
+                                                       : (n_pes + IST_PROFILE_BINS_MOST - 1) / IST_PROFILE_BINS_MOST;
     job->n_bins = (n_pes + job->pes_per_bin - 1) / job->pes_per_bin;
     job->pes = calloc((size_t)n_pes, sizeof *job->pes);
-    job->map = calloc((size_t)job->n_bins * (size_t)job->n_bins, sizeof *job->map);
-    if (job->pes == NULL || job->map == NULL) return ist_fail_memory("the profile of %d PEs", n_pes);
+    if (job->pes == NULL) return ist_fail_memory("the profile of %d PEs", n_pes);
     job->out = fopen(file, "we");
     if (job->out == NULL) return ist_fail(ISTHMUS_ERR_IO, "%s: %s", file, strerror(errno));
     job->json = (struct ist_json){.out = job->out};
@@ -22,8 +22,7 @@ isthmus_status ist_profile_job_open(struct ist_profile_job *job, const char *fil
         ist_profile_trace_begin(job);
     } else {
         ist_json_begin_object(&job->json, NULL);
-        ist_json_string(&job->json, "format", "isthmus-profile-1");
-        ist_json_begin_array(&job->json, "pairs");
+        ist_json_string(&job->json, "format", "isthmus-profile-2");
     }
     return ISTHMUS_OK;
 }
@@ -49,7 +48,6 @@ isthmus_status ist_profile_job_close(struct ist_profile_job *job)
     if (job->is_trace) {
         ist_profile_trace_end(job);
     } else {
-        ist_json_end_array(&job->json);
         ist_profile_write_totals(job);
         ist_json_end_object(&job->json);
     }
@@ -62,8 +60,8 @@ void ist_profile_job_free(struct ist_profile_job *job)
 {
     if (job->out != NULL) fclose(job->out);
     free(job->pes);
-    free(job->map);
     free(job->routines);
+    for (size_t i = 0; i < job->n_ways; i++) free(job->ways[i].cells);
     free(job->ways);
     *job = (struct ist_profile_job){.out = NULL};
 }
@@ -88,6 +86,14 @@ static struct ist_profile_routine *routine_named(struct ist_profile_job *job, co
     return list;
 }
 
+uint64_t ist_profile_bytes_between(const struct ist_profile_job *job, int row, int column)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < job->n_ways; i++)
+        bytes += ist_profile_bytes_of(&job->ways[i].cells[row * job->n_bins + column]);
+    return bytes;
+}
+
 static struct ist_profile_way *way_named(struct ist_profile_job *job, const char *name, bool is_direct)
 {
     for (size_t i = 0; i < job->n_ways; i++)
@@ -95,8 +101,11 @@ static struct ist_profile_way *way_named(struct ist_profile_job *job, const char
     struct ist_profile_way *list = realloc(job->ways, (job->n_ways + 1) * sizeof *list);
     if (list == NULL) return NULL;
     job->ways = list;
-    list += job->n_ways++;
+    list += job->n_ways;
     *list = (struct ist_profile_way){.is_direct = is_direct};
+    list->cells = calloc((size_t)job->n_bins * (size_t)job->n_bins, sizeof *list->cells);
+    if (list->cells == NULL) return NULL;
+    job->n_ways++;
     snprintf(list->name, sizeof list->name, "%s", name);
     return list;
 }
@@ -155,24 +164,6 @@ static int by_peer(const void *a, const void *b)
     return strcmp(x->transport, y->transport);
 }
 
-static void write_link(struct ist_json *json, int pe, const struct link *link)
-{
-    const struct ist_profile_traffic *t = &link->traffic;
-    ist_json_begin_object(json, NULL);
-    ist_json_integer(json, "pe", pe);
-    ist_json_integer(json, "peer", link->peer);
-    ist_json_string(json, "transport", link->transport);
-    ist_json_bool(json, "load_store", link->is_direct);
-    ist_json_number(json, "puts", t->n_puts);
-    ist_json_number(json, "put_bytes", t->put_bytes);
-    ist_json_number(json, "gets", t->n_gets);
-    ist_json_number(json, "got_bytes", t->got_bytes);
-    ist_json_number(json, "atomics", t->n_atomics);
-    ist_json_number(json, "atomic_bytes", t->atomic_bytes);
-    ist_json_number(json, "flags", t->n_flags);
-    ist_json_end_object(json);
-}
-
 /* Several threads have records of one link: adds them up. Returns how many links are left. */
 static size_t merge(struct link *links, size_t n)
 {
@@ -197,12 +188,11 @@ static bool add_links(struct ist_profile_job *job, struct ist_profile_pe *pe, st
         uint64_t bytes = ist_profile_bytes_of(&links[i].traffic);
         add_traffic(&way->traffic, &links[i].traffic);
         pe->bytes += bytes;
-        job->map[number / job->pes_per_bin * job->n_bins + links[i].peer / job->pes_per_bin] += bytes;
+        int row = number / job->pes_per_bin, column = links[i].peer / job->pes_per_bin;
+        add_traffic(&way->cells[row * job->n_bins + column], &links[i].traffic);
         pair = (struct ist_profile_pair){number, links[i].peer, (links[i].peer == pair.peer ? pair.bytes : 0) + bytes};
         bool is_last = i + 1 == n || links[i + 1].peer != pair.peer;
         if (is_last && pair.peer != number) consider(job->top, pair);
-        if (!job->is_trace) write_link(&job->json, number, &links[i]);
-        keep_error(job);
     }
     return true;
 }

@@ -17,9 +17,9 @@
 
 /* Both return OK without ISTHMUS_PROFILE, and INVALID, with a text that names the variable, if the files cannot be
  * written. The check comes early in a start; the part, FILE.peN, is created once the job starts, before
- * ist_profile_start(). */
+ * ist_profile_start(). `job`: PE 0's, of its card (core/boot/card.h). */
 isthmus_status ist_profile_check(const struct ist_config *config, const ist_boot *boot);
-isthmus_status ist_profile_create(const struct ist_config *config, const ist_boot *boot);
+isthmus_status ist_profile_create(const struct ist_config *config, const ist_boot *boot, uint64_t job);
 
 /* Collective over all PEs, at finalize: PE 0 gets all parts and writes the report. */
 void ist_profile_report(const struct ist_config *config, const char *routine);
@@ -30,7 +30,8 @@ void ist_profile_end_job(void);
 /* ---- the job's sums ---- */
 
 enum {
-    IST_PROFILE_BINS_MOST = 256,
+    IST_PROFILE_EXACT_MOST = 256, /* PEs of a job whose report has each pair; of more PEs, several share a bin */
+    IST_PROFILE_BINS_MOST = 128,  /* then: 16,384 cells, however large the job is */
     IST_PROFILE_TOP = 3,
     IST_PROFILE_EVENTS_OF_JOB = 1000000 /* a trace of more is too much for its readers */
 };
@@ -52,6 +53,7 @@ struct ist_profile_way {
     char name[IST_PROFILE_TEXT_BYTES];
     bool is_direct;
     struct ist_profile_traffic traffic;
+    struct ist_profile_traffic *cells; /* of the map: n_bins rows of the calling PEs, of n_bins peers */
 };
 
 struct ist_profile_pair {
@@ -67,7 +69,6 @@ struct ist_profile_job {
     struct ist_profile_way *ways;
     size_t n_ways;
     int n_bins, pes_per_bin; /* of the map */
-    uint64_t *map;           /* n_bins rows of the calling PEs, of n_bins peers */
     struct ist_profile_pair top[IST_PROFILE_TOP];
     uint64_t n_unkept, n_events, n_events_left_out;
 
@@ -78,6 +79,9 @@ struct ist_profile_job {
     struct ist_json json; /* without a trace */
     uint64_t zero_ns;     /* of a trace: when PE 0 started */
 };
+
+/* Between the PEs of two bins, by all ways. */
+uint64_t ist_profile_bytes_between(const struct ist_profile_job *job, int row, int column);
 
 static inline uint64_t ist_profile_bytes_of(const struct ist_profile_traffic *traffic)
 {
@@ -107,7 +111,7 @@ struct ist_profile_names {
 const char *ist_profile_name(const struct ist_profile_names *names, unsigned index);
 
 void ist_profile_print_summary(FILE *out, const struct ist_profile_job *job); /* a screen */
-void ist_profile_write_totals(struct ist_profile_job *job);                   /* JSON, after the pairs */
+void ist_profile_write_totals(struct ist_profile_job *job);                   /* JSON */
 isthmus_status ist_profile_write_map(const struct ist_profile_job *job);      /* FILE.svg */
 void ist_profile_trace_begin(struct ist_profile_job *job);
 void ist_profile_trace_add(struct ist_profile_job *job, const struct ist_profile_record *part, size_t n,

@@ -1,5 +1,5 @@
 /* core/profile/map.c: FILE.svg: bytes between PEs, a row for each calling PE and a column for each peer, or for so many
- * PEs that the map has IST_PROFILE_BINS_MOST of both. Shades are by the logarithm. */
+ * PEs that the map has at most IST_PROFILE_BINS_MOST of both. Shades are by the logarithm. */
 #include "core/profile/job.h"
 
 #include <errno.h>
@@ -25,14 +25,14 @@ struct map {
 
 static uint64_t at(const struct map *map, int row, int column)
 {
-    return map->job->map[row * map->job->n_bins + column];
+    return ist_profile_bytes_between(map->job, row, column);
 }
 
 static void find_range(struct map *map)
 {
-    size_t n = (size_t)map->job->n_bins * (size_t)map->job->n_bins;
-    for (size_t i = 0; i < n; i++) {
-        uint64_t bytes = map->job->map[i];
+    int n = map->job->n_bins;
+    for (int i = 0; i < n * n; i++) {
+        uint64_t bytes = at(map, i / n, i % n);
         if (bytes == 0) continue;
         if (map->least == 0 || bytes < map->least) map->least = bytes;
         if (bytes > map->most) map->most = bytes;

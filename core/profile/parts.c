@@ -20,6 +20,11 @@ struct part {
     size_t n, bytes;
 };
 
+struct first {
+    int pe;
+    uint64_t job;
+};
+
 /* IO: it cannot be read, other than because there is none. */
 static isthmus_status map_part(const char *file, int pe, struct part *out)
 {
@@ -67,8 +72,8 @@ static int find_part(const char *file)
     return pe;
 }
 
-/* The part of PE 0, or of the lowest PE that has left one, has the size of the job. */
-static isthmus_status open_job(struct ist_profile_job *job, const char *file)
+/* The part of PE 0, or of the lowest PE that has left one, has the number and the size of the job. */
+static isthmus_status open_job(struct ist_profile_job *job, const char *file, struct first *out)
 {
     struct part part = {NULL, 0, 0};
     int pe = find_part(file);
@@ -78,6 +83,7 @@ static isthmus_status open_job(struct ist_profile_job *job, const char *file)
         return ist_fail(ISTHMUS_ERR_IO, "there is no %s.pe0, nor any other part; name the file as ISTHMUS_PROFILE did",
                         file);
     const struct ist_profile_head *head = &part.records->head;
+    *out = (struct first){pe, head->job};
     if (ist_profile_is_part(part.records, part.n) && head->n_pes > 0 && head->n_pes <= PES_MOST)
         status = ist_profile_job_open(job, file, head->is_trace != 0, head->n_pes);
     else
@@ -86,19 +92,16 @@ static isthmus_status open_job(struct ist_profile_job *job, const char *file)
     return status;
 }
 
-static isthmus_status add_part(struct ist_profile_job *job, int pe)
+static isthmus_status add_part(struct ist_profile_job *job, const struct first *first, int pe)
 {
     struct part part;
     isthmus_status status = map_part(job->file, pe, &part);
     if (status != ISTHMUS_OK || part.records == NULL) return status;
-    int n_pes = ist_profile_is_part(part.records, part.n) ? part.records->head.n_pes : job->n_pes;
-    if (n_pes != job->n_pes) {
-        char name[4096];
-        snprintf(name, sizeof name, "%s.pe%d", job->file, pe);
-        ist_warn("%s is left out: it is of a job of %d PEs, and the first part of one of %d", name, n_pes, job->n_pes);
-    } else {
+    if (ist_profile_is_part(part.records, part.n) && part.records->head.job != first->job)
+        ist_warn("%s: the part of PE %d is left out: it is of another job than that of PE %d", job->file, pe,
+                 first->pe);
+    else
         status = ist_profile_job_add(job, part.records, part.n);
-    }
     unmap_part(&part);
     return status;
 }
@@ -106,8 +109,9 @@ static isthmus_status add_part(struct ist_profile_job *job, int pe)
 isthmus_status ist_profile_report_parts(const char *file)
 {
     struct ist_profile_job job = {.out = NULL};
-    isthmus_status status = open_job(&job, file);
-    for (int pe = 0; pe < job.n_pes && status == ISTHMUS_OK; pe++) status = add_part(&job, pe);
+    struct first first = {.pe = -1};
+    isthmus_status status = open_job(&job, file, &first);
+    for (int pe = 0; pe < job.n_pes && status == ISTHMUS_OK; pe++) status = add_part(&job, &first, pe);
     if (status == ISTHMUS_OK) status = ist_profile_job_close(&job);
     if (status == ISTHMUS_OK) ist_profile_print_summary(stdout, &job);
     ist_profile_job_free(&job);

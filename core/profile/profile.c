@@ -63,7 +63,7 @@ static void note_host(const struct ist_config *config, int pe)
     ist_profile_note(IST_PROFILE_HOST, 0, host);
 }
 
-static isthmus_status open_part(const struct ist_config *config, const ist_boot *boot)
+static isthmus_status open_part(const struct ist_config *config, const ist_boot *boot, uint64_t job)
 {
     char part[4096], reason[256];
     const char *file = file_of(config);
@@ -72,6 +72,7 @@ static isthmus_status open_part(const struct ist_config *config, const ist_boot 
     const struct ist_profile_settings settings = {.file = part,
                                                   .pe = boot->pe,
                                                   .n_pes = boot->n_pes,
+                                                  .job = job,
                                                   .n_events_most = is_trace(config) ? events_of_pe(boot->n_pes) : 0};
     if (ist_profile_open(&settings) == ISTHMUS_OK) return ISTHMUS_OK;
     snprintf(reason, sizeof reason, "%s", ist_fail_text());
@@ -83,16 +84,16 @@ isthmus_status ist_profile_check(const struct ist_config *config, const ist_boot
 {
     if (!ist_config_has_profile(config)) return ISTHMUS_OK;
     const char *file = file_of(config), *reason = why_not_writable(file);
-    isthmus_status status = reason == NULL ? open_part(config, boot) : refuse(config, file, reason);
+    isthmus_status status = reason == NULL ? open_part(config, boot, 0) : refuse(config, file, reason);
     ist_profile_close(false);
     return status;
 }
 
-isthmus_status ist_profile_create(const struct ist_config *config, const ist_boot *boot)
+isthmus_status ist_profile_create(const struct ist_config *config, const ist_boot *boot, uint64_t job)
 {
     if (!ist_config_has_profile(config)) return ISTHMUS_OK;
     is_reported = false;
-    isthmus_status status = open_part(config, boot);
+    isthmus_status status = open_part(config, boot, job);
     if (status != ISTHMUS_OK) return status;
     note_host(config, boot->pe);
     for (uint32_t i = 0; i < ist_registry.n; i++) ist_profile_note(IST_PROFILE_TRANSPORT, i, ist_registry.list[i].name);

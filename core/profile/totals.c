@@ -74,10 +74,9 @@ static void write_pe(struct ist_json *json, int number, const struct ist_profile
     ist_json_end_object(json);
 }
 
-static void write_way(struct ist_json *json, const struct ist_profile_way *way)
+/* Of a way: all of it, or between some PEs. The caller has begun the object. */
+static void write_traffic(struct ist_json *json, const struct ist_profile_way *way, const struct ist_profile_traffic *t)
 {
-    const struct ist_profile_traffic *t = &way->traffic;
-    ist_json_begin_object(json, NULL);
     ist_json_string(json, "transport", way->name);
     ist_json_bool(json, "load_store", way->is_direct);
     ist_json_number(json, "puts", t->n_puts);
@@ -88,6 +87,21 @@ static void write_way(struct ist_json *json, const struct ist_profile_way *way)
     ist_json_number(json, "atomic_bytes", t->atomic_bytes);
     ist_json_number(json, "flags", t->n_flags);
     ist_json_end_object(json);
+}
+
+/* Each cell of the map that has any traffic, by way. */
+static void write_pairs(struct ist_json *json, const struct ist_profile_job *job)
+{
+    static const struct ist_profile_traffic none;
+    for (int i = 0; i < job->n_bins * job->n_bins; i++)
+        for (size_t way = 0; way < job->n_ways; way++) {
+            const struct ist_profile_traffic *cell = &job->ways[way].cells[i];
+            if (memcmp(cell, &none, sizeof none) == 0) continue;
+            ist_json_begin_object(json, NULL);
+            ist_json_integer(json, "pe", i / job->n_bins * job->pes_per_bin);
+            ist_json_integer(json, "peer", i % job->n_bins * job->pes_per_bin);
+            write_traffic(json, &job->ways[way], cell);
+        }
 }
 
 static int by_time(const void *a, const void *b)
@@ -107,7 +121,14 @@ void ist_profile_write_totals(struct ist_profile_job *job)
     for (size_t i = 0; i < job->n_routines; i++) write_routine(json, &job->routines[i]);
     ist_json_end_array(json);
     ist_json_begin_array(json, "transports");
-    for (size_t i = 0; i < job->n_ways; i++) write_way(json, &job->ways[i]);
+    for (size_t i = 0; i < job->n_ways; i++) {
+        ist_json_begin_object(json, NULL);
+        write_traffic(json, &job->ways[i], &job->ways[i].traffic);
+    }
+    ist_json_end_array(json);
+    ist_json_integer(json, "pes_per_pair", job->pes_per_bin);
+    ist_json_begin_array(json, "pairs");
+    write_pairs(json, job);
     ist_json_end_array(json);
     ist_json_begin_array(json, "pes");
     for (int i = 0; i < job->n_pes; i++) write_pe(json, i, &job->pes[i]);

@@ -48,6 +48,7 @@ static bool is_piece_in(void *stream, struct ist_transfer *t)
                                 ? ist_streams.ops->put(tr(), stream, rmem, target.offset_bytes, near, n)
                                 : ist_streams.ops->get(tr(), stream, rmem, target.offset_bytes, near, n);
     if (!is_taken(status, t->routine)) return false;
+    ist_target_count(t, &target, ist_streams.number, n);
     t->dest += n, t->source += n, t->length_bytes -= n;
     return true;
 }
@@ -69,8 +70,10 @@ static bool update(void *stream, const struct ist_transfer *word, uint32_t op, u
 {
     struct ist_target target;
     if (!reaches_far(word, &target) || target.segment->atomics != ist_streams.number) return false;
-    return is_taken(ist_streams.ops->amo(tr(), stream, target.extent->rmem, target.offset_bytes, op, operand),
-                    word->routine);
+    isthmus_status status = ist_streams.ops->amo(tr(), stream, target.extent->rmem, target.offset_bytes, op, operand);
+    if (!is_taken(status, word->routine)) return false;
+    ist_target_count(word, &target, ist_streams.number, sizeof operand);
+    return true;
 }
 
 bool ist_direct_p(void *stream, struct ist_stream_call *call)

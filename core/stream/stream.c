@@ -2,6 +2,7 @@
 #include "core/stream/stream.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/recorder.h"
 #include "core/coll/split.h"
 #include "core/heap/heap.h"
 #include "core/ops/checker.h"
@@ -87,7 +88,14 @@ static int run(const struct ist_stream_call *call)
 /* ISTHMUS_CHECK checks operations of the host only. */
 static bool enqueue(void *stream, struct ist_stream_call *call)
 {
-    return call->enqueue != NULL && !ist_check_on && call->enqueue(stream, call);
+    if (call->enqueue == NULL || ist_check_on) return false;
+    const struct ist_profile_call profiled = ist_profile_begin(call->transfer.routine);
+    bool is_taken = call->enqueue(stream, call);
+    if (is_taken)
+        ist_profile_end(&profiled);
+    else
+        ist_profile_pass_on(&profiled);
+    return is_taken;
 }
 
 int ist_stream_do(void *stream, const struct ist_stream_call *call)

@@ -1,5 +1,6 @@
 /* tests/profile/known_calls.c: calls whose numbers and bytes profile.py knows, by each PE alike, with any number of
- * PEs; "threads": each by two threads besides. Compiled with inlined fast paths: a profile has to switch them off. */
+ * PEs; "threads": each by two threads besides; "levels": and once more at level 0, which records none. Compiled
+ * with inlined fast paths: a profile has to switch them off. */
 #include <shmem.h>
 
 #include <pthread.h>
@@ -51,6 +52,11 @@ int main(int argc, char **argv)
     next = (me + 1) % n;
     communicate();
     if (strcmp(what, "threads") == 0) communicate_in_threads();
+    if (strcmp(what, "levels") == 0) {
+        shmem_pcontrol(0);
+        communicate();
+        shmem_pcontrol(2);
+    }
     shmem_barrier_all();
     if (strcmp(what, "dies") == 0 && me == n - 1) abort();
     shmem_long_put_signal(numbers, parts, PUT_LONGS, &signal_word, 1, SHMEM_SIGNAL_SET, next);

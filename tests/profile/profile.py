@@ -2,7 +2,7 @@
 """ISTHMUS_PROFILE: the numbers of a program whose calls are known (known_calls.c), the trace, the map, and what remains
 when no report can be written.
 
-usage: profile.py FOLDER-OF-ISTHMUS-RUN PROGRAM"""
+usage: profile.py FOLDER-OF-ISTHMUS-RUN PROGRAM PROGRAM-OF-DEVICES DOUBLE-OF-CUDA"""
 import json
 import os
 import subprocess
@@ -19,8 +19,13 @@ EACH_THREAD = {"shmem_long_p": (7, 8), "shmem_long_put": (5, 800), "shmem_getmem
                "shmem_quiet": (1, 0)}
 EACH_PE = {"shmem_barrier_all": (1, 0), "shmem_long_put_signal": (1, 808), "shmem_signal_wait_until": (1, 0)}
 REDUCED_BYTES = 8000
+# Of known_device.c, with its barrier at the end.
+ON_STREAMS = {"nvshmemx_uint64_put_on_stream": (5, 800), "nvshmemx_uint64_p_on_stream": (3, 8),
+              "nvshmemx_signal_op_on_stream": (4, 8), "nvshmemx_signal_wait_until_on_stream": (1, 0),
+              "nvshmemx_uint64_iget_on_stream": (1, 64), "nvshmemx_quiet_on_stream": (1, 0)}
+IN_KERNELS = {"a kernel's put": (5, 800), "a kernel's p": (3, 8), "a kernel's atomic": (4, 8)}
 
-bin_folder, program = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+bin_folder, program, device_program, cuda = (Path(path).resolve() for path in sys.argv[1:5])
 folder = Path(tempfile.mkdtemp(prefix="isthmus_profile."))
 faults = []
 
@@ -30,9 +35,9 @@ def check(what, seen, expected):
         faults.append(f"{what}: {seen}, expected {expected}")
 
 
-def run(n, profile, *arguments, status=0, **settings):
+def run(n, profile, *arguments, status=0, what=program, **settings):
     environment = {**os.environ, "ISTHMUS_PROFILE": profile, **settings}
-    done = subprocess.run([bin_folder / "isthmus-run", "-n", str(n), program, *arguments], text=True,
+    done = subprocess.run([bin_folder / "isthmus-run", "-n", str(n), what, *arguments], text=True,
                           capture_output=True, env=environment, timeout=100)
     if (done.returncode == 0) != (status == 0):
         faults.append(f"{n} PEs, {profile}, {arguments}, {settings}: status {done.returncode}\n"
@@ -98,7 +103,7 @@ def check_report(case, n, *arguments, n_threads=1, is_direct=True, **settings):
         faults.append(f"{case}: no report\n{stderr}")
         return
     report = json.loads(file.read_text())
-    check(f"{case}: format", report["format"], "isthmus-profile-1")
+    check(f"{case}: format", [report["format"], report["pes_per_pair"]], ["isthmus-profile-2", 1])
     check(f"{case}: PEs", [report["n_pes"], len(report["pes"])], [n, n])
     routines = check_calls(case, report, n, n_threads)
     seen = check_pairs(case, report, n, n_threads, routines, is_direct)
@@ -158,14 +163,32 @@ def check_death():
     (folder / "dead.json.pe1").unlink()
     done = subprocess.run([bin_folder / "isthmus-info", "--profile", file], text=True, capture_output=True)
     check("a part is missing: the summary", "parts of 2 PEs" in done.stdout, True)
-    with (folder / "dead.json.pe2").open("r+b") as part:
-        part.seek(48)  # n_pes of the head, as of an earlier job
-        part.write((5).to_bytes(4, sys.byteorder))
+    kept = (folder / "dead.json.pe2").read_bytes()
+    run(3, str(file), "dies", status=1)
+    (folder / "dead.json.pe2").write_bytes(kept)  # as of a host that the second job does not use
     done = subprocess.run([bin_folder / "isthmus-info", "--profile", file], text=True, capture_output=True)
-    check("a part of another job: the message", "dead.json.pe2 is left out" in done.stderr, True)
-    check("a part of another job: the summary", "parts of 1 PEs" in done.stdout, True)
+    check("a part of another job: the message",
+          f"{file}: the part of PE 2 is left out: it is of another job than that of PE 0" in done.stderr, True)
+    check("a part of another job: the summary", "parts of 2 PEs" in done.stdout, True)
     done = subprocess.run([bin_folder / "isthmus-info", "--profile", folder / "absent"], text=True, capture_output=True)
     check("no part: the message", "there is no " in done.stderr and done.returncode == 1, True)
+
+
+def check_device(case, expected, *arguments, **settings):
+    """Each call is one row, wherever it is executed; nothing else is there but the barrier and requests of kernels."""
+    file = folder / "device.json"
+    stderr = run(2, str(file), *arguments, what=device_program, **settings)
+    if not file.exists():
+        faults.append(f"{case}: no report\n{stderr}")
+        return
+    report = json.loads(file.read_text())
+    routines = {r["name"]: (r["calls"], r["bytes"]) for r in report["routines"]}
+    for name, (calls, length) in expected.items():
+        check(f"{case}: calls and bytes of {name}", routines.get(name), (2 * calls, 2 * calls * length))
+    besides = {"nvshmem_barrier_all", "nvshmem_calloc", "a kernel's quiet", "finalize"}
+    check(f"{case}: other routines", set(routines) - set(expected) - besides, set())
+    moved = sum(pair["put_bytes"] + pair["got_bytes"] + pair["atomic_bytes"] for pair in report["pairs"])
+    check(f"{case}: bytes of the pairs", moved, 2 * sum(calls * length for calls, length in expected.values()))
 
 
 def check_option():
@@ -180,6 +203,11 @@ check_option()
 check_report("2 PEs", 2)
 check_report("3 PEs", 3)
 check_report("threads", 2, "threads", n_threads=3)
+check_report("levels", 2, "levels")
+check_device("kernel", IN_KERNELS, "kernel", ISTHMUS_DEVICE_DIRECT="0")
+check_device("streams", ON_STREAMS, "streams", ISTHMUS_NVLINK_LIBRARY=str(cuda), ISTHMUS_HEAP_KIND="cuda",
+             ISTHMUS_TRANSPORTS="nvlink,loopback")
+check_device("streams that are names", ON_STREAMS, "streams")
 check_trace()
 check_failures()
 check_death()

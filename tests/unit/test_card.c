@@ -27,6 +27,7 @@ static struct ist_card full_card(void)
         .numa_node = -1,
         .n_cpus = 96,
         .heap_limit_bytes = (uint64_t)1 << 40,
+        .job = UINT64_C(0xfedcba9876543210),
         .agreement = "version=1;alias=1",
         .n_transports = 2,
         .n_segments = 3,
@@ -86,6 +87,7 @@ static void every_field_comes_back(void **state)
     assert_memory_equal(read.host.bytes, card.host.bytes, sizeof card.host.bytes);
     assert_string_equal(read.host_name, "node17");
     assert_true(read.heap_limit_bytes == card.heap_limit_bytes);
+    assert_true(read.job == card.job);
     assert_string_equal(read.agreement, card.agreement);
     assert_int_equal(read.n_transports, 2);
     assert_int_equal(read.n_segments, 3);

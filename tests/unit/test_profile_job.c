@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { N_PES = 600, N_HOST = 300, N_THREADS = 2, PUT_BYTES = 1000, N_RECORDS = 4 + 2 * N_THREADS };
+enum { N_PES = 600, N_HOST = 300, N_MANY = 10000, N_THREADS = 2, PUT_BYTES = 1000, N_RECORDS = 4 + 2 * N_THREADS };
 
 static char folder[] = "/tmp/isthmus_profile_job.XXXXXX";
 static char file[64], picture[80];
@@ -112,7 +112,8 @@ static void sums_are_those_of_all_threads_and_pes(void **state)
     assert_int_equal(job.top[0].bytes, 100 * PUT_BYTES * N_THREADS);
     assert_int_equal(job.top[1].bytes, PUT_BYTES * N_THREADS);
     char *json = content(file);
-    assert_int_equal(times(json, "\"peer\": "), N_PES); /* threads are added up, and pairs without bytes left out */
+    assert_int_equal(times(json, "\"pes_per_pair\": 5"), 1);
+    assert_int_equal(times(json, "\"peer\": "), 2 * 120); /* one PE of five has its next one in another bin */
     assert_int_equal(times(json, "\"host\": \"first & <host>\""), N_HOST);
     free(json);
     ist_profile_job_free(&job);
@@ -123,14 +124,62 @@ static void many_pes_share_rows_of_the_map(void **state)
     (void)state;
     struct ist_profile_job job;
     add_all(&job);
-    assert_int_equal(job.pes_per_bin, 3);
-    assert_int_equal(job.n_bins, 200);
+    assert_int_equal(job.pes_per_bin, 5);
+    assert_int_equal(job.n_bins, 120);
     char *svg = content(picture);
-    assert_int_equal(times(svg, "<title>"), 2 * 200); /* two PEs of three have their next one in the same row */
-    assert_int_equal(times(svg, "PEs 6 to 8 with PEs 6 to 8"), 1);
+    assert_int_equal(times(svg, "<title>"), 2 * 120); /* four PEs of five have their next one in the same row */
+    assert_int_equal(times(svg, "PEs 5 to 9 with PEs 5 to 9"), 1);
     assert_int_equal(times(svg, "class=\"host\""), 1);
-    assert_int_equal(times(svg, "; 3 PEs in a row and column"), 1);
+    assert_int_equal(times(svg, "; 5 PEs in a row and column"), 1);
     free(svg);
+    ist_profile_job_free(&job);
+}
+
+/* With each row of the map, once, by both ways: the links of 10,000 PEs that all talk to all are as many cells. */
+static void fill_all_to_all(struct ist_profile_record *part, int pe)
+{
+    static const char *const ways[] = {"carrier", "other"};
+    memset(part, 0, (3 + 2 * IST_PROFILE_BINS_MOST) * sizeof *part);
+    part[0] = (struct ist_profile_record){
+        .kind = IST_PROFILE_HEAD, .pe = pe, .head = {.wall_ns = 1, .n_pes = N_MANY, .layout = IST_PROFILE_LAYOUT}};
+    for (unsigned way = 0; way < 2; way++) part[1 + way] = text(IST_PROFILE_TRANSPORT, way, ways[way]);
+    for (int i = 0; i < 2 * IST_PROFILE_BINS_MOST; i++) {
+        int peer = i / 2 * (N_MANY / IST_PROFILE_BINS_MOST + 1);
+        part[3 + i] = (struct ist_profile_record){.kind = IST_PROFILE_LINK,
+                                                  .index = (uint16_t)(i % 2),
+                                                  .pe = peer < N_MANY ? peer : pe,
+                                                  .traffic = {.n_puts = 1, .put_bytes = (uint64_t)PUT_BYTES}};
+    }
+}
+
+static long size_of(const char *path)
+{
+    FILE *in = fopen(path, "re");
+    assert_non_null(in);
+    assert_int_equal(fseek(in, 0, SEEK_END), 0);
+    long bytes = ftell(in);
+    fclose(in);
+    return bytes;
+}
+
+static void the_size_of_the_files_is_bounded(void **state)
+{
+    (void)state;
+    static struct ist_profile_record part[3 + 2 * IST_PROFILE_BINS_MOST];
+    struct ist_profile_job job;
+    uint64_t bytes = 0;
+    assert_int_equal(ist_profile_job_open(&job, file, false, N_MANY), ISTHMUS_OK);
+    for (int pe = 0; pe < N_MANY; pe++) {
+        fill_all_to_all(part, pe);
+        assert_int_equal(ist_profile_job_add(&job, part, sizeof part / sizeof *part), ISTHMUS_OK);
+    }
+    assert_int_equal(ist_profile_job_close(&job), ISTHMUS_OK);
+    assert_in_range(job.n_bins, IST_PROFILE_BINS_MOST / 2, IST_PROFILE_BINS_MOST);
+    for (int i = 0; i < job.n_bins * job.n_bins; i++)
+        bytes += ist_profile_bytes_between(&job, i / job.n_bins, i % job.n_bins);
+    assert_int_equal(bytes, UINT64_C(2) * N_MANY * IST_PROFILE_BINS_MOST * PUT_BYTES);
+    assert_in_range(size_of(file), 1, 16 << 20);
+    assert_in_range(size_of(picture), 1, 4 << 20);
     ist_profile_job_free(&job);
 }
 
@@ -169,6 +218,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_those_of_all_threads_and_pes),
         cmocka_unit_test(many_pes_share_rows_of_the_map),
+        cmocka_unit_test(the_size_of_the_files_is_bounded),
         cmocka_unit_test(the_summary_counts_hosts),
         cmocka_unit_test(other_records_are_refused),
     };
