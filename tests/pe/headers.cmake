@@ -26,11 +26,16 @@ isthmus_pe_test(r155_generic_atomics NO_ALIAS NO_INLINE)
 isthmus_pe_test(r155_generic_waits NO_ALIAS NO_INLINE)
 isthmus_pe_test(r155_generic_collectives NP 1 2 3)
 isthmus_pe_test(r155_generic_old_names NP 1 2 3)
-add_test(NAME pe.r153_names COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/r153_names.py --cc ${CMAKE_C_COMPILER}
+file(GLOB names ${CMAKE_CURRENT_SOURCE_DIR}/r153_* ${CMAKE_CURRENT_SOURCE_DIR}/*_names.txt)
+isthmus_unless_unchanged(before pe.r153_names INPUTS ${names} ${PUBLIC_HEADERS} $<TARGET_FILE:isthmus>
+  ${PROJECT_SOURCE_DIR}/tests/doubles/sycl TOOLS ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} nm)
+add_test(NAME pe.r153_names COMMAND ${before} ${CMAKE_CURRENT_SOURCE_DIR}/r153_names.py --cc ${CMAKE_C_COMPILER}
   --cxx ${CMAKE_CXX_COMPILER} --library $<TARGET_FILE:isthmus>
   --include ${CMAKE_BINARY_DIR}/gen/include --include ${PROJECT_SOURCE_DIR}/include)
+isthmus_unless_unchanged(before pe.r153_generator INPUTS ${CMAKE_CURRENT_SOURCE_DIR}/r153_generator.py
+  ${PROJECT_SOURCE_DIR}/tools ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/core/api)
 add_test(NAME pe.r153_generator
-  COMMAND ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/r153_generator.py ${PROJECT_SOURCE_DIR})
+  COMMAND ${before} ${Python3_EXECUTABLE} ${CMAKE_CURRENT_SOURCE_DIR}/r153_generator.py ${PROJECT_SOURCE_DIR})
 set_tests_properties(pe.r153_names pe.r153_generator PROPERTIES LABELS pe TIMEOUT 300) # compilers, which compute only
 
 # R156: the tool as an archive and as a shared object in front of the library, loaded before it, and not at all; the
