@@ -1,7 +1,7 @@
 /* isthmus/adapters.h: which adapter of a host each of its PEs uses. For transports: the distance of an adapter from the
  * memory that a PE moves, by the PCI bridges between them, else by NUMA nodes; and how the PEs of a host share its
- * adapters. All results depend on the arguments and on sysfs alone, so that every PE of a host computes the same for all
- * of them (local_places in isthmus/transport.h).
+ * adapters. All results depend on the arguments and on sysfs alone, so that every PE of a host computes the same
+ * (local_places in isthmus/transport.h).
  *
  * The place of a PCI device is its chain of bridges in sysfs, from the host bridge on:
  *   /sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:00.0/0000:3d:00.0
@@ -22,6 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What reads places needs realpath(), which headers leave out in programs that are built as ISO C alone. */
+#if !defined(__STRICT_ANSI__) || defined(_GNU_SOURCE) || defined(_DEFAULT_SOURCE)
+#define ISTHMUS_HAS_REALPATH_
+#endif
 
 enum {
     ISTHMUS_CHAIN_BYTES = 192,
@@ -92,6 +97,7 @@ static inline void isthmus_chain_of(const char *real_path, char out[ISTHMUS_CHAI
     }
 }
 
+#ifdef ISTHMUS_HAS_REALPATH_
 /* The chain of the PCI device at a path; "" if there is none. */
 static inline void isthmus_chain_read(const char *path, char out[ISTHMUS_CHAIN_BYTES])
 {
@@ -100,6 +106,7 @@ static inline void isthmus_chain_read(const char *path, char out[ISTHMUS_CHAIN_B
     if (real != NULL) isthmus_chain_of(real, out);
     free(real);
 }
+#endif
 
 static inline uint32_t isthmus_chain_links_(const char *chain)
 {
@@ -162,6 +169,7 @@ static inline uint32_t isthmus_numa_distance(const char *sysfs, int32_t from, in
 
 /* ---- places ---- */
 
+#ifdef ISTHMUS_HAS_REALPATH_
 /* The place of the PCI device with that address ("0000:3b:00.0"; NULL: there is none). Its NUMA node is `numa_node` if
  * the system does not know it. Returns 1 if the node is the device's, else 0. */
 static inline int isthmus_place_of_device(const char *sysfs, const char *pci_address, int32_t numa_node,
@@ -178,6 +186,7 @@ static inline int isthmus_place_of_device(const char *sysfs, const char *pci_add
     if (node >= 0) out->numa_node = node;
     return node >= 0;
 }
+#endif
 
 static inline uint32_t isthmus_place_distance(const char *sysfs, const struct isthmus_place *a,
                                               const struct isthmus_place *b)

@@ -10,6 +10,7 @@
 #define ISTHMUS_OFI_H
 
 #include "ofi_library.h"
+#include "ofi_slingshot.h"
 #include "ofi_wire.h"
 
 #include <isthmus/idle.h>
@@ -108,7 +109,9 @@ struct isthmus_tr {
     bool needs_local_mr, is_software, leaves_host;
     size_t inject_bytes, put_message_bytes, access_bytes; /* the last: the longest access */
     uint32_t latency_ns;
-    char how[120], how_device[160];
+    struct ofi_slingshot slingshot;
+    char share[80]; /* of the adapters of this host, for people; "": there is one, or no choice */
+    char how[200], how_device[240];
 
     pthread_mutex_t lock;
     pthread_cond_t changed;  /* signals followers: the leader has handled something, or leaves */
@@ -221,6 +224,10 @@ isthmus_status ofi_probe(const struct isthmus_services *services);
 
 /* ofi_provider.c, without the lock: chooses what tr->info describes. */
 isthmus_status ofi_provider_choose(isthmus_tr *tr);
+/* ofi_domain.c, without the lock: of the list of domains of an adapters' provider that of this PE. `best`: of the
+ * provider to be used; is_named: it is the domain that the user has named. */
+isthmus_status ofi_domain_choose(isthmus_tr *tr, const struct fi_info *all, const struct fi_info *best, bool is_named,
+                                 const struct fi_info **out);
 uint64_t ofi_checksum(const void *bytes, size_t n_bytes);
 isthmus_status ofi_fail(const isthmus_tr *tr, const char *call, ssize_t error);
 

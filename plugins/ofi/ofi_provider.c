@@ -151,9 +151,9 @@ static void learn(isthmus_tr *tr, const struct wish *wish)
     tr->inject_bytes = info->tx_attr->inject_size;
     tr->put_message_bytes = tr->is_software || !tr->has_rma ? OFI_DATA_BYTES : 0;
     const char *domain = info->domain_attr->name != NULL ? info->domain_attr->name : "its device";
-    snprintf(tr->how, sizeof tr->how, "by provider %s on %s%s", name, domain, tr->has_rma ? "" : ", all as messages");
-    snprintf(tr->how_device, sizeof tr->how_device, "by provider %s on %s, from and to the device's memory", name,
-             domain);
+    snprintf(tr->how, sizeof tr->how, "by provider %s on %s%s%s", name, domain, tr->share,
+             tr->has_rma ? "" : ", all as messages");
+    snprintf(tr->how_device, sizeof tr->how_device, "direct, by provider %s on %s%s", name, domain, tr->share);
 }
 
 static const char *text_of(const struct isthmus_services *s, const char *key)
@@ -179,11 +179,26 @@ static bool is_on(const struct isthmus_services *s, const char *key)
     return text == NULL || strcmp(text, "0") != 0;
 }
 
+static bool is_adapter(const struct fi_info *info) { return rank_of(info) <= n_adapters(); }
+
 static bool suits(const struct fi_info *info, const struct wish *wish)
 {
     bool is_ordered = wish->order == 0 || info->ep_attr->max_order_raw_size > 0;
-    bool is_adapter = rank_of(info) <= n_adapters();
-    return is_ordered && (is_adapter || (wish->caps & FI_HMEM) == 0);
+    return is_ordered && (is_adapter(info) || (wish->caps & FI_HMEM) == 0);
+}
+
+/* Keeps the domain of this PE, of a list that has been made. */
+static isthmus_status take(isthmus_tr *tr, const struct wish *wish, const struct fi_info *all,
+                           const struct fi_info *best)
+{
+    const struct isthmus_services *s = tr->services;
+    bool is_named = text_of(s, "DOMAIN") != NULL;
+    isthmus_status status = is_adapter(best) ? ofi_domain_choose(tr, all, best, is_named, &best) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) return status;
+    tr->info = ofi_library.fi_dupinfo(best);
+    if (tr->info == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the description of a domain");
+    learn(tr, wish);
+    return ofi_slingshot_authorize(s, &tr->slingshot, tr->info);
 }
 
 /* Returns true if this PE may have memory of a device, which an adapter could access. */
@@ -207,17 +222,17 @@ isthmus_status ofi_provider_choose(isthmus_tr *tr)
     const struct isthmus_services *s = tr->services;
     const char *provider = text_of(s, "PROVIDER"), *domain = text_of(s, "DOMAIN");
     bool wants_rma = is_on(s, "RMA");
+    isthmus_status status = ISTHMUS_OK;
     int error = 0;
-    for (size_t i = 0; i < N_WISHES && tr->info == NULL; i++) {
+    for (size_t i = 0; i < N_WISHES && tr->info == NULL && status == ISTHMUS_OK; i++) {
         struct fi_info *all = NULL;
         if ((wishes[i].caps & FI_HMEM) != 0 && !wants_hmem(s)) continue;
         if ((wishes[i].caps & FI_RMA) != 0 && !wants_rma) continue;
         error = list(&wishes[i], provider, &all);
         if (error != 0) continue;
-        struct fi_info *best = best_of(all, domain);
-        if (best != NULL && suits(best, &wishes[i])) tr->info = ofi_library.fi_dupinfo(best);
+        const struct fi_info *best = best_of(all, domain);
+        if (best != NULL && suits(best, &wishes[i])) status = take(tr, &wishes[i], all, best);
         ofi_library.fi_freeinfo(all);
-        if (tr->info != NULL) learn(tr, &wishes[i]);
     }
-    return tr->info != NULL ? ISTHMUS_OK : refuse(tr, provider, domain, error);
+    return tr->info != NULL || status != ISTHMUS_OK ? status : refuse(tr, provider, domain, error);
 }

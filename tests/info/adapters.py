@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
+from pci_tree import add_device, add_gpus
+
 BIN, DOUBLE, CUDA = sys.argv[1:4]
 FOLDER = tempfile.TemporaryDirectory()
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_"))}
@@ -82,21 +85,10 @@ def a_wrong_name_is_an_error():
     assert "ISTHMUS_HCA names 'mlx5_3:1'" in err and "did you mean 'mlx5_0:1'?" in err and "mlx5_1:1" in err, err
 
 
-def add_device(root, chain, *link):
-    """A PCI device below root/devices, and the other places where the system shows it."""
-    folder, place = os.path.join(root, "devices", chain), os.path.join(root, *link)
-    os.makedirs(folder)
-    with open(os.path.join(folder, "numa_node"), "w") as file:
-        file.write("0\n")
-    os.makedirs(os.path.dirname(place), exist_ok=True)
-    os.symlink(folder, place)
-
-
 def tree(name, chain_of_adapter):
     """Two GPUs and two adapters at one socket."""
     root = os.path.join(FOLDER.name, name)
-    for gpu in ("40", "41"):
-        add_device(root, f"pci0000:{gpu}/0000:{gpu}:01.0/0000:{gpu}:00.0", "bus/pci/devices", f"0000:{gpu}:00.0")
+    add_gpus(root)
     for adapter, chain in chain_of_adapter.items():
         add_device(root, chain, "class/infiniband", adapter, "device")
     return {"ISTHMUS_IB_SYSFS": root, "ISTHMUS_HEAP_KIND": "cuda", "ISTHMUS_NVLINK_LIBRARY": CUDA,

@@ -67,6 +67,15 @@ static void *copy_of(const void *bytes, size_t n_bytes)
 
 static char *text_of(const char *text) { return text != NULL ? strdup(text) : NULL; }
 
+static struct fid_nic *nic_of(const struct fi_pci_attr *pci)
+{
+    struct fid_nic *nic = copy_of(NULL, sizeof *nic);
+    nic->bus_attr = copy_of(NULL, sizeof *nic->bus_attr);
+    nic->bus_attr->bus_type = FI_BUS_PCI;
+    nic->bus_attr->attr.pci = *pci;
+    return nic;
+}
+
 struct fi_info *fi_dupinfo(const struct fi_info *from)
 {
     struct fi_info *info = copy_of(from, sizeof *info);
@@ -80,6 +89,9 @@ struct fi_info *fi_dupinfo(const struct fi_info *from)
     info->domain_attr->name = text_of(info->domain_attr->name);
     info->fabric_attr->name = text_of(info->fabric_attr->name);
     info->fabric_attr->prov_name = text_of(info->fabric_attr->prov_name);
+    if (info->domain_attr->auth_key != NULL)
+        info->domain_attr->auth_key = copy_of(info->domain_attr->auth_key, info->domain_attr->auth_key_size);
+    if (info->nic != NULL) info->nic = nic_of(&info->nic->bus_attr->attr.pci);
     return info;
 }
 
@@ -87,6 +99,9 @@ void fi_freeinfo(struct fi_info *info)
 {
     while (info != NULL) {
         struct fi_info *next = info->next;
+        if (info->nic != NULL) free(info->nic->bus_attr);
+        free(info->nic);
+        free(info->domain_attr->auth_key);
         free(info->domain_attr->name);
         free(info->fabric_attr->name);
         free(info->fabric_attr->prov_name);
@@ -114,20 +129,15 @@ static bool suits(const struct mode *mode, const struct fi_info *hints)
            (provider == NULL || strcmp(provider, mode->provider) == 0);
 }
 
-int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
-               struct fi_info **out)
+static struct fi_info *describe(const struct mode *mode, const struct fi_info *hints, const char *domain)
 {
-    const struct mode *mode = double_mode();
-    (void)version, (void)node, (void)service, (void)flags;
-    if (!suits(mode, hints)) return -FI_ENODATA;
     struct fi_info *info = fi_dupinfo(NULL);
-    if (info == NULL) return -FI_ENOMEM;
     info->caps = hints->caps;
     info->mode = hints->mode & FI_CONTEXT;
     info->ep_attr->type = FI_EP_RDM;
     info->ep_attr->max_msg_size = mode->max_bytes;
     info->ep_attr->max_order_raw_size = mode->has_delivery ? 0 : mode->max_bytes / 2;
-    info->domain_attr->name = text_of("double0");
+    info->domain_attr->name = text_of(domain);
     info->domain_attr->mr_mode = mode->mr_mode | ((hints->caps & FI_HMEM) != 0 ? FI_MR_HMEM : 0);
     info->domain_attr->mr_key_size = mode->key_bytes;
     info->domain_attr->threading = FI_THREAD_DOMAIN;
@@ -138,8 +148,35 @@ int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t
     info->tx_attr->msg_order = info->rx_attr->msg_order = FI_ORDER_SAS | (mode->has_delivery ? 0 : FI_ORDER_RAW);
     info->fabric_attr->name = text_of("double");
     info->fabric_attr->prov_name = text_of(mode->provider);
-    *out = info;
-    return 0;
+    return info;
+}
+
+/* OFI_DOUBLE_ADAPTERS: a list such as cxi0@0000:3b:00.0,cxi1@0000:af:00.0: domains, and where their adapters are. */
+static struct fi_info *describe_all(const struct mode *mode, const struct fi_info *hints)
+{
+    const char *text = getenv("OFI_DOUBLE_ADAPTERS");
+    struct fi_info *first = NULL, **end = &first;
+    char name[16];
+    unsigned domain, bus, device, function;
+    int length;
+    if (text == NULL) return describe(mode, hints, "double0");
+    for (; sscanf(text, "%15[^@]@%x:%x:%x.%x%n", name, &domain, &bus, &device, &function, &length) == 5;
+         text += length + (text[length] == ',')) {
+        *end = describe(mode, hints, name);
+        (*end)->nic = nic_of(&(struct fi_pci_attr){(uint16_t)domain, (uint8_t)bus, (uint8_t)device, (uint8_t)function});
+        end = &(*end)->next;
+    }
+    return first;
+}
+
+int fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags, const struct fi_info *hints,
+               struct fi_info **out)
+{
+    const struct mode *mode = double_mode();
+    (void)version, (void)node, (void)service, (void)flags;
+    if (!suits(mode, hints)) return -FI_ENODATA;
+    *out = describe_all(mode, hints);
+    return *out != NULL ? 0 : -FI_ENODATA;
 }
 
 /* ---- domains ---- */
@@ -150,6 +187,14 @@ static void report(const struct double_domain *domain)
     if (getenv("OFI_DOUBLE_REPORT") == NULL) return;
     fprintf(stderr, "double of libfabric: %llu accesses of memory of devices\n",
             (unsigned long long)domain->n_device_accesses);
+}
+
+static void report_opened(const struct fi_domain_attr *attr)
+{
+    if (getenv("OFI_DOUBLE_REPORT") == NULL) return;
+    char key[64] = "none";
+    for (size_t i = 0; i < attr->auth_key_size && i < 16; i++) snprintf(key + 2 * i, 3, "%02x", attr->auth_key[i]);
+    fprintf(stderr, "double of libfabric: domain %s, key %s, class %#x\n", attr->name, key, attr->tclass);
 }
 
 static int close_domain(struct fid *fid)
@@ -209,6 +254,7 @@ static int open_domain(struct fid_fabric *fabric, struct fi_info *info, struct f
     (void)fabric;
     if (domain == NULL) return -FI_ENOMEM;
     domain->mode = double_mode();
+    report_opened(info->domain_attr);
     domain->has_hmem = (info->caps & FI_HMEM) != 0;
     domain->seed = (unsigned)double_now_ns();
     pthread_mutex_init(&domain->lock, NULL);
