@@ -26,7 +26,8 @@ CALLS = {"x86_64": {"memfd_create": 319, "socket": 41, "pidfd_getfd": 438},
 
 def doctor(prepare=None, mounts="", command=(), status=0, **env):
     """{(area, name): result}; `mounts`: shell commands in a mount namespace, before the tool. What these and `env` do
-    not make there is not: GPUs and adapters of this machine decide nothing."""
+    not make there is not: GPUs and adapters of this machine decide nothing. `status` None: either, where a limit of
+    this machine decides."""
     args = [*command, INFO, "--doctor", "--json"] if not command or command[-1] != "--" else [*command[:-1]]
     if "/sys/bus/pci" not in mounts:
         mounts = f"{files('/sys/bus/pci')}\n{mounts}"
@@ -34,7 +35,7 @@ def doctor(prepare=None, mounts="", command=(), status=0, **env):
         env = {**adapters(""), **env}
     args = ["unshare", "-m", "sh", "-ec", f'{mounts}\nexec "$@"', "sh", *args]
     done = subprocess.run(args, capture_output=True, text=True, timeout=60, env={**CLEAN, **env}, preexec_fn=prepare)
-    assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+    assert status in (None, done.returncode), (done.returncode, done.stdout, done.stderr)
     return {(r["area"], r["name"]): r for r in json.loads(done.stdout)["requirements"]}
 
 
@@ -115,8 +116,20 @@ def a_container_with_little():
     expect(doctor(mounts=large, ISTHMUS_HEAP_PAGES="1G"), "host", "huge pages", "pass", "3 of 1 GiB are free")
 
 
+def launchers_without_a_way():
+    expect(doctor(status=1, PMIX_NAMESPACE="job"), "host", "launcher", "fail", "PMIX_NAMESPACE is job, but PMIX_RANK")
+    expect(doctor(status=1, PMI_FD="7", PMI_RANK="x", PMI_SIZE="2"), "host", "launcher", "fail", "PMI_RANK is 'x'")
+    several = {"OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_RANK": "1"}
+    expect(doctor(status=1, **several), "host", "launcher", "fail", "mpirun of Open MPI has started several processes")
+    expect(doctor(ISTHMUS_BOOTSTRAP="alone", **several), "host", "launcher", "pass", "a job of one PE")
+    expect(doctor(), "host", "launcher", "pass", "without a launcher")
+
+
 def a_host_without_a_network():
     expect(doctor(command=("unshare", "-n")), "ib", "links", "degraded", "no interface but loopback")
+    library = doctor()["ib", "library"]
+    assert (library["verdict"] == "degraded") == library["evidence"].startswith("UCX 1.13"), library
+    assert library["verdict"] == "pass" or "list of an endpoint's lanes" in library["evidence"], library
     expect(doctor(ISTHMUS_IB_UCX="/nowhere/libucp.so"), "ib", "transport", "degraded", "/nowhere/libucp.so")
     broken = os.path.join(FOLDER.name, "broken.so")
     with open(broken, "w") as file:
@@ -129,6 +142,14 @@ def adapters_of_a_host():
     results = doctor(limit(resource.RLIMIT_MEMLOCK, 1 << 16), status=1, **adapters(one))
     expect(results, "ib", "memlock", "fail", "64 KiB")
     expect(results, "ib", "adapter", "degraded", "its link is down")  # the second port
+    roce = adapters("rocep1 1 15b3 1 0\n 4 2 2 64\n")
+    table = files("/sys/class", infiniband__rocep1__ports__1__gids__3="0000:0000:0000:0000:0000:ffff:0a00:0001",
+                  infiniband__rocep1__ports__1__gids__4=":".join(["0000"] * 8))
+    expect(doctor(mounts=table, status=None, ISTHMUS_IB_GID_INDEX="3", **roce), "ib", "GID", "pass",
+           "rocep1:1 has entry 3")
+    for index, what in (("4", "is empty"), ("5", "is not")):
+        expect(doctor(mounts=table, status=1, ISTHMUS_IB_GID_INDEX=index, **roce), "ib", "GID", "fail", what)
+    expect(doctor(mounts=table, status=1, UCX_IB_GID_INDEX="9", **roce), "ib", "GID", "fail", "entry 9")
 
 
 def gpus_of_a_host():
@@ -143,6 +164,9 @@ def gpus_of_a_host():
     results = doctor(mounts=f"{pci}\n{dev}\n{adapter}", status=1)
     expect(results, "nvlink", "driver", "pass", "1 GPU(s) of NVIDIA")
     expect(results, "nvlink", "transport", "fail", "nvlink is not usable")
+    old = {"ISTHMUS_NVLINK_LIBRARY": CUDA, "GPU_DOUBLE_VERSION": "9000"}
+    expect(doctor(mounts=f"{pci}\n{dev}", status=1, **old), "nvlink", "transport", "fail",
+           "the driver on this host is for CUDA 9.0; this plugin needs one for CUDA ")
     results = doctor(mounts=f"{pci}\n{dev}\n{adapter}\n{proc}", status=1)
     expect(results, "nvlink", "IMEX", "degraded", "imex-channels does not exist")
     expect(results, "nvlink", "GPUDirect", "degraded", "nvidia_peermem is not loaded")
@@ -176,8 +200,9 @@ def main():
         return SKIPPED
     healthy = doctor()
     assert len(healthy) > 10 and ("host", "sharing") in healthy, healthy
-    for case in (limits_of_the_process, calls_that_a_sandbox_refuses, a_container_with_little, a_host_without_a_network,
-                 adapters_of_a_host, gpus_of_a_host, gpus_that_reach_each_other, hosts_that_differ):
+    for case in (limits_of_the_process, calls_that_a_sandbox_refuses, a_container_with_little, launchers_without_a_way,
+                 a_host_without_a_network, adapters_of_a_host, gpus_of_a_host, gpus_that_reach_each_other,
+                 hosts_that_differ):
         case()
         print(f"ok {case.__name__}", flush=True)
     return 0

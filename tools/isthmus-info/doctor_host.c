@@ -3,7 +3,7 @@
 #include "tools/isthmus-info/doctor.h"
 #include "tools/isthmus-info/info.h"
 
-#include "core/boot/boot.h"
+#include "core/boot/launcher.h"
 #include "core/topo/topo.h"
 
 #include <errno.h>
@@ -233,14 +233,26 @@ static void check_namespaces(void)
 
 /* ---- the launcher ---- */
 
-static void check_launcher(void)
+static void check_launcher(const struct ist_config *config)
 {
     static const char name[] = "launcher";
-    const char *version = PMIx_Get_version(), *rank = getenv("PMIX_RANK");
+    const char *version = PMIx_Get_version();
     int length = (int)strcspn(version, ",(");
+    struct ist_launcher launcher;
     while (length > 0 && version[length - 1] == ' ') length--;
-    if (rank != NULL)
-        doctor_pass(host, name, "%.*s; this process is PE %s of a launcher", length, version, rank);
+    ist_launcher_find(config->bootstrap, &launcher);
+    if (config->bootstrap == IST_BOOTSTRAP_ALONE)
+        doctor_pass(host, name, "%.*s; ISTHMUS_BOOTSTRAP=alone makes a job of one PE", length, version);
+    else if (launcher.kind == IST_LAUNCHER_INCOMPLETE)
+        doctor_fault(VERDICT_FAIL, host, name, "start the program by the launcher itself, or unset these variables",
+                     "the launcher's variables name no way into its job: %s", launcher.evidence);
+    else if (launcher.kind == IST_LAUNCHER_SEVERAL && !launcher.has_library)
+        doctor_fault(VERDICT_FAIL, host, name, launcher.advice,
+                     "%s: %s has started several processes, and names no way into its job by PMIx or PMI",
+                     launcher.evidence, launcher.name);
+    else if (launcher.kind != IST_LAUNCHER_NONE)
+        doctor_pass(host, name, "%.*s; started by a launcher, %s: %s", length, version, launcher.name,
+                    launcher.evidence);
     else
         doctor_pass(host, name, "%.*s; started without a launcher, isthmus-run needs none", length, version);
 }
@@ -256,5 +268,5 @@ void doctor_host(const struct ist_config *config)
     check_threads();
     check_sharing();
     check_namespaces();
-    check_launcher();
+    check_launcher(config);
 }

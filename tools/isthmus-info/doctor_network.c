@@ -9,6 +9,7 @@
 #include <ifaddrs.h>
 #include <inttypes.h>
 #include <net/if.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -83,6 +84,36 @@ static unsigned check_adapters(const struct ist_transport *t)
     return n_used;
 }
 
+/* An entry that is set by its number has to be in the table of each RoCE port that is used. */
+static void check_gid(const struct ist_transport *t, const struct isthmus_device *adapter, const char *index)
+{
+    static const char empty[] = "0000:0000:0000:0000:0000:0000:0000:0000";
+    char path[320], gid[64];
+    int length = (int)strcspn(adapter->name, ":");
+    snprintf(path, sizeof path, "/sys/class/infiniband/%.*s/ports/%.10s/gids/%.10s", length, adapter->name,
+             adapter->name + length + (adapter->name[length] == ':'), index);
+    bool is_there = doctor_read_line(path, gid, sizeof gid);
+    if (is_there && strcmp(gid, empty) != 0)
+        doctor_pass(t->name, "GID", "%s has entry %.10s: %s", adapter->name, index, gid);
+    else
+        doctor_fault(VERDICT_FAIL, t->name, "GID",
+                     "set ISTHMUS_IB_GID_INDEX to an entry that show_gids prints for the port, or unset it",
+                     "the setting is entry %.10s, which %s in the table of %s: %s", index,
+                     is_there ? "is empty" : "is not", adapter->name, path);
+}
+
+static void check_gids(const struct ist_transport *t)
+{
+    const struct isthmus_devices *devices = transport_devices(t);
+    const char *index = ist_config_plugin_value("ISTHMUS_IB_GID_INDEX");
+    if (index == NULL) index = getenv("UCX_IB_GID_INDEX");
+    for (uint32_t i = 0; index != NULL && devices != NULL && i < devices->count(t->handle); i++) {
+        struct isthmus_device device = {.struct_size = sizeof device};
+        devices->describe(t->handle, i, &device);
+        if (device.is_used && strstr(device.what, "RoCE") != NULL) check_gid(t, &device, index);
+    }
+}
+
 /* Registering memory with an adapter pins it, up to this limit. */
 static void check_locked_memory(const struct ist_transport *t, unsigned n_adapters)
 {
@@ -127,5 +158,6 @@ void doctor_network(void)
         check_library(t);
         check_links(t->name);
         check_locked_memory(t, check_adapters(t));
+        check_gids(t);
     }
 }
