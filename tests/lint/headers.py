@@ -11,6 +11,7 @@ import lint
 OURS = ("-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-function", "-Werror")
 STRICT_C = ("-x", "c", "-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Werror")
 STRICT_CXX = ("-x", "c++", "-std=c++17", "-pedantic-errors", "-Wall", "-Wextra", "-Werror")
+AS_FOR_A_DEVICE = ("-DSYCL_LANGUAGE_VERSION=202012L", "-D__SYCL_DEVICE_ONLY__=1", "-include", "sycl/sycl.hpp")
 
 
 def compile_alone(compiler, language, includes, header):
@@ -28,7 +29,7 @@ def main():
     root, report = args.root.resolve(), lint.Report("headers", args.root)
     public = [root / "include", *([args.gen / "include"] if args.gen else [])]
     ours = [root, *public, *([args.gen] if args.gen else []), *args.include]
-    jobs = []
+    jobs, doubles = [], Path(__file__).parents[1] / "doubles"
     for path in lint.sources(root, "core", "plugins", "tools", suffixes=(".h",)):
         jobs.append((path, args.cc, OURS, [root / path.parent, *ours], root / path))
     for folder in public:
@@ -38,8 +39,7 @@ def main():
         for path in lint.sources(folder, ".", suffixes=(".hpp",)):
             # Those of kernels are compiled as for a device.
             is_for_kernels = path.name.endswith("_device.hpp")
-            doubles = Path(__file__).parents[1] / "doubles" / ("sycl_device" if is_for_kernels else "")
-            language = [*STRICT_CXX, "-include", "sycl/sycl.hpp"] if is_for_kernels else STRICT_CXX
+            language = [*STRICT_CXX, *AS_FOR_A_DEVICE] if is_for_kernels else STRICT_CXX
             jobs.append((path, args.cxx, language, [*public, doubles], folder / path))
     with ThreadPoolExecutor(2) as pool:
         for job, error in zip(jobs, pool.map(lambda job: compile_alone(*job[1:]), jobs)):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """gen_rows.py LIST PROGRAM OUT [--generic] [--include HEADER]...: writes the part of a program that calls routines.
 
-For each routine of LIST that belongs to PROGRAM, and each type: a function that calls it with the arguments of a struct
-row_call, typed as in the prototype, and a line in the table `rows`. With --generic the calls use the type-generic
-name."""
+For each routine of LIST that belongs to PROGRAM, or to any with PROGRAM `all`, and each type: a function that calls it
+with the arguments of a struct row_call, typed as in the prototype, and a line in the table `rows`. With --generic the
+calls use the type-generic name."""
 import argparse
 import re
 from pathlib import Path
@@ -30,7 +30,7 @@ def argument(declared, name, c_type):
     if name in VALUES:
         return f"*(const {declared} *)c->{VALUES[name]}"
     if name == "q":
-        return "queue()"
+        return "turn.queue(), {turn.before()}"
     if name == "ret":
         return "&ret"
     if name in HANDLES:
@@ -61,8 +61,8 @@ def in_queue(row, text):
     """The call is over when its event is: then *ret has the result."""
     result = result_type(row)
     if result is None:
-        return f"{text}.wait()"
-    return f"{result} ret = 0;\n    {text}.wait();\n    c->returned = (long long)ret"
+        return f"turn turn;\n    turn.wait({text})"
+    return f"turn turn;\n    {result} ret = 0;\n    turn.wait({text});\n    c->returned = (long long)ret"
 
 
 def flags(row, has_ctx):
@@ -77,7 +77,7 @@ def routines(rows, program, wants_generic):
     """(row, member, has_ctx, expression that names the routine, text that does) of every call of the program."""
     hidden = rows.generics()  # macros: a function of that name is reached with the name in parentheses
     for row in rows.rows:
-        if row.program != program or wants_generic and row.generic is None:
+        if program not in (row.program, "all") or wants_generic and row.generic is None:
             continue
         for member in rows.members(row):
             for has_ctx in row.contexts:
@@ -93,7 +93,7 @@ def generate(rows, args):
     if "rocshmem/rocshmem.hpp" in args.include:
         yield "using namespace rocshmem;\n"
     if any(row.returns == "sycl::event" for row in rows.rows):
-        yield "static sycl::queue &queue()\n{\n    static sycl::queue only;\n    return only;\n}\n"
+        yield '#include "turn.hpp"\n'
     table = []
     for number, (row, member, has_ctx, routine, shown) in enumerate(routines(rows, args.program, args.generic)):
         c_type, kind = rows.type_of(member)

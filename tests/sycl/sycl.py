@@ -15,6 +15,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+ROWS = ROOT / "tests" / "rows"
 sys.path.insert(0, str(HERE.parent))
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
@@ -30,12 +31,18 @@ WAYS = {  # how the operations go: what the job has in its environment
 }
 JOBS = [(way, n) for way in WAYS for n in (2, 3)]
 QUICK_JOBS = [("direct", 2), ("ib", 2)]
+# Of the forms in queues: their names (none: each type's own), the kind of queue, and how many PEs by which way.
+QUEUE_JOBS = [(names, order, way, n) for names in ("", "_generic") for order in ("in_order", "out_of_order")
+              for way in ("direct", "ib") for n in (2, 3)]
+QUICK_QUEUE_JOBS = [("", "in_order", "direct", 2), ("", "out_of_order", "ib", 3)]
 # Kernels in one image: the runtime library finds the state of several only in the first one.
 KERNEL_OPTIONS = ["-O2", "-fsycl-device-code-split=off"]
 # Without the optimiser of the device, whose vectorizer makes wrong code of kernels with waits; and with it for one
 # work-item at a time, which sub-groups do not allow.
 PLAIN = {"SYCL_PROGRAM_COMPILE_OPTIONS": "-cl-opt-disable"}
 OPTIMISED = {"CL_CONFIG_CPU_VECTORIZER_MODE": "1"}
+# By default SYCL runs the tasks of all queues one after the other.
+QUEUES = {"SYCL_QUEUE_THREAD_POOL_SIZE": "4"}
 
 
 def newest(paths):
@@ -53,17 +60,19 @@ class Place:
         self.cache = self.out / "cache"
         shutil.rmtree(self.cache, ignore_errors=True)
 
-    def compile(self, source, flags=()):
-        """The program; flags: more of the compiler's. It is made anew if it is older than a source or the library."""
+    def compile(self, source, *more):
+        """The program; more: of the compiler's arguments, files among them. It is made anew if it is older than a
+        source or the library."""
         program = self.out / source.stem
-        before = [source, HERE / "memory.h", *(ROOT / "include").rglob("*"),
-                  *(self.build / "gen" / "include").rglob("*"), self.build / "lib" / "libisthmus.so"]
+        before = [source, HERE / "memory.h", ROWS / "turn.hpp", *(ROOT / "include").rglob("*"),
+                  *(self.build / "gen" / "include").rglob("*"), self.build / "lib" / "libisthmus.so",
+                  *(Path(argument) for argument in more)]
         if program.exists() and program.stat().st_mtime > newest(before):
             return program
         libraries = ([f"-L{folder}" for folder in self.libraries]
                      + [f"-Wl,-rpath-link,{folder}" for folder in self.libraries])
-        command = [*self.cxx, "-std=c++17", "-O1", "-Wall", "-Wextra", "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", *flags,
-                   "-isystem", str(self.headers), *self.includes, str(source), "-o", str(program),
+        command = [*self.cxx, "-std=c++17", "-O1", "-Wall", "-Wextra", "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING",
+                   "-isystem", str(self.headers), *self.includes, str(source), *map(str, more), "-o", str(program),
                    f"-L{self.build}/lib", f"-Wl,-rpath,{self.build}/lib", "-listhmus", *libraries, "-lsycl"]
         subprocess.run(command, check=True)
         return program
@@ -79,9 +88,8 @@ def check_headers(place):
     """What kernels call, compiled for the host as a SYCL compiler does it too: every routine and every form for groups,
     by its exact type, with SYCL's own groups."""
     print("headers:", flush=True)
-    rows = ROOT / "tests" / "rows"
     source = place.out / "ishmem_device.cpp"
-    subprocess.run([sys.executable, rows / "check_device_rows.py", rows / "ishmem_device.rows", rows / "ishmem.rows",
+    subprocess.run([sys.executable, ROWS / "check_device_rows.py", ROWS / "ishmem_device.rows", ROWS / "ishmem.rows",
                     "--out", source], check=True)
     # Its headers choose attributes by this macro, which only that compiler takes.
     source.write_text("#include <sycl/sycl.hpp>\n#define SYCL_LANGUAGE_VERSION 202012L\n" + source.read_text())
@@ -97,11 +105,26 @@ def run_example(place):
     return place.run(2, [program, *place.includes, *KERNEL_OPTIONS], PLAIN)
 
 
-def run_queues(place):
-    """The forms in a queue, on SYCL's own queues and events."""
+def make_queue_rows(place, names):
+    """A program that calls every form in a queue, from the list of them."""
+    source = place.out / f"ishmem_queue{names}.cpp"
+    made = source.with_suffix(".new")
+    subprocess.run([sys.executable, ROWS / "gen_rows.py", ROWS / "ishmem_queue.rows", "all", made, "--include",
+                    "ishmemx.h", *(["--generic"] if names else [])], check=True)
+    if not source.exists() or source.read_text() != made.read_text():
+        made.replace(source)
+    return place.compile(source, ROWS / "face_ishmem.cpp", place.build / "lib" / "librows_engine.a", "-O0", f"-I{ROWS}")
+
+
+def run_queues(place, jobs):
+    """The forms in a queue, on SYCL's own queues and events: their order, and each of them by its result."""
     print("in queues, 2 PEs:", flush=True)
-    program = place.compile(ROOT / "tests" / "pe" / "r135_on_queue.cpp", [f"-I{ROOT}/tests/pe", f"-I{ROOT}"])
-    return place.run(2, [program], {})
+    status = place.run(2, [place.compile(HERE / "queues.cpp", f"-I{ROOT}")], QUEUES)
+    programs = {names: make_queue_rows(place, names) for names in sorted({names for names, *_ in jobs})}
+    for names, order, way, n in jobs:
+        print(f"every form in a queue{names}, {order}, {way}, {n} PEs:", flush=True)
+        status = status or place.run(n, [programs[names]], {**QUEUES, **WAYS[way], "ROWS_QUEUE": order})
+    return status
 
 
 def run_kernels(place, jobs, settings, *options):
@@ -133,7 +156,7 @@ def main():
     status = check_headers(place) or run_kernels(place, QUICK_JOBS if args.quick else JOBS, PLAIN)
     if not args.quick:
         status = status or run_kernels(place, JOBS, OPTIMISED, "-DWITHOUT_SUB_GROUPS")
-    return status or run_example(place) or run_queues(place)
+    return status or run_example(place) or run_queues(place, QUICK_QUEUE_JOBS if args.quick else QUEUE_JOBS)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-/* R135: the forms in a SYCL queue run after the events they are given and after the earlier ones of their queue, and
- * deliver results through the ret pointer. With tests/doubles/sycl in the place of SYCL. R133: C++ has overloads with
- * and without a team, and a template for each family. */
-#include "check.h"
+/* tests/sycl/queues.cpp: R135: the forms in a SYCL queue run after the events they are given and after the earlier ones
+ * of their queue, and deliver results through the ret pointer. Each form alone: rows_queue (tests/rows). */
+#include "tests/pe/check.h"
 
 #include <ishmemx.h>
 
@@ -66,27 +65,15 @@ static void check_results(void)
     ishmem_free(block);
 }
 
-static void check_overloads(void)
+/* Queues that the program has destroyed do not stay with the library. */
+static void check_queues_end(void)
 {
-    long *block = (long *)ishmem_malloc(2 * sizeof *block);
-    CHECK(block != nullptr);
-    block[0] = block[1] = 3;
-    CHECK_EQ(ishmem_long_sum_reduce(ISHMEM_TEAM_WORLD, sums, block, 2), 0);
-    CHECK_EQ(ishmem_sum_reduce(sums, block, 2), 0);
-    CHECK_EQ(ishmem_sum_reduce(ISHMEM_TEAM_SHARED, sums, block, 2), 0);
-    ishmem_sync_all(); /* sums is reusable on all PEs */
-    CHECK_EQ(ishmem_broadcastmem(ISHMEM_TEAM_WORLD, sums, block, sizeof sums, 0), 0);
-    CHECK_EQ(sums[0], 3);
-    ishmem_put(words, block, 2, pe.right);
-    ishmem_atomic_add(&words[1], 4L, pe.right);
-    ishmem_barrier_all();
-    CHECK_EQ(ishmem_g(&words[1], pe.me), 7);
-    CHECK_EQ(ishmem_test(&words[0], ISHMEM_CMP_GE, 3L), 1);
-    ishmem_barrier_all();
-    ishmemx_ibput(words, block, 1, 1, size_t{1}, size_t{2}, pe.right);
-    ishmem_barrier_all();
-    CHECK_EQ(words[1], 3);
-    ishmem_free(block);
+    enum { QUEUES = 8 };
+    for (int i = 0; i < QUEUES; i++) {
+        sycl::queue q;
+        ishmemx_quiet_on_queue(q).wait();
+    }
+    CHECK_EQ(isthmus_queues_::get().last.size(), 1);
 }
 
 int main(void)
@@ -95,6 +82,6 @@ int main(void)
     check_order_in_a_queue();
     check_dependencies_between_queues();
     check_results();
-    check_overloads();
+    check_queues_end();
     return pe_end();
 }
