@@ -31,7 +31,7 @@ int main(void)
     /* The left neighbour lets two of this PE's words grow, one after the other; the first is never behind the
      * second. */
     enum { LAST = 100000 };
-    uint64_t last = pe.n <= 4 ? LAST : LAST / 50;
+    uint64_t last = (uint64_t)pe_part_of(pe.n <= 4 ? LAST : LAST / 50);
     shmem_barrier_all();
     if (pe.me % 2 == 0 || pe.n == 1)
         for (uint64_t i = 1; i <= last; i++) {
