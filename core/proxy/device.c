@@ -317,7 +317,8 @@ isthmus_status ist_device_list_buffers(void)
         if (status == ISTHMUS_OK && device.tables.n_far > 0 && !device.has_proxy) status = open_proxy();
         write_state();
         if (status == ISTHMUS_OK) status = fill_all();
-        if (status == ISTHMUS_OK) ist_tables_free_old(&device.tables);
+        /* On processors a kernel of another thread may be reading the old tables: they stay until finalize. */
+        if (status == ISTHMUS_OK && is_on_device()) ist_tables_free_old(&device.tables);
     }
     pthread_mutex_unlock(&device.lock);
     return status;

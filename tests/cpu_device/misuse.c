@@ -165,17 +165,20 @@ static void put_to_static(void *unused)
 }
 
 /* So is a buffer that the program has made symmetric, until it is private again. Kernels reach it as directly as the
- * heap, and a fence orders the two. */
+ * heap, and a fence orders the two. The list of ranges that a kernel of another thread reads meanwhile stays as it was.
+ */
 static long *buffer, *flag;
 static size_t buffer_bytes;
 
 static void make_buffer(void)
 {
     bool had_ring = isthmus_device_v1.ring != NULL;
+    const struct isthmus_device_range *held = isthmus_device_v1.ranges, before = *held;
     buffer_bytes = (size_t)sysconf(_SC_PAGESIZE);
     buffer = mmap(NULL, buffer_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (nvshmemx_buffer_register_symmetric(buffer, buffer_bytes, 0) != buffer) exit(4);
     if (!had_ring && isthmus_device_v1.ring != NULL) exit(5);
+    if (held->base != before.base || held->length_bytes != before.length_bytes || held->delta != before.delta) exit(7);
 }
 
 static void put_to_buffer(void *unused)
