@@ -14,6 +14,7 @@
 #include <cuda_runtime.h>
 #include <nvshmem.h>
 #include <nvshmemx.h>
+#include <stdio.h>
 
 #define ON_DEVICE static __device__               /* a function that kernels call */
 #define ON_BOTH static __host__ __device__ inline /* one that the host calls too */
@@ -23,19 +24,27 @@
     static __device__ void name##_thread(const type *argument)
 #define run_kernel(blocks, threads, name, argument) run_on_gpu(blocks, threads, (const void *)(name), argument)
 
+/* Returns 0, or prints the error and returns -1. */
+static inline int check_cuda(cudaError_t error, const char *call)
+{
+    if (error == cudaSuccess) return 0;
+    fprintf(stderr, "%s: %s\n", call, cudaGetErrorString(error));
+    return -1;
+}
+
 /* All blocks run at once, so that each may wait for others. Returns 0 when the kernel has ended, or -1. */
 static inline int run_on_gpu(unsigned blocks, unsigned threads, const void *kernel, void *argument)
 {
     void *arguments[] = {argument};
     if (nvshmemx_collective_launch(kernel, dim3(blocks), dim3(threads), arguments, 0, (cudaStream_t)NULL) != 0)
         return -1;
-    return cudaDeviceSynchronize() == cudaSuccess ? 0 : -1;
+    return check_cuda(cudaDeviceSynchronize(), "the kernel");
 }
 
 /* Between the host's memory and symmetric memory of this PE. */
 static inline void copy_bytes(void *to, const void *from, size_t bytes)
 {
-    if (cudaMemcpy(to, from, bytes, cudaMemcpyDefault) != cudaSuccess) nvshmem_global_exit(3);
+    if (check_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "cudaMemcpy") != 0) nvshmem_global_exit(3);
 }
 
 #else

@@ -28,7 +28,9 @@ LIBRARIES = {"nvlink": "libcuda.so.1", "xelink": "libze_loader.so.1", "xgmi": "l
 PROGRAMS = ["all_calls", "memory_grows", "attached_in_place", "kind_of_address", "stream_order"]  # of p2p_test
 JOBS = re.compile(r"^(device\.|contract\.(nvlink|xelink|xgmi)\.)")
 ONLY_A_DOUBLE = re.compile(r"GPU_DOUBLE_|stream_faults|hosts\.sh")
-SKIPPED, TIMEOUT_S = 77, 300
+SKIPPED = 77
+REPORT_S = 10  # so long before a job of kernels would be killed, its launcher ends it, with what each PE waits for
+SHOWN_LINES = 15  # of the output of what fails
 # (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a
 # kernel; the examples
 KERNELS = [
@@ -48,12 +50,17 @@ KERNELS = [
     *((f"kernels.{example}.{way}", f"{example}_kernel", 2, environment) for example in ("jacobi", "moe", "allreduce")
       for way, environment in (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]))),
 ]
-# The same, of a program that ends the job: and what is expected of that (options of tests/pe/expect.sh).
-WRONG = ["-s", "nonzero", "-1",
-         "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"]
+# (name, PEs, case of tests/gpu/wrong.cu, environment, the line about it): kernels that call wrongly, which ends the job
+NO_PE = "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"
 WRONG_KERNELS = [
-    ("kernels.wrong.direct", "wrong", 2, []),
-    ("kernels.wrong.ring", "wrong", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
+    ("kernels.wrong.pe.direct", 2, "pe", [], NO_PE),
+    ("kernels.wrong.pe.ring", 2, "pe", ["ISTHMUS_DEVICE_DIRECT=0"], NO_PE),
+    ("kernels.wrong.address.direct", 2, "address", [],
+     "PE 0: a kernel's p: address 0x[0-9a-f]+ for PE 1 is not symmetric; valid: .*; in thread 3 of block 1"),
+    ("kernels.wrong.address.ring", 2, "address", ["ISTHMUS_DEVICE_DIRECT=0"],
+     "PE 0: .*a kernel's p: dest is 0x[0-9a-f]+, which is not symmetric; valid: "),
+    ("kernels.wrong.state", 1, "state", [],
+     "isthmus: a kernel's call before init, or in a module that was not initialised: address 0x[0-9a-f]+, PE 9"),
 ]
 
 
@@ -88,56 +95,75 @@ def jobs_of(transport, tests):
 class Counts:
     """The results, and the lines about them."""
 
-    def __init__(self, transport, logs):
-        self.transport, self.logs, self.values = transport, logs, [0, 0, 0]
+    def __init__(self, transport, logs, timeout_s):
+        self.transport, self.logs, self.timeout_s = transport, logs, timeout_s
+        self.values, self.failed = [0, 0, 0], []
 
     def add(self, name, command, status, took_s):
-        """passed, failed, skipped: one more of them; a failure is printed with the end of its output."""
+        """passed, failed, skipped: one more of them. A failure is printed with the end of its output, a skipped test
+        with its reason."""
         index = 0 if status == 0 else 2 if status == SKIPPED else 1
         self.values[index] += 1
-        print(f"{self.transport}: {name} {('ok', 'FAILED', 'skipped')[index]} ({took_s:.1f} s)", flush=True)
+        lines = [f"{self.transport}: {name} {('ok', 'FAILED', 'skipped')[index]} ({took_s:.1f} s)"]
+        path = self.logs / f"{name}.log"
+        if index > 0 and path.exists():
+            output = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines += [f"    {line}" for line in output[-(1 if index == 2 else SHOWN_LINES):]]
         if index == 1:
-            with open(self.logs / f"{name}.log", "a", encoding="utf-8") as log:
-                print(f"\n{' '.join(command)}\nstatus {status}", file=log)
+            how = f"no end within {self.timeout_s} s" if status is None else f"status {status}"
+            lines.append(f"    {how}: {' '.join(command)}")
+            self.failed.append(name)
+            with open(path, "a", encoding="utf-8") as log:
+                print(f"\n{' '.join(command)}\n{how}", file=log)
+        print("\n".join(lines), flush=True)
 
     def one(self, name, command, environment=()):
         start = time.monotonic()
-        status = shared.run(command, environment, self.logs / f"{name}.log", TIMEOUT_S)
+        status = shared.run(command, environment, self.logs / f"{name}.log", self.timeout_s)
         self.add(name, command, status, time.monotonic() - start)
+
+
+def kernel_jobs(build, timeout_s):
+    """(name, program, command, environment) of each job."""
+    within = str(timeout_s - REPORT_S)
+    run = [str(build / "bin" / "isthmus-run"), "--timeout", within, "-n"]
+    for name, program, n_pes, environment in KERNELS:
+        path = build / "tests" / "gpu" / program
+        yield f"{name}.np{n_pes}", path, [*run, str(n_pes), str(path)], environment
+    for name, n_pes, case, environment, line in WRONG_KERNELS:
+        path = build / "tests" / "gpu" / "wrong"
+        expect = [str(ROOT / "tests/pe/expect.sh"), "-t", within, "-s", "nonzero", "-1", line, "--"]
+        yield f"{name}.np{n_pes}", path, [*expect, *run, str(n_pes), str(path), case], environment
 
 
 def test_kernels(counts, build):
     """One after the other: each fills the GPU, or waits for the other PEs' turns on it."""
-    expect = [str(ROOT / "tests/pe/expect.sh"), *WRONG, "--"]
-    kernels = [([], kernel) for kernel in KERNELS] + [(expect, kernel) for kernel in WRONG_KERNELS]
-    for before, (name, program, n_pes, environment) in kernels:
-        path, title = build / "tests" / "gpu" / program, f"{name}.np{n_pes}"
+    for name, path, command, environment in kernel_jobs(build, counts.timeout_s):
         if path.exists():
-            counts.one(title, [*before, str(build / "bin" / "isthmus-run"), "-n", str(n_pes), str(path)],
-                       ["ISTHMUS_HEAP_KIND=cuda", *environment])
+            counts.one(name, command, ["ISTHMUS_HEAP_KIND=cuda", *environment])
         else:
-            counts.add(f"{title}: not compiled, nvcc was not there", [], SKIPPED, 0)
+            counts.add(f"{name}: not compiled, nvcc was not there", [], SKIPPED, 0)
 
 
-def test(transport, build, logs, tests, n_jobs):
+def test(transport, build, logs, tests, given):
     """The counts, or None when there is no GPU for the transport."""
     plugin = build / "lib" / "isthmus" / f"{transport}.so"
     if not plugin.exists():
         print(f"{transport}: was not built: its headers were not there", flush=True)
         return None
-    counts = Counts(transport, logs)
+    counts = Counts(transport, logs, given.timeout)
     program = [str(build / "tests" / "doubles" / "p2p_test"), str(plugin), "-"]
-    if shared.run([*program, PROGRAMS[0]], [], logs / f"{transport}.log", TIMEOUT_S) == SKIPPED:
+    if shared.run([*program, PROGRAMS[0]], [], logs / f"{transport}.log", given.timeout) == SKIPPED:
         print((logs / f"{transport}.log").read_text(errors="replace").strip(), flush=True)
         return None
     for case in PROGRAMS:
         counts.one(f"{transport}.{case}", [*program, case])
-    with concurrent.futures.ThreadPoolExecutor(n_jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
         for done in [pool.submit(counts.one, *job) for job in jobs_of(transport, tests)]:
             done.result()
     if transport == "nvlink":
         test_kernels(counts, build)
-    return counts.values
+    return counts
 
 
 def main():
@@ -146,7 +172,11 @@ def main():
                         help="nvlink, xelink, xgmi")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
+    parser.add_argument("--timeout", type=int, default=120, metavar="S",
+                        help=f"of each program, in seconds; more than {REPORT_S}")
     given = parser.parse_args()
+    if given.timeout <= REPORT_S:
+        parser.error(f"--timeout is {given.timeout}; valid: more than {REPORT_S}")
     unknown = [t for t in given.transports if t not in LIBRARIES]
     if unknown:
         parser.error(f"TRANSPORT is {unknown[0]}; valid: {', '.join(LIBRARIES)}")
@@ -155,11 +185,14 @@ def main():
     logs.mkdir(parents=True, exist_ok=True)
     os.environ["PATH"] = f"{build}/bin:{os.environ['PATH']}"
     tests = shared.tests_of(listing(build))
-    found = [values for values in (test(t, build, logs, tests, given.jobs) for t in given.transports) if values]
+    found = [counts for counts in (test(t, build, logs, tests, given) for t in given.transports) if counts]
     if not found:
         print("no GPU of this machine can be used: nothing was tested")
         return SKIPPED
-    passed, failed, skipped = map(sum, zip(*found))
+    for counts in found:
+        for name in counts.failed:
+            print(f"failed: {counts.transport}: {name}; {logs / name}.log")
+    passed, failed, skipped = map(sum, zip(*(counts.values for counts in found)))
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 

@@ -25,7 +25,7 @@ NAME = "isthmus-gpu-test"
 PARTS = ["bin/isthmus-run", "bin/isthmus-info", "bin/isthmus-check-transport", "lib/libisthmus.so.0", "lib/isthmus",
          "tests/device", "tests/gpu", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu"]
 SOURCES = ["tests/gpu/gpu_test.py", "tests/jobs.py", "tests/pe/expect.sh", "tests/pe/job.sh",
-           *(f"bench/{name}.py" for name in ("run", "gpu", "hosts", "table", "plot", "reference", "startup"))]
+           *(f"bench/{name}.py" for name in ("run", "gpu", "hosts", "roce", "table", "plot", "reference", "startup"))]
 LOADED = ["libucp.so.0", "libibverbs.so.1"]  # by dlopen
 C_LIBRARY = re.compile(r"^(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|anl|nss_.*)\.so)")
 START = """#!/bin/sh
@@ -89,6 +89,9 @@ def fill(root, build):
     for name, script in (("gpu-test", "tests/gpu/gpu_test.py"), ("gpu-bench", "bench/run.py")):
         (root / name).write_text(START.format(script=script), encoding="utf-8")
         (root / name).chmod(0o755)
+        subprocess.run([str(root / name), "--help"], check=True, stdout=subprocess.DEVNULL)  # it has what it imports
+    for cache in root.rglob("__pycache__"):
+        shutil.rmtree(cache)
 
 
 def main():
