@@ -156,7 +156,8 @@ struct isthmus_path {
     int32_t pe;
     uint16_t index; /* in tr->paths */
     bool is_self, is_lost, has_reported;
-    int pid_fd; /* of a peer on this host; -1: none */
+    int pid_fd;          /* of a peer on this host; -1: none */
+    uint64_t checked_ns; /* when a wait has last checked that the peer is there */
     char why_lost[160];
     struct ofi_peer *peer;
     char host_name[OFI_HOST_NAME_BYTES];

@@ -2,6 +2,7 @@
 #include "ofi.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -45,15 +46,31 @@ static void handle(isthmus_tr *tr, const struct fi_cq_data_entry *entry)
     }
 }
 
+/* libfabric's text, and the provider's own where it has one that adds something. */
+static void describe(const isthmus_tr *tr, const struct fi_cq_err_entry *error, char *out, size_t out_bytes)
+{
+    char room[120] = "";
+    const char *general = ofi_library.fi_strerror(error->err), *own = NULL;
+    if (error->prov_errno != 0 && FI_CHECK_OP(tr->cq->ops, struct fi_ops_cq, strerror))
+        own = fi_cq_strerror(tr->cq, error->prov_errno, error->err_data, room, sizeof room);
+    bool adds = own != NULL && own[0] != '\0' && strcmp(own, general) != 0;
+    snprintf(out, out_bytes, "%s%s%s%s", general, adds ? " (" : "", adds ? own : "", adds ? ")" : "");
+}
+
 static void handle_error(isthmus_tr *tr)
 {
+    const struct isthmus_services *s = tr->services;
     struct fi_cq_err_entry error = {0};
     if (fi_cq_readerr(tr->cq, &error, 0) <= 0) return;
     struct ofi_op *op = error.op_context;
-    const char *why = ofi_library.fi_strerror(error.err);
+    char why[160];
+    describe(tr, &error, why, sizeof why);
     if (op == NULL) return;
     switch (op->kind) {
-    case OFI_OP_RECEIVE: ofi_receive_post(tr, op); break;
+    case OFI_OP_RECEIVE:
+        s->log(s->core, ISTHMUS_LOG_INFO, "a message was not received: %s", why);
+        ofi_receive_post(tr, op);
+        break;
     case OFI_OP_MESSAGE: end_of_message(tr, op, why); break;
     case OFI_OP_ACCESS: end_of_access(tr, op, why); break;
     }

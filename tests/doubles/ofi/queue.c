@@ -1,6 +1,7 @@
 /* tests/doubles/ofi/queue.c: completion queues, of FI_CQ_FORMAT_DATA. */
 #include "ofi_double.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -45,6 +46,16 @@ static ssize_t read_queue(struct fid_cq *fid, void *buf, size_t count)
     return n > 0 ? (ssize_t)n : has_failed ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
+enum { REASON_BASE = 7000 }; /* the provider's own numbers are none of libfabric's */
+
+static const char *reason_text(struct fid_cq *fid, int reason, const void *data, char *buffer, size_t room)
+{
+    (void)fid, (void)data;
+    RULE(reason > REASON_BASE, "fi_cq_strerror of %d, which is no number of this provider's", reason);
+    snprintf(buffer, room, "reason %d of the double's", reason);
+    return buffer;
+}
+
 static ssize_t read_error(struct fid_cq *fid, struct fi_cq_err_entry *out, uint64_t flags)
 {
     struct double_cq *cq = container_of(fid, struct double_cq, fid);
@@ -53,8 +64,10 @@ static ssize_t read_error(struct fid_cq *fid, struct fi_cq_err_entry *out, uint6
     struct entry *entry = cq->first != NULL && cq->first->error != 0 ? take(cq) : NULL;
     double_leave(cq->domain);
     if (entry == NULL) return -FI_EAGAIN;
-    *out = (struct fi_cq_err_entry){
-        .op_context = entry->data.op_context, .flags = entry->data.flags, .err = entry->error};
+    *out = (struct fi_cq_err_entry){.op_context = entry->data.op_context,
+                                    .flags = entry->data.flags,
+                                    .err = entry->error,
+                                    .prov_errno = REASON_BASE + entry->error};
     free(entry);
     return 1;
 }
@@ -82,7 +95,8 @@ static int close_queue(struct fid *fid)
 int double_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_cq **out, void *context)
 {
     static struct fi_ops ops = {.size = sizeof ops, .close = close_queue, .control = control};
-    static struct fi_ops_cq cq_ops = {.size = sizeof cq_ops, .read = read_queue, .readerr = read_error};
+    static struct fi_ops_cq cq_ops = {
+        .size = sizeof cq_ops, .read = read_queue, .readerr = read_error, .strerror = reason_text};
     struct double_domain *domain = container_of(fid, struct double_domain, fid);
     RULE(attr->format == FI_CQ_FORMAT_DATA, "the double's queues are of FI_CQ_FORMAT_DATA");
     if (attr->wait_obj != FI_WAIT_NONE && !domain->mode->has_descriptor) return -FI_ENOSYS;
