@@ -16,7 +16,8 @@ pes() { pgrep -f "^$program" | wc -l; }
 # init with the others, which have its address only when all have arrived.
 is_start() { [[ $when == init || $when == meeting ]]; }
 ! is_start || export ISTHMUS_START_TIMEOUT=3
-timeout 40 mpirun --bind-to none ${ISTHMUS_START_TIMEOUT+-x ISTHMUS_START_TIMEOUT} -np $((n_hosts * slots)) \
+mapfile -t settings < <(compgen -e ISTHMUS_ | sed 's/^/-x\n/')
+timeout 40 mpirun --bind-to none "${settings[@]}" -np $((n_hosts * slots)) \
     "$program" "$when" >"$log" 2>&1 &
 job=$!
 for ((i = 0; i < 150; i++)); do
