@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DRIVERS = 8, GRANULE_BYTES = 64 << 10, MAX_GROUPS = 16 };
+enum { MAX_DRIVERS = 8, GRANULE_BYTES = 64 << 10, HOST_ALIGN = 128, MAX_GROUPS = 16 };
 
 isthmus_status xe_check(const struct isthmus_services *s, ze_result_t result, const char *what)
 {
@@ -286,10 +286,34 @@ static void xe_drop(struct p2p_gpu *gpu, struct p2p_memory *memory)
 static isthmus_status xe_host_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
 {
     const ze_host_mem_alloc_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC};
-    return xe_check(gpu->services, xe_ze.zeMemAllocHost(gpu->context, &desc, length_bytes, 0, addr), "zeMemAllocHost");
+    return xe_check(gpu->services, xe_ze.zeMemAllocHost(gpu->context, &desc, length_bytes, HOST_ALIGN, addr),
+                    "zeMemAllocHost");
 }
 
 static void xe_host_free(struct p2p_gpu *gpu, void *addr) { (void)xe_ze.zeMemFree(gpu->context, addr); }
+
+/* ---- for kernels ---- */
+
+/* Memory of zeMemAllocHost has one address for processors and devices. */
+static isthmus_status xe_host_view(struct p2p_gpu *gpu, void *addr, void **view)
+{
+    (void)gpu;
+    *view = addr;
+    return ISTHMUS_OK;
+}
+
+static isthmus_status xe_device_alloc(struct p2p_gpu *gpu, uint64_t length_bytes, void **addr)
+{
+    struct p2p_memory memory;
+    isthmus_status status = xe_create(gpu, NULL, length_bytes, &memory);
+    if (status == ISTHMUS_OK) *addr = memory.addr;
+    return status;
+}
+
+static void xe_device_free(struct p2p_gpu *gpu, void *addr)
+{
+    xe_note(gpu->services, xe_ze.zeMemFree(gpu->context, addr), "zeMemFree");
+}
 
 /* ---- memory at an address ---- */
 
@@ -348,5 +372,8 @@ const struct p2p_driver xe_driver = {
     .stream_wait = xe_stream_wait,
     .copy = xe_copy,
     .amo = xe_amo,
+    .host_view = xe_host_view,
+    .device_alloc = xe_device_alloc,
+    .device_free = xe_device_free,
     .place = xe_place,
 };

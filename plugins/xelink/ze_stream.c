@@ -82,11 +82,28 @@ static ze_result_t drain(struct xe_stream *stream)
     return result;
 }
 
+/* With the lock. After a wait that failed the caller frees the memory of its copies: unless the device is lost it still
+ * executes them, so they are waited for once more. */
+static ze_result_t wait(struct xe_stream *stream)
+{
+    ze_result_t result = drain(stream);
+    if (result != ZE_RESULT_SUCCESS) (void)drain(stream);
+    return result;
+}
+
+/* With the lock: what follows a command. A command that no barrier separates from the next one has failed. */
+static ze_result_t append_barrier(struct xe_stream *stream)
+{
+    ze_result_t result = xe_ze.zeCommandListAppendBarrier(stream->list, NULL, 0, NULL);
+    if (result != ZE_RESULT_SUCCESS) (void)wait(stream);
+    return result;
+}
+
 isthmus_status xe_stream_wait(struct p2p_gpu *gpu, void *argument)
 {
     struct xe_stream *stream = argument;
     pthread_mutex_lock(&stream->lock);
-    ze_result_t result = drain(stream);
+    ze_result_t result = wait(stream);
     pthread_mutex_unlock(&stream->lock);
     return check(gpu, result, "waiting for copies and atomic operations of the GPU");
 }
@@ -96,7 +113,7 @@ isthmus_status xe_copy(struct p2p_gpu *gpu, void *argument, void *dest, const vo
     struct xe_stream *stream = argument;
     pthread_mutex_lock(&stream->lock);
     ze_result_t result = xe_ze.zeCommandListAppendMemoryCopy(stream->list, dest, source, length_bytes, NULL, 0, NULL);
-    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeCommandListAppendBarrier(stream->list, NULL, 0, NULL);
+    if (result == ZE_RESULT_SUCCESS) result = append_barrier(stream);
     pthread_mutex_unlock(&stream->lock);
     return check(gpu, result, "zeCommandListAppendMemoryCopy");
 }
@@ -122,7 +139,7 @@ isthmus_status xe_amo(struct p2p_gpu *gpu, void *argument, const struct p2p_amo 
     pthread_mutex_lock(&stream->lock);
     ze_result_t result = stream->is_computing ? ZE_RESULT_SUCCESS : begin_computing(gpu, stream);
     if (result == ZE_RESULT_SUCCESS) result = xe_amo_append(gpu, stream->list, amo);
-    if (result == ZE_RESULT_SUCCESS) result = xe_ze.zeCommandListAppendBarrier(stream->list, NULL, 0, NULL);
+    if (result == ZE_RESULT_SUCCESS) result = append_barrier(stream);
     pthread_mutex_unlock(&stream->lock);
     return check(gpu, result, "the kernel of atomics");
 }
