@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """nvshmem4py.py: NVIDIA's Python for NVSHMEM, unchanged from its wheel, on our libnvshmem_host.so.3: nvshmem4py_job.py
 with 2 PEs, started by unique id, by MPI's communicator and by its broadcast, with the heap of the host and in memory of
-the double of CUDA's driver. Exit status 77, and a line with the reason, where the wheels are not to be had. --quick:
-fewer jobs, and nothing is fetched."""
+the double of CUDA's driver; and nvshmem4py_tensors.py, with tensors of PyTorch there. Exit status 77, and a line with
+the reason, where the wheels are not to be had. --quick: fewer jobs, and nothing is fetched."""
 
 import argparse
 import os
@@ -17,15 +17,17 @@ sys.path.insert(0, str(HERE.parent))
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
 import processes
+import torch_neighbours
 import wheels
 
 SKIPPED = 77
 WHEEL = "nvshmem4py"
-JOB = HERE / "nvshmem4py_job.py"
+TORCH = "torch"
 TIMEOUT_S = 100  # for all processes of a job together
 N_PES = 2
-JOBS = [("uid", "host"), ("uid", "cuda"), ("mpi", "host"), ("mpi", "cuda"), ("emulated_mpi", "cuda")]
-QUICK_JOBS = [("uid", "host"), ("uid", "cuda")]
+JOBS = [("uid", "host"), ("uid", "cuda"), ("mpi", "host"), ("mpi", "cuda"), ("emulated_mpi", "cuda"),
+        ("tensors", "cuda")]
+QUICK_JOBS = [("uid", "host"), ("uid", "cuda"), ("tensors", "cuda")]
 
 
 def environment(build, site, kind):
@@ -40,25 +42,49 @@ def environment(build, site, kind):
 
 def commands(way, folder):
     """What is started at once: for each PE a process, or the launcher."""
-    program = [sys.executable, str(JOB), way]
-    if way == "uid":
+    program = [sys.executable, str(HERE / "nvshmem4py_job.py"), way]
+    if way == "tensors":
+        program = [sys.executable, str(HERE / "nvshmem4py_tensors.py")]
+    if way in ("uid", "tensors"):
         return [[*program, str(rank), str(N_PES), str(folder / "uid")] for rank in range(N_PES)]
     return [["mpirun", "--oversubscribe", "--bind-to", "none", "-np", str(N_PES), *program]]
 
 
-def run(build, site, way, kind):
+def with_torch(build, variables, cc, folder):
+    """The environment with PyTorch beside nvshmem.core, on the double of CUDA's runtime."""
+    site = wheels.fetch(build, TORCH)
+    torch_neighbours.make(cc, site / TORCH / "lib", folder)
+    return variables | {
+        "PYTHONPATH": f"{variables['PYTHONPATH']}:{site}",
+        "LD_LIBRARY_PATH": f"{build / 'tests' / 'doubles' / 'cudart'}:{folder}:{variables['LD_LIBRARY_PATH']}",
+    }
+
+
+def run(build, variables, way, cc):
     """Nothing if each PE printed what it prints at its end and all statuses are 0, else statuses and output."""
     with tempfile.TemporaryDirectory() as folder:
-        started = [processes.start(command, environment(build, site, kind)) for command in commands(way, Path(folder))]
+        if way == "tensors":
+            variables = with_torch(build, variables, cc, Path(folder))
+        started = [processes.start(command, variables) for command in commands(way, Path(folder))]
         printed = processes.finish(started, TIMEOUT_S)
     statuses = [process.returncode for process in started]
     n_done = sum(f"PE {pe} of {N_PES}: done" in printed for pe in range(N_PES))
     return "" if n_done == N_PES and not any(statuses) else f"status {statuses}\n{printed}"
 
 
+def lacks(build, way, is_quick):
+    """What a job needs and is not here, or nothing."""
+    if way in ("mpi", "emulated_mpi") and not shutil.which("mpirun"):
+        return "there is no mpirun here"
+    if way == "tensors" and is_quick and not wheels.is_fetched(build, TORCH):
+        return "PyTorch's wheel is not here; ./dev places nvshmem fetches it"
+    return ""
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--cc", default="cc")
     parser.add_argument("--quick", action="store_true", help="fewer jobs, and nothing is fetched")
     args = parser.parse_args()
     build = args.build.resolve()
@@ -71,11 +97,15 @@ def main():
         return SKIPPED
     passed = failed = skipped = 0
     for way, kind in QUICK_JOBS if args.quick else JOBS:
-        if way != "uid" and not shutil.which("mpirun"):
+        why = lacks(build, way, args.quick)
+        try:
+            printed = "" if why else run(build, environment(build, site, kind), way, args.cc)
+        except wheels.NotHere as reason:
+            why = str(reason)
+        if why:
             skipped += 1
-            print(f"nvshmem4py: {way}, {kind} skipped: there is no mpirun here", flush=True)
+            print(f"nvshmem4py: {way}, {kind} skipped: {why}", flush=True)
             continue
-        printed = run(build, site, way, kind)
         passed, failed = passed + (not printed), failed + bool(printed)
         if printed:
             print(f"nvshmem4py: {way}, {kind} FAILED\n{printed[-3000:]}", flush=True)
