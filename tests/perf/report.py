@@ -179,7 +179,9 @@ def memory_of_a_device():
     for memory in ("device", "mixed"):
         text = perf("--memory", memory, "--ops", "put,get,barrier,fcollect", "--sizes", "8,4K", **env).stdout
         assert [row[0] for row in rows(text)] == ["put"] * 2 + ["get"] * 2 + ["barrier"] + ["fcollect"] * 2, text
-        assert "by transport kinds" in text and "CUDA's driver, which is not in use" in " ".join(text.split()), text
+        assert "kinds.so stands for hardware in tests" in text, text
+        assert "by transport kinds" in text, text
+        assert "CUDA's driver and HIP, which are not in use" in " ".join(text.split()), text
     text = " ".join(perf("--memory", "device", "--ops", "barrier", ISTHMUS_ALIAS="0", **env).stdout.split())
     assert "no limit measured: a bare one needs loads and stores between all PEs" in text, text
 
@@ -187,15 +189,20 @@ def memory_of_a_device():
 def copies_of_a_driver():
     figures = path("device.json")
     for memory in ("device", "mixed"):
-        perf("--memory", memory, "--ops", "put,get,put_nbi,get_nbi,fetch_add,alltoall", "--sizes", "8,64K", "--json",
-             figures, ISTHMUS_NVLINK_LIBRARY=CUDA, ISTHMUS_TRANSPORTS="nvlink,loopback", ISTHMUS_HEAP_KIND="cuda")
+        operations = "put,get,put_nbi,get_nbi,put_on_stream,get_on_stream,fetch_add,alltoall"
+        perf("--memory", memory, "--ops", operations, "--sizes", "8,64K", "--json", figures,
+             ISTHMUS_NVLINK_LIBRARY=CUDA, ISTHMUS_TRANSPORTS="nvlink,loopback", ISTHMUS_HEAP_KIND="cuda")
         with open(figures) as file:
-            results = json.load(file)["results"]
-        assert len(results) == 11, results
+            report = json.load(file)
+        results = report["results"]
+        assert report["double"] is not None and len(results) == 15, report
         for r in results:
             has_limit = r["operation"] not in ("fetch_add", "alltoall")
             assert r["memory"] == memory and r["limit_name"] == ("cuMemcpyAsync" if has_limit else None), r
             assert r["transport"] == "nvlink" and (r["limit"] is not None) == has_limit, r
+            assert r["verdict"].startswith("a double, no hardware: "), r
+    text = perf("--ops", "put_on_stream,p").stdout
+    assert "left out: put_on_stream: streams need a heap" in text and "stands for" not in text, text
 
 
 def path(name, content=None):

@@ -40,7 +40,7 @@ static void print_pair(const struct result *a, const struct result *b, struct co
 {
     char pes[24] = "all";
     if (a->to >= 0) snprintf(pes, sizeof pes, "%d-%d", a->from, a->to);
-    printf("%-12s %-7s %-5s", a->operation, a->size_bytes > 0 ? size_text(a->size_bytes) : "", pes);
+    printf("%-13s %-7s %-5s", a->operation, a->size_bytes > 0 ? size_text(a->size_bytes) : "", pes);
     print_figure(&a->call);
     print_figure(&b->call);
     printf(" %7.2f  %s\n", b->call.median_ns / a->call.median_ns, judge(&a->call, &b->call, counts));
@@ -54,7 +54,7 @@ static void print_head(const char *name, const char *path, const struct results 
 
 static void print_all(const struct results *a, const struct results *b, struct counts *counts)
 {
-    printf("\n%-12s %-7s %-5s %9s %5s %9s %5s %7s  %s\n", "operation", "size", "PEs", "A", "+-", "B", "+-", "B/A",
+    printf("\n%-13s %-7s %-5s %9s %5s %9s %5s %7s  %s\n", "operation", "size", "PEs", "A", "+-", "B", "+-", "B/A",
            "B is");
     for (size_t i = 0; i < a->n; i++) {
         const struct result *other = find(b, &a->list[i]);

@@ -29,6 +29,7 @@ struct case_facts {
     const char *check_setting; /* of ISTHMUS_CHECK */
     double near_ns;            /* the bare copy within this PE's memory, if the peer's is on another node; 0: not so */
     const char *more;          /* what the operation does and its limit does not; NULL: nothing */
+    const char *double_name;   /* of a library that stands for hardware; "" or NULL: none does */
     const char *no_limit;      /* why there is no limit; NULL: there is one */
 };
 

@@ -37,6 +37,7 @@ void results_write(FILE *out, const struct results *results)
     ist_json_string(&json, "version", results->version);
     ist_json_string(&json, "host", results->host);
     ist_json_integer(&json, "n_pes", results->n_pes);
+    ist_json_string(&json, "double", results->double_name[0] != '\0' ? results->double_name : NULL);
     ist_json_begin_array(&json, "results");
     for (size_t i = 0; i < results->n; i++) write_result(&json, &results->list[i]);
     ist_json_end_array(&json);

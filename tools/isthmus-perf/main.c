@@ -83,7 +83,8 @@ static void visit_pairs(struct run *run, visit *each, const struct operation *op
 static void visit_all(struct run *run, visit *each)
 {
     for (int i = 0; i < n_operations; i++)
-        if (run->options.operations & UINT32_C(1) << i) visit_pairs(run, each, &operations[i]);
+        if ((run->options.operations & UINT32_C(1) << i) != 0 && measure_can(&operations[i]))
+            visit_pairs(run, each, &operations[i]);
 }
 
 /* ---- the report ---- */
@@ -105,6 +106,9 @@ static void print_head(const struct run *run)
     printf("isthmus-perf %s: %d PEs, PE 0 on %s; %s memory%s\n", ISTHMUS_VERSION, run->n_pes, run->results.host,
            memory_names[options->memory],
            options->memory == MEMORY_MIXED ? ": this side on the host, the other on a device" : "");
+    if (run->results.double_name[0] != '\0')
+        printf("%s stands for hardware in tests: no figure below is one of a device or a network\n",
+               run->results.double_name);
     if (!options->is_all_pairs) print_pair(&run->results);
     printf("median of up to %d batches; +-: the range of 4/5 of them; speed: of one size; limit: the same\n"
            "work without the library, in turn with it%s\n\n",
@@ -115,6 +119,10 @@ static void print_left_out(const struct run *run)
 {
     for (int i = 0; i < n_operations; i++) {
         if ((run->options.operations & UINT32_C(1) << i) == 0 || !operations[i].is_sized) continue;
+        if (!measure_can(&operations[i])) {
+            printf("left out: %s: streams need a heap in a GPU's memory (--memory device)\n", operations[i].name);
+            continue;
+        }
         for (int size = 0; size < run->options.n_sizes; size++)
             if (!measure_has_room(&operations[i], run->options.sizes[size]))
                 printf("left out: %s of %s: %d blocks of it take too much memory\n", operations[i].name,
@@ -185,6 +193,7 @@ static bool is_ready(struct run *run)
 
 static void run_all(struct run *run)
 {
+    snprintf(run->results.double_name, sizeof run->results.double_name, "%s", measure_double());
     visit_all(run, count_one);
     visit_all(run, measure_one);
     end_progress(run);

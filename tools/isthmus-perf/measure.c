@@ -2,8 +2,9 @@
  * same machine; a barrier precedes each, in which the PEs wait that do not take part. */
 #include "tools/isthmus-perf/measure.h"
 #include "tools/isthmus-perf/bare.h"
+#include "tools/isthmus-perf/doubles.h"
 #include "tools/isthmus-perf/facts.h"
-#include "tools/isthmus-perf/limit_cuda.h"
+#include "tools/isthmus-perf/limit_gpu.h"
 #include "tools/isthmus-perf/limit_ucp.h"
 #include "tools/isthmus-perf/start.h"
 
@@ -21,7 +22,8 @@ static struct {
     const struct options *options;
     int my_pe, n_pes;
     char *private_source, *private_dest, *symmetric_source, *dest;
-    bool is_on_device, is_flags_aliased;
+    bool is_on_device, is_flags_aliased, has_streams;
+    char double_name[NAME_BYTES];
 } bench;
 
 static struct pe_facts own_facts;               /* symmetric: peers get it */
@@ -96,13 +98,15 @@ bool measure_open(const struct options *options)
     if (!start_on_all(has_all)) return false;
     bench.is_on_device = shmem_ptr(bench.dest, bench.my_pe) == NULL;
     bench.is_flags_aliased = start_on_all(reach_flags());
+    bench.has_streams = start_on_all(bench.is_on_device && limit_gpu_open(bench.dest) == NULL);
+    doubles_find(bench.double_name, sizeof bench.double_name);
     return true;
 }
 
 void measure_close(void)
 {
     limit_ucp_close();
-    limit_cuda_close();
+    limit_gpu_close();
     shmem_barrier_all();
     shmem_free(bench.symmetric_source);
     shmem_free(bench.dest);
@@ -117,6 +121,10 @@ bool measure_has_room(const struct operation *operation, uint64_t size_bytes)
 
 bool measure_is_on_device(void) { return bench.is_on_device; }
 
+bool measure_can(const struct operation *operation) { return !operation->is_on_stream || bench.has_streams; }
+
+const char *measure_double(void) { return bench.double_name; }
+
 /* ---- one measurement ---- */
 
 struct measurement {
@@ -128,7 +136,7 @@ struct measurement {
     perf_batch *bare; /* NULL: there is no limit; agreed between the PEs */
     const char *bare_name;
     bool is_ucp;             /* bare is one of limit_ucp.h, in which the peer takes part too */
-    bool is_cuda;            /* bare is one of limit_cuda.h */
+    bool is_gpu;             /* bare is one of limit_gpu.h */
     struct case_facts facts; /* valid on the PE that measures */
 };
 
@@ -186,6 +194,7 @@ static void find_facts(struct measurement *c)
     c->facts.is_aliased = c->place.alias != NULL;
     c->facts.is_on_device = bench.is_on_device;
     c->facts.more = c->operation->more;
+    c->facts.double_name = bench.double_name;
     c->facts.is_together = c->operation->is_together;
     c->facts.alias_setting = getenv("ISTHMUS_ALIAS");
     c->facts.check_setting = getenv("ISTHMUS_CHECK");
@@ -198,13 +207,13 @@ enum limit_kind { LIMIT_NONE, LIMIT_PROCESSOR, LIMIT_DEVICE, LIMIT_NETWORK };
 /* A copy by the device's driver, on the PE that calls. Returns false after it has set the reason. */
 static bool find_device(struct measurement *c)
 {
-    if (c->operation->is_together || limit_cuda_batch(c->operation->transfer) == NULL) {
+    if (c->operation->is_together || limit_gpu_batch(c->operation->transfer) == NULL) {
         c->facts.no_limit = "no bare one in memory of a device is built in";
         return false;
     }
-    c->facts.no_limit = limit_cuda_open(bench.dest);
+    c->facts.no_limit = limit_gpu_open(bench.dest);
     if (c->facts.no_limit != NULL) return false;
-    c->place.alias = limit_cuda_alias(bench.dest, c->place.to);
+    c->place.alias = limit_gpu_alias(bench.dest, c->place.to);
     if (c->place.alias == NULL) c->facts.no_limit = "this PE's device does not reach the peer's memory";
     return c->place.alias != NULL;
 }
@@ -249,9 +258,9 @@ static void choose_limit(struct measurement *c)
         kind = LIMIT_NONE;
     if (kind == LIMIT_NETWORK) use_network(c);
     if (kind == LIMIT_DEVICE) {
-        c->bare = limit_cuda_batch(c->operation->transfer);
-        c->bare_name = "cuMemcpyAsync";
-        c->is_cuda = true;
+        c->bare = limit_gpu_batch(c->operation->transfer);
+        c->bare_name = limit_gpu_name();
+        c->is_gpu = true;
     }
     if (kind != LIMIT_PROCESSOR) return;
     c->bare = c->operation->bare;
@@ -289,7 +298,7 @@ static void take_turns(struct measurement *c)
         }
     measured.call = figure_of(call_ns, (int)c->n_rounds);
     measured.limit = c->bare != NULL ? figure_of(bare_ns, (int)c->n_rounds) : (struct figure){0};
-    const char *failure = c->is_ucp ? limit_ucp_failure() : c->is_cuda ? limit_cuda_failure() : NULL;
+    const char *failure = c->is_ucp ? limit_ucp_failure() : c->is_gpu ? limit_gpu_failure() : NULL;
     if (failure == NULL) return;
     measured.limit = (struct figure){0};
     c->facts.no_limit = failure;

@@ -17,6 +17,12 @@ bool measure_has_room(const struct operation *operation, uint64_t size_bytes);
 /* Collective. Operations of all PEs ignore `from` and `to`. *out is set on PE 0 only. */
 void measure(const struct operation *operation, int from, int to, uint64_t size_bytes, struct result *out);
 
+/* Returns false if there are no streams for this operation: it is left out. The same on all PEs. */
+bool measure_can(const struct operation *operation);
+
+/* The file of a library that stands for hardware here (doubles.h); "": none does. */
+const char *measure_double(void);
+
 /* This PE's heap is in the memory of a device. */
 bool measure_is_on_device(void);
 

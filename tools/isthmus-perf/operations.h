@@ -32,9 +32,10 @@ enum transfer { TRANSFER_NONE, TRANSFER_PUT, TRANSFER_GET, TRANSFER_PUT_NBI, TRA
 
 struct operation {
     const char *name, *summary;
-    bool is_together; /* all PEs call it */
-    bool is_sized;    /* measured at each size; else of one word, or without data */
-    bool has_blocks;  /* dest has a block for each PE */
+    bool is_together;  /* all PEs call it */
+    bool is_sized;     /* measured at each size; else of one word, or without data */
+    bool is_on_stream; /* in the order of a GPU's stream */
+    bool has_blocks;   /* dest has a block for each PE */
     perf_batch *call;
     const char *bare_name;  /* of the bare operation of a processor */
     perf_batch *bare;       /* uses alias, or private_dest */
@@ -42,6 +43,9 @@ struct operation {
     const char *more;       /* the step that the bare operation lacks; NULL: none */
     enum transfer transfer; /* TRANSFER_NONE: there is no bare one */
 };
+
+/* operations_stream.c */
+perf_batch call_put_on_stream, call_get_on_stream;
 
 extern const struct operation operations[];
 extern const int n_operations;

@@ -28,6 +28,7 @@ struct results {
     size_t n;
     int n_pes;
     char host[HOST_BYTES], version[NAME_BYTES];
+    char double_name[NAME_BYTES]; /* of a library that stands for hardware; "": none does */
 };
 
 /* Copies the result to the end of the list. Returns false if there is no memory. */

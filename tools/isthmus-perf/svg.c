@@ -191,7 +191,8 @@ void results_draw(FILE *out, const struct results *results)
     write_text(out, results->n > 0 ? results->list[0].memory : "");
     fprintf(out, " memory, %d PEs, PE 0 on ", results->n_pes);
     write_text(out, results->host);
-    fputs(" (dashed: the machine's own)</text>\n", out);
+    fputs(results->double_name[0] != '\0' ? " (on a double, no hardware)" : " (dashed: the machine's own)", out);
+    fputs("</text>\n", out);
     draw_axes(&p);
     draw_curves(&p);
     draw_words(&p);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COLUMNS = 100, VERDICT_COLUMN = 60 };
+enum { COLUMNS = 100, VERDICT_COLUMN = 61 };
 
 /* Sentences in lines, each but the first indented to the column. */
 static void print_filled(int column, const char *text)
@@ -38,7 +38,7 @@ static void print_row(const struct result *result)
     snprintf(spread, sizeof spread, "%.0f%%", 100 * (call->high_ns - call->low_ns) / call->median_ns);
     if (result->limit.median_ns > 0) snprintf(limit, sizeof limit, "%s", time_text(result->limit.median_ns));
     if (result->size_bytes > 0) snprintf(speed, sizeof speed, "%s", speed_text(result->size_bytes, call->median_ns));
-    printf("%-12s %-7s %-5s %8s %4s %9s %8s ", result->operation,
+    printf("%-13s %-7s %-5s %8s %4s %9s %8s ", result->operation,
            result->size_bytes > 0 ? size_text(result->size_bytes) : "", pes_text(result, pes, sizeof pes),
            time_text(call->median_ns), spread, speed, limit);
     print_filled(VERDICT_COLUMN, result->verdict);
@@ -46,7 +46,7 @@ static void print_row(const struct result *result)
 
 void print_table(const struct results *results, bool has_pairs)
 {
-    printf("%-12s %-7s %-5s %8s %4s %9s %8s %s\n", "operation", "size", "PEs", "median", "+-", "speed", "limit",
+    printf("%-13s %-7s %-5s %8s %4s %9s %8s %s\n", "operation", "size", "PEs", "median", "+-", "speed", "limit",
            "verdict");
     for (size_t i = 0; i < results->n; i++)
         if (has_pairs || results->list[i].to < 0) print_row(&results->list[i]);

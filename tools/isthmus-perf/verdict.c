@@ -117,6 +117,7 @@ static void add_reason(struct text *text, const struct result *result, const str
 void verdict_write(struct result *result, const struct case_facts *facts)
 {
     struct text text = {.at = result->verdict, .room = sizeof result->verdict};
+    if (facts->double_name != NULL && facts->double_name[0] != '\0') add(&text, "a double, no hardware: ");
     if (result->limit.median_ns <= 0) {
         add(&text, "no limit measured: %s", facts->no_limit != NULL ? facts->no_limit : "unknown reason");
         text.n = 0;

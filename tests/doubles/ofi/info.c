@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+__attribute__((visibility("default"))) const char isthmus_double[] = "no hardware"; /* for isthmus-perf */
+
 static const struct mode modes[] = {
 #define MODE(...) {__VA_ARGS__},
 #include "modes.def"
