@@ -26,7 +26,7 @@ class Family:
     def __init__(self, fields):
         self.name, self.ret, self.routine, params, sets, forms, self.entry, self.constant, flags = fields
         self.params = [p.strip() for p in params.split(",")] if params != "-" else []
-        self.sets, self.forms = sets.split(), forms.split()
+        self.sets, self.forms = sets.split(), forms.split() if forms != "-" else []
         flags = dict(flag.strip().partition(" ")[::2] for flag in flags.split(","))
         self.generic, self.inline = flags.get("generic"), flags.get("inline")
         self.signed, self.machine, self.world = "signed" in flags, "machine" in flags, "world" in flags

@@ -12,7 +12,7 @@ import api_compat
 import api_cxx
 import api_forward
 import api_items
-from api_device import device_routines, rows_of
+from api_device import FACE_OF_KIND, device_routines, rows_of
 from api_generic import generics
 from api_table import FACE_OF_FORM, FACES, read_table
 
@@ -31,8 +31,9 @@ class Made:
     """What the markers of a template stand for."""
 
     def __init__(self, types, families, device, sycl):
-        self.types, self.families, self.device, self.sycl = types, families, device, sycl
-        self.on_both = {routine.name for routine in device if routine.is_on_host}
+        self.types, self.families, self.sycl = types, families, sycl
+        self.device = device  # by face, of nvshmem.h and of rocshmem.hpp
+        self.on_both = {r.name for routines in device.values() for r in routines if r.is_on_host}
         self.declared, self.declared_for_kernels = set(), set()
         self.profiled = []  # (text before the name, name, text after it) of shmem.h's routines
         self.of_nvshmem = []  # likewise of nvshmem.h and nvshmemx.h
@@ -48,16 +49,16 @@ class Made:
             out += [self.both(r, form) + r.prototype() + ";" for r in routines]
         return "\n".join(out)
 
-    def device_definitions(self, names, are_on_host):
+    def device_definitions(self, face, names, are_on_host):
         """Of these families; of all of them without names."""
-        routines = [r for r in self.device
+        routines = [r for r in self.device[face]
                     if r.is_on_host == are_on_host and (not names or r.routine.family.name in names)]
         self.declared_for_kernels.update(r.name for r in routines)
         return "\n".join(r.definition() for r in routines)
 
     def both(self, routine, form):
         """A routine that kernels call by the same name is declared for both."""
-        return "ISTHMUS_HOST_DEVICE " if form == "nvshmem" and routine.name in self.on_both else ""
+        return "ISTHMUS_HOST_DEVICE " if form in self.device and routine.name in self.on_both else ""
 
     def lines(self, marker, face):
         kind, *names = marker.split()
@@ -71,7 +72,7 @@ class Made:
             return "\n".join(r.inline_definition() for f in self.families if f.inline
                              for r in f.routines("shmem", self.types) if not r.with_ctx)
         if kind in ("DEVICE", "DEVICE_AND_HOST"):
-            return self.device_definitions(names, kind == "DEVICE_AND_HOST")
+            return self.device_definitions(face, names, kind == "DEVICE_AND_HOST")
         if kind == "SYCL_ITEM":
             return "\n".join(api_items.item_functions(self.sycl, self.types, *names))
         if kind == "SYCL_GROUP":
@@ -156,11 +157,13 @@ def main():
     args = parser.parse_args()
     types, families = read_table(args.table)
     device_table = args.table.with_name("device.table")
-    made = Made(types, families, device_routines(device_table, families, types),
+    made = Made(types, families, {face: device_routines(device_table, families, types, kind)
+                                  for kind, face in FACE_OF_KIND.items()},
                 list(rows_of(device_table, families, "ishmem", ("item", "group"))))
     names = write_headers(made, args.templates, args.out)
-    for missing in {r.name for r in made.device} - made.declared_for_kernels:
-        sys.exit(f"{missing} is in device.table, but nvshmem_device.h does not define it")
+    of_kernels = {r.name for routines in made.device.values() for r in routines}
+    for missing in of_kernels - made.declared_for_kernels:
+        sys.exit(f"{missing} is in device.table, but no header for kernels defines it")
     write_definitions(made, args.out)
     write_profiling(made, args.out)
     for name, text in {**api_compat.nvshmem_host(made.of_nvshmem), **api_compat.oshmem(made.profiled)}.items():

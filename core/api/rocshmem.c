@@ -6,6 +6,7 @@
 #include "core/base/log.h"
 #include "core/heap/registered.h"
 #include "core/ops/order.h"
+#include "core/proxy/device.h"
 #include "core/runtime.h"
 
 #include <stdio.h>
@@ -89,6 +90,20 @@ int rocshmem_set_attr_uniqueid_args(int rank, int nranks, rocshmem_uniqueid_t *u
     if (uid == NULL || attr == NULL || nranks < 1 || rank < 0 || rank >= nranks) return ROCSHMEM_ERROR;
     *attr = (rocshmem_init_attr_t){.rank = rank, .nranks = nranks, .uid = *uid};
     return ROCSHMEM_SUCCESS;
+}
+
+/* ---- modules of device code ---- */
+
+/* Where there is no GPU, programs may try all the same. */
+int rocshmem_hipmodule_init(hipModule_t module, hipStream_t stream)
+{
+    static const char routine[] = "rocshmem_hipmodule_init";
+    (void)stream;
+    ist_require_ctx(&ist_ctx_default, routine);
+    isthmus_status status = ist_device_add_code(ISTHMUS_MEM_HIP, ISTHMUS_CODE_MODULE, module);
+    if (status != ISTHMUS_ERR_UNSUPPORTED) return report(routine, status);
+    ist_info("%s: %s", routine, ist_fail_text());
+    return ROCSHMEM_ERROR;
 }
 
 /* ---- versions ---- */

@@ -20,15 +20,6 @@
 #endif
 #endif
 
-/* Before the declaration of a routine that kernels call by the name that the host has too. */
-#if defined(ISTHMUS_GPU_RTC)
-#define ISTHMUS_HOST_DEVICE __device__
-#elif defined(ISTHMUS_GPU_COMPILER)
-#define ISTHMUS_HOST_DEVICE __host__ __device__
-#else
-#define ISTHMUS_HOST_DEVICE
-#endif
-
 #ifdef ISTHMUS_HAS_CUDA_HEADERS_
 #include <driver_types.h>
 #elif !defined(__DRIVER_TYPES_H__)

@@ -1,6 +1,6 @@
-/* isthmus/device_entry.h: what a routine of nvshmem_device.h or ishmem_device.hpp calls: the operations of device.h,
- * with counts of elements in place of bytes. cmp and sig_op are numbered as in nvshmem.h. Elements and results are
- * passed by address, their size follows the arguments; the scope comes last. */
+/* isthmus/device_entry.h: what a routine of nvshmem_device.h, ishmem_device.hpp or rocshmem_device.hpp calls: the
+ * operations of device.h, with counts of elements in place of bytes. cmp and sig_op are numbered as in nvshmem.h.
+ * Elements and results are passed by address, their size follows the arguments; the scope comes last. */
 #ifndef ISTHMUS_DEVICE_ENTRY_H
 #define ISTHMUS_DEVICE_ENTRY_H
 
@@ -178,7 +178,7 @@ ISTHMUS_DEVICE void isthmus_kernel_signal_update(uint32_t op, uint64_t *sig_addr
     isthmus_dev_signal_op(change, pe);
 }
 
-ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_fetch(uint64_t *sig_addr, int scope)
+ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_fetch(const uint64_t *sig_addr, int scope)
 {
     (void)scope;
     return isthmus_dev_load_acquire(sig_addr, 8);
@@ -383,6 +383,13 @@ ISTHMUS_DEVICE int isthmus_kernel_reducescatter(int op, int32_t team, void *dest
 
 ISTHMUS_DEVICE void isthmus_kernel_fence(int scope) { isthmus_dev_order(scope); }
 ISTHMUS_DEVICE void isthmus_kernel_quiet(int scope) { isthmus_dev_quiet(scope); }
+
+/* Operations are not counted by PE: those to all PEs are completed. */
+ISTHMUS_DEVICE void isthmus_kernel_pe_quiet(const int *target_pes, size_t npes, int scope)
+{
+    (void)target_pes;
+    if (npes > 0) isthmus_dev_quiet(scope);
+}
 
 ISTHMUS_DEVICE int isthmus_kernel_my_pe(int scope)
 {

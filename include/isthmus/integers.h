@@ -18,6 +18,15 @@
 #define ISTHMUS_GPU_RTC 1
 #endif
 
+/* Before the declaration of a routine that kernels call by the name that the host has too. */
+#if defined(ISTHMUS_GPU_RTC)
+#define ISTHMUS_HOST_DEVICE __device__
+#elif defined(ISTHMUS_GPU_COMPILER)
+#define ISTHMUS_HOST_DEVICE __host__ __device__
+#else
+#define ISTHMUS_HOST_DEVICE
+#endif
+
 #ifdef __CUDACC_RTC__
 #if __has_include(<cuda/std/cstdint>)
 #include <cuda/std/cstddef>

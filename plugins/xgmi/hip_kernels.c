@@ -46,7 +46,7 @@ isthmus_status xg_find(struct p2p_gpu *gpu, uint32_t code, void *handle, const c
     xg_leave(before);
     if (result == hipErrorNotFound)
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
-                       "the module %p has no variable %s; compile it with nvshmem_device.h", handle, name);
+                       "the module %p has no variable %s; compile it with nvshmem.h or rocshmem.hpp", handle, name);
     if (result == hipErrorInvalidHandle || result == hipErrorInvalidValue)
         return s->fail(s->core, ISTHMUS_ERR_INVALID,
                        "the handle is %p, which is no module of HIP; valid: one that is loaded", handle);

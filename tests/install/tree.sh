@@ -9,6 +9,7 @@ for file in "$BINDIR/oshcc" "$BINDIR/oshc++" "$BINDIR/oshrun" "$BINDIR/isthmus-r
     "$LIBDIR/libisthmus.so" "$LIBDIR/isthmus/loopback.so" "$LIBDIR/pkgconfig/isthmus.pc" \
     "$LIBDIR/pkgconfig/shmem.pc" "$LIBDIR/pkgconfig/nvshmem.pc" "$LIBDIR/pkgconfig/ishmem.pc" \
     "$LIBDIR/pkgconfig/rocshmem.pc" "$INCLUDEDIR/rocshmem/rocshmem.hpp" "$INCLUDEDIR/isthmus/device_hip.h" \
+    "$INCLUDEDIR/rocshmem/rocshmem_device.hpp" \
     "$INCLUDEDIR/shmem.h" "$INCLUDEDIR/shmemx.h" "$INCLUDEDIR/pshmem.h" "$INCLUDEDIR/nvshmem.h" \
     "$INCLUDEDIR/nvshmemx.h" "$INCLUDEDIR/nvshmem_host.h" "$INCLUDEDIR/ishmem.h" "$INCLUDEDIR/ishmemx.h" \
     "$INCLUDEDIR/isthmus/transport.h" "$INCLUDEDIR/nvshmem_device.h" "$INCLUDEDIR/isthmus/nvshmem_tile.hpp" \

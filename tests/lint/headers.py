@@ -37,8 +37,8 @@ def main():
             jobs.append((path, args.cc, STRICT_C, public, folder / path))
             jobs.append((path, args.cxx, STRICT_CXX, public, folder / path))
         for path in lint.sources(folder, ".", suffixes=(".hpp",)):
-            # Those of kernels are compiled as for a device.
-            is_for_kernels = path.name.endswith("_device.hpp")
+            # Those of SYCL kernels are compiled as for a device.
+            is_for_kernels = path.name.startswith("ishmem") and path.name.endswith("_device.hpp")
             language = [*STRICT_CXX, *AS_FOR_A_DEVICE] if is_for_kernels else STRICT_CXX
             jobs.append((path, args.cxx, language, [*public, doubles], folder / path))
     with ThreadPoolExecutor(2) as pool:

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Makes a file that takes the address of every routine of nvshmem_device.rows, in C or with --tiles in C++, or of
-ishmem_device.rows, in C++, as a function of its exact type: what is not declared, or otherwise, does not compile.
+ishmem_device.rows or rocshmem_device.rows, in C++, as a function of its exact type: what is not declared, or otherwise,
+does not compile.
 Without --out it prints how many there are."""
 import argparse
 import re
@@ -24,7 +25,12 @@ using tuple_t = nvshmemx::shape<int, int>;
 """
 GROUPS = ("sycl::group<1>", "sycl::group<3>", "sycl::sub_group")
 HEADS = {"nvshmem_device": "#define ISTHMUS_DEVICE_CPU\n#include <nvshmem.h>\n",
-         "ishmem_device": "#include <sycl/sycl.hpp>\n#include <ishmem.h>\n#include <ishmemx.h>\n"}
+         "ishmem_device": "#include <sycl/sycl.hpp>\n#include <ishmem.h>\n#include <ishmemx.h>\n",
+         "rocshmem_device": "#define ISTHMUS_DEVICE_CPU\n#include <rocshmem/rocshmem.hpp>\n"
+                            "\nusing namespace rocshmem;\n"}
+# Where kernels' own definitions are, and how they begin: without them a name would be the host's.
+DEFINED = {"ishmem_device": (("ishmem_device.hpp", "ishmemx_device.hpp"), r"^ISTHMUS_ISHMEM_ITEM [^(]*?(\w+)\("),
+           "rocshmem_device": (("rocshmem/rocshmem_device.hpp",), r"^ISTHMUS_KERNEL_(?:NAME|BOTH) [^(]*?(\w+)\(")}
 
 
 class DeviceRows:
@@ -40,12 +46,12 @@ class DeviceRows:
     def functions(self, kind):
         """(return type, name, parameter types) of each."""
         for set_name, count, prototype in self.rows[kind]:
-            members = self.sets[set_name]
-            if len(members) != int(count):
-                sys.exit(f"{prototype}: the set {set_name} has {len(members)} members, "
+            functions = [self.concrete(variant, member) for variant in variants(prototype)
+                         for member in self.sets[set_name]]
+            if len(functions) != int(count):
+                sys.exit(f"{prototype}: with the set {set_name} these are {len(functions)} functions, "
                          f"the specification counts {count}")
-            for member in members:
-                yield self.concrete(prototype, member)
+            yield from functions
 
     def instances(self):
         """The same of each template, for each C type of its set."""
@@ -62,6 +68,18 @@ class DeviceRows:
         name = re.sub(r"\b(tensors|coll_algo|algo)\b", lambda m: TEMPLATE_ARGUMENTS[m[0]], name)
         types = [p if p == "void" else re.sub(r"\w+$", "", p).strip() for p in parameters.split(", ")]
         return returns.strip(), name, types
+
+
+def variants(prototype):
+    """Without and with a context; by one thread and by groups."""
+    if "{ctx}" in prototype:
+        before, parameters = prototype.split("(")
+        rest = "" if parameters == "void)" else ", " + parameters[:-1]
+        return [*variants(prototype.replace("{ctx}", "")),
+                *variants(before.replace("{ctx}", "ctx_") + f"(rocshmem_ctx_t ctx{rest})")]
+    if "{GROUP}" in prototype:
+        return [prototype.replace("{GROUP}", group) for group in ("", "_wave", "_wg")]
+    return [prototype]
 
 
 def declaration(i, returns, name, types):
@@ -82,22 +100,22 @@ def name_in_c(name, types, names):
     return re.sub("^ishmem_", "ishmemx_", name) + "_team" if is_overload else name
 
 
-def undefined(functions, folder):
-    """Routines of one work-item that ishmem_device.hpp and ishmemx_device.hpp do not define. They would compile
-    without, as the host's."""
-    text = "".join((folder / header).read_text() for header in ("ishmem_device.hpp", "ishmemx_device.hpp"))
-    defined = set(re.findall(r"^ISTHMUS_ISHMEM_ITEM [^(]*?(\w+)\(", text, re.M))
+def undefined(functions, args):
+    """Routines of one thread or work-item that the headers for kernels do not define. They would compile without, as
+    the host's."""
+    headers, pattern = DEFINED[args.rows.stem]
+    defined = set(re.findall(pattern, "".join((args.made / header).read_text() for header in headers), re.M))
     names = [name for _, name, _ in functions]
     return sorted({name_in_c(name, types, names) for _, name, types in functions
                    if types[-1] != "const Group &"} - defined)
 
 
-def check_ishmem(rows, functions, args):
-    missing = undefined(functions, args.made)
+def check_compiles(rows, functions, args):
+    missing = undefined(functions, args)
     if missing:
         print(f"not defined for kernels: {', '.join(missing)}")
     with tempfile.TemporaryDirectory() as folder:
-        args.out = Path(folder, "ishmem_device.cpp")
+        args.out = Path(folder, "device.cpp")
         write(rows, functions, args)
         done = subprocess.run([*shlex.split(args.compiler), "-fsyntax-only", str(args.out)], check=False)
     return bool(missing) or done.returncode != 0
@@ -115,7 +133,7 @@ def main():
     parser.add_argument("host_rows", type=Path)
     parser.add_argument("--tiles", action="store_true")
     parser.add_argument("--out", type=Path)
-    parser.add_argument("--made", type=Path, help="the folder of ishmem_device.hpp")
+    parser.add_argument("--made", type=Path, help="the folder of the headers that are made")
     parser.add_argument("--expect", help="how many there are, as it is printed")
     parser.add_argument("--compiler", help="compile the file, for its errors only")
     args = parser.parse_args()
@@ -132,7 +150,7 @@ def main():
     if args.expect is not None and args.expect != counts:
         print(f"expected: {args.expect}")
         is_wrong = True
-    sys.exit(is_wrong or (args.compiler is not None and check_ishmem(rows, functions, args)))
+    sys.exit(is_wrong or (args.compiler is not None and check_compiles(rows, functions, args)))
 
 
 if __name__ == "__main__":

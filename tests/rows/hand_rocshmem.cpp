@@ -19,6 +19,7 @@ static void queries()
     CHECK_EQ(major, ROCSHMEM_VENDOR_MAJOR_VERSION);
     CHECK_EQ(minor, ROCSHMEM_VENDOR_MINOR_VERSION);
     CHECK_EQ(patch, ROCSHMEM_VENDOR_PATCH_VERSION);
+    CHECK(rocshmem_hipmodule_init(nullptr, nullptr) != ROCSHMEM_SUCCESS); /* there is no GPU */
     rocshmem_info_get_name(name);
     CHECK(strcmp(name, ROCSHMEM_VENDOR_STRING) == 0);
 }
