@@ -21,23 +21,13 @@ using bundle_t = sycl::kernel_bundle<sycl::bundle_state::executable>;
 static const char *const names[] = {
     "copies_by_item",
 
-    "copies_by_group",
-    "copies_by_sub_group",
-    "signals_by_sub_group",
-    "strided_by_item",
-    "strided_by_group",
-    "elements",
-    "atomics",
-    "signals_by_item",
+    "copies_by_group",  "copies_by_sub_group", "signals_by_sub_group",
+    "strided_by_item",  "strided_by_group",    "elements",
+    "atomics",          "signals_by_item",
 
-    "signals_by_group",
-    "waits_by_item",
-    "waits_by_group",
-    "order_by_item",
-    "order_by_group",
-    "queries",
-    "collectives_by_item",
-    "collectives_by_group",
+    "signals_by_group", "waits_by_item",       "waits_by_group",
+    "order_by_item",    "order_by_group",      "counts",
+    "queries",          "collectives_by_item", "collectives_by_group",
 
 };
 

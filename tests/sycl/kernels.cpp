@@ -380,6 +380,37 @@ template <typename Caller> static void order(memory *m)
 KERNEL order_by_item(memory *m) { order<by_item>(m); }
 KERNEL order_by_group(memory *m) { order<by_group>(m); }
 
+/* ---- how many requests a call makes: one, or none where the PE's memory is reached directly ---- */
+
+static uint64_t requests()
+{
+    const isthmus_ring *ring = isthmus_device_v1.ring;
+    return ring != nullptr ? isthmus_dev_load_device(ring->tail) : 0;
+}
+
+KERNEL counts(memory *m)
+{
+    group_t g = by_group::group();
+    uint64_t expected = isthmus_device_v1.ring != nullptr && m->right != m->me ? 1 : 0;
+    everybody();
+    uint64_t first = requests();
+    sycl::group_barrier(g);
+    ishmemx_putmem_work_group(m->dest, m->source, 4096, m->right, g);
+    sycl::group_barrier(g);
+    uint64_t second = requests();
+    CHECK_EQ(second - first, expected);
+    sycl::group_barrier(g);
+    if (g.leader()) (void)ishmem_long_atomic_fetch_add(m->words, 1, m->right);
+    sycl::group_barrier(g);
+    uint64_t third = requests();
+    CHECK_EQ(third - second, expected);
+    sycl::group_barrier(g);
+    if (g.leader()) ishmem_long_atomic_add(m->words, 1, m->right);
+    sycl::group_barrier(g);
+    CHECK_EQ(requests() - third, expected);
+    everybody();
+}
+
 /* ---- PEs, addresses, the rest ---- */
 
 KERNEL queries(memory *m)
