@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # fault.sh HOW WHEN PROGRAM: under hosts.sh: the host of the job's last PE is lost (hosts.sh --fault HOW) while the
-# other PEs do WHEN (works.c). Within 10 seconds no PE is left, on either side, and one message has named the host: of a
-# PE, or of a launcher that detected the loss. A launcher that stays behind is printed, and is no failure: Open MPI's
-# does when a link is cut.
+# other PEs do WHEN (works.c). Within 10 seconds, and 5 more where others keep the processors busy, no PE is left, on
+# either side, and one message has named the host: of a PE, or of a launcher that detected the loss. A launcher that
+# stays behind is printed, and is no failure: Open MPI's does when a link is cut.
 set -u
 how=$1 when=$2 program=$3
 log=$HOSTS_DIR/log.job
@@ -50,7 +50,7 @@ fi
 cat "$log"
 echo "all PEs gone after $took_ms ms"
 ((n_left == 0)) || { echo "$n_left PEs are left"; exit 1; }
-((took_ms <= 10000)) || { echo "that is too long"; exit 1; }
+((took_ms <= 15000)) || { echo "that is too long"; exit 1; }
 (($(grep -c '^isthmus: ' "$log") <= 1)) || { echo "one message was expected"; exit 1; }
 words="^isthmus: PE [0-9]+: (.*: )?PE [0-9]+ on host[0-9]+ is lost: |(rank|process rank) [0-9]+ .* on node $victim_host"
 words+="|remote daemon|daemon .* on node $victim_host"
