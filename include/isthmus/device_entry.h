@@ -140,6 +140,40 @@ ISTHMUS_DEVICE void isthmus_kernel_fetch_inc(void *result, void *dest, int pe, s
     isthmus_kernel_result(result, isthmus_dev_atomic(dest, amo, pe, 1), size);
 }
 
+/* Sums of real numbers: the bits are swapped until no other update came between. Those of 2 bytes are changed in the
+ * aligned word that holds them. */
+ISTHMUS_DEVICE_COLD uint64_t isthmus_kernel_real_sum(void *dest, uint64_t value, int pe, struct isthmus_dev_reduce how)
+{
+    unsigned shift = how.size == 2 ? 8 * (unsigned)((uintptr_t)dest & 2) : 0;
+    uint32_t size = how.size == 8 ? 8 : 4;
+    uint64_t mask = (how.size == 8 ? ~(uint64_t)0 : ((uint64_t)1 << (8 * how.size)) - 1) << shift;
+    void *word = (char *)dest - shift / 8;
+    struct isthmus_dev_amo amo = {ISTHMUS_DEV_AMO_FETCH, size, 0, 0};
+    uint64_t seen = isthmus_dev_atomic(word, amo, pe, 1);
+    amo.op = ISTHMUS_DEV_AMO_COMPARE_SWAP;
+    do {
+        amo.compare = seen;
+        amo.operand = (seen & ~mask) | isthmus_dev_combine(how, (seen & mask) >> shift, value) << shift;
+        seen = isthmus_dev_atomic(word, amo, pe, 1);
+    } while (seen != amo.compare);
+    return (seen & mask) >> shift;
+}
+
+ISTHMUS_DEVICE void isthmus_kernel_real_fetch_add(void *result, void *dest, const void *value, int pe, int number,
+                                                  size_t size, int scope)
+{
+    struct isthmus_dev_reduce how = {ISTHMUS_DEV_SUM, number, size};
+    (void)scope;
+    isthmus_kernel_result(result, isthmus_kernel_real_sum(dest, isthmus_kernel_bits(value, size), pe, how), size);
+}
+
+ISTHMUS_DEVICE void isthmus_kernel_real_add(void *dest, const void *value, int pe, int number, size_t size, int scope)
+{
+    struct isthmus_dev_reduce how = {ISTHMUS_DEV_SUM, number, size};
+    (void)scope;
+    (void)isthmus_kernel_real_sum(dest, isthmus_kernel_bits(value, size), pe, how);
+}
+
 /* ---- signals ---- */
 
 enum { ISTHMUS_KERNEL_SIGNAL_SET = 9, ISTHMUS_KERNEL_SIGNAL_ADD = 10 }; /* as nvshmem.h has them */
@@ -176,6 +210,11 @@ ISTHMUS_DEVICE void isthmus_kernel_signal_update(uint32_t op, uint64_t *sig_addr
     struct isthmus_dev_signal change = {sig_addr, signal, op};
     (void)scope;
     isthmus_dev_signal_op(change, pe);
+}
+
+ISTHMUS_DEVICE void isthmus_kernel_signal_reset(uint64_t *sig_addr, int scope)
+{
+    isthmus_kernel_signal_update(ISTHMUS_DEV_AMO_SET, sig_addr, 0, isthmus_device_v1.me, scope);
 }
 
 ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_fetch(const uint64_t *sig_addr, int scope)
@@ -383,6 +422,8 @@ ISTHMUS_DEVICE int isthmus_kernel_reducescatter(int op, int32_t team, void *dest
 
 ISTHMUS_DEVICE void isthmus_kernel_fence(int scope) { isthmus_dev_order(scope); }
 ISTHMUS_DEVICE void isthmus_kernel_quiet(int scope) { isthmus_dev_quiet(scope); }
+/* The ring has one request for both halves of a quiet. */
+ISTHMUS_DEVICE void isthmus_kernel_local_complete(int scope) { isthmus_dev_quiet(scope); }
 
 /* Operations are not counted by PE: those to all PEs are completed. */
 ISTHMUS_DEVICE void isthmus_kernel_pe_quiet(const int *target_pes, size_t npes, int scope)

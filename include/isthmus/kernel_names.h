@@ -34,9 +34,12 @@
         (void)0
 #endif
 
-/* Before a name that only kernels have. */
-#ifndef ISTHMUS_KERNEL_NAME
+/* Before a name that only kernels have, and before one that the host has inline too. */
+#ifdef ISTHMUS_KERNEL_NAME
+#define ISTHMUS_KERNEL_ANYWHERE ISTHMUS_KERNEL_NAME
+#else
 #define ISTHMUS_KERNEL_NAME ISTHMUS_DEVICE
+#define ISTHMUS_KERNEL_ANYWHERE ISTHMUS_HOST_DEVICE static inline
 #endif
 
 #define ISTHMUS_KERNEL_IS_SIGNED(T) ((T)-1 < (T)1)

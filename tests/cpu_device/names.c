@@ -147,6 +147,48 @@ static void signals_(void *unused)
 
 /* ---- atomics on a word of the right neighbour that no other PE touches ---- */
 
+static float number_of(half element)
+{
+    uint16_t bits;
+    memcpy(&bits, &element, sizeof bits);
+    return isthmus_dev_float_of_half(bits);
+}
+
+/* Names of NVSHMEM 3.8. Every thread adds to elements of PE 0, and half ones lie in one word. */
+static void newer_(void *unused)
+{
+    half *halves = (half *)(void *)(mem.real + 2);
+    nvshmemx_region_handle_t region = 0;
+    int is_active = 1;
+    (void)unused;
+    if (is_leader()) mem.real[0] = 0.5f, mem.from[0] = 0.25, mem.real[2] = 0, *mem.signal = 7;
+    nvshmemx_barrier_all_block();
+    expect(nvshmemx_region_start_block(&region, NULL) == 0, "region_start_block");
+    nvshmemx_float_atomic_add(mem.real, 1.5f, 0);
+    expect(nvshmemx_double_atomic_fetch_add(mem.from, 2.0, 0) >= 0.25, "double_atomic_fetch_add");
+    nvshmemx_half_atomic_add(halves, (half){0x3c00}, 0); /* 1 */
+    half old = nvshmemx_half_atomic_fetch_add(halves + 1, (half){0x4000}, 0);
+    expect(number_of(old) <= 2 * (float)(n_pes * THREADS), "half_atomic_fetch_add");
+    nvshmemx_flush_warp();
+    nvshmemx_flush_block();
+    if (is_leader()) nvshmemx_flush();
+    expect(nvshmemx_region_stop_block(region) == 0 && nvshmemx_region_stop_block(0) != 0, "region_stop_block");
+    expect(nvshmemx_region_is_active(NVSHMEMX_REGION_HINT_BATCH_RMA, &is_active) == 0 && !is_active, "is_active");
+    expect(nvshmemx_ask_smem(NVSHMEMX_SMEM_MINIMUM) == 0, "ask_smem");
+    nvshmemx_barrier_all_block();
+    if (!is_leader()) return;
+    nvshmemx_signal_counted_reset(mem.signal);
+    nvshmem_quiet();
+    expect(*mem.signal == 0, "signal_counted_reset");
+    float calls = (float)(n_pes * THREADS);
+    if (me == 0) {
+        expect(mem.real[0] == 0.5f + 1.5f * calls, "float_atomic_add");
+        expect(mem.from[0] == 0.25 + 2.0 * (double)calls, "sum of doubles");
+        expect(number_of(halves[0]) == calls, "half_atomic_add");
+        expect(number_of(halves[1]) == 2 * calls, "sum of halves");
+    }
+}
+
 static void atomics_(void *unused)
 {
     unsigned *word = mem.bits;
@@ -327,7 +369,7 @@ static void numbers_(void *unused)
 
 int main(void)
 {
-    static const isthmus_cpu_kernel kernels[] = {puts_,  gets_,       signals_, atomics_,
+    static const isthmus_cpu_kernel kernels[] = {puts_,  gets_,       signals_, newer_,  atomics_,
                                                  waits_, reductions_, movers_,  numbers_};
     nvshmem_init();
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
