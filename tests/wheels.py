@@ -37,6 +37,7 @@ WHEELS = {  # name: what pip calls it, or them
     # 520 MB; of what it requires only what it imports, and none of CUDA's libraries.
     "torch": ("torch==2.15.0", "typing-extensions==4.16.0", "filelock==4.2.12", "fsspec==2026.9.0", "jinja2==3.1.6",
               "markupsafe==3.0.4", "mpmath==1.4.1", "networkx==3.6.1", "sympy==1.14.0"),
+    "triton": "triton==3.9.0",  # 290 MB
     # 20 MB. Its own tests need NumPy 1.
     "shmem4py": ("shmem4py==1.0.0", "cffi==2.0.0", "pycparser==2.23", "setuptools==80.9.0", "numpy==1.26.4"),
     # SYCL's headers, its compiler for run time, and a processor as its device: 480 MB, under Intel's licence.
