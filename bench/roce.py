@@ -112,8 +112,8 @@ def run_all(args, is_counted):
 
 
 def instructions_of(counted, call):
-    """Those of the call, of its bare operation, and their ratio. Both PEs put in a barrier, and one in the put and flush
-    that stands beside it: there they are those of a PE."""
+    """Those of the call, of its bare operation, and their ratio. Both PEs put in a barrier, and one PE in the put and
+    flush beside it: there they are those of a PE."""
     ours, bare, ratio = counted.median(call)[:3]
     n_pes = 2 if call == EACH_PUTS and ratio is not None else 1
     return (ours, bare, ratio) if n_pes == 1 else (ours / n_pes, bare, ratio / n_pes)

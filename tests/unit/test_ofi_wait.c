@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -39,7 +40,7 @@ bool ofi_path_has_ended(const isthmus_path *path) { return path->pid_fd >= 0; }
 void ofi_path_lose(isthmus_path *path, const char *why)
 {
     path->is_lost = true;
-    strcpy(path->why_lost, why);
+    snprintf(path->why_lost, sizeof path->why_lost, "%s", why);
 }
 
 isthmus_status ofi_path_lost(isthmus_path *path) { return path->is_lost ? ISTHMUS_ERR_PEER_LOST : ISTHMUS_OK; }
