@@ -254,9 +254,9 @@ static bool is_silent(const struct neighbour *n) { return n->silent_ticks >= pac
 
 bool ist_liveness_has_lost(int pe)
 {
-    if (!liveness.is_open || pe < 0 || pe >= liveness.n_pes) return false;
     pthread_mutex_lock(&liveness.lock);
-    const struct neighbour *n = liveness.by_pe[pe];
+    bool is_known = liveness.is_open && pe >= 0 && pe < liveness.n_pes;
+    const struct neighbour *n = is_known ? liveness.by_pe[pe] : NULL;
     bool is_lost = n != NULL && (n->has_left || is_silent(n));
     pthread_mutex_unlock(&liveness.lock);
     return is_lost;
@@ -321,7 +321,8 @@ bool ist_liveness_is_open(void)
 void ist_liveness_announce_end(void)
 {
     pthread_mutex_lock(&liveness.lock);
-    if (liveness.is_open) (void)set_reporter(liveness.pe);
+    /* As the reporter the calling thread ends this PE, and what another PE's report has scheduled is off. */
+    if (liveness.is_open && set_reporter(liveness.pe)) liveness.end_due_ns = UINT64_MAX;
     pthread_mutex_unlock(&liveness.lock);
 }
 

@@ -95,12 +95,13 @@ static bool may_report(void)
     return !ist_liveness_another_reports() && ist_verdict_claim();
 }
 
+/* The claim comes last, because a PE that has it must report: the PE that heartbeats settle on, the lowest one, may not
+ * be the one of this host that arrives here first. */
 bool ist_verdict_agree(void)
 {
-    if (!may_report()) return false;
-    if (!ist_liveness_is_open()) return true;
-    (void)poll(NULL, 0, AGREE_MS);
-    return !ist_liveness_another_reports();
+    ist_liveness_announce_end();
+    if (ist_liveness_is_open()) (void)poll(NULL, 0, AGREE_MS);
+    return !ist_liveness_another_reports() && ist_verdict_claim();
 }
 
 /* ---- how this PE ends ---- */

@@ -116,7 +116,7 @@ void ist_profile_write_totals(struct ist_profile_job *job)
     struct ist_json *json = &job->json;
     ist_json_integer(json, "n_pes", job->n_pes);
     ist_json_number(json, "not_recorded", job->n_unkept);
-    qsort(job->routines, job->n_routines, sizeof *job->routines, by_time);
+    if (job->n_routines > 0) qsort(job->routines, job->n_routines, sizeof *job->routines, by_time);
     ist_json_begin_array(json, "routines");
     for (size_t i = 0; i < job->n_routines; i++) write_routine(json, &job->routines[i]);
     ist_json_end_array(json);
@@ -243,7 +243,7 @@ static void print_files(FILE *out, const struct ist_profile_job *job)
 
 void ist_profile_print_summary(FILE *out, const struct ist_profile_job *job)
 {
-    qsort(job->routines, job->n_routines, sizeof *job->routines, by_time);
+    if (job->n_routines > 0) qsort(job->routines, job->n_routines, sizeof *job->routines, by_time);
     print_head(out, job);
     print_routines(out, job);
     print_ways(out, job);

@@ -115,13 +115,13 @@ static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_id
  * only delay it, and it may be the awaited peer. Threads that disagree cost each other one spin. */
 static void adapt_spin(uint64_t yield_ns)
 {
-    uint32_t rounds = ist_spin_rounds;
+    uint32_t before = ist_load_relaxed(&ist_spin_rounds), rounds = before;
     if (alone_rounds == 0) return;
     if (yield_ns >= SHARED_YIELD_NS && rounds > OVERSUBSCRIBED_ROUNDS)
         rounds = OVERSUBSCRIBED_ROUNDS;
     else if (yield_ns < ALONE_YIELD_NS)
         rounds = alone_rounds;
-    if (rounds != ist_spin_rounds) __atomic_store_n(&ist_spin_rounds, rounds, __ATOMIC_RELAXED);
+    if (rounds != before) ist_store_relaxed(&ist_spin_rounds, rounds);
 }
 
 static void yield_and_learn(struct isthmus_idle_habit *habit, uint64_t now_ns)
@@ -188,5 +188,5 @@ void ist_spin_yield(struct ist_spin *spin)
         yield_to_stores(spin);
     else
         yield_on_network(spin);
-    spin->rounds = ist_spin_rounds; /* this wait has spun */
+    spin->rounds = ist_load_relaxed(&ist_spin_rounds); /* this wait has spun */
 }

@@ -80,7 +80,7 @@ static inline bool ist_spin_briefly(uint32_t *rounds)
 {
     enum { HOT_ROUNDS = 64 }; /* without a pause: a flag that is about to arrive is seen 10 ns sooner */
     uint32_t round = (*rounds)++;
-    if (IST_UNLIKELY(round >= __atomic_load_n(&ist_spin_rounds, __ATOMIC_RELAXED))) return false;
+    if (IST_UNLIKELY(round >= ist_load_relaxed(&ist_spin_rounds))) return false;
     if (round >= HOT_ROUNDS) ist_pause();
     return true;
 }

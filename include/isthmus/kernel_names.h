@@ -1,11 +1,12 @@
-/* isthmus/nvshmem_entry.h: how nvshmem_device.h defines its routines. What they call is in device_entry.h. */
-#ifndef ISTHMUS_NVSHMEM_ENTRY_H
-#define ISTHMUS_NVSHMEM_ENTRY_H
+/* isthmus/kernel_names.h: how nvshmem_device.h and rocshmem_device.hpp define their routines. What these call is in
+ * device_entry.h. */
+#ifndef ISTHMUS_KERNEL_NAMES_H
+#define ISTHMUS_KERNEL_NAMES_H
 
 #include <isthmus/cuda_types.h>
 #include <isthmus/device_entry.h>
 
-/* ---- how nvshmem_device.h defines a name that the host has too ---- */
+/* ---- a name that the host has too ---- */
 
 #ifdef ISTHMUS_GPU_COMPILER
 /* The host's side of a name is the library's: only the compilation for the device defines it. */

@@ -48,11 +48,13 @@ isthmus_status ofi_path_lost(isthmus_path *path) { return path->is_lost ? ISTHMU
 /* Waits until the path is lost; not for ever. */
 static void wait_for(isthmus_path *path, struct isthmus_services *services)
 {
+    static struct fid_cq queue;
     static struct ofi_op accesses[OFI_ACCESSES];
     static struct ofi_call calls[OFI_CALLS];
     isthmus_tr tr = {.services = services,
                      .event_fd = -1,
                      .timer_fd = -1,
+                     .cq = &queue,
                      .kick_fd = -1,
                      .accesses = accesses,
                      .calls = calls,

@@ -11,7 +11,7 @@
 
 enum { N_PES = 600, N_HOST = 300, N_MANY = 10000, N_THREADS = 2, PUT_BYTES = 1000, N_RECORDS = 4 + 2 * N_THREADS };
 
-static char folder[] = "/tmp/isthmus_profile_job.XXXXXX";
+static char folder[] = "/tmp/profile_job.XXXXXX";
 static char file[64], picture[80];
 
 static int make_folder(void **state)
