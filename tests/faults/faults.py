@@ -289,7 +289,7 @@ def verdict_of(plan, result):
         return "" if is_calm else "status 0 after a loss"
     if (struck != "launcher" and n_ours + n_launcher == 0 and not MPIRUN.search(text)
             and not (struck == "stopped" and plan["then"] == "end")):
-        return "nobody has named the cause"
+        return "no message names the cause"
     return ""
 
 

@@ -174,7 +174,7 @@ def verdict_of(result):
     # A job that the fault did not reach any more ends well; a launcher that had no PE so far reports by itself.
     if (result["status"] != 0 and result["part"] not in ("launch", "end")
             and not result["named_by_us"] and not result["named_by_launcher"]):
-        return "nobody has named the cause"
+        return "no message names the cause"
     return ""
 
 

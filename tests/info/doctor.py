@@ -18,7 +18,8 @@ SKIPPED = 77
 BIN, DOUBLES, CUDA = sys.argv[1:4]
 INFO, RUN = os.path.join(BIN, "isthmus-info"), os.path.join(BIN, "isthmus-run")
 CLEAN = {name: value for name, value in os.environ.items()
-         if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI"))}
+         if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI", "OMPI_", "SLURM_", "MASTER_"))
+         and name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}  # what a launcher sets
 FOLDER = tempfile.TemporaryDirectory()
 CALLS = {"x86_64": {"memfd_create": 319, "socket": 41, "pidfd_getfd": 438},
          "aarch64": {"memfd_create": 279, "socket": 198, "pidfd_getfd": 438}}.get(os.uname().machine)

@@ -35,7 +35,7 @@ only_mpirun_hangs() {
 # mpirun keeps its session folder in TMPDIR, which stays when mpirun is killed.
 # It also takes its own time to end the other PEs.
 case ${1##*/} in mpirun*) owns_files=no limit_ms=40000 ;; *) owns_files=yes limit_ms=20000 ;; esac
-hang_ms=4000 # after its last PE a sound mpirun ends within one second
+hang_ms=10000 # after its last PE a sound mpirun ends within one second, on an idle machine
 
 for ((round = 1; round <= rounds; round++)); do
     rm -rf "$work/tmp"

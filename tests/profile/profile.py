@@ -177,6 +177,7 @@ def check_death():
 def check_device(case, expected, *arguments, **settings):
     """Each call is one row, wherever it is executed; nothing else is there but the barrier and requests of kernels."""
     file = folder / "device.json"
+    file.unlink(missing_ok=True)  # of the case before
     stderr = run(2, str(file), *arguments, what=device_program, **settings)
     if not file.exists():
         faults.append(f"{case}: no report\n{stderr}")

@@ -1,7 +1,8 @@
 /* tests/doubles/cuda/cudart.c: libcudart.so.13, the double: what PyTorch calls of CUDA's runtime to hold tensors in
- * memory of the double of the driver, and to copy them. NVIDIA's own runtime needs tables of the driver that are not
- * documented (cuGetExportTable). It executes no kernel: a launch fails with cudaErrorNotSupported. Calls that are
- * missing here end the process in the dynamic linker, which prints their names. */
+ * memory of the double of the driver, and to copy them. NVIDIA's own runtime returns error 36 on that double; the
+ * probable reason, not confirmed, is that it calls cuGetExportTable, whose tables are not documented: the double has
+ * none. This one executes no kernel: a launch fails with cudaErrorNotSupported. Calls that are missing here end the
+ * process in the dynamic linker, which prints their names. */
 #include "tests/doubles/cuda/cuda_double.h"
 
 #include <dlfcn.h>
