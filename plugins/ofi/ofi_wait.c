@@ -11,7 +11,7 @@
 enum {
     NAP_NS = 50000000,    /* the longest sleep; events end it */
     NAP_BLIND_NS = 50000, /* without a descriptor, or for what makes no event */
-    CHECK_NS = 200000000, /* between two looks after the peer */
+    CHECK_NS = 200000000, /* between two checks of the peer */
     PING_AFTER_NS = 500000000,
     REPORT_NS = 250000000 /* between two calls of still_waits() */
 };
@@ -25,18 +25,46 @@ uint64_t ofi_now_ns(void)
 
 /* ---- the peer ---- */
 
-/* Many operations may wait for one peer, which is checked once. */
-static void check_path(isthmus_path *path, uint64_t now_ns, bool is_long)
+/* Without the lock: the core may query the job's server, and other threads go on meanwhile. They may close the path. */
+static void check_in_job(isthmus_path *path)
 {
-    const struct isthmus_services *s = path->tr->services;
-    if (path->is_lost || path->is_self || now_ns - path->checked_ns < CHECK_NS) return;
-    path->checked_ns = now_ns;
-    if (ofi_path_has_ended(path))
-        ofi_path_lose(path, "its process has ended");
-    else if (is_long && ISTHMUS_HAS(s, peer_alive) && s->peer_alive(s->core, path->pe) == 0)
-        ofi_path_lose(path, "it has ended, or left the job");
-    else if (is_long)
+    isthmus_tr *tr = path->tr;
+    const struct isthmus_services *s = tr->services;
+    const uint16_t index = path->index;
+    const int32_t pe = path->pe;
+    ofi_unlock(tr);
+    bool is_alive = s->peer_alive(s->core, pe) != 0;
+    ofi_lock(tr);
+    if (tr->paths[index] != path || path->pe != pe) return;
+    if (is_alive)
         ofi_ping(path);
+    else
+        ofi_path_lose(path, "it has ended, or left the job");
+}
+
+/* Many operations may wait for one peer, which is checked once. Returns true if the lock was released meanwhile. */
+static bool check_path(isthmus_path *path, uint64_t now_ns, bool is_long)
+{
+    if (path->is_lost || path->is_self || now_ns < path->checked_ns + CHECK_NS) return false;
+    path->checked_ns = now_ns;
+    if (ofi_path_has_ended(path)) {
+        ofi_path_lose(path, "its process has ended");
+    } else if (is_long && ISTHMUS_HAS(path->tr->services, peer_alive)) {
+        check_in_job(path);
+        return true;
+    } else if (is_long) {
+        ofi_ping(path);
+    }
+    return false;
+}
+
+/* Each path once: where the lock was released, the list may be another one, and begins again. */
+static void check_unacked(isthmus_tr *tr, uint64_t now_ns, bool is_long)
+{
+    for (isthmus_path *path = tr->unacked, *next; path != NULL; path = next) {
+        next = path->next_unacked; /* a lost path leaves the list */
+        if (check_path(path, now_ns, is_long)) next = tr->unacked;
+    }
 }
 
 /* Without the lock: the core may end the job in that call, and other threads go on meanwhile. */
@@ -59,16 +87,16 @@ static void check_peers(struct ofi_wait *wait, uint64_t now_ns)
     if (now_ns - wait->checked_ns < CHECK_NS) return;
     wait->checked_ns = now_ns;
     bool is_long = now_ns - wait->since_ns > PING_AFTER_NS;
-    if (wait->path != NULL) check_path(wait->path, now_ns, is_long);
-    if (wait->path != NULL) return;
-    for (isthmus_path *path = tr->unacked, *next; path != NULL; path = next) {
-        next = path->next_unacked; /* a lost path leaves the list */
-        check_path(path, now_ns, is_long);
+    if (wait->path != NULL) {
+        (void)check_path(wait->path, now_ns, is_long);
+        return;
     }
+    check_unacked(tr, now_ns, is_long);
     for (uint32_t i = 0; i < OFI_ACCESSES; i++)
-        if (tr->accesses[i].is_used && tr->accesses[i].path != NULL) check_path(tr->accesses[i].path, now_ns, is_long);
+        if (tr->accesses[i].is_used && tr->accesses[i].path != NULL)
+            (void)check_path(tr->accesses[i].path, now_ns, is_long);
     for (uint32_t i = 0; i < OFI_CALLS; i++)
-        if (tr->calls[i].is_used) check_path(tr->calls[i].path, now_ns, is_long);
+        if (tr->calls[i].is_used) (void)check_path(tr->calls[i].path, now_ns, is_long);
 }
 
 /* ---- steps ---- */
@@ -120,7 +148,7 @@ static void lead(struct ofi_wait *wait)
     }
 }
 
-/* The leader may wait for another peer, so a follower looks after its own. */
+/* The leader may wait for another peer, so a follower checks its own. */
 static void follow(struct ofi_wait *wait)
 {
     isthmus_tr *tr = wait->tr;

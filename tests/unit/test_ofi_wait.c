@@ -12,11 +12,15 @@
 #include <cmocka.h>
 
 static uint32_t n_polls, n_pings, n_queries, alive_until;
+static isthmus_tr *waiting; /* its lock is free while the core is queried */
 
 static uint32_t peer_alive(void *core, int32_t pe)
 {
     assert_null(core);
     assert_int_equal(pe, 3);
+    assert_int_equal(pthread_mutex_trylock(&waiting->lock), 0);
+    waiting->unacked = NULL; /* another thread's progress has read the acknowledgement */
+    assert_int_equal(pthread_mutex_unlock(&waiting->lock), 0);
     return ++n_queries < alive_until;
 }
 
@@ -60,7 +64,12 @@ static void wait_for(isthmus_path *path, struct isthmus_services *services)
                      .calls = calls,
                      .lock = PTHREAD_MUTEX_INITIALIZER};
     struct ofi_wait wait = {.tr = &tr};
-    path->tr = &tr;
+    isthmus_path *paths[] = {path}, other = {.tr = &tr, .pe = 5, .is_lost = true, .pid_fd = -1};
+    path->tr = waiting = &tr;
+    path->next_unacked = &other;
+    tr.unacked = path;
+    tr.paths = paths;
+    tr.n_paths = 1;
     for (int i = 0; i < 100; i++) accesses[i] = (struct ofi_op){.is_used = true, .path = path};
     n_polls = n_pings = n_queries = 0;
     ofi_lock(&tr);
