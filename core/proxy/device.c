@@ -308,6 +308,14 @@ isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *co
     return status;
 }
 
+/* Returns true where memory is freed only after the kernels that may read it: cuMemFree() and hipFree() wait for them.
+ * zeMemFree() does not, nor does free() for kernels of other threads on processors: the old tables stay there until
+ * finalize. */
+static bool waits_to_free(void)
+{
+    return device.place.kind == ISTHMUS_MEM_CUDA || device.place.kind == ISTHMUS_MEM_HIP;
+}
+
 isthmus_status ist_device_list_buffers(void)
 {
     isthmus_status status = ISTHMUS_OK;
@@ -317,8 +325,7 @@ isthmus_status ist_device_list_buffers(void)
         if (status == ISTHMUS_OK && device.tables.n_far > 0 && !device.has_proxy) status = open_proxy();
         write_state();
         if (status == ISTHMUS_OK) status = fill_all();
-        /* On processors a kernel of another thread may be reading the old tables: they stay until finalize. */
-        if (status == ISTHMUS_OK && is_on_device()) ist_tables_free_old(&device.tables);
+        if (status == ISTHMUS_OK && waits_to_free()) ist_tables_free_old(&device.tables);
     }
     pthread_mutex_unlock(&device.lock);
     return status;

@@ -15,7 +15,7 @@ _Static_assert(sizeof(int) == sizeof(int32_t), "lists of members are copied");
 static bool is_on_device(const struct ist_tables *tables) { return tables->memory.kernels != NULL; }
 
 /* ---- tables that are replaced ----
- * To free memory of a device waits for the kernels that run there, which may wait for this PE. */
+ * Kernels may still read them; and to free memory of CUDA and HIP waits for kernels, which may wait for this PE. */
 
 struct ist_tables_old {
     struct ist_tables_old *next;

@@ -59,8 +59,8 @@ void ist_tables_close(struct ist_tables *tables); /* accepts a zeroed struct */
 /* Lists the ranges again: the buffers have changed. The old list stays until ist_tables_free_old(). */
 isthmus_status ist_tables_list_ranges(struct ist_tables *tables, const ist_boot *boot, bool is_direct);
 
-/* All modules have the new state, and no kernel runs that has read the old one; or the free waits for it, as that of a
- * device's memory does. */
+/* All modules have the new state, and no kernel runs that has read the old one; or the free waits for such kernels, as
+ * that of CUDA's and HIP's memory does. */
 void ist_tables_free_old(struct ist_tables *tables);
 
 /* A team has been made, or (NULL) there is none of this index any more. */
