@@ -36,13 +36,17 @@ isthmus_status ofi_mr_open(isthmus_tr *tr, const struct isthmus_mem *mem, uint64
     if (tr->has_hmem) set_device(&attr, mem);
     int error = fi_mr_regattr(tr->domain, &attr, 0, &mr);
     if (error != 0) return ofi_fail(tr, "fi_mr_regattr", error);
+    const char *call = "fi_mr_bind";
     if ((tr->info->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
         error = fi_mr_bind(mr, &tr->ep->fid, 0);
-        if (error == 0) error = fi_mr_enable(mr);
+        if (error == 0) {
+            call = "fi_mr_enable";
+            error = fi_mr_enable(mr);
+        }
     }
     if (error != 0) {
         (void)fi_close(&mr->fid);
-        return ofi_fail(tr, "fi_mr_enable", error);
+        return ofi_fail(tr, call, error);
     }
     *out = mr;
     return ISTHMUS_OK;
@@ -81,7 +85,7 @@ static isthmus_status register_memory(isthmus_lmem *lmem, const struct isthmus_m
     bool is_device = mem->kind != ISTHMUS_MEM_HOST;
     if (is_staged(tr, mem->kind) || (is_device && mem->addr == NULL)) return ISTHMUS_OK; /* NULL: all of its kind */
     isthmus_status status = ofi_mr_open(tr, mem, access, &lmem->mr);
-    if (!is_device || status == ISTHMUS_ERR_NO_MEMORY) return status;
+    if (!is_device) return status;
     if (status == ISTHMUS_OK) {
         if (ISTHMUS_HAS(s, memory_is_direct)) s->memory_is_direct(s->core, mem->kind);
         return ISTHMUS_OK;

@@ -105,7 +105,7 @@ static int add(struct region *region, uint64_t requested_key)
     return error;
 }
 
-/* OFI_DOUBLE_HMEM=refuses: libfabric was built without that device's library. */
+/* OFI_DOUBLE_HMEM=refuses: libfabric was built without that device's library; =full: the adapter has no room for it. */
 static int check_device(const struct double_domain *domain, const struct fi_mr_attr *attr)
 {
     const char *hmem = getenv("OFI_DOUBLE_HMEM");
@@ -115,7 +115,8 @@ static int check_device(const struct double_domain *domain, const struct fi_mr_a
          (int)attr->iface);
     RULE(attr->iface == FI_HMEM_ROCR || (attr->device.cuda >= 0 && attr->device.cuda < DEVICES_MOST),
          "a registration of memory of device %d", attr->device.cuda);
-    return hmem != NULL && strcmp(hmem, "refuses") == 0 ? -FI_ENOSYS : 0;
+    if (hmem == NULL) return 0;
+    return strcmp(hmem, "refuses") == 0 ? -FI_ENOSYS : strcmp(hmem, "full") == 0 ? -FI_ENOMEM : 0;
 }
 
 static int reg(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out)
