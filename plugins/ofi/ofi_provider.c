@@ -183,8 +183,7 @@ static bool is_adapter(const struct fi_info *info) { return rank_of(info) <= n_a
 
 static bool suits(const struct fi_info *info, const struct wish *wish)
 {
-    bool is_ordered = wish->order == 0 || info->ep_attr->max_order_raw_size > 0;
-    return is_ordered && (is_adapter(info) || (wish->caps & FI_HMEM) == 0);
+    return wish->order == 0 || info->ep_attr->max_order_raw_size > 0;
 }
 
 /* Keeps the domain of this PE, of a list that has been made. */
@@ -208,14 +207,30 @@ static bool wants_hmem(const struct isthmus_services *s)
            is_on(s, "HMEM");
 }
 
-/* A provider with remote memory access goes before one for messages only; best is one whose completions follow the
- * delivery, then one whose reads show it. Each list takes time, so that with memory of devices, which a software
- * provider would copy as this plugin does, is made only for a job that may have some. */
-isthmus_status ofi_provider_choose(isthmus_tr *tr)
+/* The adapter of that list accesses memory of devices in some form of the same provider, perhaps not in the one that
+ * goes first for the host's. Software providers would copy it as this plugin does. */
+static isthmus_status take_with_hmem(isthmus_tr *tr, const char *provider, const char *domain)
 {
     static const struct wish wishes[] = {{FI_MSG | FI_RMA | FI_HMEM, FI_DELIVERY_COMPLETE, 0},
-                                         {FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, 0},
-                                         {FI_MSG | FI_RMA | FI_HMEM, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW},
+                                         {FI_MSG | FI_RMA | FI_HMEM, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW}};
+    enum { N_WISHES = sizeof wishes / sizeof *wishes };
+    isthmus_status status = ISTHMUS_OK;
+    for (size_t i = 0; i < N_WISHES && tr->info == NULL && status == ISTHMUS_OK; i++) {
+        struct fi_info *all = NULL;
+        if (list(&wishes[i], provider, &all) != 0) continue;
+        const struct fi_info *best = best_of(all, domain);
+        if (best != NULL && suits(best, &wishes[i])) status = take(tr, &wishes[i], all, best);
+        ofi_library.fi_freeinfo(all);
+    }
+    return status;
+}
+
+/* A provider with remote memory access goes before one for messages only; best is one whose completions follow the
+ * delivery, then one whose reads show it. The provider is chosen without regard to memory of devices; what it offers
+ * for that is listed afterwards, and only for a job that may have some: each list takes time. */
+isthmus_status ofi_provider_choose(isthmus_tr *tr)
+{
+    static const struct wish wishes[] = {{FI_MSG | FI_RMA, FI_DELIVERY_COMPLETE, 0},
                                          {FI_MSG | FI_RMA, FI_TRANSMIT_COMPLETE, FI_ORDER_RAW},
                                          {FI_MSG, 0, 0}};
     enum { N_WISHES = sizeof wishes / sizeof *wishes };
@@ -226,12 +241,15 @@ isthmus_status ofi_provider_choose(isthmus_tr *tr)
     int error = 0;
     for (size_t i = 0; i < N_WISHES && tr->info == NULL && status == ISTHMUS_OK; i++) {
         struct fi_info *all = NULL;
-        if ((wishes[i].caps & FI_HMEM) != 0 && !wants_hmem(s)) continue;
-        if ((wishes[i].caps & FI_RMA) != 0 && !wants_rma) continue;
+        bool has_rma = (wishes[i].caps & FI_RMA) != 0;
+        if (has_rma && !wants_rma) continue;
         error = list(&wishes[i], provider, &all);
         if (error != 0) continue;
         const struct fi_info *best = best_of(all, domain);
-        if (best != NULL && suits(best, &wishes[i])) status = take(tr, &wishes[i], all, best);
+        bool is_chosen = best != NULL && suits(best, &wishes[i]);
+        if (is_chosen && has_rma && is_adapter(best) && wants_hmem(s))
+            status = take_with_hmem(tr, best->fabric_attr->prov_name, domain);
+        if (is_chosen && tr->info == NULL && status == ISTHMUS_OK) status = take(tr, &wishes[i], all, best);
         ofi_library.fi_freeinfo(all);
     }
     return tr->info != NULL || status != ISTHMUS_OK ? status : refuse(tr, provider, domain, error);
