@@ -72,12 +72,14 @@ def run(build, variables, way, cc):
     return "" if n_done == N_PES and not any(statuses) else f"status {statuses}\n{printed}"
 
 
-def lacks(build, way, is_quick):
+def lacks(build, way, cc, is_quick):
     """What a job needs and is not here, or nothing."""
     if way in ("mpi", "emulated_mpi") and not shutil.which("mpirun"):
         return "there is no mpirun here"
     if way == "tensors" and is_quick and not wheels.is_fetched(build, TORCH):
         return "PyTorch's wheel is not here; ./dev places nvshmem fetches it"
+    if way == "tensors":
+        return torch_neighbours.lacks(cc)
     return ""
 
 
@@ -97,7 +99,7 @@ def main():
         return SKIPPED
     passed = failed = skipped = 0
     for way, kind in QUICK_JOBS if args.quick else JOBS:
-        why = lacks(build, way, args.quick)
+        why = lacks(build, way, args.cc, args.quick)
         try:
             printed = "" if why else run(build, environment(build, site, kind), way, args.cc)
         except wheels.NotHere as reason:

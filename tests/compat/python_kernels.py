@@ -40,6 +40,16 @@ class Missing(Exception):
     """The text gives the reason of a skip."""
 
 
+def bitcode_of(args, build):
+    """The path of libnvshmem_device.bc. A build that makes it and has none is at fault."""
+    bitcode = build / "lib" / "libnvshmem_device.bc"
+    if not bitcode.exists():
+        if args.has_bitcode:
+            sys.exit(f"{bitcode} is not there, and this build makes it")
+        raise Missing(f"{bitcode} is not here")
+    return bitcode
+
+
 def fetched(build, name, is_quick):
     if is_quick and not wheels.is_fetched(build, name):
         raise Missing(f"the wheels of {name} are not here; ./dev places nvshmem fetches them")
@@ -53,9 +63,9 @@ def check_cute(args, build):
     """Each function that the bindings for CuTe declare is in the bitcode."""
     site = fetched(build, "nvshmem4py", args.quick)
     reader = shutil.which("llvm-nm") or shutil.which("llvm-nm-14")
-    bitcode = build / "lib" / "libnvshmem_device.bc"
-    if reader is None or not bitcode.exists():
-        raise Missing("llvm-nm or libnvshmem_device.bc is not here")
+    bitcode = bitcode_of(args, build)
+    if reader is None:
+        raise Missing("llvm-nm is not here")
     symbols = subprocess.run([reader, "--defined-only", bitcode], capture_output=True, text=True, check=True).stdout
     defined = {line.split()[-1] for line in symbols.splitlines()}
     declared = set()
@@ -93,9 +103,7 @@ def check_numba(args, build):
 def check_triton(args, build):
     """The example's kernels, for GPUs of three generations; the library fills the state of each."""
     site = fetched(build, "triton", args.quick)
-    bitcode = build / "lib" / "libnvshmem_device.bc"
-    if not bitcode.exists():
-        raise Missing(f"{bitcode} is not here")
+    bitcode = bitcode_of(args, build)
     loader = SimpleNamespace(run=str(build / "bin" / "isthmus-run"), loader=str(build / "tests" / "device" / "loaded"),
                              double=str(build / "tests" / "doubles" / "cuda" / "libcuda.so.1"))
     with tempfile.TemporaryDirectory() as work:
@@ -120,6 +128,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--quick", action="store_true", help="nothing is fetched")
+    parser.add_argument("--has-bitcode", action="store_true", help="the build makes libnvshmem_device.bc")
     args = parser.parse_args()
     build = args.build.resolve()
     passed = skipped = 0

@@ -3,6 +3,7 @@ versions that its libraries refer to, and a call ends the process with its name.
 """
 
 import re
+import shutil
 import subprocess
 
 DOUBLES = ("libcuda.so.1", "libcudart.so.13")
@@ -11,6 +12,12 @@ HEAD = """#include <stdio.h>
 #include <stdlib.h>
 #define CALL(name, text) void name(void) { fputs(text "\\n", stderr); abort(); }
 """
+
+
+def lacks(cc):
+    """The tools that `make` needs and that are not here, as a text, or nothing."""
+    missing = [tool for tool in ("readelf", "nm", cc) if not shutil.which(tool)]
+    return f"{' and '.join(missing)}, for stand-ins of CUDA's libraries, cannot be found" if missing else ""
 
 
 def printed(*command):

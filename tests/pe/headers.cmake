@@ -26,9 +26,15 @@ isthmus_pe_test(r155_generic_atomics NO_ALIAS NO_INLINE)
 isthmus_pe_test(r155_generic_waits NO_ALIAS NO_INLINE)
 isthmus_pe_test(r155_generic_collectives NP 1 2 3)
 isthmus_pe_test(r155_generic_old_names NP 1 2 3)
-file(GLOB names ${CMAKE_CURRENT_SOURCE_DIR}/r153_* ${CMAKE_CURRENT_SOURCE_DIR}/*_names.txt)
+file(GLOB names CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/r153_* ${CMAKE_CURRENT_SOURCE_DIR}/*_names.txt)
+set(cuda_headers "") # which the public ones include where the compiler finds them; cuda.h has CUDA's version
+foreach(folder /usr/include /usr/local/include /usr/local/cuda/include)
+  foreach(header cuda.h cuda_bf16.h driver_types.h)
+    list(APPEND cuda_headers ${folder}/${header})
+  endforeach()
+endforeach()
 isthmus_unless_unchanged(before pe.r153_names INPUTS ${names} ${PUBLIC_HEADERS} $<TARGET_FILE:isthmus>
-  ${PROJECT_SOURCE_DIR}/tests/doubles/sycl TOOLS ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} nm)
+  ${PROJECT_SOURCE_DIR}/tests/doubles/sycl ${cuda_headers} TOOLS ${CMAKE_C_COMPILER} ${CMAKE_CXX_COMPILER} nm)
 add_test(NAME pe.r153_names COMMAND ${before} ${CMAKE_CURRENT_SOURCE_DIR}/r153_names.py --cc ${CMAKE_C_COMPILER}
   --cxx ${CMAKE_CXX_COMPILER} --library $<TARGET_FILE:isthmus>
   --include ${CMAKE_BINARY_DIR}/gen/include --include ${PROJECT_SOURCE_DIR}/include)
