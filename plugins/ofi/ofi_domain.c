@@ -4,7 +4,6 @@
 
 #include <isthmus/adapters.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct candidates {
@@ -64,7 +63,7 @@ static isthmus_status collect(isthmus_tr *tr, const struct fi_info *all, const s
                               struct candidates *out)
 {
     const struct isthmus_services *s = tr->services;
-    const char *devices = getenv("SLINGSHOT_DEVICES");
+    const char *devices = ofi_slingshot_devices();
     for (const struct fi_info *i = all; i != NULL; i = i->next)
         if (is_alike(i, best) && !is_down(i) && ofi_slingshot_permits(&tr->slingshot, name_of(i))) add(out, i);
     drop_slow(out);
@@ -152,7 +151,7 @@ static isthmus_status check_named(const isthmus_tr *tr, const struct fi_info *na
     if (ofi_slingshot_permits(&tr->slingshot, name_of(named))) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_INVALID,
                    "ISTHMUS_OFI_DOMAIN is '%s', but SLINGSHOT_DEVICES permits this job the devices %s", name_of(named),
-                   getenv("SLINGSHOT_DEVICES"));
+                   ofi_slingshot_devices());
 }
 
 isthmus_status ofi_domain_choose(isthmus_tr *tr, const struct fi_info *all, const struct fi_info *best, bool is_named,

@@ -110,6 +110,8 @@ static const uint32_t *service_of(const struct ofi_slingshot *what, const char *
     return NULL;
 }
 
+const char *ofi_slingshot_devices(void) { return text_of("SLINGSHOT_DEVICES"); }
+
 bool ofi_slingshot_permits(const struct ofi_slingshot *what, const char *device)
 {
     return !what->is_set || service_of(what, device) != NULL;

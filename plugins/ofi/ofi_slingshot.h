@@ -22,6 +22,9 @@ struct ofi_slingshot {
  * first three is missing beside others. */
 isthmus_status ofi_slingshot_read(const struct isthmus_services *services, struct ofi_slingshot *out);
 
+/* SLINGSHOT_DEVICES as it is set, for messages; NULL: it is not. */
+const char *ofi_slingshot_devices(void);
+
 bool ofi_slingshot_permits(const struct ofi_slingshot *what, const char *device);
 
 /* Writes the key of that device, and the class of traffic, into the description of a domain, which owns them. The
