@@ -229,6 +229,7 @@ isthmus_status ofi_provider_choose(isthmus_tr *tr);
  * provider to be used; is_named: it is the domain that the user has named. */
 isthmus_status ofi_domain_choose(isthmus_tr *tr, const struct fi_info *all, const struct fi_info *best, bool is_named,
                                  const struct fi_info **out);
+bool ofi_link_is_down(const struct fi_info *info); /* as far as the provider reports it */
 uint64_t ofi_checksum(const void *bytes, size_t n_bytes);
 isthmus_status ofi_fail(const isthmus_tr *tr, const char *call, ssize_t error);
 

@@ -23,7 +23,7 @@ static size_t speed_of(const struct fi_info *info)
     return info->nic != NULL && info->nic->link_attr != NULL ? info->nic->link_attr->speed : 0;
 }
 
-static bool is_down(const struct fi_info *info)
+bool ofi_link_is_down(const struct fi_info *info)
 {
     return info->nic != NULL && info->nic->link_attr != NULL && info->nic->link_attr->state == FI_LINK_DOWN;
 }
@@ -47,7 +47,7 @@ static void add(struct candidates *c, const struct fi_info *info)
     c->n++;
 }
 
-/* A slow adapter beside fast ones is there for something else. */
+/* A slow adapter beside fast ones is there for something else. One of unknown speed (0) stays. */
 static void drop_slow(struct candidates *c)
 {
     size_t fastest = 0;
@@ -55,7 +55,7 @@ static void drop_slow(struct candidates *c)
     for (uint32_t i = 0; i < c->n; i++)
         if (speed_of(c->list[i]) > fastest) fastest = speed_of(c->list[i]);
     for (uint32_t i = 0; i < c->n; i++)
-        if (speed_of(c->list[i]) >= fastest / 2) c->list[n++] = c->list[i];
+        if (speed_of(c->list[i]) == 0 || speed_of(c->list[i]) >= fastest / 2) c->list[n++] = c->list[i];
     c->n = n;
 }
 
@@ -65,10 +65,13 @@ static isthmus_status collect(isthmus_tr *tr, const struct fi_info *all, const s
     const struct isthmus_services *s = tr->services;
     const char *devices = ofi_slingshot_devices();
     for (const struct fi_info *i = all; i != NULL; i = i->next)
-        if (is_alike(i, best) && !is_down(i) && ofi_slingshot_permits(&tr->slingshot, name_of(i))) add(out, i);
+        if (is_alike(i, best) && !ofi_link_is_down(i) && ofi_slingshot_permits(&tr->slingshot, name_of(i))) add(out, i);
     drop_slow(out);
     if (out->n > 0) return ISTHMUS_OK;
-    if (!tr->slingshot.is_set) return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE, "the link of %s is down", name_of(best));
+    if (!tr->slingshot.is_set)
+        return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
+                       "the link of %s is down; bring it up, or name another provider in ISTHMUS_OFI_PROVIDER",
+                       name_of(best));
     return s->fail(s->core, ISTHMUS_ERR_NO_DEVICE,
                    "SLINGSHOT_DEVICES permits this job the devices %s, of which libfabric lists none that is up",
                    devices);

@@ -116,16 +116,21 @@ static bool is_loopback(const struct fi_info *info)
     return info->domain_attr->name != NULL && strcmp(info->domain_attr->name, "lo") == 0;
 }
 
-/* Of equal rank the first one: libfabric lists faster interfaces first. One that leaves the host goes before one that
- * does not. */
+static bool is_better(const struct fi_info *a, const struct fi_info *b)
+{
+    if (ofi_link_is_down(a) != ofi_link_is_down(b)) return ofi_link_is_down(b);
+    if (rank_of(a) != rank_of(b)) return rank_of(a) < rank_of(b);
+    return is_loopback(b) && !is_loopback(a);
+}
+
+/* One whose link is down comes last. Of equal rank the first one: libfabric lists faster interfaces first. One that
+ * leaves the host goes before one that does not. */
 static struct fi_info *best_of(struct fi_info *all, const char *domain)
 {
     struct fi_info *best = NULL;
     for (struct fi_info *i = all; i != NULL; i = i->next) {
         if (domain != NULL && (i->domain_attr->name == NULL || strcmp(i->domain_attr->name, domain) != 0)) continue;
-        bool is_better = best == NULL || rank_of(i) < rank_of(best) ||
-                         (rank_of(i) == rank_of(best) && is_loopback(best) && !is_loopback(i));
-        if (is_better) best = i;
+        if (best == NULL || is_better(i, best)) best = i;
     }
     return best;
 }
@@ -219,7 +224,8 @@ static isthmus_status take_with_hmem(isthmus_tr *tr, const char *provider, const
         struct fi_info *all = NULL;
         if (list(&wishes[i], provider, &all) != 0) continue;
         const struct fi_info *best = best_of(all, domain);
-        if (best != NULL && suits(best, &wishes[i])) status = take(tr, &wishes[i], all, best);
+        bool is_chosen = best != NULL && suits(best, &wishes[i]) && !ofi_link_is_down(best);
+        if (is_chosen) status = take(tr, &wishes[i], all, best);
         ofi_library.fi_freeinfo(all);
     }
     return status;

@@ -53,6 +53,22 @@ def the_user_names_one():
     assert domains(opened) == ["cxi1", "cxi1"], opened
 
 
+def links_that_are_down_come_last():
+    """Where the user names no provider, one of another kind is better than an adapter without a link."""
+    down = "cxi0@0000:50:00.0-,cxi1@0000:51:00.0-"
+    root = os.path.join(FOLDER.name, "links")
+    add_device(root, "pci0000:40/0000:40:01.0/0000:50:00.0", "class", "cxi", "cxi0")
+    _, opened = job(2, adapters="cxi0@0000:50:00.0-,cxi1@0000:51:00.0")
+    assert domains(opened) == ["cxi1", "cxi1"], opened
+    for adapters, expected in ((TWO, {"cxi0", "cxi1"}), (down, {"beside0"})):
+        _, opened = job(2, adapters=adapters, ISTHMUS_OFI_PROVIDER="", ISTHMUS_OFI_SYSFS=root,
+                        OFI_DOUBLE_BESIDE="tcp")
+        assert set(domains(opened)) == expected, (adapters, opened)
+    text, opened = job(1, adapters=down, status=1)
+    assert "the link of cxi0 is down; bring it up, or name another provider in ISTHMUS_OFI_PROVIDER" in text, text
+    assert opened == [], opened
+
+
 def gpus_take_the_nearest():
     """PE 0 has the GPU at 0000:40:00.0. Alone it takes the adapter beside it, wherever that stands in the list."""
     root = os.path.join(FOLDER.name, "near")
@@ -105,8 +121,8 @@ def wrong_rights_are_errors():
     assert "permits this job the devices cxi7, of which libfabric lists none that is up" in text, text
 
 
-CHECKS = [pes_share_them, one_is_no_choice, the_user_names_one, gpus_take_the_nearest, the_launcher_gives_rights,
-          traffic_is_of_a_permitted_class, wrong_rights_are_errors]
+CHECKS = [pes_share_them, one_is_no_choice, the_user_names_one, links_that_are_down_come_last,
+          gpus_take_the_nearest, the_launcher_gives_rights, traffic_is_of_a_permitted_class, wrong_rights_are_errors]
 
 failed = 0
 for check in CHECKS:

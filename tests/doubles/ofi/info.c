@@ -69,12 +69,14 @@ static void *copy_of(const void *bytes, size_t n_bytes)
 
 static char *text_of(const char *text) { return text != NULL ? strdup(text) : NULL; }
 
-static struct fid_nic *nic_of(const struct fi_pci_attr *pci)
+static struct fid_nic *nic_of(const struct fi_pci_attr *pci, enum fi_link_state link)
 {
     struct fid_nic *nic = copy_of(NULL, sizeof *nic);
     nic->bus_attr = copy_of(NULL, sizeof *nic->bus_attr);
     nic->bus_attr->bus_type = FI_BUS_PCI;
     nic->bus_attr->attr.pci = *pci;
+    nic->link_attr = copy_of(NULL, sizeof *nic->link_attr);
+    nic->link_attr->state = link;
     return nic;
 }
 
@@ -93,7 +95,7 @@ struct fi_info *fi_dupinfo(const struct fi_info *from)
     info->fabric_attr->prov_name = text_of(info->fabric_attr->prov_name);
     if (info->domain_attr->auth_key != NULL)
         info->domain_attr->auth_key = copy_of(info->domain_attr->auth_key, info->domain_attr->auth_key_size);
-    if (info->nic != NULL) info->nic = nic_of(&info->nic->bus_attr->attr.pci);
+    if (info->nic != NULL) info->nic = nic_of(&info->nic->bus_attr->attr.pci, info->nic->link_attr->state);
     return info;
 }
 
@@ -102,6 +104,7 @@ void fi_freeinfo(struct fi_info *info)
     while (info != NULL) {
         struct fi_info *next = info->next;
         if (info->nic != NULL) free(info->nic->bus_attr);
+        if (info->nic != NULL) free(info->nic->link_attr);
         free(info->nic);
         free(info->domain_attr->auth_key);
         free(info->domain_attr->name);
@@ -153,10 +156,11 @@ static struct fi_info *describe(const struct mode *mode, const struct fi_info *h
     return info;
 }
 
-/* OFI_DOUBLE_ADAPTERS: a list such as cxi0@0000:3b:00.0,cxi1@0000:af:00.0: domains, and where their adapters are. */
+/* OFI_DOUBLE_ADAPTERS: a list such as cxi0@0000:3b:00.0,cxi1@0000:af:00.0-: domains, where their adapters are, and a
+ * minus sign after those whose link is down. OFI_DOUBLE_BESIDE: another provider, listed after them. */
 static struct fi_info *describe_all(const struct mode *mode, const struct fi_info *hints)
 {
-    const char *text = getenv("OFI_DOUBLE_ADAPTERS");
+    const char *text = getenv("OFI_DOUBLE_ADAPTERS"), *beside = getenv("OFI_DOUBLE_BESIDE");
     struct fi_info *first = NULL, **end = &first;
     char name[16];
     unsigned domain, bus, device, function;
@@ -164,10 +168,17 @@ static struct fi_info *describe_all(const struct mode *mode, const struct fi_inf
     if (text == NULL) return describe(mode, hints, "double0");
     for (; sscanf(text, "%15[^@]@%x:%x:%x.%x%n", name, &domain, &bus, &device, &function, &length) == 5;
          text += length + (text[length] == ',')) {
+        enum fi_link_state link = text[length] == '-' ? FI_LINK_DOWN : FI_LINK_UP;
+        length += link == FI_LINK_DOWN;
         *end = describe(mode, hints, name);
-        (*end)->nic = nic_of(&(struct fi_pci_attr){(uint16_t)domain, (uint8_t)bus, (uint8_t)device, (uint8_t)function});
+        (*end)->nic = nic_of(&(struct fi_pci_attr){(uint16_t)domain, (uint8_t)bus, (uint8_t)device, (uint8_t)function},
+                             link);
         end = &(*end)->next;
     }
+    if (beside == NULL || hints->fabric_attr->prov_name != NULL) return first;
+    struct fi_info *other = *end = describe(mode, hints, "beside0");
+    free(other->fabric_attr->prov_name);
+    other->fabric_attr->prov_name = text_of(beside);
     return first;
 }
 
