@@ -359,6 +359,7 @@ static void numbers_(void *unused)
     nvshmem_info_get_name(name);
     expect(major == NVSHMEM_MAJOR_VERSION && strcmp(name, NVSHMEM_VENDOR_STRING) == 0, "info");
     expect(nvshmem_my_pe() == me && nvshmem_n_pes() == n_pes, "my_pe, n_pes");
+    expect(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED, "init_status");
     int *mine = nvshmem_ptr(mem.words, me), *theirs = nvshmem_ptr(mem.words, right);
     expect(mine == mem.words || (mine == NULL && isthmus_device_v1.n_ring_pes == (uint32_t)n_pes), "ptr");
     expect(theirs == NULL || theirs[0] == 0, "ptr of a peer");
