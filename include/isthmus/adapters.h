@@ -23,8 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What reads places needs realpath(), which headers leave out in programs that are built as ISO C alone. */
-#if !defined(__STRICT_ANSI__) || defined(_GNU_SOURCE) || defined(_DEFAULT_SOURCE)
+/* The functions that read places call realpath(), which libc's headers do not declare in strict ISO C. */
+#if !defined(__STRICT_ANSI__) || defined(_GNU_SOURCE) || defined(_DEFAULT_SOURCE) || \
+    (defined(_POSIX_C_SOURCE) && _POSIX_C_SOURCE >= 200809L)
 #define ISTHMUS_HAS_REALPATH_
 #endif
 
