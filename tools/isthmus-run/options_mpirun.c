@@ -16,8 +16,12 @@
 /* The launcher has no log of its own: a level of the library's that has such lines shows this one too. */
 static void log_no_effect(const char *name, const char *value)
 {
+    static const char *const levels[] = {"info", "debug", "trace"};
     const char *level = getenv("ISTHMUS_LOG");
-    if (level == NULL || (strcmp(level, "info") && strcmp(level, "debug") && strcmp(level, "trace"))) return;
+    bool is_shown = false;
+    for (size_t i = 0; level != NULL && i < sizeof levels / sizeof *levels; i++)
+        is_shown = is_shown || strcmp(level, levels[i]) == 0;
+    if (!is_shown) return;
     report("%s%s%s changes nothing on one host", name, value != NULL ? " " : "", value != NULL ? value : "");
 }
 
