@@ -1,6 +1,7 @@
 /* core/proxy/modules.c: see modules.h. */
 #include "core/proxy/modules.h"
 
+#include "core/base/atomic.h"
 #include "core/base/log.h"
 
 #include <dlfcn.h>
@@ -82,6 +83,7 @@ isthmus_status ist_module_fill(struct ist_module *m, const struct ist_modules_pl
 {
     if (m->kind != place->kind) return ISTHMUS_OK;
     if (m->fill != NULL) {
+        ist_order_stores(); /* a kernel on a processor may read the tables of this state meanwhile */
         (void)m->fill(state);
         return ISTHMUS_OK;
     }
