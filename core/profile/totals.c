@@ -12,37 +12,37 @@ enum { ROUTINES_SHOWN = 14 };
 /* ---- numbers as people read them ---- */
 
 /* Three digits at least: 9.87, 98.7, 987. */
-static char *scaled(char *out, double value, const char *unit)
+/* A unit of each step, the first one for whole numbers below `factor`; from `most` on the next one is used. */
+struct scale {
+    unsigned factor;
+    double most;
+    const char *units[7]; /* ends with NULL */
+};
+
+static char *scaled(char out[IST_PROFILE_NUMBER_BYTES], uint64_t amount, const struct scale *scale)
 {
+    double value = (double)amount / scale->factor;
+    unsigned unit = 1;
+    if (amount < scale->factor) {
+        snprintf(out, IST_PROFILE_NUMBER_BYTES, "%u %s", (unsigned)amount, scale->units[0]);
+        return out;
+    }
+    for (; value >= scale->most && scale->units[unit + 1] != NULL; unit++) value /= scale->factor;
     int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
-    snprintf(out, IST_PROFILE_NUMBER_BYTES, "%.*f %s", decimals, value, unit);
+    snprintf(out, IST_PROFILE_NUMBER_BYTES, "%.*f %s", decimals, value, scale->units[unit]);
     return out;
 }
 
 char *ist_profile_text_bytes(char out[IST_PROFILE_NUMBER_BYTES], uint64_t bytes)
 {
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-    double value = (double)bytes / 1024;
-    unsigned unit = 0;
-    if (bytes < 1024) {
-        snprintf(out, IST_PROFILE_NUMBER_BYTES, "%u B", (unsigned)bytes);
-        return out;
-    }
-    for (; value >= 1000 && unit + 1 < sizeof units / sizeof *units; unit++) value /= 1024;
-    return scaled(out, value, units[unit]);
+    static const struct scale scale = {1024, 1000, {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL}};
+    return scaled(out, bytes, &scale);
 }
 
 char *ist_profile_text_ns(char out[IST_PROFILE_NUMBER_BYTES], uint64_t ns)
 {
-    static const char *const units[] = {"us", "ms", "s"};
-    double value = (double)ns / 1000;
-    unsigned unit = 0;
-    if (ns < 1000) {
-        snprintf(out, IST_PROFILE_NUMBER_BYTES, "%u ns", (unsigned)ns);
-        return out;
-    }
-    for (; value >= 999.5 && unit + 1 < sizeof units / sizeof *units; unit++) value /= 1000;
-    return scaled(out, value, units[unit]);
+    static const struct scale scale = {1000, 999.5, {"ns", "us", "ms", "s", NULL}};
+    return scaled(out, ns, &scale);
 }
 
 /* ---- JSON ---- */
