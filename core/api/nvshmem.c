@@ -157,7 +157,7 @@ void nvshmemx_buffer_unregister_all(void) { ist_registered_remove_all(); }
 
 static void *register_symmetric(void *buf_ptr, size_t size, int flags, const char *routine)
 {
-    if (flags != 0) ist_info("%s: flags is %d; valid: 0", routine, flags);
+    if (flags != 0) ist_warn("%s: flags is %d; valid: 0", routine, flags);
     if (ist_buffer_make_symmetric(buf_ptr, size, flags == 0, routine) != ISTHMUS_OK) return NULL;
     isthmus_status status = ist_device_list_buffers();
     if (status != ISTHMUS_OK) ist_die(routine, status);
@@ -186,6 +186,7 @@ int nvshmemx_buffer_unregister_symmetric(void *mmap_ptr, size_t size)
         if (status != ISTHMUS_OK) ist_die(routine, status);
         return NVSHMEMX_SUCCESS;
     }
+    ist_warn("%s: %s", routine, ist_fail_text());
     return status == ISTHMUS_ERR_INVALID ? NVSHMEMX_ERROR_INVALID_VALUE : NVSHMEMX_ERROR_INTERNAL;
 }
 

@@ -181,14 +181,18 @@ isthmus_status ist_buffer_make_symmetric(void *addr, size_t length_bytes, bool i
     ist_require_ctx(&ist_ctx_default, routine);
     buffers.calls++;
     isthmus_status status = is_wanted ? make(addr, length_bytes, &buffer) : ISTHMUS_ERR_INVALID;
-    if (is_wanted && status != ISTHMUS_OK) ist_info("%s: %s", routine, ist_fail_text());
+    if (is_wanted && status != ISTHMUS_OK) ist_warn("%s: %s", routine, ist_fail_text());
     bool is_alike = is_of_one_kind(buffer.mem.kind, routine);
+    if (status == ISTHMUS_OK && !is_alike)
+        ist_warn("%s: the buffers are not of one kind of memory on all PEs; that of this PE is of kind %s", routine,
+                 ist_memory_kind_name(buffer.mem.kind));
     if (!ist_malloc_agree(status == ISTHMUS_OK && is_alike, routine)) {
         if (status == ISTHMUS_OK) unmake(&buffer); /* no peer is attached: it was never shown */
         return status != ISTHMUS_OK
                    ? status
                    : ist_fail(ISTHMUS_ERR_INVALID,
-                              "another PE cannot make its buffer symmetric; its ISTHMUS_LOG=info prints why");
+                              "another PE cannot make its buffer symmetric, or has it in another kind of memory; its "
+                              "warning has the reason");
     }
     ist_segment_show_late(buffer.segment, buffers.calls);
     buffers.list[buffers.n++] = buffer;

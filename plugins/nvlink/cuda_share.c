@@ -93,8 +93,9 @@ isthmus_status nvl_adopt(struct p2p_gpu *gpu, void *addr, uint64_t length_bytes,
     CUresult result = retain(at, &handle);
     if (result != CUDA_SUCCESS)
         return s->fail(s->core, ISTHMUS_ERR_UNSUPPORTED,
-                       "the memory at %p cannot be shared: it was not allocated by cuMemCreate: %s", addr,
-                       nvl_result_name(result));
+                       "the memory at %p cannot be shared: it was not allocated by cuMemCreate: %s; allocate it by "
+                       "cuMemCreate, or in the symmetric heap",
+                       addr, nvl_result_name(result));
     isthmus_status status = check_properties(gpu, handle, addr);
     if (status == ISTHMUS_OK) status = find_piece(gpu, handle, at, length_bytes, out);
     if (status != ISTHMUS_OK) (void)nvl_cuda.cuMemRelease(handle);
