@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
+from checks import run_all
 from pci_tree import add_device, add_gpus
 
 BIN, DOUBLE, CUDA = sys.argv[1:4]
@@ -156,11 +157,4 @@ CHECKS = [a_host_shows_its_adapters, a_host_without_adapters_shows_none, a_job_s
           the_user_chooses, a_wrong_name_is_an_error, atomics_by_adapters_are_refused_with_the_reason,
           gpus_take_the_nearest, a_pe_that_cannot_start_holds_up_no_other, a_pe_alone_has_rails, routes_fit_a_screen]
 
-failed = 0
-for check in CHECKS:
-    try:
-        check()
-    except (AssertionError, KeyError, ValueError, OSError) as error:
-        failed += 1
-        print(f"{check.__name__}: {error!r}")
-sys.exit(1 if failed else 0)
+sys.exit(run_all(CHECKS))

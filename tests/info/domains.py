@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
+from checks import run_all
 from pci_tree import add_device, add_gpus
 
 BIN, DOUBLE, CUDA = sys.argv[1:4]
@@ -124,11 +125,4 @@ def wrong_rights_are_errors():
 CHECKS = [pes_share_them, one_is_no_choice, the_user_names_one, links_that_are_down_come_last,
           gpus_take_the_nearest, the_launcher_gives_rights, traffic_is_of_a_permitted_class, wrong_rights_are_errors]
 
-failed = 0
-for check in CHECKS:
-    try:
-        check()
-    except (AssertionError, KeyError, ValueError, OSError) as error:
-        failed += 1
-        print(f"{check.__name__}: {error!r}")
-sys.exit(1 if failed else 0)
+sys.exit(run_all(CHECKS))

@@ -7,6 +7,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True  # the source tree stays as it is
+from checks import run_all
+
 BIN, PAGE = sys.argv[1:3]
 INFO = os.path.join(BIN, "isthmus-info")
 OURS = ("ISTHMUS_", "SHMEM_", "SMA_", "NVSHMEM_", "ISHMEM_", "PMIX_", "OMPI_", "SLURM_", "PMI_")
@@ -103,11 +106,4 @@ CHECKS = [one_screen, lines_fit_80_columns, json_in_every_combination, env_says_
           a_refused_plugin_is_explained, options_are_checked, a_full_disk_is_an_error, routes_of_a_job,
           the_reference_page_is_current]
 
-failed = 0
-for check in CHECKS:
-    try:
-        check()
-    except (AssertionError, ValueError, OSError) as error:
-        failed += 1
-        print(f"{check.__name__}: {error}")
-sys.exit(1 if failed else 0)
+sys.exit(run_all(CHECKS))
