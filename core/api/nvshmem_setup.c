@@ -56,8 +56,7 @@ int nvshmem_init_thread(int requested, int *provided)
 
 void nvshmem_query_thread(int *provided)
 {
-    ist_require_ctx(&ist_ctx_default, "nvshmem_query_thread");
-    *provided = ist_runtime.thread_level;
+    *provided = ist_is_initialised() ? ist_runtime.thread_level : (int)PLAIN_LEVEL;
 }
 
 void nvshmem_finalize(void) { ist_finalize("nvshmem_finalize"); }

@@ -5,8 +5,10 @@ the double of CUDA's driver; and nvshmem4py_tensors.py, with tensors of PyTorch 
 the reason, where the wheels are not to be had. --quick: fewer jobs, and nothing is fetched."""
 
 import argparse
+import ast
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -28,6 +30,27 @@ N_PES = 2
 JOBS = [("uid", "host"), ("uid", "cuda"), ("mpi", "host"), ("mpi", "cuda"), ("emulated_mpi", "cuda"),
         ("tensors", "cuda")]
 QUICK_JOBS = [("uid", "host"), ("uid", "cuda"), ("tensors", "cuda")]
+
+
+def names_without_row(variables):
+    """Names of nvshmem.core.__all__ that no row of the jobs has, and names of rows that are not in it."""
+    listed = subprocess.run([sys.executable, "-c", "import nvshmem.core as core; print(*core.__all__)"], env=variables,
+                            capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
+    in_rows = set()
+    for source in HERE.glob("nvshmem4py_*.py"):
+        for node in ast.walk(ast.parse(source.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                for call in filter(lambda each: isinstance(each, ast.Call), node.decorator_list):
+                    in_rows |= {name.value for name in call.args}
+    return sorted(set(listed.stdout.split()) ^ in_rows)
+
+
+def as_an_install(build, folder):
+    """What nvshmem.core finds of an install: headers, and libraries for GPUs beside their folder."""
+    for path in (*build.glob("gen/include/nvshmem.h"), *build.glob("lib/libnvshmem_device.*")):
+        link = folder / path.parent.name / path.name
+        link.parent.mkdir(exist_ok=True)
+        link.symlink_to(path)
 
 
 def environment(build, site, kind):
@@ -63,6 +86,8 @@ def with_torch(build, variables, cc, folder):
 def run(build, variables, way, cc):
     """Nothing if each PE printed what it prints at its end and all statuses are 0, else statuses and output."""
     with tempfile.TemporaryDirectory() as folder:
+        as_an_install(build, Path(folder))
+        variables = variables | {"CONDA_PREFIX": folder}
         if way == "tensors":
             variables = with_torch(build, variables, cc, Path(folder))
         started = [processes.start(command, variables) for command in commands(way, Path(folder))]
@@ -98,6 +123,10 @@ def main():
         print(f"nvshmem4py: skipped: {reason}")
         return SKIPPED
     passed = failed = skipped = 0
+    unmatched = names_without_row(environment(build, site, "host"))
+    if unmatched:
+        failed = 1
+        print(f"nvshmem4py: FAILED: names of nvshmem.core.__all__ and of rows differ: {', '.join(unmatched)}")
     for way, kind in QUICK_JOBS if args.quick else JOBS:
         why = lacks(build, way, args.cc, args.quick)
         try:

@@ -9,10 +9,10 @@ import sys
 sys.setdlopenflags(os.RTLD_LAZY)  # what PyTorch does not call of CUDA's libraries need not be there
 import torch  # noqa: E402
 
-import nvshmem4py_job as job  # noqa: E402
-from nvshmem4py_job import STREAM, WORDS, check, core, meet  # noqa: E402
-from nvshmem.core import Teams  # noqa: E402
+import nvshmem4py_pe as pe  # noqa: E402
+from nvshmem4py_pe import STREAM, WORDS, check, core, meet, refuses, row  # noqa: E402
 
+Teams = core.Teams
 NUMBERS = torch.arange(2 * WORDS).view(2, WORDS)
 BYTES = 2 * WORDS * 8
 
@@ -29,10 +29,11 @@ def holds(tensor, values):
     return torch.equal(tensor.cpu(), values)
 
 
+@row("tensor", "free_tensor", "get_peer_tensor", "put", "put_nbi", "get", "get_nbi", "put_signal", "put_signal_nbi")
 def transfers(me, n):
     right, left = (me + 1) % n, (me - 1) % n
     source, dest, signal = made(NUMBERS + 100 * me), made(NUMBERS - NUMBERS), core.buffer(8)
-    job.shown(signal, "uint64")[:] = 0
+    pe.shown(signal, "uint64")[:] = 0
     check(source.is_cuda and source.shape == (2, WORDS), "a tensor's device and shape")
     meet()
     for put in (core.put, core.put_nbi):
@@ -61,22 +62,20 @@ def transfers(me, n):
         core.free_tensor(tensor)
 
 
-def shapes(me):
+@row("bytetensor", "tensor_get_buffer", "get_multicast_tensor")
+def shapes(me, n):
     """Of bytes, by columns, and what tensor_get_buffer and get_multicast_tensor make of them."""
     raw, columns = core.bytetensor((2, WORDS)), core.tensor((2, WORDS), dtype=torch.int64, morder="F")
     check(raw.dtype == torch.uint8 and raw.numel() == 2 * WORDS, "bytetensor")
     check(columns.stride() == (1, 2), "a tensor by columns")
     buffer, length_bytes, kind = core.tensor_get_buffer(columns)
     check((int(buffer.handle), length_bytes, kind) == (columns.data_ptr(), BYTES, "torch.int64"), "tensor_get_buffer")
-    try:
-        core.get_multicast_tensor(Teams.TEAM_WORLD, raw)
-        check(False, "get_multicast_tensor refuses: there is no multicast memory")
-    except core.NvshmemError:
-        pass
+    check(refuses(core.NvshmemError, core.get_multicast_tensor, Teams.TEAM_WORLD, raw), "no multicast memory")
     for tensor in (raw, columns):
         core.free_tensor(tensor)
 
 
+@row("reduce", "reducescatter", "fcollect", "alltoall", "broadcast")
 def collectives(me, n):
     def on(call, source, n_results, *more, **named):
         dest = made(torch.zeros(n_results, dtype=torch.int32))
@@ -99,6 +98,7 @@ def collectives(me, n):
         core.free_tensor(tensor)
 
 
+@row("atomic_add")
 def atomics(me, n):
     word = made(torch.tensor([5], dtype=torch.int64))
     meet()
@@ -108,16 +108,26 @@ def atomics(me, n):
     core.free_tensor(word)
 
 
-def main():
-    job.start("uid", *sys.argv[1:])
-    me, n = core.my_pe(), core.n_pes()
-    transfers(me, n)
-    shapes(me)
-    collectives(me, n)
-    atomics(me, n)
-    core.finalize()
-    print(f"PE {me} of {n}: done", flush=True)
+@row("register_external_tensor", "unregister_external_tensor")
+def external(me, n):
+    """Memory that the driver maps in pieces becomes symmetric; that of PyTorch's allocator is refused."""
+    mine = torch.utils.dlpack.from_dlpack(pe.piece()).view(torch.int64)
+    mine[:2 * WORDS].copy_(NUMBERS.flatten() + 100 * me)
+    anchor = core.buffer(8)  # nvshmem.core knows the device by its first buffer
+    symmetric = core.register_external_tensor(mine)
+    check(symmetric.data_ptr() == mine.data_ptr(), "register_external_tensor")
+    meet()
+    dest = made(torch.zeros(mine.numel(), dtype=torch.int64))
+    core.get(dest, symmetric, remote_pe=(me + 1) % n, stream=STREAM)
+    check(holds(dest[:2 * WORDS], NUMBERS.flatten() + 100 * ((me + 1) % n)), "get of a registered tensor")
+    meet()
+    core.unregister_external_tensor(symmetric)
+    check(not pe.is_symmetric(mine.data_ptr()), "unregister_external_tensor")
+    other = torch.empty(mine.numel(), dtype=torch.int64, device="cuda")
+    check(refuses(core.NvshmemError, core.register_external_tensor, other), "memory of cudaMalloc")
+    core.free_tensor(dest)
+    core.free(anchor)
 
 
 if __name__ == "__main__":
-    main()
+    pe.run("uid", *sys.argv[1:])

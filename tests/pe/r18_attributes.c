@@ -24,8 +24,11 @@ int main(void)
         NVSHMEMX_VERSION_OF_(1, nvshmemx_init_attr_v1),
         NULL,
         {NVSHMEMX_VERSION_OF_(1, nvshmemx_init_args_v1), NVSHMEMX_UNIQUEID_ARGS_INITIALIZER, {0}}};
+    int provided = -1;
     pe_deadline(PE_DEADLINE_S);
 
+    nvshmem_query_thread(&provided);
+    CHECK_EQ(provided, NVSHMEM_THREAD_SERIALIZED); /* of the library, before init */
     CHECK_EQ(nvshmemx_init_status(), NVSHMEM_STATUS_NOT_INITIALIZED);
     CHECK(nvshmemx_init_attr(0x40, &attr) != 0);
     CHECK(nvshmemx_init_attr(NVSHMEMX_INIT_WITH_SHMEM | NVSHMEMX_INIT_WITH_UNIQUEID, &attr) != 0);
