@@ -64,27 +64,9 @@ uint64_t *ist_kernel_report_waiters(void) { return (uint64_t *)report.reporters 
 
 static const char *name_of(uint32_t call)
 {
-    static const char *const names[] = {
-        [ISTHMUS_CALL_PUT] = "put",
-        [ISTHMUS_CALL_GET] = "get",
-        [ISTHMUS_CALL_P] = "p",
-        [ISTHMUS_CALL_G] = "g",
-        [ISTHMUS_CALL_IPUT] = "iput",
-        [ISTHMUS_CALL_IGET] = "iget",
-        [ISTHMUS_CALL_IBPUT] = "ibput",
-        [ISTHMUS_CALL_IBGET] = "ibget",
-        [ISTHMUS_CALL_ATOMIC] = "atomic",
-        [ISTHMUS_CALL_PUT_SIGNAL] = "put_signal",
-        [ISTHMUS_CALL_PTR] = "ptr",
-        [ISTHMUS_CALL_SIGNAL] = "signal",
-        [ISTHMUS_CALL_WAIT] = "wait or test",
-        [ISTHMUS_CALL_BROADCAST] = "broadcast",
-        [ISTHMUS_CALL_TILE_PUT] = "tile_put",
-        [ISTHMUS_CALL_TILE_GET] = "tile_get",
-        [ISTHMUS_CALL_TILE_REDUCE] = "tile reduction",
-        [ISTHMUS_CALL_TILE_ALLGATHER] = "tile_allgather",
-        [ISTHMUS_CALL_BARRIER] = "call of a group",
-    };
+#define CALL_NAME(id, name) [ISTHMUS_CALL_##id] = (name),
+    static const char *const names[] = {ISTHMUS_DEVICE_CALLS(CALL_NAME)};
+#undef CALL_NAME
     bool is_known = call < sizeof names / sizeof names[0] && names[call] != NULL;
     return is_known ? names[call] : "call"; /* of a later version's headers */
 }

@@ -1,13 +1,12 @@
 /* isthmus/device_report.h: how a kernel ends for a wrong call of the program: it leaves a report in memory of the host,
- * and stops. The library reads it, and has the texts. A kernel without a state prints by
- * itself. See device.h. */
+ * and stops. The library reads it, and has the texts. A kernel without a state prints by itself. See device.h. */
 #ifndef ISTHMUS_DEVICE_REPORT_H
 #define ISTHMUS_DEVICE_REPORT_H
 
 #include <isthmus/device_state.h>
 
-/* Included by device_group.h behind the dialect, unless that has isthmus_dev_misuse() itself. */
-#if defined(ISTHMUS_DEVICE_GROUP_H) && !defined(ISTHMUS_DEVICE_PRINTS_MISUSE)
+/* Included by device_group.h behind the dialect. */
+#ifdef ISTHMUS_DEVICE_GROUP_H
 
 #ifndef ISTHMUS_DEVICE_SOURCE /* the host does not read strings of a GPU */
 #define ISTHMUS_DEVICE_SOURCE NULL

@@ -73,27 +73,34 @@ struct isthmus_ring {
 
 /* ---- wrong calls ---- */
 
-/* The call, as a report numbers it. New ones come at the end. The library has the names. */
+/* The call, as a report numbers it, and its name there: X(ISTHMUS_CALL_ without its prefix, name). From 1; new ones
+ * come at the end. ATOMIC is also signal_op, BARRIER also what a group does together. */
+#define ISTHMUS_DEVICE_CALLS(X)         \
+    X(PUT, "put")                       \
+    X(GET, "get")                       \
+    X(P, "p")                           \
+    X(G, "g")                           \
+    X(IPUT, "iput")                     \
+    X(IGET, "iget")                     \
+    X(IBPUT, "ibput")                   \
+    X(IBGET, "ibget")                   \
+    X(ATOMIC, "atomic")                 \
+    X(PUT_SIGNAL, "put_signal")         \
+    X(PTR, "ptr")                       \
+    X(SIGNAL, "signal")                 \
+    X(WAIT, "wait or test")             \
+    X(BROADCAST, "broadcast")           \
+    X(TILE_PUT, "tile_put")             \
+    X(TILE_GET, "tile_get")             \
+    X(TILE_REDUCE, "tile reduction")    \
+    X(TILE_ALLGATHER, "tile_allgather") \
+    X(BARRIER, "call of a group")
+
 enum isthmus_device_call {
-    ISTHMUS_CALL_PUT = 1,
-    ISTHMUS_CALL_GET,
-    ISTHMUS_CALL_P,
-    ISTHMUS_CALL_G,
-    ISTHMUS_CALL_IPUT,
-    ISTHMUS_CALL_IGET,
-    ISTHMUS_CALL_IBPUT,
-    ISTHMUS_CALL_IBGET,
-    ISTHMUS_CALL_ATOMIC, /* and signal_op */
-    ISTHMUS_CALL_PUT_SIGNAL,
-    ISTHMUS_CALL_PTR,
-    ISTHMUS_CALL_SIGNAL,
-    ISTHMUS_CALL_WAIT,
-    ISTHMUS_CALL_BROADCAST,
-    ISTHMUS_CALL_TILE_PUT,
-    ISTHMUS_CALL_TILE_GET,
-    ISTHMUS_CALL_TILE_REDUCE,
-    ISTHMUS_CALL_TILE_ALLGATHER,
-    ISTHMUS_CALL_BARRIER /* and what a group does together */
+    ISTHMUS_CALL_NONE = 0,
+#define ISTHMUS_DEVICE_CALL_(id, name) ISTHMUS_CALL_##id,
+    ISTHMUS_DEVICE_CALLS(ISTHMUS_DEVICE_CALL_)
+#undef ISTHMUS_DEVICE_CALL_
 };
 
 /* What is wrong with it. */

@@ -8,6 +8,9 @@
 
 #include <isthmus/device_state.h>
 
+/* In the first page of memory, which no process has. */
+enum { ISTHMUS_SYCL_TRAP_ADDRESS = 0x5c0 };
+
 #ifdef SYCL_LANGUAGE_VERSION
 
 #include <sycl/sycl.hpp>
@@ -247,11 +250,11 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_vary(void)
     return isthmus_sycl_device<uint32_t>(isthmus_sycl_calls_v1.get()).fetch_add(1);
 }
 
-/* SYCL has no trap: a store that cannot be done ends the kernel, and what the device does then is an error of the
- * queue, or a signal. */
+/* SYCL has no trap: a store that cannot be done ends the kernel. On processors the fault's handler of
+ * device_sycl_module.hpp knows it by its address. */
 ISTHMUS_DEVICE_COLD void isthmus_dev_trap(void)
 {
-    for (;;) isthmus_sycl_at<volatile uint32_t>(nullptr) = 0;
+    for (;;) isthmus_sycl_at<volatile uint32_t>((void *)(uintptr_t)ISTHMUS_SYCL_TRAP_ADDRESS) = 0;
 }
 
 ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all work-items of the kernel */
@@ -262,30 +265,29 @@ ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all wo
 #define ISTHMUS_SYCL_CONSTANT
 #endif
 
-/* Work-items end by a fault, perhaps of the whole process, after which no report is read: each prints its own. */
-#define ISTHMUS_DEVICE_PRINTS_MISUSE
-
-ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(int call, int mistake, const void *addr, int value)
+ISTHMUS_DEVICE const ISTHMUS_SYCL_CONSTANT char *isthmus_sycl_call_name(int call)
 {
-    static const ISTHMUS_SYCL_CONSTANT char before_init[] =
-        "isthmus: a kernel's call before init, or in a module that was not initialised: address %p, PE %d\n";
-    static const ISTHMUS_SYCL_CONSTANT char not_symmetric[] =
-        "isthmus: PE %d: a kernel's call: the address is not symmetric: address %p, PE %d of %d\n";
-    static const ISTHMUS_SYCL_CONSTANT char no_pe[] =
-        "isthmus: PE %d: a kernel's call: no such PE: address %p, PE %d of %d\n";
-    static const ISTHMUS_SYCL_CONSTANT char other[] =
-        "isthmus: PE %d: a kernel's call: an operand is not valid: address %p, operand %d\n";
-    int me = isthmus_device_v1.me, n = isthmus_device_v1.n;
-    (void)call;
-    if (n == 0)
-        sycl::ext::oneapi::experimental::printf(before_init, addr, value);
-    else if (mistake == ISTHMUS_MISTAKE_ADDRESS)
-        sycl::ext::oneapi::experimental::printf(not_symmetric, me, addr, value, n);
-    else if (mistake == ISTHMUS_MISTAKE_PE)
-        sycl::ext::oneapi::experimental::printf(no_pe, me, addr, value, n);
-    else
-        sycl::ext::oneapi::experimental::printf(other, me, addr, value);
-    isthmus_dev_trap();
+#define ISTHMUS_SYCL_CALL_NAME(id, text)                       \
+    case ISTHMUS_CALL_##id: {                                  \
+        static const ISTHMUS_SYCL_CONSTANT char name[] = text; \
+        return name;                                           \
+    }
+    switch (call) {
+        ISTHMUS_DEVICE_CALLS(ISTHMUS_SYCL_CALL_NAME)
+    default: break;
+    }
+#undef ISTHMUS_SYCL_CALL_NAME
+    static const ISTHMUS_SYCL_CONSTANT char other[] = "call";
+    return other;
+}
+
+/* There is no memory for a report. SYCL's stream is the output of the process, which the fault's handler flushes. */
+ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
+{
+    static const ISTHMUS_SYCL_CONSTANT char text[] =
+        "isthmus: a kernel's %s: called before init, after finalize, or in a module that was not initialised, with "
+        "address %p and PE %d; valid: between init and finalize\n";
+    sycl::ext::oneapi::experimental::printf(text, isthmus_sycl_call_name(call), addr, value);
 }
 
 #endif

@@ -14,15 +14,56 @@
 #ifndef ISTHMUS_DEVICE_SYCL_MODULE_HPP
 #define ISTHMUS_DEVICE_SYCL_MODULE_HPP
 
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <functional>
 #include <isthmus/device_state.h>
+#include <isthmus/device_sycl.hpp>
 #include <isthmus/transport.h>
 #include <list>
 #include <mutex>
 #include <sycl/sycl.hpp>
 #include <unistd.h>
+
+/* ---- wrong calls on processors ----
+ * A kernel that calls wrongly ends by a fault of its process, after which no report is read and no output is flushed.
+ * So a handler does both, for faults at the kernels' address alone; then what was installed before takes place. */
+
+inline struct sigaction isthmus_sycl_action_before_;
+
+inline void isthmus_sycl_on_fault_(int, siginfo_t *info, void *)
+{
+    static uint32_t n_threads;
+    static thread_local bool has_printed;
+    if (info->si_code <= 0 || info->si_addr != (void *)(uintptr_t)ISTHMUS_SYCL_TRAP_ADDRESS) {
+        (void)sigaction(SIGSEGV, &isthmus_sycl_action_before_, nullptr); /* a fault comes again */
+        if (info->si_code <= 0) (void)raise(SIGSEGV);
+        return;
+    }
+    if (has_printed) { /* the handlers before have come back to this one */
+        (void)signal(SIGSEGV, SIG_DFL);
+        return;
+    }
+    while (__atomic_fetch_add(&n_threads, 1, __ATOMIC_RELAXED) != 0) pause(); /* the first one ends the process */
+    has_printed = true;
+    (void)isthmus_device_report_v1(nullptr); /* this thread is in a kernel, and has no lock */
+    fflush(stdout);
+    (void)sigaction(SIGSEGV, &isthmus_sycl_action_before_, nullptr);
+}
+
+inline void isthmus_sycl_handle_faults_(void)
+{
+    static const int status = [] {
+        struct sigaction action = {};
+        action.sa_sigaction = isthmus_sycl_on_fault_;
+        action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+        return sigaction(SIGSEGV, &action, &isthmus_sycl_action_before_);
+    }();
+    (void)status;
+}
+
+/* ---- modules ---- */
 
 /* One module: kernels with a state of their own. */
 struct isthmus_sycl_module_ {
@@ -85,7 +126,9 @@ template <uint32_t Kind> inline int isthmus_sycl_add_(const isthmus_sycl_module_
 
 inline int isthmus_sycl_add_on_(const sycl::device &device, const isthmus_sycl_module_ &module)
 {
-    return device.is_cpu() ? isthmus_sycl_add_<ISTHMUS_MEM_HOST>(module) : isthmus_sycl_add_<ISTHMUS_MEM_ZE>(module);
+    if (!device.is_cpu()) return isthmus_sycl_add_<ISTHMUS_MEM_ZE>(module);
+    isthmus_sycl_handle_faults_();
+    return isthmus_sycl_add_<ISTHMUS_MEM_HOST>(module);
 }
 
 /* Kernels that call no routine have no state. */
@@ -135,7 +178,10 @@ inline int isthmus_sycl_program_fill_(const struct isthmus_device_state *state)
     return 0;
 }
 
-inline const int isthmus_sycl_program_ = isthmus_device_register_v1(ISTHMUS_MEM_HOST, isthmus_sycl_program_fill_);
+inline const int isthmus_sycl_program_ = [] {
+    isthmus_sycl_handle_faults_();
+    return isthmus_device_register_v1(ISTHMUS_MEM_HOST, isthmus_sycl_program_fill_);
+}();
 
 #endif
 

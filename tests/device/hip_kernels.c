@@ -1,7 +1,8 @@
 /* tests/device/hip_kernels.c: the state of kernels on an AMD GPU, on the double of HIP's library: the modules that the
  * program's runtime finds have it, and kernels that have nothing else reach other PEs. They run on the CPU device, for
  * which the processor may touch the double's memory.
- * hip_kernels direct|ring: how other PEs are reached. */
+ * hip_kernels direct|ring: how other PEs are reached
+ * hip_kernels wrong_pe|wrong_address: a kernel of PE 0 calls so, and its report ends the job */
 #define ISTHMUS_DEVICE_CPU
 #include <isthmus/device_cpu_launch.h>
 #include <nvshmem.h>
@@ -103,6 +104,25 @@ static void check_kernels(void)
     nvshmem_free(words);
 }
 
+/* ---- wrong calls ---- */
+
+static void call_wrongly(void *addr)
+{
+    bool is_symmetric = (uintptr_t)addr - state->heap < state->heap_bytes;
+    if (isthmus_dev_thread_rank() == 2) nvshmem_long_p(addr, 1, is_symmetric ? n_pes + 39 : 1);
+}
+
+/* Does not return on PE 0. */
+static void check_wrong(const char *what)
+{
+    long elsewhere = 0, *word = nvshmem_calloc(1, sizeof *word);
+    isthmus_device_v1 = *state;
+    nvshmem_barrier_all();
+    if (me == 0) (void)isthmus_cpu_launch(1, THREADS, call_wrongly, strcmp(what, "pe") == 0 ? word : &elsewhere);
+    nvshmem_barrier_all();
+    printf("PE %d goes on\n", me);
+}
+
 int main(int argc, char **argv)
 {
     static const struct isthmus_device_state none;
@@ -110,6 +130,7 @@ int main(int argc, char **argv)
     CHECK(argc == 2);
     nvshmem_init();
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
+    if (strncmp(argv[1], "wrong_", 6) == 0) check_wrong(argv[1] + 6);
     check_state(strcmp(argv[1], "direct") == 0);
     check_kernels();
     nvshmem_finalize();

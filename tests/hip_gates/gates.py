@@ -103,6 +103,19 @@ def check_order(bodies, gpu):
     require(RELEASE[gpu] is None or bodies["rma"].count(RELEASE[gpu]) >= 2, gpu, "fence and quiet do not release")
 
 
+def check_misuse(body, gpu):
+    """A wrong call: the thread that writes the report publishes it by a release, and it has arrived before the trap.
+    That ends the whole wavefront: it may stand only where the writer and the threads that wait for it have met."""
+    traps = [i for i, line in enumerate(body) if line.startswith("s_trap")]
+    require(traps == [len(body) - 1], gpu, f"a wrong call has {len(traps)} traps; 1 is right, as its last instruction")
+    stores = [i for i, line in enumerate(body) if line.startswith("global_store_dwordx2")]
+    require(len(stores) == 6, gpu, f"a wrong call has {len(stores)} stores of a report; 6 are right")
+    before, after = body[stores[-2]:stores[-1]], body[stores[-1]:]
+    require(any(WAIT[gpu] in line for line in before) and (RELEASE[gpu] is None or RELEASE[gpu] in before), gpu,
+            "a report is not published by a release")
+    require(any(WAIT[gpu] in line for line in after), gpu, "a report may not have arrived when the kernel ends")
+
+
 def check_code(gpu, source, includes, work):
     out = work / f"{gpu}.s"
     hipcc(f"--offload-arch={gpu}", "--cuda-device-only", "-S", "-O3", *includes, source, "-o", out)
@@ -113,6 +126,7 @@ def check_code(gpu, source, includes, work):
     check_put_signal(bodies["count_put_signal"], gpu)
     check_atomics(bodies["atomics"], gpu)
     check_order(bodies, gpu)
+    check_misuse(body_of(assembly, "_ZL18isthmus_dev_misuseiiPKvi"), gpu)
     print(f"{gpu}: scopes and fences are right")
 
 

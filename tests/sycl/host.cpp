@@ -3,8 +3,6 @@
  * the other, on the processor. Exit status 77: there is no such device. */
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -13,10 +11,8 @@
 #include <isthmus/device_sycl_module.hpp>
 #include <sycl/sycl.hpp>
 
+#include "bundle.hpp"
 #include "memory.h"
-
-namespace experimental = sycl::ext::oneapi::experimental;
-using bundle_t = sycl::kernel_bundle<sycl::bundle_state::executable>;
 
 static const char *const names[] = {
     "copies_by_item",
@@ -30,23 +26,6 @@ static const char *const names[] = {
     "queries",          "collectives_by_item", "collectives_by_group",
 
 };
-
-static bundle_t compile(const sycl::queue &q, const char *path, std::vector<std::string> options)
-{
-    std::ifstream file(path);
-    std::stringstream text;
-    text << file.rdbuf();
-    auto source = experimental::create_kernel_bundle_from_source(q.get_context(), experimental::source_language::sycl,
-                                                                 text.str());
-    std::string log;
-    try {
-        return experimental::build(
-            source, experimental::properties{experimental::build_options{options}, experimental::save_log{&log}});
-    } catch (const sycl::exception &error) {
-        fprintf(stderr, "%s: %s\n%s\n", path, error.what(), log.c_str());
-        exit(1);
-    }
-}
 
 template <typename T> static T *symmetric(size_t n)
 {

@@ -7,6 +7,7 @@ without the wheels it is skipped."""
 
 import argparse
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -28,12 +29,19 @@ WAYS = {  # how the operations go: what the job has in its environment
     "ring": {"ISTHMUS_DEVICE_DIRECT": "0"},
     "no_alias": {"ISTHMUS_ALIAS": "0"},
     "ib": {"ISTHMUS_TRANSPORTS": "ib"},
+    "check": {"ISTHMUS_CHECK": "1"},
 }
-JOBS = [(way, n) for way in WAYS for n in (2, 3)]
+JOBS = [(way, n) for way in ("direct", "ring", "no_alias", "ib") for n in (2, 3)]
 QUICK_JOBS = [("direct", 2), ("ib", 2)]
 # Of the forms in queues: their names (none: each type's own), the kind of queue, and how many PEs by which way.
 QUEUE_JOBS = [(names, order, way, n) for names in ("", "_generic") for order in ("in_order", "out_of_order")
               for way in ("direct", "ib") for n in (2, 3)]
+# Of kernels that call wrongly: the mistake, by which way, on how many PEs (none: one for each call of wrong.h).
+WRONG_JOBS = [("before_init", "direct", 1), ("after_finalize", "direct", 1), ("pe", "direct", None),
+              ("pe", "check", None), ("pe", "ring", None), ("negative_pe", "direct", None), ("address", "direct", None),
+              ("address", "check", None), ("fault", "direct", 2), ("fault", "check", 2), ("fault", "ring", 2)]
+QUICK_WRONG_JOBS = [("before_init", "direct", 1), ("address", "check", None), ("fault", "direct", 2),
+                    ("fault", "ring", 2)]
 QUICK_QUEUE_JOBS = [("", "in_order", "direct", 2), ("", "out_of_order", "ib", 3)]
 # Kernels in one image: the runtime library finds the state of several only in the first one.
 KERNEL_OPTIONS = ["-O2", "-fsycl-device-code-split=off"]
@@ -78,10 +86,13 @@ class Place:
         return program
 
     def run(self, n, command, settings):
+        return self.start(n, command, settings).returncode
+
+    def start(self, n, command, settings, **options):
         environment = {**os.environ, **self.environment, "SYCL_CACHE_PERSISTENT": "1",
                        "SYCL_CACHE_DIR": str(self.cache), **settings}
         return subprocess.run([self.build / "bin" / "isthmus-run", "-n", str(n), *map(str, command)], env=environment,
-                              timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False).returncode
+                              timeout=TIMEOUT_S, stdin=subprocess.DEVNULL, check=False, **options)
 
 
 def check_headers(place):
@@ -127,6 +138,51 @@ def run_queues(place, jobs):
     return status
 
 
+MISTAKES = {  # what the kernel's line has behind the name of the call
+    "pe": r"pe is {pe} for address {address}; valid: 0 to {last}; in thread 0 of block 0",
+    "address": r"address {address} for PE {pe} is not symmetric; valid: .*; in thread 0 of block 0",
+    "ring": r"dest .*{address}.* is not symmetric",
+    "state": r"called before init, after finalize, .*, with address {address} and PE {pe}; valid: ",
+}
+
+
+def check_wrong(output, n, mistake, way):
+    """Each PE prints what it is about to call. Returns what is wrong with the kernels' lines about it."""
+    calls = re.findall(r"^PE (\d+) calls (\w+) at (0x[0-9a-f]+) on PE (-?\d+)$", output, re.M)
+    kind = "state" if "init" in mistake or "final" in mistake else "pe" if "pe" in mistake else "address"
+    kind = "ring" if (kind, way) == ("address", "ring") else kind
+    for caller, call, address, pe in calls:
+        line = MISTAKES[kind].format(pe=pe, address=address, last=n - 1)
+        about = "isthmus: " if kind == "state" else f"isthmus: PE {caller}: "
+        if len(re.findall(rf"^{about}a kernel's {call}: {line}", output, re.M)) != 1:
+            return f"PE {caller}: no line, or not one, about {call}"
+    if n > 2 and len(re.findall(r"^PE \d+: stopped, and nothing is stored$", output, re.M)) != n:
+        return "a kernel went on, or has stored something"
+    return None if len(calls) == (1 if mistake == "fault" else n) else "not every PE has called"
+
+
+def run_wrong(place, jobs):
+    """Kernels that call wrongly: a line with call, PE and address, no store, and the job fails."""
+    program = place.compile(HERE / "wrong.cpp")
+    n_calls = len(re.findall(r"^ +X\(", (HERE / "wrong.h").read_text(), re.M))
+    for mistake, way, n in jobs:
+        n = n or n_calls
+        print(f"wrong calls, {mistake}, {way}, {n} PEs:", flush=True)
+        done = place.start(n, [program, HERE / "wrong_kernels.cpp", mistake, *place.includes, *KERNEL_OPTIONS],
+                           {**PLAIN, **WAYS[way]}, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        if done.returncode == SKIPPED:
+            return SKIPPED
+        fault = check_wrong(done.stdout, n, mistake, way)
+        if n <= 2 and done.returncode == 0:
+            fault = fault or "the job has not failed"
+        if way != "ring" and "the kernel has ended" in done.stdout:  # p does not wait for the host, which checks it
+            fault = fault or "a kernel went on"
+        if fault is not None:
+            print(f"{done.stdout}{fault}; exit status {done.returncode}")
+            return 1
+    return 0
+
+
 def run_kernels(place, jobs, settings, *options):
     """One PE first, which compiles for all. Returns the exit status."""
     program = place.compile(HERE / "host.cpp")
@@ -156,6 +212,7 @@ def main():
     status = check_headers(place) or run_kernels(place, QUICK_JOBS if args.quick else JOBS, PLAIN)
     if not args.quick:
         status = status or run_kernels(place, JOBS, OPTIMISED, "-DWITHOUT_SUB_GROUPS")
+    status = status or run_wrong(place, QUICK_WRONG_JOBS if args.quick else WRONG_JOBS)
     return status or run_example(place) or run_queues(place, QUICK_QUEUE_JOBS if args.quick else QUEUE_JOBS)
 
 
