@@ -63,6 +63,15 @@ static bool is_better(const struct ist_choice *choice, uint32_t a, uint32_t b)
     return strcmp(ta->name, tb->name) < 0;
 }
 
+/* The same for atomics. Adapters of two transports do not exclude one another, and the latency to the own PE is not
+ * that to others: all PEs that reach a word take the same transport, by the user's order and that of names. */
+static bool executes_before(const struct ist_choice *choice, uint32_t a, uint32_t b, uint32_t home)
+{
+    const struct ist_transport *ta = &ist_registry.list[a], *tb = &ist_registry.list[b];
+    if (home != ISTHMUS_DOMAIN_NIC || ta->rank != tb->rank) return is_better(choice, a, b);
+    return strcmp(ta->name, tb->name) < 0;
+}
+
 static void explain_losers(struct ist_choice *choice)
 {
     for (uint32_t i = 0; i < ist_registry.n; i++) {
@@ -89,7 +98,7 @@ void ist_choose(const struct ist_card *card, uint32_t kind, struct ist_choice *o
         if (!out->offers[i].is_possible) continue;
         if (out->carrier == IST_NO_TRANSPORT || is_better(out, i, out->carrier)) out->carrier = i;
         if (out->offers[i].reach.atomics_domain != home) continue;
-        if (out->atomics == IST_NO_TRANSPORT || is_better(out, i, out->atomics)) out->atomics = i;
+        if (out->atomics == IST_NO_TRANSPORT || executes_before(out, i, out->atomics, home)) out->atomics = i;
     }
     if (out->carrier != IST_NO_TRANSPORT) explain_losers(out);
 }

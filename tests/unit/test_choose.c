@@ -35,6 +35,14 @@ static isthmus_status mute_reach(isthmus_tr *tr, const struct isthmus_peer *peer
     return ISTHMUS_OK;
 }
 
+/* Adapters that are near to the own PE, 0, and far from others. */
+static isthmus_status turn_reach(isthmus_tr *tr, const struct isthmus_peer *peer, struct isthmus_reach *out)
+{
+    isthmus_status status = wire_reach(tr, peer, out);
+    out->latency_ns = peer->pe == 0 ? 100 : 5000;
+    return status;
+}
+
 static struct ist_card card;
 static struct ist_card_room room; /* of its lists */
 
@@ -135,12 +143,30 @@ static void a_job_without_atomics_does_not_start(void **state)
     assert_int_equal(settle(IST_ATOMICS_AUTO, 0, &choice), ISTHMUS_OK);
 }
 
+/* A word has one adapter that executes its atomics, whichever PE they are from. */
+static void adapters_of_two_transports_are_not_mixed(void **state)
+{
+    struct ist_choice own, other;
+    (void)state;
+    ist_registry.list[NEAR].ops.reach = turn_reach;
+    assert_int_equal(settle(IST_ATOMICS_NIC, 0, &own), ISTHMUS_OK);
+    card.pe = 1;
+    ist_choose(&card, ISTHMUS_MEM_HOST, &other);
+    assert_int_equal(other.carrier, WIRE);
+    assert_int_equal(own.atomics, NEAR); /* the first of the names */
+    assert_int_equal(other.atomics, NEAR);
+    ist_registry.list[NEAR].rank = 1;
+    ist_choose(&card, ISTHMUS_MEM_HOST, &other);
+    assert_int_equal(other.atomics, WIRE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(processors_are_the_home, set_up),
         cmocka_unit_test_setup(adapters_are_the_home, set_up),
         cmocka_unit_test_setup(adapters_are_the_home_where_no_processor_is, set_up),
+        cmocka_unit_test_setup(adapters_of_two_transports_are_not_mixed, set_up),
         cmocka_unit_test_setup(a_job_without_atomics_does_not_start, set_up),
         cmocka_unit_test_setup(a_job_without_such_atomics_does_not_start, set_up),
     };
