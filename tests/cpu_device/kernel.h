@@ -47,7 +47,8 @@ static void kernel_need_device(void)
     exit(77);
 }
 
-static int kernel_launch(uint32_t blocks, uint32_t threads, kernel_function kernel, const void *argument, size_t bytes)
+static inline int kernel_launch(uint32_t blocks, uint32_t threads, kernel_function kernel, const void *argument,
+                                size_t bytes)
 {
     void *copy = kernel_argument, *arguments[] = {&copy};
     if (bytes > 0) memcpy(kernel_argument, argument, bytes);
@@ -59,7 +60,8 @@ static int kernel_launch(uint32_t blocks, uint32_t threads, kernel_function kern
 #else
 static void kernel_need_device(void) {}
 
-static int kernel_launch(uint32_t blocks, uint32_t threads, kernel_function kernel, const void *argument, size_t bytes)
+static inline int kernel_launch(uint32_t blocks, uint32_t threads, kernel_function kernel, const void *argument,
+                                size_t bytes)
 {
     (void)bytes;
     return isthmus_cpu_launch(blocks, threads, kernel, (void *)(uintptr_t)argument);

@@ -5,6 +5,7 @@
 #include "tests/cpu_device/on_double.h"
 
 #include <isthmus/device.h>
+#include <isthmus/device_cpu_launch.h>
 #include <nvshmem.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +24,8 @@ const struct on_double *on_double(void)
                  {&d.get_global_of_library, "cuLibraryGetGlobal"},
                  {&d.attributes, "cuPointerGetAttributes"},
                  {&d.retain, "cuDevicePrimaryCtxRetain"},
-                 {&d.push, "cuCtxPushCurrent_v2"}};
+                 {&d.push, "cuCtxPushCurrent_v2"},
+                 {&d.set_engine, "cuda_double_set_engine"}};
     const char *path = getenv("ISTHMUS_NVLINK_LIBRARY");
     if (d.library != NULL) return &d;
     d.library = path != NULL ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
@@ -72,4 +74,5 @@ void on_double_init(void)
         abort();
     }
     isthmus_device_v1 = *state;
+    on_double()->set_engine(isthmus_cpu_launch);
 }

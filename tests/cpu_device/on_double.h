@@ -17,6 +17,7 @@ struct on_double {
     CUresult (*attributes)(unsigned n, CUpointer_attribute *attributes, void **values, CUdeviceptr addr);
     CUresult (*retain)(CUcontext *context, CUdevice device);
     CUresult (*push)(CUcontext context);
+    void (*set_engine)(int (*engine)(uint32_t, uint32_t, void (*)(void *), void *)); /* cuda_double_set_engine() */
 };
 const struct on_double *on_double(void);
 
@@ -26,7 +27,8 @@ const struct isthmus_device_state *on_double_load(CUmodule *module);
 /* Announced before main: a module as nvcc makes one. Its state; NULL: the library has not looked for it. */
 const struct isthmus_device_state *on_double_state(void);
 
-/* In place of nvshmem_init (-Dnvshmem_init=on_double_init): kernels that are launched from then on use that state. */
+/* In place of nvshmem_init (-Dnvshmem_init=on_double_init): kernels that are launched from then on use that state. The
+ * CPU device also runs those that the double launches. */
 void on_double_init(void);
 
 #endif

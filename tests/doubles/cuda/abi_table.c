@@ -1,7 +1,9 @@
-/* tests/doubles/cuda/abi_table.c: sizes, places and values of plugins/nvlink/cuda_api.h as a table. Compiled twice:
- * from that header, and from the toolkit's cuda.h, which also checks the prototypes. abi_test.c compares the two. */
+/* tests/doubles/cuda/abi_table.c: sizes, places and values of plugins/nvlink/cuda_api.h and of launch_api.h as a table.
+ * Compiled twice: from these headers, and from the toolkit's cuda.h, which also checks the prototypes. abi_test.c
+ * compares the two. */
 #include "tests/doubles/cuda/abi_table.h"
 #include "plugins/nvlink/cuda_api.h"
+#include "tests/doubles/cuda/launch_api.h"
 
 #ifdef CUDA_API_FROM_TOOLKIT
 #define TABLE abi_toolkit

@@ -116,7 +116,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED: *value = gpu_knobs()->has_rdma; break;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING: *value = gpu_knobs()->writes_order; break;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS: *value = gpu_knobs()->has_flush; break;
-    default: *value = 1; break;
+    default: *value = double_launch_attribute((int)attribute); break;
     }
     return CUDA_SUCCESS;
 }

@@ -1,6 +1,6 @@
 /* tests/doubles/cuda/cuda_double.h: what the double's files share: cuda.c has devices, contexts and memory, cuda_work.c
- * streams and kernels, cuda_coll.c a larger kernel, cuda_code.c what is loaded: modules, libraries and their variables,
- * cuda_image.c what the images of these have. */
+ * streams and kernels, cuda_coll.c a larger kernel, cuda_launch.c kernels of programs, cuda_code.c what is loaded:
+ * modules, libraries and their variables, cuda_image.c what the images of these have. */
 #ifndef TESTS_DOUBLES_CUDA_DOUBLE_H
 #define TESTS_DOUBLES_CUDA_DOUBLE_H
 
@@ -33,6 +33,18 @@ void cuda_double_repeat(void);
 
 /* cuda_coll.c: the kernel of collectives: op->argument is its struct coll_args, op->value the threads of a block. */
 int double_run_isthmus_coll(struct gpu_op *op);
+
+/* cuda_launch.c: kernels of programs are functions of the processor with one parameter. The program's own engine runs
+ * them, as isthmus_cpu_launch() does: it returns nonzero if a thread has stopped the kernel. */
+typedef void (*double_kernel)(void *argument);
+typedef int (*double_engine)(uint32_t blocks, uint32_t threads, double_kernel kernel, void *argument);
+void cuda_double_set_engine(double_engine engine);
+
+/* Returns the handle of such a kernel, the same one each time; NULL: there is no engine, or no more handles. */
+CUfunction cuda_double_function(double_kernel kernel);
+
+/* Returns what the device has of an attribute that is about launches; 1 for any other. */
+int double_launch_attribute(int attribute);
 
 /* What every call begins with. */
 #define ENTER_CODE(code)                                                 \

@@ -282,6 +282,13 @@ static CUresult submit_large(CUstream stream, const struct gpu_op *op, const str
     return result;
 }
 
+static bool is_kernel(CUfunction function)
+{
+    size_t i = 0, n = sizeof kernels / sizeof *kernels;
+    while (i < n && (const void *)function != &kernels[i]) i++;
+    return i < n;
+}
+
 /* Parameters are copied at the launch, as the driver does. */
 CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                         unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void **parameters,
@@ -290,7 +297,7 @@ CUresult cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, u
     ENTER_CONTEXT();
     (void)shared_bytes;
     const struct kernel *kernel = (const struct kernel *)(const void *)function;
-    if (function == NULL) return CUDA_ERROR_INVALID_HANDLE;
+    if (!is_kernel(function)) return CUDA_ERROR_INVALID_HANDLE;
     unsigned blocks = grid_x * grid_y * grid_z, threads = block_x * block_y * block_z;
     bool is_one_thread = kernel->struct_bytes == 0;
     if (extra != NULL || parameters == NULL || blocks == 0 || threads == 0 || threads > 1024)

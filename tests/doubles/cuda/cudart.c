@@ -1,9 +1,11 @@
 /* tests/doubles/cuda/cudart.c: libcudart.so.13, the double: what PyTorch calls of CUDA's runtime to hold tensors in
  * memory of the double of the driver, and to copy them. NVIDIA's own runtime returns error 36 on that double; the
  * probable reason, not confirmed, is that it calls cuGetExportTable, whose tables are not documented: the double has
- * none. This one executes no kernel: a launch fails with cudaErrorNotSupported. Calls that are missing here end the
- * process in the dynamic linker, which prints their names. */
+ * none. A kernel of CUDA's is not executed: a launch fails with cudaErrorNotSupported. Cooperative launches run
+ * functions of the processor, for programs that have given the double of the driver an engine (cuda_launch.c). Calls
+ * that are missing here end the process in the dynamic linker, which prints their names. */
 #include "tests/doubles/cuda/cuda_double.h"
+#include "tests/doubles/cuda/launch_api.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -33,6 +35,16 @@ struct pointer_attributes { /* cudaPointerAttributes */
     void *device_pointer, *host_pointer;
 };
 
+/* The first members of cudaFuncAttributes. */
+struct func_attributes {
+    size_t shared_bytes, constant_bytes, local_bytes;
+    int threads_per_block, registers;
+};
+
+struct dims { /* dim3 */
+    unsigned x, y, z;
+};
+
 /* Calls of the driver that no header of Isthmus has. */
 CUresult cuCtxSetCurrent(CUcontext context);
 CUresult cuEventCreate(double_event *event, unsigned flags);
@@ -40,6 +52,12 @@ CUresult cuEventDestroy_v2(double_event event);
 CUresult cuEventRecord(double_event event, CUstream stream);
 CUresult cuEventQuery(double_event event);
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, cuuint64_t flags, int *found);
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function);
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *n_blocks, CUfunction function, int threads,
+                                                     size_t shared_bytes);
+CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                   CUstream stream, void **parameters);
 
 static void *driver_call(const char *name)
 {
@@ -240,7 +258,48 @@ CUDART(cudaEventRecord, (double_event event, CUstream stream)) { return DRIVER(c
 CUDART(cudaEventQuery, (double_event event)) { return DRIVER(cuEventQuery)(event); }
 CUDART(cudaEventDestroy, (double_event event)) { return DRIVER(cuEventDestroy_v2)(event); }
 
-/* ---- kernels: registered by each library, never run ---- */
+/* ---- kernels that are functions of the processor ---- */
+
+/* NULL, which the driver refuses, for what is no kernel. */
+static CUfunction function_of(const void *kernel)
+{
+    double_kernel function;
+    memcpy(&function, &kernel, sizeof function);
+    return DRIVER(cuda_double_function)(function);
+}
+
+CUDART(cudaFuncGetAttributes, (struct func_attributes * out, const void *kernel))
+{
+    CUresult status = enter();
+    CUfunction function = status == CUDA_SUCCESS ? function_of(kernel) : NULL;
+    *out = (struct func_attributes){0};
+    if (status == CUDA_SUCCESS)
+        status = DRIVER(cuFuncGetAttribute)(&out->threads_per_block, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function);
+    if (status == CUDA_SUCCESS)
+        status = DRIVER(cuFuncGetAttribute)(&out->registers, CU_FUNC_ATTRIBUTE_NUM_REGS, function);
+    return status;
+}
+
+CUDART(cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+       (int *n_blocks, const void *kernel, int threads, size_t shared_bytes))
+{
+    CUresult status = enter();
+    return status == CUDA_SUCCESS ? DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor)(n_blocks, function_of(kernel),
+                                                                                        threads, shared_bytes)
+                                  : status;
+}
+
+CUDART(cudaLaunchCooperativeKernel,
+       (const void *kernel, struct dims grid, struct dims block, void **args, size_t shared_bytes, CUstream stream))
+{
+    CUresult status = enter();
+    return status == CUDA_SUCCESS
+               ? DRIVER(cuLaunchCooperativeKernel)(function_of(kernel), grid.x, grid.y, grid.z, block.x, block.y,
+                                                   block.z, (unsigned)shared_bytes, stream, args)
+               : status;
+}
+
+/* ---- kernels of CUDA's: registered by each library, never run ---- */
 
 void **__cudaRegisterFatBinary(void *image);
 void __cudaRegisterFatBinaryEnd(void **handle);

@@ -1,8 +1,11 @@
 /* tests/doubles/cuda/rules_test.c: rules_test DOUBLE.so: does the double of CUDA refuse what the driver refuses, and is
  * it asynchronous? A double that lets everything pass would prove nothing about the code above it. */
+#include "tests/doubles/cuda/cuda_double.h"
+#include "tests/doubles/cuda/launch_api.h"
 #include "tests/doubles/cuda/load.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,9 +24,25 @@ enum { PIECE = 2 << 20, TRIES = 40 };
 
 static struct cuda_api cu;
 
+/* Launches of a program's kernels. */
+static struct {
+    CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,
+                       void **);
+    CUresult (*blocks_at_once)(int *, CUfunction, int, size_t);
+    CUfunction (*function)(double_kernel);
+    void (*set_engine)(double_engine);
+    int (*waiting)(void);
+} launches;
+
 static void load(const char *path)
 {
-    if (!cuda_load(dlopen(path, RTLD_NOW | RTLD_LOCAL), &cu)) exit(1);
+    void *driver = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!cuda_load(driver, &cu)) exit(1);
+    *(void **)&launches.launch = dlsym(driver, "cuLaunchCooperativeKernel");
+    *(void **)&launches.blocks_at_once = dlsym(driver, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    *(void **)&launches.function = dlsym(driver, "cuda_double_function");
+    *(void **)&launches.set_engine = dlsym(driver, "cuda_double_set_engine");
+    *(void **)&launches.waiting = dlsym(driver, "gpu_double_waiting");
 }
 
 static const CUmemAllocationProp prop = {
@@ -223,6 +242,58 @@ static void check_host_function(CUstream stream)
     EXPECT(result, CUDA_ERROR_NOT_PERMITTED);
 }
 
+/* ---- launches of a program's kernels: four blocks run at once, on two multiprocessors ---- */
+
+static int has_begun, may_end;
+
+static void wait_for_test(void *argument)
+{
+    (void)argument;
+    __atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&may_end, __ATOMIC_ACQUIRE)) sched_yield();
+}
+
+static int run_once(uint32_t blocks, uint32_t threads, double_kernel kernel, void *argument)
+{
+    (void)blocks, (void)threads;
+    kernel(argument);
+    return 0;
+}
+
+static CUresult launch(CUstream stream, CUfunction kernel, unsigned blocks)
+{
+    void *argument = NULL, *arguments[] = {&argument};
+    return launches.launch(kernel, blocks, 1, 1, 32, 1, 1, 0, stream, arguments);
+}
+
+/* What the queries report is what a launch takes; while it runs, there is no room for another kernel. */
+static void check_room(CUstream stream)
+{
+    int multiprocessors = 0, n = 0;
+    CUstream other;
+    CUfunction kernel = launches.function(wait_for_test);
+    EXPECT(launch(stream, kernel, 1), CUDA_ERROR_INVALID_HANDLE); /* nothing runs it */
+    launches.set_engine(run_once);
+    kernel = launches.function(wait_for_test);
+    WORKS(cu.cuDeviceGetAttribute(&multiprocessors, (CUdevice_attribute)CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
+    WORKS(launches.blocks_at_once(&n, kernel, 32, 0));
+    if (multiprocessors != 2 || n != 2) exit(1);
+    WORKS(launches.blocks_at_once(&n, kernel, 1024, 200 << 10));
+    if (n != 1) exit(1); /* shared memory for one */
+    EXPECT(launch(stream, kernel, 5), (CUresult)CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+    EXPECT(cu.cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL), CUDA_ERROR_INVALID_HANDLE);
+    WORKS(cu.cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    WORKS(launch(stream, kernel, 4));
+    while (!__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE)) sched_yield();
+    WORKS(launch(other, kernel, 1));
+    while (launches.waiting() != 1) sched_yield();
+    __atomic_store_n(&may_end, 1, __ATOMIC_RELEASE);
+    WORKS(cu.cuStreamSynchronize(other));
+    if (launches.waiting() != 0) exit(1);
+    WORKS(cu.cuStreamSynchronize(stream));
+    WORKS(cu.cuStreamDestroy_v2(other));
+}
+
 /* The last case: an operation that fails on the device makes the device unusable, but streams can be destroyed. */
 static void check_sticky_error(CUstream stream)
 {
@@ -243,6 +314,8 @@ int main(int argc, char **argv)
     pthread_t thread;
     if (argc != 2) return 2;
     setenv("GPU_DOUBLE_DELAY_US", "5000", 1);
+    setenv("GPU_DOUBLE_BLOCKS", "4", 1);
+    setenv("GPU_DOUBLE_MULTIPROCESSORS", "2", 1);
     load(argv[1]);
     EXPECT(cu.cuDeviceGetCount(&n), CUDA_ERROR_NOT_INITIALIZED);
     WORKS(cu.cuInit(0));
@@ -259,6 +332,7 @@ int main(int argc, char **argv)
     if (pthread_create(&thread, NULL, check_other_thread, stream) != 0 || pthread_join(thread, NULL) != 0) return 1;
     check_asynchrony(stream);
     check_host_function(stream);
+    check_room(stream);
     check_sticky_error(stream);
     return 0;
 }

@@ -12,6 +12,7 @@
  *   GPU_DOUBLE_DELAY_US=n         before each operation on a stream
  *   GPU_DOUBLE_BLOCKS=n           blocks of kernels that run at once in this process (0: any number). A launch waits
  *                                 until all of its blocks have room, those of streams of high priority before others
+ *   GPU_DOUBLE_MULTIPROCESSORS=n  of CUDA: those blocks are spread over so many (1), which divides their number
  *   GPU_DOUBLE_FAIL=call:nth[+][:code],...   the nth use of that call fails; with +, all later ones too.
  *                                 The call "operation" is one on a stream, which then fails on the device
  *   GPU_DOUBLE_PEERS=0            no device reaches another; 2: each does, of CUDA without atomics
@@ -35,7 +36,7 @@ enum { GPU_DEVICES_MAX = 8, GPU_GRANULE_BYTES = 2 << 20, GPU_PARAMETERS_MAX = 8 
 
 struct gpu_knobs {
     int devices, tiles, version, writes_order; /* version 0: the double's default */
-    unsigned delay_us, blocks;
+    unsigned delay_us, blocks, multiprocessors;
     bool has_peers, has_peer_atomics, has_fabric, has_rdma, has_flush, host_access;
 };
 const struct gpu_knobs *gpu_knobs(void);

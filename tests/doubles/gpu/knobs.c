@@ -35,6 +35,7 @@ static void read_environment(void)
         .version = number("GPU_DOUBLE_VERSION", 0),
         .delay_us = (unsigned)number("GPU_DOUBLE_DELAY_US", 0),
         .blocks = (unsigned)number("GPU_DOUBLE_BLOCKS", 0),
+        .multiprocessors = (unsigned)number("GPU_DOUBLE_MULTIPROCESSORS", 1),
         .has_peers = number("GPU_DOUBLE_PEERS", 1) != 0,
         .has_peer_atomics = number("GPU_DOUBLE_PEERS", 1) == 1,
         .has_fabric = number("GPU_DOUBLE_FABRIC", 1) != 0,

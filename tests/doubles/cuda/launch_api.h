@@ -1,0 +1,21 @@
+/* tests/doubles/cuda/launch_api.h: the part of cuda.h about launches that the double has and the plugin does not use:
+ * facts, under the names that cuda.h has for them, and compared with it as cuda_api.h is. CUDA's runtime has the same
+ * numbers for attributes of devices. */
+#ifndef TESTS_DOUBLES_CUDA_LAUNCH_API_H
+#define TESTS_DOUBLES_CUDA_LAUNCH_API_H
+
+#ifndef CUDA_API_FROM_TOOLKIT
+enum { CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE = 720, CUDA_ERROR_LAUNCH_FAILED = 719 };
+enum {
+    CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16,
+    CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR = 39,
+    CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR = 81,
+    CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR = 82,
+    CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH = 95,
+    CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR = 106,
+    CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK = 111
+};
+enum { CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 0, CU_FUNC_ATTRIBUTE_NUM_REGS = 4 };
+#endif
+
+#endif
