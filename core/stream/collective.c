@@ -21,6 +21,7 @@ static struct {
     uint64_t *stop;  /* a word of the host; set: kernels stop */
     void *stop_view; /* its address for kernels */
     member *by_pe;   /* what this PE has found, by world PE */
+    uint32_t forced; /* a bit for each ISTHMUS_COLLECTIVE_ whose algorithm a variable names: no kernel's */
 } collectives;
 
 static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
@@ -28,6 +29,27 @@ static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 /* ---- life ---- */
 
 enum { MOST_FLAG_BYTES = 64 << 20 };
+
+/* The same on all PEs, as the variables are. No variable is for reducescatter. */
+static uint32_t find_forced(const struct ist_config *config)
+{
+    const struct {
+        const char *name;
+        uint32_t what;
+        int choice; /* 0: auto */
+    } choices[] = {{"ISTHMUS_COLL_BARRIER", ISTHMUS_COLLECTIVE_SYNC, config->barrier},
+                   {"ISTHMUS_COLL_BROADCAST", ISTHMUS_COLLECTIVE_BROADCAST, config->broadcast},
+                   {"ISTHMUS_COLL_FCOLLECT", ISTHMUS_COLLECTIVE_FCOLLECT, config->fcollect},
+                   {"ISTHMUS_COLL_ALLTOALL", ISTHMUS_COLLECTIVE_ALLTOALL, config->alltoall},
+                   {"ISTHMUS_COLL_REDUCE", ISTHMUS_COLLECTIVE_REDUCE, config->reduce}};
+    uint32_t forced = 0;
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++) {
+        if (choices[i].choice == 0) continue;
+        forced |= 1u << choices[i].what;
+        ist_info("%s names an algorithm that kernels do not have: these collectives are no kernels", choices[i].name);
+    }
+    return forced;
+}
 
 uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes)
 {
@@ -39,6 +61,7 @@ uint64_t ist_collectives_prepare(const struct ist_config *config, int n_pes)
         return 0;
     }
     ist_streams.collectives = &has->collectives;
+    collectives.forced = find_forced(config);
     collectives.most = (uint32_t)n_pes < IST_COLLECTIVE_MEMBERS ? (uint32_t)n_pes : IST_COLLECTIVE_MEMBERS;
     collectives.words = 2 * has->collectives.flag_words(tr(), collectives.most);
     uint64_t n_teams = ist_teams_max(config), bytes = n_teams * collectives.words * sizeof(uint64_t);
@@ -157,6 +180,8 @@ static void run(struct ist_team *team, struct isthmus_collective *what, const ch
     if (status != ISTHMUS_OK) ist_die(routine, status);
 }
 
+bool ist_collective_is_forced(uint32_t what) { return (collectives.forced >> what & 1) != 0; }
+
 void ist_collective_sync(void *stream, struct ist_team *team, const char *routine)
 {
     struct isthmus_collective what = {.what = ISTHMUS_COLLECTIVE_SYNC};
@@ -236,7 +261,8 @@ static bool describe(const struct ist_stream_call *call, struct isthmus_collecti
     const struct ist_transfer *t = &call->transfer;
     const struct ist_team *team = t->team;
     struct isthmus_collective what = {.what = call->collective, .root = t->pe, .dest = t->dest, .source = t->source};
-    if (!team->has_kernels || t->pe < 0 || t->pe >= team->n_pes) return false;
+    if (!team->has_kernels || ist_collective_is_forced(call->collective)) return false;
+    if (t->pe < 0 || t->pe >= team->n_pes) return false;
     if (is_reduction(call) && !describe_numbers(call, &what)) return false;
     what.length_bytes = length_of(call);
     if (what.length_bytes > 0 && (!is_in_heap(call, what.length_bytes) || !is_aligned(call, &what))) return false;

@@ -12,7 +12,9 @@
 /* Of one team: of streams, then of kernels. */
 enum { TEAM_WORDS = IST_TEAM_ROUNDS + IST_TEAM_DEVICE_WORDS, TEAM_BYTES = TEAM_WORDS * sizeof(uint64_t) };
 
-static bool has_flags; /* streams use theirs; written at start only */
+/* Written at start only. */
+static bool has_flags;     /* streams use theirs */
+static bool is_for_others; /* ISTHMUS_COLL_BARRIER names an algorithm of the processors */
 
 static isthmus_tr *tr(void) { return ist_streams.transport->handle; }
 
@@ -35,6 +37,7 @@ void ist_meetings_open(const struct ist_config *config)
     const struct isthmus_stream_word holds = {.word = ist_streams.mem.addr, .value = 0};
     isthmus_status status = ist_streams.ops->words(tr(), NULL, &holds, 1);
     has_flags = !config->check && status == ISTHMUS_OK;
+    is_for_others = config->barrier == IST_BARRIER_CENTRAL || config->barrier == IST_BARRIER_HOSTS;
     if (status != ISTHMUS_OK) ist_info("synchronization in streams goes through the processors: %s", ist_fail_text());
 }
 
@@ -99,7 +102,13 @@ void ist_meeting_agree(struct ist_team *team, const char *routine)
     team->has_kernels = lacking == 0;
 }
 
-/* ---- synchronisation ---- */
+/* ---- synchronisation ----
+ * By a kernel; or by words, in rounds, which is what ISTHMUS_COLL_BARRIER calls dissemination; or not in the stream. */
+
+static bool is_met_by_kernel(const struct ist_team *team)
+{
+    return team->has_kernels && !ist_collective_is_forced(ISTHMUS_COLLECTIVE_SYNC);
+}
 
 /* list[0] is kept for a caller that needs a word before those of the synchronisation; returns the length with it. */
 enum { LIST_MOST = 1 + 2 * IST_TEAM_ROUNDS };
@@ -132,8 +141,8 @@ bool ist_meeting_sync(void *stream, struct ist_stream_call *call)
     struct ist_team *team = call->transfer.team;
     const char *routine = call->transfer.routine;
     struct isthmus_stream_word list[LIST_MOST];
-    if (!team->meets_in_streams) return false;
-    if (team->has_kernels) {
+    if (!team->meets_in_streams || is_for_others) return false;
+    if (is_met_by_kernel(team)) {
         ist_collective_sync(stream, team, routine);
         return true;
     }
@@ -149,9 +158,9 @@ bool ist_meeting_barrier(void *stream, struct ist_stream_call *call)
     const char *routine = call->transfer.routine;
     struct ist_stream_call quiet = {.transfer.routine = routine, .run = ist_run_quiet};
     struct isthmus_stream_word list[LIST_MOST];
-    if (!team->meets_in_streams) return false;
+    if (!team->meets_in_streams || is_for_others) return false;
     bool is_quiet = ist_direct_quiet(stream, &quiet);
-    if (team->has_kernels) {
+    if (is_met_by_kernel(team)) {
         if (!is_quiet) ist_item_post(stream, &quiet, NULL);
         ist_collective_sync(stream, team, routine);
         return true;

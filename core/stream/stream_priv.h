@@ -60,6 +60,9 @@ void ist_collective_clear(int index, const char *routine); /* the flags of the n
 bool ist_collectives_reach(const struct ist_team *team, const char *routine);
 enum { IST_COLLECTIVE_MEMBERS = ISTHMUS_COLLECTIVE_MEMBERS };
 
+/* Returns true if a variable ISTHMUS_COLL_ names an algorithm for ISTHMUS_COLLECTIVE_ `what`, which is no kernel's. The
+ * same on all PEs. */
+bool ist_collective_is_forced(uint32_t what);
 bool ist_collective_run(const struct ist_coll_call *call); /* for ist_coll_offer: returns when it is done */
 
 void ist_collective_sync(void *stream, struct ist_team *team, const char *routine); /* of a team with kernels */

@@ -1,6 +1,7 @@
 /* Collectives of teams whose members' devices reach one another are one kernel each, on a stream, and no thread of the
  * library takes part. Which bits they compute: tests/doubles/coll_kernel_test.c; here: which calls take kernels, on
- * which teams and memory, and in which order they run. */
+ * which teams and memory, and in which order they run. With the argument forced: which take none, by the variables
+ * ISTHMUS_COLL_. */
 #include "cuda_stream.h"
 #include "tests/pe/nv.h"
 
@@ -192,11 +193,12 @@ static void teams(void)
     }
 }
 
-#define EXPECT_KERNEL(call)                 \
-    do {                                    \
-        int own_ = cuda_kernels();          \
-        CHECK_EQ((call), 0);                \
-        CHECK_EQ(cuda_kernels() - own_, 1); \
+/* Alone, the host copies by itself. */
+#define EXPECT_KERNEL(call)                        \
+    do {                                           \
+        int own_ = cuda_kernels();                 \
+        CHECK_EQ((call), 0);                       \
+        CHECK_EQ(cuda_kernels() - own_, pe.n > 1); \
     } while (0)
 
 /* Calls without stream take the same kernels, and wait for them; also while one of the same team waits in a stream. */
@@ -222,6 +224,87 @@ static void called_by_the_host(void)
     nvshmem_barrier_all();
 }
 
+/* Operands of many magnitudes: any other order of them gives other bits. */
+static float float_of(int of, size_t k) { return (float)(k % 97 + 1) * (of % 2 ? 1e-7f : 3.1f) * (float)(of + 1) / 7; }
+
+static void expect_bits(size_t n, float *from)
+{
+    const float *seen = (const float *)(const void *)host;
+    for (int member = 0; member < pe.n; member++) {
+        nvshmem_getmem(host, from, n * sizeof *from, member);
+        for (size_t k = 0; k < n; k++) {
+            float sum = float_of(0, k);
+            for (int of = 1; of < pe.n; of++) sum += float_of(of, k);
+            CHECK(memcmp(&seen[k], &sum, sizeof sum) == 0);
+        }
+    }
+}
+
+/* All members get the bits of the sum in their order, by one step and by two, in each repetition, in a stream and for
+ * the host. */
+static void same_bits(void)
+{
+    static const size_t counts[] = {3, 20000};
+    float *to = (float *)(void *)dest, *from = (float *)(void *)source, *mine = (float *)(void *)host;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        size_t n = counts[i];
+        for (size_t k = 0; k < n; k++) mine[k] = float_of(pe.me, k);
+        nvshmem_putmem(from, mine, n * sizeof *mine, pe.me);
+        for (int round = 0; round < 4; round++) {
+            begin_case(0);
+            if (round < 3) {
+                EXPECT_ONE(nvshmemx_float_sum_reduce_on_stream(world, to, from, n, streams[0]));
+                stream_end(streams[0]);
+            } else {
+                EXPECT_KERNEL(nvshmem_float_sum_reduce(world, to, from, n));
+            }
+            nvshmem_barrier_all();
+            expect_bits(n, to);
+        }
+    }
+    nvshmem_barrier_all();
+}
+
+/* What a variable names is no kernel's algorithm: those collectives are none, in streams and for the host. The results
+ * are right either way. */
+static int kernels_of(const char *variable) { return getenv(variable) == NULL; }
+
+#define EXPECT_KERNELS(call, kernels)               \
+    do {                                            \
+        int own_ = cuda_kernels();                  \
+        (void)(call);                               \
+        CHECK_EQ(cuda_kernels() - own_, (kernels)); \
+    } while (0)
+
+static void forced(void)
+{
+    size_t members = (size_t)pe.n;
+    int broadcast = kernels_of("ISTHMUS_COLL_BROADCAST"), fcollect = kernels_of("ISTHMUS_COLL_FCOLLECT");
+    int alltoall = kernels_of("ISTHMUS_COLL_ALLTOALL"), reduce = kernels_of("ISTHMUS_COLL_REDUCE");
+    int barrier = kernels_of("ISTHMUS_COLL_BARRIER");
+    uint64_t *more = dest + 50, *last = dest + 60;
+    begin_case(100);
+    EXPECT_KERNELS(nvshmemx_uint64_broadcast_on_stream(world, dest, source, 10, 0, streams[0]), broadcast);
+    EXPECT_KERNELS(nvshmemx_uint64_fcollect_on_stream(world, dest + 10, dest, 1, streams[0]), fcollect);
+    EXPECT_KERNELS(nvshmemx_uint64_alltoall_on_stream(world, dest + 20, source, 1, streams[0]), alltoall);
+    EXPECT_KERNELS(nvshmemx_uint64_sum_reduce_on_stream(world, dest + 30, source, 10, streams[0]), reduce);
+    EXPECT_KERNELS(nvshmemx_uint64_sum_reducescatter_on_stream(world, dest + 40, source, 1, streams[0]), 1);
+    EXPECT_KERNELS(nvshmemx_barrier_all_on_stream(streams[0]), barrier);
+    EXPECT_KERNELS(nvshmemx_sync_all_on_stream(streams[0]), barrier);
+    stream_end(streams[0]);
+    EXPECT_KERNELS(nvshmem_uint64_broadcast(world, more, source, 1, 0), broadcast);
+    EXPECT_KERNELS(nvshmem_uint64_sum_reduce(world, last, source, 1), reduce);
+    get(dest, 61);
+    for (size_t k = 0; k < 10; k++) CHECK_EQ(host[k], first_of(0) + k);
+    for (size_t k = 0; k < members; k++) CHECK_EQ(host[10 + k], first_of(0));
+    for (size_t k = 0; k < members; k++) CHECK_EQ(host[20 + k], first_of((int)k) + (size_t)pe.me);
+    for (size_t k = 0; k < 10; k++) CHECK_EQ(host[30 + k], sum_at(k));
+    CHECK_EQ(host[40], sum_at((size_t)pe.me));
+    CHECK(host[50] == first_of(0) && host[60] == sum_at(0));
+    CHECK(has_worker()); /* each of the tests forces one algorithm of the processors at least */
+    nvshmem_barrier_all();
+}
+
 /* A graph repeats a launch with the same parameters. */
 static void repeated(void)
 {
@@ -234,16 +317,8 @@ static void repeated(void)
     nvshmem_barrier_all();
 }
 
-int main(void)
+static void all_cases(void)
 {
-    nv_begin();
-    cuda_begin();
-    for (int i = 0; i < 2; i++) streams[i] = stream_new();
-    dest = nvshmem_malloc(WORDS * sizeof *dest);
-    source = nvshmem_malloc(WORDS * sizeof *source);
-    host = malloc(WORDS * sizeof *host);
-    CHECK(dest != NULL && source != NULL && host != NULL);
-    turn = gate_turn();
     broadcasts();
     gather_and_exchange();
     reductions();
@@ -252,7 +327,25 @@ int main(void)
     teams();
     repeated();
     called_by_the_host();
+    same_bits();
     CHECK(!has_worker());
+}
+
+int main(int argc, char **argv)
+{
+    bool is_forced = argc > 1 && strcmp(argv[1], "forced") == 0;
+    nv_begin();
+    cuda_begin();
+    for (int i = 0; i < 2; i++) streams[i] = stream_new();
+    dest = nvshmem_malloc(WORDS * sizeof *dest);
+    source = nvshmem_malloc(WORDS * sizeof *source);
+    host = malloc(WORDS * sizeof *host);
+    CHECK(dest != NULL && source != NULL && host != NULL);
+    turn = gate_turn();
+    if (is_forced)
+        forced();
+    else
+        all_cases();
     for (int i = 0; i < 2; i++) stream_free(streams[i]);
     nvshmem_free(source);
     nvshmem_free(dest);
