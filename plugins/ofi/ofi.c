@@ -121,6 +121,11 @@ static isthmus_status read_card(const struct isthmus_services *s, const struct i
     return ISTHMUS_OK;
 }
 
+static const char *agent(const struct ofi_card *card)
+{
+    return card->has_atomics ? "provider of libfabric" : "processor";
+}
+
 static isthmus_status check_provider(const isthmus_tr *tr, const struct isthmus_peer *peer, const struct ofi_card *card)
 {
     const struct isthmus_services *s = tr->services;
@@ -130,6 +135,10 @@ static isthmus_status check_provider(const isthmus_tr *tr, const struct isthmus_
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
                        "PE %d on %s uses provider %.32s of libfabric, this PE %s; set ISTHMUS_OFI_PROVIDER", peer->pe,
                        peer->host_name, card->provider, tr->card.provider);
+    if (card->has_atomics != tr->card.has_atomics)
+        return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE,
+                       "atomics of PE %d on %s are executed by its %s, this PE's by its %s", peer->pe, peer->host_name,
+                       agent(card), agent(&tr->card));
     if (!is_here && !tr->leaves_host)
         return s->fail(s->core, ISTHMUS_ERR_UNREACHABLE, "provider %s does not leave this host", tr->card.provider);
     return ISTHMUS_OK;
@@ -159,15 +168,16 @@ static isthmus_status ofi_reach(isthmus_tr *tr, const struct isthmus_peer *peer,
     if (status == ISTHMUS_OK) status = check_provider(tr, peer, &card);
     if (status != ISTHMUS_OK) return status;
     bool is_self = peer->pe == tr->services->my_pe;
+    bool wakes = tr->announces && tr->event_fd >= 0 && !tr->has_atomics; /* a provider's atomic makes no event there */
     struct isthmus_reach reach = {
         .latency_ns = is_self ? LATENCY_SELF_NS : tr->latency_ns,
         .bandwidth_bytes_per_s = BANDWIDTH_BYTES_PER_S,
-        .caps = is_self                              ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
-                : tr->announces && tr->event_fd >= 0 ? ISTHMUS_CAP_WAKES
-                                                     : 0,
-        .atomics_domain = ISTHMUS_DOMAIN_CPU,
+        .caps = is_self ? ISTHMUS_CAP_ALIAS | ISTHMUS_CAP_ORDERED | ISTHMUS_CAP_NO_TARGET
+                : wakes ? ISTHMUS_CAP_WAKES
+                        : 0,
+        .atomics_domain = tr->has_atomics ? ISTHMUS_DOMAIN_NIC : ISTHMUS_DOMAIN_CPU,
         .visibility = ISTHMUS_VISIBLE_EVERYONE,
-        .how = tr->how,
+        .how = is_self && tr->why_no_atomics[0] != '\0' ? tr->why_no_atomics : tr->how,
     };
     if (ISTHMUS_HAS(peer, kind)) reach_device(tr, peer->kind, &reach); /* another kind than the host's, which is 0 */
     isthmus_write_out(out, &reach, sizeof reach);

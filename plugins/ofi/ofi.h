@@ -3,7 +3,8 @@
  * A PE has one endpoint, of libfabric's sort that needs no connection. Short puts, atomics and requests are messages,
  * which the target's progress executes in the order in which they were sent; long puts and gets are remote memory
  * accesses where the provider has them. Every request has a number; an acknowledgement confirms all requests of its
- * path up to a number. Remote memory accesses are complete when the provider reports it.
+ * path up to a number. Remote memory accesses are complete when the provider reports it. With ISTHMUS_ATOMICS=nic
+ * atomics of 64 bits are such accesses too.
  *
  * All objects of libfabric are under one lock: the domain is opened for serialized use. */
 #ifndef ISTHMUS_OFI_H
@@ -17,6 +18,7 @@
 #include <isthmus/inline.h>
 #include <isthmus/transport.h>
 #include <pthread.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -107,6 +109,10 @@ struct isthmus_tr {
     bool has_hmem;           /* the adapter accesses registered memory of devices */
     bool needs_flush;        /* a write is complete before it is delivered; a read behind it shows that it is */
     bool needs_local_mr, is_software, leaves_host;
+    bool wants_atomics, has_atomics;             /* of 64 bits on host memory by the provider: requested, and in use */
+    bool emulates_atomics;                       /* by the target's processor, in its progress */
+    uint32_t fetching_atomics, updating_atomics; /* bits 1u << ISTHMUS_AMO_, with has_atomics */
+    char why_no_atomics[120];                    /* "": they are in use, or not requested */
     size_t inject_bytes, put_message_bytes, access_bytes; /* the last: the longest access */
     uint32_t latency_ns;
     struct ofi_slingshot slingshot;
@@ -239,6 +245,10 @@ void ofi_endpoint_close(isthmus_tr *tr);
 struct ofi_op *ofi_op_take(struct ofi_op **list); /* NULL: all are used */
 void ofi_op_give(struct ofi_op **list, struct ofi_op *op);
 void ofi_receive_post(isthmus_tr *tr, struct ofi_op *op);
+static inline void *ofi_buffers_desc(const isthmus_tr *tr)
+{
+    return tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
+}
 
 /* ofi_progress.c. A provider without a descriptor is polled: the timer's polls readable after that time. */
 isthmus_status ofi_timer_set(isthmus_tr *tr, long in_ns);
@@ -322,9 +332,21 @@ struct ofi_access {
 isthmus_status ofi_access(const struct ofi_access *access);
 struct ofi_count *ofi_access_count(const struct ofi_access *access,
                                    struct ofi_count *here); /* `here`: without a channel */
+isthmus_status ofi_access_pass_fence(const struct ofi_access *access);
+/* After a post of `op`, which returned `posted`: counts the operation, or takes it back. */
+isthmus_status ofi_access_begun(const struct ofi_access *access, struct ofi_op *op, ssize_t posted,
+                                struct ofi_count *count);
 /* Flushes, where the provider needs them: a read behind all writes to that peer. */
 isthmus_status ofi_flush_try(isthmus_path *path); /* AGAIN: none that covers all writes could be posted */
 isthmus_status ofi_flush(isthmus_path *path);     /* and waits for it */
+
+/* ofi_atomic.c. `local` of the access: where the fetched value goes; NULL: nothing is fetched. */
+struct ofi_atomic {
+    uint32_t op; /* ISTHMUS_AMO_ */
+    uint64_t operand, compare;
+};
+void ofi_atomics_find(isthmus_tr *tr); /* after the endpoint is enabled, without the lock */
+isthmus_status ofi_atomic(const struct ofi_access *access, const struct ofi_atomic *what);
 
 /* ofi_data.c */
 isthmus_status ofi_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t ctx_options, isthmus_chan **out,

@@ -1,6 +1,7 @@
-/* plugins/ofi/ofi_amo.c: atomics, and puts with a signal: messages, which the processor of the PE that has the memory
- * executes, or its device. So they exclude those of PEs on the same host, which reach that memory by loads and
- * stores. */
+/* plugins/ofi/ofi_amo.c: the slots of atomics, and puts with a signal. They are messages, which the processor of the PE
+ * that has the memory executes, or its device: so they exclude those of PEs on the same host, which reach that memory
+ * by loads and stores. With ISTHMUS_ATOMICS=nic the provider executes those of 64 bits on host memory
+ * (ofi_atomic.c). */
 #include "ofi.h"
 
 #include <isthmus/amo_cpu.h>
@@ -49,10 +50,35 @@ static isthmus_status fetch(isthmus_chan *chan, isthmus_path *path, struct ofi_m
     return status;
 }
 
+/* Returns true if the provider executes the atomic. */
+static bool is_by_provider(const isthmus_tr *tr, const isthmus_rmem *remote, uint32_t bits)
+{
+    return tr->has_atomics && bits == ISTHMUS_BITS64 && remote->kind == ISTHMUS_MEM_HOST;
+}
+
+/* On memory of the calling PE it is complete on return: that PE's puts there are stores, which wait for nothing. One
+ * that fetches nothing is complete at the source. */
+static isthmus_status by_provider(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint32_t op,
+                                  const struct ofi_amo_body *body, void *fetched, bool is_nbi)
+{
+    struct ofi_access access = {.path = path,
+                                .remote = remote,
+                                .offset_bytes = body->place.offset_bytes,
+                                .local = fetched,
+                                .waits = path->is_self || !is_nbi,
+                                .is_copied = fetched == NULL};
+    if (!path->is_self && (is_nbi || fetched == NULL)) access.chan = chan;
+    ofi_lock(chan->tr);
+    isthmus_status status = ofi_atomic(&access, &(struct ofi_atomic){op, body->operand, body->compare});
+    ofi_unlock(chan->tr);
+    return status;
+}
+
 static isthmus_status amo(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, struct ofi_head head,
                           struct ofi_amo_body *body, void *fetched, bool is_nbi)
 {
     isthmus_tr *tr = chan->tr;
+    if (is_by_provider(tr, remote, head.bits)) return by_provider(chan, path, remote, head.op, body, fetched, is_nbi);
     head.kind = OFI_AMO;
     head.call = OFI_NO_CALL;
     body->place.extent = remote->extent;
@@ -65,40 +91,50 @@ static isthmus_status amo(isthmus_chan *chan, isthmus_path *path, const isthmus_
     return status;
 }
 
-/* One function for each operation, width and form, because the core fetches the functions once and passes neither. */
-#define AMO_FUNCTION(form_, is_nbi_, op_, bits_)                                                                       \
+/* One function for each operation, width and form, because the core fetches the functions once and passes neither.
+ * Where one function serves with and without a fetch, the core has it fetch: so those that fetch nothing are others,
+ * which wait for no reply. */
+enum form { FETCH, FETCH_NBI, POST };
+
+#define AMO_FUNCTION(form_, op_, bits_)                                                                                \
     static isthmus_status form_##_##op_##_##bits_(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote,  \
                                                   uint64_t offset_bytes, uint64_t operand, uint64_t compare, void *to) \
     {                                                                                                                  \
         struct ofi_amo_body body = {{0, offset_bytes}, operand, compare};                                              \
-        return amo(chan, path, remote, (struct ofi_head){.op = ISTHMUS_AMO_##op_, .bits = ISTHMUS_##bits_}, &body, to, \
-                   is_nbi_);                                                                                           \
+        const struct ofi_head head = {.op = ISTHMUS_AMO_##op_, .bits = ISTHMUS_##bits_};                               \
+        return amo(chan, path, remote, head, &body, (form_) == POST ? NULL : to, (form_) == FETCH_NBI);                \
     }
-#define AMO_ROW(form_, is_nbi_, op_, bits_) [ISTHMUS_AMO_##op_][ISTHMUS_##bits_] = form_##_##op_##_##bits_,
-#define FOR_WIDTHS(MACRO, form, is_nbi, op) \
-    MACRO(form, is_nbi, op, BITS8)          \
-    MACRO(form, is_nbi, op, BITS16) MACRO(form, is_nbi, op, BITS32) MACRO(form, is_nbi, op, BITS64)
-#define FOR_OPERATIONS(MACRO, form, is_nbi)       \
-    FOR_WIDTHS(MACRO, form, is_nbi, FETCH)        \
-    FOR_WIDTHS(MACRO, form, is_nbi, SET)          \
-    FOR_WIDTHS(MACRO, form, is_nbi, SWAP)         \
-    FOR_WIDTHS(MACRO, form, is_nbi, COMPARE_SWAP) \
-    FOR_WIDTHS(MACRO, form, is_nbi, ADD)          \
-    FOR_WIDTHS(MACRO, form, is_nbi, AND)          \
-    FOR_WIDTHS(MACRO, form, is_nbi, OR) FOR_WIDTHS(MACRO, form, is_nbi, XOR)
+#define AMO_ROW(form_, op_, bits_) [ISTHMUS_AMO_##op_][ISTHMUS_##bits_] = form_##_##op_##_##bits_,
+#define FOR_WIDTHS(MACRO, form, op) \
+    MACRO(form, op, BITS8) MACRO(form, op, BITS16) MACRO(form, op, BITS32) MACRO(form, op, BITS64)
+#define FOR_UPDATES(MACRO, form) \
+    FOR_WIDTHS(MACRO, form, SET) \
+    FOR_WIDTHS(MACRO, form, ADD) \
+    FOR_WIDTHS(MACRO, form, AND) \
+    FOR_WIDTHS(MACRO, form, OR) FOR_WIDTHS(MACRO, form, XOR)
+#define FOR_OPERATIONS(MACRO, form) \
+    FOR_UPDATES(MACRO, form)        \
+    FOR_WIDTHS(MACRO, form, FETCH) FOR_WIDTHS(MACRO, form, SWAP) FOR_WIDTHS(MACRO, form, COMPARE_SWAP)
 
-FOR_OPERATIONS(AMO_FUNCTION, blocking, false)
-FOR_OPERATIONS(AMO_FUNCTION, nbi, true)
-static const isthmus_amo_fn blocking_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
-    FOR_OPERATIONS(AMO_ROW, blocking, false)};
-static const isthmus_amo_fn nbi_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {FOR_OPERATIONS(AMO_ROW, nbi, true)};
+FOR_OPERATIONS(AMO_FUNCTION, FETCH)
+FOR_OPERATIONS(AMO_FUNCTION, FETCH_NBI)
+FOR_UPDATES(AMO_FUNCTION, POST)
+typedef isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT];
+static const amo_table fetch_table = {FOR_OPERATIONS(AMO_ROW, FETCH)};
+static const amo_table nbi_table = {FOR_OPERATIONS(AMO_ROW, FETCH_NBI)};
+static const amo_table post_table = {FOR_UPDATES(AMO_ROW, POST)};
 
 isthmus_amo_fn ofi_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
-    (void)chan;
-    bool is_nbi = (flags & ISTHMUS_AMO_NBI) != 0 && (flags & ISTHMUS_AMO_FETCHING) != 0;
+    const isthmus_tr *tr = chan->tr;
     if (op >= ISTHMUS_AMO_COUNT || bits >= ISTHMUS_BITS_COUNT) return NULL;
-    return is_nbi ? nbi_table[op][bits] : blocking_table[op][bits];
+    if (tr->has_atomics && bits == ISTHMUS_BITS64 && (tr->fetching_atomics >> op & 1) == 0) return NULL;
+    switch (flags) {
+    case 0: return post_table[op][bits];
+    case ISTHMUS_AMO_FETCHING: return fetch_table[op][bits];
+    case ISTHMUS_AMO_FETCHING | ISTHMUS_AMO_NBI: return nbi_table[op][bits];
+    default: return NULL; /* a post is complete at the source */
+    }
 }
 
 /* ---- put with signal ---- */

@@ -199,7 +199,7 @@ isthmus_status ofi_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
     (void)thread_mode, (void)ctx_options;
     isthmus_chan *chan = calloc(1, sizeof *chan);
     if (chan == NULL) return tr->services->fail(tr->services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a channel");
-    const struct isthmus_data_ops all = {
+    struct isthmus_data_ops all = {
         .put = put,
         .put_nbi = put_nbi,
         .get = get,
@@ -213,6 +213,7 @@ isthmus_status ofi_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64_t c
         .commit_start = ofi_commit_start,
         .commit_test = ofi_commit_test,
     };
+    if (tr->has_atomics) all.put_signal = NULL; /* a processor executes it, and would not exclude the provider */
     chan->tr = tr;
     isthmus_write_out(ops, &all, sizeof all);
     *out = chan;

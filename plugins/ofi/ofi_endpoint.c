@@ -32,12 +32,10 @@ void ofi_op_give(struct ofi_op **list, struct ofi_op *op)
     *list = op;
 }
 
-static void *buffers_desc(const isthmus_tr *tr) { return tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL; }
-
 /* What the provider does not take now is posted by a later poll. */
 void ofi_receive_post(isthmus_tr *tr, struct ofi_op *op)
 {
-    if (fi_recv(tr->ep, op->buffer, OFI_MESSAGE_BYTES, buffers_desc(tr), FI_ADDR_UNSPEC, &op->context) == 0) return;
+    if (fi_recv(tr->ep, op->buffer, OFI_MESSAGE_BYTES, ofi_buffers_desc(tr), FI_ADDR_UNSPEC, &op->context) == 0) return;
     op->next = tr->unposted;
     tr->unposted = op;
 }
@@ -160,6 +158,7 @@ isthmus_status ofi_endpoint_open(isthmus_tr *tr)
     isthmus_status status = open_objects(tr);
     if (status == ISTHMUS_OK) status = make_room(tr);
     if (status == ISTHMUS_OK) status = find_address(tr);
+    if (status == ISTHMUS_OK) ofi_atomics_find(tr);
     for (uint32_t i = 0; i < OFI_RECEIVES && status == ISTHMUS_OK; i++) ofi_receive_post(tr, &tr->receives[i]);
     return status;
 }

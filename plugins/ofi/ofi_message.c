@@ -45,7 +45,7 @@ static isthmus_status send_long(isthmus_path *path, const struct ofi_message *m,
     isthmus_status status = assemble(tr, op->buffer, m);
     if (status == ISTHMUS_OK) {
         tr->has_posted = true;
-        void *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
+        void *desc = ofi_buffers_desc(tr);
         ssize_t sent = fi_send(tr->ep, op->buffer, n_bytes, desc, path->peer->address, &op->context);
         if (sent == 0) return ISTHMUS_OK;
         status = ISTHMUS_ERR_AGAIN;

@@ -130,8 +130,10 @@ static isthmus_status introduce(isthmus_path *path)
     return ofi_call_peer(path, &message, &(struct ofi_call){.path = path});
 }
 
+/* A path to the own PE needs an address for atomics by the provider alone. */
 static isthmus_status connect_path(isthmus_path *path, const struct ofi_card *card)
 {
+    if (path->is_self) return path->tr->has_atomics ? find_peer(path, card) : ISTHMUS_OK;
     isthmus_status status = add_to_paths(path);
     if (status != ISTHMUS_OK) return status;
     status = find_peer(path, card);
@@ -149,14 +151,12 @@ isthmus_status ofi_path_open(isthmus_tr *tr, const struct isthmus_peer *peer, is
     *path = (isthmus_path){.tr = tr, .pe = peer->pe, .is_self = peer->pe == s->my_pe, .pid_fd = -1};
     snprintf(path->host_name, sizeof path->host_name, "%s", peer->host_name);
     isthmus_status status = ISTHMUS_OK;
-    if (!path->is_self) {
-        if (is_gone(tr, &card, peer, &path->pid_fd))
-            status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: its process has ended", peer->pe,
-                             peer->host_name);
-        ofi_lock(tr);
-        if (status == ISTHMUS_OK) status = connect_path(path, &card);
-        ofi_unlock(tr);
-    }
+    if (!path->is_self && is_gone(tr, &card, peer, &path->pid_fd))
+        status = s->fail(s->core, ISTHMUS_ERR_PEER_LOST, "PE %d on %s is lost: its process has ended", peer->pe,
+                         peer->host_name);
+    ofi_lock(tr);
+    if (status == ISTHMUS_OK) status = connect_path(path, &card);
+    ofi_unlock(tr);
     if (status != ISTHMUS_OK) {
         ofi_path_close(path);
         return status;

@@ -6,29 +6,30 @@
 #include <string.h>
 
 /* libfabric does not report whether an adapter or a processor executes an access, which decides how a short put goes
- * and whether a write wakes its target. In the order of preference; an unknown provider is between the two groups. */
+ * and whether a write wakes its target, or an atomic, which is printed. In the order of preference; an unknown provider
+ * is between the two groups. */
 struct provider {
     const char *name;
-    bool is_software;
+    bool is_software, has_adapter_atomics;
     uint32_t latency_ns;
 };
 
 enum { LATENCY_UNKNOWN_NS = 4000 };
 
 static const struct provider providers[] = {
-    {"cxi", false, 1800},
-    {"efa", false, 9000},
-    {"psm3", false, 2000},
-    {"psm2", false, 1500},
-    {"opx", false, 1500},
-    {"verbs;ofi_rxm", false, 3500},
-    {"shm", true, 1000},
-    {"tcp;ofi_rxm", true, 21000},
-    {"tcp", true, 21000},
-    {"net", true, 22000},
-    {"net;ofi_rxm", true, 23000},
-    {"sockets", true, 60000},
-    {"udp;ofi_rxd", true, 25000000}}; /* measured: its own ping-pong takes 12 to 27 ms a message */
+    {"cxi", false, true, 1800},
+    {"efa", false, false, 9000},
+    {"psm3", false, false, 2000},
+    {"psm2", false, false, 1500},
+    {"opx", false, false, 1500},
+    {"verbs;ofi_rxm", false, false, 3500},
+    {"shm", true, false, 1000},
+    {"tcp;ofi_rxm", true, false, 21000},
+    {"tcp", true, false, 21000},
+    {"net", true, false, 22000},
+    {"net;ofi_rxm", true, false, 23000},
+    {"sockets", true, false, 60000},
+    {"udp;ofi_rxd", true, false, 25000000}}; /* measured: its own ping-pong takes 12 to 27 ms a message */
 
 enum { N_PROVIDERS = sizeof providers / sizeof *providers };
 
@@ -143,6 +144,7 @@ static void learn(isthmus_tr *tr, const struct wish *wish)
     const char *name = info->fabric_attr->prov_name;
     const struct provider *known = find(name);
     tr->is_software = known != NULL && known->is_software;
+    tr->emulates_atomics = known != NULL && !known->has_adapter_atomics;
     tr->latency_ns = known != NULL ? known->latency_ns : LATENCY_UNKNOWN_NS;
     tr->leaves_host = strcmp(name, "shm") != 0;
     tr->has_rma = (wish->caps & FI_RMA) != 0;
@@ -191,6 +193,19 @@ static bool suits(const struct fi_info *info, const struct wish *wish)
     return wish->order == 0 || info->ep_attr->max_order_raw_size > 0;
 }
 
+/* Returns the same domain with atomics, which are requested only where they are to be used; NULL: it has none. */
+static struct fi_info *find_with_atomics(const struct wish *wish, const struct fi_info *chosen)
+{
+    struct fi_info *all = NULL;
+    struct wish with = *wish;
+    with.caps |= FI_ATOMIC;
+    if (list(&with, chosen->fabric_attr->prov_name, &all) != 0) return NULL;
+    const struct fi_info *same = best_of(all, chosen->domain_attr->name);
+    struct fi_info *copy = same != NULL && suits(same, wish) ? ofi_library.fi_dupinfo(same) : NULL;
+    ofi_library.fi_freeinfo(all);
+    return copy;
+}
+
 /* Keeps the domain of this PE, of a list that has been made. */
 static isthmus_status take(isthmus_tr *tr, const struct wish *wish, const struct fi_info *all,
                            const struct fi_info *best)
@@ -199,7 +214,10 @@ static isthmus_status take(isthmus_tr *tr, const struct wish *wish, const struct
     bool is_named = text_of(s, "DOMAIN") != NULL;
     isthmus_status status = is_adapter(best) ? ofi_domain_choose(tr, all, best, is_named, &best) : ISTHMUS_OK;
     if (status != ISTHMUS_OK) return status;
-    tr->info = ofi_library.fi_dupinfo(best);
+    const char *atomics = text_of(s, "ATOMICS");
+    tr->wants_atomics = atomics != NULL && strcmp(atomics, "nic") == 0;
+    if (tr->wants_atomics && (wish->caps & FI_RMA) != 0) tr->info = find_with_atomics(wish, best);
+    if (tr->info == NULL) tr->info = ofi_library.fi_dupinfo(best);
     if (tr->info == NULL) return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the description of a domain");
     learn(tr, wish);
     return ofi_slingshot_authorize(s, &tr->slingshot, tr->info);

@@ -231,7 +231,8 @@ static isthmus_status check_extent(isthmus_path *path, const struct ofi_key *key
 static isthmus_status map_key(isthmus_rmem *rmem, struct ofi_key *key)
 {
     isthmus_tr *tr = rmem->path->tr;
-    if (key->raw_bytes == 0 || rmem->own != NULL) return ISTHMUS_OK;
+    bool is_copied = rmem->own != NULL && !tr->has_atomics;
+    if (key->raw_bytes == 0 || is_copied) return ISTHMUS_OK;
     int error = fi_mr_map_raw(tr->domain, key->base, key->raw, key->raw_bytes, &rmem->rkey, 0);
     if (error != 0) return ofi_fail(tr, "fi_mr_map_raw", error);
     rmem->has_mapped_key = true;

@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 
 /* Accesses are in no order with messages: they wait until those before the fence are executed. */
-static isthmus_status pass_fence(const struct ofi_access *a)
+isthmus_status ofi_access_pass_fence(const struct ofi_access *a)
 {
     isthmus_path *path = a->path;
     uint64_t fenced = path->fenced > path->tr->fenced ? path->fenced : path->tr->fenced;
@@ -52,7 +52,7 @@ static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op,
         op->copy_bytes = n_bytes;
     }
     *at = op->bounce->buffer;
-    *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
+    *desc = ofi_buffers_desc(tr);
     return ISTHMUS_OK;
 }
 
@@ -61,6 +61,19 @@ static void drop(isthmus_tr *tr, struct ofi_op *op)
     if (op->bounce != NULL) ofi_op_give(&tr->free_messages, op->bounce);
     if (op->mr != NULL) (void)fi_close(&op->mr->fid);
     ofi_op_give(&tr->free_accesses, op);
+}
+
+isthmus_status ofi_access_begun(const struct ofi_access *a, struct ofi_op *op, ssize_t posted, struct ofi_count *count)
+{
+    if (posted == 0) {
+        op->count = count;
+        count->n_pending++;
+        return ISTHMUS_OK;
+    }
+    drop(a->path->tr, op);
+    if (posted == -FI_EAGAIN) return ISTHMUS_ERR_AGAIN;
+    ofi_path_lose(a->path, ofi_library_error(posted));
+    return ofi_path_lost(a->path);
 }
 
 static ssize_t post(const struct ofi_access *a, struct ofi_op *op, const struct iovec *local, void *desc,
@@ -102,21 +115,13 @@ static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *co
     if (op == NULL) return ISTHMUS_ERR_AGAIN;
     op->path = a->path;
     isthmus_status status = set_operand(a, op, done_bytes, n_bytes, &local.iov_base, &desc);
-    if (status == ISTHMUS_OK) {
-        ssize_t posted = post(a, op, &local, desc, a->offset_bytes + done_bytes);
-        if (posted == 0) {
-            op->count = count;
-            count->n_pending++;
-            if (a->is_write && tr->needs_flush) note_write(a);
-            return ISTHMUS_OK;
-        }
-        status = ISTHMUS_ERR_AGAIN;
-        if (posted != -FI_EAGAIN) {
-            ofi_path_lose(a->path, ofi_library_error(posted));
-            status = ofi_path_lost(a->path);
-        }
+    if (status != ISTHMUS_OK) {
+        drop(tr, op);
+        return status;
     }
-    drop(tr, op);
+    ssize_t posted = post(a, op, &local, desc, a->offset_bytes + done_bytes);
+    status = ofi_access_begun(a, op, posted, count);
+    if (status == ISTHMUS_OK && a->is_write && tr->needs_flush) note_write(a);
     return status;
 }
 
@@ -135,7 +140,7 @@ isthmus_status ofi_access(const struct ofi_access *a)
     size_t most_bytes = tr->access_bytes, done_bytes = 0;
     struct ofi_count here = {0};
     struct ofi_wait wait = {.tr = tr, .path = a->path, .needs_room = true};
-    isthmus_status status = pass_fence(a);
+    isthmus_status status = ofi_access_pass_fence(a);
     while (status == ISTHMUS_OK && done_bytes < a->length_bytes) {
         size_t n_bytes = a->length_bytes - done_bytes < most_bytes ? a->length_bytes - done_bytes : most_bytes;
         status = try_piece(a, ofi_access_count(a, &here), done_bytes, n_bytes);

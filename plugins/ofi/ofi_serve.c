@@ -48,7 +48,7 @@ static ssize_t try_reply(isthmus_tr *tr, struct ofi_reply *reply)
     struct ofi_op *op = ofi_op_take(&tr->free_messages);
     if (op == NULL) return -FI_EAGAIN;
     size_t n_bytes = make_reply(tr, reply, op->buffer);
-    void *desc = tr->buffers_mr != NULL ? fi_mr_desc(tr->buffers_mr) : NULL;
+    void *desc = ofi_buffers_desc(tr);
     ssize_t sent = fi_send(tr->ep, op->buffer, n_bytes, desc, reply->peer->address, &op->context);
     if (sent != 0) ofi_op_give(&tr->free_messages, op);
     return sent;

@@ -22,7 +22,8 @@ struct ofi_card {
     uint64_t token; /* a message with it is from a PE that has this card, and so belongs to the job */
     uint64_t pid_namespace;
     int32_t pid;
-    uint32_t address_format, address_bytes, reserved;
+    uint32_t address_format, address_bytes;
+    uint32_t has_atomics; /* the provider executes those of 64 bits on host memory */
     char provider[OFI_PROVIDER_BYTES];
     uint8_t address[OFI_ADDRESS_BYTES];
     uint64_t checksum;

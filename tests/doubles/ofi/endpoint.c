@@ -27,7 +27,7 @@ static void check_context(const struct double_ep *ep, const void *context)
         RULE(context == NULL || op->context != context, "a context is used by two operations at once");
 }
 
-static ssize_t post(struct double_ep *ep, const struct double_op *what, void *desc, bool is_injected)
+ssize_t double_post(struct double_ep *ep, const struct double_op *what, void *desc, bool is_injected)
 {
     struct double_domain *domain = ep->domain;
     ssize_t status = -FI_EAGAIN;
@@ -57,13 +57,13 @@ static ssize_t send_message(struct fid_ep *fid, const void *buf, size_t length, 
 {
     struct double_ep *ep = container_of(fid, struct double_ep, fid);
     RULE(length <= PIECE_BYTES, "a message of %zu bytes", length);
-    return post(ep,
-                &(struct double_op){.kind = PACKET_SEND,
-                                    .context = context,
-                                    .local = (char *)(uintptr_t)buf,
-                                    .length = length,
-                                    .peer = (uint32_t)to},
-                desc, false);
+    return double_post(ep,
+                       &(struct double_op){.kind = PACKET_SEND,
+                                           .context = context,
+                                           .local = (char *)(uintptr_t)buf,
+                                           .length = length,
+                                           .peer = (uint32_t)to},
+                       desc, false);
 }
 
 static ssize_t inject(struct fid_ep *fid, const void *buf, size_t length, fi_addr_t to)
@@ -71,10 +71,11 @@ static ssize_t inject(struct fid_ep *fid, const void *buf, size_t length, fi_add
     struct double_ep *ep = container_of(fid, struct double_ep, fid);
     RULE(length <= ep->domain->mode->inject_bytes, "fi_inject of %zu bytes; inject_size is %u", length,
          ep->domain->mode->inject_bytes);
-    return post(ep,
-                &(struct double_op){
-                    .kind = PACKET_SEND, .local = (char *)(uintptr_t)buf, .length = length, .peer = (uint32_t)to},
-                NULL, true);
+    return double_post(
+        ep,
+        &(struct double_op){
+            .kind = PACKET_SEND, .local = (char *)(uintptr_t)buf, .length = length, .peer = (uint32_t)to},
+        NULL, true);
 }
 
 static ssize_t receive(struct fid_ep *fid, void *buf, size_t length, void *desc, fi_addr_t from, void *context)
@@ -102,7 +103,7 @@ static ssize_t access_memory(struct fid_ep *fid, const struct fi_msg_rma *messag
                            .address = message->rma_iov->addr,
                            .peer = (uint32_t)message->addr};
     double_key_of(ep->domain, message->rma_iov->key, &op);
-    return post(ep, &op, message->desc != NULL ? message->desc[0] : NULL, false);
+    return double_post(ep, &op, message->desc != NULL ? message->desc[0] : NULL, false);
 }
 
 static ssize_t read_memory(struct fid_ep *fid, const struct fi_msg_rma *message, uint64_t flags)
@@ -227,6 +228,7 @@ int double_endpoint(struct fid_domain *fid, struct fi_info *info, struct fid_ep 
     ep->fid.cm = &cm_ops;
     ep->fid.msg = &double_msg_ops;
     ep->fid.rma = &double_rma_ops;
+    ep->fid.atomic = domain->mode->atomics != ATOMICS_NONE ? &double_atomic_ops : NULL;
     domain->n_open++;
     *out = &ep->fid;
     return 0;

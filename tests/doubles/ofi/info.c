@@ -127,7 +127,7 @@ static bool suits(const struct mode *mode, const struct fi_info *hints)
     bool wants_delivery = (hints->tx_attr->op_flags & FI_DELIVERY_COMPLETE) != 0;
     bool wants_reads_behind = (hints->tx_attr->msg_order & FI_ORDER_RAW) != 0;
     const char *provider = hints->fabric_attr->prov_name;
-    return (hints->caps & ~mode->caps & (FI_MSG | FI_RMA | FI_HMEM)) == 0 &&
+    return (hints->caps & ~mode->caps & (FI_MSG | FI_RMA | FI_HMEM | FI_ATOMIC)) == 0 &&
            (mode->mr_mode & ~hints->domain_attr->mr_mode) == 0 && (mode->has_order || !wants_order) &&
            (mode->has_delivery ? !wants_reads_behind : !wants_delivery) &&
            (hints->ep_attr->type == FI_EP_RDM || hints->ep_attr->type == FI_EP_UNSPEC) &&
@@ -200,6 +200,7 @@ static void report(const struct double_domain *domain)
     if (getenv("OFI_DOUBLE_REPORT") == NULL) return;
     fprintf(stderr, "double of libfabric: %llu accesses of memory of devices\n",
             (unsigned long long)domain->n_device_accesses);
+    fprintf(stderr, "double of libfabric: %llu atomics\n", (unsigned long long)domain->n_atomics);
 }
 
 static void report_opened(const struct fi_domain_attr *attr)
@@ -269,6 +270,7 @@ static int open_domain(struct fid_fabric *fabric, struct fi_info *info, struct f
     domain->mode = double_mode();
     report_opened(info->domain_attr);
     domain->has_hmem = (info->caps & FI_HMEM) != 0;
+    domain->has_atomics = (info->caps & FI_ATOMIC) != 0;
     domain->seed = (unsigned)double_now_ns();
     pthread_mutex_init(&domain->lock, NULL);
     atomic_flag_clear(&domain->is_entered);

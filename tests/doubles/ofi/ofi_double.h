@@ -9,6 +9,7 @@
 #define OFI_DOUBLE_H
 
 #include <pthread.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -29,7 +30,11 @@ enum {
     REGIONS_MOST = 4096,
     PEERS_MOST = 1024,
     DEVICES_MOST = 64,
+    WINDOW_LOOPS = 2000, /* between the load and the store of an atomic */
 };
+
+/* FEW: of 64 bits, fetch and add, compare and swap; NARROW: all of 32 bits; ALL: all of 32 and 64 bits. */
+enum atomics { ATOMICS_NONE, ATOMICS_FEW, ATOMICS_NARROW, ATOMICS_ALL };
 
 struct mode {
     const char *name, *provider;
@@ -41,14 +46,25 @@ struct mode {
     bool has_thread;      /* automatic progress: else data moves in fi_cq_read of both sides */
     bool has_descriptor;  /* a wait object */
     uint32_t refuses_of4; /* of four posts so many return EAGAIN */
+    enum atomics atomics;
 };
 extern const struct mode *double_mode(void);
 
-enum packet_kind { PACKET_PROBE, PACKET_SEND, PACKET_WRITE, PACKET_WRITTEN, PACKET_READ, PACKET_DATA, PACKET_REFUSED };
+enum packet_kind {
+    PACKET_PROBE,
+    PACKET_SEND,
+    PACKET_WRITE,
+    PACKET_WRITTEN,
+    PACKET_READ,
+    PACKET_DATA,
+    PACKET_ATOMIC,
+    PACKET_FETCHED,
+    PACKET_REFUSED
+};
 
 struct packet_head {
-    uint32_t kind, length, key_bytes, reserved;
-    uint64_t op, offset, address; /* offset: in the operation */
+    uint32_t kind, length, key_bytes, atomic; /* the last: enum fi_op of an atomic */
+    uint64_t op, offset, address, compare;    /* offset: in the operation */
     uint8_t key[RAW_KEY_BYTES];
     char from[NAME_BYTES];
 };
@@ -57,16 +73,19 @@ struct packet {
     struct packet *next;
     char to[NAME_BYTES];
     struct packet_head head;
-    char data[]; /* head.length bytes, of SEND, WRITE and DATA */
+    char data[]; /* head.length bytes, of SEND, WRITE, DATA, ATOMIC (the operand) and FETCHED (the old value) */
 };
 
 struct double_op {
     struct double_op *next;
-    enum packet_kind kind; /* SEND, WRITE or READ */
+    enum packet_kind kind; /* SEND, WRITE, READ or ATOMIC */
     struct fi_context *context;
     bool completes; /* with an entry of the completion queue; fi_inject does not */
     char *local, *owned;
     size_t length, sent, done;
+    enum fi_op atomic;
+    const void *compare; /* NULL: it compares nothing */
+    void *fetched;       /* NULL: it fetches nothing */
     uint64_t address;
     uint8_t key[RAW_KEY_BYTES];
     uint32_t key_bytes;
@@ -133,7 +152,8 @@ struct double_domain {
     atomic_flag is_entered; /* FI_THREAD_DOMAIN: one caller at a time */
     int n_open;             /* objects in it */
     bool has_hmem;          /* opened with FI_HMEM */
-    uint64_t n_device_accesses;
+    bool has_atomics;       /* opened with FI_ATOMIC */
+    uint64_t n_device_accesses, n_atomics;
     struct region *regions[REGIONS_MOST];
     uint64_t newest_key;
     uint8_t mapped[REGIONS_MOST][RAW_KEY_BYTES];
@@ -169,6 +189,12 @@ void double_key_of(struct double_domain *domain, uint64_t key, struct double_op 
 int double_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **out, void *context);
 extern struct fi_ops_msg double_msg_ops;
 extern struct fi_ops_rma double_rma_ops;
+
+ssize_t double_post(struct double_ep *ep, const struct double_op *what, void *desc, bool is_injected);
+
+/* atomic.c */
+extern struct fi_ops_atomic double_atomic_ops;
+void double_execute(struct double_domain *domain, const struct packet *packet, char *at, char *old); /* old: out */
 
 /* queue.c */
 int double_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **out, void *context);

@@ -39,7 +39,9 @@ static struct packet_head head_of(const struct double_op *op, size_t length)
                                .key_bytes = op->key_bytes,
                                .op = op->id,
                                .offset = op->sent,
-                               .address = op->address};
+                               .address = op->address,
+                               .atomic = op->atomic};
+    if (op->compare != NULL) memcpy(&head.compare, op->compare, length);
     memcpy(head.key, op->key, sizeof head.key);
     return head;
 }
@@ -75,7 +77,8 @@ static int push(struct double_ep *ep, struct double_op *op)
 
 static bool is_complete(const struct double_ep *ep, const struct double_op *op)
 {
-    bool when_sent = op->kind == PACKET_SEND || (op->kind == PACKET_WRITE && !ep->domain->mode->has_delivery);
+    bool is_write = op->kind == PACKET_WRITE || (op->kind == PACKET_ATOMIC && op->fetched == NULL);
+    bool when_sent = op->kind == PACKET_SEND || (is_write && !ep->domain->mode->has_delivery);
     return op->error != 0 || (when_sent ? op->sent : op->done) == op->length;
 }
 
@@ -84,8 +87,10 @@ static void finish(struct double_ep *ep, struct double_op *op)
 {
     const char *fails = getenv("OFI_DOUBLE_FAILS");
     if (fails != NULL && ++ep->n_completed % strtoul(fails, NULL, 10) == 0) op->error = FI_EIO;
-    uint64_t kind = op->kind == PACKET_SEND ? FI_MSG | FI_SEND
-                                            : FI_RMA | (op->kind == PACKET_READ ? FI_READ : FI_WRITE);
+    bool is_read = op->kind == PACKET_READ || op->fetched != NULL;
+    uint64_t kind = op->kind == PACKET_SEND
+                        ? FI_MSG | FI_SEND
+                        : (op->kind == PACKET_ATOMIC ? FI_ATOMIC : FI_RMA) | (is_read ? FI_READ : FI_WRITE);
     if (op->completes) double_complete(ep, op->context, kind, op->length, op->error);
     free(op->owned);
     free(op);
@@ -129,7 +134,7 @@ static void push_replies(struct double_ep *ep)
     struct packet **at = &ep->replies;
     while (*at != NULL) {
         struct packet *packet = *at;
-        bool has_data = packet->head.kind == PACKET_DATA;
+        bool has_data = packet->head.kind == PACKET_DATA || packet->head.kind == PACKET_FETCHED;
         if (transmit(ep, packet->to, &packet->head, has_data ? packet->data : NULL) == EAGAIN) {
             at = &packet->next;
             continue;
@@ -162,7 +167,7 @@ static void pull(struct double_ep *ep)
 
 static void answer(struct double_ep *ep, const struct packet *to, enum packet_kind kind, const char *data)
 {
-    size_t n_data = kind == PACKET_DATA ? to->head.length : 0;
+    size_t n_data = kind == PACKET_DATA || kind == PACKET_FETCHED ? to->head.length : 0;
     struct packet *packet = calloc(1, sizeof *packet + n_data);
     RULE(packet != NULL, "no memory");
     memcpy(packet->to, to->head.from, NAME_BYTES);
@@ -193,9 +198,22 @@ static void land_reply(struct double_ep *ep, const struct packet *packet)
     struct double_op *op = op_of(ep, packet);
     if (op == NULL) return;
     if (packet->head.kind == PACKET_REFUSED) op->error = FI_EACCES;
+    if (packet->head.kind == PACKET_FETCHED && op->fetched != NULL)
+        memcpy(op->fetched, packet->data, packet->head.length);
     if (packet->head.kind == PACKET_DATA) memcpy(op->local + packet->head.offset, packet->data, packet->head.length);
     op->done += packet->head.length;
     op->probed_ns = 0;
+}
+
+static void land_atomic(struct double_ep *ep, const struct packet *packet)
+{
+    char *at, old[sizeof(uint64_t)];
+    if (double_region_of(ep->domain, &packet->head, packet->head.length, FI_REMOTE_WRITE, &at) == NULL) {
+        answer(ep, packet, PACKET_REFUSED, NULL);
+        return;
+    }
+    double_execute(ep->domain, packet, at, old);
+    answer(ep, packet, PACKET_FETCHED, old);
 }
 
 static void land(struct double_ep *ep, const struct packet *packet)
@@ -215,8 +233,10 @@ static void land(struct double_ep *ep, const struct packet *packet)
         if (is_write) memcpy(at, packet->data, packet->head.length);
         answer(ep, packet, is_write ? PACKET_WRITTEN : PACKET_DATA, at);
         break;
+    case PACKET_ATOMIC: land_atomic(ep, packet); break;
     case PACKET_WRITTEN:
     case PACKET_DATA:
+    case PACKET_FETCHED:
     case PACKET_REFUSED: land_reply(ep, packet); break;
     }
 }
