@@ -7,6 +7,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
+#include "median.h"
+
 #include <sched.h>
 #include <shmem.h>
 #include <stdbool.h>
@@ -81,19 +83,6 @@ static inline double bench_now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-static inline int bench_compare_doubles(const void *left, const void *right)
-{
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-/* Sorts the values. */
-static inline double bench_median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, bench_compare_doubles);
-    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 /* PE i to the i-th CPU that it may use; none is pinned when there are fewer CPUs than PEs. */
