@@ -4,7 +4,7 @@
 With --reference the same sources, built with Debian's oshcc, run in turn with ours, and the table has a column for
 Open MPI. Not a judge of correctness; exits with 1 when a program failed, and with --check when one is over its budget.
 With --hosts the programs of hosts.py run instead, on several hosts made of namespaces; with --roce on two with RDMA
-devices (roce.py); with --gpu those of gpu.py.
+devices (roce.py); with --gpu those of gpu.py and kernels.py.
 Read on: bench.h (what a program measures and prints), table.py, startup.py (start-up), hosts.py, plot.py (the picture).
 """
 import argparse
@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True  # the source tree stays as it is
 
 import gpu
 import hosts
+import kernels
 import plot
 import reference
 import roce
@@ -60,6 +61,12 @@ def run_startup(args, ours, theirs, reference_folder):
     progress("")
 
 
+def run_gpu(args):
+    """Memory of a GPU, then kernels: the status of what was measured, or that of no GPU."""
+    statuses = {gpu.run(args), kernels.run(args)}
+    return 1 if statuses - {0, gpu.SKIPPED} else min(statuses)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", default="build", help="build folder (default: %(default)s)")
@@ -71,7 +78,7 @@ def parse_arguments():
     parser.add_argument("--hosts", action="store_true", help="between hosts, which are namespaces here; needs root")
     parser.add_argument("--roce", action="store_true", help="between two hosts with RDMA devices, in an emulator")
     parser.add_argument("--gpu", action="store_true",
-                        help="memory of an NVIDIA GPU, beside the CUDA driver's own calls")
+                        help="memory of an NVIDIA GPU, beside the CUDA driver's calls, and kernels, beside NVSHMEM's")
     parser.add_argument("--draw", metavar="FILE.tsv", help="measure nothing: the picture of these results, beside them")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a call is over its budget")
     args = parser.parse_args()
@@ -88,7 +95,7 @@ def main():
         plot.draw(os.path.splitext(args.draw)[0] + ".png", read_results(args.draw), quantity)
         return 0
     if args.gpu:
-        return gpu.run(args)
+        return run_gpu(args)
     if args.roce:
         return roce.run(args)
     if args.hosts:

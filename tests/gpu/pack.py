@@ -10,6 +10,7 @@ drivers'.
 """
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -23,9 +24,12 @@ from gpu_test import JOBS, shared
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "isthmus-gpu-test"
 PARTS = ["bin/isthmus-run", "bin/isthmus-info", "bin/isthmus-check-transport", "lib/libisthmus.so.0", "lib/isthmus",
-         "tests/device", "tests/gpu", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu"]
+         "tests/device", "tests/doubles/p2p_test", "tests/pe/r102_visibility_query", "bench/bench_gpu",
+         "bench/plugins"]
+WHERE_NVCC_IS = ["tests/gpu", "bench/cuda", "bench/nvshmem"]  # the last one with NVSHMEM's library
 SOURCES = ["tests/gpu/gpu_test.py", "tests/jobs.py", "tests/pe/expect.sh", "tests/pe/job.sh",
-           *(f"bench/{name}.py" for name in ("run", "gpu", "hosts", "roce", "table", "plot", "reference", "startup"))]
+           *(f"bench/{name}.py" for name in ("run", "gpu", "kernels", "hosts", "roce", "table", "plot", "reference",
+                                             "startup"))]
 LOADED = ["libucp.so.0", "libibverbs.so.1"]  # by dlopen
 C_LIBRARY = re.compile(r"^(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|anl|nss_.*)\.so)")
 START = """#!/bin/sh
@@ -45,11 +49,12 @@ def found_by_the_linker(name):
     return path if "/" in path else None
 
 
-def needs_of(file):
-    """{name: path} of the libraries that a program or a library needs, but for the C library's."""
+def needs_of(file, root):
+    """{name: path} of the libraries that a program or a library needs, but for the C library's and what is in root."""
     text = subprocess.run(["ldd", str(file)], check=False, capture_output=True, text=True).stdout
     found = dict(re.findall(r"^\s*(\S+) => (/\S+)", text, re.MULTILINE))
-    return {name: path for name, path in found.items() if not C_LIBRARY.match(name) and not path.startswith(str(ROOT))}
+    return {name: path for name, path in found.items()
+            if not C_LIBRARY.match(name) and not os.path.realpath(path).startswith((str(ROOT), os.path.realpath(root)))}
 
 
 def copy(source, dest):
@@ -69,16 +74,15 @@ def modules():
 
 def fill(root, build):
     libraries = {}
-    for part in PARTS:
-        if part != "tests/gpu" or (build / part).exists():  # kernels, if nvcc was there
-            copy(build / part, root / "build" / part)
+    for part in PARTS + [part for part in WHERE_NVCC_IS if (build / part).exists()]:
+        copy(build / part, root / "build" / part)
     for source in SOURCES:
         copy(ROOT / source, root / source)
     libraries.update({name: path for name in LOADED if (path := found_by_the_linker(name))})
     carried = modules()
     for file in [*(p for p in (root / "build").rglob("*") if p.is_file()), *libraries.values(),
                  *(m for m, _ in carried)]:
-        libraries.update(needs_of(file))
+        libraries.update(needs_of(file, root))
     for name, path in libraries.items():
         copy(Path(path), root / "lib" / name)
     for file, place in carried:
@@ -101,7 +105,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="gpu-pack-") as folder:
         root = Path(folder) / NAME
         fill(root, build)
-        with tarfile.open(file, "w:gz") as archive:
+        with tarfile.open(file, "w:gz", compresslevel=6) as archive:
             archive.add(root, NAME)
     print(f"{file}: {file.stat().st_size >> 20} MiB; unpacked, it is run by {NAME}/gpu-test and {NAME}/gpu-bench")
 
