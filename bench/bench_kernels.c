@@ -21,12 +21,15 @@ enum { MIB = 1 << 20, WORDS_BYTES = 1 << 18, MOST_BATCHES = 1001, BARRIER_THREAD
 enum set { ALONE, TOGETHER, RING, NOTHING, N_SETS };
 static const char *const set_names[] = {"alone", "together", "ring", "nothing"};
 
+enum planted { NO_FAULT, EXPECTS_WRONG, HANGS, DIES, N_FAULTS };
+static const char *const fault_names[] = {"none", "wrong", "hang", "die"};
+
 static struct options {
     enum set set;
     int batches, limit_s, first;
-    long divisor; /* of repetitions and large sizes: for tests */
-    bool breaks;  /* a wrong value in each row: for tests */
-} options = {ALONE, 21, 30, 0, 1, false};
+    long divisor;       /* of repetitions and large sizes: for tests */
+    enum planted fault; /* for tests, too */
+} options = {ALONE, 21, 30, 0, 1, NO_FAULT};
 
 /* One PE. The symmetric memory is one piece, so that one address of the peer's leads to all of it. */
 static struct run {
@@ -125,7 +128,9 @@ static bool has_none_wrong(const struct row *row, const struct kernel_args *args
     int first = row->set == TOGETHER ? run.me : 0, last = row->set == TOGETHER ? run.me : 1;
     if (row->set != TOGETHER && run.me != 0) return true;
     for (int side = first; side <= last; side++)
-        if (!is_equal("wrong messages of side", side, read_long(args->results + side), options.breaks)) return false;
+        if (!is_equal("wrong messages of side", side, read_long(args->results + side),
+                      (options.fault == EXPECTS_WRONG)))
+            return false;
     return true;
 }
 
@@ -157,7 +162,7 @@ static bool is_counted(const struct row *row, const struct kernel_args *args)
     long blocks = row->blocks != 0 ? (long)row->blocks : (long)place_all_blocks();
     if (run.me != 0) return true;
     return is_equal("the number of puts", 0, (long)__atomic_load_n(&run.nothing->n_puts, __ATOMIC_ACQUIRE),
-                    args->reps * blocks + options.breaks);
+                    args->reps * blocks + (options.fault == EXPECTS_WRONG));
 }
 
 /* Not of the batch that was timed: the barrier has no value to check. */
@@ -167,7 +172,7 @@ static bool is_barrier(const struct row *row, const struct kernel_args *args)
     checked.reps = args->reps < 100 ? args->reps : 100;
     checked.seed = args->seed + args->reps;
     place_run(1, row->threads, check_barrier, &checked);
-    return is_equal("words too late for a barrier:", 0, read_long(args->results), options.breaks);
+    return is_equal("words too late for a barrier:", 0, read_long(args->results), (options.fault == EXPECTS_WRONG));
 }
 
 /* ---- rows ---- */
@@ -313,7 +318,7 @@ static double batch(const struct row *row, kernel_function kernel, bool is_check
         ns = time_of(row, &args, blocks);
     }
     job_barrier(run.job);
-    if (is_checked && options.breaks) args.seed ^= 64;
+    if (is_checked && options.fault == EXPECTS_WRONG) args.seed ^= 64;
     if (is_checked) (void)(is_bare_pingpong ? has_none_wrong : row->check)(row, &args);
     job_barrier(run.job);
     return ns;
@@ -384,6 +389,8 @@ static void measure_all(void)
         const char *reason = reason_against(&rows[i]);
         if (run.me == 0) job_begin_row(run.job, i);
         job_barrier(run.job);
+        if (run.me == 1 && options.fault == DIES) raise(SIGKILL);
+        if (run.me == 1 && options.fault == HANGS) raise(SIGSTOP);
         if (reason == NULL)
             measure(&rows[i]);
         else if (run.me == 0)
@@ -476,33 +483,36 @@ static int usage(void)
             "  -t SECONDS  that a row may take, and the start (default: %d)\n"
             "  -f NUMBER   the first row\n"
             "  -d DIVISOR  of repetitions and large sizes: for tests\n"
-            "  -x          each row expects a wrong value: for tests\n",
+            "  -x FAULT    of each row, for tests: wrong, it expects a wrong value; PE 1 has a hang, or is to die\n",
             MOST_BATCHES, options.batches, options.limit_s);
     return 2;
 }
 
-static bool set_of(const char *name)
+/* Finds a name among n. */
+static bool number_of(const char *name, const char *const *names, int n, int *out)
 {
-    for (int i = 0; i < N_SETS; i++) {
-        options.set = (enum set)i;
-        if (strcmp(name, set_names[i]) == 0) return true;
-    }
+    for (*out = 0; *out < n; ++*out)
+        if (strcmp(name, names[*out]) == 0) return true;
     return false;
 }
 
 static bool read_options(int argc, char **argv)
 {
-    int letter;
-    while ((letter = getopt(argc, argv, "s:b:t:f:d:x")) != -1) {
+    int letter, number;
+    while ((letter = getopt(argc, argv, "s:b:t:f:d:x:")) != -1) {
         switch (letter) {
         case 's':
-            if (!set_of(optarg)) return false;
+            if (!number_of(optarg, set_names, N_SETS, &number)) return false;
+            options.set = (enum set)number;
             break;
         case 'b': options.batches = atoi(optarg); break;
         case 't': options.limit_s = atoi(optarg); break;
         case 'f': options.first = atoi(optarg); break;
         case 'd': options.divisor = atol(optarg); break;
-        case 'x': options.breaks = true; break;
+        case 'x':
+            if (!number_of(optarg, fault_names, N_FAULTS, &number)) return false;
+            options.fault = (enum planted)number;
+            break;
         default: return false;
         }
     }

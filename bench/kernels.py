@@ -21,8 +21,10 @@ import table
 
 ROW_LIMIT_S = 60  # and the start of a job
 JOB_LIMIT_S = 240  # which takes some ten seconds
+ROUNDS_LIMIT_S = 300  # after which no further round begins
 SKIPPED = 77
 NEXT_JOB = 3  # the exit status of a job that a row has ended
+MOST_ERRORS = 4  # lines of what a job has printed about its end
 MPS_LIMIT_S = 20
 TAKE_TURNS = "without MPS"  # in the reason of rows whose PEs share a GPU
 MPS = "nvidia-cuda-mps-control"
@@ -31,6 +33,8 @@ PROGRAMS = {OURS: "bench/cuda/bench_kernels", THEIRS: "bench/nvshmem/bench_kerne
 # Of NVSHMEM: all PEs are on this host, and the heap holds two copies of 64 MiB.
 ENVIRONMENT = {OURS: {"ISTHMUS_HEAP_KIND": "cuda"},
                THEIRS: {"NVSHMEM_REMOTE_TRANSPORT": "none", "NVSHMEM_SYMMETRIC_SIZE": "512M"}}
+# With which NVSHMEM is tried again where it does not start: heaps that the processes of one GPU map in another way.
+SECOND_TRY = {THEIRS: {"NVSHMEM_DISABLE_CUDA_VMM": "1"}, OURS: {}}
 NO_RING = "NVSHMEM has no ring without a network"
 HEAD = ["call in a kernel", OURS, THEIRS, "ratio", "bare", "ratio", "goal", "verdict"]
 PAGE = """# Calls from kernels
@@ -76,9 +80,15 @@ class Seen:
 class Library:
     """The rows of one library, by name, in the order of the program."""
 
-    def __init__(self, program, environment):
-        self.program, self.environment = program, environment
-        self.rows, self.device, self.name, self.problem = {}, None, None, ""
+    def __init__(self, program, environment, second_try):
+        self.program, self.environment, self.second_try = program, environment, second_try
+        self.rows, self.device, self.name, self.problem, self.tried = {}, None, None, "", {}
+        self.is_skipped = False  # there is no GPU, or no program
+
+    @property
+    def has_failed(self):
+        """It has been started, or is not there, and has named no device."""
+        return self.device is None and bool(self.problem)
 
     def take(self, kind, *fields):
         """A line of the program's output."""
@@ -87,9 +97,9 @@ class Library:
         elif kind == "device":
             self.device = fields[0]
         elif kind == "library":
-            self.name = fields[0]
+            self.name = " with ".join([fields[0], *(f"{key}={value}" for key, value in self.tried.items())])
         elif kind == "skipped":
-            self.problem = fields[0]
+            self.problem, self.is_skipped = fields[0], True
         elif kind == "row":
             numbers = [None if text == "-" else float(text) for text in fields[1:5]]
             seen = self.rows.setdefault(fields[0], Seen())
@@ -102,11 +112,19 @@ class Library:
                 self.problem = f"{fields[0]}: {fields[1]}"
 
     def run(self, kind, options, environment):
-        """The rows of a set, in as many jobs as they need. A row that a run leaves out has a reason then."""
+        """The rows of a set; once more where the library has not started, if there is another way."""
+        self.run_once(kind, options, environment)
+        if self.device is None and self.second_try and not self.tried and not self.is_skipped:
+            self.tried, self.rows, self.problem = self.second_try, {}, ""
+            self.run_once(kind, options, environment)
+
+    def run_once(self, kind, options, environment):
+        """In as many jobs as the rows need. A row that a run leaves out has a reason then."""
         first, planned, reported = "0", None, set()
+        environment = {**os.environ, **self.environment, **self.tried, **environment}
         while first is not None:
             arguments = [str(self.program), "-s", kind, "-t", str(ROW_LIMIT_S), "-f", first, *options]
-            lines, errors, status = output_of(arguments, {**os.environ, **self.environment, **environment}, JOB_LIMIT_S)
+            lines, errors, status = output_of(arguments, environment, JOB_LIMIT_S)
             fields = [line.split("\t") for line in lines]
             for line in fields:
                 self.take(*line)
@@ -129,7 +147,7 @@ def with_cause(reason, errors):
 
 
 def output_of(command, environment, limit_s):
-    """(lines, last line of the errors, exit status or None after the limit). All processes of the job are ended."""
+    """(lines, the errors in one line, exit status or None after the limit). All processes of the job are ended."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+", errors="replace") as err:
         try:
             job = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
@@ -144,9 +162,10 @@ def output_of(command, environment, limit_s):
             os.killpg(job.pid, signal.SIGKILL)
         job.wait()
         out.seek(0), err.seek(0)
-        errors = [line.strip() for line in err.read().splitlines() if line.strip()]
-        errors = errors[-1] if errors else "" if status is not None else f"no end within {limit_s} s"
-        return out.read().splitlines(), errors, status
+        errors = [] if status is not None else [f"no end within {limit_s} s"]
+        errors += dict.fromkeys(" ".join(line.split()) for line in err.read().splitlines() if line.strip())
+        shown = errors[:MOST_ERRORS - 1] + errors[MOST_ERRORS - 1:][-1:]  # causes first, and how it ended
+        return out.read().splitlines(), "; ".join(shown), status
 
 
 def start_mps(places):
@@ -253,8 +272,9 @@ def libraries_of(build):
     for label, program in PROGRAMS.items():
         path = pathlib.Path(build, program).resolve()
         reason_file = path.with_suffix(".reason")
-        library = Library(path, ENVIRONMENT[label])
+        library = Library(path, ENVIRONMENT[label], SECOND_TRY[label])
         if not path.exists():
+            library.is_skipped = True
             library.problem = reason_file.read_text(encoding="utf-8").strip() if reason_file.exists() else (
                 f"{path} is not there: nvcc has not compiled it")
         found.append(library)
@@ -277,21 +297,24 @@ def run_together(library, options):
 
 
 def measure(build, libraries, rounds, options):
-    """All rows of both, in turn. False: the first job has found no GPU."""
-    ours, theirs = libraries
+    """All rows of both, in turn. Returns the number of rounds, 0 if Isthmus has not started. What has not started once
+    is not started again, and no round begins late."""
+    begin = time.monotonic()
     for number in range(1, rounds + 1):
         for kind, environment, of_both in sets(build):
-            for label, library in ((OURS, ours), (THEIRS, theirs)):
-                if not library.program.exists() or (library is theirs and not of_both):
+            for label, library in zip((OURS, THEIRS), libraries):
+                if library.has_failed or (label == THEIRS and not of_both):
                     continue
                 table.progress(f"round {number} of {rounds}: kernels, {kind}, {label}")
                 if kind == "together":
                     run_together(library, options)
                 else:
                     library.run(kind, options, environment)
-                if ours.device is None:
-                    return False
-    return True
+            if libraries[0].has_failed:
+                return 0
+        if time.monotonic() - begin > ROUNDS_LIMIT_S:
+            break
+    return number
 
 
 def write_page(folder, heading, lines, problems):
@@ -306,15 +329,15 @@ def write_page(folder, heading, lines, problems):
 def run(args):
     """All of it; returns the exit status."""
     ours, theirs = libraries_of(args.build)
-    has_gpu = ours.program.exists() and measure(args.build, (ours, theirs), args.rounds, ["-b", str(args.batches)])
+    rounds = measure(args.build, (ours, theirs), args.rounds, ["-b", str(args.batches)])
     table.progress("")
-    if not has_gpu:
+    if rounds == 0:
         print(f"bench: no kernel was measured: {ours.problem}", file=sys.stderr)
-        return SKIPPED
+        return SKIPPED if ours.is_skipped else 1
     for name in (name for name in ours.rows if name.find("through the ring") > 0):
         theirs.rows[name] = Seen(reason=NO_RING)
     heading = (f"Kernels of 2 PEs, {ours.device}; {ours.name}, {theirs.name or 'no NVSHMEM'}; {table.machine()}; "
-               f"medians of {args.rounds} runs of {args.batches} batches")
+               f"medians of {rounds} runs of {args.batches} batches")
     lines, problems = lines_of(ours, theirs), problems_of(ours, theirs)
     print(f"\n{heading}\n")
     table.print_aligned(lines)
