@@ -1,6 +1,6 @@
 /* tests/cpu_device/tiles_and_queues.cpp: calls of kernels that matrix.c leaves out, for a GPU (nvcc) and for the CPU
- * device: tiles by each scope, and the names with a queue pair's handle. tiles.cpp has all layouts, names.c all names;
- * here the memory may be a GPU's, so kernels fill it and check it. */
+ * device: tiles by each scope, the names with a queue pair's handle, and the state of the library. tiles.cpp has all
+ * layouts, names.c all names; here the memory may be a GPU's, so kernels fill it and check it. */
 #include "kernel.h"
 
 using nvshmemx::make_layout;
@@ -245,12 +245,32 @@ static void run(uint32_t threads, kernel_function kernel, const void *argument, 
     exit(1);
 }
 
+/* ---- the state, which kernels may look at before init, too ---- */
+
+ON_BOTH int state_seen;
+
+KERNEL look_at_state(void *unused)
+{
+    (void)unused;
+    state_seen = nvshmemx_init_status();
+}
+
+static void expect_state(int state, const char *when)
+{
+    state_seen = -1;
+    if (kernel_launch(1, 1, look_at_state, NULL, 0) == 0 && state_seen == state) return;
+    fprintf(stderr, "PE %d: a kernel %s: nvshmemx_init_status is %d, expected %d\n", me, when, state_seen, state);
+    exit(1);
+}
+
 int main()
 {
     static const uint32_t threads[] = {1, 32, 128, 40};
     kernel_need_device();
+    expect_state(NVSHMEM_STATUS_NOT_INITIALIZED, "before init");
     nvshmem_init();
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
+    expect_state(NVSHMEM_STATUS_IS_INITIALIZED, "after init");
     right = (me + 1) % n_pes, left = (me + n_pes - 1) % n_pes;
     source = static_cast<float *>(nvshmem_malloc(ELEMENTS * sizeof(float)));
     dest = static_cast<float *>(nvshmem_malloc(ELEMENTS * sizeof(float)));
@@ -264,5 +284,6 @@ int main()
     nvshmem_barrier_all();
     if (me == 0 && n_faults == 0) printf("tiles and handles on %d PEs\n", n_pes);
     nvshmem_finalize();
+    expect_state(NVSHMEM_STATUS_NOT_INITIALIZED, "after finalize");
     return n_faults != 0;
 }
