@@ -142,6 +142,8 @@ static const void *extension(isthmus_tr *tr, const char *name)
     if (planted_has("list_backwards") && strcmp(name, "memory.1") == 0) return &lists;
     const void *of_kernels = planted_kernels_extension(name);
     if (of_kernels != NULL) return of_kernels;
+    const void *of_collectives = planted_collectives_extension(name);
+    if (of_collectives != NULL) return of_collectives;
     if (planted_has("any_extension")) return name;
     return planted_growing_extension(name);
 }

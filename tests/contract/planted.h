@@ -28,6 +28,10 @@ void planted_mem_free(isthmus_tr *tr, const struct isthmus_mem *mem);
 /* planted_kernels.c */
 const void *planted_kernels_extension(const char *name);
 
+/* planted_collectives.c */
+bool planted_has_collectives(void); /* one of these bugs */
+const void *planted_collectives_extension(const char *name);
+
 /* planted_signal.c */
 void planted_signal_slots(struct isthmus_data_ops *ops); /* of the base, complete */
 

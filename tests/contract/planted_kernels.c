@@ -1,5 +1,5 @@
-/* tests/contract/planted_kernels.c: see planted.h. Bugs of device.1. Loopback lacks it: it exists with these only, in
- * memory of the host. */
+/* tests/contract/planted_kernels.c: see planted.h. Bugs of device.1. Loopback lacks it: it exists with these and those
+ * of collectives.1 only, in memory of the host. */
 #include "planted.h"
 
 #include <stdlib.h>
@@ -72,7 +72,7 @@ const void *planted_kernels_extension(const char *name)
     };
     static const struct isthmus_memory memory = {.struct_size = sizeof memory, .copy = copy};
     bool is_there = planted_has("view_is_askew") || planted_has("kernels_get_dirt") ||
-                    planted_has("finds_in_nothing") || planted_has("calls_twice");
+                    planted_has("finds_in_nothing") || planted_has("calls_twice") || planted_has_collectives();
     if (!is_there) return NULL;
     if (strcmp(name, "memory.1") == 0) return &memory;
     return strcmp(name, "device.1") == 0 ? &kernels : NULL;
