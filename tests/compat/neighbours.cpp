@@ -1,6 +1,6 @@
 /* What known users of NVSHMEM include and call on the host, in the way that they do: PyTorch's allocator of symmetric
- * memory, XLA's and TVM's communicators, PETSc's star forests, Kokkos Remote Spaces, and NVIDIA's performance programs.
- * It compiles with and without CUDA's headers, with nothing included before them, and runs. */
+ * memory, XLA's and TVM's communicators, PETSc's star forests, Kokkos Remote Spaces, DeepEP, and NVIDIA's performance
+ * programs. It compiles with and without CUDA's headers, with nothing included before them, and runs. */
 #include <bootstrap_device_host/nvshmem_uniqueid.h>
 #include <device_host/nvshmem_common.cuh>
 #include <device_host/nvshmem_types.h>
@@ -154,6 +154,13 @@ static void star_forest(int me, int n)
     nvshmemx_quiet_on_stream(stream);
     nvshmem_barrier_all();
     REQUIRE(data[1] == (me + n - 1) % n + 0.5);
+    nvshmemx_getmem_nbi_on_stream(&data[0], &data[1], sizeof(double), right, stream);
+    nvshmemx_quiet_on_stream(stream);
+    nvshmem_barrier_all(); /* the right PE has what this one read */
+    REQUIRE(data[0] == me + 0.5);
+    nvshmemx_putmem_nbi_on_stream(&data[1], &data[0], sizeof(double), me, stream);
+    nvshmemx_quiet_on_stream(stream);
+    REQUIRE(data[1] == me + 0.5);
     nvshmem_free(signals);
     nvshmem_free(data);
 }
@@ -242,6 +249,19 @@ static void remote_view(int me, int n)
     nvshmem_free(view);
 }
 
+/* DeepEP refuses to run with another library than that of its headers. */
+#if !defined(NVSHMEM_VENDOR_MAJOR_VERSION) || !defined(NVSHMEM_VENDOR_MINOR_VERSION) || \
+    !defined(NVSHMEM_VENDOR_PATCH_VERSION)
+#error "the version of the headers is missing"
+#endif
+static void versions()
+{
+    int major = 0, minor = 0, patch = -1;
+    nvshmemx_vendor_get_version_info(&major, &minor, &patch);
+    REQUIRE(major == NVSHMEM_VENDOR_MAJOR_VERSION && minor == NVSHMEM_VENDOR_MINOR_VERSION);
+    REQUIRE(patch == NVSHMEM_VENDOR_PATCH_VERSION);
+}
+
 /* Macros by which programs leave: through a label, or by a status. */
 static int leave_by_label(int *data)
 {
@@ -284,6 +304,7 @@ int main()
     remote_view(me, n);
     remote_elements((me + 1) % n);
     errors();
+    versions();
     nvshmem_finalize();
     return 0;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """nvshmem.h's device side compiles with nvcc, whole program and relocatable, for several architectures, and with NVRTC;
-the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile.
+the code of the two kernels that are counted is as short as it should be; and the examples with kernels compile, as do
+those that call what known users of NVSHMEM call.
 Programs link, and start where there is no GPU (starts); no kernel is run."""
 import argparse
 import ctypes
@@ -144,6 +145,7 @@ def main():
     parser.add_argument("--source", type=Path, required=True)
     parser.add_argument("--include", action="append", type=Path, default=[])
     parser.add_argument("--examples", type=Path, required=True, help="the folder of *_kernel.c")
+    parser.add_argument("--clients", type=Path, required=True, help="tests/cpu_device/clients.cpp")
     parser.add_argument("--library", type=Path, help="libisthmus.so")
     on_double.add_arguments(parser)
     parser.add_argument("--build", type=Path, required=True)
@@ -168,7 +170,7 @@ def main():
             return
         strict = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-function", "-std=c++17"]
         if args.what == "examples":
-            for source in sorted(args.examples.glob("*_kernel.c")):
+            for source in [*sorted(args.examples.glob("*_kernel.c")), args.clients]:
                 run([nvcc, "-x", "cu", "-arch=sm_90", *strict, *includes, "-c", source, "-o", work / "out.o"], "nvcc")
                 print(f"{source.name}: compiles")
             return

@@ -42,6 +42,8 @@ KERNELS = [
     ("kernels.ring_spin", "matrix", 3, ["ISTHMUS_DEVICE_DIRECT=0", "ISTHMUS_DEVICE_PROXY=spin"]),
     ("kernels.hosts", "matrix", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.hosts", "matrix", 4, ["ISTHMUS_PRETEND_HOSTS=0011"]),
+    ("kernels.clients", "clients", 3, []),
+    ("kernels.clients_ring", "clients", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
     ("kernels.tiles_and_queues", "tiles_and_queues", 1, []),
     ("kernels.tiles_and_queues", "tiles_and_queues", 3, []),
     ("kernels.tiles_and_queues.ring", "tiles_and_queues", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
