@@ -1,7 +1,7 @@
 #!/bin/sh
 # The example of a transport, as its reader builds it: the installed one, against the installation, with an empty
 # environment. The result is a plugin: one symbol, nothing of ours linked. tests/transport_tcp shows that it works. And
-# the template beside it.
+# the template beside it, and with the argument "ofi" the transport over libfabric.
 . "$(dirname -- "$0")/common.sh"
 examples=$prefix/share/doc/isthmus/examples
 
@@ -31,3 +31,10 @@ alone "$prefix/$BINDIR/isthmus-check-transport" --case table --case traits --cas
     fail "$(cat check.txt)"
 ISTHMUS_PLUGIN_PATH=$WORK/transport_tcp "$prefix/$BINDIR/isthmus-info" >info.txt
 grep -qF "$WORK/transport_tcp/tcp.so" info.txt || fail "isthmus-info does not find it: $(cat info.txt)"
+
+[ "${1:-}" = ofi ] || exit 0
+fresh transport_ofi
+build transport-ofi
+expect "exported symbols" isthmus_transport_v1 "$(nm -D --defined-only ofi.so | sed 's/.* //')"
+alone ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm "$prefix/$BINDIR/isthmus-check-transport" --case table --case traits \
+    --case damaged_key --case put_get_self "$WORK/transport_ofi/ofi.so" >check.txt || fail "$(cat check.txt)"

@@ -13,11 +13,13 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC COMPONENT licence)
 
 # The kit for authors of transports: guide, findings of the checker, layout of the ABI, example, template.
 set(DOC_DIR ${CMAKE_INSTALL_DATAROOTDIR}/doc/isthmus)
-install(FILES docs/writing-a-transport.md docs/findings.md docs/transport-abi-v1.tsv DESTINATION ${DOC_DIR}
-  COMPONENT development)
+install(FILES docs/writing-a-transport.md docs/completions.md docs/findings.md docs/transport-abi-v1.tsv
+  DESTINATION ${DOC_DIR} COMPONENT development)
 install(FILES docs/transports/hook.md DESTINATION ${DOC_DIR}/transports COMPONENT development)
-install(DIRECTORY docs/examples/transport-tcp docs/examples/transport-template DESTINATION ${DOC_DIR}/examples
-  COMPONENT development)
+install(DIRECTORY docs/examples/transport-tcp docs/examples/transport-template docs/examples/transport-ofi
+  DESTINATION ${DOC_DIR}/examples COMPONENT development)
+install(DIRECTORY plugins/ofi/ DESTINATION ${DOC_DIR}/examples/transport-ofi COMPONENT development
+  FILES_MATCHING PATTERN *.c PATTERN *.h PATTERN *.def)
 
 install(EXPORT IsthmusTargets NAMESPACE Isthmus:: DESTINATION ${PACKAGE_DIR} COMPONENT development)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/IsthmusConfig.cmake.in
