@@ -191,6 +191,7 @@ struct isthmus_lmem {
     uint64_t length_bytes;
     uint32_t kind;
     struct fid_mr *mr; /* NULL: only messages reach it */
+    void *second;      /* mapping of the same memory, which is registered; NULL: none was needed */
 };
 
 /* The halves of a channel: new operations count in one, the other one belongs to the commit under way, or is empty. */

@@ -4,9 +4,11 @@
  * the endpoint; ALLOCATED, memory has pages when it is registered. */
 #include "ofi.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ---- own memory ---- */
 
@@ -76,6 +78,26 @@ static bool is_staged(const isthmus_tr *tr, uint32_t kind)
     return kind != ISTHMUS_MEM_HOST && (!tr->has_hmem || (tr->kinds_staged >> kind & 1) != 0);
 }
 
+/* An adapter registers no pages that this process may not write, and static data has such: constants that hold
+ * addresses. The memory of the descriptor can be written, so a second mapping of it is registered then, which peers
+ * access. */
+static isthmus_status register_again(isthmus_lmem *lmem, const struct isthmus_mem *mem, uint64_t access)
+{
+    struct isthmus_mem second = *mem;
+    second.addr = mmap(NULL, mem->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, mem->fd,
+                       (off_t)mem->fd_offset_bytes);
+    if (second.addr == MAP_FAILED)
+        return lmem->tr->services->fail(lmem->tr->services->core, ISTHMUS_ERR_NO_MEMORY,
+                                        "no second mapping of %llu bytes of memory that cannot be registered: %s",
+                                        (unsigned long long)mem->length_bytes, strerror(errno));
+    isthmus_status status = ofi_mr_open(lmem->tr, &second, access, &lmem->mr);
+    if (status == ISTHMUS_OK)
+        lmem->second = second.addr;
+    else
+        (void)munmap(second.addr, mem->length_bytes);
+    return status;
+}
+
 /* Registers memory. A device's is copied by this PE instead where the adapter does not reach it. Adapters write it
  * past the device's driver: the core has this PE's waits flush such writes. */
 static isthmus_status register_memory(isthmus_lmem *lmem, const struct isthmus_mem *mem, uint64_t access)
@@ -85,6 +107,8 @@ static isthmus_status register_memory(isthmus_lmem *lmem, const struct isthmus_m
     bool is_device = mem->kind != ISTHMUS_MEM_HOST;
     if (is_staged(tr, mem->kind) || (is_device && mem->addr == NULL)) return ISTHMUS_OK; /* NULL: all of its kind */
     isthmus_status status = ofi_mr_open(tr, mem, access, &lmem->mr);
+    bool has_object = !is_device && mem->fd >= 0;
+    if (status != ISTHMUS_OK && has_object && (access & FI_REMOTE_WRITE) != 0) return register_again(lmem, mem, access);
     if (!is_device) return status;
     if (status == ISTHMUS_OK) {
         if (ISTHMUS_HAS(s, memory_is_direct)) s->memory_is_direct(s->core, mem->kind);
@@ -103,6 +127,11 @@ static isthmus_status write_raw_key(const isthmus_lmem *lmem, struct ofi_key *ke
     if (error != 0) return ofi_fail(lmem->tr, "fi_mr_raw_attr", error);
     key->raw_bytes = (uint32_t)n_bytes;
     return ISTHMUS_OK;
+}
+
+static uint64_t address_of(const isthmus_lmem *lmem)
+{
+    return (uint64_t)(uintptr_t)(lmem->second != NULL ? lmem->second : lmem->addr);
 }
 
 static isthmus_status write_key(const isthmus_lmem *lmem, void *out, size_t *out_bytes)
@@ -124,7 +153,7 @@ static isthmus_status write_key(const isthmus_lmem *lmem, void *out, size_t *out
         isthmus_status status = is_raw ? write_raw_key(lmem, &key) : ISTHMUS_OK;
         if (status != ISTHMUS_OK) return status;
         if (!is_raw) key.rkey = fi_mr_key(lmem->mr);
-        if (!is_raw && (domain->mr_mode & FI_MR_VIRT_ADDR) != 0) key.base = (uint64_t)(uintptr_t)lmem->addr;
+        if (!is_raw && (domain->mr_mode & FI_MR_VIRT_ADDR) != 0) key.base = address_of(lmem);
     }
     key.checksum = ofi_checksum(&key, offsetof(struct ofi_key, checksum));
     memcpy(out, &key, sizeof key);
@@ -180,6 +209,7 @@ void ofi_unregister(isthmus_lmem *lmem)
     if (*at == lmem) *at = lmem->next;
     if (lmem->mr != NULL) (void)fi_close(&lmem->mr->fid);
     ofi_unlock(tr);
+    if (lmem->second != NULL) (void)munmap(lmem->second, lmem->length_bytes);
     free(lmem);
 }
 

@@ -35,12 +35,14 @@ static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op,
     *desc = NULL;
     bool needs = tr->needs_local_mr && (a->local_mem == NULL || a->local_mem->mr == NULL);
     if (!a->is_copied && !needs) {
-        if (a->local_mem != NULL && a->local_mem->mr != NULL) *desc = fi_mr_desc(a->local_mem->mr);
+        const isthmus_lmem *mem = a->local_mem;
+        if (mem != NULL && mem->mr != NULL) *desc = fi_mr_desc(mem->mr);
+        if (mem != NULL && mem->second != NULL) *at = (char *)mem->second + ((char *)*at - mem->addr);
         return ISTHMUS_OK;
     }
     if (n_bytes > OFI_MESSAGE_BYTES) {
         const struct isthmus_mem operand = ofi_host_memory(*at, n_bytes);
-        isthmus_status status = ofi_mr_open(tr, &operand, FI_READ | FI_WRITE, &op->mr);
+        isthmus_status status = ofi_mr_open(tr, &operand, a->is_write ? FI_WRITE : FI_READ, &op->mr);
         if (status == ISTHMUS_OK) *desc = fi_mr_desc(op->mr);
         return status;
     }

@@ -1,6 +1,8 @@
 /* tests/doubles/ofi/memory.c: registrations, which local and remote operands are checked against. */
 #include "ofi_double.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,6 +121,20 @@ static int check_device(const struct double_domain *domain, const struct fi_mr_a
     return strcmp(hmem, "refuses") == 0 ? -FI_ENOSYS : strcmp(hmem, "full") == 0 ? -FI_ENOMEM : 0;
 }
 
+/* An adapter pins pages for writing: those of constants that hold addresses, which are read-only, it cannot. */
+static bool is_writable(const struct fi_mr_attr *attr)
+{
+    uintptr_t first = (uintptr_t)attr->mr_iov->iov_base, end = first + attr->mr_iov->iov_len, from, to;
+    char line[512], access[5];
+    bool is_writable = true;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps != NULL && fgets(line, sizeof line, maps) != NULL)
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %4s", &from, &to, access) == 3 && from < end && to > first)
+            is_writable = is_writable && access[1] == 'w';
+    if (maps != NULL) fclose(maps);
+    return is_writable;
+}
+
 static int reg(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out)
 {
     static struct fi_ops ops = {
@@ -128,6 +144,8 @@ static int reg(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, s
     RULE(attr->iov_count == 1, "the double registers one range at a time");
     int refused = check_device(domain, attr);
     if (refused != 0) return refused;
+    bool is_pinned = (domain->mode->mr_mode & FI_MR_ALLOCATED) != 0 && attr->iface == FI_HMEM_SYSTEM;
+    if (is_pinned && (attr->access & (FI_REMOTE_WRITE | FI_READ)) != 0 && !is_writable(attr)) return -FI_EFAULT;
     struct region *region = calloc(1, sizeof *region);
     if (region == NULL) return -FI_ENOMEM;
     region->domain = domain;
