@@ -47,6 +47,7 @@ ReturnToService=2
 KillWait=2
 MailProg=/bin/true
 StateSaveLocation={folder}/state
+TmpFS={folder}
 SlurmdSpoolDir={folder}/spool
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
