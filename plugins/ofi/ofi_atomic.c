@@ -42,9 +42,9 @@ static bool updates(const isthmus_tr *tr, uint32_t op)
 static bool has_table(const isthmus_tr *tr)
 {
     const struct fi_ops_atomic *table = tr->ep->atomic;
-    return FI_CHECK_OP(table, struct fi_ops_atomic, writevalid) &&
-           FI_CHECK_OP(table, struct fi_ops_atomic, readwritevalid) &&
-           FI_CHECK_OP(table, struct fi_ops_atomic, compwritevalid);
+    if (!FI_CHECK_OP(table, struct fi_ops_atomic, writevalid)) return false;
+    if (!FI_CHECK_OP(table, struct fi_ops_atomic, readwritevalid)) return false;
+    return FI_CHECK_OP(table, struct fi_ops_atomic, compwritevalid);
 }
 
 static void refuse(isthmus_tr *tr, const char *why)
