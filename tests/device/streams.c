@@ -180,6 +180,7 @@ static void barrier_of_a_held_stream(void)
         gate_open();
     }
     nvshmemx_sync_all_on_stream(streams[0]);
+    nvshmemx_barrier_all_on_stream(streams[0]); /* a sync completes no put with signal */
     stream_end(streams[0]);
     CHECK_EQ(word_of(dest, pe.me), 77);
     if (pe.me == last) CHECK_EQ(word_of(words + 1, pe.me), pe.n);
