@@ -61,7 +61,7 @@ static isthmus_status open_any(const struct ist_config *config, const struct ist
     if (config->bootstrap == IST_BOOTSTRAP_ALONE) return ist_boot_alone_open(out);
     ist_launcher_find(config->bootstrap, &launcher);
     switch (launcher.kind) {
-    case IST_LAUNCHER_PMIX: return ist_boot_pmix_open(lost, out);
+    case IST_LAUNCHER_PMIX: return ist_boot_pmix_open(config, lost, out);
     case IST_LAUNCHER_PMI: return ist_boot_pmi_open(config, &launcher, lost, out);
     case IST_LAUNCHER_TORCH: return ist_boot_torch_open(config, &launcher, lost, out);
     case IST_LAUNCHER_SEVERAL: return open_by_library(config, &launcher, lost, out);

@@ -16,6 +16,7 @@
 struct pmix_boot {
     ist_boot base;
     pmix_proc_t me;
+    uint64_t patience_ns; /* for a value that a PE has put */
 };
 
 static ist_boot_lost *launcher_lost; /* static, because PMIx passes the handler below no argument of ours */
@@ -147,12 +148,14 @@ static isthmus_status pmix_exchange(ist_boot *base)
 }
 
 /* A server may report a key as not found that its PE is about to put, though it should wait (seen with Open MPI 4.1 on
- * hosts other than the launcher's). */
-static pmix_status_t get_patiently(const pmix_proc_t *proc, const char *key, pmix_value_t **value)
+ * hosts other than the launcher's), and its own limit of two seconds is short on a busy machine. */
+static pmix_status_t get_patiently(const struct pmix_boot *boot, const pmix_proc_t *proc, const char *key,
+                                   pmix_value_t **value)
 {
-    enum { TRIES = 50, PAUSE_MS = 50 };
+    enum { PAUSE_MS = 50 };
+    uint64_t since_ns = ist_clock_ns();
     pmix_status_t rc = PMIx_Get(proc, key, NULL, 0, value);
-    for (int i = 1; i < TRIES && rc == PMIX_ERR_NOT_FOUND; i++) {
+    while ((rc == PMIX_ERR_NOT_FOUND || rc == PMIX_ERR_TIMEOUT) && ist_clock_ns() - since_ns < boot->patience_ns) {
         (void)poll(NULL, 0, PAUSE_MS);
         rc = PMIx_Get(proc, key, NULL, 0, value);
     }
@@ -164,7 +167,7 @@ static isthmus_status pmix_get(ist_boot *base, int pe, const char *key, void **o
     struct pmix_boot *boot = (struct pmix_boot *)base;
     pmix_proc_t proc = proc_of(boot, (pmix_rank_t)pe);
     pmix_value_t *value = NULL;
-    pmix_status_t rc = get_patiently(&proc, key, &value);
+    pmix_status_t rc = get_patiently(boot, &proc, key, &value);
     if (rc != PMIX_SUCCESS) {
         (void)fail_pmix("PMIx_Get", rc);
         char why[200];
@@ -356,11 +359,12 @@ static pmix_status_t init_session(pmix_proc_t *me)
     return rc;
 }
 
-isthmus_status ist_boot_pmix_open(ist_boot_lost *lost, ist_boot **out)
+isthmus_status ist_boot_pmix_open(const struct ist_config *config, ist_boot_lost *lost, ist_boot **out)
 {
     struct pmix_boot *boot = calloc(1, sizeof *boot);
     if (boot == NULL) return ist_fail_memory("the connection to the launcher");
     boot->base.ops = &pmix_ops;
+    boot->patience_ns = config->peer_timeout_s * UINT64_C(1000000000);
 
     pmix_status_t rc = session.is_open ? PMIX_SUCCESS : init_session(&session.me);
     if (rc != PMIX_SUCCESS) {

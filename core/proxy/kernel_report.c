@@ -71,6 +71,20 @@ static const char *name_of(uint32_t call)
     return is_known ? names[call] : "call"; /* of a later version's headers */
 }
 
+/* A call that takes no PE has -1 there. */
+static void print_no_state(unsigned long long address, long long pe, char *out, size_t room)
+{
+    if (pe == -1 && address == 0)
+        snprintf(out, room,
+                 "called before init, after finalize, or in a module that was not initialised; valid: between init and "
+                 "finalize");
+    else
+        snprintf(out, room,
+                 "called before init, after finalize, or in a module that was not initialised, with address %#llx and "
+                 "PE %lld; valid: between init and finalize",
+                 address, pe);
+}
+
 static void print_mistake(uint32_t mistake, unsigned long long address, long long value, char *out, size_t room)
 {
     switch (mistake) {
@@ -96,13 +110,7 @@ static void print_mistake(uint32_t mistake, unsigned long long address, long lon
                  "all PEs of the team in one dimension",
                  address, value);
         break;
-    case ISTHMUS_MISTAKE_STATE:
-        snprintf(
-            out, room,
-            "called before init, after finalize, or in a module that was not initialised, with address %#llx and PE "
-            "%lld; valid: between init and finalize",
-            address, value);
-        break;
+    case ISTHMUS_MISTAKE_STATE: print_no_state(address, value, out, room); break;
     case ISTHMUS_MISTAKE_WARPGROUP:
         snprintf(out, room, "the block has %lld threads; valid for calls of a warpgroup here: those of one warpgroup",
                  value);

@@ -86,20 +86,24 @@ ISTHMUS_DEVICE void isthmus_dev_sync_members(struct isthmus_device_team *team, i
 /* The host's barrier is not the kernels': each counts its own. */
 ISTHMUS_DEVICE int isthmus_dev_sync(int32_t handle, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_SYNC, handle);
     if (team == NULL) return -1;
     isthmus_dev_sync_members(team, scope);
     return 0;
 }
 
-/* Completes the operations of the group first. */
-ISTHMUS_DEVICE int isthmus_dev_barrier_of(int32_t handle, int scope)
+/* Completes the operations of the group first. Returns 0. */
+ISTHMUS_DEVICE int isthmus_dev_barrier_members(struct isthmus_device_team *team, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
-    if (team == NULL) return -1;
     isthmus_dev_quiet(scope);
     isthmus_dev_sync_members(team, scope);
     return 0;
+}
+
+ISTHMUS_DEVICE int isthmus_dev_barrier_of(int32_t handle, int scope)
+{
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_SYNC, handle);
+    return team != NULL ? isthmus_dev_barrier_members(team, scope) : -1;
 }
 
 /* ---- moving data: every PE pushes what it has ---- */
@@ -120,36 +124,36 @@ ISTHMUS_DEVICE int isthmus_dev_after(const struct isthmus_device_team *team, int
 ISTHMUS_DEVICE int isthmus_dev_broadcast(int32_t handle, void *dest, const void *source, size_t bytes, int root,
                                          int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_BROADCAST, handle);
     if (team == NULL) return -1;
     if ((uint32_t)root >= (uint32_t)team->n)
         isthmus_dev_misuse(ISTHMUS_CALL_BROADCAST, ISTHMUS_MISTAKE_ROOT, dest, root);
     for (int k = 0; root == team->me && k < team->n; k++)
         if (isthmus_dev_after(team, k) != team->me || dest != source)
             isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest, (const char *)source, bytes, scope);
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 ISTHMUS_DEVICE int isthmus_dev_fcollect(int32_t handle, void *dest, const void *source, size_t bytes, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_FCOLLECT, handle);
     if (team == NULL) return -1;
     for (int k = 0; k < team->n; k++)
         isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest + (size_t)team->me * bytes,
                          (const char *)source, bytes, scope);
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 ISTHMUS_DEVICE int isthmus_dev_alltoall(int32_t handle, void *dest, const void *source, size_t bytes, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_ALLTOALL, handle);
     if (team == NULL) return -1;
     for (int k = 0; k < team->n; k++) {
         int member = isthmus_dev_after(team, k);
         isthmus_dev_push(team, member, (char *)dest + (size_t)team->me * bytes,
                          (const char *)source + (size_t)member * bytes, bytes, scope);
     }
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 /* ---- combining ---- */
@@ -320,7 +324,7 @@ ISTHMUS_DEVICE void isthmus_dev_pull_maxloc(const struct isthmus_device_team *te
 
 ISTHMUS_DEVICE int isthmus_dev_maxloc_reduce(int32_t handle, void *dest, const void *source, size_t nelems, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_REDUCE, handle);
     if (team == NULL) return -1;
     isthmus_dev_sync_members(team, scope);
     size_t first = (size_t)team->me + (size_t)team->n * isthmus_dev_rank(scope);
@@ -333,7 +337,7 @@ ISTHMUS_DEVICE int isthmus_dev_maxloc_reduce(int32_t handle, void *dest, const v
             isthmus_dev_p((char *)dest + 16 * i + 8, best[1], 8, pe);
         }
     }
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 /* ---- reductions ----
@@ -343,7 +347,7 @@ ISTHMUS_DEVICE int isthmus_dev_maxloc_reduce(int32_t handle, void *dest, const v
 ISTHMUS_DEVICE int isthmus_dev_reduce(int32_t handle, void *dest, const void *source, size_t nelems,
                                       struct isthmus_dev_reduce how, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_REDUCE, handle);
     if (team == NULL) return -1;
     isthmus_dev_sync_members(team, scope);
     size_t share = (nelems + (size_t)team->n - 1) / (size_t)team->n, first = share * (size_t)team->me;
@@ -353,7 +357,7 @@ ISTHMUS_DEVICE int isthmus_dev_reduce(int32_t handle, void *dest, const void *so
         for (int k = 0; k < team->n; k++)
             isthmus_dev_p((char *)dest + i * how.size, result, how.size, isthmus_dev_team_to_world(team, k));
     }
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 enum { ISTHMUS_DEV_STEP = 16 };
@@ -378,14 +382,14 @@ ISTHMUS_DEVICE void isthmus_dev_reducescatter_in_place(struct isthmus_device_tea
 ISTHMUS_DEVICE int isthmus_dev_reducescatter(int32_t handle, void *dest, const void *source, size_t nelems,
                                              struct isthmus_dev_reduce how, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_REDUCESCATTER, handle);
     if (team == NULL) return -1;
     const char *block = (const char *)source + (size_t)team->me * nelems * how.size;
     isthmus_dev_sync_members(team, scope);
     if (dest == source) isthmus_dev_reducescatter_in_place(team, (char *)dest, nelems, how, scope);
     for (size_t i = isthmus_dev_rank(scope); dest != source && i < nelems; i += isthmus_dev_size(scope))
         isthmus_dev_store((char *)dest + i * how.size, isthmus_dev_pull(team, block + i * how.size, how), how.size);
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 #endif

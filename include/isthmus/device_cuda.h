@@ -24,10 +24,11 @@
 #define ISTHMUS_PTX(...) asm volatile(__VA_ARGS__)
 #define ISTHMUS_GLOBAL(pointer) ((uint64_t)__cvta_generic_to_global(pointer))
 
-/* The state: one object for a module. In one that is linked from relocatable code all files share it. */
+/* The state: one object for a module. In one that is linked from relocatable code all files share it, or, before C++17,
+ * which has inline variables, each file has and registers its own. */
 #if defined(__CUDACC_RTC__)
 extern "C" __constant__ struct isthmus_device_state isthmus_device_v1;
-#elif defined(__CUDACC_RDC__)
+#elif defined(__CUDACC_RDC__) && __cplusplus >= 201703L
 inline __constant__ struct isthmus_device_state isthmus_device_v1;
 #else
 static __constant__ struct isthmus_device_state isthmus_device_v1;

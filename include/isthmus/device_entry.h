@@ -220,6 +220,7 @@ ISTHMUS_DEVICE void isthmus_kernel_signal_reset(uint64_t *sig_addr, int scope)
 ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_fetch(const uint64_t *sig_addr, int scope)
 {
     (void)scope;
+    isthmus_dev_check_state(ISTHMUS_CALL_SIGNAL);
     return isthmus_dev_load_acquire(sig_addr, 8);
 }
 
@@ -243,6 +244,7 @@ ISTHMUS_DEVICE int isthmus_kernel_test(void *ivar, int cmp, const void *cmp_valu
                                        int scope)
 {
     (void)scope;
+    isthmus_dev_check_state(ISTHMUS_CALL_WAIT);
     return isthmus_dev_test(ivar, isthmus_dev_relations_of_nvshmem(cmp), isthmus_kernel_bits(cmp_value, size), size,
                             is_signed);
 }
@@ -251,6 +253,7 @@ ISTHMUS_DEVICE int isthmus_kernel_test(void *ivar, int cmp, const void *cmp_valu
 ISTHMUS_DEVICE struct isthmus_dev_set isthmus_kernel_set(const void *ivars, size_t nelems, const int *status, int cmp,
                                                          const void *values, size_t value_step)
 {
+    isthmus_dev_check_state(ISTHMUS_CALL_WAIT);
     struct isthmus_dev_set set = {ivars, nelems, status, values, value_step, 0, isthmus_dev_relations_of_nvshmem(cmp),
                                   0};
     return set;
@@ -420,27 +423,39 @@ ISTHMUS_DEVICE int isthmus_kernel_reducescatter(int op, int32_t team, void *dest
 
 /* ---- order, PEs and addresses ---- */
 
-ISTHMUS_DEVICE void isthmus_kernel_fence(int scope) { isthmus_dev_order(scope); }
-ISTHMUS_DEVICE void isthmus_kernel_quiet(int scope) { isthmus_dev_quiet(scope); }
+ISTHMUS_DEVICE void isthmus_kernel_fence(int scope)
+{
+    isthmus_dev_check_state(ISTHMUS_CALL_FENCE);
+    isthmus_dev_order(scope);
+}
+
+ISTHMUS_DEVICE void isthmus_kernel_quiet(int scope)
+{
+    isthmus_dev_check_state(ISTHMUS_CALL_QUIET);
+    isthmus_dev_quiet(scope);
+}
+
 /* The ring has one request for both halves of a quiet. */
-ISTHMUS_DEVICE void isthmus_kernel_local_complete(int scope) { isthmus_dev_quiet(scope); }
+ISTHMUS_DEVICE void isthmus_kernel_local_complete(int scope) { isthmus_kernel_quiet(scope); }
 
 /* Operations are not counted by PE: those to all PEs are completed. */
 ISTHMUS_DEVICE void isthmus_kernel_pe_quiet(const int *target_pes, size_t npes, int scope)
 {
     (void)target_pes;
-    if (npes > 0) isthmus_dev_quiet(scope);
+    if (npes > 0) isthmus_kernel_quiet(scope);
 }
 
 ISTHMUS_DEVICE int isthmus_kernel_my_pe(int scope)
 {
     (void)scope;
+    isthmus_dev_check_state(ISTHMUS_CALL_MY_PE);
     return isthmus_device_v1.me;
 }
 
 ISTHMUS_DEVICE int isthmus_kernel_n_pes(int scope)
 {
     (void)scope;
+    isthmus_dev_check_state(ISTHMUS_CALL_N_PES);
     return isthmus_device_v1.n;
 }
 

@@ -49,6 +49,15 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_misuse(int call, int mistake, const void *a
     isthmus_dev_trap();
 }
 
+/* Whether the library has initialised this module and is not finalized. */
+ISTHMUS_DEVICE int isthmus_dev_has_state(void) { return isthmus_device_v1.n > 0; }
+
+/* For calls that take no PE: without a state every PE is out of range, and calls that take one end there. */
+ISTHMUS_DEVICE void isthmus_dev_check_state(int call)
+{
+    if (!ISTHMUS_DEVICE_LIKELY(isthmus_dev_has_state())) isthmus_dev_misuse(call, ISTHMUS_MISTAKE_STATE, NULL, -1);
+}
+
 #endif
 
 #endif

@@ -123,12 +123,14 @@ ISTHMUS_DEVICE_APART uint64_t isthmus_dev_request(struct isthmus_request *reques
 ISTHMUS_DEVICE uint64_t isthmus_dev_host_clock(void)
 {
     struct isthmus_request request = {0, ISTHMUS_REQUEST_CLOCK, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    isthmus_dev_check_state(ISTHMUS_CALL_CLOCK);
     return isthmus_device_v1.ring != NULL ? isthmus_dev_request(&request) : 0;
 }
 
 ISTHMUS_DEVICE void isthmus_dev_post_nothing(void)
 {
     struct isthmus_request request = {0, ISTHMUS_REQUEST_CLOCK, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    isthmus_dev_check_state(ISTHMUS_CALL_CLOCK);
     if (isthmus_device_v1.ring != NULL) (void)isthmus_dev_post(&request);
 }
 

@@ -411,12 +411,14 @@ ISTHMUS_DEVICE void isthmus_dev_quiet(int scope)
 
 /* ---- PEs ---- */
 
-/* NULL: no team of this PE. */
-ISTHMUS_DEVICE struct isthmus_device_team *isthmus_dev_team(int32_t handle)
+/* NULL: no team of this PE. Without a state there are no teams, and the kernel ends: `call` is for the report. */
+ISTHMUS_DEVICE struct isthmus_device_team *isthmus_dev_team(int call, int32_t handle)
 {
     const struct isthmus_device_state *state = &isthmus_device_v1;
-    if ((uint32_t)handle >= state->n_teams || state->teams[handle].n == 0) return NULL;
-    return state->teams + handle;
+    if (ISTHMUS_DEVICE_LIKELY((uint32_t)handle < state->n_teams))
+        return state->teams[handle].n != 0 ? state->teams + handle : NULL;
+    isthmus_dev_check_state(call);
+    return NULL;
 }
 
 ISTHMUS_DEVICE int isthmus_dev_team_to_world(const struct isthmus_device_team *team, int pe)
@@ -426,20 +428,21 @@ ISTHMUS_DEVICE int isthmus_dev_team_to_world(const struct isthmus_device_team *t
 
 ISTHMUS_DEVICE int isthmus_dev_team_my_pe(int32_t handle)
 {
-    const struct isthmus_device_team *team = isthmus_dev_team(handle);
+    const struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TEAM, handle);
     return team != NULL ? team->me : -1;
 }
 
 ISTHMUS_DEVICE int isthmus_dev_team_n_pes(int32_t handle)
 {
-    const struct isthmus_device_team *team = isthmus_dev_team(handle);
+    const struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TEAM, handle);
     return team != NULL ? team->n : -1;
 }
 
 /* Returns the number of member `pe` of one team in the other; -1: none. */
 ISTHMUS_DEVICE int isthmus_dev_team_translate(int32_t from_handle, int pe, int32_t to_handle)
 {
-    const struct isthmus_device_team *from = isthmus_dev_team(from_handle), *to = isthmus_dev_team(to_handle);
+    const struct isthmus_device_team *from = isthmus_dev_team(ISTHMUS_CALL_TEAM, from_handle),
+                                     *to = isthmus_dev_team(ISTHMUS_CALL_TEAM, to_handle);
     if (from == NULL || to == NULL || pe < 0 || pe >= from->n) return -1;
     int world = isthmus_dev_team_to_world(from, pe);
     for (int i = 0; i < to->n; i++)

@@ -27,12 +27,12 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_offset(const struct isthmus_device_team *tea
 
 ISTHMUS_DEVICE int isthmus_dev_collect(int32_t handle, void *dest, const void *source, size_t bytes, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_COLLECT, handle);
     if (team == NULL) return -1;
     uint64_t offset = isthmus_dev_offset(team, bytes, scope);
     for (int k = 0; k < team->n; k++)
         isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest + offset, (const char *)source, bytes, scope);
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 /* ---- scans ---- */
@@ -63,7 +63,7 @@ ISTHMUS_DEVICE void isthmus_dev_scan_in_place(struct isthmus_device_team *team, 
 ISTHMUS_DEVICE int isthmus_dev_scan(int32_t handle, void *dest, const void *source, size_t nelems,
                                     struct isthmus_dev_reduce how, int is_inclusive, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_SCAN, handle);
     if (team == NULL) return -1;
     int n_sources = team->me + (is_inclusive != 0);
     isthmus_dev_sync_members(team, scope);
@@ -71,7 +71,7 @@ ISTHMUS_DEVICE int isthmus_dev_scan(int32_t handle, void *dest, const void *sour
     for (size_t i = isthmus_dev_rank(scope); dest != source && i < nelems; i += isthmus_dev_size(scope))
         isthmus_dev_store((char *)dest + i * how.size,
                           isthmus_dev_scanned(team, n_sources, (const char *)source + i * how.size, how), how.size);
-    return isthmus_dev_barrier_of(handle, scope);
+    return isthmus_dev_barrier_members(team, scope);
 }
 
 #endif

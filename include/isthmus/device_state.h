@@ -74,7 +74,7 @@ struct isthmus_ring {
 /* ---- wrong calls ---- */
 
 /* The call, as a report numbers it, and its name there: X(ISTHMUS_CALL_ without its prefix, name). From 1; new ones
- * come at the end. ATOMIC is also signal_op, BARRIER also what a group does together. */
+ * come at the end. ATOMIC is also signal_op. BARRIER is a barrier of a warpgroup within a call, SYNC one of a team. */
 #define ISTHMUS_DEVICE_CALLS(X)         \
     X(PUT, "put")                       \
     X(GET, "get")                       \
@@ -94,7 +94,21 @@ struct isthmus_ring {
     X(TILE_GET, "tile_get")             \
     X(TILE_REDUCE, "tile reduction")    \
     X(TILE_ALLGATHER, "tile_allgather") \
-    X(BARRIER, "call of a group")
+    X(BARRIER, "call of a group")       \
+    X(QUIET, "quiet")                   \
+    X(FENCE, "fence")                   \
+    X(TEAM, "call of a team")           \
+    X(SYNC, "barrier or sync")          \
+    X(FCOLLECT, "fcollect")             \
+    X(ALLTOALL, "alltoall")             \
+    X(COLLECT, "collect")               \
+    X(SCAN, "scan")                     \
+    X(REDUCE, "reduce")                 \
+    X(REDUCESCATTER, "reducescatter")   \
+    X(MY_PE, "my_pe")                   \
+    X(N_PES, "n_pes")                   \
+    X(CLOCK, "timestamp or nop")        \
+    X(GLOBAL_EXIT, "global_exit")
 
 enum isthmus_device_call {
     ISTHMUS_CALL_NONE = 0,

@@ -135,7 +135,7 @@ ISTHMUS_DEVICE void isthmus_dev_tile_move(char *to, const char *from, struct ist
 ISTHMUS_DEVICE int isthmus_dev_tile_push(int32_t handle, char *to, const char *from, struct isthmus_dev_tile tile,
                                          int scope)
 {
-    const struct isthmus_device_team *team = isthmus_dev_team(handle);
+    const struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_BROADCAST, handle);
     if (team == NULL) return -1;
     for (int k = 0; k < team->n; k++)
         isthmus_dev_tile_move(to, from, tile, isthmus_dev_team_to_world(team, isthmus_dev_after(team, k)), scope, 1);
@@ -146,7 +146,7 @@ ISTHMUS_DEVICE int isthmus_dev_tile_push(int32_t handle, char *to, const char *f
 ISTHMUS_DEVICE int isthmus_dev_tile_allgather(int32_t handle, char *to, const char *from, struct isthmus_dev_tile tile,
                                               size_t step, int scope)
 {
-    const struct isthmus_device_team *team = isthmus_dev_team(handle);
+    const struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TILE_ALLGATHER, handle);
     if (team == NULL) return -1;
     return isthmus_dev_tile_push(handle, to + (size_t)team->me * step, from, tile, scope);
 }
@@ -156,7 +156,7 @@ ISTHMUS_DEVICE int isthmus_dev_tile_allgather(int32_t handle, char *to, const ch
 ISTHMUS_DEVICE int isthmus_dev_tile_reduce(int32_t handle, char *to, const char *from, struct isthmus_dev_tile tile,
                                            struct isthmus_dev_reduce how, int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TILE_REDUCE, handle);
     if (team == NULL) return -1;
     isthmus_dev_sync_members(team, scope);
     size_t nelems = isthmus_dev_tile_count(&tile), share = (nelems + (size_t)team->n - 1) / (size_t)team->n;
@@ -175,7 +175,7 @@ ISTHMUS_DEVICE int isthmus_dev_tile_rooted_reduce(int32_t handle, char *to, cons
                                                   struct isthmus_dev_tile tile, struct isthmus_dev_reduce how, int root,
                                                   int scope)
 {
-    struct isthmus_device_team *team = isthmus_dev_team(handle);
+    struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TILE_REDUCE, handle);
     if (team == NULL) return -1;
     if ((uint32_t)root >= (uint32_t)team->n)
         isthmus_dev_misuse(ISTHMUS_CALL_TILE_REDUCE, ISTHMUS_MISTAKE_ROOT, to, root);

@@ -125,6 +125,20 @@ def check_nvrtc(args, work):
     on_double.load(args, images)
 
 
+def link_relocatable(nvcc, source, options, work, standards):
+    """Two files of one program, whose kernels may not have the same names."""
+    objects = []
+    for name, standard in zip("ab", standards):
+        copy = work / f"{name}.cu"
+        copy.write_text(re.sub(r"__global__ void (\w+)", rf"__global__ void {name}_\1", source.read_text())
+                        .replace("on_the_host", f"{name}_on_the_host"))
+        objects.append(work / f"{name}.o")
+        run([nvcc, "-rdc=true", "-arch=sm_90", *options, f"-std=c++{standard}", "-c", copy, "-o", objects[-1]],
+            "nvcc -rdc")
+    run([nvcc, "-dlink", "-arch=sm_90", *objects, "-o", work / "linked.o"], "nvcc -dlink")
+    print(f"relocatable: two files link, C++{' and C++'.join(standards)}")
+
+
 def start(args, nvcc, includes, work):
     """A program, and a shared object of relocatable code that it loads when the library runs."""
     source, libraries = args.source.with_name("starts.cu"), args.library.parent
@@ -168,29 +182,23 @@ def main():
         if args.what == "starts":
             start(args, nvcc, includes, work)
             return
-        strict = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-function", "-std=c++17"]
+        strict = ["-Werror", "all-warnings", "-Xcompiler", "-Wall,-Wextra,-Wno-unused-function"]
+        newest = [*strict, "-std=c++17"]
         if args.what == "examples":
             for source in [*sorted(args.examples.glob("*_kernel.c")), args.clients]:
-                run([nvcc, "-x", "cu", "-arch=sm_90", *strict, *includes, "-c", source, "-o", work / "out.o"], "nvcc")
+                run([nvcc, "-x", "cu", "-arch=sm_90", *newest, *includes, "-c", source, "-o", work / "out.o"], "nvcc")
                 print(f"{source.name}: compiles")
             return
         if args.what == "rdc":
-            objects = []
-            for name in ("a", "b"): # two files that share one state; names of kernels may not repeat
-                copy = work / f"{name}.cu"
-                copy.write_text(re.sub(r"__global__ void (\w+)", rf"__global__ void {name}_\1", args.source.read_text())
-                                .replace("on_the_host", f"{name}_on_the_host"))
-                objects.append(work / f"{name}.o")
-                run([nvcc, "-rdc=true", "-arch=sm_90", *strict, *includes, "-c", copy, "-o", objects[-1]], "nvcc -rdc")
-            run([nvcc, "-dlink", "-arch=sm_90", *objects, "-o", work / "linked.o"], "nvcc -dlink")
-            print("relocatable: two files link")
+            for standards in (("17", "17"), ("14", "17")): # the state has another linkage before C++17
+                link_relocatable(nvcc, args.source, [*strict, *includes], work, standards)
             return
         if args.what == "more": # the host's side of the file; rdc compiles that too
-            run([nvcc, "-arch=sm_90", *strict, *includes, "-c", args.source, "-o", work / "whole.o"], "nvcc")
+            run([nvcc, "-arch=sm_90", *newest, *includes, "-c", args.source, "-o", work / "whole.o"], "nvcc")
         cuobjdump = cuobjdump_of(args.build)
         for architecture in ARCHITECTURES[args.what]:
             cubin = work / f"{architecture}.cubin"
-            report = run([nvcc, f"-arch=sm_{architecture}", *strict, "-Xptxas", "-v", *includes, "-cubin", args.source,
+            report = run([nvcc, f"-arch=sm_{architecture}", *newest, "-Xptxas", "-v", *includes, "-cubin", args.source,
                           "-o", cubin], "nvcc -cubin")
             check_registers(report, architecture)
             if cuobjdump:

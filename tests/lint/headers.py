@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Every header compiles alone, and twice in one file: ours as GNU C11, public ones as strict C11 and strict C++17,
-those named .hpp as C++ alone."""
+those named .hpp as C++ alone. Those of NVSHMEM also with kernels for the CPU device."""
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +11,7 @@ import lint
 OURS = ("-x", "c", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-function", "-Werror")
 STRICT_C = ("-x", "c", "-std=c11", "-pedantic-errors", "-Wall", "-Wextra", "-Werror")
 STRICT_CXX = ("-x", "c++", "-std=c++17", "-pedantic-errors", "-Wall", "-Wextra", "-Werror")
+WITH_KERNELS = ("-DISTHMUS_DEVICE_CPU",)
 AS_FOR_A_DEVICE = ("-DSYCL_LANGUAGE_VERSION=202012L", "-D__SYCL_DEVICE_ONLY__=1", "-include", "sycl/sycl.hpp")
 
 
@@ -34,8 +35,10 @@ def main():
         jobs.append((path, args.cc, OURS, [root / path.parent, *ours], root / path))
     for folder in public:
         for path in lint.sources(folder, ".", suffixes=(".h",)):
-            jobs.append((path, args.cc, STRICT_C, public, folder / path))
-            jobs.append((path, args.cxx, STRICT_CXX, public, folder / path))
+            ways = [(), WITH_KERNELS] if path.name.startswith("nvshmem") else [()]
+            for more in ways:
+                jobs.append((path, args.cc, [*STRICT_C, *more], public, folder / path))
+                jobs.append((path, args.cxx, [*STRICT_CXX, *more], public, folder / path))
         for path in lint.sources(folder, ".", suffixes=(".hpp",)):
             # Those of SYCL kernels are compiled as for a device.
             is_for_kernels = path.name.startswith("ishmem") and path.name.endswith("_device.hpp")

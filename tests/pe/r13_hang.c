@@ -73,6 +73,15 @@ static void *wait_in_thread(void *unused)
     return unused;
 }
 
+/* All connect to the odd one before it stops: a report has another text for a PE that still connects. */
+static void get_from_stopped(int is_odd, int n)
+{
+    (void)shmem_long_g(&flag, n - 1);
+    shmem_barrier_all();
+    if (is_odd) raise(SIGSTOP);
+    for (;;) (void)shmem_long_g(&flag, n - 1);
+}
+
 static void hang(int me, int n)
 {
     int is_odd = me == n - 1;
@@ -82,9 +91,7 @@ static void hang(int me, int n)
     if (is_mode("lock")) hold_lock(me);
     if (is_mode("broadcast") && !is_odd) shmem_long_broadcast(SHMEM_TEAM_WORLD, data, data + 4, 2, n - 1);
     if (is_mode("stopped") && is_odd) raise(SIGSTOP);
-    if (is_mode("far") && is_odd) raise(SIGSTOP);
-    if (is_mode("far"))
-        for (;;) (void)shmem_long_g(&flag, n - 1);
+    if (is_mode("far")) get_from_stopped(is_odd, n);
     if ((is_mode("compute") || is_mode("broadcast")) && is_odd)
         for (volatile long i = 0;; i++) {}
     meet_or_free(is_odd, n);

@@ -1,6 +1,6 @@
 /* tests/unit/test_boot_pmix.c: the requests of the bootstrap to a PMIx server, with a client library made here in place
- * of the real one: how often, how large a job may be, and what it does about a server that misreads the greeting of an
- * older client. */
+ * of the real one: how often, how large a job may be, what it does about a server that misreads the greeting of an
+ * older client, and about one that is slow to have what a PE has put. */
 #include "core/boot/boot.h"
 
 #include <pmix.h>
@@ -20,6 +20,8 @@ static struct {
     unsigned n_hostnames; /* look-ups of a node's name */
     char buffer_type[40]; /* in the environment, as PMIx_Init has seen it */
     const char *version;  /* of the library */
+    int n_timeouts;       /* of requests for a card, before it is there */
+    int n_not_founds;
 } pmix = {.version = "OpenPMIx 4.2.2"};
 
 pmix_status_t PMIx_Init(pmix_proc_t *proc, pmix_info_t info[], size_t n_info)
@@ -45,11 +47,24 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t n_codes,
     return PMIX_SUCCESS;
 }
 
+static pmix_status_t get_card(pmix_value_t **value)
+{
+    *value = NULL;
+    if (pmix.n_timeouts-- > 0) return PMIX_ERR_TIMEOUT;
+    if (pmix.n_not_founds-- > 0) return PMIX_ERR_NOT_FOUND;
+    *value = calloc(1, sizeof **value);
+    (*value)->type = PMIX_BYTE_OBJECT;
+    (*value)->data.bo.bytes = strdup("king");
+    (*value)->data.bo.size = 4;
+    return PMIX_SUCCESS;
+}
+
 pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[], const pmix_info_t info[], size_t n_info,
                        pmix_value_t **value)
 {
     char text[32] = "0";
     (void)info, (void)n_info;
+    if (strcmp(key, "card") == 0) return get_card(value);
     *value = calloc(1, sizeof **value);
     if (strcmp(key, PMIX_JOB_SIZE) == 0) {
         (*value)->type = PMIX_UINT32;
@@ -75,7 +90,7 @@ static void not_lost(const char *why, int exit_code)
 
 static isthmus_status open_job(uint32_t n_pes, ist_boot **out)
 {
-    struct ist_config config = {.bootstrap = IST_BOOTSTRAP_PMIX, .pretend_hosts = ""};
+    struct ist_config config = {.bootstrap = IST_BOOTSTRAP_PMIX, .pretend_hosts = "", .peer_timeout_s = 1};
     struct ist_boot_request request = {.kind = IST_BOOTSTRAP_AUTO};
     setenv("PMIX_NAMESPACE", "job", 1);
     setenv("PMIX_RANK", "0", 1);
@@ -161,6 +176,26 @@ static void newer_server_gets_described_buffers(void **state)
     assert_string_equal(pmix.buffer_type, "PMIX_BFROP_BUFFER_NON_DESC");
 }
 
+/* As seen with Open MPI 4.1 on two busy processors. */
+static void slow_server_is_asked_again(void **state)
+{
+    (void)state;
+    ist_boot *boot;
+    void *card;
+    size_t n_bytes;
+    assert_int_equal(open_job(2, &boot), ISTHMUS_OK);
+    pmix.n_timeouts = 3;
+    pmix.n_not_founds = 2;
+    assert_int_equal(boot->ops->get(boot, 1, "card", &card, &n_bytes), ISTHMUS_OK);
+    assert_int_equal(n_bytes, 4);
+    assert_memory_equal(card, "king", 4);
+    free(card);
+    pmix.n_timeouts = 1000000; /* more than it waits for */
+    assert_int_equal(boot->ops->get(boot, 1, "card", &card, &n_bytes), ISTHMUS_ERR_UNREACHABLE);
+    assert_non_null(strstr(ist_fail_text(), "cannot get the card of PE 1 from the launcher: PMIx_Get"));
+    ist_boot_close(boot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +204,7 @@ int main(void)
         cmocka_unit_test(larger_job_of_a_unique_id_is_refused),
         cmocka_unit_test(nodes_are_numbered),
         cmocka_unit_test(newer_server_gets_described_buffers),
+        cmocka_unit_test(slow_server_is_asked_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
