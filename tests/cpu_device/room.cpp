@@ -17,12 +17,13 @@ enum { THREADS = 2 };
 
 ON_BOTH struct waited {
     uint64_t *signal, awaited;
-    int n_seen; /* blocks that have seen it */
+    int n_running, n_seen; /* blocks; those that have seen it */
 } room;
 
 KERNEL __launch_bounds__(THREADS) wait_for_all(void *)
 {
     if (isthmus_dev_thread_rank() == 0) {
+        KERNEL_COUNT(&room.n_running);
         nvshmem_signal_wait_until(room.signal, NVSHMEM_CMP_EQ, room.awaited);
         KERNEL_COUNT(&room.n_seen);
     }
@@ -56,11 +57,14 @@ int main(int argc, char **)
               "there is no more room than for the grid of the query");
     else
         check(nvshmemx_collective_launch(kernel, dim3(0, 0, 0), dim3(THREADS), args, 0, 0) == 0, "the launch");
+    int n_blocks = argc > 1 ? grid + 1 : grid;
+    while (*(volatile int *)&room.n_running < n_blocks) {} /* on all PEs the kernels are there before the signals */
+    nvshmem_barrier_all();
     for (int pe = 0; pe < n; pe++)
         if (pe != me) nvshmemx_signal_op(room.signal, 1, NVSHMEM_SIGNAL_ADD, pe);
     nvshmem_quiet();
     check(cudaDeviceSynchronize() == cudaSuccess, "the kernel");
-    check(room.n_seen == grid, "not all blocks have seen the signal");
+    check(room.n_seen == n_blocks, "not all blocks have seen the signal");
     nvshmem_finalize();
     return 0;
 }
