@@ -23,6 +23,7 @@ extern "C" {
 #define ISTHMUS_DEVICE_UNROLL
 #define ISTHMUS_DEVICE_ROLLED
 #define ISTHMUS_DEVICE_KEEP(a, b) (void)0
+#define ISTHMUS_DEVICE_LASTS (1 << 10) /* device_waiting.h: a poll may be a turn of every other process here */
 #define ISTHMUS_NO_RETURN __attribute__((noreturn))
 
 /* One GPU thread, as the engine runs it. */

@@ -13,8 +13,11 @@
 #define ISTHMUS_DEVICE_NOTES_WAITS 1
 #endif
 
-/* Between two notes of one wait: on a GPU a thirtieth of a second or so. A power of two. */
-enum { ISTHMUS_DEV_LASTS = 1 << 15 };
+/* Polls between two notes of one wait: on a GPU a thirtieth of a second or so. A power of two, at least 256. */
+#ifndef ISTHMUS_DEVICE_LASTS
+#define ISTHMUS_DEVICE_LASTS (1 << 15)
+#endif
+enum { ISTHMUS_DEV_LASTS = ISTHMUS_DEVICE_LASTS };
 
 /* A thread in a wait. */
 struct isthmus_dev_waiter {

@@ -40,6 +40,13 @@ def run(*command):
     return done.stdout + done.stderr
 
 
+def tools_of(clang):
+    """LLVM's programs of clang's version, by name; and those of them that are not here."""
+    suffix = "-" + re.search(r"version (\d+)", run(clang, "--version"))[1]
+    tools = {tool: shutil.which(tool + suffix) for tool in TOOLS}
+    return tools, [tool + suffix for tool, path in tools.items() if path is None]
+
+
 def check_names(tools, bitcode, rows):
     """Every routine is defined; apart from them nothing but the state, and only printf is undefined."""
     symbols = [line.split()[-2:] for line in run(tools["llvm-nm"], bitcode).splitlines()]
@@ -139,11 +146,9 @@ def main():
     parser.add_argument("--clang", required=True)
     on_double.add_arguments(parser)
     args = parser.parse_args()
-    version = run(args.clang, "--version")
-    suffix = "-" + re.search(r"version (\d+)", version)[1]
-    tools = {tool: shutil.which(tool + suffix) for tool in TOOLS}
-    if None in tools.values():
-        print(f"skipped: {', '.join(tool + suffix for tool, path in tools.items() if path is None)} missing")
+    tools, missing = tools_of(args.clang)
+    if missing:
+        print(f"skipped: {', '.join(missing)} missing")
         sys.exit(SKIPPED)
     check_names(tools, args.bitcode, DeviceRows(args.rows, RowList(args.host_rows)))
     with tempfile.TemporaryDirectory() as folder:

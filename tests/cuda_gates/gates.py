@@ -89,6 +89,13 @@ def nvrtc_library(build):
         return None
 
 
+def nvrtc_headers(build):
+    """Folders of CUDA's own headers."""
+    headers = [*Path("/usr/local/cuda").glob("include"),
+               *(header.parent for header in Path(build, "wheels", "nvrtc").rglob("cuda_fp16.h"))]
+    return headers[:1]
+
+
 def nvrtc_compile(library, source, includes, architecture):
     """Returns the PTX and the cubin."""
     nvrtc = ctypes.CDLL(library)
@@ -116,10 +123,9 @@ def check_nvrtc(args, work):
     if library is None:
         print("skipped: NVRTC is not here")
         sys.exit(SKIPPED)
-    headers = [*Path("/usr/local/cuda").glob("include"),
-               *(header.parent for header in Path(args.build, "wheels", "nvrtc").rglob("cuda_fp16.h"))]
     images = [work / "kernels.ptx", work / "kernels.cubin"]
-    for image, code in zip(images, nvrtc_compile(library, args.source, [*args.include, *headers[:1]], "sm_90")):
+    includes = [*args.include, *nvrtc_headers(args.build)]
+    for image, code in zip(images, nvrtc_compile(library, args.source, includes, "sm_90")):
         image.write_bytes(code)
     print("NVRTC: compiles")
     on_double.load(args, images)

@@ -32,7 +32,7 @@ SKIPPED = 77
 REPORT_S = 10  # so long before a job of kernels would be killed, its launcher ends it, with what each PE waits for
 SHOWN_LINES = 15  # of the output of what fails
 # (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a
-# kernel; the examples
+# kernel; each kind of module, also with a heap that grows; the examples
 KERNELS = [
     ("kernels.direct", "matrix", 1, []),
     ("kernels.direct", "matrix", 2, []),
@@ -49,20 +49,28 @@ KERNELS = [
     ("kernels.tiles_and_queues.ring", "tiles_and_queues", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
     ("kernels.tiles_and_queues.hosts", "tiles_and_queues", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
+    *((f"kernels.modules.{way}", "modules", n, environment) for n in (1, 2) for way, environment in
+      (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]), ("grows", ["ISTHMUS_HEAP_SIZE=16m"]))),
     *((f"kernels.{example}.{way}", f"{example}_kernel", 2, environment) for example in ("jacobi", "moe", "allreduce")
       for way, environment in (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]))),
 ]
-# (name, PEs, case of tests/gpu/wrong.cu, environment, the line about it): kernels that call wrongly, which ends the job
+LOADED = {"modules": ["modules_loaded.so", "image.*"]}  # what a program loads of its own folder
+# (name, PEs, case of tests/gpu/wrong.cu, environment, exit status, the line about it, if any): kernels that call
+# wrongly, wait for a PE that dies, or end the job: it ends
 NO_PE = "PE 0: a kernel's p: pe is 9 for address 0x[0-9a-f]+; valid: 0 to 1; in thread 3 of block 1"
+RING = ["ISTHMUS_DEVICE_DIRECT=0"]
 WRONG_KERNELS = [
-    ("kernels.wrong.pe.direct", 2, "pe", [], NO_PE),
-    ("kernels.wrong.pe.ring", 2, "pe", ["ISTHMUS_DEVICE_DIRECT=0"], NO_PE),
-    ("kernels.wrong.address.direct", 2, "address", [],
+    ("kernels.wrong.pe.direct", 2, "pe", [], "nonzero", NO_PE),
+    ("kernels.wrong.pe.ring", 2, "pe", RING, "nonzero", NO_PE),
+    ("kernels.wrong.address.direct", 2, "address", [], "nonzero",
      "PE 0: a kernel's p: address 0x[0-9a-f]+ for PE 1 is not symmetric; valid: .*; in thread 3 of block 1"),
-    ("kernels.wrong.address.ring", 2, "address", ["ISTHMUS_DEVICE_DIRECT=0"],
+    ("kernels.wrong.address.ring", 2, "address", RING, "nonzero",
      "PE 0: .*a kernel's p: dest is 0x[0-9a-f]+, which is not symmetric; valid: "),
-    ("kernels.wrong.state", 1, "state", [],
+    ("kernels.wrong.state", 1, "state", [], "nonzero",
      "isthmus: a kernel's call before init, or in a module that was not initialised: address 0x[0-9a-f]+, PE 9"),
+    *((f"kernels.killed.{way}", 2, "killed", environment, "nonzero", r"PE 1 \(pid [0-9]+\) was killed by signal 9")
+      for way, environment in (("direct", []), ("ring", RING), ("hosts", ["ISTHMUS_PRETEND_HOSTS=01"]))),
+    ("kernels.exit.ring", 2, "exit", RING, "7", None),
 ]
 
 
@@ -131,10 +139,11 @@ def kernel_jobs(build, timeout_s):
     run = [str(build / "bin" / "isthmus-run"), "--timeout", within, "-n"]
     for name, program, n_pes, environment in KERNELS:
         path = build / "tests" / "gpu" / program
-        yield f"{name}.np{n_pes}", path, [*run, str(n_pes), str(path)], environment
-    for name, n_pes, case, environment, line in WRONG_KERNELS:
+        loaded = [str(file) for name_ in LOADED.get(program, []) for file in sorted(path.parent.glob(name_))]
+        yield f"{name}.np{n_pes}", path, [*run, str(n_pes), str(path), *loaded], environment
+    for name, n_pes, case, environment, status, line in WRONG_KERNELS:
         path = build / "tests" / "gpu" / "wrong"
-        expect = [str(ROOT / "tests/pe/expect.sh"), "-t", within, "-s", "nonzero", "-1", line, "--"]
+        expect = [str(ROOT / "tests/pe/expect.sh"), "-t", within, "-s", status, *(["-1", line] if line else []), "--"]
         yield f"{name}.np{n_pes}", path, [*expect, *run, str(n_pes), str(path), case], environment
 
 

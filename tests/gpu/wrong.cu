@@ -1,11 +1,38 @@
 /* tests/gpu/wrong.cu: a kernel of PE 0 calls wrongly: the GPU stops it, and the job ends with a line that names the
  * call.
- *     wrong CASE: pe: a PE that does not exist; address: memory that is not symmetric; state: before init */
+ *     wrong CASE: pe: a PE that does not exist; address: memory that is not symmetric; state: before init;
+ *     killed: it waits for a PE that dies; exit: it ends the job */
 #include "../cpu_device/kernel.h"
+
+#include <csignal>
 
 __global__ void put_wrongly(long *word, int pe)
 {
     if (threadIdx.x == 3 && blockIdx.x == 1) nvshmem_long_p(word, 1, pe);
+}
+
+__global__ void wait_for_ever(long *word)
+{
+    nvshmem_long_p(word + 1, 1, 1);
+    nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 1);
+}
+
+__global__ void end_the_job()
+{
+    if (threadIdx.x == 3 && blockIdx.x == 1) nvshmem_global_exit(7);
+    for (;;) {} /* the job's end is the end of this */
+}
+
+/* The kernel of PE 0 is there by the time that PE 1 dies: its put says so. */
+static void wait_or_die(long *word)
+{
+    if (nvshmem_my_pe() == 0) {
+        wait_for_ever<<<1, 1>>>(word);
+        printf("the kernel: %s\n", cudaGetErrorString(cudaDeviceSynchronize()));
+    } else {
+        while (nvshmem_long_g(word + 1, 1) != 1) {}
+        raise(SIGKILL);
+    }
 }
 
 static void run(long *word, int pe)
@@ -25,9 +52,14 @@ int main(int argc, char **argv)
         return 1;
     }
     nvshmem_init();
-    long *word = (long *)nvshmem_calloc(1, sizeof *word);
+    long *word = (long *)nvshmem_calloc(2, sizeof *word);
     nvshmem_barrier_all();
-    if (nvshmem_my_pe() == 0) {
+    if (strcmp(which, "killed") == 0) {
+        wait_or_die(word);
+    } else if (strcmp(which, "exit") == 0 && nvshmem_my_pe() == 0) {
+        end_the_job<<<2, 32>>>();
+        (void)cudaDeviceSynchronize();
+    } else if (nvshmem_my_pe() == 0) {
         if (strcmp(which, "pe") == 0)
             run(word, 9);
         else
