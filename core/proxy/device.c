@@ -338,7 +338,9 @@ bool ist_device_has_stopped(struct ist_kernel_report *why) { return is_on_device
 void ist_device_check(void)
 {
     struct ist_kernel_report why;
-    if (ist_device_has_stopped(&why)) ist_misuse(why.routine, "%s", why.text);
+    if (!ist_device_has_stopped(&why)) return;
+    if (why.ends_job) ist_end_job(why.exit_code);
+    ist_misuse(why.routine, "%s", why.text);
 }
 
 EXPORTED int isthmus_device_report_v1(const uint64_t *words)
@@ -349,6 +351,7 @@ EXPORTED int isthmus_device_report_v1(const uint64_t *words)
         ist_kernel_report_print(words, &why);
     else if (!ist_kernel_report_take(&why))
         return 0;
+    if (why.ends_job) ist_end_job(why.exit_code);
     ist_error("%s: %s", why.routine, why.text);
     return 1;
 }
@@ -381,7 +384,9 @@ void ist_device_close(void)
 void ist_device_leave(void (*complete)(ist_ctx *ctx))
 {
     struct ist_kernel_report why;
-    if (ist_device_has_stopped(&why)) ist_error("%s: %s", why.routine, why.text);
+    bool has_stopped = ist_device_has_stopped(&why);
+    if (has_stopped && why.ends_job) ist_end_job(why.exit_code);
+    if (has_stopped) ist_error("%s: %s", why.routine, why.text);
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
     if (device.has_proxy) ist_proxy_end(complete);

@@ -110,6 +110,7 @@ static void print_mistake(uint32_t mistake, unsigned long long address, long lon
                  "all PEs of the team in one dimension",
                  address, value);
         break;
+    case ISTHMUS_MISTAKE_EXIT: out[0] = '\0'; break; /* nothing is wrong */
     case ISTHMUS_MISTAKE_STATE: print_no_state(address, value, out, room); break;
     case ISTHMUS_MISTAKE_WARPGROUP:
         snprintf(out, room, "the block has %lld threads; valid for calls of a warpgroup here: those of one warpgroup",
@@ -130,8 +131,11 @@ void ist_kernel_report_print(const uint64_t *words, struct ist_kernel_report *ou
     uint64_t call = ist_load_relaxed(words + ISTHMUS_REPORT_CALL);
     uint64_t thread = ist_load_relaxed(words + ISTHMUS_REPORT_THREAD);
     const char *source = (const char *)(uintptr_t)ist_load_relaxed(words + ISTHMUS_REPORT_SOURCE);
-    print_mistake((uint32_t)(call >> 32), ist_load_relaxed(words + ISTHMUS_REPORT_ADDRESS),
-                  (long long)ist_load_relaxed(words + ISTHMUS_REPORT_VALUE), mistake, sizeof mistake);
+    long long value = (long long)ist_load_relaxed(words + ISTHMUS_REPORT_VALUE);
+    print_mistake((uint32_t)(call >> 32), ist_load_relaxed(words + ISTHMUS_REPORT_ADDRESS), value, mistake,
+                  sizeof mistake);
+    out->ends_job = call >> 32 == ISTHMUS_MISTAKE_EXIT;
+    out->exit_code = (int)value;
     snprintf(out->routine, sizeof out->routine, "a kernel's %s", name_of((uint32_t)call));
     snprintf(out->text, sizeof out->text, "%s; in thread %u of block %u%s%s", mistake, (uint32_t)thread,
              (uint32_t)(thread >> 32), source != NULL ? ", " : "", source != NULL ? source : "");

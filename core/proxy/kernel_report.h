@@ -1,7 +1,7 @@
-/* core/proxy/kernel_report.h: the report that a kernel leaves when it stops for a wrong call: its memory, and its text;
- * and the memory in which kernels describe waits that last, whose text is core/base/kernel_waits.h. One of each for all
- * kernels of this PE. Writing them is isthmus/device_report.h and device_waiting.h. Not the requests of kernels, whose
- * arguments the thread of the host checks (batch.h). */
+/* core/proxy/kernel_report.h: the report that a kernel leaves when it stops, for a wrong call or to end the job: its
+ * memory, and its text; and the memory in which kernels describe waits that last, whose text is
+ * core/base/kernel_waits.h. One of each for all kernels of this PE. Writing them is isthmus/device_report.h and
+ * device_waiting.h. Not the requests of kernels, whose arguments the thread of the host checks (batch.h). */
 #ifndef IST_PROXY_KERNEL_REPORT_H
 #define IST_PROXY_KERNEL_REPORT_H
 
@@ -9,8 +9,10 @@
 
 #include <stdbool.h>
 
-/* As ist_misuse() prints the two. */
+/* As ist_misuse() prints the two texts. */
 struct ist_kernel_report {
+    bool ends_job; /* with exit_code: the call was not wrong */
+    int exit_code;
     char routine[32], text[448];
 };
 

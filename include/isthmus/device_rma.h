@@ -450,12 +450,14 @@ ISTHMUS_DEVICE int isthmus_dev_team_translate(int32_t from_handle, int pe, int32
     return -1;
 }
 
-/* Ends the job; the host's thread sees to it if there is a ring, else the kernel stops. */
+/* Ends the job. The host's thread sees to it if there is a ring; else the kernel stops, and the library learns of it in
+ * the host's next call. */
 ISTHMUS_DEVICE_COLD void isthmus_dev_global_exit(int code)
 {
     struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_EXIT, NULL, NULL, 0, 0);
     request.value = (uint64_t)(int64_t)code;
-    if (isthmus_device_v1.ring != NULL) (void)isthmus_dev_request(&request);
+    if (isthmus_device_v1.ring == NULL) isthmus_dev_misuse(ISTHMUS_CALL_GLOBAL_EXIT, ISTHMUS_MISTAKE_EXIT, NULL, code);
+    (void)isthmus_dev_request(&request);
     isthmus_dev_trap();
 }
 

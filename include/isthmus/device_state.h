@@ -126,7 +126,8 @@ enum isthmus_device_mistake {
     ISTHMUS_MISTAKE_ROOT,       /* the value is no member of the team */
     ISTHMUS_MISTAKE_TILE,       /* dst has in no dimension room for the tiles of all members */
     ISTHMUS_MISTAKE_STATE,      /* the module has no state */
-    ISTHMUS_MISTAKE_WARPGROUP   /* the block has the value's number of threads: more than a warpgroup */
+    ISTHMUS_MISTAKE_WARPGROUP,  /* the block has the value's number of threads: more than a warpgroup */
+    ISTHMUS_MISTAKE_EXIT        /* none: the job is to end with the value */
 };
 
 /* Words of a report: the first thread that calls wrongly writes it, and a thread of the host reads it. */

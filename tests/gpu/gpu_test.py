@@ -70,6 +70,7 @@ WRONG_KERNELS = [
      "isthmus: a kernel's call before init, or in a module that was not initialised: address 0x[0-9a-f]+, PE 9"),
     *((f"kernels.killed.{way}", 2, "killed", environment, "nonzero", r"PE 1 \(pid [0-9]+\) was killed by signal 9")
       for way, environment in (("direct", []), ("ring", RING), ("hosts", ["ISTHMUS_PRETEND_HOSTS=01"]))),
+    ("kernels.exit.direct", 2, "exit", [], "7", None),
     ("kernels.exit.ring", 2, "exit", RING, "7", None),
 ]
 
