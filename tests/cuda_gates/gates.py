@@ -90,7 +90,7 @@ def nvrtc_library(build):
 
 
 def nvrtc_headers(build):
-    """Folders of CUDA's own headers."""
+    """The folder of CUDA's own headers, in a list; an empty one where NVRTC has them itself."""
     headers = [*Path("/usr/local/cuda").glob("include"),
                *(header.parent for header in Path(build, "wheels", "nvrtc").rglob("cuda_fp16.h"))]
     return headers[:1]

@@ -5,7 +5,7 @@
 
 #include <nvshmem.h>
 
-/* Of modules_part.cu: a kernel, a function for kernels of other files, and a launch. */
+/* Of modules_part.cu: a kernel, and a function for kernels of other files. */
 extern __global__ void put_from_part(long *to, long value, int pe);
 extern __device__ void put_in_part(long *to, long value, int pe);
 

@@ -17,10 +17,11 @@ __global__ void wait_for_ever(long *word)
     nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 1);
 }
 
-__global__ void end_the_job()
+/* The other threads wait until the job's end ends them. */
+__global__ void end_the_job(long *word)
 {
     if (threadIdx.x == 3 && blockIdx.x == 1) nvshmem_global_exit(7);
-    for (;;) {} /* the job's end is the end of this */
+    nvshmem_long_wait_until(word, NVSHMEM_CMP_EQ, 1);
 }
 
 /* The kernel of PE 0 is there by the time that PE 1 dies: its put says so. */
@@ -57,7 +58,7 @@ int main(int argc, char **argv)
     if (strcmp(which, "killed") == 0) {
         wait_or_die(word);
     } else if (strcmp(which, "exit") == 0 && nvshmem_my_pe() == 0) {
-        end_the_job<<<2, 32>>>();
+        end_the_job<<<2, 32>>>(word);
         (void)cudaDeviceSynchronize();
     } else if (nvshmem_my_pe() == 0) {
         if (strcmp(which, "pe") == 0)
