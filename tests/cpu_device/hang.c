@@ -1,6 +1,6 @@
 /* tests/cpu_device/hang.c: a job that hangs because of kernels, for a report of the reason.
  *     hang CASE: PE 0's kernel requests what PE 1, which is stopped, does not reply to: fetch, quiet, or connect: a
- *                nonblocking put, which has to connect first
+ *                nonblocking put, which has to connect first, and does that once
  *     hang wait_CASE: PE 0's kernels wait for what does not come: kinds, many; or over: when
  *                all are noted the kernel ends them, and the host waits for its own reason */
 #define ISTHMUS_DEVICE_CPU
@@ -8,6 +8,9 @@
 #include <nvshmem.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "../pe/stop_peer.h"
 
 static long *word;
 
@@ -124,7 +127,9 @@ int main(int argc, char **argv)
                                 : strcmp(which, "connect") == 0 ? put_nbi
                                                                 : put_and_quiet;
     if (kernel != put_nbi && isthmus_cpu_launch(1, 1, connect_all, NULL) != 0) return 1;
+    if (nvshmem_my_pe() == 1) nvshmem_long_p(word + 1, (long)getpid(), 0);
     nvshmem_barrier_all();
     if (nvshmem_my_pe() == 1) raise(SIGSTOP);
+    stop_peer_wait(word[1]);
     return isthmus_cpu_launch(1, 1, kernel, NULL);
 }

@@ -2,6 +2,7 @@
  * ISTHMUS_ATOMICS=nic atomics of 64 bits, otherwise puts with a signal that is set. Two PEs on one host that reach each
  * other by the adapter only. */
 #include "check.h"
+#include "stop_peer.h"
 
 #include <stdbool.h>
 
@@ -10,25 +11,6 @@ enum { SHORT = 8, LONG = 100000 };
 static uint64_t word;
 static char data[LONG];
 static long target_pid; /* on PE 0, of PE 1 */
-
-/* The third field of the file: after the name, which is in parentheses. */
-static char state_of(long pid)
-{
-    char path[64], text[512] = "";
-    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    FILE *file = fopen(path, "re");
-    CHECK(file != NULL && fread(text, 1, sizeof text - 1, file) > 0);
-    fclose(file);
-    const char *name_end = strrchr(text, ')');
-    CHECK(name_end != NULL && name_end[1] == ' ');
-    return name_end[2];
-}
-
-static void stop(long pid)
-{
-    CHECK_EQ(kill((pid_t)pid, SIGSTOP), 0);
-    while (state_of(pid) != 'T') {}
-}
 
 static void update(void)
 {
@@ -71,7 +53,7 @@ int main(void)
     if (pe.me == 0 && !is_nic) shmem_putmem_signal(data, "first", SHORT - 2, &word, 1, SHMEM_SIGNAL_SET, 1);
     shmem_barrier_all();
     if (pe.me == 0) {
-        stop(target_pid);
+        stop_peer(target_pid);
         (is_nic ? update : put_and_signal)();
         CHECK_EQ(kill((pid_t)target_pid, SIGCONT), 0);
     }
