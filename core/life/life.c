@@ -77,7 +77,7 @@ bool ist_life_abort(int exit_code)
     ist_boot *boot = ist_load_acquire(&life.boot);
     if (boot == NULL) return false;
     boot->ops->abort(boot, exit_code);
-    ist_processes_end_stopped();
+    ist_verdict_kill_condemned();
     return true;
 }
 

@@ -29,9 +29,6 @@ int ist_processes_poll(void);
 bool ist_processes_has_ended(int pe);      /* false for a PE of another host, and while another thread checks */
 void ist_processes_poll_in_exchange(void); /* the same in waits for the bootstrap, before PEs have synchronized */
 
-/* Kills a stopped PE for which the job has been ended, because no launcher ends it. */
-void ist_processes_end_stopped(void);
-
 void ist_processes_forget(void);
 
 /* ---- siblings.c: the processes that this one's launcher has started for the same job on this host, found by their
@@ -65,6 +62,10 @@ bool ist_verdict_claim(void);
 
 /* The same among all PEs of the job, as far as they reach each other; takes half a second. */
 bool ist_verdict_agree(void);
+
+/* The process of a stopped PE for which the job ends: this PE kills it when it ends, because no launcher does. */
+void ist_verdict_condemn(int32_t pid);
+void ist_verdict_kill_condemned(void);
 
 _Noreturn void ist_verdict_end(const struct ist_end *end) IST_COLD;
 

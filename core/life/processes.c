@@ -31,7 +31,6 @@ static struct {
     int n, next, ended;   /* `ended`: the PE that has ended; -1: none */
     int stopped;          /* a PE that is stopped; -1: none */
     uint64_t stopped_ns, polled_ns;
-    int32_t condemned; /* a stopped process that ends with the job; 0: none */
 } pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
 
 /* The card is freed again: a PE never used as a peer costs 4 bytes here. */
@@ -90,15 +89,8 @@ static _Noreturn void report_stopped(void)
              "PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?)%s; ISTHMUS_PULSE_TIMEOUT=0 waits for it",
              ist_runtime.boot->local_pes[pes.stopped], ist_host_name(), (int)pes.pids[pes.stopped],
              (unsigned)ist_runtime.config.pulse_timeout_s, has_launcher ? "" : " and is killed");
-    if (!has_launcher) pes.condemned = pes.pids[pes.stopped];
+    if (!has_launcher) ist_verdict_condemn(pes.pids[pes.stopped]);
     ist_end_job_saying(text);
-}
-
-/* Kills the stopped process, which cannot be notified of the end. Called after the others were: otherwise they would
- * report it as the first cause. */
-void ist_processes_end_stopped(void)
-{
-    if (pes.condemned > 0) kill((pid_t)pes.condemned, SIGKILL);
 }
 
 /* Counts the time between polls and not the clock's: while this PE does not run, it does not wait for the other. */

@@ -26,6 +26,7 @@ static struct {
     char job[IST_BOOT_JOB_BYTES]; /* "": there is no other PE on this host */
     int abort_action, frames;     /* frames: the most that a backtrace shows */
     void *reserve;
+    pid_t condemned; /* 0: none */
 } verdict = {.abort_action = IST_ABORT_EXIT, .frames = 32};
 
 /* Address space kept for the end, when none may be left: the launcher's client allocates without checking for failure.
@@ -106,13 +107,30 @@ bool ist_verdict_agree(void)
 
 /* ---- how this PE ends ---- */
 
+void ist_verdict_condemn(int32_t pid) { verdict.condemned = (pid_t)pid; }
+
+/* The stopped process cannot be notified of the end. Called after the others were: otherwise they would report it as
+ * the first cause. */
+void ist_verdict_kill_condemned(void)
+{
+    if (verdict.condemned > 0) kill(verdict.condemned, SIGKILL);
+}
+
+/* Each PE that found the process stopped may get stuck like this one, and then nobody else kills it. */
+static void end_stuck(int number)
+{
+    if (verdict.condemned > 0) kill(verdict.condemned, SIGKILL);
+    signal(number, SIG_DFL);
+    raise(number); /* delivered when this handler returns */
+}
+
 /* Later steps may block: a stream whose reader is stopped, a launcher that does not reply. An alarm bounds them. */
 static void end_in_any_case(void)
 {
     sigset_t alarm_only;
     sigemptyset(&alarm_only);
     sigaddset(&alarm_only, SIGALRM);
-    signal(SIGALRM, SIG_DFL);
+    signal(SIGALRM, end_stuck);
     pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     alarm(STUCK_S);
 }

@@ -3,6 +3,8 @@
  * believe that the root is on another host, and have a leader. */
 #include "uid_job.h"
 
+#include <fcntl.h>
+
 enum { PES = 4, HOST_AT = 24 /* of core/boot/uid.h: where an id names the host */ };
 static const char *fault;
 static int is_far;
@@ -13,6 +15,20 @@ static int is_fault(const char *name) { return strcmp(fault, name) == 0; }
 /* The rank and the number of PEs that this process passes. */
 static int rank_of(int number) { return is_fault("duplicate") && number == 2 ? 1 : number; }
 static int pes_of(int number) { return is_fault("wrong_n") && number == 2 ? PES + 1 : PES; }
+
+/* What this PE has to print does not go out: nobody reads. */
+static void stop_output(void)
+{
+    static const char bytes[4096];
+    int ends[2];
+    CHECK_EQ(pipe(ends), 0);
+    CHECK_EQ(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    while (write(ends[1], bytes, sizeof bytes) > 0) {}
+    CHECK_EQ(fcntl(ends[1], F_SETFL, 0), 0);
+    CHECK_EQ(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+    CHECK_EQ(setvbuf(stdout, NULL, _IOFBF, BUFSIZ), 0);
+    CHECK_EQ(putchar('x'), 'x');
+}
 
 static int member(struct uid_job *job, int number)
 {
@@ -27,8 +43,9 @@ static int member(struct uid_job *job, int number)
     if (failure != 0) return 10;
     if (is_fault("killed") && number == 2) raise(SIGKILL);
     if (is_fault("server_killed") && number == 0) raise(SIGKILL);
+    if (is_fault("server_stopped_unread") && number > 0) stop_output();
     if (is_fault("stopped") && number == 2) raise(SIGSTOP);
-    if (is_fault("server_stopped") && number == 0) raise(SIGSTOP);
+    if (strncmp(fault, "server_stopped", strlen("server_stopped")) == 0 && number == 0) raise(SIGSTOP);
     if (is_fault("exits") && number == 2) exit(3);
     if (is_fault("global_exit") && number == 2) nvshmem_global_exit(7);
     if (is_fault("misuse") && number == 2) shmem_long_p(&never, 1, PES);

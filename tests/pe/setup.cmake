@@ -53,6 +53,9 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
       -1 "^isthmus: PE [0-3]: PE ${who} on .* .pid [0-9]+. has been stopped for 1 s .SIGSTOP.. and is killed. \
 ISTHMUS_PULSE_TIMEOUT=0 waits")
   endforeach()
+  # The PEs that find it stopped get stuck as they end, and kill it all the same.
+  isthmus_fork_test(r17_faults ${way}server_stopped_unread ARGS server_stopped_unread ${far} ENV ISTHMUS_PULSE_TIMEOUT=1
+    EXPECT -t 60 -0 "${at}0" -1 "status 137" -a "^isthmus: PE [0-3]: PE 0 on .* .pid [0-9]+. has been stopped for 1 s")
   isthmus_fork_test(r17_faults ${way}exits ARGS exits ${far} EXPECT -t 60 -0 "${at}0" -1 "status 3"
     -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without finalizing. this PE ends too")
   isthmus_fork_test(r17_faults ${way}global_exit ARGS global_exit ${far} EXPECT -t 60 -0 "^isthmus" -0 "status [^7]")
