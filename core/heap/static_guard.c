@@ -2,7 +2,10 @@
  * static_data_priv.h.
  * The pages are made read-only, so that such a write faults; the handler of SIGSEGV waits until the shared pages are in
  * place, and returns to it. The handler stays when the move is over: a thread may have faulted and not arrived in it.
- * It passes all other faults on to the handler before it, and is taken back when the library is unloaded. */
+ * It passes all other faults on to the handler before it, and is taken back when the library is unloaded.
+ * If another handler has been installed above it until the next move, one more has to be above that one. The other
+ * handler may pass faults on as well, to the one that it found: so each of these handlers is a function of its own,
+ * with its own handler before it, and none is called twice for a fault. */
 #include "core/base/log.h"
 #include "core/heap/static_data_priv.h"
 
@@ -21,19 +24,21 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BLOCKED_TRIES = 20, BLOCKED_PAUSE_MS = 1 };
+enum { BLOCKED_TRIES = 20, BLOCKED_PAUSE_MS = 1, N_HANDLERS = 4 };
 
 /* In a program that links this code statically these lie in pages that are moved: written before they are read-only. */
 static struct {
     uintptr_t start, end; /* of the image that is, or was last, moved */
     uint32_t is_on;       /* a futex */
-    bool is_installed;
-    struct sigaction before;
+    uint32_t n_moves;
+    int n_installed;
+    struct sigaction before[N_HANDLERS];
 } guard;
 
-/* The last write that faulted although no move was under way: it is tried once more, and then is a fault of the
- * program. */
+/* The last write that faulted although no move was under way, and the number of moves then: it is tried once more, and
+ * then is a fault of the program, for all handlers. */
 static _Thread_local uintptr_t last_fault;
+static _Thread_local uint32_t last_fault_moves;
 
 /* ---- the handler ---- */
 
@@ -49,14 +54,15 @@ static bool has_waited(const siginfo_t *info)
         syscall(SYS_futex, &guard.is_on, FUTEX_WAIT_PRIVATE, on, NULL);
         return true;
     }
-    const bool is_new = last_fault != at;
-    last_fault = is_new ? at : 0;
+    const uint32_t n_moves = __atomic_load_n(&guard.n_moves, __ATOMIC_RELAXED);
+    const bool is_new = last_fault != at || last_fault_moves != n_moves;
+    last_fault = at;
+    last_fault_moves = n_moves;
     return is_new;
 }
 
-static void pass_on(int number, siginfo_t *info, void *context)
+static void pass_on(const struct sigaction *before, int number, siginfo_t *info, void *context)
 {
-    const struct sigaction *before = &guard.before;
     if ((before->sa_flags & SA_SIGINFO) != 0) {
         before->sa_sigaction(number, info, context);
     } else if (before->sa_handler != SIG_DFL && before->sa_handler != SIG_IGN) {
@@ -68,30 +74,47 @@ static void pass_on(int number, siginfo_t *info, void *context)
     }
 }
 
-static void on_fault(int number, siginfo_t *info, void *context)
+static void handle(int handler, int number, siginfo_t *info, void *context)
 {
     const int error = errno;
-    if (!has_waited(info)) pass_on(number, info, context);
+    if (!has_waited(info)) pass_on(&guard.before[handler], number, info, context);
     errno = error;
 }
 
+static void on_fault_0(int number, siginfo_t *info, void *context) { handle(0, number, info, context); }
+static void on_fault_1(int number, siginfo_t *info, void *context) { handle(1, number, info, context); }
+static void on_fault_2(int number, siginfo_t *info, void *context) { handle(2, number, info, context); }
+static void on_fault_3(int number, siginfo_t *info, void *context) { handle(3, number, info, context); }
+
+static void (*const handlers[N_HANDLERS])(int, siginfo_t *, void *) = {on_fault_0, on_fault_1, on_fault_2, on_fault_3};
+
+/* Returns the number of this handler; -1: it is another one. */
+static int number_of(const struct sigaction *action)
+{
+    for (int i = 0; i < N_HANDLERS && (action->sa_flags & SA_SIGINFO) != 0; i++)
+        if (action->sa_sigaction == handlers[i]) return i;
+    return -1;
+}
+
+/* Above that many others, the newest handler takes this place too. */
 static bool install(void)
 {
     struct sigaction now;
     if (sigaction(SIGSEGV, NULL, &now) != 0) return false;
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) return true;
-    guard.before = now;
-    guard.is_installed = true;
+    if (number_of(&now) >= 0) return true;
+    if (guard.n_installed < N_HANDLERS) guard.n_installed++;
+    guard.before[guard.n_installed - 1] = now;
     now.sa_flags = SA_SIGINFO | SA_ONSTACK | (now.sa_flags & (SA_NODEFER | SA_RESTART));
-    now.sa_sigaction = on_fault;
+    now.sa_sigaction = handlers[guard.n_installed - 1];
     return sigaction(SIGSEGV, &now, NULL) == 0;
 }
 
+/* Handlers below another one than these stay. */
 __attribute__((destructor)) static void uninstall(void)
 {
     struct sigaction now;
-    if (!guard.is_installed || sigaction(SIGSEGV, NULL, &now) != 0) return;
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) (void)sigaction(SIGSEGV, &guard.before, NULL);
+    const int number = sigaction(SIGSEGV, NULL, &now) == 0 ? number_of(&now) : -1;
+    if (number >= 0) (void)sigaction(SIGSEGV, &guard.before[number], NULL);
 }
 
 /* ---- the threads ---- */
@@ -158,6 +181,7 @@ void ist_static_guard_begin(const struct ist_static_image *image)
     if (!install()) return;
     __atomic_store_n(&guard.start, (uintptr_t)image->base, __ATOMIC_RELAXED);
     __atomic_store_n(&guard.end, (uintptr_t)image->base + image->length_bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&guard.n_moves, guard.n_moves + 1, __ATOMIC_RELAXED);
     __atomic_store_n(&guard.is_on, 1, __ATOMIC_RELEASE);
     protect(image, PROT_WRITE);
 }

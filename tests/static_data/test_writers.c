@@ -121,6 +121,58 @@ static void faults_of_the_program_arrive(void **state)
     munmap(elsewhere, 4096);
 }
 
+/* ---- a handler above the library's ---- */
+
+static struct sigaction below_mine;
+static int n_mine, n_lowest;
+
+static void lowest(int number, siginfo_t *info, void *context)
+{
+    n_lowest++;
+    on_fault(number, info, context);
+}
+
+static void pass_on_below(int number, siginfo_t *info, void *context)
+{
+    if (++n_mine > 10) _exit(3); /* the handlers call one another */
+    below_mine.sa_sigaction(number, info, context);
+}
+
+static void move_with_writers(void)
+{
+    struct writer *writers = start_writers();
+    move_there_and_back();
+    stop_writers(writers);
+}
+
+/* Another library's handler, installed between two moves, passes faults on to the one that it found. The next move
+ * needs a handler above it. */
+static void a_fault_passes_each_handler_once(void **state)
+{
+    (void)state;
+    volatile char *inside = (volatile char *)&words[N_PAGES / 2];
+    char *elsewhere = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct sigaction own = {.sa_sigaction = lowest, .sa_flags = SA_SIGINFO};
+    inside += -(uintptr_t)inside % 4096;
+    assert_int_equal(sigaction(SIGSEGV, &own, NULL), 0);
+    move_with_writers();
+    own.sa_sigaction = pass_on_below;
+    assert_int_equal(sigaction(SIGSEGV, &own, &below_mine), 0);
+    move_with_writers();
+    n_mine = n_lowest = 0;
+    assert_faults(elsewhere);
+    assert_int_equal(mprotect((void *)(uintptr_t)inside, 4096, PROT_READ), 0);
+    assert_faults(inside);
+    assert_faults(inside);
+    assert_int_equal(mprotect((void *)(uintptr_t)inside, 4096, PROT_READ | PROT_WRITE), 0);
+    assert_int_equal(n_mine, 3);
+    assert_int_equal(n_lowest, 3);
+    own.sa_handler = SIG_DFL;
+    own.sa_flags = 0;
+    assert_int_equal(sigaction(SIGSEGV, &own, NULL), 0);
+    munmap(elsewhere, 4096);
+}
+
 /* A thread that cannot take the signal would be killed by it. */
 static void a_thread_that_blocks_the_signal_lives(void **state)
 {
@@ -143,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_lose_no_write),
         cmocka_unit_test(faults_of_the_program_arrive),
+        cmocka_unit_test(a_fault_passes_each_handler_once),
         cmocka_unit_test(a_thread_that_blocks_the_signal_lives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
