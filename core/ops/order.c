@@ -70,9 +70,33 @@ static bool is_usable(const ist_ctx *ctx, const char *routine)
 void ist_mark_unused(ist_ctx *ctx)
 {
     ist_store_relaxed(&ctx->used_mixed, 0);
-    uint32_t watched = ist_load_relaxed(&ctx->used) & IST_USED_WATCHED;
-    ist_store_relaxed(&ctx->used, watched);
-    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle | watched);
+    uint32_t marks = ist_load_relaxed(&ctx->used) & IST_USED_MARKS;
+    ist_store_relaxed(&ctx->used, marks);
+    if (ctx == &ist_ctx_default) ist_store_relaxed(&isthmus_fast_v1.default_used, ist_fast_idle | marks);
+}
+
+static void (*complete_also)(const char *routine);
+
+static void change_mark(uint32_t *used, bool is_set)
+{
+    if (is_set)
+        __atomic_fetch_or(used, IST_USED_BY_KERNELS, __ATOMIC_RELAXED);
+    else
+        __atomic_fetch_and(used, ~IST_USED_BY_KERNELS, __ATOMIC_RELAXED);
+}
+
+void ist_quiet_also(void (*complete)(const char *routine))
+{
+    ist_store_release(&complete_also, complete); /* pairs with the acquire in quiet_also() */
+    change_mark(&ist_ctx_default.used, complete != NULL);
+    change_mark(&isthmus_fast_v1.default_used, complete != NULL);
+}
+
+static void quiet_also(const ist_ctx *ctx, const char *routine)
+{
+    if (ctx != &ist_ctx_default) return;
+    void (*function)(const char *) = ist_load_acquire(&complete_also);
+    if (function != NULL) function(routine);
 }
 
 void ist_quiet_transports(ist_ctx *ctx, const char *routine)
@@ -83,6 +107,7 @@ void ist_quiet_transports(ist_ctx *ctx, const char *routine)
     isthmus_status status = complete(ctx, ist_transports_used(ctx), 1u << LOCAL_COMPLETE | 1u << REMOTE_COMMIT,
                                      routine);
     if (status != ISTHMUS_OK) ist_die(routine, status);
+    quiet_also(ctx, routine);
     if (ist_check_applies()) ist_check_synchronised();
     if (ctx->thread_mode != ISTHMUS_THREAD_SHARED) ist_mark_unused(ctx);
     ist_publish_stores();

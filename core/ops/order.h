@@ -25,11 +25,15 @@ void ist_remote_commit_transports(ist_ctx *ctx, const char *routine) IST_COLD;
  * `world_pe`: used before. */
 void ist_fence_to_transports(ist_ctx *ctx, int world_pe, const char *routine) IST_COLD;
 
+/* From now on a quiet of the default context calls this too, after its own operations: it waits for those that kernels
+ * have requested. NULL: no longer. Such a quiet never takes the simple path. */
+void ist_quiet_also(void (*complete)(const char *routine));
+
 /* Both halves as far as possible; returns the first failure instead of ending the job. */
 isthmus_status ist_drain(ist_ctx *ctx, const char *routine) IST_COLD;
 
 /* The transports that a context has used, without the other bits. */
-IST_INLINE uint32_t ist_transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_WATCHED; }
+IST_INLINE uint32_t ist_transports_used(const ist_ctx *ctx) { return ist_load_relaxed(&ctx->used) & ~IST_USED_MARKS; }
 
 /* All operations are complete. Where threads share the context, the bits stay. */
 void ist_mark_unused(ist_ctx *ctx);

@@ -186,10 +186,15 @@ static void put_signal(const struct call *c)
     (void)reply_later(c, c->batch);
 }
 
+void ist_batch_quiet(struct ist_batch *batch, uint64_t ticket)
+{
+    batch->has_quiet = true;
+    batch->quiet_ticket = ticket;
+}
+
 static void quiet(const struct call *c)
 {
-    c->batch->has_quiet = true;
-    c->batch->quiet_ticket = c->ticket;
+    ist_batch_quiet(c->batch, c->ticket);
     (void)reply_later(c, c->batch);
 }
 

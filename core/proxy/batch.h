@@ -38,8 +38,12 @@ void ist_requests_consume(struct ist_requests *requests);
 /* The reply to a request that waits for it. */
 void ist_requests_reply(struct ist_requests *requests, uint64_t ticket, uint64_t value);
 
-/* All requests below this ticket are complete. */
+/* All requests below this ticket are complete. Returns the newest such ticket. */
 void ist_requests_quieted(struct ist_requests *requests, uint64_t ticket);
+uint64_t ist_requests_are_quiet_below(const struct ist_requests *requests);
+
+/* Returns a ticket that is above those of all requests that have arrived. Any thread. */
+uint64_t ist_requests_posted(const struct ist_requests *requests);
 
 /* Returns the first ticket that no kernel has so far. */
 uint64_t ist_requests_tail(const struct ist_requests *requests);
@@ -70,6 +74,9 @@ isthmus_status ist_batch_context(ist_ctx **out);
  * waiter. */
 void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request);
+
+/* Of the request QUIET with this ticket, whose reply is ist_requests_quieted(); or the same for the host's quiet. */
+void ist_batch_quiet(struct ist_batch *batch, uint64_t ticket);
 
 /* Of the request FENCE. */
 void ist_batch_fence(struct ist_batch *batch);

@@ -92,6 +92,7 @@ static isthmus_status open_proxy(void)
 {
     isthmus_status status = ist_proxy_open(device.config, &device.place.memory);
     device.has_proxy = status == ISTHMUS_OK;
+    if (device.has_proxy) ist_quiet_also(ist_proxy_quiet);
     return status;
 }
 
@@ -360,13 +361,21 @@ EXPORTED int isthmus_device_report_v1(const uint64_t *words)
 
 static void quiet(ist_ctx *ctx) { ist_quiet(ctx, "finalize"); }
 
+/* With the lock. */
+static void end_proxy(void (*complete)(ist_ctx *ctx))
+{
+    if (!device.has_proxy) return;
+    ist_quiet_also(NULL);
+    ist_proxy_end(complete);
+}
+
 /* Kernels on processors may still look at `stop`: it stays set until the next init. */
 void ist_device_close(void)
 {
     ist_device_check();
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
-    if (device.has_proxy) ist_proxy_end(quiet);
+    end_proxy(quiet);
     memset(&device.state, 0, sizeof device.state);
     if (device.has_proxy && !is_on_device()) device.state.stop = ist_proxy_stop_word();
     if (device.is_open && ist_modules_fill(&device.place, &device.state, false) != ISTHMUS_OK)
@@ -389,7 +398,7 @@ void ist_device_leave(void (*complete)(ist_ctx *ctx))
     if (has_stopped) ist_error("%s: %s", why.routine, why.text);
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
-    if (device.has_proxy) ist_proxy_end(complete);
+    end_proxy(complete);
     pthread_mutex_unlock(&device.lock);
 }
 

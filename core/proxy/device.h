@@ -55,6 +55,10 @@ void ist_device_forget(void);
  * kernels on processors stays. */
 isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_kernel_memory *memory);
 
+/* Waits until all is complete that kernels which have ended, or have passed what this thread has seen, requested: for
+ * the host's quiet. Calls no driver, so that a stream may call it. Any state; any thread but the proxy's own. */
+void ist_proxy_quiet(const char *routine);
+
 /* Kernels will make requests soon: the thread ends its nap. Accepts any state; any thread. */
 void ist_proxy_wake(void);
 

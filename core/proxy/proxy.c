@@ -42,8 +42,10 @@ static struct {
     bool always_spins;               /* ISTHMUS_DEVICE_PROXY=spin */
     struct isthmus_idle_habit habit; /* of waits for completions */
     bool is_running, must_end;
-    bool is_woken; /* requests are about to come */
-    uint64_t end;  /* with must_end: the first ticket that need not be served */
+    bool is_woken;   /* requests are about to come */
+    uint64_t wanted; /* the host's quiets wait for all requests below this ticket */
+    uint64_t quiet;  /* below it a batch has that quiet, or has had it */
+    uint64_t end;    /* with must_end: the first ticket that need not be served */
     /* Kernels read it, and the server writes it. Those on processors may read when the ring is gone. */
     uint64_t own_stop, *stop;
     const uint64_t *stop_view;
@@ -207,6 +209,16 @@ static void execute(const struct isthmus_request *request)
         ist_batch_add(lane->open, ist_lane_has_fence(lane) ? lane->open : proxy.fetches.open, &proxy.requests, request);
 }
 
+/* The host's quiet is one of the open batch, as soon as all requests that it covers are in that batch or were in one
+ * before. */
+static void add_quiet_of_host(void)
+{
+    uint64_t wanted = ist_load_acquire(&proxy.wanted), next = proxy.requests.next; /* pairs with want() */
+    if ((int64_t)(wanted - proxy.quiet) <= 0 || (int64_t)(next - wanted) < 0) return;
+    ist_batch_quiet(proxy.operations.open, next - 1);
+    proxy.quiet = next;
+}
+
 /* Returns true if there were requests, or completions. */
 static bool serve_round(void)
 {
@@ -217,6 +229,7 @@ static bool serve_round(void)
         n++;
     }
     if (n > 0) ist_requests_consume(&proxy.requests);
+    add_quiet_of_host();
     bool any_fetched = complete_fetches(), any_completed = complete_operations();
     return n > 0 || any_fetched || any_completed;
 }
@@ -302,6 +315,7 @@ isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_
     pthread_cond_init(&proxy.to_server, &monotonic);
     pthread_condattr_destroy(&monotonic);
     proxy.must_end = proxy.has_fence = proxy.has_closer = proxy.is_woken = false;
+    proxy.wanted = proxy.quiet = 0;
     proxy.habit = (struct isthmus_idle_habit){0};
     proxy.always_spins = config->device_proxy == IST_PROXY_SPIN;
     isthmus_status status = ist_requests_init(&proxy.requests, LOG2_SLOTS, memory);
@@ -353,6 +367,34 @@ void ist_proxy_wake(void)
     proxy.is_woken = proxy.is_running;
     if (proxy.is_running) pthread_cond_signal(&proxy.to_server);
     pthread_mutex_unlock(&proxy.lock);
+}
+
+/* ---- the host's quiet ---- */
+
+static void want(uint64_t ticket)
+{
+    uint64_t before = ist_load_relaxed(&proxy.wanted);
+    while ((int64_t)(ticket - before) > 0 &&
+           !__atomic_compare_exchange_n(&proxy.wanted, &before, ticket, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) {}
+}
+
+static bool is_quiet_below(uint64_t ticket)
+{
+    return (int64_t)(ticket - ist_requests_are_quiet_below(&proxy.requests)) <= 0;
+}
+
+/* The server notes what it waits for; this note is for a report that has no room for the server's. */
+void ist_proxy_quiet(const char *routine)
+{
+    struct ist_spin spin = {.is_noted = true};
+    if (!proxy.is_running) return;
+    uint64_t ticket = ist_requests_posted(&proxy.requests);
+    if (is_quiet_below(ticket)) return;
+    ist_note_call(IST_NOTE_TRANSPORT, routine, -1);
+    want(ticket);
+    ist_proxy_wake();
+    while (!is_quiet_below(ticket)) ist_spin_once(&spin);
+    ist_spin_end(&spin);
 }
 
 const struct isthmus_ring *ist_proxy_ring(void) { return proxy.requests.for_kernels; }

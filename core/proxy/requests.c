@@ -130,6 +130,38 @@ void ist_requests_quieted(struct ist_requests *requests, uint64_t ticket)
     ist_store_release(requests->ring.quieted, ticket); /* pairs with the acquire in isthmus_dev_quiet_ring() */
 }
 
+uint64_t ist_requests_are_quiet_below(const struct ist_requests *requests)
+{
+    return ist_load_acquire(requests->ring.quieted); /* pairs with the release in ist_requests_quieted() */
+}
+
+/* Of the `n` tickets from `first` on, which are of one turn: returns the one behind the newest that has arrived. */
+static uint64_t posted_in_turn(const struct ist_requests *requests, uint64_t first, uint64_t n)
+{
+    const uint64_t *slot = requests->ring.slots + ISTHMUS_WIRE_WORDS * slot_of(requests, first);
+    const uint8_t tag = (uint8_t)isthmus_wire_tag(first >> requests->ring.log2_n);
+    uint64_t posted = first;
+    for (uint64_t i = 0; i < n; i++, slot += ISTHMUS_WIRE_WORDS)
+        if ((uint8_t)ist_load_relaxed(slot) == tag) posted = first + i + 1;
+    return posted;
+}
+
+/* The tail has that number too, but lies on the device. A kernel that has ended has written all words of its requests,
+ * perhaps behind a slot that another kernel is about to write. Slots that the server frees meanwhile are below
+ * `consumed` afterwards. */
+uint64_t ist_requests_posted(const struct ist_requests *requests)
+{
+    const uint64_t n = UINT64_C(1) << requests->ring.log2_n;
+    const uint64_t first = ist_load_acquire(requests->ring.consumed), n_of_next = slot_of(requests, first);
+    uint64_t posted = posted_in_turn(requests, first, n - n_of_next);
+    if (n_of_next > 0) {
+        const uint64_t next = first + n - n_of_next, in_next = posted_in_turn(requests, next, n_of_next);
+        if (in_next != next) posted = in_next;
+    }
+    const uint64_t consumed = ist_load_acquire(requests->ring.consumed); /* pairs with ist_requests_consume() */
+    return (int64_t)(consumed - posted) > 0 ? consumed : posted;
+}
+
 /* Of a device that has failed no request is left to wait for. */
 uint64_t ist_requests_tail(const struct ist_requests *requests)
 {

@@ -26,6 +26,12 @@ _Static_assert(offsetof(struct isthmus_fast, element) == 64, "what ordering read
  * (ISTHMUS_CHECK). */
 #define IST_USED_WATCHED (1u << 30)
 
+/* Likewise, in the default context alone: a quiet waits for requests of kernels too (ist_quiet_also). */
+#define IST_USED_BY_KERNELS (1u << 29)
+
+/* Both: no transports, and a quiet leaves them. */
+#define IST_USED_MARKS (IST_USED_WATCHED | IST_USED_BY_KERNELS)
+
 /* Puts and gets up to this many bytes are copied inline. */
 enum { IST_SMALL_BYTES = ISTHMUS_SMALL_BYTES };
 

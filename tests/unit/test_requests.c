@@ -392,6 +392,42 @@ static void a_full_ring_holds_its_kernels(void **state)
     assert_int_equal(arrived[0], 5);
 }
 
+/* ---- what has arrived, for the host's quiet ---- */
+
+static void write_slot(uint64_t ticket)
+{
+    const struct isthmus_ring *ring = &host.requests.ring;
+    struct isthmus_request request = random_request();
+    uint64_t mask = (UINT64_C(1) << ring->log2_n) - 1;
+    write_wire(&request, ticket >> ring->log2_n, ring->slots + ISTHMUS_WIRE_WORDS * (ticket & mask));
+}
+
+static void requests_behind_one_that_is_being_written_count(void **state)
+{
+    struct isthmus_request out;
+    (void)state;
+    open_ring(2);
+    assert_int_equal(ist_requests_posted(&host.requests), 0);
+    for (uint64_t turn = 0; turn < 600; turn++) { /* tags repeat */
+        const uint64_t first = 4 * turn;
+        write_slot(first + 2);
+        assert_int_equal(ist_requests_posted(&host.requests), first + 3);
+        write_slot(first);
+        assert_true(ist_requests_take(&host.requests, &out));
+        assert_int_equal(ist_requests_posted(&host.requests), first + 3);
+        ist_requests_consume(&host.requests);
+        assert_int_equal(ist_requests_posted(&host.requests), first + 3);
+        write_slot(first + 1);
+        write_slot(first + 3);
+        assert_int_equal(ist_requests_posted(&host.requests), first + 4);
+        for (int i = 1; i < 4; i++) assert_true(ist_requests_take(&host.requests, &out));
+        ist_requests_consume(&host.requests);
+        assert_int_equal(ist_requests_posted(&host.requests), first + 4);
+    }
+    start_host(answer);
+    close_ring();
+}
+
 /* ---- quiet and fence ---- */
 
 /* The host has started the requests below `started`, and has completed those below `completed`: at a quiet only. */
@@ -541,6 +577,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_slot_is_not_used_again_before_its_reply_was_read),
         cmocka_unit_test(a_kernel_reads_what_the_host_has_stored),
         cmocka_unit_test(a_full_ring_holds_its_kernels),
+        cmocka_unit_test(requests_behind_one_that_is_being_written_count),
         cmocka_unit_test(a_quiet_waits_for_all_earlier_requests),
         cmocka_unit_test(quiet_and_fence_of_nothing_make_no_request),
         cmocka_unit_test(a_kernel_that_waits_stops_when_the_job_ends),
