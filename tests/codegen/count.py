@@ -4,7 +4,8 @@
 The fast path of a function is its shortest way from the entry to a return that calls nothing and stays in the function:
 rare cases branch to a .cold part or to another function. Columns of the table: file (library or program), function,
 instructions, conditional branches, locked instructions on that way. More than the table allows is a fault; fewer are
-welcome. Counts are those of GCC at the release build's flags on x86-64; elsewhere the test is skipped.
+welcome. So is a way that reads anything of the profile or the recorder (ISTHMUS_PROFILE), which is to cost nothing
+while it is off. Counts are those of GCC at the release build's flags on x86-64; elsewhere the test is skipped.
 
 --print writes the table's lines as they are now."""
 import argparse
@@ -17,11 +18,12 @@ from pathlib import Path
 
 SKIPPED = 77
 TOLERANCE = 0.15  # of instructions: another release of the compiler schedules otherwise
-Way = collections.namedtuple("Way", "instructions branches locked")
+RECORDING = re.compile(r"<[^>]*(profile|recorder)[^>]*>")
+Way = collections.namedtuple("Way", "instructions branches locked recording", defaults=((),))
 
 
 def disassemble(path):
-    """{function: {address: (text, next address)}}"""
+    """{function: {address: (text, next address, names of the profile's that it refers to)}}"""
     listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(path)], text=True, capture_output=True,
                              check=True)
     functions, rows = {}, None
@@ -31,8 +33,10 @@ def disassemble(path):
         if start:
             rows = functions.setdefault(start.group(1).split("@")[0], [])
         elif row and rows is not None:
-            rows.append((int(row.group(1), 16), row.group(2).split("#")[0].strip()))
-    return {name: {at: (text, rows[i + 1][0] if i + 1 < len(rows) else None) for i, (at, text) in enumerate(rows)}
+            recording = tuple(name.group() for name in RECORDING.finditer(row.group(2)))
+            rows.append((int(row.group(1), 16), row.group(2).split("#")[0].strip(), recording))
+    return {name: {at: (text, rows[i + 1][0] if i + 1 < len(rows) else None, recording)
+                   for i, (at, text, recording) in enumerate(rows)}
             for name, rows in functions.items()}
 
 
@@ -60,10 +64,10 @@ def fast_path(code):
     queue, seen = collections.deque([(entry, Way(0, 0, 0))]), {entry}
     while queue:
         at, way = queue.popleft()
-        text, following = code[at]
+        text, following, recording = code[at]
         if not text.startswith(("nop", "data16", "endbr64")):
             way = Way(way.instructions + 1, way.branches + bool(re.match(r"j(?!mp)", text)),
-                      way.locked + is_locked(text))
+                      way.locked + is_locked(text), way.recording + (() if text.startswith("j") else recording))
         further = steps(text, following)
         if further is None:
             return way
@@ -95,6 +99,7 @@ def compare(row, way):
     if way.instructions > most.instructions * (1 + TOLERANCE):
         faults.append(f"{file} {function}: {way.instructions} instructions on the fast path, "
                       f"the table says {most.instructions}")
+    faults += [f"{file} {function}: the fast path reads {name}" for name in way.recording]
     for what in ("branches", "locked"):
         if getattr(way, what) > getattr(most, what):
             faults.append(f"{file} {function}: {getattr(way, what)} {what} on the fast path, the table says "
@@ -130,7 +135,7 @@ def main():
             continue
         way = fast_path(function)
         if args.print:
-            print("\t".join([row[0], row[1]] + [str(n) for n in way or ("call", "call", "call")]))
+            print("\t".join([row[0], row[1]] + [str(n) for n in way or ("call", "call", "call")][:3]))
         else:
             faults += compare(row, way)
     print("\n".join(faults), end="\n" if faults else "")
