@@ -118,11 +118,17 @@ static int find_partners(const struct place *place, uint64_t **partners)
     return n;
 }
 
+/* Counts through all batches, so that no flag is ever reset. */
+uint64_t bare_next_turn(void)
+{
+    static uint64_t turn;
+    return ++turn;
+}
+
 /* Acquire pairs with the partner's release: after the last round every PE has arrived. */
 static void synchronize(const struct place *place, uint64_t *const *partners, int n_rounds)
 {
-    static uint64_t turn; /* counts through all batches, so that no flag is ever reset */
-    turn++;
+    const uint64_t turn = bare_next_turn();
     for (int i = 0; i < n_rounds; i++) {
         __atomic_store_n(partners[i], turn, __ATOMIC_RELEASE);
         spin_until(&place->flags[i * FLAG_STRIDE], turn);

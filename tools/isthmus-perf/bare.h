@@ -17,6 +17,9 @@ perf_batch bare_store, bare_load, bare_fetch_add, bare_compare_swap; /* one inst
 perf_batch bare_flags;                                               /* all PEs: flags in log2(n) rounds */
 perf_batch bare_receive_one, bare_receive_others;                    /* flags, and each PE copies what it receives */
 
+/* For those that synchronize PEs by the same flags: the value of the next time, equal on all PEs. */
+uint64_t bare_next_turn(void);
+
 /* All PEs: each copies one block from the next PE, and no PE waits for another. */
 perf_batch bare_copy_one;
 

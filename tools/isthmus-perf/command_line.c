@@ -78,22 +78,28 @@ static void read_sizes(struct options *options, const char *text)
     }
 }
 
-static uint32_t bits_of(const char *name, size_t length)
+static uint64_t bits_of(const char *name, size_t length)
 {
     static const struct {
-        const char *name, *members[8];
+        const char *name, *members[12];
     } groups[] = {
         {"amo", {"fetch_add", "add", "compare_swap"}},
-        {"collectives", {"broadcast", "collect", "fcollect", "alltoall", "sum_reduce"}},
+        {"collectives",
+         {"broadcast", "collect", "fcollect", "alltoall", "alltoalls", "sum_reduce", "sum_inscan", "sum_exscan",
+          "sum_reducescatter"}},
+        {"on_stream",
+         {"put_on_stream", "get_on_stream", "put_signal_on_stream", "barrier_on_stream", "sync_on_stream",
+          "broadcast_on_stream", "fcollect_on_stream", "alltoall_on_stream", "sum_reduce_on_stream",
+          "sum_reducescatter_on_stream"}},
     };
-    uint32_t bits = 0;
-    if (length == 3 && strncmp(name, "all", length) == 0) return (UINT32_C(1) << n_operations) - 1;
+    uint64_t bits = 0;
+    if (length == 3 && strncmp(name, "all", length) == 0) return UINT64_MAX >> (64 - n_operations);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
         if (strlen(groups[i].name) == length && strncmp(groups[i].name, name, length) == 0)
             for (const char *const *member = groups[i].members; *member != NULL; member++)
-                bits |= UINT32_C(1) << operation_find(*member, strlen(*member));
+                bits |= UINT64_C(1) << operation_find(*member, strlen(*member));
     int operation = operation_find(name, length);
-    return operation >= 0 ? UINT32_C(1) << operation : bits;
+    return operation >= 0 ? UINT64_C(1) << operation : bits;
 }
 
 static void read_operations(struct options *options, const char *text)
@@ -101,7 +107,7 @@ static void read_operations(struct options *options, const char *text)
     options->operations = 0;
     for (const char *at = text;; at++) {
         size_t length = strcspn(at, ",");
-        uint32_t bits = bits_of(at, length);
+        uint64_t bits = bits_of(at, length);
         if (bits == 0)
             options_refuse(options, "--ops has '%.*s'; isthmus-perf --help lists the operations", (int)(length & 0x3f),
                            at);
@@ -167,7 +173,7 @@ static const struct option {
     const char *name, *value, *help;
     void (*read)(struct options *, const char *);
 } table[] = {
-    {"--ops", "LIST", "the operations, below; amo, collectives and all are groups (all)", read_operations},
+    {"--ops", "LIST", "the operations, below; amo, collectives, on_stream and all are groups (all)", read_operations},
     {"--memory", "KIND", "host; device: both sides in a GPU's memory; mixed: this side on the host (host)",
      read_memory},
     {"--sizes", "LIST", "as 8,4K,1M, or 8-64M in steps of 8 (8-64M)", read_sizes},
@@ -236,7 +242,7 @@ void options_print_help(void)
            "  %-16s  than the spread\n",
            "--compare A B", "");
     printf("  %-16s  print this\n  %-16s  print the version\n\nOperations\n", "--help", "--version");
-    for (int i = 0; i < n_operations; i++) printf("  %-13s %s\n", operations[i].name, operations[i].summary);
+    for (int i = 0; i < n_operations; i++) printf("  %-27s %s\n", operations[i].name, operations[i].summary);
     printf("\nStatus: 0; 1 if a figure or a file could not be made; 2 for a wrong option.\n");
 }
 

@@ -36,11 +36,11 @@ static void print_figure(const struct figure *figure)
     printf(" %9s %5s", time_text(figure->median_ns), range);
 }
 
-static void print_pair(const struct result *a, const struct result *b, struct counts *counts)
+static void print_pair(const struct result *a, const struct result *b, int name_width, struct counts *counts)
 {
     char pes[24] = "all";
     if (a->to >= 0) snprintf(pes, sizeof pes, "%d-%d", a->from, a->to);
-    printf("%-13s %-7s %-5s", a->operation, a->size_bytes > 0 ? size_text(a->size_bytes) : "", pes);
+    printf("%-*s %-7s %-5s", name_width, a->operation, a->size_bytes > 0 ? size_text(a->size_bytes) : "", pes);
     print_figure(&a->call);
     print_figure(&b->call);
     printf(" %7.2f  %s\n", b->call.median_ns / a->call.median_ns, judge(&a->call, &b->call, counts));
@@ -54,12 +54,13 @@ static void print_head(const char *name, const char *path, const struct results 
 
 static void print_all(const struct results *a, const struct results *b, struct counts *counts)
 {
-    printf("\n%-13s %-7s %-5s %9s %5s %9s %5s %7s  %s\n", "operation", "size", "PEs", "A", "+-", "B", "+-", "B/A",
-           "B is");
+    int name_width = results_name_width(a);
+    printf("\n%-*s %-7s %-5s %9s %5s %9s %5s %7s  %s\n", name_width, "operation", "size", "PEs", "A", "+-", "B", "+-",
+           "B/A", "B is");
     for (size_t i = 0; i < a->n; i++) {
         const struct result *other = find(b, &a->list[i]);
         if (other != NULL)
-            print_pair(&a->list[i], other, counts);
+            print_pair(&a->list[i], other, name_width, counts);
         else
             counts->n_only_first++;
     }

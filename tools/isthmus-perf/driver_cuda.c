@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-enum { DEVICE_ORDINAL = 9 /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */, NON_BLOCKING = 1 };
+/* By the types and values that NVIDIA documents: no header of its is needed. */
+enum { DEVICE_ORDINAL = 9 /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */, NON_BLOCKING = 1, WAIT_GEQ = 0 };
 typedef unsigned long long device_addr;
 
 /* In the order of `names`. */
@@ -19,6 +20,8 @@ static struct {
     int (*cuStreamDestroy_v2)(void *stream);
     int (*cuStreamSynchronize)(void *stream);
     int (*cuMemcpyAsync)(device_addr dest, device_addr source, size_t size, void *stream);
+    int (*cuStreamWriteValue64_v2)(void *stream, device_addr word, uint64_t value, unsigned flags);
+    int (*cuStreamWaitValue64_v2)(void *stream, device_addr word, uint64_t value, unsigned flags);
     int (*cuGetErrorName)(int error, const char **name);
 } driver;
 
@@ -34,12 +37,15 @@ static const char *const names[] = {
     "cuStreamDestroy_v2",
     "cuStreamSynchronize",
     "cuMemcpyAsync",
+    "cuStreamWriteValue64_v2",
+    "cuStreamWaitValue64_v2",
     "cuGetErrorName",
 };
 _Static_assert(sizeof driver == sizeof names, "a name for each call");
 
 static int device;
 static void *context; /* retained, and current while it is open */
+static bool is_current;
 
 static device_addr at(const void *addr) { return (device_addr)(uintptr_t)addr; }
 
@@ -50,10 +56,11 @@ static bool load(void)
     return gpu_driver_find(files, names, (void **)(void *)&driver, sizeof names / sizeof *names);
 }
 
-static int open_stream(const void *own, void **stream, const char **call)
+static int open_stream(const void *own, size_t room_bytes, void **stream, const char **call)
 {
     int ordinal = 0, attributes[] = {DEVICE_ORDINAL}, result;
     void *values[] = {&ordinal};
+    (void)room_bytes;
     *call = "cuInit";
     if ((result = driver.cuInit(0)) != 0) return result;
     *call = "cuPointerGetAttributes";
@@ -64,6 +71,7 @@ static int open_stream(const void *own, void **stream, const char **call)
     if ((result = driver.cuDevicePrimaryCtxRetain(&context, device)) != 0) return result;
     *call = "cuCtxPushCurrent";
     if ((result = driver.cuCtxPushCurrent_v2(context)) != 0) return result;
+    is_current = true;
     *call = "cuStreamCreate";
     return driver.cuStreamCreate(stream, NON_BLOCKING);
 }
@@ -75,15 +83,26 @@ static int copy(void *dest, const void *source, size_t n_bytes, void *stream)
 
 static int synchronize(void *stream) { return driver.cuStreamSynchronize(stream); }
 
+static bool has_words(void) { return true; }
+
+static int write_word(void *word, uint64_t value, void *stream)
+{
+    return driver.cuStreamWriteValue64_v2(stream, at(word), value, 0);
+}
+
+static int wait_word(void *word, uint64_t value, void *stream)
+{
+    return driver.cuStreamWaitValue64_v2(stream, at(word), value, WAIT_GEQ);
+}
+
 static void close_stream(void *stream)
 {
     void *popped;
-    if (stream != NULL) {
-        (void)driver.cuStreamDestroy_v2(stream);
-        (void)driver.cuCtxPopCurrent_v2(&popped);
-    }
+    if (stream != NULL) (void)driver.cuStreamDestroy_v2(stream);
+    if (is_current) (void)driver.cuCtxPopCurrent_v2(&popped);
     if (context != NULL) (void)driver.cuDevicePrimaryCtxRelease_v2(device);
     context = NULL;
+    is_current = false;
 }
 
 static const char *error_name(int error)
@@ -101,4 +120,8 @@ const struct gpu_driver gpu_driver_cuda = {
     .synchronize = synchronize,
     .close = close_stream,
     .error_name = error_name,
+    .has_streams = true,
+    .has_words = has_words,
+    .write_word = write_word,
+    .wait_word = wait_word,
 };

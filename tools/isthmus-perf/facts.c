@@ -83,8 +83,28 @@ static int count_cpus_of_host(void)
     return CPU_COUNT(&set);
 }
 
+static int bound_node = -1; /* symmetric */
+
+static int find_bound_node(void)
+{
+    cpu_set_t set;
+    int found = -1;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return -1;
+    for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (!CPU_ISSET(cpu, &set)) continue;
+        int node = node_of_cpu((int)cpu);
+        if (node < 0 || (found >= 0 && node != found)) return -1;
+        found = node;
+    }
+    return found;
+}
+
+int facts_bound_node_of(int pe) { return shmem_int_g(&bound_node, pe); }
+
 void facts_gather(struct pe_facts *out)
 {
+    bound_node = find_bound_node(); /* other PEs read it once this one has counted with them */
     *out = (struct pe_facts){.adapter_node = -1};
     snprintf(out->host, sizeof out->host, "%s", shmemx_nodename());
     out->numa_node = node_of_cpu(sched_getcpu());

@@ -29,12 +29,16 @@ struct case_facts {
     const char *check_setting; /* of ISTHMUS_CHECK */
     double near_ns;            /* the bare copy within this PE's memory, if the peer's is on another node; 0: not so */
     const char *more;          /* what the operation does and its limit does not; NULL: nothing */
+    bool is_more_unbounded;    /* that may take any time */
     const char *double_name;   /* of a library that stands for hardware; "" or NULL: none does */
     const char *no_limit;      /* why there is no limit; NULL: there is one */
 };
 
 /* Collective. Fills in the facts of this PE. */
 void facts_gather(struct pe_facts *out);
+
+/* After that: the NUMA node to which a PE is bound; -1: to none, or to several. */
+int facts_bound_node_of(int pe);
 
 /* Writes result->verdict. */
 void verdict_write(struct result *result, const struct case_facts *facts);

@@ -83,7 +83,7 @@ static void visit_pairs(struct run *run, visit *each, const struct operation *op
 static void visit_all(struct run *run, visit *each)
 {
     for (int i = 0; i < n_operations; i++)
-        if ((run->options.operations & UINT32_C(1) << i) != 0 && measure_can(&operations[i]))
+        if ((run->options.operations & UINT64_C(1) << i) != 0 && measure_can(&operations[i]))
             visit_pairs(run, each, &operations[i]);
 }
 
@@ -115,19 +115,24 @@ static void print_head(const struct run *run)
            options->repeat, options->is_all_pairs ? "; matrices: rows are PEs that call, columns their peers" : "");
 }
 
+static bool is_wanted(const struct run *run, int operation)
+{
+    return (run->options.operations & UINT64_C(1) << operation) != 0;
+}
+
 static void print_left_out(const struct run *run)
 {
+    int n_on_stream = 0;
     for (int i = 0; i < n_operations; i++) {
-        if ((run->options.operations & UINT32_C(1) << i) == 0 || !operations[i].is_sized) continue;
-        if (!measure_can(&operations[i])) {
-            printf("left out: %s: streams need a heap in a GPU's memory (--memory device)\n", operations[i].name);
-            continue;
-        }
+        if (is_wanted(run, i) && !measure_can(&operations[i])) n_on_stream++;
+        if (!is_wanted(run, i) || !measure_can(&operations[i]) || !operations[i].is_sized) continue;
         for (int size = 0; size < run->options.n_sizes; size++)
             if (!measure_has_room(&operations[i], run->options.sizes[size]))
                 printf("left out: %s of %s: %d blocks of it take too much memory\n", operations[i].name,
                        size_text(run->options.sizes[size]), run->n_pes);
     }
+    if (n_on_stream > 0)
+        printf("left out: %d on streams, which need a heap in a GPU's memory (--memory device)\n", n_on_stream);
 }
 
 static void print_report(const struct run *run)

@@ -1,4 +1,5 @@
-/* tools/isthmus-perf/operations.c: see operations.h. The bare operations are in bare.c. */
+/* tools/isthmus-perf/operations.c: the table of operations, and those from one PE to another. See operations.h; the
+ * bare operations are in bare.c. */
 #include "tools/isthmus-perf/operations.h"
 #include "tools/isthmus-perf/bare.h"
 
@@ -76,51 +77,6 @@ static void call_compare_swap(const struct place *place, long reps)
         bare_use(shmem_long_atomic_compare_swap((long *)(void *)place->dest, i, i + 1, place->to));
 }
 
-/* ---- of all PEs ---- */
-
-static void call_barrier(const struct place *place, long reps)
-{
-    (void)place;
-    for (long i = 0; i < reps; i++) shmem_barrier_all();
-}
-
-static void call_sync(const struct place *place, long reps)
-{
-    (void)place;
-    for (long i = 0; i < reps; i++) shmem_sync_all();
-}
-
-static void call_broadcast(const struct place *place, long reps)
-{
-    for (long i = 0; i < reps; i++)
-        shmem_broadcastmem(SHMEM_TEAM_WORLD, place->dest, place->whole_source, place->size_bytes, 0);
-}
-
-static void call_collect(const struct place *place, long reps)
-{
-    for (long i = 0; i < reps; i++)
-        shmem_collectmem(SHMEM_TEAM_WORLD, place->dest, place->whole_source, place->size_bytes);
-}
-
-static void call_fcollect(const struct place *place, long reps)
-{
-    for (long i = 0; i < reps; i++)
-        shmem_fcollectmem(SHMEM_TEAM_WORLD, place->dest, place->whole_source, place->size_bytes);
-}
-
-static void call_alltoall(const struct place *place, long reps)
-{
-    for (long i = 0; i < reps; i++)
-        shmem_alltoallmem(SHMEM_TEAM_WORLD, place->dest, place->whole_source, place->size_bytes);
-}
-
-static void call_sum_reduce(const struct place *place, long reps)
-{
-    for (long i = 0; i < reps; i++)
-        shmem_long_sum_reduce(SHMEM_TEAM_WORLD, (long *)(void *)place->dest,
-                              (const long *)(const void *)place->whole_source, place->size_bytes / sizeof(long));
-}
-
 const struct operation operations[] = {
     {.name = "put",
      .summary = "putmem and quiet: until the data is there",
@@ -156,109 +112,230 @@ const struct operation operations[] = {
      .call = call_put_signal,
      .bare_name = "memcpy",
      .bare = bare_put_signal,
-     .transfer = TRANSFER_NONE},
+     .transfer = TRANSFER_PUT_SIGNAL,
+     .more = {[LIMIT_DEVICE] = "the signal", [LIMIT_NETWORK] = "the signal"}},
     {.name = "p",
      .summary = "long_p, many",
      .call = call_p,
-     .transfer = TRANSFER_PUT_NBI,
      .bare_name = "a store",
-     .bare = bare_store},
+     .bare = bare_store,
+     .transfer = TRANSFER_PUT_NBI},
     {.name = "g",
      .summary = "long_g",
      .call = call_g,
-     .transfer = TRANSFER_GET,
      .bare_name = "a load",
-     .bare = bare_load},
+     .bare = bare_load,
+     .transfer = TRANSFER_GET},
     {.name = "fetch_add",
      .summary = "long_atomic_fetch_add",
      .call = call_fetch_add,
      .bare_name = "a locked add",
      .bare = bare_fetch_add,
-     .transfer = TRANSFER_FETCH_ADD},
+     .transfer = TRANSFER_FETCH_ADD,
+     .more = {[LIMIT_DEVICE] = "an atomic, which no copy is"},
+     .is_no_copy = true},
     {.name = "add",
      .summary = "long_atomic_add, many before one quiet",
      .call = call_add,
      .bare_name = "a locked add",
-     .bare = bare_fetch_add},
+     .bare = bare_fetch_add,
+     .transfer = TRANSFER_ADD,
+     .more = {[LIMIT_DEVICE] = "an atomic, which no copy is"},
+     .is_no_copy = true},
     {.name = "compare_swap",
      .summary = "long_atomic_compare_swap",
      .call = call_compare_swap,
      .bare_name = "a locked swap",
-     .bare = bare_compare_swap},
+     .bare = bare_compare_swap,
+     .transfer = TRANSFER_COMPARE_SWAP,
+     .more = {[LIMIT_DEVICE] = "an atomic, which no copy is"},
+     .is_no_copy = true},
     {.name = "put_on_stream",
      .summary = "putmem_on_stream, many before the stream is synchronized",
      .is_sized = true,
      .is_on_stream = true,
      .call = call_put_on_stream,
      .transfer = TRANSFER_PUT_NBI,
-     .more = "the call"},
+     .more = {[LIMIT_DEVICE] = "the call"}},
     {.name = "get_on_stream",
      .summary = "getmem_on_stream, the same",
      .is_sized = true,
      .is_on_stream = true,
      .call = call_get_on_stream,
      .transfer = TRANSFER_GET_NBI,
-     .more = "the call"},
+     .more = {[LIMIT_DEVICE] = "the call"}},
+    {.name = "put_signal_on_stream",
+     .summary = "putmem_signal_on_stream, the same",
+     .is_sized = true,
+     .is_on_stream = true,
+     .call = call_put_signal_on_stream,
+     .transfer = TRANSFER_STREAM_SIGNAL,
+     .more = {[LIMIT_DEVICE] = "the call"}},
     {.name = "barrier",
      .summary = "barrier_all",
      .is_together = true,
+     .needs_alias = true,
      .call = call_barrier,
      .bare_name = "flags",
      .bare = bare_flags,
-     .needs_alias = true},
+     .transfer = TRANSFER_FLAGS},
     {.name = "sync",
      .summary = "sync_all",
      .is_together = true,
+     .needs_alias = true,
      .call = call_sync,
      .bare_name = "flags",
      .bare = bare_flags,
-     .needs_alias = true},
+     .transfer = TRANSFER_FLAGS},
     {.name = "broadcast",
      .summary = "broadcastmem from PE 0",
      .is_together = true,
      .is_sized = true,
+     .needs_alias = true,
      .call = call_broadcast,
      .bare_name = "memcpy",
      .bare = bare_copy_one,
-     .needs_alias = true,
-     .more = "flags between the PEs"},
+     .transfer = TRANSFER_BLOCK_ALONE,
+     .more = {[LIMIT_PROCESSOR] = "flags between the PEs",
+              [LIMIT_DEVICE] = "flags between the PEs",
+              [LIMIT_NETWORK] = "flags between the PEs"}},
     {.name = "collect",
      .summary = "collectmem, a block of the size from each PE",
      .is_together = true,
      .is_sized = true,
      .has_blocks = true,
+     .needs_alias = true,
      .call = call_collect,
      .bare_name = "flags+memcpy",
      .bare = bare_receive_others,
-     .needs_alias = true},
+     .transfer = TRANSFER_BLOCKS},
     {.name = "fcollect",
-     .summary = "fcollectmem, a block of the size from each PE",
+     .summary = "fcollectmem, the same",
      .is_together = true,
      .is_sized = true,
      .has_blocks = true,
+     .needs_alias = true,
      .call = call_fcollect,
      .bare_name = "flags+memcpy",
      .bare = bare_receive_others,
-     .needs_alias = true},
+     .transfer = TRANSFER_BLOCKS},
     {.name = "alltoall",
      .summary = "alltoallmem, a block of the size for each PE",
      .is_together = true,
      .is_sized = true,
      .has_blocks = true,
+     .needs_alias = true,
      .call = call_alltoall,
      .bare_name = "flags+memcpy",
      .bare = bare_receive_others,
-     .needs_alias = true},
-    {.name = "sum_reduce",
-     .summary = "long_sum_reduce",
+     .transfer = TRANSFER_BLOCKS},
+    {.name = "alltoalls",
+     .summary = "long_alltoalls with strides of 1",
      .is_together = true,
      .is_sized = true,
+     .has_blocks = true,
+     .needs_alias = true,
+     .call = call_alltoalls,
+     .bare_name = "flags+memcpy",
+     .bare = bare_receive_others,
+     .transfer = TRANSFER_BLOCKS},
+    {.name = "sum_reduce",
+     .summary = "long_sum_reduce, and so of other operators",
+     .is_together = true,
+     .is_sized = true,
+     .needs_alias = true,
      .call = call_sum_reduce,
      .bare_name = "flags+memcpy",
      .bare = bare_receive_one,
-     .needs_alias = true},
+     .transfer = TRANSFER_BLOCK},
+    {.name = "sum_inscan",
+     .summary = "long_sum_inscan",
+     .is_together = true,
+     .is_sized = true,
+     .needs_alias = true,
+     .call = call_sum_inscan,
+     .bare_name = "flags+memcpy",
+     .bare = bare_receive_one,
+     .transfer = TRANSFER_BLOCK},
+    {.name = "sum_exscan",
+     .summary = "long_sum_exscan",
+     .is_together = true,
+     .is_sized = true,
+     .needs_alias = true,
+     .call = call_sum_exscan,
+     .bare_name = "flags+memcpy",
+     .bare = bare_receive_one,
+     .transfer = TRANSFER_BLOCK},
+    {.name = "sum_reducescatter",
+     .summary = "long_sum_reducescatter, a block of the size for each PE",
+     .is_together = true,
+     .is_sized = true,
+     .has_blocks = true,
+     .needs_alias = true,
+     .call = call_sum_reducescatter,
+     .bare_name = "flags+memcpy",
+     .bare = bare_receive_others,
+     .transfer = TRANSFER_BLOCKS},
+    {.name = "barrier_on_stream",
+     .summary = "barrier_all_on_stream, many before the stream is synchronized",
+     .is_together = true,
+     .is_on_stream = true,
+     .call = call_barrier_on_stream,
+     .transfer = TRANSFER_STREAM_FLAGS,
+     .more = {[LIMIT_DEVICE] = "the call"}},
+    {.name = "sync_on_stream",
+     .summary = "sync_all_on_stream, the same",
+     .is_together = true,
+     .is_on_stream = true,
+     .call = call_sync_on_stream,
+     .transfer = TRANSFER_STREAM_FLAGS,
+     .more = {[LIMIT_DEVICE] = "the call"}},
+    {.name = "broadcast_on_stream",
+     .summary = "broadcastmem_on_stream, the same",
+     .is_together = true,
+     .is_sized = true,
+     .is_on_stream = true,
+     .call = call_broadcast_on_stream,
+     .transfer = TRANSFER_STREAM_BLOCK,
+     .more = {[LIMIT_DEVICE] = "flags between the PEs"}},
+    {.name = "fcollect_on_stream",
+     .summary = "fcollectmem_on_stream, the same",
+     .is_together = true,
+     .is_sized = true,
+     .has_blocks = true,
+     .is_on_stream = true,
+     .call = call_fcollect_on_stream,
+     .transfer = TRANSFER_STREAM_BLOCKS,
+     .more = {[LIMIT_DEVICE] = "flags between the PEs"}},
+    {.name = "alltoall_on_stream",
+     .summary = "alltoallmem_on_stream, the same",
+     .is_together = true,
+     .is_sized = true,
+     .has_blocks = true,
+     .is_on_stream = true,
+     .call = call_alltoall_on_stream,
+     .transfer = TRANSFER_STREAM_BLOCKS,
+     .more = {[LIMIT_DEVICE] = "flags between the PEs"}},
+    {.name = "sum_reduce_on_stream",
+     .summary = "long_sum_reduce_on_stream, the same",
+     .is_together = true,
+     .is_sized = true,
+     .is_on_stream = true,
+     .call = call_sum_reduce_on_stream,
+     .transfer = TRANSFER_STREAM_BLOCK,
+     .more = {[LIMIT_DEVICE] = "flags between the PEs, and the sum"}},
+    {.name = "sum_reducescatter_on_stream",
+     .summary = "long_sum_reducescatter_on_stream, the same",
+     .is_together = true,
+     .is_sized = true,
+     .has_blocks = true,
+     .is_on_stream = true,
+     .call = call_sum_reducescatter_on_stream,
+     .transfer = TRANSFER_STREAM_BLOCKS,
+     .more = {[LIMIT_DEVICE] = "flags between the PEs, and the sum"}},
 };
 const int n_operations = sizeof operations / sizeof *operations;
+_Static_assert(sizeof operations / sizeof *operations <= 64, "a bit for each");
 
 int operation_find(const char *name, size_t length)
 {

@@ -14,7 +14,7 @@ enum memory { MEMORY_HOST, MEMORY_DEVICE, MEMORY_MIXED, N_MEMORIES };
 enum progress { PROGRESS_PLACE, PROGRESS_LINES, PROGRESS_NONE, N_PROGRESS };
 
 struct options {
-    uint32_t operations; /* a bit for each of operations[] */
+    uint64_t operations; /* a bit for each of operations[] */
     enum memory memory;
     uint64_t sizes[MAX_SIZES];
     int n_sizes;

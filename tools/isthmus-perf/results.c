@@ -21,6 +21,17 @@ void results_free(struct results *results)
     *results = (struct results){.list = NULL};
 }
 
+int results_name_width(const struct results *results)
+{
+    enum { USUAL = 13 };
+    int width = USUAL;
+    for (size_t i = 0; i < results->n; i++) {
+        int length = (int)strlen(results->list[i].operation);
+        if (length > width) width = length;
+    }
+    return width;
+}
+
 static int compare_doubles(const void *left, const void *right)
 {
     double a = *(const double *)left, b = *(const double *)right;

@@ -31,6 +31,9 @@ struct results {
     char double_name[NAME_BYTES]; /* of a library that stands for hardware; "": none does */
 };
 
+/* The columns that names of operations take in a table. */
+int results_name_width(const struct results *results);
+
 /* Copies the result to the end of the list. Returns false if there is no memory. */
 bool results_add(struct results *results, const struct result *result);
 void results_free(struct results *results);

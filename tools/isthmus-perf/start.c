@@ -113,6 +113,16 @@ bool start_on_all(bool value)
     return value;
 }
 
+long start_share(long value, int lead)
+{
+    static long mine, all;
+    mine = value;
+    shmem_long_broadcast(SHMEM_TEAM_WORLD, &all, &mine, 1, lead);
+    value = all;
+    shmem_sync_all(); /* before the next call writes it */
+    return value;
+}
+
 void start_check_job(int argc, char **argv, struct options *options)
 {
     int n_pes = shmem_n_pes(), other = find_other(argc, argv);

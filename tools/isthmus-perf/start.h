@@ -16,6 +16,9 @@ void start_choose_memory(const struct options *options);
 /* Collective. Returns true if the value is true on all PEs. */
 bool start_on_all(bool value);
 
+/* Collective. Returns the value of PE `lead`. */
+long start_share(long value, int lead);
+
 /* Collective. Refuses, in options->refusal on all PEs, what this job cannot do; PEs with different command lines. */
 void start_check_job(int argc, char **argv, struct options *options);
 

@@ -5,10 +5,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 900, HEIGHT = 520, LEFT = 80, RIGHT = 170, TOP = 50, BOTTOM = 60, LEGEND_STEP = 20 };
+enum { WIDTH = 960, HEIGHT = 540, LEFT = 80, RIGHT = 230, TOP = 50, BOTTOM = 60, LEGEND_STEP = 20 };
 
-static const char *const colours[] = {"#1b7f79", "#c2571a", "#4a5fb0", "#b02a63", "#6b8e23",
-                                      "#7a4fa3", "#a67c00", "#2f7fc1", "#8c3b3b", "#555555"};
+static const char *const colours[] = {"#1b7f79", "#c2571a", "#4a5fb0", "#b02a63", "#6b8e23", "#7a4fa3",
+                                      "#a67c00", "#2f7fc1", "#8c3b3b", "#555555", "#0f4d4a", "#e69b6d",
+                                      "#98a5da", "#e07aa6", "#3d5212", "#c3a6dd", "#5c4500", "#8ec3ea",
+                                      "#d98c8c", "#aaaaaa", "#00a36c", "#ff7f50"};
 enum { N_COLOURS = sizeof colours / sizeof *colours };
 
 struct picture {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { COLUMNS = 100, VERDICT_COLUMN = 61 };
+enum { COLUMNS = 100, NUMBERS = 48 /* columns between a name and its verdict */ };
 
 /* Sentences in lines, each but the first indented to the column. */
 static void print_filled(int column, const char *text)
@@ -31,25 +31,26 @@ static const char *pes_text(const struct result *result, char *out, size_t room)
     return out;
 }
 
-static void print_row(const struct result *result)
+static void print_row(const struct result *result, int name_width)
 {
     char pes[24], spread[16], limit[24] = "-", speed[24] = "-";
     const struct figure *call = &result->call;
     snprintf(spread, sizeof spread, "%.0f%%", 100 * (call->high_ns - call->low_ns) / call->median_ns);
     if (result->limit.median_ns > 0) snprintf(limit, sizeof limit, "%s", time_text(result->limit.median_ns));
     if (result->size_bytes > 0) snprintf(speed, sizeof speed, "%s", speed_text(result->size_bytes, call->median_ns));
-    printf("%-13s %-7s %-5s %8s %4s %9s %8s ", result->operation,
+    printf("%-*s %-7s %-5s %8s %4s %9s %8s ", name_width, result->operation,
            result->size_bytes > 0 ? size_text(result->size_bytes) : "", pes_text(result, pes, sizeof pes),
            time_text(call->median_ns), spread, speed, limit);
-    print_filled(VERDICT_COLUMN, result->verdict);
+    print_filled(name_width + NUMBERS, result->verdict);
 }
 
 void print_table(const struct results *results, bool has_pairs)
 {
-    printf("%-13s %-7s %-5s %8s %4s %9s %8s %s\n", "operation", "size", "PEs", "median", "+-", "speed", "limit",
-           "verdict");
+    int name_width = results_name_width(results);
+    printf("%-*s %-7s %-5s %8s %4s %9s %8s %s\n", name_width, "operation", "size", "PEs", "median", "+-", "speed",
+           "limit", "verdict");
     for (size_t i = 0; i < results->n; i++)
-        if (has_pairs || results->list[i].to < 0) print_row(&results->list[i]);
+        if (has_pairs || results->list[i].to < 0) print_row(&results->list[i], name_width);
 }
 
 /* ---- all pairs ---- */

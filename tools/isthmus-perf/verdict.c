@@ -104,8 +104,9 @@ static void add_reason(struct text *text, const struct result *result, const str
         add(text, "%.1f ns more: the call", more_ns);
         return;
     }
-    if (more_ns < STEP_NS && facts->more != NULL) {
-        add(text, "%.0f ns more: %s", more_ns, facts->more);
+    if ((more_ns < STEP_NS || facts->is_more_unbounded) && facts->more != NULL) {
+        bool is_long = more_ns >= STEP_NS;
+        add(text, is_long ? "%.1f us more: %s" : "%.0f ns more: %s", is_long ? more_ns / 1000 : more_ns, facts->more);
         return;
     }
     add_causes(text, facts);

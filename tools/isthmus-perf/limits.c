@@ -1,0 +1,138 @@
+/* tools/isthmus-perf/limits.c: see limits.h. */
+#include "tools/isthmus-perf/limits.h"
+#include "tools/isthmus-perf/bare.h"
+#include "tools/isthmus-perf/limit_gpu.h"
+#include "tools/isthmus-perf/limit_net.h"
+#include "tools/isthmus-perf/start.h"
+
+#include <shmem.h>
+#include <shmemx.h>
+#include <time.h>
+
+/* ---- which kind ---- */
+
+/* A copy by the device's driver, on the PE that calls. Returns false after it has set the reason. */
+static bool find_device(const struct limit_job *job, const struct operation *operation, struct limit *out)
+{
+    out->reason = limit_gpu_open(out->place.dest, job->dest_bytes);
+    if (out->reason != NULL) return false;
+    out->batch = limit_gpu_batch(operation->transfer);
+    const void *symmetric = operation->is_together ? out->place.whole_source : out->place.dest;
+    if (out->batch == NULL)
+        out->reason = "its driver has no such operation";
+    else if (!limit_gpu_reach(&out->place, symmetric, out->place.to))
+        out->reason = "this PE's device does not reach the peer's memory";
+    else if (operation->is_together && !job->is_flags_aliased)
+        out->reason = "a bare one needs loads and stores between all PEs";
+    else if (operation->transfer == TRANSFER_STREAM_FLAGS && !limit_gpu_reaches_flags(&out->place))
+        out->reason = "this PE's device does not reach its partners' memory";
+    return out->reason == NULL;
+}
+
+/* The transport to the first PE that loads and stores do not reach; NULL: there is no such PE. */
+static const char *far_transport(const struct place *place)
+{
+    for (int step = 1; step < place->n_pes; step++) {
+        int pe = (place->my_pe + step) % place->n_pes;
+        if (shmem_ptr(place->flags, pe) == NULL) return shmemx_transport_name(pe);
+    }
+    return NULL;
+}
+
+/* Sets the reason if there is none. */
+static enum limit_kind kind_of_limit(const struct limit_job *job, const struct operation *operation, bool is_same_host,
+                                     struct limit *out)
+{
+    bool is_of_flags = operation->transfer == TRANSFER_FLAGS; /* which are on the host wherever the heap is */
+    bool is_aliased = is_of_flags || operation->is_together ? job->is_flags_aliased : out->place.alias != NULL;
+    if (job->is_on_device && !is_of_flags) return find_device(job, operation, out) ? LIMIT_DEVICE : LIMIT_NONE;
+    bool is_on_one_host = operation->is_together ? shmem_team_n_pes(SHMEMX_TEAM_NODE) == out->place.n_pes
+                                                 : is_same_host;
+    if (is_aliased || (is_on_one_host && !operation->needs_alias)) return LIMIT_PROCESSOR;
+    if (!is_on_one_host) return LIMIT_NETWORK;
+    out->reason = "a bare one needs loads and stores between all PEs";
+    return LIMIT_NONE;
+}
+
+/* ---- the choice ---- */
+
+/* Collective. Every PE has the same buffers, whether it takes part or not. */
+static void use_network(const struct limit_job *job, const struct operation *operation, struct limit *out)
+{
+    const struct place *place = &out->place;
+    const struct net_buffer none = {NULL, 0};
+    const struct net_buffer buffers[] = {
+        [NET_DATA] = job->is_on_device ? none : (struct net_buffer){place->dest, job->dest_bytes},
+        [NET_FLAGS] = {(char *)place->flags, FLAG_WORDS * sizeof *place->flags},
+        job->is_on_device ? none : (struct net_buffer){place->whole_source, job->dest_bytes},
+        {place->source == place->whole_source ? NULL : place->source, job->private_bytes},
+        {place->private_dest, job->private_bytes},
+    };
+    out->reason = limit_net_open(far_transport(place), buffers, sizeof buffers / sizeof *buffers);
+    if (out->reason != NULL) return;
+    out->batch = limit_net_batch(operation->transfer);
+    out->name = limit_net_name();
+    if (out->batch == NULL) out->reason = "the library of its network has no such operation";
+}
+
+/* Collective. What all PEs do: nothing, if they differ. */
+static enum limit_kind agree(enum limit_kind mine)
+{
+    static int kinds[2], all[2];
+    kinds[0] = (int)mine;
+    kinds[1] = -(int)mine;
+    shmem_int_min_reduce(SHMEM_TEAM_WORLD, all, kinds, 2);
+    enum limit_kind kind = all[0] == -all[1] ? (enum limit_kind)all[0] : LIMIT_NONE;
+    shmem_sync_all(); /* before the next call writes them */
+    return kind;
+}
+
+void limit_choose(const struct limit_job *job, const struct operation *operation, const struct place *place, int lead,
+                  bool takes_part, bool is_same_host, struct limit *out)
+{
+    *out = (struct limit){.place = *place};
+    enum limit_kind kind = takes_part ? kind_of_limit(job, operation, is_same_host, out) : LIMIT_NONE;
+    out->kind = operation->is_together ? agree(kind) : (enum limit_kind)start_share((long)kind, lead);
+    if (out->kind == LIMIT_NONE) out->batch = NULL;
+    if (out->kind == LIMIT_NONE && out->reason == NULL) out->reason = "other PEs have none";
+    if (out->kind == LIMIT_NETWORK) use_network(job, operation, out);
+    if (out->kind == LIMIT_DEVICE) {
+        if (!takes_part) out->batch = operation->call; /* not called here, where there may be no such driver */
+        out->name = takes_part ? limit_gpu_name(operation->transfer) : "";
+    }
+    if (out->kind != LIMIT_PROCESSOR) return;
+    out->batch = operation->bare;
+    out->name = operation->bare_name;
+}
+
+/* ---- a batch ---- */
+
+double limit_now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+double limit_time(const struct limit *limit, bool is_together, bool takes_part, long reps)
+{
+    bool is_served = limit->kind == LIMIT_NETWORK;
+    if (is_served && !is_together && limit->place.my_pe == limit->place.to) limit_net_serve();
+    if (!takes_part) return 0;
+    double start_ns = limit_now_ns();
+    limit->batch(&limit->place, reps);
+    double ns = (limit_now_ns() - start_ns) / (double)reps;
+    if (is_served && is_together)
+        limit_net_serve_all();
+    else if (is_served)
+        limit_net_end_serving(limit->place.to);
+    return ns;
+}
+
+const char *limit_failure(const struct limit *limit)
+{
+    if (limit->batch == NULL) return NULL;
+    return limit->kind == LIMIT_NETWORK  ? limit_net_failure()
+           : limit->kind == LIMIT_DEVICE ? limit_gpu_failure()
+                                         : NULL;
+}
