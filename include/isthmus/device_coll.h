@@ -35,8 +35,8 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_await_flag_long(const struct isthmus_device
 }
 
 /* The flag is the one that this member writes. */
-ISTHMUS_DEVICE void isthmus_dev_await_flag(const struct isthmus_device_team *team, int member, int flag,
-                                           uint64_t sequence)
+ISTHMUS_DEVICE_AWAIT void isthmus_dev_await_flag(const struct isthmus_device_team *team, int member, int flag,
+                                                 uint64_t sequence)
 {
     const uint32_t *at = isthmus_dev_flag(team, flag, sequence);
     struct isthmus_dev_waiter waiter = {0, 0};

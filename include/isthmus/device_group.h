@@ -37,6 +37,11 @@ enum { ISTHMUS_THREAD = 0, ISTHMUS_WARP = 1, ISTHMUS_WARPGROUP = 2, ISTHMUS_BLOC
 #define ISTHMUS_DEVICE_COLD_GROUP ISTHMUS_DEVICE_COLD
 #endif
 
+/* A wait that collectives have in many places. */
+#ifndef ISTHMUS_DEVICE_AWAIT
+#define ISTHMUS_DEVICE_AWAIT ISTHMUS_DEVICE
+#endif
+
 /* ---- groups ---- */
 
 #ifndef ISTHMUS_DEVICE_HAS_GROUPS /* the dialect has none of its own */

@@ -18,7 +18,7 @@
 #define ISTHMUS_DEVICE static __device__ __forceinline__
 #define ISTHMUS_DEVICE_COLD static __device__ __attribute__((noinline)) /* cold: short of memset, which is missing */
 #define ISTHMUS_DEVICE_APART static __device__ __attribute__((noinline))
-#define ISTHMUS_DEVICE_NOTES_WAITS 0 /* LLVM 15 then runs out of registers, here at -O1 and there at -O3 */
+#define ISTHMUS_DEVICE_AWAIT ISTHMUS_DEVICE_APART /* inlined many times, LLVM 15 runs out of registers at -O1 */
 #define ISTHMUS_DEVICE_LIKELY(x) __builtin_expect(!!(x), 1)
 #define ISTHMUS_DEVICE_UNROLL _Pragma("unroll")
 #define ISTHMUS_DEVICE_ROLLED _Pragma("unroll 1")

@@ -69,14 +69,12 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_wait_long(uint64_t what, const void *iv
 }
 
 /* Returns the value that ended the wait. Without a state no wait ends, so that it reaches isthmus_dev_wait_long, which
- * reports that: a report here would take registers of every kernel that waits. It is here only where waits are not
- * noted. */
+ * reports that: a report here would take registers of every kernel that waits. */
 ISTHMUS_DEVICE uint64_t isthmus_dev_wait(int routine, const void *ivar, unsigned relations, uint64_t value, size_t size,
                                          int is_signed)
 {
     struct isthmus_dev_waiter waiter = {0, 0};
     uint64_t seen;
-    if (!ISTHMUS_DEVICE_NOTES_WAITS) isthmus_dev_check_state(ISTHMUS_CALL_WAIT);
     while (!isthmus_dev_holds(seen = isthmus_dev_load_acquire(ivar, size), relations, value, size, is_signed) ||
            !isthmus_dev_has_state())
         if (isthmus_dev_wait_turn(&waiter))

@@ -1,6 +1,6 @@
 /* isthmus/device_waiting.h: a turn of a wait for symmetric memory; and how the host learns of a wait that lasts: the
  * thread describes it in host memory, which reports of a job that hangs read. Not waits for the host (device_ring.h).
- * A dialect may leave the notes out. See device.h.
+ * See device.h.
  *
  * A slot is claimed in device memory, because not every GPU has atomics on host memory. All of this is out of line:
  * until a wait has lasted for ISTHMUS_DEV_LASTS polls, it costs nothing but the counter that every wait has. */
@@ -8,10 +8,6 @@
 #define ISTHMUS_DEVICE_WAITING_H
 
 #include <isthmus/device_ring.h>
-
-#ifndef ISTHMUS_DEVICE_NOTES_WAITS
-#define ISTHMUS_DEVICE_NOTES_WAITS 1
-#endif
 
 /* Polls between two notes of one wait: on a GPU a thirtieth of a second or so. A power of two, at least 256. */
 #ifndef ISTHMUS_DEVICE_LASTS
@@ -114,7 +110,7 @@ ISTHMUS_DEVICE int isthmus_dev_wait_turn(struct isthmus_dev_waiter *waiter)
     isthmus_dev_pause();
     if ((++waiter->polls & 255) != 0) return 0;
     if (isthmus_dev_must_stop()) isthmus_dev_give_up_wait(waiter);
-    return ISTHMUS_DEVICE_NOTES_WAITS && (waiter->polls & (ISTHMUS_DEV_LASTS - 1)) == 0;
+    return (waiter->polls & (ISTHMUS_DEV_LASTS - 1)) == 0;
 }
 
 /* Behind the last turn. */

@@ -116,6 +116,16 @@ def check_misuse(body, gpu):
     require(any(WAIT[gpu] in line for line in after), gpu, "a report may not have arrived when the kernel ends")
 
 
+def check_note(waits, note, gpu):
+    """A wait that lasts: the first word of its note, which shows it, is stored when the others have arrived."""
+    require(any("isthmus_dev_wait_long" in line for line in waits), gpu, "a wait that lasts is not noted")
+    shown = [i for i, line in enumerate(note) if re.match(r"global_store_dwordx2 \S+ \S+ off( sc0 sc1)?$", line)]
+    require(len(shown) == 1, gpu, f"a note of a wait is shown by {len(shown)} stores; 1 is right")
+    before = note[shown[0] - 4:shown[0]]
+    require(any(WAIT[gpu] in line for line in before) and (RELEASE[gpu] is None or RELEASE[gpu] in before), gpu,
+            "the note of a wait is not published by a release")
+
+
 def check_code(gpu, source, includes, work):
     out = work / f"{gpu}.s"
     hipcc(f"--offload-arch={gpu}", "--cuda-device-only", "-S", "-O3", *includes, source, "-o", out)
@@ -127,11 +137,12 @@ def check_code(gpu, source, includes, work):
     check_atomics(bodies["atomics"], gpu)
     check_order(bodies, gpu)
     check_misuse(body_of(assembly, "_ZL18isthmus_dev_misuseiiPKvi"), gpu)
+    check_note(bodies["waits"], body_of(assembly, "_ZL21isthmus_dev_note_wait18isthmus_dev_waitermPKvmmi"), gpu)
     print(f"{gpu}: scopes and fences are right")
 
 
 def check_host(how, source, includes, work):
-    """Both sides compile, and the host's side registers the state of the module."""
+    """Both sides compile, with little optimisation too, and the host's side registers the state of the module."""
     out = work / f"{how}.o"
     options = ["-fgpu-rdc"] if how == "rdc" else []
     hipcc("--offload-arch=gfx90a", "-O1", *options, "-c", *includes, source, "-o", out)
