@@ -11,6 +11,7 @@
 #endif
 #include "kernel_calls.h"
 #include "kernel_job.h"
+#include "kernel_streams.h"
 #include "median.h"
 #include "nothing.h"
 
@@ -58,6 +59,7 @@ struct row {
     long reps;
     double goal_of_bare, goal_ns; /* 0: none */
     bool against_reference;
+    const struct streamed *streamed; /* of calls of the host, instead of `call`; NULL: there are none */
 };
 
 /* ---- checks: what the kernel has written, in the memory of the PE that it was written to ---- */
@@ -175,57 +177,72 @@ static bool is_barrier(const struct row *row, const struct kernel_args *args)
     return is_equal("words too late for a barrier:", 0, read_long(args->results), (options.fault == EXPECTS_WRONG));
 }
 
+static bool is_reduced(const struct row *row, const struct kernel_args *args)
+{
+    long *host = (long *)(void *)run.host;
+    (void)row;
+    place_copy(host, args->dest, args->bytes);
+    for (size_t i = 0; i < args->bytes / sizeof *host; i++)
+        if (!is_equal("sum", (long)i, host[i], pattern(args->seed, 0, i) + pattern(args->seed, 1, i))) return false;
+    return true;
+}
+
 /* ---- rows ---- */
 
 #define THREAD 1, 1
 #define WARP 1, PLACE_GROUP_THREADS
 #define BLOCK 1, PLACE_BLOCK_THREADS
 #define ALL_BLOCKS 0, PLACE_BLOCK_THREADS
-#define PUTS(bytes, reps)                                                                                          \
-    {ALONE, "put", bytes, " + quiet, thread", call_put_thread, bare_put_thread, is_put, THREAD, (reps) / 8 + 1,    \
-     1.05,  0,     true},                                                                                          \
-        {ALONE, "put", bytes, " + quiet, warp", call_put_warp, bare_put_warp, is_put, WARP, reps, 1.05, 0, true},  \
-    {                                                                                                              \
-        ALONE, "put", bytes, " + quiet, block", call_put_block, bare_put_block, is_put, BLOCK, reps, 1.05, 0, true \
+#define PUT_ROW(bytes, group, kernel_group, shape, reps)                                                          \
+    {                                                                                                             \
+        ALONE, "put", bytes, " + quiet, " group, call_put_##kernel_group, bare_put_##kernel_group, is_put, shape, \
+            reps, 1.05, 0, true, NULL                                                                             \
     }
+#define PUTS(bytes, reps)                                                                               \
+    PUT_ROW(bytes, "thread", thread, THREAD, (reps) / 8 + 1), PUT_ROW(bytes, "warp", warp, WARP, reps), \
+        PUT_ROW(bytes, "block", block, BLOCK, reps)
 
 static const struct row rows[] = {
-    {ALONE, "p", 0, "", call_p, bare_p, is_last, THREAD, 20000, 1.05, 0, true},
-    {ALONE, "p + quiet", 0, "", call_p_quiet, bare_p_quiet, is_last, THREAD, 2000, 1.05, 0, true},
-    {ALONE, "g", 0, "", call_g, bare_g, is_got, THREAD, 2000, 1.05, 0, true},
-    {ALONE, "atomic_add", 0, "", call_add, bare_add_1, is_sum, THREAD, 10000, 1.05, 0, true},
+    {ALONE, "p", 0, "", call_p, bare_p, is_last, THREAD, 20000, 1.05, 0, true, NULL},
+    {ALONE, "p + quiet", 0, "", call_p_quiet, bare_p_quiet, is_last, THREAD, 2000, 1.05, 0, true, NULL},
+    {ALONE, "g", 0, "", call_g, bare_g, is_got, THREAD, 2000, 1.05, 0, true, NULL},
+    {ALONE, "atomic_add", 0, "", call_add, bare_add_1, is_sum, THREAD, 10000, 1.05, 0, true, NULL},
     {ALONE, "atomic_fetch_add", 0, "", call_fetch_add, bare_fetch_add_1, is_sum_and_fetched, THREAD, 2000, 1.05, 0,
-     true},
-    {ALONE, "atomic_compare_swap", 0, "", call_swap, bare_swap, is_sum_and_fetched, THREAD, 2000, 1.05, 0, true},
-    {ALONE, "signal_op SET", 0, "", call_signal, bare_signal, is_last_signal, THREAD, 20000, 1.05, 0, true},
+     true, NULL},
+    {ALONE, "atomic_compare_swap", 0, "", call_swap, bare_swap, is_sum_and_fetched, THREAD, 2000, 1.05, 0, true, NULL},
+    {ALONE, "signal_op SET", 0, "", call_signal, bare_signal, is_last_signal, THREAD, 20000, 1.05, 0, true, NULL},
     PUTS(8, 2000),
     PUTS(512, 1000),
     PUTS(4096, 500),
     PUTS(65536, 200),
     {ALONE, "put", MIB, " + quiet, a block on each SM", call_put_all, bare_put_all, is_put, ALL_BLOCKS, 100, 0, 0,
-     false},
+     false, NULL},
     {ALONE, "put", 64 * MIB, " + quiet, a block on each SM", call_put_all, bare_put_all, is_put, ALL_BLOCKS, 10,
-     1 / 0.97, 0, false},
+     1 / 0.97, 0, false, NULL},
     {ALONE, "get", MIB, ", a block on each SM", call_get_all, bare_get_all, is_copied_back, ALL_BLOCKS, 100, 0, 0,
-     false},
+     false, NULL},
     {ALONE, "get", 64 * MIB, ", a block on each SM", call_get_all, bare_get_all, is_copied_back, ALL_BLOCKS, 10,
-     1 / 0.97, 0, false},
+     1 / 0.97, 0, false, NULL},
     {ALONE, "put_signal there and back, two blocks of a PE", 0, "", call_pingpong_blocks, bare_pingpong_blocks,
-     has_none_wrong, 2, 1, 2000, 1.1, 0, false},
+     has_none_wrong, 2, 1, 2000, 1.1, 0, false, NULL},
     {TOGETHER, "put_signal there and back, two PEs", 0, "", call_pingpong_pes, bare_pingpong_pes, has_none_wrong,
-     THREAD, 2000, 1.1, 0, false},
+     THREAD, 2000, 1.1, 0, false, NULL},
     {TOGETHER, "barrier_all_block of two PEs, against that round trip", 0, "", call_barrier, bare_pingpong_pes,
-     is_barrier, 1, BARRIER_THREADS, 2000, 1.2, 0, false},
-    {RING, "p + quiet through the ring", 0, "", call_p_quiet, NULL, is_last, THREAD, 500, 0, 0, false},
+     is_barrier, 1, BARRIER_THREADS, 2000, 1.2, 0, false, NULL},
+    {TOGETHER, "sum_reduce_on_stream", 8, " of two PEs, against barrier_all_on_stream", NULL, NULL, is_reduced, THREAD,
+     200, 1.3, 0, false, &reduce_and_barrier},
+    {TOGETHER, "sum_reduce_on_stream", 64 * MIB, " of two PEs", NULL, bare_sum_all, is_reduced, ALL_BLOCKS, 10, 1 / 0.9,
+     0, false, &reduce_alone},
+    {RING, "p + quiet through the ring", 0, "", call_p_quiet, NULL, is_last, THREAD, 500, 0, 0, false, NULL},
     {RING, "p through the ring, each, from all SMs", 0, "", call_p_of_blocks, NULL, is_last_of_blocks, 0, 1, 100, 0, 0,
-     false},
-    {RING, "g through the ring", 0, "", call_g, NULL, is_got, THREAD, 500, 0, 0, false},
+     false, NULL},
+    {RING, "g through the ring", 0, "", call_g, NULL, is_got, THREAD, 500, 0, 0, false, NULL},
     {RING, "atomic_fetch_add through the ring", 0, "", call_fetch_add, NULL, is_sum_and_fetched, THREAD, 500, 0, 0,
-     false},
+     false, NULL},
     {NOTHING, "p + quiet through the ring, and no transport", 0, "", call_p_quiet, NULL, is_counted, THREAD, 2000, 0,
-     6000, false},
+     6000, false, NULL},
     {NOTHING, "p through the ring, each, from all SMs, and no transport", 0, "", call_p_of_blocks, NULL, is_counted, 0,
-     1, 1000, 0, 200, false},
+     1, 1000, 0, 200, false, NULL},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -297,21 +314,34 @@ static double time_of(const struct row *row, const struct kernel_args *args, uin
     return (double)(end - begin) / operations;
 }
 
+/* From the first call to the end of the stream's work, in ns for each of the calls. */
+static double time_streamed(stream_function *work, const struct kernel_args *args)
+{
+    uint64_t begin = job_now_ns();
+    work(args);
+    place_await_stream();
+    return (double)(job_now_ns() - begin) / (double)args->reps;
+}
+
 static void switch_nothing(bool is_on)
 {
     if (run.nothing != NULL) __atomic_store_n(&run.nothing->is_on, is_on, __ATOMIC_RELEASE);
 }
 
-/* One batch, on all PEs. Returns its time on this one. */
-static double batch(const struct row *row, kernel_function kernel, bool is_checked)
+/* One batch, on all PEs. Returns its time on this one. A barrier of streams has no value to check. */
+static double batch(const struct row *row, bool is_call, bool is_checked)
 {
     struct kernel_args args = args_of(row);
-    bool is_bare_pingpong = kernel != row->call && row->check == is_barrier;
+    kernel_function kernel = is_call ? row->call : row->bare;
+    stream_function *work = row->streamed == NULL ? NULL : is_call ? row->streamed->call : row->streamed->bare;
+    bool is_bare_pingpong = !is_call && row->check == is_barrier, is_bare_barrier = !is_call && work != NULL;
     uint32_t blocks = row->blocks != 0 ? row->blocks : place_all_blocks();
     double ns = 0;
     prepare(&args, is_checked);
     job_barrier(run.job);
-    if (run.me == 0 || row->set == TOGETHER) {
+    if (work != NULL) {
+        ns = time_streamed(work, &args);
+    } else if (run.me == 0 || row->set == TOGETHER) {
         switch_nothing(true);
         place_run(blocks, is_bare_pingpong ? 1 : row->threads, kernel, &args);
         switch_nothing(false);
@@ -319,7 +349,7 @@ static double batch(const struct row *row, kernel_function kernel, bool is_check
     }
     job_barrier(run.job);
     if (is_checked && options.fault == EXPECTS_WRONG) args.seed ^= 64;
-    if (is_checked) (void)(is_bare_pingpong ? has_none_wrong : row->check)(row, &args);
+    if (is_checked && !is_bare_barrier) (void)(is_bare_pingpong ? has_none_wrong : row->check)(row, &args);
     job_barrier(run.job);
     return ns;
 }
@@ -359,6 +389,11 @@ static bool is_direct(void)
     return read_long(run.args.results) != 0;
 }
 
+static bool has_bare(const struct row *row)
+{
+    return row->bare != NULL || (row->streamed != NULL && row->streamed->bare != NULL);
+}
+
 /* Call and bare operation in turn, each first every other time; the first round only warms up. */
 static void measure(const struct row *row)
 {
@@ -367,8 +402,8 @@ static void measure(const struct row *row)
         bool is_checked = round < 0 || round == options.batches - 1;
         for (int half = 0; half < 2; half++) {
             bool is_call = (round + half) % 2 != 0;
-            if (!is_call && row->bare == NULL) continue;
-            double ns = batch(row, is_call ? row->call : row->bare, is_checked);
+            if (!is_call && !has_bare(row)) continue;
+            double ns = batch(row, is_call, is_checked);
             if (round >= 0) *(is_call ? &call_ns[round] : &bare_ns[round]) = ns;
         }
     }
@@ -377,7 +412,7 @@ static void measure(const struct row *row)
         printf("not\t%s\t%s\n", name_of(row), run.job->fault);
     else
         print_row(row, bench_median(call_ns, options.batches),
-                  row->bare != NULL ? bench_median(bare_ns, options.batches) : 0);
+                  has_bare(row) ? bench_median(bare_ns, options.batches) : 0);
     fflush(stdout);
 }
 

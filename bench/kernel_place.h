@@ -186,6 +186,16 @@ static void place_run(uint32_t blocks, uint32_t threads, kernel_function kernel,
     place_check(cudaDeviceSynchronize(), "the kernel");
 }
 
+/* One for all calls on streams, apart from the default stream. */
+static cudaStream_t place_stream(void)
+{
+    static cudaStream_t stream;
+    if (stream == NULL) place_check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    return stream;
+}
+
+static void place_await_stream(void) { place_check(cudaStreamSynchronize(place_stream()), "the stream"); }
+
 #else
 
 #define ISTHMUS_DEVICE_CPU
@@ -270,6 +280,10 @@ static void place_run(uint32_t blocks, uint32_t threads, kernel_function kernel,
 {
     if (isthmus_cpu_launch(blocks, threads, kernel, args) != 0) exit(1);
 }
+
+/* A call on a stream has ended when it returns. */
+static void *place_stream(void) { return NULL; }
+static void place_await_stream(void) {}
 
 #endif
 
