@@ -119,6 +119,14 @@ static isthmus_status require_reach(const ist_boot *boot)
         boot->n_pes - boot->n_local, boot->n_pes, boot->pe);
 }
 
+/* Returns whether this PE has the pieces of a peer's heap at addresses of its choice. Kernels reach all of them by one
+ * distance, or the heap has to be one piece. */
+static bool can_place_pieces(uint32_t kind)
+{
+    const struct ist_memory_keeper *keeper = ist_memory_ask(kind);
+    return keeper == NULL || keeper->transport->extensions.has_attach_at;
+}
+
 /* The heap has one size in the whole job; the default is that of a PE of the fullest host. */
 static isthmus_status init_heap(void)
 {
@@ -127,6 +135,7 @@ static isthmus_status init_heap(void)
     bool is_given = rt->config.heap_size_bytes != 0;
     isthmus_status status = ist_device_heap_choose(&rt->config, &kind);
     if (status != ISTHMUS_OK) return status;
+    if (kind != ISTHMUS_MEM_HOST && ist_device_has(kind) && !can_place_pieces(kind)) rt->config.heap_grows = false;
     return ist_heap_init(&rt->config, ist_internal_area_bytes(&rt->config),
                          is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot), kind);
 }

@@ -20,7 +20,8 @@ MADE_FROM = "/* Made by tools/gen_api.py from core/api/api.table. */\n"
 # Exported beside what public headers of the faces declare: what isthmus/*.h and compat/ need at run time.
 EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmus_device_unregister_v1",
                         "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1",
-                        "isthmus_device_launch_v1", "isthmus_device_report_v1", "isthmus_active_set_v1"}
+                        "isthmus_device_register_later_v1", "isthmus_device_launch_v1", "isthmus_device_report_v1",
+                        "isthmus_active_set_v1"}
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)"
                        r"(?P<after>\([^;{}]*\));", re.MULTILINE)

@@ -127,7 +127,7 @@ static const char *why_not(const struct ist_memory_keeper *keeper)
 {
     if (keeper == NULL) return "no transport has that memory";
     if (!keeper->transport->extensions.has_kernels) return "the transport of that memory has no device.1";
-    return ist_streams_are_on() ? NULL : "that device has no streams, and so no memory for flags";
+    return NULL;
 }
 
 static void choose_place(void)
@@ -177,10 +177,48 @@ static void withdraw_module(const struct ist_module *like)
     pthread_mutex_unlock(&device.lock);
 }
 
+static isthmus_status check_kind(uint32_t kind);
+
+/* Whether modules that copy the state themselves have one there; before init they are to be kept in any case. */
+static isthmus_status check_fill(uint32_t kind)
+{
+    pthread_mutex_lock(&device.lock);
+    bool is_early = device.config == NULL;
+    isthmus_status status = kind == ISTHMUS_MEM_HOST || is_early ? ISTHMUS_OK : check_kind(kind);
+    pthread_mutex_unlock(&device.lock);
+    return status;
+}
+
 EXPORTED int isthmus_device_register_v1(uint32_t kind, fill_fn fill)
 {
-    if (kind != ISTHMUS_MEM_HOST) return ISTHMUS_ERR_UNSUPPORTED;
-    return announce_module(&(struct ist_module){.kind = kind, .fill = fill});
+    isthmus_status status = kind < IST_MEM_KINDS ? check_fill(kind) : ISTHMUS_ERR_INVALID;
+    return status == ISTHMUS_OK ? announce_module(&(struct ist_module){.kind = kind, .fill = fill}) : status;
+}
+
+/* Calls the program without the lock: its compiler's runtime may load libraries, whose constructors announce modules
+ * too. */
+static void settle_kinds(void)
+{
+    pthread_mutex_lock(&device.lock);
+    for (struct ist_module *m; (m = ist_modules_unsettled()) != NULL;) {
+        struct ist_module copy = *m;
+        pthread_mutex_unlock(&device.lock);
+        copy.kind = copy.kind_of();
+        pthread_mutex_lock(&device.lock);
+        m = ist_modules_find(&copy); /* it may have been withdrawn */
+        if (m != NULL) *m = (struct ist_module){.next = m->next, .kind = copy.kind, .fill = copy.fill};
+    }
+    pthread_mutex_unlock(&device.lock);
+}
+
+EXPORTED int isthmus_device_register_later_v1(uint32_t (*kind_of)(void), fill_fn fill)
+{
+    pthread_mutex_lock(&device.lock);
+    bool is_early = device.config == NULL;
+    isthmus_status status = is_early ? ist_modules_add(&(struct ist_module){.kind_of = kind_of, .fill = fill})
+                                     : ISTHMUS_OK;
+    pthread_mutex_unlock(&device.lock);
+    return is_early ? status : isthmus_device_register_v1(kind_of(), fill);
 }
 
 EXPORTED void isthmus_device_unregister_v1(fill_fn fill) { withdraw_module(&(struct ist_module){.fill = fill}); }
@@ -205,7 +243,7 @@ EXPORTED int isthmus_device_launch_v1(void)
     return has_proxy;
 }
 
-/* Whether code of this kind can have a state now. */
+/* Whether code of this kind can have a state now; with the lock. */
 static isthmus_status check_kind(uint32_t kind)
 {
     if (device.config == NULL)
@@ -275,8 +313,18 @@ bool ist_device_is_expected(void)
     return is_expected;
 }
 
+bool ist_device_has(uint32_t kind)
+{
+    settle_kinds();
+    pthread_mutex_lock(&device.lock);
+    bool has = ist_modules_have(kind);
+    pthread_mutex_unlock(&device.lock);
+    return has;
+}
+
 bool ist_device_is_processor(void)
 {
+    settle_kinds();
     pthread_mutex_lock(&device.lock);
     bool is_on_gpu = false;
     for (uint32_t kind = ISTHMUS_MEM_HOST + 1; kind < IST_MEM_KINDS; kind++) is_on_gpu |= ist_modules_have(kind);
@@ -298,6 +346,7 @@ static void note_other_modules(void)
 
 isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config)
 {
+    settle_kinds();
     pthread_mutex_lock(&device.lock);
     device.boot = boot;
     device.config = config;

@@ -18,6 +18,8 @@ bool ist_device_is_expected(void);
 /* The same, and all of them are for processors, which reach no other memory than the host's. */
 bool ist_device_is_processor(void);
 
+bool ist_device_has(uint32_t kind); /* ISTHMUS_MEM_: there are modules for the device whose memory this is */
+
 /* At the end of init: makes the state and fills it into all modules. Not collective. Modules that are loaded later get
  * it at once. */
 isthmus_status ist_device_open(const ist_boot *boot, const struct ist_config *config);

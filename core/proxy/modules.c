@@ -41,8 +41,15 @@ void ist_modules_remove(struct ist_module *module)
 bool ist_modules_have(uint32_t kind)
 {
     const struct ist_module *m = list;
-    while (m != NULL && m->kind != kind) m = m->next;
+    while (m != NULL && (m->kind != kind || m->kind_of != NULL)) m = m->next;
     return m != NULL;
+}
+
+struct ist_module *ist_modules_unsettled(void)
+{
+    struct ist_module *m = list;
+    while (m != NULL && m->kind_of == NULL) m = m->next;
+    return m;
 }
 
 bool ist_modules_are_empty(void) { return list == NULL; }
@@ -81,7 +88,7 @@ static isthmus_status find_state(struct ist_module *m, const struct ist_modules_
 isthmus_status ist_module_fill(struct ist_module *m, const struct ist_modules_place *place,
                                const struct isthmus_device_state *state)
 {
-    if (m->kind != place->kind) return ISTHMUS_OK;
+    if (m->kind != place->kind || m->kind_of != NULL) return ISTHMUS_OK;
     if (m->fill != NULL) {
         ist_order_stores(); /* a kernel on a processor may read the tables of this state meanwhile */
         (void)m->fill(state);

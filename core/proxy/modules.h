@@ -1,7 +1,8 @@
 /* core/proxy/modules.h: the modules of device code in this process, and how each gets its state. Not the state itself:
  * device.h. The caller has a lock around all calls but one.
- * A module for processors copies the state itself. Of one for a GPU that the program's compiler has registered, the
- * program's own runtime finds the address; of code that the program has loaded itself, the transport does. */
+ * A module for processors, or in SYCL, copies the state itself. Of one for a GPU that the program's compiler has
+ * registered, the program's own runtime finds the address; of code that the program has loaded itself, the transport
+ * does. */
 #ifndef IST_PROXY_MODULES_H
 #define IST_PROXY_MODULES_H
 
@@ -13,7 +14,8 @@
 struct ist_module {
     struct ist_module *next;
     uint32_t kind;                                         /* ISTHMUS_MEM_, of the memory where its kernels run */
-    int (*fill)(const struct isthmus_device_state *state); /* of processors */
+    uint32_t (*kind_of)(void);                             /* not NULL: tells the kind, which is not known so far */
+    int (*fill)(const struct isthmus_device_state *state); /* of modules that copy it */
     void *(*find)(void);                                   /* of a GPU, registered */
     void *handle;                                          /* of a GPU, loaded by the program */
     uint32_t code;                                         /* ISTHMUS_CODE_, of the handle */
@@ -27,6 +29,7 @@ void ist_modules_remove(struct ist_module *module);
 
 bool ist_modules_have(uint32_t kind); /* one of this kind */
 bool ist_modules_are_empty(void);
+struct ist_module *ist_modules_unsettled(void); /* one whose kind is not known so far; NULL: there is none */
 
 /* Where kernels run now. */
 struct ist_modules_place {

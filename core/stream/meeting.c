@@ -43,15 +43,15 @@ void ist_meetings_open(const struct ist_config *config)
 
 isthmus_status ist_meetings_expose(void)
 {
-    if (!ist_streams_are_on()) return ISTHMUS_OK;
     const struct isthmus_mem *mem = &ist_streams.mem;
+    if (mem->length_bytes == 0) return ISTHMUS_OK;
     return ist_segment_expose(IST_SEGMENT_STREAMS, "flags of streams and kernels", mem, mem->length_bytes);
 }
 
 void ist_meeting_clear(int index, const char *routine)
 {
     static const uint64_t zeroes[TEAM_WORDS];
-    if (!ist_streams_are_on()) return;
+    if (ist_streams.mem.length_bytes == 0) return;
     isthmus_status status = ist_streams.memory->copy(tr(), flags_of(index), zeroes, sizeof zeroes);
     if (status != ISTHMUS_OK) ist_die(routine, status);
     ist_collective_clear(index, routine);

@@ -14,18 +14,30 @@
 
 struct ist_streams ist_streams;
 
-static isthmus_status allocate(const struct ist_config *config, int n_pes)
+static isthmus_status allocate(uint64_t length_bytes)
 {
     const struct ist_transport *t = ist_streams.transport;
     struct isthmus_mem mem = {.struct_size = sizeof mem, .fd = -1};
-    uint64_t own_bytes = IST_ITEM_WORDS * sizeof(uint64_t) + ist_meetings_bytes(config);
-    uint64_t length_bytes = own_bytes + ist_collectives_prepare(config, n_pes);
     int32_t device = ist_streams.memory->device(t->handle, ist_streams.kind);
     isthmus_status status = t->ops.mem_alloc(t->handle, ist_streams.kind, device, length_bytes, &mem);
-    if (status != ISTHMUS_OK) return status;
-    ist_streams.mem = mem;
-    status = ist_items_open();
-    return status == ISTHMUS_OK ? ist_collectives_open(own_bytes, n_pes) : status;
+    if (status == ISTHMUS_OK) ist_streams.mem = mem;
+    return status;
+}
+
+/* The flags have the same place with and without words of items before them. */
+static uint64_t flags_end(const struct ist_config *config)
+{
+    return IST_ITEM_WORDS * sizeof(uint64_t) + ist_meetings_bytes(config);
+}
+
+static isthmus_status open_streams(const struct ist_config *config, int n_pes)
+{
+    uint64_t own_bytes = flags_end(config);
+    isthmus_status status = allocate(own_bytes + ist_collectives_prepare(config, n_pes));
+    if (status == ISTHMUS_OK) status = ist_items_open();
+    if (status == ISTHMUS_OK) status = ist_collectives_open(own_bytes, n_pes);
+    if (status == ISTHMUS_OK) ist_meetings_open(config);
+    return status;
 }
 
 isthmus_status ist_streams_open(const struct ist_config *config, int n_pes)
@@ -36,20 +48,25 @@ isthmus_status ist_streams_open(const struct ist_config *config, int n_pes)
     ist_coll_offer(ist_collective_run);
     ist_team_listen(&listener); /* where streams are names, too: other PEs may have them */
     const struct ist_memory_keeper *keeper = kind != ISTHMUS_MEM_HOST ? ist_memory_ask(kind) : NULL;
-    if (keeper == NULL || !keeper->transport->extensions.has_streams) return ISTHMUS_OK;
-    ist_streams = (struct ist_streams){.transport = keeper->transport,
-                                       .ops = &keeper->transport->extensions.stream,
-                                       .memory = keeper->memory,
-                                       .kernels = &keeper->transport->extensions.kernels,
-                                       .kind = kind,
-                                       .number = (uint32_t)(keeper->transport - ist_registry.list)};
-    isthmus_status status = allocate(config, n_pes);
-    if (status == ISTHMUS_OK) ist_meetings_open(config);
-    if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
-    ist_info("stream operations run synchronously: %s", ist_fail_text());
-    ist_streams_close();
-    ist_streams_free();
-    return ISTHMUS_OK;
+    if (keeper == NULL) return ISTHMUS_OK;
+    const struct ist_extensions *has = &keeper->transport->extensions;
+    const struct ist_streams without = {.transport = keeper->transport,
+                                        .memory = keeper->memory,
+                                        .kernels = &has->kernels,
+                                        .kind = kind,
+                                        .number = (uint32_t)(keeper->transport - ist_registry.list)};
+    if (has->has_streams) {
+        ist_streams = without;
+        ist_streams.ops = &has->stream;
+        isthmus_status status = open_streams(config, n_pes);
+        if (status != ISTHMUS_ERR_UNSUPPORTED) return status;
+        ist_info("stream operations run synchronously: %s", ist_fail_text());
+        ist_streams_close();
+        ist_streams_free();
+    }
+    if (!has->has_kernels) return ISTHMUS_OK;
+    ist_streams = without;
+    return allocate(flags_end(config));
 }
 
 void ist_streams_close(void) { ist_items_close(); }
@@ -68,7 +85,7 @@ void ist_streams_forget(void)
     ist_streams = (struct ist_streams){.transport = NULL};
 }
 
-bool ist_streams_are_on(void) { return ist_streams.transport != NULL; }
+bool ist_streams_are_on(void) { return ist_streams.ops != NULL; }
 
 void ist_streams_wait(const char *routine)
 {

@@ -101,7 +101,7 @@ void ist_meeting_clear(int index, const char *routine);
 void ist_meeting_end(const struct ist_team *team, const char *routine);
 
 /* The flags of kernels' synchronisations of that team (ISTHMUS_DEVICE_FLAGS words), symmetric, in memory of the device;
- * cleared with the others. For a job with streams. */
+ * cleared with the others. Where the transport of the heap has device.1: without streams there are these alone. */
 uint64_t *ist_meeting_kernel_flags(int index);
 
 /* Collective, by the host: from now on this team, all of whose members are on one host, synchronises in streams if each

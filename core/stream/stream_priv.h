@@ -11,8 +11,8 @@ enum { IST_ITEM_WORDS = 8192 };
 
 /* The transport that keeps the heap; written at start only. */
 extern struct ist_streams {
-    const struct ist_transport *transport; /* NULL: streams are names */
-    const struct isthmus_stream *ops;
+    const struct ist_transport *transport; /* NULL: there are neither streams nor flags of kernels */
+    const struct isthmus_stream *ops;      /* NULL: streams are names */
     const struct isthmus_memory *memory;
     const struct isthmus_kernels *kernels;
     const struct isthmus_collectives *collectives; /* NULL: no kernels for collectives */

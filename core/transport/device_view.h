@@ -5,7 +5,7 @@
  * The core reserves addresses for a peer's whole segment when it first uses the peer, and attaches the extents there
  * (attach_at in growing.1): those that exist at once, others in the collective call by which the segment grows. An
  * extent that is a whole segment needs no reservation. Without attach_at a heap that grows has no such number: kernels
- * reach it through the host. */
+ * reach it through the host; a job that begins with kernels has one that does not grow. */
 #ifndef IST_TRANSPORT_DEVICE_VIEW_H
 #define IST_TRANSPORT_DEVICE_VIEW_H
 

@@ -236,12 +236,17 @@ struct isthmus_device_state {
 
 #ifndef ISTHMUS_GPU_RTC
 /* Announces a module of device code, from its constructor. The library calls fill with the state whenever it changes:
- * at once if it is initialised, else at init, and at finalize with zeros except for `stop`; fill copies it to where the
- * kernels of the module read it. kind: ISTHMUS_MEM_ of isthmus/transport.h, of the memory in which these kernels run.
- * Returns 0, or a negative ISTHMUS_ERR_ code: UNSUPPORTED if this version has no state for kernels there. */
+ * at once if it is initialised, else at init, and at finalize with zeros, of processors except for `stop`; fill copies
+ * it to where the kernels of the module read it, for a GPU by the program's own runtime. kind: ISTHMUS_MEM_ of
+ * isthmus/transport.h, of the memory in which these kernels run. Returns 0, or a negative ISTHMUS_ERR_ code:
+ * UNSUPPORTED if the library is initialised, and has no state for kernels there. */
 int isthmus_device_register_v1(uint32_t kind, int (*fill)(const struct isthmus_device_state *state));
 void isthmus_device_unregister_v1(
     int (*fill)(const struct isthmus_device_state *state)); /* before the module is unloaded */
+
+/* The same of a module that runs where the program decides before init: the library calls kind_of once, at init or, if
+ * it is initialised, at once. */
+int isthmus_device_register_later_v1(uint32_t (*kind_of)(void), int (*fill)(const struct isthmus_device_state *state));
 
 /* The same for kernels of a GPU: find returns the address of the module's state on the current device, which is then
  * the PE's, or NULL as long as the state is not there. The library calls it at init or, if it is initialised,

@@ -9,8 +9,10 @@
  *   isthmus_sycl_bundle_init(q, bundle)   the kernels of a bundle of state executable, on the device of q
  *
  * Not collective. They return 0, or a negative ISTHMUS_ERR_ code: UNSUPPORTED if the library has no state for kernels
- * on that device. ishmem_finalize clears the state again. isthmus_sycl_bundle_finalize(bundle) forgets a bundle, whose
- * kernels have ended: before the last copy of it is destroyed, unless ishmem_finalize has been called. */
+ * on that device, which is a processor, or a GPU by Level Zero in whose memory the symmetric heap is. ishmem_finalize
+ * clears the state again. isthmus_sycl_bundle_finalize(bundle) forgets a bundle, whose kernels have ended: before the
+ * last copy of it is destroyed, unless ishmem_finalize has been called. On a GPU, announce kernels before ishmem_init:
+ * the heap then is one that they reach directly (docs/transports/xelink.md). */
 #ifndef ISTHMUS_DEVICE_SYCL_MODULE_HPP
 #define ISTHMUS_DEVICE_SYCL_MODULE_HPP
 
@@ -124,22 +126,41 @@ template <uint32_t Kind> inline int isthmus_sycl_add_(const isthmus_sycl_module_
     return status;
 }
 
-inline int isthmus_sycl_add_on_(const sycl::device &device, const isthmus_sycl_module_ &module)
+enum : uint32_t { ISTHMUS_SYCL_NO_KIND = UINT32_MAX };
+
+/* The ISTHMUS_MEM_ kind of the memory in which kernels on the device reach a symmetric heap. A GPU that SYCL drives by
+ * another backend than Level Zero has no access to memory of that. */
+inline uint32_t isthmus_sycl_kind_of_(const sycl::device &device)
 {
-    if (!device.is_cpu()) return isthmus_sycl_add_<ISTHMUS_MEM_ZE>(module);
-    isthmus_sycl_handle_faults_();
-    return isthmus_sycl_add_<ISTHMUS_MEM_HOST>(module);
+    if (device.is_cpu()) return ISTHMUS_MEM_HOST;
+    bool is_ze = device.is_gpu() && device.get_backend() == sycl::backend::ext_oneapi_level_zero;
+    return is_ze ? (uint32_t)ISTHMUS_MEM_ZE : (uint32_t)ISTHMUS_SYCL_NO_KIND;
+}
+
+inline int isthmus_sycl_add_as_(uint32_t kind, const isthmus_sycl_module_ &module)
+{
+    switch (kind) {
+    case ISTHMUS_MEM_HOST: isthmus_sycl_handle_faults_(); return isthmus_sycl_add_<ISTHMUS_MEM_HOST>(module);
+    case ISTHMUS_MEM_ZE: return isthmus_sycl_add_<ISTHMUS_MEM_ZE>(module);
+    default: return ISTHMUS_ERR_UNSUPPORTED;
+    }
 }
 
 /* Kernels that call no routine have no state. */
-inline int isthmus_sycl_bundle_init(const sycl::queue &q, sycl::kernel_bundle<sycl::bundle_state::executable> bundle)
+inline int isthmus_sycl_add_bundle_(uint32_t kind, const sycl::queue &q,
+                                    sycl::kernel_bundle<sycl::bundle_state::executable> bundle)
 {
     static const char name[] = "isthmus_sycl_state_v1";
     if (!bundle.ext_oneapi_has_device_global(name)) return 0;
     void *address = bundle.ext_oneapi_get_device_global_address(name, q.get_device());
-    return isthmus_sycl_add_on_(q.get_device(), {address, [q, address](const struct isthmus_device_state *state) {
-                                                     sycl::queue(q).memcpy(address, state, sizeof *state).wait();
-                                                 }});
+    return isthmus_sycl_add_as_(kind, {address, [q, address](const struct isthmus_device_state *state) {
+                                           sycl::queue(q).memcpy(address, state, sizeof *state).wait();
+                                       }});
+}
+
+inline int isthmus_sycl_bundle_init(const sycl::queue &q, sycl::kernel_bundle<sycl::bundle_state::executable> bundle)
+{
+    return isthmus_sycl_add_bundle_(isthmus_sycl_kind_of_(q.get_device()), q, bundle);
 }
 
 inline void isthmus_sycl_bundle_finalize(sycl::kernel_bundle<sycl::bundle_state::executable> bundle)
@@ -157,20 +178,29 @@ inline void isthmus_sycl_bundle_finalize(sycl::kernel_bundle<sycl::bundle_state:
 
 inline int isthmus_sycl_queue_init(const sycl::queue &q)
 {
-    return isthmus_sycl_add_on_(q.get_device(), {nullptr, [q](const struct isthmus_device_state *state) {
-                                                     sycl::queue(q).memcpy(isthmus_sycl_state_v1, state).wait();
-                                                 }});
+    return isthmus_sycl_add_as_(isthmus_sycl_kind_of_(q.get_device()),
+                                {nullptr, [q](const struct isthmus_device_state *state) {
+                                     sycl::queue(q).memcpy(isthmus_sycl_state_v1, state).wait();
+                                 }});
 }
 
-/* The program's own kernels on the default device, which is chosen when the library fills the state. */
+/* The program's own kernels on the default device, which SYCL chooses at init: the program, or its user, may select
+ * another one before. */
+inline uint32_t isthmus_sycl_program_kind_(void)
+{
+    try {
+        return isthmus_sycl_kind_of_(sycl::device());
+    } catch (const std::exception &) {
+        return ISTHMUS_SYCL_NO_KIND; /* there is none */
+    }
+}
+
 inline int isthmus_sycl_program_fill_(const struct isthmus_device_state *state)
 {
     static const pid_t owner = getpid();
     if (owner != getpid()) return 0;
     try {
-        sycl::queue q;
-        if (!q.get_device().is_cpu()) return ISTHMUS_ERR_UNSUPPORTED;
-        q.memcpy(isthmus_sycl_state_v1, state).wait();
+        sycl::queue().memcpy(isthmus_sycl_state_v1, state).wait();
     } catch (const std::exception &error) {
         fprintf(stderr, "isthmus: the state of kernels in SYCL cannot be written: %s\n", error.what());
         return ISTHMUS_ERR_IO;
@@ -180,7 +210,7 @@ inline int isthmus_sycl_program_fill_(const struct isthmus_device_state *state)
 
 inline const int isthmus_sycl_program_ = [] {
     isthmus_sycl_handle_faults_();
-    return isthmus_device_register_v1(ISTHMUS_MEM_HOST, isthmus_sycl_program_fill_);
+    return isthmus_device_register_later_v1(isthmus_sycl_program_kind_, isthmus_sycl_program_fill_);
 }();
 
 #endif

@@ -1,29 +1,15 @@
 /* tests/device/hip_kernels.c: the state of kernels on an AMD GPU, on the double of HIP's library: the modules that the
- * program's runtime finds have it, and kernels that have nothing else reach other PEs. They run on the CPU device, for
- * which the processor may touch the double's memory.
+ * program's runtime finds have it, and kernels that have nothing else reach other PEs.
  * hip_kernels direct|ring: how other PEs are reached
+ * hip_kernels hang: a kernel waits for ever
  * hip_kernels wrong_pe|wrong_address: a kernel of PE 0 calls so, and its report ends the job */
-#define ISTHMUS_DEVICE_CPU
-#include <isthmus/device_cpu_launch.h>
-#include <nvshmem.h>
+#include "tests/device/state_kernels.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { OF_HIP = 3, BLOCKS = 3, THREADS = 4 };
+enum { OF_HIP = 3 };
 
 static const char code_with_state[] = ".b8 isthmus_device_v1[128]";
-static int me, n_pes;
-
-#define CHECK(condition)                                                                 \
-    do {                                                                                 \
-        if (condition) break;                                                            \
-        fprintf(stderr, "PE %d: line %d: %s does not hold\n", me, __LINE__, #condition); \
-        exit(1);                                                                         \
-    } while (0)
 
 /* ---- a module, as device_hip.h registers one ---- */
 
@@ -60,50 +46,6 @@ static __attribute__((constructor)) void announce(void)
     CHECK(isthmus_device_register_gpu_v1(OF_HIP, find_state) == 0);
 }
 
-/* ---- what is in it ---- */
-
-static void check_state(bool is_direct)
-{
-    char *block = nvshmem_malloc(64);
-    CHECK(state != NULL && state->struct_size == sizeof *state && state->me == me && state->n == n_pes);
-    CHECK((uintptr_t)block - state->heap < state->heap_bytes && state->delta[me] == 0);
-    for (int pe = 0; pe < n_pes; pe++) CHECK(pe == me || ((state->delta[pe] & 1) == 0) == is_direct);
-    CHECK((state->ring != NULL) != is_direct && state->n_ring_pes == (is_direct ? 0 : (uint32_t)n_pes - 1));
-    nvshmem_free(block);
-}
-
-/* ---- kernels that know nothing but the state ---- */
-
-struct words {
-    uint64_t *counter, *data, *signal;
-};
-
-static void exchange(void *argument)
-{
-    const struct words *w = argument;
-    int right = (me + 1) % n_pes, left = (me + n_pes - 1) % n_pes;
-    nvshmem_uint64_atomic_add(w->counter, 1, 0);
-    if (isthmus_dev_block_rank() != 0) return;
-    if (isthmus_dev_thread_rank() == 0) nvshmem_uint64_p(w->data + 1, 100 + (uint64_t)me, me);
-    nvshmemx_putmem_signal_block(w->data, w->data + 1, 8, w->signal, 1, NVSHMEM_SIGNAL_SET, right);
-    nvshmem_signal_wait_until(w->signal, NVSHMEM_CMP_EQ, 1);
-    if (nvshmem_uint64_g(w->data, me) != 100 + (uint64_t)left) isthmus_dev_trap();
-    nvshmemx_barrier_all_block();
-    if (nvshmem_uint64_g(w->data, right) != 100 + (uint64_t)me) isthmus_dev_trap();
-}
-
-static void check_kernels(void)
-{
-    uint64_t *words = nvshmem_calloc(8, sizeof *words);
-    struct words w = {words, words + 1, words + 3};
-    isthmus_device_v1 = *state;
-    CHECK(isthmus_cpu_launch(BLOCKS, THREADS, exchange, &w) == 0);
-    nvshmem_barrier_all();
-    CHECK(me != 0 || nvshmem_uint64_g(w.counter, 0) == BLOCKS * THREADS * (uint64_t)n_pes);
-    memset(&isthmus_device_v1, 0, sizeof isthmus_device_v1);
-    nvshmem_free(words);
-}
-
 /* ---- wrong calls ---- */
 
 static void call_wrongly(void *addr)
@@ -131,8 +73,9 @@ int main(int argc, char **argv)
     nvshmem_init();
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
     if (strncmp(argv[1], "wrong_", 6) == 0) check_wrong(argv[1] + 6);
-    check_state(strcmp(argv[1], "direct") == 0);
-    check_kernels();
+    if (strcmp(argv[1], "hang") == 0) hang(state);
+    check_state(state, strcmp(argv[1], "direct") == 0);
+    check_kernels(state);
     nvshmem_finalize();
     CHECK(memcmp(state, &none, sizeof none) == 0);
     isthmus_device_unregister_gpu_v1(find_state);

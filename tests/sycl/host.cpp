@@ -1,6 +1,8 @@
 /* tests/sycl/host.cpp: runs kernels in SYCL that are compiled from source while the program runs: host.cpp SOURCE
  * OPTIONS..., the options of that compiler. The kernels that SOURCE has, of those below, on all PEs, one after
- * the other, on the processor. Exit status 77: there is no such device. */
+ * the other, on the processor. Exit status 77: there is no such device. With SYCL_TESTS_ZE they have the state that the
+ * library makes for kernels of an Intel GPU, on the double of whose driver the processor reaches the memory; with
+ * SYCL_TESTS_DIRECT no thread of the host may serve them. */
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -51,6 +53,12 @@ static memory *make_memory(sycl::queue &q)
     return m;
 }
 
+static int announce(const sycl::queue &q, const bundle_t &bundle)
+{
+    bool is_ze = getenv("SYCL_TESTS_ZE") != nullptr;
+    return is_ze ? isthmus_sycl_add_bundle_(ISTHMUS_MEM_ZE, q, bundle) : isthmus_sycl_bundle_init(q, bundle);
+}
+
 /* Returns the number of faults. */
 static uint32_t run(sycl::queue &q, bundle_t &bundle, const char *name, memory *m)
 {
@@ -76,11 +84,15 @@ int main(int argc, char **argv)
     try {
         sycl::queue q{sycl::cpu_selector_v};
         bundle_t bundle = compile(q, argv[1], std::vector<std::string>(argv + 2, argv + argc));
+        if (announce(q, bundle) != 0) return 1;
         ishmem_init();
-        if (isthmus_sycl_bundle_init(q, bundle) != 0) return 1;
         memory *m = make_memory(q);
         for (const char *name : names)
             if (bundle.ext_oneapi_has_kernel(name)) n_faults += run(q, bundle, name, m);
+        if (getenv("SYCL_TESTS_DIRECT") != nullptr && *m->clock != 0) {
+            fprintf(stderr, "PE %d: a thread of the host serves kernels, which should reach all PEs directly\n", m->me);
+            n_faults++;
+        }
         if (m->me == 0 && n_faults == 0)
             printf("SYCL kernels on %d PEs%s\n", m->n, *m->clock != 0 ? ", with a thread of the host" : "");
         ishmem_finalize();

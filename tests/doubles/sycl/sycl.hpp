@@ -81,8 +81,13 @@ struct handler {
     void host_task(std::function<void()>);
 };
 
+enum class backend { ext_oneapi_level_zero };
+
 struct device {
+    device();
     bool is_cpu() const;
+    bool is_gpu() const;
+    backend get_backend() const;
 };
 
 namespace property::queue
