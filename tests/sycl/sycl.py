@@ -2,8 +2,8 @@
 """sycl.py: kernels in SYCL for real. A program built by the system's C++ compiler compiles kernels.cpp while it runs,
 with the compiler of SYCL's runtime library, and runs them on the processor: on 2 and 3 PEs, directly and through the
 ring, on one host by load and store and through ib. The runtime library comes out of wheels (tests/wheels.py); exit
-status 77, and a line with the reason, where they are not to be had. --quick: fewer jobs, and nothing is fetched:
-without the wheels it is skipped."""
+status 77, and a line with the reason, where they are not to be had. --quick: fewer jobs, and nothing is fetched but
+where CI=true is set: without the wheels it is skipped."""
 
 import argparse
 import os
@@ -25,13 +25,19 @@ import wheels
 SKIPPED = 77
 TIMEOUT_S = 300
 WAYS = {  # how the operations go: what the job has in its environment
-    "direct": {},
+    "direct": {"SYCL_TESTS_DIRECT": "1"},
     "ring": {"ISTHMUS_DEVICE_DIRECT": "0"},
     "no_alias": {"ISTHMUS_ALIAS": "0"},
     "ib": {"ISTHMUS_TRANSPORTS": "ib"},
     "check": {"ISTHMUS_CHECK": "1"},
+    "ze_direct": {"SYCL_TESTS_DIRECT": "1"},
+    "ze_ring": {"ISTHMUS_DEVICE_DIRECT": "0"},
 }
+ZE = {"SYCL_TESTS_ZE": "1", "ISTHMUS_HEAP_KIND": "ze", "ISTHMUS_HEAP_SIZE": "32m", "GPU_DOUBLE_HOST_ACCESS": "1",
+      "ISTHMUS_TRANSPORTS": "xelink,loopback", "ISTHMUS_XELINK_LIBRARY": "libze_loader.so.1"}
 JOBS = [(way, n) for way in ("direct", "ring", "no_alias", "ib") for n in (2, 3)]
+# With the heap in memory of an Intel GPU: a double, under Level Zero's own loader.
+ZE_JOBS = [("ze_direct", 2), ("ze_direct", 3), ("ze_ring", 2), ("ze_ring", 3)]
 QUICK_JOBS = [("direct", 2), ("ib", 2)]
 # Of the forms in queues: their names (none: each type's own), the kind of queue, and how many PEs by which way.
 QUEUE_JOBS = [(names, order, way, n) for names in ("", "_generic") for order in ("in_order", "out_of_order")
@@ -102,11 +108,33 @@ def check_headers(place):
     source = place.out / "ishmem_device.cpp"
     subprocess.run([sys.executable, ROWS / "check_device_rows.py", ROWS / "ishmem_device.rows", ROWS / "ishmem.rows",
                     "--out", source], check=True)
-    # Its headers choose attributes by this macro, which only that compiler takes.
-    source.write_text("#include <sycl/sycl.hpp>\n#define SYCL_LANGUAGE_VERSION 202012L\n" + source.read_text())
+    return compile_host_side(place, source)
+
+
+def compile_host_side(place, source):
+    """SYCL's headers choose attributes by the macro, which only that compiler takes: it is defined behind them."""
+    changed = place.out / f"{source.stem}_host.cpp"
+    changed.write_text("#include <sycl/sycl.hpp>\n#define SYCL_LANGUAGE_VERSION 202012L\n" + source.read_text())
     return subprocess.run([*place.cxx, "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *place.includes,
-                           "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", "-isystem", str(place.headers), str(source)],
+                           "-DSYCL_DISABLE_FSYCL_SYCLHPP_WARNING", "-isystem", str(place.headers), str(changed)],
                           check=False).returncode
+
+
+def check_beforehand(place):
+    """A program that a SYCL compiler would compile beforehand, as far as there is one: the device's side, to SPIR-V
+    with its kernel and the state, by the compiler of the runtime library; the host's side by the system's."""
+    print("beforehand:", flush=True)
+    source, images = HERE / "beforehand.cpp", place.out / "beforehand_"
+    for old in place.out.glob(f"{images.name}*.spv"):
+        old.unlink()
+    status = compile_host_side(place, source)
+    status = status or place.run(1, [place.compile(HERE / "host.cpp"), source, *place.includes, *KERNEL_OPTIONS],
+                                 {**PLAIN, "SYCL_DUMP_IMAGES": "1", "SYCL_DUMP_IMAGES_PREFIX": str(images)})
+    code = b"".join(image.read_bytes() for image in place.out.glob(f"{images.name}*.spv"))
+    if status == 0 and not (b"_ZTSZ4main" in code and b"isthmus_sycl_state_v1" in code):
+        print("the device's code lacks the kernel of main(), or the state")
+        return 1
+    return status
 
 
 def run_example(place):
@@ -195,13 +223,22 @@ def run_kernels(place, jobs, settings, *options):
     return 0
 
 
+def run_ze(place):
+    """The same kernels with the state for a GPU."""
+    double = next(place.build.glob("tests/doubles/**/libze_double.so.1"), None)
+    if double is None or not (place.build / "lib" / "isthmus" / "xelink.so").exists():
+        print("without the double of Level Zero's driver: its headers are missing (libze-dev)", flush=True)
+        return 0
+    return run_kernels(place, ZE_JOBS, {**PLAIN, **ZE, "ZE_ENABLE_ALT_DRIVERS": str(double)})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--cxx", default="g++")
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
-    if args.quick and not wheels.is_fetched(args.build.resolve(), "sycl"):
+    if args.quick and os.environ.get("CI") != "true" and not wheels.is_fetched(args.build.resolve(), "sycl"):
         print("skipped: SYCL's wheels are not in the build folder; ./dev places sycl fetches them")
         return SKIPPED
     try:
@@ -209,9 +246,10 @@ def main():
     except wheels.NotHere as why:
         print(f"skipped: {why}")
         return SKIPPED
-    status = check_headers(place) or run_kernels(place, QUICK_JOBS if args.quick else JOBS, PLAIN)
+    status = check_headers(place) or check_beforehand(place)
+    status = status or run_kernels(place, QUICK_JOBS if args.quick else JOBS, PLAIN)
     if not args.quick:
-        status = status or run_kernels(place, JOBS, OPTIMISED, "-DWITHOUT_SUB_GROUPS")
+        status = status or run_kernels(place, JOBS, OPTIMISED, "-DWITHOUT_SUB_GROUPS") or run_ze(place)
     status = status or run_wrong(place, QUICK_WRONG_JOBS if args.quick else WRONG_JOBS)
     return status or run_example(place) or run_queues(place, QUICK_QUEUE_JOBS if args.quick else QUEUE_JOBS)
 
