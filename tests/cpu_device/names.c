@@ -1,5 +1,5 @@
-/* tests/cpu_device/names.c: typed names of nvshmem_device.h, each family by one type or two: that a name does what it
- * says. matrix.c has all lengths and scopes, rows.nvshmem_device the types of all names. */
+/* tests/cpu_device/names.c: names of nvshmem_device.h, each family by one type or two: that a name does what it says.
+ * matrix.c has all lengths and scopes, rows.device_* every name with every type. */
 #define ISTHMUS_DEVICE_CPU
 #include <isthmus/device_cpu_launch.h>
 #include <nvshmem.h>
@@ -75,7 +75,8 @@ static void puts_(void *unused)
     PUT("put32_warp", 2, 1, 1, nvshmemx_put32_warp(to, from, 4, right));
     PUT("putmem_nbi_block", 8, 1, 1, nvshmemx_putmem_nbi_block(to, from, 64, right));
     PUT("double_iput_block", 5, 2, 4, nvshmemx_double_iput_block(to, from, 2, 4, 5, right));
-    PUT("qp_double_put_nbi_warp", 3, 1, 1, nvshmemx_qp_double_put_nbi_warp(to, from, 3, right, 1));
+    PUT("qp_double_put_nbi_warp", 3, 1, 1, nvshmemx_qp_double_put_nbi_warp(to, from, 3, right, 1);
+        nvshmemx_qp_fence_block(right, NULL, 0); nvshmemx_qp_quiet_warp(right, NULL, 0));
 }
 
 /* ---- gets: from the right neighbour ---- */
@@ -175,6 +176,8 @@ static void newer_(void *unused)
     expect(nvshmemx_region_stop_block(region) == 0 && nvshmemx_region_stop_block(0) != 0, "region_stop_block");
     expect(nvshmemx_region_is_active(NVSHMEMX_REGION_HINT_BATCH_RMA, &is_active) == 0 && !is_active, "is_active");
     expect(nvshmemx_ask_smem(NVSHMEMX_SMEM_MINIMUM) == 0, "ask_smem");
+    nvshmemx_give_smem(NULL, 0);
+    nvshmemx_release_smem();
     nvshmemx_barrier_all_block();
     if (!is_leader()) return;
     nvshmemx_signal_counted_reset(mem.signal);
@@ -352,12 +355,16 @@ static void movers_(void *unused)
 
 static void numbers_(void *unused)
 {
-    int major = 0, minor = 0;
+    int major = 0, minor = 0, patch = -1;
     char name[NVSHMEM_MAX_NAME_LEN];
     (void)unused;
     nvshmem_info_get_version(&major, &minor);
     nvshmem_info_get_name(name);
     expect(major == NVSHMEM_MAJOR_VERSION && strcmp(name, NVSHMEM_VENDOR_STRING) == 0, "info");
+    nvshmemx_vendor_get_version_info(&major, &minor, &patch);
+    expect(major == NVSHMEM_VENDOR_MAJOR_VERSION && minor == NVSHMEM_VENDOR_MINOR_VERSION &&
+               patch == NVSHMEM_VENDOR_PATCH_VERSION,
+           "vendor_get_version_info");
     expect(nvshmem_my_pe() == me && nvshmem_n_pes() == n_pes, "my_pe, n_pes");
     expect(nvshmemx_init_status() == NVSHMEM_STATUS_IS_INITIALIZED, "init_status");
     int *mine = nvshmem_ptr(mem.words, me), *theirs = nvshmem_ptr(mem.words, right);

@@ -214,6 +214,49 @@ template <typename Case> struct tile {
         BY_SCOPE(CALL)
 #undef CALL
     }
+
+    /* The other reductions. A root that is given to a form which is not rooted selects nothing. */
+    static void sum_at_root(void *)
+    {
+#define CALL(suffix) COLLECTIVE(tile_sum_reduce, suffix, n_pes - 1, 0)
+        BY_SCOPE(CALL)
+#undef CALL
+    }
+
+    static void sum_rooted(void *)
+    {
+#define CALL(suffix) COLLECTIVE(tile_sum_rooted_reduce, suffix, n_pes - 1, 0)
+        BY_SCOPE(CALL)
+#undef CALL
+    }
+
+    static void greatest(void *)
+    {
+#define CALL(suffix) COLLECTIVE(tile_max_reduce, suffix, 0)
+        BY_SCOPE(CALL)
+#undef CALL
+    }
+
+    static void greatest_given_root(void *)
+    {
+#define CALL(suffix) COLLECTIVE(tile_max_reduce, suffix, n_pes - 1, 0)
+        BY_SCOPE(CALL)
+#undef CALL
+    }
+
+    static void least_without_root(void *)
+    {
+#define CALL(suffix) COLLECTIVE(tile_min_reduce, suffix, 0)
+        BY_SCOPE(CALL)
+#undef CALL
+    }
+
+    static void least_at_root(void *)
+    {
+#define CALL(suffix) COLLECTIVE(tile_min_rooted_reduce, suffix, n_pes - 1, 0)
+        BY_SCOPE(CALL)
+#undef CALL
+    }
 #undef ALGORITHM
 
     static void run(const char *what, isthmus_cpu_kernel kernel)
@@ -240,11 +283,34 @@ template <typename Case> struct tile {
         run("tile_min_reduce", least);
         if (me == n_pes - 1) each<Case>([](size_t from, size_t to) { expected[to] = value(me, from); });
         run("tile_max_rooted_reduce", greatest_at_root);
-        each<Case>([](size_t from, size_t to) {
-            expected[to] = 0;
-            for (int pe = 0; pe < n_pes; pe++) expected[to] += value(pe, from);
-        });
+        each<Case>([](size_t from, size_t to) { expected[to] = sum_of(from); });
         run("tile_sum_reduce", sum);
+    }
+
+    static float sum_of(size_t from)
+    {
+        float total = 0;
+        for (int pe = 0; pe < n_pes; pe++) total += value(pe, from);
+        return total;
+    }
+
+    static void check_others(int by)
+    {
+        scope = by;
+        fill();
+        forget();
+        each<Case>([](size_t from, size_t to) { expected[to] = sum_of(from); });
+        run("tile_sum_reduce with a root", sum_at_root);
+        if (me == n_pes - 1) each<Case>([](size_t from, size_t to) { expected[to] = sum_of(from); });
+        run("tile_sum_rooted_reduce", sum_rooted);
+        each<Case>([](size_t from, size_t to) { expected[to] = value(n_pes - 1, from); });
+        run("tile_max_reduce", greatest);
+        each<Case>([](size_t from, size_t to) { expected[to] = value(n_pes - 1, from); });
+        run("tile_max_reduce with a root", greatest_given_root);
+        each<Case>([](size_t from, size_t to) { expected[to] = value(0, from); });
+        run("tile_min_reduce without a root", least_without_root);
+        if (me == n_pes - 1) each<Case>([](size_t from, size_t to) { expected[to] = value(0, from); });
+        run("tile_min_rooted_reduce", least_at_root);
     }
 };
 template <typename Case> int tile<Case>::scope;
@@ -295,6 +361,7 @@ int main()
         tile<single>::check(scope);
         tile<repeated>::check(scope);
         tile<outside>::check(scope);
+        tile<rows>::check_others(scope);
     }
     check_gather<1, ISTHMUS_THREAD>();
     check_gather<1, ISTHMUS_WARP>();

@@ -17,7 +17,7 @@ HANDLES = {"team": "team", "ctx": "ctx", "stream": "stream"}
 PLAIN = {
     "dst": "dst", "sst": "sst", "nelems": "nelems", "nreduce": "nelems", "bsize": "bsize", "nblocks": "nblocks",
     "pe": "pe", "signal": "signal", "sig_op": "sig_op", "cmp": "cmp", "PE_root": "root", "PE_start": "set_start",
-    "logPE_stride": "set_log_stride", "PE_size": "set_size",
+    "logPE_stride": "set_log_stride", "PE_size": "set_size", "qp_index": "queue",
 }
 FIELDS = {"ivar": "dest", "ivars": "dest", "pWrk": "work", "pSync": "sync"}
 

@@ -57,7 +57,10 @@ struct row_call call_to(const struct item *item, int pe)
 void call(struct item *item, struct row_call *arguments)
 {
     world.n_calls++;
-    item->row->call(arguments);
+    if (face.run != NULL)
+        face.run(item->row, arguments);
+    else
+        item->row->call(arguments);
 }
 
 /* ---- images ---- */

@@ -28,6 +28,7 @@ struct row_call {
     uint64_t *sig_addr, signal;
     const int *status;
     int sig_op, pe, cmp, root, set_start, set_log_stride, set_size;
+    int queue;                 /* qp_index */
     void *work, *sync;         /* pWrk and pSync */
     void *team, *ctx, *stream; /* where the handles are */
 
@@ -64,6 +65,7 @@ struct face {
     void *(*allocate)(size_t size_bytes); /* symmetric */
     void (*barrier)(void);
     void (*complete)(void); /* all operations of this PE, on context and stream too */
+    void (*run)(const struct row *row, struct row_call *call); /* calls the routine; NULL: like any function */
     void (*store)(void *dest, const void *value, size_t size_bytes, int pe); /* 2, 4 or 8 bytes at once */
     size_t sync_longs, work_elements; /* of pSync and pWrk; 0: the face has no active sets */
     long sync_value;
