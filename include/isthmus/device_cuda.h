@@ -69,12 +69,17 @@ ISTHMUS_DEVICE void isthmus_dev_barrier(int scope)
 
 ISTHMUS_DEVICE void isthmus_dev_pause(void) { __nanosleep(20); }
 
+/* The module, for a line about it. */
+#ifdef __CUDACC_RTC__
+#define ISTHMUS_CUDA_MODULE "code of NVRTC"
+#else
+#define ISTHMUS_CUDA_MODULE __BASE_FILE__
+#endif
+
 /* There is no report to write. */
 ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
 {
-    (void)call;
-    printf("isthmus: a kernel's call before init, or in a module that was not initialised: address %p, PE %d\n", addr,
-           value);
+    printf(ISTHMUS_PTX_NO_STATE_LINE, isthmus_dev_call_name(call), addr, value, ISTHMUS_CUDA_MODULE);
 }
 
 /* ---- the module ---- */

@@ -77,12 +77,12 @@ extern int vprintf(const char *format, void *arguments); /* the device's, which 
 ISTHMUS_DEVICE void isthmus_dev_print_uninitialised(int call, const void *addr, int value)
 {
     struct {
+        const char *name;
         const void *addr;
         int value;
-    } arguments = {addr, value};
-    (void)call;
-    (void)vprintf("isthmus: a kernel's call before init, or in a module that was not initialised: address %p, PE %d\n",
-                  &arguments);
+        const char *module;
+    } arguments = {isthmus_dev_call_name(call), addr, value, "a module with bitcode"};
+    (void)vprintf(ISTHMUS_PTX_NO_STATE_LINE, &arguments);
 }
 
 #endif

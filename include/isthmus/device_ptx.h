@@ -261,6 +261,23 @@ ISTHMUS_DEVICE ISTHMUS_NO_RETURN void isthmus_dev_trap(void)
 
 ISTHMUS_DEVICE int isthmus_dev_is_over(void) { return 0; } /* a trap ends all threads of the kernel */
 
+/* What a kernel without a state prints itself, because there is no report. Its thread would take more registers than
+ * the kernel does. */
+#define ISTHMUS_PTX_NO_STATE_LINE                                                                                \
+    "isthmus: a kernel's %s: called before init, after finalize, or in a module that was not initialised, with " \
+    "address %p and PE %d; valid: between init and finalize; in %s\n"
+
+ISTHMUS_DEVICE_COLD const char *isthmus_dev_call_name(int call)
+{
+#define ISTHMUS_PTX_CALL_NAME(id, name) \
+    case ISTHMUS_CALL_##id: return name;
+    switch (call) {
+        ISTHMUS_DEVICE_CALLS(ISTHMUS_PTX_CALL_NAME)
+    default: return "call";
+    }
+#undef ISTHMUS_PTX_CALL_NAME
+}
+
 #endif
 
 #endif

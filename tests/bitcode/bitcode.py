@@ -83,12 +83,20 @@ def to_ptx(tools, args, work):
     return (work / "kernels.ptx").read_text()
 
 
+def text_of(numbers):
+    """A string of PTX, which ends with a zero."""
+    return bytes(int(number) for number in numbers.split(", ")).rstrip(b"\0").decode(errors="replace")
+
+
 def check_ptx(ptx):
     if not re.search(r"\.const .*isthmus_device_v1\[128\]", ptx):
         sys.exit("the state is not in constant memory under its name")
     for name in KERNELS:
         if f".entry {name}(" not in ptx:
             sys.exit(f"{name} is no kernel in the PTX")
+    texts = {text_of(numbers) for numbers in re.findall(r"\.b8 \S+\[\d+\] = \{(.*?)\}", ptx)}
+    if not {"put_signal", "p", "reduce"} <= texts:
+        sys.exit("a kernel without a state has no names of calls to print")
     calls = set(re.findall(r"\.extern \.func .*?(\w+)\s*\n?\(", ptx)) - {"vprintf"}
     if calls:
         sys.exit(f"left undefined: {calls}")

@@ -45,6 +45,20 @@ def check_registers(report, architecture):
             sys.exit(f"{kernel} uses {registers} registers, at most {most}; {spilled} bytes are spilled")
 
 
+def check_names(cubin, names):
+    """A kernel without a state prints the name of the call and of its source, which it so has in its code."""
+    code = cubin.read_bytes()
+    missing = [name for name in ("isthmus: a kernel's %s: ", "kernels.cu\0", *names) if name.encode() not in code]
+    if missing:
+        sys.exit(f"{cubin.name} has no text {', '.join(missing)}")
+    print(f"{len(names)} names of calls")
+
+
+def names_of_calls(includes):
+    text = next(path for path in (Path(folder, "isthmus/device_state.h") for folder in includes) if path.exists())
+    return re.findall(r'^    X\(\w+, "([^"]+)"\)', text.read_text(), re.M)
+
+
 def cuobjdump_of(build):
     """cuobjdump of the toolkit, or out of wheels; None: neither is here."""
     if shutil.which("cuobjdump"):
@@ -207,6 +221,7 @@ def main():
             report = run([nvcc, f"-arch=sm_{architecture}", *newest, "-Xptxas", "-v", *includes, "-cubin", args.source,
                           "-o", cubin], "nvcc -cubin")
             check_registers(report, architecture)
+            check_names(cubin, names_of_calls(args.include))
             if cuobjdump:
                 check_fences(cuobjdump, cubin, architecture)
         if cuobjdump is None: # no pass, which unchanged.py would record

@@ -67,7 +67,8 @@ WRONG_KERNELS = [
     ("kernels.wrong.address.ring", 2, "address", RING, "nonzero",
      "PE 0: .*a kernel's p: dest is 0x[0-9a-f]+, which is not symmetric; valid: "),
     ("kernels.wrong.state", 1, "state", [], "nonzero",
-     "isthmus: a kernel's call before init, or in a module that was not initialised: address 0x[0-9a-f]+, PE 9"),
+     "isthmus: a kernel's p: called before init, after finalize, or in a module that was not initialised, "
+     "with address 0x[0-9a-f]+ and PE 9; valid: between init and finalize; in .*wrong.cu"),
     *((f"kernels.killed.{way}", 2, "killed", environment, "nonzero", r"PE 1 \(pid [0-9]+\) was killed by signal 9")
       for way, environment in (("direct", []), ("ring", RING), ("hosts", ["ISTHMUS_PRETEND_HOSTS=01"]))),
     ("kernels.exit.direct", 2, "exit", [], "7", None),

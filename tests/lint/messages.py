@@ -24,11 +24,12 @@ FORMAT_OF = {"ist_fail": 1, "ist_fail_errno": 1, "ist_fail_memory": 0, "ist_misu
 FORMAT_IN = {"uid_job.c": {"fail": 1}, "boot_uid.c": {"snprintf": 2}, "fd_pass_take.c": {"refuse": 2},
              "config.c": {"snprintf": 2}, "config_file.c": {"snprintf": 2},
              "liveness.c": {"snprintf": 2}, "processes.c": {"snprintf": 2, "find": (3, 4)}, "cases.def": {"CASE": 4},
-             "kernel_report.c": {"snprintf": 2}, "device_cuda.h": {"printf": 0}, "device_nvptx.h": {"vprintf": 0}}
+             "kernel_report.c": {"snprintf": 2}}
 # What these functions add to their format string.
 ADDED = {"ist_fail_errno": "%s: %s", "ist_fail_memory": "no memory for %s"}
 CALL = re.compile(r"((?:->)?(?<!\w)(?:[a-z]\w*|CT_[A-Z_]+|CASE))\(")
-TEXT = re.compile(r"\bstatic const char (?:text|rule)\[\]\s*=[^;]*;")  # one that several calls report
+# One that several calls report.
+TEXT = re.compile(r"\bstatic const char (?:text|rule)\[\]\s*=([^;]*);|#define \w+_LINE\b((?:.*\\\n)*.*)")
 PART = re.compile(r"[;,]|.*,$|\S*( \S+){,3}$")  # what snprintf makes is then no message, but a part of one
 # Of calls that also do other things, those that count.
 IS_REPORT = {"->log": lambda found: re.search(r"ISTHMUS_LOG_(WARN|ERROR)", found[1]),
@@ -97,7 +98,7 @@ def messages(root):
         position = {**FORMAT_OF, **FORMAT_IN.get(path.name, {})}
         for match in TEXT.finditer(code):
             yield Message(path, code.count("\n", 0, match.start()) + 1,
-                          plain(format_in(text[match.start():match.end()])))
+                          plain(format_in(text[slice(*match.span(match.lastindex))])))
         for match in CALL.finditer(code):
             name = match.group(1)
             if name not in position:
