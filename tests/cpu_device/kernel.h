@@ -38,7 +38,7 @@ enum { KERNEL_ARGUMENT_BYTES = 64 };
 static __managed__ char kernel_argument[KERNEL_ARGUMENT_BYTES];
 
 /* Ends a program that has no GPU, before it touches what kernels share with it. */
-static void kernel_need_device(void)
+static inline void kernel_need_device(void)
 {
     int n = 0;
     cudaError_t error = cudaGetDeviceCount(&n);
@@ -58,7 +58,7 @@ static inline int kernel_launch(uint32_t blocks, uint32_t threads, kernel_functi
     return status == NVSHMEMX_SUCCESS && error == cudaSuccess ? 0 : -1;
 }
 #else
-static void kernel_need_device(void) {}
+static inline void kernel_need_device(void) {}
 
 static inline int kernel_launch(uint32_t blocks, uint32_t threads, kernel_function kernel, const void *argument,
                                 size_t bytes)

@@ -183,7 +183,7 @@ def main():
     parser.add_argument("--library", type=Path, help="libisthmus.so")
     on_double.add_arguments(parser)
     parser.add_argument("--build", type=Path, required=True)
-    parser.add_argument("what", choices=("whole", "more", "rdc", "nvrtc", "examples", "starts"))
+    parser.add_argument("what", choices=("whole", "more", "rdc", "nvrtc", "examples", "litmus", "starts"))
     args = parser.parse_args()
     nvcc = shutil.which("nvcc")
     includes = [flag for folder in args.include for flag in ("-I", folder)]
@@ -208,6 +208,10 @@ def main():
             for source in [*sorted(args.examples.glob("*_kernel.c")), args.clients]:
                 run([nvcc, "-x", "cu", "-arch=sm_90", *newest, *includes, "-c", source, "-o", work / "out.o"], "nvcc")
                 print(f"{source.name}: compiles")
+            return
+        if args.what == "litmus": # of shapes the list names what they have
+            run([nvcc, "-arch=sm_90", *strict, "-Xcompiler", "-Wno-missing-field-initializers", "-std=c++20", *includes,
+                 "-c", args.source.parents[1] / "gpu" / "litmus.cu", "-o", work / "out.o"], "nvcc")
             return
         if args.what == "rdc":
             for standards in (("17", "17"), ("14", "17")): # the state has another linkage before C++17

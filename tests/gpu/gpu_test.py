@@ -32,7 +32,7 @@ SKIPPED = 77
 REPORT_S = 10  # so long before a job of kernels would be killed, its launcher ends it, with what each PE waits for
 SHOWN_LINES = 15  # of the output of what fails
 # (name, program in tests/gpu, PEs, environment): every operation of kernels, whichever way it goes; room beside a
-# kernel; each kind of module, also with a heap that grows; the examples
+# kernel; ordering shapes; each kind of module, also with a heap that grows; the examples
 KERNELS = [
     ("kernels.direct", "matrix", 1, []),
     ("kernels.direct", "matrix", 2, []),
@@ -49,6 +49,8 @@ KERNELS = [
     ("kernels.tiles_and_queues.ring", "tiles_and_queues", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
     ("kernels.tiles_and_queues.hosts", "tiles_and_queues", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
+    *((f"kernels.litmus.{way}", "litmus", 3, ["LITMUS_ROUNDS=32", *environment]) for way, environment in
+      (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]), ("hosts", ["ISTHMUS_PRETEND_HOSTS=001"]))),
     *((f"kernels.modules.{way}", "modules", n, environment) for n in (1, 2) for way, environment in
       (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]), ("grows", ["ISTHMUS_HEAP_SIZE=16m"]))),
     *((f"kernels.{example}.{way}", f"{example}_kernel", 2, environment) for example in ("jacobi", "moe", "allreduce")

@@ -1,21 +1,16 @@
 /* tests/litmus/device.c: litmus_device [SHAPE...], under a launcher: ordering shapes whose actors are kernels on the
  * CPU device, all or those named; each with kernels on all PEs, whose GPU threads are fibres or threads of the
- * processor; with blocks as actors; and with a thread of the host on one side. LITMUS_ROUNDS: rounds of a lane,
- * ISTHMUS_TEST_SEED repeats a run. See device.h.
+ * processor; with blocks as actors; and with a thread of the host on one side. On a GPU: threads and blocks.
+ * LITMUS_ROUNDS: rounds of a lane, ISTHMUS_TEST_SEED repeats a run. See device.h.
  *
  * A batch: all PEs take the steps of its rounds, send PE 0 what they saw, complete what they have issued, and meet; PE
  * 0 evaluates while the others go on. Two batches are never under way at once but for that. */
 #include "device.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* What the actors of one launch are. */
 struct mode {
-    const char *name;
     uint32_t blocks, threads;
     int host_pe; /* the PE whose actor is a thread of the host; -1: none */
     int scope;
@@ -23,30 +18,40 @@ struct mode {
 };
 
 static const struct mode modes[] = {
-    {"threads", 2, 3, -1, ISTHMUS_THREAD, false},
-    {"threads of the processor", 2, 2, -1, ISTHMUS_THREAD, true},
-    {"blocks", 2, 40, -1, ISTHMUS_BLOCK, false},
-    {"blocks of threads of the processor", 1, 4, -1, ISTHMUS_BLOCK, true},
-    {"a host, then threads", 1, 1, 0, ISTHMUS_THREAD, false},
-    {"threads, then a host", 1, 1, 1, ISTHMUS_THREAD, false},
+    {2, 3, -1, ISTHMUS_THREAD, false}, {2, 40, -1, ISTHMUS_BLOCK, false},
+#ifndef __CUDACC__
+    {2, 2, -1, ISTHMUS_THREAD, true},  {1, 4, -1, ISTHMUS_BLOCK, true},
+    {1, 1, 0, ISTHMUS_THREAD, false},  {1, 1, 1, ISTHMUS_THREAD, false},
+#endif
 };
-enum { N_MODES = sizeof modes / sizeof modes[0], SHOWN = 3 };
 
-static struct lit_memory statics[LIT_LANES * LIT_BATCH], *heap;
-static uint64_t seed, rounds;
-static int n_shown;
+LIT_OWN const char *name_of(int mode)
+{
+    static const char *const names[] = {"threads",
+                                        "blocks",
+                                        "threads of the processor",
+                                        "blocks of threads of the processor",
+                                        "a host, then threads",
+                                        "threads, then a host"};
+    return names[mode];
+}
+enum { N_MODES = sizeof modes / sizeof modes[0], SHOWN = 3, N_MEMORY = LIT_LANES * LIT_BATCH };
+
+ON_BOTH struct lit_memory *statics, *heap;
+ON_BOTH uint64_t seed;
+ON_BOTH int n_shown, n_seen, n_ring_pes; /* n_seen: outcomes of a launch, on PE 0 */
+static uint64_t rounds;
 
 /* What a launch does. */
 struct run {
-    const struct lit_shape *shape;
-    const struct mode *mode;
-    int me, n_pes;
-    uint64_t rounds, n_seen; /* n_seen: on PE 0 */
+    const struct lit_shape *shape; /* as actors read it */
+    uint64_t rounds;
+    int me, n_pes, mode, scope;
 };
 
 /* ---- one round ---- */
 
-static uint64_t mix(uint64_t x) /* splitmix64 */
+LIT_OWN uint64_t mix(uint64_t x) /* splitmix64 */
 {
     x += 0x9e3779b97f4a7c15u;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
@@ -55,31 +60,33 @@ static uint64_t mix(uint64_t x) /* splitmix64 */
 }
 
 /* Words side by side in the heap, on their own lines there, in static data, or in both. */
-static uint64_t *word_of(struct lit_memory *in_heap, struct lit_memory *in_statics, unsigned place, size_t i)
+LIT_OWN uint64_t *word_of(struct lit_memory *in_heap, struct lit_memory *in_statics, unsigned place, size_t i)
 {
     bool is_static = place == 2 || (place == 3 && i % 2 == 1);
     return (is_static ? in_statics : in_heap)->words + (place == 1 ? 8 * i : i);
 }
 
-static size_t draw_words(const struct run *run, uint64_t dice)
+LIT_OWN size_t draw_words(const struct run *run, uint64_t dice)
 {
     if (!run->shape->has_payload) return 1;
-    if (run->mode->scope != ISTHMUS_THREAD) return 64;
+    if (run->scope != ISTHMUS_THREAD) return 64;
     return dice % 16 == 0 ? LIT_PAYLOAD : dice % 8 == 1 ? 16 : 1;
 }
 
 /* All but the delays is the same on all PEs. */
-static void draw(const struct run *run, uint32_t lane, uint64_t number, struct lit_round *r)
+LIT_OWN void draw(const struct run *run, uint32_t lane, uint64_t number, struct lit_round *r)
 {
     uint64_t dice = mix(seed ^ number << 8 ^ lane), more = mix(dice);
     unsigned n = (unsigned)run->n_pes;
     size_t i = lane * LIT_BATCH + number % LIT_BATCH;
     struct lit_memory *in_heap = &heap[i], *in_statics = &statics[i];
     unsigned place = (unsigned)(mix(seed ^ i) & 3); /* of each batch, as words grow from one to the next */
-    *r = (struct lit_round){.shape = run->shape, .memory = in_heap, .number = number, .dice = dice};
+    memset(r, 0, sizeof *r);
+    r->shape = run->shape, r->memory = in_heap;
+    r->number = number, r->dice = dice;
     r->me = run->me;
     r->n_pes = run->n_pes;
-    r->scope = run->mode->scope;
+    r->scope = run->scope;
     r->delays = mix(dice + (uint64_t)run->me);
     r->n_words = draw_words(run, more >> 8);
     r->x = word_of(in_heap, in_statics, place, 0);
@@ -92,7 +99,7 @@ static void draw(const struct run *run, uint32_t lane, uint64_t number, struct l
 }
 
 /* All PEs' actors of a lane; what they have issued is complete. r: the last round of a batch. */
-static void meet(struct lit_round *r, uint64_t count)
+LIT_OWN void meet(struct lit_round *r, uint64_t count)
 {
     uint64_t *met = (r->memory - (LIT_BATCH - 1))->met;
     isthmus_dev_meet(r->scope);
@@ -104,23 +111,24 @@ static void meet(struct lit_round *r, uint64_t count)
     isthmus_dev_meet(r->scope);
 }
 
-static void show(const struct run *run, const struct lit_round *r, uint64_t (*seen)[LIT_SEEN])
+LIT_OWN void show(const struct run *run, const struct lit_round *r, uint64_t (*seen)[LIT_SEEN])
 {
-    if (__atomic_fetch_add(&n_shown, 1, __ATOMIC_RELAXED) >= SHOWN) return;
-    printf("  %s, %s: round %" PRIu64 ", %zu bytes, T is PE %d, U is PE %d, dice %#" PRIx64 "; seen:", run->shape->name,
-           run->mode->name, r->number, r->n_words * sizeof *r->d, r->t, r->u, r->dice);
-    for (int pe = 0; pe < r->n_pes; pe++) printf(" P%d %" PRIu64 " %" PRIu64, pe, seen[pe][0], seen[pe][1]);
-    printf("\n");
+    if (KERNEL_COUNT(&n_shown) >= SHOWN) return;
+    printf("  %s, %s: round %llu, %llu bytes, T is PE %d, U is PE %d, dice %#llx; seen:\n", run->shape->name,
+           name_of(run->mode), (unsigned long long)r->number, (unsigned long long)(r->n_words * sizeof *r->d), r->t,
+           r->u, (unsigned long long)r->dice);
+    for (int pe = 0; pe < r->n_pes; pe++)
+        printf("    PE %d: %llu %llu\n", pe, (unsigned long long)seen[pe][0], (unsigned long long)seen[pe][1]);
 }
 
-static uint64_t (*seen_in(const struct lit_round *r))[LIT_SEEN] { return r->memory->seen[r->number / LIT_BATCH % 2]; }
+LIT_OWN uint64_t (*seen_in(const struct lit_round *r))[LIT_SEEN] { return r->memory->seen[r->number / LIT_BATCH % 2]; }
 
-static void send_seen(struct lit_round *r)
+LIT_OWN void send_seen(struct lit_round *r)
 {
     for (int i = 0; lit_leads(r) && i < LIT_SEEN; i++) nvshmem_uint64_p(&seen_in(r)[r->me][i], r->seen[i], 0);
 }
 
-static void evaluate(struct run *run, struct lit_round *r)
+LIT_OWN void evaluate(const struct run *run, struct lit_round *r)
 {
     uint64_t seen[LIT_PES][LIT_SEEN];
     memcpy(seen, seen_in(r), sizeof seen);
@@ -129,12 +137,12 @@ static void evaluate(struct run *run, struct lit_round *r)
         memcpy(seen[0], r->seen, sizeof r->seen);
     }
     if (!run->shape->outcome(seen)) return;
-    (void)__atomic_fetch_add(&run->n_seen, 1, __ATOMIC_RELAXED);
+    (void)KERNEL_COUNT(&n_seen);
     if (run->shape->verdict == FORBIDDEN) show(run, r, seen);
 }
 
 /* One actor; a group's threads all call it. */
-static void act_batch(struct run *run, uint32_t lane, uint64_t batch)
+LIT_OWN void act_batch(const struct run *run, uint32_t lane, uint64_t batch)
 {
     struct lit_round r;
     for (uint64_t i = 0; i < LIT_BATCH; i++) {
@@ -151,20 +159,29 @@ static void act_batch(struct run *run, uint32_t lane, uint64_t batch)
     if (run->shape->after != NULL) meet(&last, 2 * batch + 2);
 }
 
-static void act(struct run *run, uint32_t lane)
+LIT_OWN void act(const struct run *run, uint32_t lane)
 {
     for (uint64_t batch = 0; batch * LIT_BATCH < run->rounds; batch++) act_batch(run, lane, batch);
 }
 
-static void kernel(void *argument)
+KERNEL actors(void *argument)
 {
-    struct run *run = (struct run *)argument;
-    bool is_group = run->mode->scope != ISTHMUS_THREAD;
+    const struct run *run = (const struct run *)argument;
+    bool is_group = run->scope != ISTHMUS_THREAD;
     act(run, isthmus_dev_block_rank() * (is_group ? 1 : isthmus_dev_thread_count()) +
                  (is_group ? 0 : isthmus_dev_thread_rank()));
 }
 
 /* ---- a run ---- */
+
+/* What only kernels read: how many PEs they reach through the ring, and the shape as they see it. */
+ON_BOTH const struct lit_shape *shape_of_kernels;
+
+KERNEL look(void *argument)
+{
+    n_ring_pes = (int)isthmus_device_v1.n_ring_pes;
+    shape_of_kernels = lit_shape_of(*(const size_t *)argument);
+}
 
 static bool is_possible(const struct lit_shape *shape, const struct mode *mode, int n_pes)
 {
@@ -172,56 +189,76 @@ static bool is_possible(const struct lit_shape *shape, const struct mode *mode, 
     if (n_pes < n_least || n_pes > LIT_PES) return false;
     if (mode->scope != ISTHMUS_THREAD && !shape->has_payload) return false;
     if (shape->is_of_team && mode->host_pe >= 0) return false;
-    return !shape->needs_alias || isthmus_device_v1.n_ring_pes == 0;
+    return !shape->needs_alias || n_ring_pes == 0;
 }
 
 /* A collective of a team is called by one actor of each PE. */
-static int launch(struct run *run)
+static int launch(const struct lit_shape *shape, const struct run *run)
 {
-    const struct mode *mode = run->mode;
-    bool is_alone = run->shape->is_of_team;
+    const struct mode *mode = &modes[run->mode];
+    bool is_alone = shape->is_of_team;
     uint32_t blocks = is_alone ? 1 : mode->blocks;
     uint32_t threads = is_alone && mode->scope == ISTHMUS_THREAD ? 1 : mode->threads;
+#ifndef __CUDACC__
     if (mode->host_pe == run->me) {
         act(run, 0);
         return 0;
     }
-    if (mode->has_pthreads) return isthmus_cpu_launch_threads(blocks, threads, kernel, run);
-    return isthmus_cpu_launch(blocks, threads, kernel, run);
+    if (mode->has_pthreads) return isthmus_cpu_launch_threads(blocks, threads, actors, (void *)(uintptr_t)run);
+#endif
+    return kernel_launch(blocks, threads, actors, run, sizeof *run);
 }
 
-/* A store buffer is seen at work in one round of a thousand, where the actors load and store themselves. */
+/* A store buffer is seen at work in one round of a thousand, where the actors load and store themselves. On a GPU the
+ * PEs that share it take turns of milliseconds. */
 static uint64_t rounds_of(const struct lit_shape *shape)
 {
-    return shape->is_rare && isthmus_device_v1.n_ring_pes == 0 ? 24 * rounds : rounds;
+#ifdef __CUDACC__
+    (void)shape;
+    return rounds;
+#else
+    return shape->is_rare && n_ring_pes == 0 ? 24 * rounds : rounds;
+#endif
+}
+
+static void clear(struct lit_memory *memory)
+{
+#ifdef __CUDACC__
+    (void)cudaMemset(memory, 0, N_MEMORY * sizeof *memory);
+    (void)cudaDeviceSynchronize();
+#else
+    memset(memory, 0, N_MEMORY * sizeof *memory);
+#endif
 }
 
 /* Returns how often the outcome was seen, on PE 0. */
-static uint64_t run_mode(const struct lit_shape *shape, const struct mode *mode)
+static int run_mode(const struct lit_shape *shape, int mode)
 {
-    struct run run = {shape, mode, nvshmem_my_pe(), nvshmem_n_pes(), rounds_of(shape), 0};
-    memset(statics, 0, sizeof statics);
-    memset(heap, 0, sizeof statics);
+    struct run run = {shape_of_kernels, rounds_of(shape), nvshmem_my_pe(), nvshmem_n_pes(), mode, modes[mode].scope};
+    clear(statics);
+    clear(heap);
+    n_seen = 0;
     nvshmem_barrier_all();
-    if (launch(&run) != 0) nvshmem_global_exit(3);
+    if (launch(shape, &run) != 0) nvshmem_global_exit(3);
     nvshmem_barrier_all();
-    return run.n_seen;
+    return n_seen;
 }
 
 /* Returns true if a forbidden outcome was seen. */
-static bool run_shape(const struct lit_shape *shape)
+static bool run_shape(size_t number)
 {
-    uint64_t seen = 0;
-    int n_modes = 0;
+    const struct lit_shape *shape = lit_names_of(number);
+    int seen = 0, n_modes = 0;
+    if (kernel_launch(1, 1, look, &number, sizeof number) != 0) nvshmem_global_exit(3);
     for (int i = 0; i < N_MODES; i++) {
         if (!is_possible(shape, &modes[i], nvshmem_n_pes())) continue;
-        seen += run_mode(shape, &modes[i]);
+        seen += run_mode(shape, i);
         n_modes++;
     }
     if (nvshmem_my_pe() == 0 && n_modes > 0)
-        printf("%s (%s): %s outcome %" PRIu64 " times, %d kinds of actors, %" PRIu64 " rounds of each\n", shape->name,
+        printf("%s (%s): %s outcome %d times, %d kinds of actors, %llu rounds of each\n", shape->name,
                shape->requirement, shape->verdict == FORBIDDEN ? "forbidden" : "allowed", seen, n_modes,
-               rounds_of(shape));
+               (unsigned long long)rounds_of(shape));
     return seen > 0 && shape->verdict == FORBIDDEN;
 }
 
@@ -238,20 +275,40 @@ static uint64_t number_of(const char *variable, uint64_t preset)
     return text != NULL && text[0] != '\0' ? strtoull(text, NULL, 0) : preset;
 }
 
+/* The same on all PEs: PE 0's. */
+static uint64_t agree_on_seed(void)
+{
+    uint64_t *agreed = (uint64_t *)nvshmem_malloc(sizeof *agreed);
+    nvshmem_uint64_p(agreed, number_of("ISTHMUS_TEST_SEED", (uint64_t)time(NULL) * 0x9e3779b97f4a7c15u),
+                     nvshmem_my_pe());
+    nvshmem_barrier_all();
+    return nvshmem_uint64_g(agreed, 0);
+}
+
+/* Memory of the second kind is static data, where that is symmetric. */
+static void find_memory(void)
+{
+#ifdef __CUDACC__
+    statics = (struct lit_memory *)nvshmem_calloc(N_MEMORY, sizeof *statics);
+#else
+    static struct lit_memory memory[N_MEMORY];
+    statics = memory;
+#endif
+    heap = (struct lit_memory *)nvshmem_calloc(N_MEMORY, sizeof *heap);
+}
+
 int main(int argc, char **argv)
 {
-    static uint64_t agreed_seed;
     int n_bad = 0;
+    kernel_need_device();
     setvbuf(stdout, NULL, _IOLBF, 0);
     nvshmem_init();
-    heap = nvshmem_calloc(LIT_LANES * LIT_BATCH, sizeof *heap);
+    find_memory();
     rounds = number_of("LITMUS_ROUNDS", 128);
-    agreed_seed = number_of("ISTHMUS_TEST_SEED", mix((uint64_t)time(NULL)));
-    nvshmem_barrier_all();
-    seed = nvshmem_uint64_g(&agreed_seed, 0);
-    for (size_t i = 0; i < lit_n_shapes; i++)
-        if (is_wanted(&lit_shapes[i], argc, argv)) n_bad += run_shape(&lit_shapes[i]);
-    if (nvshmem_my_pe() == 0) printf("ISTHMUS_TEST_SEED=%#" PRIx64 "\n", seed);
+    seed = agree_on_seed();
+    for (size_t i = 0; i < lit_n_shapes(); i++)
+        if (is_wanted(lit_names_of(i), argc, argv)) n_bad += run_shape(i);
+    if (nvshmem_my_pe() == 0) printf("ISTHMUS_TEST_SEED=%#llx\n", (unsigned long long)seed);
     nvshmem_finalize();
     return n_bad > 0;
 }

@@ -5,17 +5,29 @@
  * A lane is one actor on each PE. All lanes of a launch run at once, each for many rounds; every round draws routines,
  * places, sizes and delays, the same on all PEs. The rounds of a batch have words of their own, so that the actors of a
  * lane meet once in a batch only. Words only grow: what other lists of litmus tests call 1 is lit_new(round), and
- * everything below it is 0. */
+ * everything below it is 0.
+ *
+ * Written for the CPU device, and as one file (tests/gpu/litmus.cu) for nvcc and a GPU, where no actor is the host: its
+ * loads do not reach the memory of a GPU. */
 #ifndef LITMUS_DEVICE_H
 #define LITMUS_DEVICE_H
 
-#define ISTHMUS_DEVICE_CPU
-#include <isthmus/device_cpu_launch.h>
-#include <nvshmem.h>
+#include "../cpu_device/kernel.h"
+
+#ifndef __CUDACC__
 #include <shmem.h>
-#include <stdbool.h>
+#endif
 #include <stddef.h>
 #include <stdint.h>
+
+/* What the files share, and what is theirs. */
+#ifdef __CUDACC__
+#define LIT_SHARED static __device__
+#define LIT_OWN static __device__
+#else
+#define LIT_SHARED
+#define LIT_OWN static
+#endif
 
 enum { LIT_PES = 8, LIT_LANES = 6, LIT_BATCH = 16, LIT_PAYLOAD = 128, LIT_SEEN = 2 };
 
@@ -40,13 +52,13 @@ struct lit_shape {
     enum lit_verdict verdict;
     void (*act)(struct lit_round *r);            /* the steps of PE r->me */
     bool (*outcome)(uint64_t (*seen)[LIT_SEEN]); /* of seen[PE] */
-    void (*after)(struct lit_round *r);          /* on PE 0, when all is complete; its registers are set then */
-    enum lit_order order;
+    bool has_payload;                            /* it may have more than one word, and be put by a group of threads */
     enum lit_targets targets;
-    int reader;       /* the PE that waits for the flag */
-    bool is_nbi;      /* the payload is put without waiting for it */
-    bool has_payload; /* it may have more than one word, and be put by a group of threads */
-    bool is_of_team;  /* it calls a collective: one lane, kernels only */
+    enum lit_order order;
+    void (*after)(struct lit_round *r); /* on PE 0, when all is complete; its registers are set then */
+    int reader;                         /* the PE that waits for the flag */
+    bool is_nbi;                        /* the payload is put without waiting for it */
+    bool is_of_team;                    /* it calls a collective: one lane, kernels only */
     bool needs_alias;
     bool is_rare; /* many rounds are needed */
 };
@@ -61,28 +73,42 @@ struct lit_round {
     uint64_t seen[LIT_SEEN];
 };
 
-extern const struct lit_shape lit_shapes[];
-extern const size_t lit_n_shapes;
+/* The list, as actors read it and as the host does, which takes no steps. */
+#ifdef __CUDACC__
+LIT_OWN const struct lit_shape *lit_shape_of(size_t i);
+static const struct lit_shape *lit_names_of(size_t i);
+static size_t lit_n_shapes(void);
+#else
+const struct lit_shape *lit_shape_of(size_t i);
+#define lit_names_of lit_shape_of
+size_t lit_n_shapes(void);
+#endif
 
+#ifdef __CUDACC__
+LIT_OWN bool lit_is_host(void) { return false; }
+#else
 static inline bool lit_is_host(void) { return isthmus_cpu_thread_v1 == NULL; }
-static inline bool lit_leads(const struct lit_round *r) { return isthmus_dev_is_leader(r->scope); }
-static inline uint64_t lit_new(const struct lit_round *r) { return 2 * (r->number / LIT_BATCH + 1); }
+#endif
+LIT_OWN inline bool lit_leads(const struct lit_round *r) { return isthmus_dev_is_leader(r->scope); }
+LIT_OWN inline uint64_t lit_new(const struct lit_round *r) { return 2 * (r->number / LIT_BATCH + 1); }
 
 /* Up to 2 microseconds, often none. */
-void lit_delay(struct lit_round *r);
+LIT_SHARED void lit_delay(struct lit_round *r);
 
 /* By all threads of an actor: the payload with the round's number to `pe`; the order call of the shape, by one thread
  * for what all have done; waiting for a flag. */
-void lit_put_payload(struct lit_round *r, uint64_t *payload, int pe);
-void lit_put_signal(struct lit_round *r, uint64_t *payload, uint64_t *signal, int pe);
-void lit_order(struct lit_round *r, enum lit_order order);
-void lit_await(struct lit_round *r, uint64_t *flag);
-uint64_t lit_stale_here(struct lit_round *r, const uint64_t *payload); /* how many words are old, in the leader */
-uint64_t lit_stale_at(struct lit_round *r, const uint64_t *payload, int pe);
-void lit_fill(struct lit_round *r, uint64_t *words); /* by plain stores */
+LIT_SHARED void lit_put_payload(struct lit_round *r, uint64_t *payload, int pe);
+LIT_SHARED void lit_put_signal(struct lit_round *r, uint64_t *payload, uint64_t *signal, int pe);
+LIT_SHARED void lit_order(struct lit_round *r, enum lit_order order);
+LIT_SHARED void lit_await(struct lit_round *r, uint64_t *flag);
+LIT_SHARED uint64_t lit_stale_here(struct lit_round *r,
+                                   const uint64_t *payload); /* how many words are old, in the leader */
+LIT_SHARED uint64_t lit_stale_at(struct lit_round *r, const uint64_t *payload, int pe);
+LIT_SHARED void lit_fill(struct lit_round *r, uint64_t *words); /* by plain stores */
 
 /* By the leader. */
-void lit_raise(struct lit_round *r, uint64_t *flag, int pe);
-void lit_await_at_least(uint64_t *word, uint64_t value);
+LIT_SHARED void lit_raise(struct lit_round *r, uint64_t *flag, int pe);
+LIT_SHARED void lit_await_at_least(uint64_t *word, uint64_t value);
+LIT_SHARED bool lit_is_at_least(uint64_t *word, uint64_t value);
 
 #endif

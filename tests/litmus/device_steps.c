@@ -1,19 +1,22 @@
 /* tests/litmus/device_steps.c: the steps of ordering shapes with kernels as actors. See device.h. */
 #include "device.h"
 
-#include <sched.h>
 #include <time.h>
 
 /* ---- delays ---- */
 
+#ifdef __CUDACC__
+LIT_OWN uint64_t now_ns(void) { return (uint64_t)clock64() / 2; } /* about */
+#else
 static uint64_t now_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
+#endif
 
-void lit_delay(struct lit_round *r)
+LIT_SHARED void lit_delay(struct lit_round *r)
 {
     enum { LONGEST_NS = 2000 };
     r->delays = r->delays * 6364136223846793005u + 1442695040888963407u;
@@ -24,13 +27,13 @@ void lit_delay(struct lit_round *r)
 
 /* ---- the payload ---- */
 
-void lit_fill(struct lit_round *r, uint64_t *words)
+LIT_SHARED void lit_fill(struct lit_round *r, uint64_t *words)
 {
     for (size_t i = isthmus_dev_rank(r->scope); i < r->n_words; i += isthmus_dev_size(r->scope)) words[i] = lit_new(r);
     isthmus_dev_meet(r->scope);
 }
 
-static void put_by_group(struct lit_round *r, uint64_t *payload, const uint64_t *source, int pe)
+LIT_OWN void put_by_group(struct lit_round *r, uint64_t *payload, const uint64_t *source, int pe)
 {
     size_t i = isthmus_dev_rank(r->scope), step = isthmus_dev_size(r->scope);
     if (r->shape->is_nbi) {
@@ -42,7 +45,7 @@ static void put_by_group(struct lit_round *r, uint64_t *payload, const uint64_t 
     }
 }
 
-static void put_one_word(struct lit_round *r, uint64_t *word, int pe)
+LIT_OWN void put_one_word(struct lit_round *r, uint64_t *word, int pe)
 {
     switch (r->dice >> 12 & 3) {
     case 0: nvshmem_uint64_p(word, lit_new(r), pe); break;
@@ -52,7 +55,7 @@ static void put_one_word(struct lit_round *r, uint64_t *word, int pe)
     }
 }
 
-void lit_put_payload(struct lit_round *r, uint64_t *payload, int pe)
+LIT_SHARED void lit_put_payload(struct lit_round *r, uint64_t *payload, int pe)
 {
     uint64_t *source = r->memory->source;
     lit_delay(r);
@@ -69,8 +72,19 @@ void lit_put_payload(struct lit_round *r, uint64_t *payload, int pe)
         nvshmem_putmem(payload, source, r->n_words * sizeof *source, pe);
 }
 
+#ifndef __CUDACC__
 /* The device's routine of that name also works in a thread of the host; a host actor is to use the host's. */
-void lit_put_signal(struct lit_round *r, uint64_t *payload, uint64_t *signal, int pe)
+static void put_signal_by_host(struct lit_round *r, uint64_t *payload, uint64_t *signal, int pe)
+{
+    bool is_set = (r->dice >> 20 & 1) != 0;
+    shmem_putmem_signal(payload, r->memory->source, r->n_words * sizeof *payload, signal, is_set ? lit_new(r) : 2,
+                        is_set ? SHMEM_SIGNAL_SET : SHMEM_SIGNAL_ADD, pe);
+}
+#else
+LIT_OWN void put_signal_by_host(struct lit_round *, uint64_t *, uint64_t *, int) {}
+#endif
+
+LIT_SHARED void lit_put_signal(struct lit_round *r, uint64_t *payload, uint64_t *signal, int pe)
 {
     bool is_set = (r->dice >> 20 & 1) != 0, is_nbi = (r->dice >> 21 & 1) != 0;
     uint64_t *source = r->memory->source, value = is_set ? lit_new(r) : 2;
@@ -79,7 +93,7 @@ void lit_put_signal(struct lit_round *r, uint64_t *payload, uint64_t *signal, in
     lit_delay(r);
     lit_fill(r, source);
     if (lit_is_host())
-        shmem_putmem_signal(payload, source, bytes, signal, value, is_set ? SHMEM_SIGNAL_SET : SHMEM_SIGNAL_ADD, pe);
+        put_signal_by_host(r, payload, signal, pe);
     else if (r->scope != ISTHMUS_THREAD && is_nbi)
         nvshmemx_putmem_signal_nbi_block(payload, source, bytes, signal, value, op, pe);
     else if (r->scope != ISTHMUS_THREAD)
@@ -92,7 +106,7 @@ void lit_put_signal(struct lit_round *r, uint64_t *payload, uint64_t *signal, in
 
 /* ---- order ---- */
 
-void lit_order(struct lit_round *r, enum lit_order order)
+LIT_SHARED void lit_order(struct lit_round *r, enum lit_order order)
 {
     lit_delay(r);
     isthmus_dev_meet(r->scope);
@@ -104,7 +118,7 @@ void lit_order(struct lit_round *r, enum lit_order order)
 /* ---- flags ---- */
 
 /* From lit_new() of the batch before to that of this one. */
-void lit_raise(struct lit_round *r, uint64_t *flag, int pe)
+LIT_SHARED void lit_raise(struct lit_round *r, uint64_t *flag, int pe)
 {
     uint64_t value = lit_new(r);
     if (!lit_leads(r)) return;
@@ -119,15 +133,26 @@ void lit_raise(struct lit_round *r, uint64_t *flag, int pe)
     }
 }
 
-void lit_await_at_least(uint64_t *word, uint64_t value)
+LIT_SHARED void lit_await_at_least(uint64_t *word, uint64_t value)
 {
-    if (lit_is_host())
+#ifndef __CUDACC__
+    if (lit_is_host()) {
         shmem_uint64_wait_until(word, SHMEM_CMP_GE, value);
-    else
-        nvshmem_uint64_wait_until(word, NVSHMEM_CMP_GE, value);
+        return;
+    }
+#endif
+    nvshmem_uint64_wait_until(word, NVSHMEM_CMP_GE, value);
 }
 
-static void await_by_device(struct lit_round *r, uint64_t *flag)
+LIT_SHARED bool lit_is_at_least(uint64_t *word, uint64_t value)
+{
+#ifndef __CUDACC__
+    if (lit_is_host()) return shmem_uint64_test(word, SHMEM_CMP_GE, value) != 0;
+#endif
+    return nvshmem_uint64_test(word, NVSHMEM_CMP_GE, value) != 0;
+}
+
+LIT_OWN void await_by_device(struct lit_round *r, uint64_t *flag)
 {
     uint64_t value = lit_new(r);
     switch (r->dice >> 7 & 3) {
@@ -140,10 +165,10 @@ static void await_by_device(struct lit_round *r, uint64_t *flag)
     }
 }
 
-void lit_await(struct lit_round *r, uint64_t *flag)
+LIT_SHARED void lit_await(struct lit_round *r, uint64_t *flag)
 {
     if (lit_is_host())
-        shmem_uint64_wait_until(flag, SHMEM_CMP_GE, lit_new(r));
+        lit_await_at_least(flag, lit_new(r));
     else if (lit_leads(r))
         await_by_device(r, flag);
     isthmus_dev_meet(r->scope);
@@ -151,17 +176,17 @@ void lit_await(struct lit_round *r, uint64_t *flag)
 
 /* ---- what has arrived ---- */
 
-uint64_t lit_stale_here(struct lit_round *r, const uint64_t *payload)
+LIT_SHARED uint64_t lit_stale_here(struct lit_round *r, const uint64_t *payload)
 {
     uint64_t stale = 0;
     for (size_t i = isthmus_dev_rank(r->scope); i < r->n_words; i += isthmus_dev_size(r->scope))
         stale += payload[i] < lit_new(r);
-    if (stale > 0) (void)__atomic_fetch_add(&r->memory->stale, stale, __ATOMIC_RELAXED);
+    if (stale > 0) (void)isthmus_dev_add_device(&r->memory->stale, stale);
     isthmus_dev_meet(r->scope);
-    return lit_leads(r) ? __atomic_exchange_n(&r->memory->stale, 0, __ATOMIC_RELAXED) : 0;
+    return lit_leads(r) ? isthmus_dev_amo(ISTHMUS_DEV_AMO_SWAP, &r->memory->stale, 0, 0, 8) : 0;
 }
 
-uint64_t lit_stale_at(struct lit_round *r, const uint64_t *payload, int pe)
+LIT_SHARED uint64_t lit_stale_at(struct lit_round *r, const uint64_t *payload, int pe)
 {
     uint64_t *copy = r->memory->copy;
     if (r->scope != ISTHMUS_THREAD) {
