@@ -92,14 +92,12 @@ static void place_of(const char *sysfs, const struct fi_info *info, struct isthm
 }
 
 /* Fills the row of one PE. */
-static void measure(const struct candidates *c, const char *sysfs, const struct isthmus_local_place *pe, uint32_t *row)
+static void measure(const char *sysfs, const struct isthmus_local_place *pe, const struct isthmus_place *adapters,
+                    uint32_t n_adapters, uint32_t *row)
 {
-    struct isthmus_place mine, adapter;
+    struct isthmus_place mine;
     (void)isthmus_place_of_device(sysfs, pe->pci_address, pe->numa_node, &mine);
-    for (uint32_t i = 0; i < c->n; i++) {
-        place_of(sysfs, c->list[i], &adapter);
-        row[i] = isthmus_place_distance(sysfs, &mine, &adapter);
-    }
+    for (uint32_t i = 0; i < n_adapters; i++) row[i] = isthmus_place_distance(sysfs, &mine, &adapters[i]);
 }
 
 /* isthmus-info has 63 characters for all of it. */
@@ -123,6 +121,7 @@ static isthmus_status share(isthmus_tr *tr, const struct candidates *c, const st
     const struct isthmus_services *s = tr->services;
     const struct isthmus_local_place *list;
     const char *sysfs = s->config(s->core, "SYSFS");
+    struct isthmus_place adapters[ISTHMUS_ADAPTERS_MOST];
     uint32_t n, me = 0;
     isthmus_status status = s->local_places(s->core, &list, &n);
     if (status != ISTHMUS_OK) return status;
@@ -133,9 +132,10 @@ static isthmus_status share(isthmus_tr *tr, const struct candidates *c, const st
         free(shares);
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "no memory for the shares of adapters");
     }
+    for (uint32_t i = 0; i < c->n; i++) place_of(sysfs, c->list[i], &adapters[i]);
     for (uint32_t i = 0; i < n; i++) {
         const struct isthmus_local_place *pe = isthmus_local_place_at(list, i);
-        measure(c, sysfs, pe, distances + (size_t)i * c->n);
+        measure(sysfs, pe, adapters, c->n, distances + (size_t)i * c->n);
         if (pe->pe == s->my_pe) me = i;
     }
     isthmus_adapters_share(distances, c->n, n, shares);
