@@ -93,7 +93,8 @@ fetch_kernel() {
   compgen -G "$cache/linux-image-*.deb" | head -n 1
 }
 
-modules="virtio_pci 9p 9pnet_virtio overlay veth bridge sch_netem crc32_generic crc32c_generic ib_uverbs rdma_rxe"
+modules="virtio_pci 9p 9pnet_virtio overlay veth bridge sch_netem crc32_generic crc32c_generic ib_uverbs rdma_ucm
+  rdma_rxe"
 
 # What the kernel runs first: it loads the modules, and makes a root folder of this machine's files with memory over
 # them.

@@ -49,11 +49,18 @@ sent_none() { ((moved0 + moved1 == 0)); }
 sent_any() { :; }
 sent_second() { ((moved0 == 0 && moved1 > 0)); }
 
-# On host N: the PE uses device rxe(N-1).
+# On host N: the PE uses device rxe(N-1). In a job through ofi PE N uses rxeN.
 start_pe() {
-  export ISTHMUS_HCA=rxe$(($(hostname | tr -dc 0-9) - 1))
+  if [[ -n ${ISTHMUS_OFI_PROVIDER:-} ]]; then
+    export ISTHMUS_OFI_DOMAIN=rxe$PMIX_RANK
+  else
+    export ISTHMUS_HCA=rxe$(($(hostname | tr -dc 0-9) - 1))
+  fi
   exec "$@"
 }
+
+# What a job through ofi needs here: the provider's queues have room for 256 peers, more than Soft-RoCE's may have.
+ofi=(ISTHMUS_OFI_PROVIDER=verbs+ofi_rxm FI_UNIVERSE_SIZE=4 FI_OFI_RXM_MSG_TX_SIZE=64 FI_OFI_RXM_MSG_RX_SIZE=64)
 
 # job KIND PE-PROGRAM SETTING...
 job() {
@@ -75,15 +82,24 @@ job() {
       [[ $proof == any ]] || proof=some
       attempt "$kind $name" "$proof" env "$@" "$build/bin/isthmus-check-transport" "$build/lib/isthmus/ib.so" \
         --timeout $((limit_s - 10)) --case "$name" ;;
+    ofi | ofi_litmus)
+      local program=("$build/tests/pe/$name")
+      [[ $kind != ofi_litmus ]] || program=("$build/tests/litmus/litmus" "$name" 50)
+      attempt "$kind $name" "$proof" env ISTHMUS_TRANSPORTS=loopback,ofi ISTHMUS_PRETEND_HOSTS=01 "${ofi[@]}" "$@" \
+        "$build/bin/isthmus-run" -n 2 "$here/roce_jobs.sh" --pe "${program[@]}" ;;
+    ofi_contract) attempt "$kind $name" some env "${ofi[@]}" "$@" "$build/bin/isthmus-check-transport" \
+        "$build/lib/isthmus/ofi.so" --timeout $((limit_s - 10)) --case "$name" ;;
     *) failed "roce.table: no kind '$kind'" ;;
   esac
 }
 
+# table KINDS: the lines of these kinds.
 table() {
-  local when kind name settings
+  local kinds=$1 when kind name settings
   while read -r when kind name settings; do
     [[ -n $when && $when != '#'* ]] || continue
     [[ $when == "$wanted" || ($wanted == all && $when == quick) ]] || continue
+    [[ $kind =~ ^($kinds)$ ]] || continue
     [[ "$kind $name $settings" =~ $only ]] || continue
     # shellcheck disable=SC2086
     job "$kind" "$name" $settings
@@ -125,10 +141,11 @@ fi
 if [[ -z ${HOSTS_DIR:-} ]]; then # COMMAND of roce.sh: make the hosts first
   unset "${!UCX_@}" "${!ISTHMUS_@}"
   [[ -n $only || $wanted == bench ]] || { without_settings; atomics_beside_loopback; }
+  table 'ofi.*' # librdmacm knows the devices' addresses in this namespace only
   "$here/hosts.sh" 2 2 env ROCE_BEFORE="$n_passed $n_failed $n_skipped" "$here/roce_jobs.sh" "$@"
   exit
 fi
 read -r n_passed n_failed n_skipped <<<"$ROCE_BEFORE"
-table
+table 'hosts|pairs|local|contract|measure'
 echo "$n_passed passed, $n_failed failed, $n_skipped skipped"
 exit $((n_failed > 0))
