@@ -2,9 +2,10 @@
 
 The hosts are namespaces of this machine (tests/hosts/hosts.sh), the network TCP over a bridge. Measured are the calls
 beside bare UCP in the same processes, those through ofi beside bare libfabric (tcp;ofi_rxm), and beside Open MPI in the
-same round, what the split of quiet gives under delays, what an idle PE costs, and whether the start of a PE costs more
-when there are more hosts. Not a program of its own: run.py calls run(). Read on: bench_hosts.c, bench_signal.c,
-bench_split.c, bench_idle.c, bench_startup.c; table.py; plot.py.
+same round, what the split of quiet gives under delays, what an idle PE costs and how late it wakes up through ofi
+beside ib, and whether the start of a PE costs more when there are more hosts. Not a program of its own: run.py calls
+run(). Read on: bench_hosts.c, bench_signal.c, bench_split.c, bench_idle.c, bench_wake.c, bench_startup.c; table.py;
+plot.py.
 """
 import collections
 import os
@@ -25,6 +26,11 @@ REFERENCE_BATCHES = "21"
 MANY_PES, MANY_SLOTS = 32, 4  # PEs that one of them has connections to, and how many of them are on a host
 DELAYS_MS = ["0", "1", "5", "20"]
 IDLE = ["sleep", "wait_until", "barrier_all"]
+WAKE = "wake-up after a put 20 ms later, beside a loop of loads, median"  # the row of bench_wake
+WAKE_BUDGET = 1.2  # of ofi, times that of ib
+IDLE_BUDGET_MS = 25
+OFI_ROW = "ofi: "  # as bench_hosts_ofi begins its rows
+OFI = {"ISTHMUS_TRANSPORTS": "loopback,ofi", "ISTHMUS_OFI_PROVIDER": "tcp+ofi_rxm"}
 STARTUP_HOSTS = [1, 2, 4, 8]
 STARTUP_SLOTS = [1, 2, 4, 8]
 STARTUP_BUDGET = 1.5  # of 8 hosts, times that of 2
@@ -33,10 +39,12 @@ COSTS = ["CPU ms", "values got", "cards among them", "connections"]
 Cost = collections.namedtuple("Cost", ["cpu_ms", "gets", "cards", "connections"])
 
 
-def launch(hosts, slots):
-    """A function from (PEs, program, arguments) to the command that runs it on these hosts."""
-    return lambda n_pes, *program: [str(HOSTS_SH), str(hosts), str(slots), "mpirun", "--bind-to", "none", "-np",
-                                    str(n_pes), *program]
+def launch(hosts, slots, settings=()):
+    """A function from (PEs, program, arguments) to the command that runs it on these hosts. mpirun passes on only the
+    variables that it is given as settings, texts like NAME=VALUE."""
+    passed_on = [word for setting in settings for word in ("-x", setting)]
+    return lambda n_pes, *program: [str(HOSTS_SH), str(hosts), str(slots), "mpirun", "--bind-to", "none", *passed_on,
+                                    "-np", str(n_pes), *program]
 
 
 def environment(**more):
@@ -45,7 +53,8 @@ def environment(**more):
 
 
 def runs_on(folder, hosts, slots, **more):
-    return table.Runs(launch(hosts, slots), folder, environment(**more))
+    settings = [f"{name}={value}" for name, value in more.items() if name.startswith("ISTHMUS_")]
+    return table.Runs(launch(hosts, slots, settings), folder, environment(**more))
 
 
 def why_not():
@@ -73,6 +82,30 @@ def run_calls(args, ours, theirs, many, ofi):
         for runs in filter(None, (ours, theirs)):
             table.progress(f"5 s of {how}")
             runs.run("bench_idle", 2, how)
+
+
+def run_ofi_beside_ib(args, ours, folder):
+    """What waits cost through ofi and through ib, in turn."""
+
+    def run_both(row, program, *arguments):
+        both = [runs_on(folder, 2, 1, **OFI), runs_on(folder, 2, 1)]
+        for runs in both:
+            runs.run(program, 2, *arguments)
+            ours.problems += runs.problems
+        values = [runs.median(row)[0] for runs in both]
+        return None if None in values else values
+
+    for number in range(1, args.rounds + 1):
+        table.progress(f"round {number} of {args.rounds}: wake-ups through ofi and ib")
+        late_us = run_both(WAKE, "bench_wake")
+        if late_us:
+            ours.add(f"{OFI_ROW}wake-up after a put 20 ms later (bare: through ib)", *[1e3 * us for us in late_us],
+                     WAKE_BUDGET, "x")
+    for how in IDLE:
+        table.progress(f"5 s of {how}, through ofi and ib")
+        cpu_ms = run_both(f"CPU time of 5 s in {how}", "bench_idle", how)
+        if cpu_ms:
+            ours.add(f"{OFI_ROW}CPU time of 5 s in {how} (bare: through ib)", *cpu_ms, IDLE_BUDGET_MS, "ms")
 
 
 def run_split(args, ours, folder):
@@ -153,8 +186,7 @@ Made by `./dev bench --hosts --out docs/bench`, {date}:
 The hosts are network namespaces of this one machine, joined by a bridge, and share its processors; other work may have
 used these too, and such a machine changes its speed, by a factor of two and more, within minutes. So the ratios show
 more than the times: call and bare UCP take turns in the same processes, batch by batch, those of Open MPI as well,
-which has its turn in each round. Rows that begin with "ofi" go through that transport, and their bare side is libfabric
-with the same provider, tcp;ofi_rxm.
+which has its turn in each round.
 
 Ratio and budget: time of the call, times that of the bare operation; 1.053 is 0.95 of its speed. A call whose ratio
 is greater than Open MPI's, by more than the 2 % that medians of one program differ by, is over its budget too. Under a
@@ -164,7 +196,12 @@ barrier, "a put each way" is the least that two UCP programs can meet with.
 
 ![What each call takes of its budget](hosts.png)
 
-Transport `ofi` alone, beside bare libfabric and beside `ib`: [ofi](ofi.md).
+## Through ofi
+
+The same calls through transport `ofi`, beside bare libfabric with the same provider, `tcp;ofi_rxm`, in the same
+processes. Waits are compared with those through `ib`, in turn with them.
+
+{ofi_table}
 
 ## The split of quiet
 
@@ -187,9 +224,12 @@ are, but which are the same PE when there are two.
 
 
 def write_page(folder, rows, costs, heading):
-    lines = [table.HEAD] + [table.cells(row) for row in rows]
+    lines = [table.HEAD] + [table.cells(row) for row in rows if not row.call.startswith(OFI_ROW)]
+    ofi_lines = [line[:-table.REFERENCE_COLUMNS] for line in
+                 [table.HEAD] + [table.cells(row) for row in rows if row.call.startswith(OFI_ROW)]]
     text = PAGE.format(date=time.strftime("%Y-%m-%d"), heading=table.paragraph(f"{heading}."),
-                       table=table.markdown(lines), startup=table.markdown(startup_lines(costs)))
+                       table=table.markdown(lines), ofi_table=table.markdown(ofi_lines),
+                       startup=table.markdown(startup_lines(costs)))
     pathlib.Path(folder, "hosts.md").write_text(text, encoding="utf-8")
 
 
@@ -208,12 +248,13 @@ def run(args):
             reference.build(reference_folder, ["bench_idle"])
         many = runs_on(folder, MANY_PES // MANY_SLOTS, MANY_SLOTS, ISTHMUS_TRANSPORTS="ib")
         has_ofi = os.path.exists(os.path.join(folder, "bench_hosts_ofi"))
-        ofi = runs_on(folder, 2, 1, ISTHMUS_TRANSPORTS="loopback,ofi",
-                      ISTHMUS_OFI_PROVIDER="tcp+ofi_rxm") if has_ofi else None
+        ofi = runs_on(folder, 2, 1, **OFI) if has_ofi else None
         run_calls(args, ours, theirs, many, ofi)
         for more in filter(None, (many, ofi)):
             ours.seen.update(more.seen)
             ours.problems += more.problems[:1]
+        if ofi:
+            run_ofi_beside_ib(args, ours, folder)
         run_split(args, ours, folder)
         costs = run_startup(args, ours)
     table.progress("")
