@@ -83,6 +83,16 @@ if(TARGET plugin_ofi)
     "${about}\nThis is the transport between hosts through libfabric.")
 endif()
 
+# The system's settings, which dpkg does not replace once an administrator has changed them. A file whose name outlives
+# the library's version does not belong into the library's package. Only for /usr, as packages are made: the path is
+# absolute.
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  install(FILES ${CMAKE_CURRENT_LIST_DIR}/isthmus.conf DESTINATION ${ISTHMUS_SYSCONFDIR} COMPONENT tools
+    EXCLUDE_FROM_ALL)
+  file(WRITE ${folder}/conffiles "${ISTHMUS_SYSCONFDIR}/isthmus.conf\n")
+  set(CPACK_DEBIAN_TOOLS_PACKAGE_CONTROL_EXTRA ${folder}/conffiles)
+endif()
+
 # What programs that are linked with the library depend on. Not by cpack, which looks at each file, of thousands.
 file(WRITE ${folder}/shlibs "libisthmus 0 ${library} (>= ${PROJECT_VERSION})\n")
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_CONTROL_EXTRA ${folder}/triggers ${folder}/shlibs)
