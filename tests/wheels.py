@@ -3,6 +3,7 @@
 BUILD/wheels, unpacked, and never installed. A package that is built against Isthmus comes as sources. Exit status 77,
 and a line with the reason, where pip or its registry is not to be had."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -67,10 +68,18 @@ def unpack(file, folder):
                 target.hardlink_to(first[key])
             else:
                 first[key] = wheel.extract(info, folder)
+            if info.external_attr >> 16 & 0o111:  # zipfile forgets which files are programs
+                target.chmod(0o755)
 
 
 def is_fetched(build, name):
     return Path(build, "wheels", name).is_dir()
+
+
+def is_left_to_place(build, name):
+    """Whether a quick run leaves this wheel to `./dev places`: all do but continuous integration, which fetches what it
+    would otherwise never test."""
+    return os.environ.get("CI") != "true" and not is_fetched(build, name)
 
 
 def fetch(build, name):

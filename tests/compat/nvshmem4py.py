@@ -112,11 +112,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--cc", default="cc")
-    parser.add_argument("--quick", action="store_true", help="fewer jobs, and nothing is fetched")
+    parser.add_argument("--quick", action="store_true", help="fewer jobs; fetched in continuous integration only")
     args = parser.parse_args()
     build = args.build.resolve()
     try:
-        if args.quick and not wheels.is_fetched(build, WHEEL):
+        if args.quick and wheels.is_left_to_place(build, WHEEL):
             raise wheels.NotHere("its wheels are not here; ./dev places nvshmem fetches them")
         site = wheels.fetch(build, WHEEL)
     except wheels.NotHere as reason:
