@@ -12,7 +12,7 @@
  * on that device, which is a processor, or a GPU by Level Zero in whose memory the symmetric heap is. ishmem_finalize
  * clears the state again. isthmus_sycl_bundle_finalize(bundle) forgets a bundle, whose kernels have ended: before the
  * last copy of it is destroyed, unless ishmem_finalize has been called. On a GPU, announce kernels before ishmem_init:
- * the heap then is one that they reach directly (docs/transports/xelink.md). */
+ * the heap then is one that they reach directly. */
 #ifndef ISTHMUS_DEVICE_SYCL_MODULE_HPP
 #define ISTHMUS_DEVICE_SYCL_MODULE_HPP
 
