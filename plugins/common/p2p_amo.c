@@ -131,31 +131,38 @@ static isthmus_status post_set(isthmus_chan *chan, void *addr, uint64_t value, u
     return status;
 }
 
-#define P2P_AMO(op_name, bits)                                                                                       \
-    static isthmus_status p2p_##op_name##_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
-                                                 uint64_t offset, uint64_t operand, uint64_t compare, void *fetched) \
-    {                                                                                                                \
-        (void)path;                                                                                                  \
-        struct p2p_amo amo = {.addr = remote->addr + offset,                                                         \
-                              .operand = operand,                                                                    \
-                              .compare = compare,                                                                    \
-                              .op = ISTHMUS_AMO_##op_name,                                                           \
-                              .bytes = sizeof(uint##bits##_t)};                                                      \
-        return run_amo(chan, &amo, fetched);                                                                         \
+/* A function for each form: one that served both would be asked for the old value each time, and wait for it. */
+#define P2P_AMO(form, op_name, bits, to)                                                                     \
+    static isthmus_status p2p_##form##_##op_name##_##bits(isthmus_chan *chan, isthmus_path *path,            \
+                                                          const isthmus_rmem *remote, uint64_t offset,       \
+                                                          uint64_t operand, uint64_t compare, void *fetched) \
+    {                                                                                                        \
+        (void)path, (void)fetched;                                                                           \
+        struct p2p_amo amo = {.addr = remote->addr + offset,                                                 \
+                              .operand = operand,                                                            \
+                              .compare = compare,                                                            \
+                              .op = ISTHMUS_AMO_##op_name,                                                   \
+                              .bytes = sizeof(uint##bits##_t)};                                              \
+        return run_amo(chan, &amo, (to));                                                                    \
     }
-#define P2P_AMO_WIDTHS(op) P2P_AMO(op, 32) P2P_AMO(op, 64)
-P2P_AMO_WIDTHS(FETCH)
-P2P_AMO_WIDTHS(SET)
-P2P_AMO_WIDTHS(SWAP)
-P2P_AMO_WIDTHS(COMPARE_SWAP)
-P2P_AMO_WIDTHS(ADD)
-P2P_AMO_WIDTHS(AND)
-P2P_AMO_WIDTHS(OR)
-P2P_AMO_WIDTHS(XOR)
+#define P2P_FETCHES(op) P2P_AMO(fetch, op, 32, fetched) P2P_AMO(fetch, op, 64, fetched)
+#define P2P_POSTS(op) P2P_AMO(post, op, 32, NULL) P2P_AMO(post, op, 64, NULL)
+#define P2P_BOTH(op) P2P_FETCHES(op) P2P_POSTS(op)
+P2P_FETCHES(FETCH)
+P2P_FETCHES(SET)
+P2P_BOTH(SWAP)
+P2P_BOTH(COMPARE_SWAP)
+P2P_BOTH(ADD)
+P2P_BOTH(AND)
+P2P_BOTH(OR)
+P2P_BOTH(XOR)
+#undef P2P_BOTH
+#undef P2P_POSTS
+#undef P2P_FETCHES
+#undef P2P_AMO
 
-/* A function of its own, so that the core does not take the fetching one for it. */
 #define P2P_POST_SET(bits)                                                                                        \
-    static isthmus_status p2p_post_set_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
+    static isthmus_status p2p_post_SET_##bits(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, \
                                               uint64_t offset, uint64_t operand, uint64_t compare, void *fetched) \
     {                                                                                                             \
         (void)path, (void)compare, (void)fetched;                                                                 \
@@ -164,22 +171,23 @@ P2P_AMO_WIDTHS(XOR)
 P2P_POST_SET(32)
 P2P_POST_SET(64)
 #undef P2P_POST_SET
-static const isthmus_amo_fn set_table[ISTHMUS_BITS_COUNT] = {NULL, NULL, p2p_post_set_32, p2p_post_set_64};
 
 /* GPUs have no atomics of 8 and 16 bits that go with the others. */
-#define P2P_ROW(op) [ISTHMUS_AMO_##op] = {NULL, NULL, p2p_##op##_32, p2p_##op##_64}
-static const isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT] = {
-    P2P_ROW(FETCH), P2P_ROW(SET), P2P_ROW(SWAP), P2P_ROW(COMPARE_SWAP),
-    P2P_ROW(ADD),   P2P_ROW(AND), P2P_ROW(OR),   P2P_ROW(XOR),
+typedef isthmus_amo_fn amo_table[ISTHMUS_AMO_COUNT][ISTHMUS_BITS_COUNT];
+#define P2P_ROW(form, op) [ISTHMUS_AMO_##op] = {NULL, NULL, p2p_##form##_##op##_32, p2p_##form##_##op##_64}
+static const amo_table fetches = {
+    P2P_ROW(fetch, FETCH), P2P_ROW(fetch, SET), P2P_ROW(fetch, SWAP), P2P_ROW(fetch, COMPARE_SWAP),
+    P2P_ROW(fetch, ADD),   P2P_ROW(fetch, AND), P2P_ROW(fetch, OR),   P2P_ROW(fetch, XOR),
+};
+static const amo_table posts = {
+    P2P_ROW(post, SET), P2P_ROW(post, SWAP), P2P_ROW(post, COMPARE_SWAP), P2P_ROW(post, ADD),
+    P2P_ROW(post, AND), P2P_ROW(post, OR),   P2P_ROW(post, XOR),
 };
 #undef P2P_ROW
-#undef P2P_AMO_WIDTHS
-#undef P2P_AMO
 
 isthmus_amo_fn p2p_amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, uint32_t flags)
 {
     /* Fetching ones are complete on return, the others at the source. */
     if (!chan->tr->has_atomics || op >= ISTHMUS_AMO_COUNT || bits >= ISTHMUS_BITS_COUNT) return NULL;
-    bool is_post = op == ISTHMUS_AMO_SET && (flags & ISTHMUS_AMO_FETCHING) == 0;
-    return is_post ? set_table[bits] : amo_table[op][bits];
+    return (flags & ISTHMUS_AMO_FETCHING) != 0 ? fetches[op][bits] : posts[op][bits];
 }
