@@ -21,7 +21,6 @@ static _Noreturn void end(struct ist_end end)
     char line[sizeof(struct ist_kernel_report) + 2];
     struct ist_kernel_report why;
     if (end.text != NULL && ist_device_has_stopped(&why)) {
-        if (why.ends_job) ist_end_job(why.exit_code);
         snprintf(line, sizeof line, "%s: %s", why.routine, why.text);
         end.text = line;
         end.cause = IST_END_FAILURE;

@@ -12,6 +12,7 @@
 #include "core/stream/stream.h"
 #include "core/sync/spin.h"
 #include "core/transport/memory.h"
+#include "core/transport/progress.h"
 #include "core/transport/segment.h"
 
 #include <pthread.h>
@@ -82,6 +83,7 @@ static void write_state(void)
 
 static void free_state(void)
 {
+    ist_progress_watch(NULL);
     ist_tables_close(&device.tables);
     ist_kernel_report_close();
     device.is_open = false;
@@ -112,6 +114,7 @@ static isthmus_status make_state(void)
     }
     device.is_open = true;
     write_state();
+    if (is_on_device() && !device.has_proxy) ist_progress_watch(ist_device_check); /* the proxy's thread looks, too */
     ist_spin_expect_stores();
     ist_info("kernels reach %u of %d PEs directly%s", (uint32_t)ist_team_world.n_pes - n_far, ist_team_world.n_pes,
              n_far > 0 ? ", the others through a thread of the host" : "");
@@ -388,9 +391,7 @@ bool ist_device_has_stopped(struct ist_kernel_report *why) { return is_on_device
 void ist_device_check(void)
 {
     struct ist_kernel_report why;
-    if (!ist_device_has_stopped(&why)) return;
-    if (why.ends_job) ist_end_job(why.exit_code);
-    ist_misuse(why.routine, "%s", why.text);
+    if (ist_device_has_stopped(&why)) ist_misuse(why.routine, "%s", why.text);
 }
 
 EXPORTED int isthmus_device_report_v1(const uint64_t *words)
@@ -398,10 +399,9 @@ EXPORTED int isthmus_device_report_v1(const uint64_t *words)
     struct ist_kernel_report why;
     ist_device_check();
     if (words != NULL)
-        ist_kernel_report_print(words, &why);
+        ist_kernel_report_judge(words, &why);
     else if (!ist_kernel_report_take(&why))
         return 0;
-    if (why.ends_job) ist_end_job(why.exit_code);
     ist_error("%s: %s", why.routine, why.text);
     return 1;
 }
@@ -442,9 +442,7 @@ void ist_device_close(void)
 void ist_device_leave(void (*complete)(ist_ctx *ctx))
 {
     struct ist_kernel_report why;
-    bool has_stopped = ist_device_has_stopped(&why);
-    if (has_stopped && why.ends_job) ist_end_job(why.exit_code);
-    if (has_stopped) ist_error("%s: %s", why.routine, why.text);
+    if (ist_device_has_stopped(&why)) ist_error("%s: %s", why.routine, why.text);
     pthread_mutex_lock(&device.lock);
     ist_team_announce(NULL);
     end_proxy(complete);

@@ -42,10 +42,11 @@ isthmus_status ist_device_add_code(uint32_t kind, uint32_t code, void *handle);
 isthmus_status ist_device_remove_code(uint32_t kind, uint32_t code, void *handle);
 
 /* A kernel on a GPU has stopped for a wrong call, after which the GPU executes nothing any more for this process:
- * returns true, with the reason. The failures of other calls follow from it. Any thread; any state. */
+ * returns true, with the reason. The failures of other calls follow from it. Ends the job if the kernel has stopped for
+ * that. Any thread; any state. */
 bool ist_device_has_stopped(struct ist_kernel_report *why);
 
-/* Then ends the job. Called from long waits. */
+/* Ends the job in both cases. Called from long waits, and by the progress thread (ist_progress_watch()). */
 void ist_device_check(void);
 
 /* In a child after fork. */

@@ -2,6 +2,7 @@
 #include "core/proxy/kernel_report.h"
 
 #include "core/base/atomic.h"
+#include "core/base/fatal.h"
 #include "core/base/kernel_waits.h"
 #include "core/base/note.h"
 #include "core/team/team.h"
@@ -110,7 +111,6 @@ static void print_mistake(uint32_t mistake, unsigned long long address, long lon
                  "all PEs of the team in one dimension",
                  address, value);
         break;
-    case ISTHMUS_MISTAKE_EXIT: out[0] = '\0'; break; /* nothing is wrong */
     case ISTHMUS_MISTAKE_STATE: print_no_state(address, value, out, room); break;
     case ISTHMUS_MISTAKE_WARPGROUP:
         snprintf(out, room, "the block has %lld threads; valid for calls of a warpgroup here: those of one warpgroup",
@@ -125,7 +125,7 @@ static void print_mistake(uint32_t mistake, unsigned long long address, long lon
 }
 
 /* "a kernel's p", "pe is 2 for address 0x7f0000000000; valid: 0 to 1; in thread 3 of block 0, solver.c". */
-void ist_kernel_report_print(const uint64_t *words, struct ist_kernel_report *out)
+static void print_report(const uint64_t *words, struct ist_kernel_report *out)
 {
     char mistake[256];
     uint64_t call = ist_load_relaxed(words + ISTHMUS_REPORT_CALL);
@@ -134,11 +134,17 @@ void ist_kernel_report_print(const uint64_t *words, struct ist_kernel_report *ou
     long long value = (long long)ist_load_relaxed(words + ISTHMUS_REPORT_VALUE);
     print_mistake((uint32_t)(call >> 32), ist_load_relaxed(words + ISTHMUS_REPORT_ADDRESS), value, mistake,
                   sizeof mistake);
-    out->ends_job = call >> 32 == ISTHMUS_MISTAKE_EXIT;
-    out->exit_code = (int)value;
     snprintf(out->routine, sizeof out->routine, "a kernel's %s", name_of((uint32_t)call));
     snprintf(out->text, sizeof out->text, "%s; in thread %u of block %u%s%s", mistake, (uint32_t)thread,
              (uint32_t)(thread >> 32), source != NULL ? ", " : "", source != NULL ? source : "");
+}
+
+/* The one place that knows that a report may be no mistake. */
+void ist_kernel_report_judge(const uint64_t *words, struct ist_kernel_report *out)
+{
+    if (ist_load_relaxed(words + ISTHMUS_REPORT_CALL) >> 32 == ISTHMUS_MISTAKE_EXIT)
+        ist_end_job((int)ist_load_relaxed(words + ISTHMUS_REPORT_VALUE));
+    print_report(words, out);
 }
 
 bool ist_kernel_report_read(struct ist_kernel_report *out)
@@ -146,7 +152,7 @@ bool ist_kernel_report_read(struct ist_kernel_report *out)
     const uint64_t *words = ist_load_acquire(&report.words);
     /* Acquire: pairs with the release in isthmus_dev_write_report(). */
     if (words == NULL || ist_load_acquire(words + ISTHMUS_REPORT_VALID) == 0) return false;
-    ist_kernel_report_print(words, out);
+    ist_kernel_report_judge(words, out);
     return true;
 }
 

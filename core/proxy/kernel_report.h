@@ -9,10 +9,8 @@
 
 #include <stdbool.h>
 
-/* As ist_misuse() prints the two texts. */
+/* About a wrong call, as ist_misuse() prints the two texts. */
 struct ist_kernel_report {
-    bool ends_job; /* with exit_code: the call was not wrong */
-    int exit_code;
     char routine[32], text[448];
 };
 
@@ -27,8 +25,9 @@ uint64_t *ist_kernel_report_reporters(void);
 uint64_t *ist_kernel_report_waits(void);
 uint64_t *ist_kernel_report_waiters(void);
 
-/* The text about the words of a report. */
-void ist_kernel_report_print(const uint64_t *words, struct ist_kernel_report *out);
+/* The text about the words of a report. All of these end the job if the kernel has stopped for that, with its code, and
+ * do not return: what they return is about wrong calls. */
+void ist_kernel_report_judge(const uint64_t *words, struct ist_kernel_report *out);
 
 /* Returns true if there is a report. Any thread; any state. */
 bool ist_kernel_report_read(struct ist_kernel_report *out);

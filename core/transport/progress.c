@@ -43,6 +43,7 @@ enum {
     NAP_SHARE = 8,
     EVENTS_AT_ONCE = 64,  /* then callers may take the lock */
     OTHERS_EVERY = 8,     /* polls of a wait between two of the transports that were idle last */
+    WATCH_MS = 100,       /* a sleep is no longer while the thread has to watch something else */
     ATTENDED_NS = 100000, /* a polling wait returns to the transports within this time, unless it loses the processor */
     BUSY_ROUNDS = 2       /* after as many rounds with no event and no permission to sleep, a caller must be polling */
 };
@@ -64,7 +65,12 @@ static struct {
     pthread_cond_t handled; /* signals a change of n_events to sleepers */
     uint32_t n_sleepers;    /* callers that rely on the thread */
     bool is_napping;
-} progress = {.call_fd = -1, .lock = PTHREAD_MUTEX_INITIALIZER, .sleep_lock = PTHREAD_MUTEX_INITIALIZER};
+    pthread_mutex_t watch_lock; /* held during `watch` */
+    void (*watch)(void);        /* NULL: nothing */
+} progress = {.call_fd = -1,
+              .lock = PTHREAD_MUTEX_INITIALIZER,
+              .sleep_lock = PTHREAD_MUTEX_INITIALIZER,
+              .watch_lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* A lost peer ends the job when a PE waits for it; no PE waits for one that leaves in good order. */
 static void note_failure(const struct ist_transport *t, isthmus_status status)
@@ -201,6 +207,16 @@ static bool is_attended(void)
            ist_clock_ns() - ist_load_relaxed(&progress.attended_ns) < ATTENDED_NS;
 }
 
+/* Returns how long the thread may sleep, in ms; -1: without an end. */
+static int watch(void)
+{
+    pthread_mutex_lock(&progress.watch_lock);
+    int most_ms = progress.watch != NULL ? WATCH_MS : -1;
+    if (progress.watch != NULL) progress.watch();
+    pthread_mutex_unlock(&progress.watch_lock);
+    return most_ms;
+}
+
 static void *run(void *unused)
 {
     uint32_t busy_rounds = 0;
@@ -208,6 +224,7 @@ static void *run(void *unused)
     bool goes_on = true;
     (void)unused;
     while (goes_on) {
+        int most_ms = watch();
         if (is_attended()) {
             goes_on = nap(nap_length_ms(&callers_since_ns));
             continue;
@@ -223,7 +240,7 @@ static void *run(void *unused)
         busy_rounds = can_sleep || n_events > 0 ? 0 : busy_rounds + 1;
         if (busy_rounds <= BUSY_ROUNDS) {
             if (busy_rounds == 0) callers_since_ns = 0;
-            goes_on = sleep_on(progress.n_sources + 1, can_sleep ? -1 : 0);
+            goes_on = sleep_on(progress.n_sources + 1, can_sleep ? most_ms : 0);
         } else if (ist_load_relaxed(&progress.n_sleepers) > 0) {
             goes_on = sleep_on(1, NAP_LEAST_MS); /* a caller polls, for the sleepers too */
         } else {
@@ -231,6 +248,14 @@ static void *run(void *unused)
         }
     }
     return NULL;
+}
+
+void ist_progress_watch(void (*check)(void))
+{
+    pthread_mutex_lock(&progress.watch_lock);
+    progress.watch = check;
+    pthread_mutex_unlock(&progress.watch_lock);
+    if (check != NULL && progress.is_running) call_thread();
 }
 
 /* ---- sleepers ---- */
@@ -322,5 +347,7 @@ void ist_progress_forget(void)
 {
     progress.is_running = false;
     progress.n_sources = 0;
+    progress.watch = NULL;
     pthread_mutex_init(&progress.lock, NULL);
+    pthread_mutex_init(&progress.watch_lock, NULL);
 }

@@ -28,6 +28,10 @@ void ist_progress_sleep(uint64_t n_events, uint64_t most_ns);
 /* Returns a transport's report of a lost peer that no caller has received; NULL if there is none. */
 const char *ist_progress_loss(void);
 
+/* From now on the thread, if there is one, also calls this function, several times a second; NULL: no more, and not
+ * while this returns. For what changes without a descriptor. */
+void ist_progress_watch(void (*check)(void));
+
 /* In a child after fork: the thread does not exist here. */
 void ist_progress_forget(void);
 

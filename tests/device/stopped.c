@@ -1,7 +1,7 @@
 /* tests/device/stopped.c: a kernel on a GPU stops for a wrong call, on the double of CUDA's driver: the library reports
  * the call, whatever the host does next. The kernel runs on the processor with the state of the GPU's module.
  *     stopped CASE [code]: finalize, exit, wait (for the other PE), fails (a call of the driver), idle (the thread that
- *     serves kernels); with a code the kernel ends the job with 7 instead */
+ *     serves kernels, or the progress thread); with a code the kernel ends the job with 7 instead */
 #define ISTHMUS_DEVICE_CPU
 #define ISTHMUS_NO_CUDA_HEADERS /* plugins/nvlink/cuda_api.h has the types of the driver */
 #include "tests/cpu_device/on_double.h"
