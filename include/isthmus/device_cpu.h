@@ -111,6 +111,16 @@ ISTHMUS_DEVICE void isthmus_dev_store_device(uint64_t *at, uint64_t v) { __atomi
 ISTHMUS_DEVICE uint32_t isthmus_dev_load_turn(const uint32_t *at) { return __atomic_load_n(at, __ATOMIC_ACQUIRE); }
 ISTHMUS_DEVICE void isthmus_dev_store_turn(uint32_t *at, uint32_t v) { __atomic_store_n(at, v, __ATOMIC_RELEASE); }
 
+/* Memory whose addresses mean nothing outside of the kernel: there is none, but a test has some. */
+#ifndef ISTHMUS_CPU_IS_PRIVATE
+#define ISTHMUS_CPU_IS_PRIVATE(addr) 0
+#endif
+ISTHMUS_DEVICE int isthmus_dev_is_private(const void *addr)
+{
+    (void)addr;
+    return ISTHMUS_CPU_IS_PRIVATE(addr);
+}
+
 /* An atomic operation at system scope on 4 or 8 bytes; returns the old value. op and size are constant. */
 ISTHMUS_DEVICE uint64_t isthmus_dev_amo(uint32_t op, void *at, uint64_t operand, uint64_t compare, size_t size)
 {

@@ -122,6 +122,13 @@ ISTHMUS_DEVICE void isthmus_dev_store_turn(uint32_t *at, uint32_t value)
     __hip_atomic_store(ISTHMUS_HIP_GLOBAL(uint32_t, at), value, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
 }
 
+/* Returns 1 for a thread's variables and a block's shared memory, whose addresses mean nothing outside of the
+ * kernel. */
+ISTHMUS_DEVICE int isthmus_dev_is_private(const void *addr)
+{
+    return __builtin_amdgcn_is_private(addr) || __builtin_amdgcn_is_shared(addr);
+}
+
 /* ---- atomics at system scope ---- */
 
 template <typename T> ISTHMUS_DEVICE T isthmus_hip_amo(uint32_t op, void *addr, T operand, T compare)

@@ -123,6 +123,15 @@ ISTHMUS_DEVICE void isthmus_dev_store_turn(uint32_t *at, uint32_t value)
     ISTHMUS_PTX("st.release.gpu.global.u32 [%0], %1;" ::"l"(ISTHMUS_GLOBAL(at)), "r"(value) : "memory");
 }
 
+/* Returns 1 for a thread's variables, a block's shared memory and constants, whose addresses mean nothing outside of
+ * the kernel. */
+ISTHMUS_DEVICE int isthmus_dev_is_private(const void *addr)
+{
+    uint32_t is_global;
+    ISTHMUS_PTX("{ .reg .pred p; isspacep.global p, %1; selp.u32 %0, 1, 0, p; }" : "=r"(is_global) : "l"(addr));
+    return is_global == 0;
+}
+
 /* ---- atomics at system scope ---- */
 
 ISTHMUS_DEVICE uint64_t isthmus_dev_amo_64(uint32_t op, void *at, uint64_t operand, uint64_t compare)

@@ -156,13 +156,6 @@ ISTHMUS_DEVICE void isthmus_dev_submit(struct isthmus_request *request, int scop
     isthmus_dev_meet(scope);
 }
 
-ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_move_by_ring(int op, const void *remote, const void *local, size_t bytes,
-                                                        int pe, int scope, int is_nbi)
-{
-    struct isthmus_request request = isthmus_dev_request_of(op, remote, local, bytes, pe);
-    isthmus_dev_submit(&request, scope, is_nbi);
-}
-
 /* ---- elements ---- */
 
 ISTHMUS_DEVICE_COLD void isthmus_dev_p_by_ring(void *dest, uint64_t bits, size_t size, int pe)
@@ -198,7 +191,110 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
     return isthmus_dev_g_by_ring(source, size, pe);
 }
 
+/* ---- operands that the host does not reach ----
+ * A thread's variables and a block's shared memory. The leader takes them through the words of requests: in elements as
+ * wide as the symmetric address and the length allow. So the operand is the caller's again on return, and fetched data
+ * there, also after a nonblocking call.
+ * `left` is what remains of a request: pe, remote, local and length. It is volatile, hence in memory: in registers it
+ * would come on top of those that the ring takes, in every kernel that puts. */
+
+ISTHMUS_DEVICE size_t isthmus_dev_next_bytes(const volatile struct isthmus_request *left)
+{
+    size_t size = 8;
+    while (size > left->length || (left->remote & (size - 1)) != 0) size /= 2;
+    return size;
+}
+
+ISTHMUS_DEVICE void isthmus_dev_pass(volatile struct isthmus_request *left, size_t size)
+{
+    left->remote = left->remote + size;
+    left->local = left->local + size;
+    left->length = left->length - size;
+}
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_put_private(volatile struct isthmus_request *left)
+{
+    while (left->length > 0) {
+        const isthmus_u8 *source = (const isthmus_u8 *)(uintptr_t)left->local;
+        void *dest = (void *)(uintptr_t)left->remote;
+        size_t size = isthmus_dev_next_bytes(left);
+        uint64_t bits = 0;
+        ISTHMUS_DEVICE_ROLLED
+        for (size_t i = 0; i < size; i++) bits |= (uint64_t)source[i] << (8 * i);
+        isthmus_dev_pass(left, size);
+        isthmus_dev_p_by_ring(dest, bits, size, (int)left->pe);
+    }
+}
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_get_private(volatile struct isthmus_request *left)
+{
+    while (left->length > 0) {
+        const void *source = (const void *)(uintptr_t)left->remote;
+        uint64_t bits = isthmus_dev_g_by_ring(source, isthmus_dev_next_bytes(left), (int)left->pe);
+        isthmus_u8 *dest = (isthmus_u8 *)(uintptr_t)left->local;
+        size_t size = isthmus_dev_next_bytes(left);
+        ISTHMUS_DEVICE_ROLLED
+        for (size_t i = 0; i < size; i++) dest[i] = (isthmus_u8)(bits >> (8 * i));
+        isthmus_dev_pass(left, size);
+    }
+}
+
+/* Elements whose beginnings are so many bytes apart at both sides. */
+ISTHMUS_DEVICE_COLD void isthmus_dev_strided_private(volatile struct isthmus_request *strided, size_t size, size_t far,
+                                                     size_t near)
+{
+    volatile size_t element_bytes = size, far_step = far, near_step = near;
+    while (strided->length > 0) {
+        struct isthmus_request one = {strided->pe, 0, 0, 0, 0, strided->remote, strided->local, element_bytes, 0, 0, 0};
+        if (strided->op == ISTHMUS_REQUEST_IPUT)
+            isthmus_dev_put_private(&one);
+        else
+            isthmus_dev_get_private(&one);
+        strided->remote = strided->remote + far_step;
+        strided->local = strided->local + near_step;
+        strided->length = strided->length - 1;
+    }
+}
+
+/* The fence puts the signal behind the data. */
+ISTHMUS_DEVICE_COLD void isthmus_dev_put_private_signal(volatile struct isthmus_request *request)
+{
+    isthmus_dev_put_private(request);
+    isthmus_dev_ring_fence();
+    struct isthmus_request update = {
+        request->pe, ISTHMUS_REQUEST_AMO, request->amo, request->bits, 0, request->signal, 0, 8, 0, request->value, 0};
+    (void)isthmus_dev_post(&update);
+}
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_move_private(volatile struct isthmus_request *request)
+{
+    switch (request->op) {
+    case ISTHMUS_REQUEST_GET: isthmus_dev_get_private(request); break;
+    case ISTHMUS_REQUEST_PUT_SIGNAL: isthmus_dev_put_private_signal(request); break;
+    default: isthmus_dev_put_private(request);
+    }
+}
+
 /* ---- blocks of memory ---- */
+
+/* As isthmus_dev_submit(), of a local operand in any memory. */
+ISTHMUS_DEVICE void isthmus_dev_submit_any(struct isthmus_request *request, int scope, int is_nbi)
+{
+    if (request->length == 0 || !isthmus_dev_is_private((const void *)(uintptr_t)request->local)) {
+        isthmus_dev_submit(request, scope, is_nbi);
+        return;
+    }
+    isthmus_dev_meet(scope);
+    if (isthmus_dev_is_leader(scope)) isthmus_dev_move_private(request);
+    isthmus_dev_meet(scope);
+}
+
+ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_move_by_ring(int op, const void *remote, const void *local, size_t bytes,
+                                                        int pe, int scope, int is_nbi)
+{
+    struct isthmus_request request = isthmus_dev_request_of(op, remote, local, bytes, pe);
+    isthmus_dev_submit_any(&request, scope, is_nbi);
+}
 
 /* Nothing is moved, whatever the addresses are. */
 ISTHMUS_DEVICE void isthmus_dev_move_nothing(int call, const void *addr, int pe, int scope)
@@ -267,7 +363,17 @@ ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_strided_by_ring(int op, const void *r
     request.bits = (uint8_t)(8 * stride->size);
     request.value = (uint64_t)stride->dest;
     request.extra = (uint64_t)stride->source;
-    isthmus_dev_submit(&request, scope, 0);
+    if (!isthmus_dev_is_private(local)) {
+        isthmus_dev_submit(&request, scope, 0);
+        return;
+    }
+    size_t to = (size_t)stride->dest * stride->size, from = (size_t)stride->source * stride->size;
+    isthmus_dev_meet(scope);
+    if (isthmus_dev_is_leader(scope) && op == ISTHMUS_REQUEST_IPUT)
+        isthmus_dev_strided_private(&request, stride->size, to, from);
+    else if (isthmus_dev_is_leader(scope))
+        isthmus_dev_strided_private(&request, stride->size, from, to);
+    isthmus_dev_meet(scope);
 }
 
 ISTHMUS_DEVICE void isthmus_dev_iput(void *dest, const void *source, const struct isthmus_dev_stride *stride, int pe,
@@ -358,7 +464,7 @@ ISTHMUS_DEVICE_COLD_GROUP void isthmus_dev_put_signal_by_ring(void *dest, const 
     request.bits = 64;
     request.signal = (uint64_t)(uintptr_t)signal.addr;
     request.value = signal.value;
-    isthmus_dev_submit(&request, scope, is_nbi);
+    isthmus_dev_submit_any(&request, scope, is_nbi);
 }
 
 /* The signal changes after the data of this call has arrived: the leader's release covers what its group has stored. */

@@ -48,6 +48,9 @@ KERNELS = [
     ("kernels.tiles_and_queues", "tiles_and_queues", 3, []),
     ("kernels.tiles_and_queues.ring", "tiles_and_queues", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
     ("kernels.tiles_and_queues.hosts", "tiles_and_queues", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
+    ("kernels.private", "private", 2, []),
+    ("kernels.private.ring", "private", 2, ["ISTHMUS_DEVICE_DIRECT=0"]),
+    ("kernels.private.hosts", "private", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     ("kernels.room", "room", 2, ["ISTHMUS_PRETEND_HOSTS=01"]),
     *((f"kernels.litmus.{way}", "litmus", 3, ["LITMUS_ROUNDS=32", *environment]) for way, environment in
       (("direct", []), ("ring", ["ISTHMUS_DEVICE_DIRECT=0"]), ("hosts", ["ISTHMUS_PRETEND_HOSTS=001"]))),
