@@ -7,6 +7,7 @@
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
+#include "core/transport/memory.h"
 
 #include <string.h>
 
@@ -201,10 +202,16 @@ static void quiet(const struct call *c)
 static void refuse(const struct call *c)
 {
     ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", c->r->op, (int)ISTHMUS_REQUEST_PUT,
-               (int)ISTHMUS_REQUEST_CLOCK);
+               (int)ISTHMUS_REQUEST_FLUSH);
 }
 
 static void read_clock(const struct call *c) { reply(c, ist_clock_ns()); }
+
+static void flush(const struct call *c)
+{
+    ist_flush_writes();
+    reply(c, 0);
+}
 
 static void end_job(const struct call *c) { ist_end_job((int)c->r->value); }
 
@@ -225,6 +232,7 @@ void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct is
         [ISTHMUS_REQUEST_QUIET] = quiet,
         [ISTHMUS_REQUEST_EXIT] = end_job,
         [ISTHMUS_REQUEST_CLOCK] = read_clock,
+        [ISTHMUS_REQUEST_FLUSH] = flush,
     };
     struct call call = {
         .batch = batch, .fetches = fetches, .requests = requests, .ticket = requests->next - 1, .r = request};

@@ -30,7 +30,8 @@ static struct {
     const ist_boot *boot;
     const struct ist_config *config; /* NULL: not initialised */
     bool is_open, has_proxy;
-    bool is_mixed; /* of some PE kernels reach a part only, or did: requests may be under way */
+    bool needs_flush; /* this device does not order what adapters write */
+    bool is_mixed;    /* of some PE kernels reach a part only, or did: requests may be under way */
     struct ist_modules_place place;
     struct ist_tables tables;
     struct isthmus_device_state state;
@@ -56,13 +57,21 @@ static uint64_t heap_bytes(void)
     return is_on_device() ? ist_device_heap.length_bytes : ist_windows.heap.length_bytes;
 }
 
+/* Adapters write on behalf of PEs that take the ring. Whether they write directly is not known for pieces by which the
+ * heap grows later, so that the request finds it out. */
+static uint32_t flags(void)
+{
+    return (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (device.is_mixed ? ISTHMUS_DEVICE_MIXED : 0u) |
+           (device.needs_flush && device.has_proxy ? ISTHMUS_DEVICE_FLUSHES : 0u);
+}
+
 static void write_state(void)
 {
     const struct ist_tables *tables = &device.tables;
     device.is_mixed |= tables->is_mixed;
     device.state = (struct isthmus_device_state){
         .struct_size = sizeof device.state,
-        .flags = (device.config->check ? ISTHMUS_DEVICE_CHECK : 0u) | (device.is_mixed ? ISTHMUS_DEVICE_MIXED : 0u),
+        .flags = flags(),
         .me = ist_team_world.my_pe,
         .n = ist_team_world.n_pes,
         .heap = heap_base(),
@@ -137,6 +146,7 @@ static void choose_place(void)
 {
     uint32_t kind = ist_device_heap.kind;
     device.place = (struct ist_modules_place){.kind = ISTHMUS_MEM_HOST};
+    device.needs_flush = false;
     if (kind == ISTHMUS_MEM_HOST) return;
     const struct ist_memory_keeper *keeper = ist_memory_ask(kind);
     const char *why = why_not(keeper);
@@ -145,6 +155,7 @@ static void choose_place(void)
         ist_info("kernels on the device of the symmetric heap get no state: %s", why);
         return;
     }
+    device.needs_flush = keeper->transport->extensions.has_flush;
     device.place.memory = (struct ist_kernel_memory){keeper->kernels, keeper->memory, keeper->transport->handle};
 }
 

@@ -81,6 +81,9 @@ ISTHMUS_DEVICE void isthmus_dev_sync_members(struct isthmus_device_team *team, i
         isthmus_dev_sync_by_dissemination(team, sequence);
     if (isthmus_dev_is_leader(scope)) isthmus_dev_store_device(&team->sequence, sequence);
     isthmus_dev_meet(scope);
+    if (!isthmus_dev_must_flush()) return;
+    if (isthmus_dev_is_leader(scope)) isthmus_dev_flush_by_ring(); /* for the flags of all threads of the group */
+    isthmus_dev_meet(scope);
 }
 
 /* The host's barrier is not the kernels': each counts its own. */

@@ -221,7 +221,9 @@ ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_fetch(const uint64_t *sig_addr, in
 {
     (void)scope;
     isthmus_dev_check_state(ISTHMUS_CALL_SIGNAL);
-    return isthmus_dev_load_acquire(sig_addr, 8);
+    uint64_t seen = isthmus_dev_load_acquire(sig_addr, 8);
+    isthmus_dev_flush_writes();
+    return seen;
 }
 
 ISTHMUS_DEVICE uint64_t isthmus_kernel_signal_wait(uint64_t *sig_addr, int cmp, uint64_t cmp_value, int scope)

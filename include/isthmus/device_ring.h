@@ -134,6 +134,27 @@ ISTHMUS_DEVICE void isthmus_dev_post_nothing(void)
     if (isthmus_device_v1.ring != NULL) (void)isthmus_dev_post(&request);
 }
 
+/* ---- writes of adapters ----
+ * A kernel that has seen a flag may not see yet what an adapter has written before it, unless the device orders such
+ * writes. Then the host flushes them before the kernel goes on. */
+
+ISTHMUS_DEVICE_COLD void isthmus_dev_flush_by_ring(void)
+{
+    struct isthmus_request request = {0, ISTHMUS_REQUEST_FLUSH, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (isthmus_device_v1.ring != NULL) (void)isthmus_dev_request(&request);
+}
+
+ISTHMUS_DEVICE int isthmus_dev_must_flush(void)
+{
+    return !ISTHMUS_DEVICE_LIKELY((isthmus_device_v1.flags & ISTHMUS_DEVICE_FLUSHES) == 0);
+}
+
+/* Behind each wait that has ended, and each test that holds. */
+ISTHMUS_DEVICE void isthmus_dev_flush_writes(void)
+{
+    if (isthmus_dev_must_flush()) isthmus_dev_flush_by_ring();
+}
+
 /* ---- order ---- */
 
 /* Returns 1 if all requests below this ticket are known to be complete. */

@@ -13,8 +13,10 @@
 ISTHMUS_DEVICE uint64_t isthmus_dev_offset(const struct isthmus_device_team *team, size_t bytes, int scope)
 {
     uint64_t sequence = isthmus_dev_load_device(&team->sequence) + 1, *place = team->flags + ISTHMUS_DEVICE_OFFSET;
-    if (isthmus_dev_is_leader(scope) && team->me > 0)
+    if (isthmus_dev_is_leader(scope) && team->me > 0) {
         isthmus_dev_await_flag(team, team->me - 1, ISTHMUS_DEVICE_OFFSET + 1, sequence);
+        isthmus_dev_flush_writes();
+    }
     isthmus_dev_meet(scope);
     uint64_t offset = team->me > 0 ? isthmus_dev_load(place, 8) : 0;
     if (isthmus_dev_is_leader(scope) && team->me + 1 < team->n) {

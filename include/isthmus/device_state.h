@@ -28,7 +28,8 @@ enum isthmus_request_op {
     ISTHMUS_REQUEST_FENCE,      /* to each PE, earlier requests arrive before later ones */
     ISTHMUS_REQUEST_QUIET,      /* `quieted` becomes this ticket + 1 when all earlier requests are complete */
     ISTHMUS_REQUEST_EXIT,       /* the job ends with the exit code value */
-    ISTHMUS_REQUEST_CLOCK       /* the reply's value is the host's clock in nanoseconds */
+    ISTHMUS_REQUEST_CLOCK,      /* the reply's value is the host's clock in nanoseconds */
+    ISTHMUS_REQUEST_FLUSH       /* what adapters have written into this PE's memory is visible to kernels */
 };
 
 /* Atomic operations. */
@@ -209,8 +210,9 @@ struct isthmus_device_team {
 /* flags */
 enum {
     ISTHMUS_DEVICE_CHECK =
-        1,                   /* ISTHMUS_CHECK is on. Only kernels that were compiled before there were reports use it */
-    ISTHMUS_DEVICE_MIXED = 2 /* some PE is reached both directly and through the ring: a fence completes requests */
+        1, /* ISTHMUS_CHECK is on. Only kernels that were compiled before there were reports use it */
+    ISTHMUS_DEVICE_MIXED = 2,  /* some PE is reached both directly and through the ring: a fence completes requests */
+    ISTHMUS_DEVICE_FLUSHES = 4 /* this device does not order what adapters write: a wait that ends requests a flush */
 };
 
 /* 128 bytes. Zero before init, and after finalize except for `stop`: n is 0, so that every PE is out of range. */

@@ -1,5 +1,6 @@
 /* isthmus/device_wait.h: waits for, and tests of, this PE's own symmetric memory from kernels. See device.h.
- * What a wait has seen is an acquire: data that was put before its flag may be read then. */
+ * What a wait has seen is an acquire: data that was put before its flag may be read then, once what adapters have
+ * written is visible (isthmus_dev_flush_writes()). */
 #ifndef ISTHMUS_DEVICE_WAIT_H
 #define ISTHMUS_DEVICE_WAIT_H
 
@@ -31,9 +32,17 @@ ISTHMUS_DEVICE int isthmus_dev_holds(uint64_t value, unsigned relations, uint64_
 
 /* ---- one variable ---- */
 
-ISTHMUS_DEVICE int isthmus_dev_test(const void *ivar, unsigned relations, uint64_t value, size_t size, int is_signed)
+/* Without the flush. */
+ISTHMUS_DEVICE int isthmus_dev_is_met(const void *ivar, unsigned relations, uint64_t value, size_t size, int is_signed)
 {
     return isthmus_dev_holds(isthmus_dev_load_acquire(ivar, size), relations, value, size, is_signed);
+}
+
+ISTHMUS_DEVICE int isthmus_dev_test(const void *ivar, unsigned relations, uint64_t value, size_t size, int is_signed)
+{
+    int holds = isthmus_dev_is_met(ivar, relations, value, size, is_signed);
+    if (holds) isthmus_dev_flush_writes();
+    return holds;
 }
 
 /* ISTHMUS_WAIT_WHAT, of a wait in this routine (ISTHMUS_WAIT_) for n variables. */
@@ -68,10 +77,10 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_wait_long(uint64_t what, const void *iv
     return seen;
 }
 
-/* Returns the value that ended the wait. Without a state no wait ends, so that it reaches isthmus_dev_wait_long, which
- * reports that: a report here would take registers of every kernel that waits. */
-ISTHMUS_DEVICE uint64_t isthmus_dev_wait(int routine, const void *ivar, unsigned relations, uint64_t value, size_t size,
-                                         int is_signed)
+/* Returns the value that ended the wait, without the flush. Without a state no wait ends, so that it reaches
+ * isthmus_dev_wait_long, which reports that: a report here would take registers of every kernel that waits. */
+ISTHMUS_DEVICE uint64_t isthmus_dev_await(int routine, const void *ivar, unsigned relations, uint64_t value,
+                                          size_t size, int is_signed)
 {
     struct isthmus_dev_waiter waiter = {0, 0};
     uint64_t seen;
@@ -80,6 +89,14 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_wait(int routine, const void *ivar, unsigned
         if (isthmus_dev_wait_turn(&waiter))
             return isthmus_dev_wait_long(isthmus_dev_wait_what(routine, relations, size, is_signed, 1), ivar, value,
                                          -1);
+    return seen;
+}
+
+ISTHMUS_DEVICE uint64_t isthmus_dev_wait(int routine, const void *ivar, unsigned relations, uint64_t value, size_t size,
+                                         int is_signed)
+{
+    uint64_t seen = isthmus_dev_await(routine, ivar, relations, value, size, is_signed);
+    isthmus_dev_flush_writes();
     return seen;
 }
 
@@ -115,7 +132,7 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_value(const struct isthmus_dev_set *set, siz
 ISTHMUS_DEVICE int isthmus_dev_test_entry(const struct isthmus_dev_set *set, size_t i)
 {
     const char *ivar = (const char *)set->ivars + i * set->size;
-    return isthmus_dev_test(ivar, set->relations, isthmus_dev_value(set, i), set->size, set->is_signed);
+    return isthmus_dev_is_met(ivar, set->relations, isthmus_dev_value(set, i), set->size, set->is_signed);
 }
 
 ISTHMUS_DEVICE int isthmus_dev_is_empty(const struct isthmus_dev_set *set)
@@ -129,6 +146,7 @@ ISTHMUS_DEVICE int isthmus_dev_test_all(const struct isthmus_dev_set *set)
 {
     for (size_t i = 0; i < set->nelems; i++)
         if (isthmus_dev_is_in(set, i) && !isthmus_dev_test_entry(set, i)) return 0;
+    isthmus_dev_flush_writes();
     return 1;
 }
 
@@ -136,8 +154,9 @@ ISTHMUS_DEVICE void isthmus_dev_wait_all(const struct isthmus_dev_set *set)
 {
     for (size_t i = 0; i < set->nelems; i++)
         if (isthmus_dev_is_in(set, i))
-            (void)isthmus_dev_wait(ISTHMUS_WAIT_ALL, (const char *)set->ivars + i * set->size, set->relations,
-                                   isthmus_dev_value(set, i), set->size, set->is_signed);
+            (void)isthmus_dev_await(ISTHMUS_WAIT_ALL, (const char *)set->ivars + i * set->size, set->relations,
+                                    isthmus_dev_value(set, i), set->size, set->is_signed);
+    isthmus_dev_flush_writes();
 }
 
 /* A turn of a wait for any or some entries. Of values that differ none is noted. */
@@ -157,7 +176,9 @@ ISTHMUS_DEVICE size_t isthmus_dev_test_any(const struct isthmus_dev_set *set)
     size_t first = set->nelems > 0 ? isthmus_dev_vary() % set->nelems : 0;
     for (size_t k = 0; k < set->nelems; k++) {
         size_t i = first + k < set->nelems ? first + k : first + k - set->nelems;
-        if (isthmus_dev_is_in(set, i) && isthmus_dev_test_entry(set, i)) return i;
+        if (!isthmus_dev_is_in(set, i) || !isthmus_dev_test_entry(set, i)) continue;
+        isthmus_dev_flush_writes();
+        return i;
     }
     return (size_t)-1;
 }
@@ -178,6 +199,7 @@ ISTHMUS_DEVICE size_t isthmus_dev_test_some(const struct isthmus_dev_set *set, s
     size_t n = 0;
     for (size_t i = 0; i < set->nelems; i++)
         if (isthmus_dev_is_in(set, i) && isthmus_dev_test_entry(set, i)) indices[n++] = i;
+    if (n > 0) isthmus_dev_flush_writes();
     return n;
 }
 

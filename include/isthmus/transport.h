@@ -332,9 +332,9 @@ struct isthmus_services {
 
     /* Announces that an adapter writes memory of `kind` of this PE past its device's driver (GPUDirect RDMA): into an
      * exposed extent, or into an operand of a get. Such writes and a flag in other memory take different routes, so the
-     * flag may become visible first; from now on, waits of this PE that end on the CPU, and completed gets, flush the
-     * writes (flush_writes in extension memory.1). expose() and register_local() call this before they return. Not for
-     * memory that is copied by memory_copy. */
+     * flag may become visible first; from now on, waits of this PE that end on the CPU, waits of kernels (device.1) and
+     * completed gets flush the writes (flush_writes in extension memory.1). expose() and register_local() call this
+     * before they return. Not for memory that is copied by memory_copy. */
     void (*memory_is_direct)(void *core, uint32_t kind);
 
     /* Returns 0 if a PE of the job has ended or left, as far as the core can detect it, else 1. A slot that waits for a
