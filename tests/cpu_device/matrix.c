@@ -1,7 +1,8 @@
 /* tests/cpu_device/matrix.c: every operation of device.h from kernels, on the CPU device or compiled by nvcc for a GPU,
  * by threads, warps and blocks, against what plain loops expect. Which way the operations go, directly or through the
  * ring, is set from outside (ISTHMUS_DEVICE_DIRECT, ISTHMUS_ALIAS); the results are the same. ISTHMUS_TEST_PART=4: a
- * quarter of the rounds, and collectives by threads and blocks, where each call takes trips over a network. */
+ * quarter of the rounds, and collectives by threads and blocks, where each call takes trips over a network. With an
+ * argument: only collectives, of 65 PEs or more: more than synchronize at once (ISTHMUS_DEVICE_MEMBERS). */
 #include "kernel.h"
 
 enum { TEST_THREADS = 40, SLICE = 4096, MOST_SLICES = TEST_THREADS, ROUNDS = 3 };
@@ -447,14 +448,45 @@ static void run(uint32_t n_blocks, uint32_t threads, kernel_function kernel, con
     nvshmem_barrier_all();
 }
 
+static void run_collectives_by(int scope, uint32_t threads, nvshmem_team_t team)
+{
+    struct collective c = {scope, team, nvshmem_team_my_pe(team), nvshmem_team_n_pes(team)};
+    run(1, threads, collectives, &c, sizeof c);
+}
+
 static void run_collectives(nvshmem_team_t team)
 {
     static const int scopes[] = {ISTHMUS_THREAD, ISTHMUS_WARP, ISTHMUS_WARPGROUP, ISTHMUS_BLOCK};
     static const uint32_t threads[] = {1, 32, 128, 40};
-    for (int i = 0; i < 4; i += part_of_rounds == 1 ? 1 : 3) {
-        struct collective c = {scopes[i], team, nvshmem_team_my_pe(team), nvshmem_team_n_pes(team)};
-        run(1, threads[i], collectives, &c, sizeof c);
+    for (int i = 0; i < 4; i += part_of_rounds == 1 ? 1 : 3) run_collectives_by(scopes[i], threads[i], team);
+}
+
+/* The world, and a team of as many members as synchronize at once. */
+static void run_large_teams(void)
+{
+    nvshmem_team_t team;
+    nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, n_pes - ISTHMUS_DEVICE_MEMBERS, 1, ISTHMUS_DEVICE_MEMBERS, NULL, 0,
+                               &team);
+    run_collectives_by(ISTHMUS_BLOCK, 4, NVSHMEM_TEAM_WORLD);
+    run_collectives_by(ISTHMUS_THREAD, 1, team);
+    run_collectives_by(ISTHMUS_THREAD, 1, NVSHMEM_TEAM_WORLD);
+    nvshmem_team_destroy(team);
+}
+
+static void run_operations(void)
+{
+    static const int scopes[] = {ISTHMUS_THREAD, ISTHMUS_WARP, ISTHMUS_BLOCK};
+    for (int i = 0; i < 3; i++) {
+        int scope = scopes[i];
+        run(1, TEST_THREADS, copies, &scope, sizeof scope);
+        run(1, TEST_THREADS, strided, &scope, sizeof scope);
+        run(1, TEST_THREADS, strided_blocks, &scope, sizeof scope);
+        run(1, TEST_THREADS, elements, &scope, sizeof scope);
+        run(1, TEST_THREADS, signals, &scope, sizeof scope);
+        run(1, TEST_THREADS, order, &scope, sizeof scope);
     }
+    run(1, TEST_THREADS, atomics, NULL, 0);
+    run(4, 8, blocks, NULL, 0);
 }
 
 static void allocate(void)
@@ -469,9 +501,9 @@ static void allocate(void)
     nvshmem_uint64_p(&mem.words[6], UINT64_MAX, me); /* memory that the processor may not touch */
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    static const int scopes[] = {ISTHMUS_THREAD, ISTHMUS_WARP, ISTHMUS_BLOCK};
+    (void)argv;
     const char *part = getenv("ISTHMUS_TEST_PART");
     kernel_need_device();
     if (part != NULL && atoi(part) == 4) part_of_rounds = 4;
@@ -479,22 +511,16 @@ int main(void)
     me = nvshmem_my_pe(), n_pes = nvshmem_n_pes();
     right = (me + 1) % n_pes, left = (me + n_pes - 1) % n_pes;
     allocate();
-    for (int i = 0; i < 3; i++) {
-        int scope = scopes[i];
-        run(1, TEST_THREADS, copies, &scope, sizeof scope);
-        run(1, TEST_THREADS, strided, &scope, sizeof scope);
-        run(1, TEST_THREADS, strided_blocks, &scope, sizeof scope);
-        run(1, TEST_THREADS, elements, &scope, sizeof scope);
-        run(1, TEST_THREADS, signals, &scope, sizeof scope);
-        run(1, TEST_THREADS, order, &scope, sizeof scope);
+    if (argc > 1) {
+        run_large_teams();
+    } else {
+        nvshmem_team_t team;
+        run_operations();
+        run_collectives(NVSHMEM_TEAM_WORLD);
+        nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &team);
+        run_collectives(team);
+        nvshmem_team_destroy(team);
     }
-    run(1, TEST_THREADS, atomics, NULL, 0);
-    run(4, 8, blocks, NULL, 0);
-    nvshmem_team_t team;
-    run_collectives(NVSHMEM_TEAM_WORLD);
-    nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 2, (n_pes + 1) / 2, NULL, 0, &team);
-    run_collectives(team);
-    nvshmem_team_destroy(team);
     nvshmem_barrier_all();
     if (me == 0 && n_faults == 0) printf("kernels on %d PEs\n", n_pes);
     nvshmem_finalize();

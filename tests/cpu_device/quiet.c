@@ -3,8 +3,8 @@
  * waits for the quiet never ends. A second thread waits only where the transport has no commit_start. */
 #define ISTHMUS_DEVICE_CPU
 #include "gate.h"
+#include "process.h"
 
-#include <dirent.h>
 #include <isthmus/device_cpu_launch.h>
 #include <nvshmem.h>
 #include <stdbool.h>
@@ -59,24 +59,6 @@ static void kernel(void *argument)
         wait_for_quiet(round);
     else
         go_on_meanwhile(round);
-}
-
-/* Returns the number of threads of this process that have a name. */
-static int count_threads(const char *name)
-{
-    DIR *tasks = opendir("/proc/self/task");
-    int n = 0;
-    for (struct dirent *task; tasks != NULL && (task = readdir(tasks)) != NULL;) {
-        char path[300], is[32] = "";
-        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
-        FILE *file = fopen(path, "r");
-        if (file == NULL) continue;
-        if (fgets(is, sizeof is, file) != NULL) is[strcspn(is, "\n")] = '\0';
-        n += strcmp(is, name) == 0;
-        fclose(file);
-    }
-    if (tasks != NULL) closedir(tasks);
-    return n;
 }
 
 int main(void)
