@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-pedantic", "-Wno-address"]
 KINDS = ("function", "proposal", "extension", "overload", "queue", "generic", "constant", "type")
 # Further names that the headers declare, and the library exports.
-OUR_EXTENSIONS = (r"isthmus_(fast|active_set)_v1|isthmus_device_((un)?register(_gpu)?|launch|report)_v1|"
+OUR_EXTENSIONS = (r"isthmus_(fast|active_set)_v1|isthmus_device_((un)?register(_gpu)?|register_later|launch|report)_v1|"
                   r"rocshmem_\w+|"
                   r"shmemx_(visibility|transport_name)|"
                   r"shmemx_(ctx_)?(local_complete|remote_commit)|shmemx_team_remote_commit|"
