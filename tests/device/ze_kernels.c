@@ -55,6 +55,35 @@ static void check_late_modules(void)
     CHECK(is_equal(&late_state, &state));
 }
 
+/* ---- flags of teams ---- */
+
+static void meet(void *team) { nvshmemx_barrier_block(*(nvshmem_team_t *)team); }
+
+static bool are_clear(const uint64_t *flags)
+{
+    int i = 0;
+    while (i < ISTHMUS_DEVICE_FLAGS && flags[i] == 0) i++;
+    return i == ISTHMUS_DEVICE_FLAGS;
+}
+
+/* The second team has the index of the first one, and begins with clear flags, too. */
+static void check_flags(void)
+{
+    nvshmem_team_t team, first = NVSHMEM_TEAM_INVALID;
+    isthmus_device_v1 = state;
+    for (int round = 0; round < 2; round++) {
+        CHECK(nvshmem_team_split_strided(NVSHMEM_TEAM_WORLD, 0, 1, n_pes, NULL, 0, &team) == 0);
+        CHECK(round == 0 || team == first);
+        nvshmem_barrier_all();
+        CHECK(are_clear(state.teams[team].flags));
+        nvshmem_barrier_all();
+        CHECK(isthmus_cpu_launch(1, THREADS, meet, &team) == 0 && !are_clear(state.teams[team].flags));
+        nvshmem_team_destroy(team);
+        first = team;
+    }
+    memset(&isthmus_device_v1, 0, sizeof isthmus_device_v1);
+}
+
 int main(int argc, char **argv)
 {
     static const struct isthmus_device_state none;
@@ -67,6 +96,7 @@ int main(int argc, char **argv)
     check_state(&state, strcmp(argv[1], "ring") != 0);
     check_late_modules();
     check_kernels(&state);
+    check_flags();
     nvshmem_finalize();
     state.stop = late_state.stop = NULL; /* processors keep it */
     CHECK(is_equal(&state, &none) && is_equal(&late_state, &none));
