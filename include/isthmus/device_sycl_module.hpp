@@ -16,6 +16,17 @@
 #ifndef ISTHMUS_DEVICE_SYCL_MODULE_HPP
 #define ISTHMUS_DEVICE_SYCL_MODULE_HPP
 
+#include <sycl/sycl.hpp>
+
+#ifdef __SYCL_DEVICE_ONLY__
+
+/* For the program's code of the host, which the compiler reads for the device too. */
+int isthmus_sycl_queue_init(const sycl::queue &q);
+int isthmus_sycl_bundle_init(const sycl::queue &q, sycl::kernel_bundle<sycl::bundle_state::executable> bundle);
+void isthmus_sycl_bundle_finalize(sycl::kernel_bundle<sycl::bundle_state::executable> bundle);
+
+#else
+
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -25,7 +36,6 @@
 #include <isthmus/transport.h>
 #include <list>
 #include <mutex>
-#include <sycl/sycl.hpp>
 #include <unistd.h>
 
 /* ---- wrong calls on processors ----
@@ -212,6 +222,8 @@ inline const int isthmus_sycl_program_ = [] {
     isthmus_sycl_handle_faults_();
     return isthmus_device_register_later_v1(isthmus_sycl_program_kind_, isthmus_sycl_program_fill_);
 }();
+
+#endif
 
 #endif
 
