@@ -212,31 +212,48 @@ ISTHMUS_DEVICE void isthmus_dev_pass(volatile struct isthmus_request *left, size
     left->length = left->length - size;
 }
 
-ISTHMUS_DEVICE_COLD void isthmus_dev_put_private(volatile struct isthmus_request *left)
+ISTHMUS_DEVICE void isthmus_dev_put_private(volatile struct isthmus_request *left)
 {
     while (left->length > 0) {
         const isthmus_u8 *source = (const isthmus_u8 *)(uintptr_t)left->local;
-        void *dest = (void *)(uintptr_t)left->remote;
         size_t size = isthmus_dev_next_bytes(left);
-        uint64_t bits = 0;
+        struct isthmus_request p = {left->pe, ISTHMUS_REQUEST_P, 0, (uint8_t)(8 * size), 0, left->remote, 0, size, 0, 0,
+                                    0};
         ISTHMUS_DEVICE_ROLLED
-        for (size_t i = 0; i < size; i++) bits |= (uint64_t)source[i] << (8 * i);
+        for (size_t i = 0; i < size; i++) p.value |= (uint64_t)source[i] << (8 * i);
         isthmus_dev_pass(left, size);
-        isthmus_dev_p_by_ring(dest, bits, size, (int)left->pe);
+        (void)isthmus_dev_post(&p);
     }
 }
 
-ISTHMUS_DEVICE_COLD void isthmus_dev_get_private(volatile struct isthmus_request *left)
+ISTHMUS_DEVICE void isthmus_dev_get_private(volatile struct isthmus_request *left)
 {
     while (left->length > 0) {
-        const void *source = (const void *)(uintptr_t)left->remote;
-        uint64_t bits = isthmus_dev_g_by_ring(source, isthmus_dev_next_bytes(left), (int)left->pe);
-        isthmus_u8 *dest = (isthmus_u8 *)(uintptr_t)left->local;
         size_t size = isthmus_dev_next_bytes(left);
+        struct isthmus_request g = {left->pe, ISTHMUS_REQUEST_G, 0, (uint8_t)(8 * size), 0, left->remote, 0, size, 0, 0,
+                                    0};
+        uint64_t bits = isthmus_dev_request(&g);
+        isthmus_u8 *dest = (isthmus_u8 *)(uintptr_t)left->local;
+        size = isthmus_dev_next_bytes(left);
         ISTHMUS_DEVICE_ROLLED
         for (size_t i = 0; i < size; i++) dest[i] = (isthmus_u8)(bits >> (8 * i));
         isthmus_dev_pass(left, size);
     }
+}
+
+/* Of a PUT, PUT_SIGNAL or GET. A fence puts the signal behind the data. */
+ISTHMUS_DEVICE_COLD void isthmus_dev_move_private(volatile struct isthmus_request *request)
+{
+    if (request->op == ISTHMUS_REQUEST_GET) {
+        isthmus_dev_get_private(request);
+        return;
+    }
+    isthmus_dev_put_private(request);
+    if (request->op != ISTHMUS_REQUEST_PUT_SIGNAL) return;
+    isthmus_dev_ring_fence();
+    struct isthmus_request update = {
+        request->pe, ISTHMUS_REQUEST_AMO, request->amo, request->bits, 0, request->signal, 0, 8, 0, request->value, 0};
+    (void)isthmus_dev_post(&update);
 }
 
 /* Elements whose beginnings are so many bytes apart at both sides. */
@@ -245,33 +262,13 @@ ISTHMUS_DEVICE_COLD void isthmus_dev_strided_private(volatile struct isthmus_req
 {
     volatile size_t element_bytes = size, far_step = far, near_step = near;
     while (strided->length > 0) {
-        struct isthmus_request one = {strided->pe, 0, 0, 0, 0, strided->remote, strided->local, element_bytes, 0, 0, 0};
-        if (strided->op == ISTHMUS_REQUEST_IPUT)
-            isthmus_dev_put_private(&one);
-        else
-            isthmus_dev_get_private(&one);
+        struct isthmus_request one = {strided->pe,    ISTHMUS_REQUEST_PUT, 0, 0, 0, strided->remote,
+                                      strided->local, element_bytes,       0, 0, 0};
+        if (strided->op == ISTHMUS_REQUEST_IGET) one.op = ISTHMUS_REQUEST_GET;
+        isthmus_dev_move_private(&one);
         strided->remote = strided->remote + far_step;
         strided->local = strided->local + near_step;
         strided->length = strided->length - 1;
-    }
-}
-
-/* The fence puts the signal behind the data. */
-ISTHMUS_DEVICE_COLD void isthmus_dev_put_private_signal(volatile struct isthmus_request *request)
-{
-    isthmus_dev_put_private(request);
-    isthmus_dev_ring_fence();
-    struct isthmus_request update = {
-        request->pe, ISTHMUS_REQUEST_AMO, request->amo, request->bits, 0, request->signal, 0, 8, 0, request->value, 0};
-    (void)isthmus_dev_post(&update);
-}
-
-ISTHMUS_DEVICE_COLD void isthmus_dev_move_private(volatile struct isthmus_request *request)
-{
-    switch (request->op) {
-    case ISTHMUS_REQUEST_GET: isthmus_dev_get_private(request); break;
-    case ISTHMUS_REQUEST_PUT_SIGNAL: isthmus_dev_put_private_signal(request); break;
-    default: isthmus_dev_put_private(request);
     }
 }
 
