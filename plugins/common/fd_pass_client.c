@@ -8,9 +8,23 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STEPS_PER_S = 4 };
+
+/* How much longer a peer is waited for. */
+struct patience {
+    unsigned steps_left;
+    uint64_t began_ns; /* the call of this step */
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 /* ---- by socket ---- */
 
@@ -27,11 +41,17 @@ static isthmus_status fail_lost(const struct isthmus_services *s, const struct i
                    strerror(errno));
 }
 
-/* The peer's progress thread has not replied yet: returns true to wait for one more step. */
-static bool waits_on(const struct isthmus_services *s, unsigned *steps_left)
+/* The peer's progress thread has not replied yet: returns true to wait for one more step. A handler of the program's
+ * signals ends the call too, with SA_RESTART as well, since the socket has a time limit: the step goes on. */
+static bool waits_on(const struct isthmus_services *s, struct patience *patience)
 {
-    if (errno != EAGAIN || *steps_left == 0) return false;
-    --*steps_left;
+    uint64_t now = now_ns();
+    if (errno != EAGAIN && errno != EINTR) return false;
+    if (errno == EINTR && now - patience->began_ns < 1000000000u / STEPS_PER_S) return true;
+    errno = EAGAIN;
+    if (patience->steps_left == 0) return false;
+    patience->steps_left--;
+    patience->began_ns = now;
     if (ISTHMUS_HAS(s, still_waits)) s->still_waits(s->core);
     return true;
 }
@@ -63,7 +83,7 @@ static isthmus_status fail_reply(const struct isthmus_services *s, const struct 
 }
 
 static isthmus_status receive_bundle(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
-                                     const struct fd_pass_address *address, unsigned *steps_left,
+                                     const struct fd_pass_address *address, struct patience *patience,
                                      struct fd_pass_bundle *out)
 {
     struct fd_pass_reply reply;
@@ -74,8 +94,9 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
     struct iovec part = {&reply, sizeof reply};
     struct msghdr message = {
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
+    patience->began_ns = now_ns();
     ssize_t got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
-    while (got < 0 && waits_on(s, steps_left)) got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+    while (got < 0 && waits_on(s, patience)) got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_TRUNC);
     if (got == 0 && is_ending(fd)) {
         errno = ECONNRESET;
         got = -1;
@@ -104,7 +125,8 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
 }
 
 /* -1, errno: it cannot be connected to. */
-static int connect_to(const struct isthmus_services *s, const struct fd_pass_address *address, unsigned *steps_left)
+static int connect_to(const struct isthmus_services *s, const struct fd_pass_address *address,
+                      struct patience *patience)
 {
     const struct timeval step = {.tv_usec = 1000000 / STEPS_PER_S};
     struct sockaddr_un to;
@@ -113,8 +135,9 @@ static int connect_to(const struct isthmus_services *s, const struct fd_pass_add
     if (fd < 0) return -1;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &step, sizeof step);
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &step, sizeof step);
+    patience->began_ns = now_ns();
     int refused = connect(fd, (struct sockaddr *)&to, length); /* it waits while the queue of connections is full */
-    while (refused != 0 && waits_on(s, steps_left)) refused = connect(fd, (struct sockaddr *)&to, length);
+    while (refused != 0 && waits_on(s, patience)) refused = connect(fd, (struct sockaddr *)&to, length);
     if (refused == 0) return fd;
     int error = errno;
     close(fd);
@@ -123,7 +146,8 @@ static int connect_to(const struct isthmus_services *s, const struct fd_pass_add
 }
 
 static isthmus_status converse(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
-                               const struct fd_pass_address *address, unsigned *steps_left, struct fd_pass_bundle *out)
+                               const struct fd_pass_address *address, struct patience *patience,
+                               struct fd_pass_bundle *out)
 {
     struct fd_pass_request request;
     struct ucred sender;
@@ -134,7 +158,7 @@ static isthmus_status converse(const struct isthmus_services *s, const struct is
                        (int)sender.pid, (int)sender.uid, peer->pe, peer->host_name);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
         return fail_lost(s, peer, "requesting descriptors");
-    return receive_bundle(s, peer, fd, address, steps_left, out);
+    return receive_bundle(s, peer, fd, address, patience, out);
 }
 
 /* ---- by either way ---- */
@@ -168,19 +192,19 @@ isthmus_status fd_pass_fetch(const struct isthmus_services *services, const stru
                              const struct fd_pass_address *address, unsigned timeout_s, struct fd_pass_bundle *out)
 {
     const struct isthmus_services *s = services;
-    unsigned steps_left = timeout_s * STEPS_PER_S;
+    struct patience patience = {.steps_left = timeout_s * STEPS_PER_S};
     enum fd_pass_share share = FD_PASS_AUTO;
     isthmus_status status = fd_pass_share_read(s, &share);
     if (status != ISTHMUS_OK) return status;
     if (share == FD_PASS_PIDFD) return fetch_from_table(s, peer, address, 0, out);
-    int fd = connect_to(s, address, &steps_left);
+    int fd = connect_to(s, address, &patience);
     if (fd < 0 && share == FD_PASS_AUTO && address->owner.pid != 0 && is_out_of_reach(errno))
         return fetch_from_table(s, peer, address, errno, out);
     if (fd < 0 && (errno == EMFILE || errno == ENFILE))
         return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "cannot open a socket to PE %d: %s; raise 'ulimit -n'", peer->pe,
                        strerror(errno));
     if (fd < 0) return fail_lost(s, peer, "connecting");
-    status = converse(s, peer, fd, address, &steps_left, out);
+    status = converse(s, peer, fd, address, &patience, out);
     close(fd);
     return status;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -304,6 +305,60 @@ static void stopped_server_times_out(void)
     fd_pass_server_close(server);
 }
 
+static volatile sig_atomic_t n_signals;
+
+static void count_signal(int number)
+{
+    (void)number;
+    n_signals++;
+}
+
+/* Every millisecond, until the end of the process. */
+static void start_signals(void)
+{
+    const struct itimerval often = {{0, 1000}, {0, 1000}};
+    struct sigaction action = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+    CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0, "%s", strerror(errno));
+}
+
+/* The program's signals end no exchange: the server replies after the client has had some. */
+static void signals_interrupt_nothing(void)
+{
+    struct fd_pass_server *server = open_server();
+    (void)offer(server, 1);
+    int told[2];
+    CHECK(pipe(told) == 0, "pipe: %s", strerror(errno));
+    pid_t child = fork();
+    if (child == 0) {
+        struct fd_pass_bundle bundle = {.n = 0};
+        start_signals();
+        CHECK(write(told[1], "", 1) == 1, "write: %s", strerror(errno));
+        CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
+        CHECK(bundle.n == 1, "%u descriptors came", bundle.n);
+        _exit(n_signals > 0 ? 0 : 1);
+    }
+    struct pollfd events = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
+    const struct timespec some_signals = {.tv_nsec = 30000000};
+    char byte;
+    CHECK(read(told[0], &byte, 1) == 1, "read: %s", strerror(errno));
+    CHECK(poll(&events, 1, -1) == 1, "poll: %s", strerror(errno)); /* the client has connected */
+    nanosleep(&some_signals, NULL);
+    CHECK(serve_until_end_of(server, child) == 0, "the client failed");
+    fd_pass_server_close(server);
+}
+
+/* Nor do they make it wait for longer. */
+static void signals_delay_no_time_out(void)
+{
+    struct fd_pass_server *server = open_server();
+    struct fd_pass_bundle bundle = {.n = 0};
+    start_signals();
+    isthmus_status status = fd_pass_fetch(&services, &peer, fd_pass_server_address(server), 1, &bundle);
+    CHECK(status == ISTHMUS_ERR_UNREACHABLE, "status %d: %s", status, last_failure);
+    CHECK(n_signals > 0, "no signal came");
+    fd_pass_server_close(server);
+}
+
 static void limits_offers(void)
 {
     struct fd_pass_server *server = open_server();
@@ -396,6 +451,8 @@ static const struct fd_pass_case cases[] = {
     {"server_without_descriptors", server_without_descriptors},
     {"client_without_descriptors", client_without_descriptors},
     {"many_clients", many_clients},
+    {"signals_interrupt_nothing", signals_interrupt_nothing},
+    {"signals_delay_no_time_out", signals_delay_no_time_out},
 };
 
 int main(int argc, char **argv) { return run_case(cases, sizeof cases / sizeof *cases, argc, argv); }
