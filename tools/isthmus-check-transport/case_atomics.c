@@ -8,9 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { GUARD = 0x5a, ROUNDS = 20000, EXTENT_BYTES = 4096 };
+enum { GUARD = 0x5a, EXTENT_BYTES = 4096 };
 
 static uint64_t mask_of(uint32_t bits) { return bits == ISTHMUS_BITS64 ? UINT64_MAX : (1ull << (8u << bits)) - 1; }
 static size_t bytes_of(uint32_t bits) { return (size_t)1 << bits; }
@@ -157,6 +158,7 @@ struct contest {
     struct ct_target at;
     uint32_t bits;
     uint64_t offset_bytes;
+    int rounds; /* of each process */
 };
 
 static uint64_t fetching(const struct contest *c, uint32_t op, uint64_t operand, uint64_t compare)
@@ -200,12 +202,34 @@ static uint64_t sum_over_processes(struct ct_process *p, uint64_t mine)
     return sum;
 }
 
+/* As many rounds as find a lost update in a fast transport, and as a slow one does in two seconds: a process that is
+ * silent for longer counts as hung. The same number in every process, by the slowest of them. */
+static int rounds_of(const struct contest *c)
+{
+    enum { MOST = 20000, FEWEST = 200, TRIAL = 50, SECONDS = 2 };
+    static struct ct_blob all[CT_MAX_PROCESSES];
+    struct timespec start, end;
+    double trial_s, slowest_s = 0;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    for (int i = 0; i < TRIAL; i++) (void)fetching(c, ISTHMUS_AMO_ADD, 0, 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    trial_s = (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) / 1e9;
+    ct_exchange(c->at.p, &trial_s, sizeof trial_s, all);
+    for (int pe = 0; pe < c->at.p->n; pe++) {
+        memcpy(&trial_s, all[pe].bytes, sizeof trial_s);
+        slowest_s = trial_s > slowest_s ? trial_s : slowest_s;
+    }
+    if (slowest_s * MOST <= (double)SECONDS * TRIAL) return MOST;
+    double fitting = (double)SECONDS * TRIAL / slowest_s;
+    return fitting < FEWEST ? FEWEST : (int)fitting;
+}
+
 /* If every value from 0 on is fetched once, sums of the values and of their squares are known. */
 static void fetch_add_is_exact(const struct contest *c)
 {
-    uint64_t n = (uint64_t)ROUNDS * (uint64_t)c->at.p->n, sum = 0, squares = 0, want = 0, want_squares = 0;
+    uint64_t n = (uint64_t)c->rounds * (uint64_t)c->at.p->n, sum = 0, squares = 0, want = 0, want_squares = 0;
     start_contest(c);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < c->rounds; i++) {
         uint64_t old = fetching(c, ISTHMUS_AMO_ADD, 1, 0);
         sum += old;
         squares += old * old;
@@ -231,7 +255,7 @@ static void swap_against_add(const struct contest *c)
     uint64_t out = 0, added = 0;
     if (!ct_has_amo(c->at.channel, add.op, c->bits, 0)) add.flags = ISTHMUS_AMO_FETCHING;
     start_contest(c);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < c->rounds; i++) {
         uint64_t ignored;
         if (c->at.p->pe % 2 == 0) {
             (void)ct_amo(&c->at, c->offset_bytes, &add, add.flags != 0 ? &ignored : NULL);
@@ -251,7 +275,7 @@ static void compare_swap_counts(const struct contest *c)
     uint64_t mask = mask_of(c->bits), won = 0;
     start_contest(c);
     uint64_t seen = 0;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < c->rounds; i++) {
         uint64_t old = fetching(c, ISTHMUS_AMO_COMPARE_SWAP, (seen + 1) & mask, seen);
         won += old == seen;
         seen = old == seen ? (seen + 1) & mask : old;
@@ -266,7 +290,7 @@ static void bits_are_kept(const struct contest *c)
 {
     uint64_t own = 1ull << c->at.p->pe;
     start_contest(c);
-    for (int i = 0; i < ROUNDS / 3; i++) {
+    for (int i = 0; i < c->rounds / 3; i++) {
         uint64_t old = fetching(c, ISTHMUS_AMO_OR, own, 0);
         CT_CHECK((old & own) == 0, "%zu bits: a bit that this process had cleared is set in %#llx",
                  8 * bytes_of(c->bits), (unsigned long long)old);
@@ -288,7 +312,7 @@ static void no_set_is_lost(const struct contest *c)
 {
     uint64_t mask = mask_of(c->bits);
     start_contest(c);
-    for (int i = 1; i <= ROUNDS / 2; i++) {
+    for (int i = 1; i <= c->rounds / 2; i++) {
         if (c->at.p->pe != 0) {
             uint64_t old = fetching(c, ISTHMUS_AMO_FETCH, 0, 0);
             (void)fetching(c, ISTHMUS_AMO_COMPARE_SWAP, old | 1, old);
@@ -317,8 +341,9 @@ void ct_case_amo_exact(struct ct_process *p)
     struct ct_channel channel;
     begin(p, &extent, &channel);
     for (uint32_t bits = 0; bits < ISTHMUS_BITS_COUNT; bits++) {
-        struct contest c = {{p, &channel, &extent, 0}, bits, 128};
+        struct contest c = {{p, &channel, &extent, 0}, bits, 128, 0};
         if (!has_all(&channel, bits)) continue;
+        c.rounds = rounds_of(&c);
         fetch_add_is_exact(&c);
         swap_against_add(&c);
         compare_swap_counts(&c);
@@ -347,7 +372,7 @@ static void neighbours_are_kept(struct contest *c)
     ct_meet(p);
     struct contest own = *c;
     own.offset_bytes += (uint64_t)mine * bytes_of(c->bits);
-    for (int i = 1; i <= ROUNDS; i++) {
+    for (int i = 1; i <= c->rounds; i++) {
         if (p->pe == 0)
             store_plainly(words + 8 - bytes_of(c->bits), c->bits, (uint64_t)i);
         else
@@ -356,9 +381,9 @@ static void neighbours_are_kept(struct contest *c)
     ct_quiet(p, c->at.channel);
     ct_meet(p);
     for (int word = 0; p->pe == 0 && word < n_words; word++) {
-        uint64_t want = word == n_words - 1 ? ROUNDS : 0; /* what the owner stored last */
+        uint64_t want = word == n_words - 1 ? (uint64_t)c->rounds : 0; /* what the owner stored last */
         for (int pe = 1; pe < p->n; pe++)
-            if ((pe - 1) % (n_words - 1) == word) want += ROUNDS;
+            if ((pe - 1) % (n_words - 1) == word) want += (uint64_t)c->rounds;
         want &= mask_of(c->bits);
         uint64_t got = read_word(words + (size_t)word * bytes_of(c->bits), c->bits);
         CT_CHECK(got == want, "word %d of %zu bits is %llu, expected %llu", word, 8 * bytes_of(c->bits),
@@ -374,8 +399,10 @@ void ct_case_amo_neighbours(struct ct_process *p)
     begin(p, &extent, &channel);
     if (!ct_extent_is_host(&extent)) ct_skip("no CPU stores to memory of a device");
     for (uint32_t bits = ISTHMUS_BITS8; bits <= ISTHMUS_BITS32; bits++) {
-        struct contest c = {{p, &channel, &extent, 0}, bits, 256};
-        if (ct_has_amo(&channel, ISTHMUS_AMO_ADD, bits, ISTHMUS_AMO_FETCHING)) neighbours_are_kept(&c);
+        struct contest c = {{p, &channel, &extent, 0}, bits, 256, 0};
+        if (!ct_has_amo(&channel, ISTHMUS_AMO_ADD, bits, ISTHMUS_AMO_FETCHING)) continue;
+        c.rounds = rounds_of(&c);
+        neighbours_are_kept(&c);
     }
     ct_end(p, &extent, &channel);
 }
@@ -388,9 +415,9 @@ static uint64_t add_by_transport(const struct contest *c)
 {
     struct contest done = *c;
     done.offset_bytes += DONE_OFFSET_BYTES;
-    for (int i = 0; i < ROUNDS; i++) (void)fetching(c, ISTHMUS_AMO_ADD, 1, 0);
+    for (int i = 0; i < c->rounds; i++) (void)fetching(c, ISTHMUS_AMO_ADD, 1, 0);
     (void)fetching(&done, ISTHMUS_AMO_ADD, 1, 0);
-    return ROUNDS;
+    return (uint64_t)c->rounds;
 }
 
 static uint64_t add_by_instructions(char *memory, const struct contest *c)
@@ -415,8 +442,9 @@ void ct_case_amo_with_owner(struct ct_process *p)
     struct ct_channel channel;
     begin(p, &extent, &channel);
     if (p->reach[0].atomics_domain != ISTHMUS_DOMAIN_CPU) ct_skip("%s does not execute atomics on the CPU", p->t->name);
-    struct contest c = {{p, &channel, &extent, 0}, ISTHMUS_BITS64, 128};
+    struct contest c = {{p, &channel, &extent, 0}, ISTHMUS_BITS64, 128, 0};
     if (!has_all(&channel, c.bits)) ct_skip("%s has no atomics of 64 bits", p->t->name);
+    c.rounds = rounds_of(&c);
     start_contest(&c);
     uint64_t mine = p->pe == 0 ? add_by_instructions(extent.base, &c) : add_by_transport(&c);
     check_sum(&c, mine);
@@ -444,8 +472,9 @@ void ct_case_amo_mixed(struct ct_process *p)
     struct ct_channel channel;
     begin(p, &extent, &channel);
     if (p->reach[0].atomics_domain != ISTHMUS_DOMAIN_CPU) ct_skip("%s does not execute atomics on the CPU", p->t->name);
-    struct contest c = {{p, &channel, &extent, 0}, ISTHMUS_BITS64, 128};
+    struct contest c = {{p, &channel, &extent, 0}, ISTHMUS_BITS64, 128, 0};
     if (!has_all(&channel, c.bits)) ct_skip("%s has no atomics of 64 bits", p->t->name);
+    c.rounds = rounds_of(&c);
     char *mapped = map_of_owner(p, &extent);
     start_contest(&c);
     uint64_t mine = p->pe == 1 ? add_by_instructions(mapped, &c) : add_by_transport(&c);
