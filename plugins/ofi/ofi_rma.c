@@ -26,8 +26,33 @@ isthmus_status ofi_access_pass_fence(const struct ofi_access *a)
     return status == ISTHMUS_OK ? ofi_await_acked(path, path->asked) : status;
 }
 
-/* Sets up the local operand. `at` and `desc`: out, as libfabric takes them. */
-static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op, size_t done_bytes, size_t n_bytes,
+/* A buffer of messages takes the place of the operand. */
+static isthmus_status use_buffer(const struct ofi_access *a, struct ofi_op *op, size_t n_bytes, void **at, void **desc)
+{
+    isthmus_tr *tr = a->path->tr;
+    op->bounce = ofi_op_take(&tr->free_messages);
+    if (op->bounce == NULL) return ISTHMUS_ERR_AGAIN;
+    if (a->is_write) memcpy(op->bounce->buffer, *at, n_bytes);
+    if (!a->is_write) {
+        op->copy_to = *at;
+        op->copy_bytes = n_bytes;
+    }
+    *at = op->bounce->buffer;
+    *desc = ofi_buffers_desc(tr);
+    return ISTHMUS_OK;
+}
+
+/* The length of the next piece, which cuts no word that a PE may wait for. */
+static size_t piece_bytes(const struct ofi_access *a, size_t done_bytes, size_t most_bytes)
+{
+    size_t left_bytes = a->length_bytes - done_bytes;
+    if (left_bytes <= most_bytes) return left_bytes;
+    return most_bytes - (a->offset_bytes + done_bytes + most_bytes) % 8;
+}
+
+/* Sets up the local operand. `at` and `desc`: out, as libfabric takes them. A piece is shortened if its memory cannot
+ * be registered, perhaps because no more may be locked. */
+static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op, size_t done_bytes, size_t *n_bytes,
                                   void **at, void **desc)
 {
     isthmus_tr *tr = a->path->tr;
@@ -40,22 +65,15 @@ static isthmus_status set_operand(const struct ofi_access *a, struct ofi_op *op,
         if (mem != NULL && mem->second != NULL) *at = (char *)mem->second + ((char *)*at - mem->addr);
         return ISTHMUS_OK;
     }
-    if (n_bytes > OFI_MESSAGE_BYTES) {
-        const struct isthmus_mem operand = ofi_host_memory(*at, n_bytes);
-        isthmus_status status = ofi_mr_open(tr, &operand, a->is_write ? FI_WRITE : FI_READ, &op->mr);
-        if (status == ISTHMUS_OK) *desc = fi_mr_desc(op->mr);
-        return status;
+    if (*n_bytes > OFI_MESSAGE_BYTES) {
+        const struct isthmus_mem operand = ofi_host_memory(*at, *n_bytes);
+        if (ofi_mr_open(tr, &operand, a->is_write ? FI_WRITE : FI_READ, &op->mr) == ISTHMUS_OK) {
+            *desc = fi_mr_desc(op->mr);
+            return ISTHMUS_OK;
+        }
+        *n_bytes = piece_bytes(a, done_bytes, OFI_MESSAGE_BYTES);
     }
-    op->bounce = ofi_op_take(&tr->free_messages);
-    if (op->bounce == NULL) return ISTHMUS_ERR_AGAIN;
-    if (a->is_write) memcpy(op->bounce->buffer, *at, n_bytes);
-    if (!a->is_write) {
-        op->copy_to = *at;
-        op->copy_bytes = n_bytes;
-    }
-    *at = op->bounce->buffer;
-    *desc = ofi_buffers_desc(tr);
-    return ISTHMUS_OK;
+    return use_buffer(a, op, *n_bytes, at, desc);
 }
 
 static void drop(isthmus_tr *tr, struct ofi_op *op)
@@ -106,11 +124,11 @@ static void note_write(const struct ofi_access *a)
     path->written_at = a->offset_bytes;
 }
 
-/* One access of at most the provider's largest size. */
-static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *count, size_t done_bytes, size_t n_bytes)
+/* One access of at most the provider's largest size. n_bytes: in and out, as of set_operand(). */
+static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *count, size_t done_bytes, size_t *n_bytes)
 {
     isthmus_tr *tr = a->path->tr;
-    struct iovec local = {.iov_len = n_bytes};
+    struct iovec local = {0};
     void *desc;
     if (a->path->is_lost) return ofi_path_lost(a->path);
     struct ofi_op *op = ofi_op_take(&tr->free_accesses);
@@ -121,6 +139,7 @@ static isthmus_status try_piece(const struct ofi_access *a, struct ofi_count *co
         drop(tr, op);
         return status;
     }
+    local.iov_len = *n_bytes;
     ssize_t posted = post(a, op, &local, desc, a->offset_bytes + done_bytes);
     status = ofi_access_begun(a, op, posted, count);
     if (status == ISTHMUS_OK && a->is_write && tr->needs_flush) note_write(a);
@@ -144,8 +163,10 @@ isthmus_status ofi_access(const struct ofi_access *a)
     struct ofi_wait wait = {.tr = tr, .path = a->path, .needs_room = true};
     isthmus_status status = ofi_access_pass_fence(a);
     while (status == ISTHMUS_OK && done_bytes < a->length_bytes) {
-        size_t n_bytes = a->length_bytes - done_bytes < most_bytes ? a->length_bytes - done_bytes : most_bytes;
-        status = try_piece(a, ofi_access_count(a, &here), done_bytes, n_bytes);
+        size_t n_bytes = piece_bytes(a, done_bytes, most_bytes);
+        const size_t wanted_bytes = n_bytes;
+        status = try_piece(a, ofi_access_count(a, &here), done_bytes, &n_bytes);
+        if (n_bytes < wanted_bytes) most_bytes = OFI_MESSAGE_BYTES; /* no attempt to register each of the others */
         if (status == ISTHMUS_OK) done_bytes += n_bytes;
         if (status == ISTHMUS_ERR_AGAIN && (a->waits || done_bytes > 0)) {
             ofi_wait_step(&wait);
@@ -170,9 +191,10 @@ isthmus_status ofi_flush_try(isthmus_path *path)
                                     .local = &tr->flushed,
                                     .length_bytes = sizeof tr->flushed,
                                     .is_copied = true};
+    size_t n_bytes = sizeof tr->flushed;
     if (path->flush_asked == path->written) return ISTHMUS_OK;
     if (path->flushes.n_pending > 0) return ISTHMUS_ERR_AGAIN;
-    isthmus_status status = try_piece(&read, &path->flushes, 0, sizeof tr->flushed);
+    isthmus_status status = try_piece(&read, &path->flushes, 0, &n_bytes);
     if (status == ISTHMUS_OK) path->flush_asked = path->written;
     return status;
 }

@@ -135,6 +135,14 @@ static bool is_writable(const struct fi_mr_attr *attr)
     return is_writable;
 }
 
+/* OFI_DOUBLE_LOCKED=full: nothing more may be locked when the endpoint is there: operands cannot be registered. */
+static bool may_lock(const struct fi_mr_attr *attr)
+{
+    const char *locked = getenv("OFI_DOUBLE_LOCKED");
+    bool is_operand = attr->access == FI_READ || attr->access == FI_WRITE;
+    return locked == NULL || strcmp(locked, "full") != 0 || !is_operand;
+}
+
 static int reg(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, struct fid_mr **out)
 {
     static struct fi_ops ops = {
@@ -146,7 +154,7 @@ static int reg(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags, s
     if (refused != 0) return refused;
     bool is_pinned = (domain->mode->mr_mode & FI_MR_ALLOCATED) != 0 && attr->iface == FI_HMEM_SYSTEM;
     if (is_pinned && (attr->access & (FI_REMOTE_WRITE | FI_READ)) != 0 && !is_writable(attr)) return -FI_EFAULT;
-    struct region *region = calloc(1, sizeof *region);
+    struct region *region = may_lock(attr) ? calloc(1, sizeof *region) : NULL;
     if (region == NULL) return -FI_ENOMEM;
     region->domain = domain;
     region->addr = attr->mr_iov->iov_base;
