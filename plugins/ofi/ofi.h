@@ -31,6 +31,7 @@ enum {
     OFI_ACCESSES = 512, /* remote memory accesses under way */
     OFI_CALLS = 256,
     OFI_PATHS_MOST = UINT16_MAX,
+    OFI_RESEND_EVERY_NS = 10000000, /* between two polls of a PE that sleeps, with `resends` */
     OFI_DATA_BYTES = OFI_MESSAGE_BYTES - (int)sizeof(struct ofi_head) - (int)sizeof(struct ofi_signal_body)
 };
 
@@ -97,9 +98,10 @@ struct isthmus_tr {
     struct fid_cq *cq;
     struct fid_ep *ep;
     int event_fd; /* -1: the provider has no descriptor to wait on */
-    int timer_fd; /* instead of it; else -1 */
-    /* Where posted operations move only when this PE polls: the progress thread sleeps on sleep_fd, which is event_fd
-     * and kick_fd together; else both are -1. */
+    int timer_fd; /* instead of it, or with `resends`; else -1 */
+    /* Where posted operations move only when this PE polls, the progress thread sleeps on event_fd and kick_fd; where
+     * this PE polls now and then to have lost datagrams sent again, on event_fd and timer_fd. Both together are
+     * sleep_fd; -1: event_fd is enough. */
     int sleep_fd, kick_fd;
     bool is_armed, has_posted; /* since the last arm: another thread's progress does not end its sleep */
     int timeout_s;
@@ -109,6 +111,7 @@ struct isthmus_tr {
     bool has_hmem;           /* the adapter accesses registered memory of devices */
     bool needs_flush;        /* a write is complete before it is delivered; a read behind it shows that it is */
     bool needs_local_mr, is_software, leaves_host;
+    bool resends;                                /* lost datagrams, when this PE polls: so it polls in its sleeps */
     bool wants_atomics, has_atomics;             /* of 64 bits on host memory by the provider: requested, and in use */
     bool emulates_atomics;                       /* by the target's processor, in its progress */
     uint32_t fetching_atomics, updating_atomics; /* bits 1u << ISTHMUS_AMO_, with has_atomics */

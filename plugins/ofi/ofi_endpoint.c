@@ -104,18 +104,21 @@ static isthmus_status fail_to_wait(isthmus_tr *tr, const char *call)
                    tr->info->fabric_attr->prov_name, call, strerror(errno));
 }
 
-/* A descriptor that can be made readable from here. Software providers send what is posted at once. */
-static isthmus_status open_kick(isthmus_tr *tr)
+/* A descriptor that can be made readable from here, and a timer for what the provider repeats. Software providers send
+ * what is posted at once. */
+static isthmus_status open_sleep(isthmus_tr *tr)
 {
-    if (tr->event_fd < 0 || tr->is_software || tr->info->domain_attr->data_progress != FI_PROGRESS_MANUAL)
-        return ISTHMUS_OK;
+    bool needs_kick = !tr->is_software && tr->info->domain_attr->data_progress == FI_PROGRESS_MANUAL;
+    if (tr->event_fd < 0 || (!needs_kick && !tr->resends)) return ISTHMUS_OK;
     tr->sleep_fd = epoll_create1(EPOLL_CLOEXEC);
     if (tr->sleep_fd < 0) return fail_to_wait(tr, "epoll_create1");
-    tr->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (tr->kick_fd < 0) return fail_to_wait(tr, "eventfd");
-    const int fds[] = {tr->event_fd, tr->kick_fd};
-    for (int i = 0; i < 2; i++)
-        if (epoll_ctl(tr->sleep_fd, EPOLL_CTL_ADD, fds[i], &(struct epoll_event){.events = EPOLLIN}) != 0)
+    if (needs_kick && (tr->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) < 0) return fail_to_wait(tr, "eventfd");
+    isthmus_status status = tr->resends ? open_timer(tr) : ISTHMUS_OK;
+    if (status != ISTHMUS_OK) return status;
+    const int fds[] = {tr->event_fd, tr->kick_fd, tr->timer_fd};
+    for (int i = 0; i < 3; i++)
+        if (fds[i] >= 0 &&
+            epoll_ctl(tr->sleep_fd, EPOLL_CTL_ADD, fds[i], &(struct epoll_event){.events = EPOLLIN}) != 0)
             return fail_to_wait(tr, "epoll_ctl");
     return ISTHMUS_OK;
 }
@@ -135,7 +138,7 @@ static isthmus_status open_objects(isthmus_tr *tr)
         (error = fi_ep_bind(tr->ep, &tr->cq->fid, FI_TRANSMIT | FI_RECV)) != 0)
         return ofi_fail(tr, "fi_ep_bind", error);
     if ((error = fi_enable(tr->ep)) != 0) return ofi_fail(tr, "fi_enable", error);
-    return open_kick(tr);
+    return open_sleep(tr);
 }
 
 static isthmus_status find_address(isthmus_tr *tr)

@@ -167,5 +167,6 @@ isthmus_status ofi_arm(isthmus_tr *tr, int32_t *event_fd)
     ofi_unlock(tr);
     if (is_busy) return ISTHMUS_ERR_AGAIN;
     *event_fd = tr->sleep_fd >= 0 ? tr->sleep_fd : tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd;
-    return tr->event_fd >= 0 ? ISTHMUS_OK : ofi_timer_set(tr, POLL_EVERY_NS);
+    if (tr->timer_fd < 0) return ISTHMUS_OK;
+    return ofi_timer_set(tr, tr->resends ? OFI_RESEND_EVERY_NS : POLL_EVERY_NS);
 }

@@ -146,6 +146,7 @@ static void learn(isthmus_tr *tr, const struct wish *wish)
     tr->is_software = known != NULL && known->is_software;
     tr->emulates_atomics = known != NULL && !known->has_adapter_atomics;
     tr->latency_ns = known != NULL ? known->latency_ns : LATENCY_UNKNOWN_NS;
+    tr->resends = strstr(name, "ofi_rxd") != NULL; /* the layer that makes datagrams reliable */
     tr->leaves_host = strcmp(name, "shm") != 0;
     tr->has_rma = (wish->caps & FI_RMA) != 0;
     tr->has_hmem = (wish->caps & FI_HMEM) != 0;

@@ -105,7 +105,7 @@ static void nap(const struct ofi_wait *wait)
 {
     isthmus_tr *tr = wait->tr;
     bool is_blind = wait->needs_room || tr->unsent != NULL || tr->unposted != NULL;
-    const struct timespec most = {.tv_nsec = is_blind ? NAP_BLIND_NS : NAP_NS};
+    const struct timespec most = {.tv_nsec = is_blind ? NAP_BLIND_NS : tr->resends ? OFI_RESEND_EVERY_NS : NAP_NS};
     struct fid *queue = &tr->cq->fid;
     struct pollfd ready = {.fd = tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd, .events = POLLIN};
     if (tr->event_fd >= 0 && fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS) return;
