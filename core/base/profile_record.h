@@ -7,17 +7,18 @@
 #include <stdint.h>
 
 enum ist_profile_kind {
-    IST_PROFILE_NONE,      /* taken by a thread that has not filled it yet */
-    IST_PROFILE_HEAD,      /* the first record */
-    IST_PROFILE_HOST,      /* text: where the PE runs */
-    IST_PROFILE_TRANSPORT, /* text: the name of transport `index` */
-    IST_PROFILE_NAME,      /* text: the name of routine `index` */
-    IST_PROFILE_ROUTINE,   /* calls of routine `index` by one thread */
-    IST_PROFILE_LINK,      /* what one thread has moved between this PE and `pe` through transport `index` */
-    IST_PROFILE_EVENT      /* one call of routine `index`; `pe`: its peer, -1 none, -2 several */
+    IST_PROFILE_NONE,       /* taken by a thread that has not filled it yet */
+    IST_PROFILE_HEAD,       /* the first record */
+    IST_PROFILE_HOST,       /* text: where the PE runs */
+    IST_PROFILE_TRANSPORT,  /* text: the name of transport `index` */
+    IST_PROFILE_NAME,       /* text: the name of routine `index` */
+    IST_PROFILE_ROUTINE,    /* calls of routine `index` by one thread */
+    IST_PROFILE_LINK,       /* what one thread has moved between this PE and `pe` through transport `index` */
+    IST_PROFILE_LINK_CALLS, /* calls of one thread whose transfers all went to or from `pe`, the last one by `index` */
+    IST_PROFILE_EVENT       /* one call of routine `index`; `pe`: its peer, -1 none, -2 several */
 };
 
-enum { IST_PROFILE_TEXT_BYTES = 56, IST_PROFILE_LAYOUT = 2, IST_PROFILE_NO_PE = -1, IST_PROFILE_MANY_PES = -2 };
+enum { IST_PROFILE_TEXT_BYTES = 56, IST_PROFILE_LAYOUT = 3, IST_PROFILE_NO_PE = -1, IST_PROFILE_MANY_PES = -2 };
 
 struct ist_profile_head {
     uint64_t n_records;   /* 0: the PE has ended without shmem_finalize; then the size of the file bounds them */
@@ -47,7 +48,7 @@ struct ist_profile_event {
 
 struct ist_profile_record {
     uint8_t kind;      /* IST_PROFILE_; stored last */
-    uint8_t is_direct; /* of a link: by load and store, not by a call of the transport */
+    uint8_t is_direct; /* of a link and its calls: by load and store, not by a call of the transport */
     uint16_t index;
     int32_t pe;
     union {

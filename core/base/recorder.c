@@ -142,6 +142,7 @@ struct ist_profile_thread {
     struct ist_profile_record *call;
     uint64_t begin_ns, wait_begin_ns, waited_ns, bytes;
     int32_t peer;
+    uint64_t link; /* key of the call's last transfer; valid with a peer */
 };
 
 static _Thread_local struct ist_profile_thread *mine __attribute__((tls_model("initial-exec")));
@@ -271,6 +272,33 @@ struct ist_profile_call ist_profile_begin_slow(const char *routine, bool is_wait
     return (struct ist_profile_call){t, is_wait};
 }
 
+static void add_call(struct ist_profile_calls *calls, const struct ist_profile_thread *t, uint64_t ns)
+{
+    calls->n++;
+    calls->ns += ns;
+    calls->bytes += t->bytes;
+    calls->waited_ns += t->waited_ns;
+    if (ns > calls->longest_ns) calls->longest_ns = ns;
+}
+
+/* Of a link: bit 63, which no address of a name has, and its record's fields; of the calls of a link also bit 62. */
+static uint64_t key_of_link(int pe, uint32_t transport, bool is_direct)
+{
+    return UINT64_C(1) << 63 | (uint64_t)is_direct << 48 | (uint64_t)transport << 32 | (uint32_t)pe;
+}
+
+static struct ist_profile_record *record_of_link(struct ist_profile_thread *t, uint64_t key, enum ist_profile_kind kind)
+{
+    bool is_new;
+    struct ist_profile_record *record = record_of(t, key, &is_new);
+    if (!is_new) return record;
+    record->index = (uint16_t)(key >> 32);
+    record->is_direct = key >> 48 & 1;
+    record->pe = (int32_t)(uint32_t)key;
+    publish(record, kind);
+    return record;
+}
+
 static void record_event(const struct ist_profile_thread *t, uint64_t ns)
 {
     if (__atomic_fetch_add(&part.n_events, 1, __ATOMIC_RELAXED) >= part.n_events_most) return;
@@ -297,36 +325,18 @@ void ist_profile_end_slow(const struct ist_profile_call *call)
     uint64_t now = ist_clock_ns();
     if (call->is_wait && --t->wait_depth == 0) t->waited_ns += now - t->wait_begin_ns;
     if (--t->depth > 0 || !ist_load_relaxed(&ist_profile_on)) return;
-    struct ist_profile_calls *calls = &t->call->calls;
     uint64_t ns = now - t->begin_ns;
-    calls->n++;
-    calls->ns += ns;
-    calls->bytes += t->bytes;
-    calls->waited_ns += t->waited_ns;
-    if (ns > calls->longest_ns) calls->longest_ns = ns;
+    add_call(&t->call->calls, t, ns);
+    if (t->peer >= 0) add_call(&record_of_link(t, t->link | UINT64_C(1) << 62, IST_PROFILE_LINK_CALLS)->calls, t, ns);
     if (part.n_events_most > 0) record_event(t, ns);
 }
 
 /* ---- transfers ---- */
 
-static struct ist_profile_traffic *traffic_of(struct ist_profile_thread *t, int pe, uint32_t transport, bool is_direct)
-{
-    bool is_new;
-    uint64_t key = UINT64_C(1) << 63 | (uint64_t)is_direct << 48 | (uint64_t)transport << 32 | (uint32_t)pe;
-    struct ist_profile_record *record = record_of(t, key, &is_new);
-    if (is_new) {
-        record->index = (uint16_t)transport;
-        record->is_direct = is_direct;
-        record->pe = pe;
-        publish(record, IST_PROFILE_LINK);
-    }
-    return &record->traffic;
-}
-
 void ist_profile_count_flag(int pe, uint32_t transport)
 {
     struct ist_profile_thread *t = my_thread();
-    if (t != NULL) traffic_of(t, pe, transport, false)->n_flags++;
+    if (t != NULL) record_of_link(t, key_of_link(pe, transport, false), IST_PROFILE_LINK)->traffic.n_flags++;
 }
 
 static void add(struct ist_profile_traffic *to, enum ist_profile_move what, size_t length_bytes)
@@ -342,13 +352,15 @@ void ist_profile_count(const struct ist_profile_moved *moved, size_t length_byte
 {
     struct ist_profile_thread *t = my_thread();
     if (t == NULL) return;
-    struct ist_profile_traffic *traffic = traffic_of(t, moved->pe, moved->transport, moved->is_direct);
+    uint64_t link = key_of_link(moved->pe, moved->transport, moved->is_direct);
+    struct ist_profile_traffic *traffic = &record_of_link(t, link, IST_PROFILE_LINK)->traffic;
     if (moved->is_element && t->depth > 1) {
         traffic->n_flags++;
         return;
     }
     add(traffic, moved->what, length_bytes);
     t->bytes += length_bytes;
+    t->link = link;
     t->peer = t->peer == IST_PROFILE_NO_PE || t->peer == moved->pe ? moved->pe : IST_PROFILE_MANY_PES;
 }
 

@@ -90,7 +90,7 @@ uint64_t ist_profile_bytes_between(const struct ist_profile_job *job, int row, i
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < job->n_ways; i++)
-        bytes += ist_profile_bytes_of(&job->ways[i].cells[row * job->n_bins + column]);
+        bytes += ist_profile_bytes_of(&job->ways[i].cells[row * job->n_bins + column].traffic);
     return bytes;
 }
 
@@ -110,12 +110,15 @@ static struct ist_profile_way *way_named(struct ist_profile_job *job, const char
     return list;
 }
 
-static void add_traffic(struct ist_profile_traffic *to, const struct ist_profile_traffic *from)
+static void add_exchange(struct ist_profile_exchange *sum, const struct ist_profile_exchange *one)
 {
+    struct ist_profile_traffic *to = &sum->traffic;
+    const struct ist_profile_traffic *from = &one->traffic;
     to->n_puts += from->n_puts, to->put_bytes += from->put_bytes;
     to->n_gets += from->n_gets, to->got_bytes += from->got_bytes;
     to->n_atomics += from->n_atomics, to->atomic_bytes += from->atomic_bytes;
     to->n_flags += from->n_flags;
+    sum->n_calls += one->n_calls, sum->ns += one->ns;
 }
 
 static bool add_calls(struct ist_profile_job *job, struct ist_profile_pe *pe, const char *name,
@@ -153,7 +156,7 @@ struct link {
     int peer;
     const char *transport;
     bool is_direct;
-    struct ist_profile_traffic traffic;
+    struct ist_profile_exchange moved;
 };
 
 static int by_peer(const void *a, const void *b)
@@ -164,14 +167,14 @@ static int by_peer(const void *a, const void *b)
     return strcmp(x->transport, y->transport);
 }
 
-/* Several threads have records of one link: adds them up. Returns how many links are left. */
+/* Several threads have records of one link, and each of its calls: adds them up. Returns how many links are left. */
 static size_t merge(struct link *links, size_t n)
 {
     size_t n_left = 0;
     qsort(links, n, sizeof *links, by_peer);
     for (size_t i = 0; i < n; i++) {
         if (n_left > 0 && by_peer(&links[n_left - 1], &links[i]) == 0)
-            add_traffic(&links[n_left - 1].traffic, &links[i].traffic);
+            add_exchange(&links[n_left - 1].moved, &links[i].moved);
         else
             links[n_left++] = links[i];
     }
@@ -185,11 +188,11 @@ static bool add_links(struct ist_profile_job *job, struct ist_profile_pe *pe, st
     for (size_t i = 0; i < n; i++) {
         struct ist_profile_way *way = way_named(job, links[i].transport, links[i].is_direct);
         if (way == NULL) return false;
-        uint64_t bytes = ist_profile_bytes_of(&links[i].traffic);
-        add_traffic(&way->traffic, &links[i].traffic);
+        uint64_t bytes = ist_profile_bytes_of(&links[i].moved.traffic);
+        add_exchange(&way->all, &links[i].moved);
         pe->bytes += bytes;
         int row = number / job->pes_per_bin, column = links[i].peer / job->pes_per_bin;
-        add_traffic(&way->cells[row * job->n_bins + column], &links[i].traffic);
+        add_exchange(&way->cells[row * job->n_bins + column], &links[i].moved);
         pair = (struct ist_profile_pair){number, links[i].peer, (links[i].peer == pair.peer ? pair.bytes : 0) + bytes};
         bool is_last = i + 1 == n || links[i + 1].peer != pair.peer;
         if (is_last && pair.peer != number) consider(job->top, pair);
@@ -248,9 +251,14 @@ static bool add_records(struct ist_profile_job *job, const struct naming *names,
         if (r->kind == IST_PROFILE_ROUTINE && r->pe >= pe->n_threads) pe->n_threads = r->pe + 1;
         if (r->kind == IST_PROFILE_ROUTINE)
             is_added = add_calls(job, pe, ist_profile_name(&names->routines, r->index), &r->calls);
-        if (r->kind == IST_PROFILE_LINK && r->pe >= 0 && r->pe < job->n_pes)
-            links[n_links++] = (struct link){r->pe, ist_profile_name(&names->transports, r->index), r->is_direct,
-                                             r->traffic};
+        if (r->pe < 0 || r->pe >= job->n_pes || (r->kind != IST_PROFILE_LINK && r->kind != IST_PROFILE_LINK_CALLS))
+            continue;
+        struct link *link = &links[n_links++];
+        *link = (struct link){r->pe, ist_profile_name(&names->transports, r->index), r->is_direct, {.n_calls = 0}};
+        if (r->kind == IST_PROFILE_LINK)
+            link->moved.traffic = r->traffic;
+        else
+            link->moved.n_calls = r->calls.n, link->moved.ns = r->calls.ns;
     }
     if (is_added) is_added = add_links(job, pe, links, merge(links, n_links));
     free(links);

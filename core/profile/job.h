@@ -49,11 +49,17 @@ struct ist_profile_pe {
     int n_threads; /* that have called the library; in_library_ns and waited_ns are of all of them */
 };
 
+/* What went one way between some PEs, and the calls that moved data between two of them alone. */
+struct ist_profile_exchange {
+    struct ist_profile_traffic traffic;
+    uint64_t n_calls, ns;
+};
+
 struct ist_profile_way {
     char name[IST_PROFILE_TEXT_BYTES];
     bool is_direct;
-    struct ist_profile_traffic traffic;
-    struct ist_profile_traffic *cells; /* of the map: n_bins rows of the calling PEs, of n_bins peers */
+    struct ist_profile_exchange all;
+    struct ist_profile_exchange *cells; /* of the map: n_bins rows of the calling PEs, of n_bins peers */
 };
 
 struct ist_profile_pair {

@@ -75,8 +75,10 @@ static void write_pe(struct ist_json *json, int number, const struct ist_profile
 }
 
 /* Of a way: all of it, or between some PEs. The caller has begun the object. */
-static void write_traffic(struct ist_json *json, const struct ist_profile_way *way, const struct ist_profile_traffic *t)
+static void write_exchange(struct ist_json *json, const struct ist_profile_way *way,
+                           const struct ist_profile_exchange *moved)
 {
+    const struct ist_profile_traffic *t = &moved->traffic;
     ist_json_string(json, "transport", way->name);
     ist_json_bool(json, "load_store", way->is_direct);
     ist_json_number(json, "puts", t->n_puts);
@@ -86,21 +88,23 @@ static void write_traffic(struct ist_json *json, const struct ist_profile_way *w
     ist_json_number(json, "atomics", t->n_atomics);
     ist_json_number(json, "atomic_bytes", t->atomic_bytes);
     ist_json_number(json, "flags", t->n_flags);
+    ist_json_number(json, "calls", moved->n_calls);
+    ist_json_number(json, "time_ns", moved->ns);
     ist_json_end_object(json);
 }
 
 /* Each cell of the map that has any traffic, by way. */
 static void write_pairs(struct ist_json *json, const struct ist_profile_job *job)
 {
-    static const struct ist_profile_traffic none;
+    static const struct ist_profile_exchange none;
     for (int i = 0; i < job->n_bins * job->n_bins; i++)
         for (size_t way = 0; way < job->n_ways; way++) {
-            const struct ist_profile_traffic *cell = &job->ways[way].cells[i];
+            const struct ist_profile_exchange *cell = &job->ways[way].cells[i];
             if (memcmp(cell, &none, sizeof none) == 0) continue;
             ist_json_begin_object(json, NULL);
             ist_json_integer(json, "pe", i / job->n_bins * job->pes_per_bin);
             ist_json_integer(json, "peer", i % job->n_bins * job->pes_per_bin);
-            write_traffic(json, &job->ways[way], cell);
+            write_exchange(json, &job->ways[way], cell);
         }
 }
 
@@ -123,7 +127,7 @@ void ist_profile_write_totals(struct ist_profile_job *job)
     ist_json_begin_array(json, "transports");
     for (size_t i = 0; i < job->n_ways; i++) {
         ist_json_begin_object(json, NULL);
-        write_traffic(json, &job->ways[i], &job->ways[i].traffic);
+        write_exchange(json, &job->ways[i], &job->ways[i].all);
     }
     ist_json_end_array(json);
     ist_json_integer(json, "pes_per_pair", job->pes_per_bin);
@@ -191,13 +195,16 @@ static void print_routines(FILE *out, const struct ist_profile_job *job)
 
 static void print_ways(FILE *out, const struct ist_profile_job *job)
 {
-    char bytes[IST_PROFILE_NUMBER_BYTES];
+    char bytes[IST_PROFILE_NUMBER_BYTES], time[IST_PROFILE_NUMBER_BYTES];
     for (size_t i = 0; i < job->n_ways; i++) {
         const struct ist_profile_way *way = &job->ways[i];
-        const struct ist_profile_traffic *t = &way->traffic;
-        fprintf(out, "  by %s%s: %s in %" PRIu64 " puts, %" PRIu64 " gets, %" PRIu64 " atomics; %" PRIu64 " flags\n",
+        const struct ist_profile_traffic *t = &way->all.traffic;
+        fprintf(out,
+                "  by %s%s: %s in %" PRIu64 " puts, %" PRIu64 " gets, %" PRIu64 " atomics; %" PRIu64
+                " flags; %s in calls to one PE\n",
                 way->name, way->is_direct ? ", load and store" : "",
-                ist_profile_text_bytes(bytes, ist_profile_bytes_of(t)), t->n_puts, t->n_gets, t->n_atomics, t->n_flags);
+                ist_profile_text_bytes(bytes, ist_profile_bytes_of(t)), t->n_puts, t->n_gets, t->n_atomics, t->n_flags,
+                ist_profile_text_ns(time, way->all.ns));
     }
 }
 

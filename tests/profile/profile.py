@@ -82,9 +82,26 @@ def check_pairs(case, report, n, n_threads, routines, is_direct):
         check(f"{case}: bytes of PE {pe}", report["pes"][pe]["bytes"], sum(b for (p, _), b in seen.items() if p == pe))
     for key, value in sums.items():
         check(f"{case}: {key} of the transports", sum(t[key] for t in report["transports"]), value)
+    check_time(case, report, n, n_threads, routines)
     if n == 2:  # each PE combines one half for both: it reads and writes that of the other
         check(f"{case}: bytes of the reduction", reduced, 2 * REDUCED_BYTES)
     return seen
+
+
+def check_time(case, report, n, n_threads, routines):
+    """Calls to one PE, and their time, are those of its pair; a reduction of two PEs may be one."""
+    to_one = [name for name in EACH_THREAD if name != "shmem_quiet"] + ["shmem_long_put_signal"]
+    calls, time = (sum(routines[name][key] for name in to_one) for key in ("calls", "time_ns"))
+    reduced = routines["shmem_long_sum_reduce"]
+    for what in ("pairs", "transports"):
+        seen = {key: sum(row[key] for row in report[what]) for key in ("calls", "time_ns")}
+        check(f"{case}: calls of {what}", seen["calls"] - calls in (0, reduced["calls"]), True)
+        rest = reduced["time_ns"] if seen["calls"] > calls else 0
+        check(f"{case}: time of {what}", seen["time_ns"], time + rest)
+    for pair in report["pairs"]:
+        check(f"{case}: time of {pair}", (pair["calls"] > 0) == (pair["time_ns"] > 0), True)
+    by_next = sum(pair["calls"] for pair in report["pairs"] if pair["peer"] == (pair["pe"] + 1) % n)
+    check(f"{case}: calls to the next PE", by_next >= calls, True)
 
 
 def check_map(case, file, seen):

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { N_PES = 600, N_HOST = 300, N_MANY = 10000, N_THREADS = 2, PUT_BYTES = 1000, N_RECORDS = 4 + 2 * N_THREADS };
+enum { N_PES = 600, N_HOST = 300, N_MANY = 10000, N_THREADS = 2, PUT_BYTES = 1000, N_RECORDS = 4 + 3 * N_THREADS };
 
 static char folder[] = "/tmp/profile_job.XXXXXX";
 static char file[64], picture[80];
@@ -51,14 +51,16 @@ static void fill(struct ist_profile_record part[N_RECORDS], int pe)
     part[1] = text(IST_PROFILE_HOST, 0, pe < N_HOST ? "first & <host>" : "second");
     part[2] = text(IST_PROFILE_TRANSPORT, 1, "carrier");
     for (int i = 0; i < N_THREADS; i++) {
-        part[3 + 2 * i] = (struct ist_profile_record){.kind = IST_PROFILE_ROUTINE,
+        part[3 + 3 * i] = (struct ist_profile_record){.kind = IST_PROFILE_ROUTINE,
                                                       .index = (uint16_t)number,
                                                       .pe = i,
                                                       .calls = {1, bytes, 500, (uint64_t)(500 + pe), 100}};
-        part[4 + 2 * i] = (struct ist_profile_record){.kind = IST_PROFILE_LINK,
+        part[4 + 3 * i] = (struct ist_profile_record){.kind = IST_PROFILE_LINK,
                                                       .index = 1,
                                                       .pe = (pe + 1) % N_PES,
                                                       .traffic = {.n_puts = 1, .put_bytes = bytes, .n_flags = 3}};
+        part[5 + 3 * i] = (struct ist_profile_record){
+            .kind = IST_PROFILE_LINK_CALLS, .index = 1, .pe = (pe + 1) % N_PES, .calls = {1, bytes, 400, 400, 0}};
     }
     part[N_RECORDS - 1] = text(IST_PROFILE_NAME, number, "shmem_putmem");
 }
@@ -105,8 +107,10 @@ static void sums_are_those_of_all_threads_and_pes(void **state)
     assert_int_equal(job.routines[0].calls.bytes, bytes);
     assert_int_equal(job.routines[0].calls.longest_ns, 500 + N_PES - 1);
     assert_int_equal(job.n_ways, 1);
-    assert_int_equal(job.ways[0].traffic.put_bytes, bytes);
-    assert_int_equal(job.ways[0].traffic.n_flags, 3 * N_PES * N_THREADS);
+    assert_int_equal(job.ways[0].all.traffic.put_bytes, bytes);
+    assert_int_equal(job.ways[0].all.traffic.n_flags, 3 * N_PES * N_THREADS);
+    assert_int_equal(job.ways[0].all.n_calls, N_PES * N_THREADS);
+    assert_int_equal(job.ways[0].all.ns, 400 * N_PES * N_THREADS);
     assert_int_equal(job.top[0].pe, 7);
     assert_int_equal(job.top[0].peer, 8);
     assert_int_equal(job.top[0].bytes, 100 * PUT_BYTES * N_THREADS);
