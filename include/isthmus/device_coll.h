@@ -111,10 +111,10 @@ ISTHMUS_DEVICE int isthmus_dev_barrier_of(int32_t handle, int scope)
 
 /* ---- moving data: every PE pushes what it has ---- */
 
-ISTHMUS_DEVICE void isthmus_dev_push(const struct isthmus_device_team *team, int member, char *dest, const char *source,
-                                     size_t bytes, int scope)
+ISTHMUS_DEVICE void isthmus_dev_push(int call, const struct isthmus_device_team *team, int member, char *dest,
+                                     const char *source, size_t bytes, int scope)
 {
-    isthmus_dev_put(dest, source, bytes, isthmus_dev_team_to_world(team, member), scope, 1);
+    isthmus_dev_put_for(call, dest, source, bytes, isthmus_dev_team_to_world(team, member), scope, 1);
 }
 
 /* Starts with the next member, so that not all push to the same one. */
@@ -133,7 +133,8 @@ ISTHMUS_DEVICE int isthmus_dev_broadcast(int32_t handle, void *dest, const void 
         isthmus_dev_misuse(ISTHMUS_CALL_BROADCAST, ISTHMUS_MISTAKE_ROOT, dest, root);
     for (int k = 0; root == team->me && k < team->n; k++)
         if (isthmus_dev_after(team, k) != team->me || dest != source)
-            isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest, (const char *)source, bytes, scope);
+            isthmus_dev_push(ISTHMUS_CALL_BROADCAST, team, isthmus_dev_after(team, k), (char *)dest,
+                             (const char *)source, bytes, scope);
     return isthmus_dev_barrier_members(team, scope);
 }
 
@@ -142,8 +143,8 @@ ISTHMUS_DEVICE int isthmus_dev_fcollect(int32_t handle, void *dest, const void *
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_FCOLLECT, handle);
     if (team == NULL) return -1;
     for (int k = 0; k < team->n; k++)
-        isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest + (size_t)team->me * bytes,
-                         (const char *)source, bytes, scope);
+        isthmus_dev_push(ISTHMUS_CALL_FCOLLECT, team, isthmus_dev_after(team, k),
+                         (char *)dest + (size_t)team->me * bytes, (const char *)source, bytes, scope);
     return isthmus_dev_barrier_members(team, scope);
 }
 
@@ -153,7 +154,7 @@ ISTHMUS_DEVICE int isthmus_dev_alltoall(int32_t handle, void *dest, const void *
     if (team == NULL) return -1;
     for (int k = 0; k < team->n; k++) {
         int member = isthmus_dev_after(team, k);
-        isthmus_dev_push(team, member, (char *)dest + (size_t)team->me * bytes,
+        isthmus_dev_push(ISTHMUS_CALL_ALLTOALL, team, member, (char *)dest + (size_t)team->me * bytes,
                          (const char *)source + (size_t)member * bytes, bytes, scope);
     }
     return isthmus_dev_barrier_members(team, scope);
@@ -294,19 +295,20 @@ ISTHMUS_DEVICE uint64_t isthmus_dev_combine(struct isthmus_dev_reduce how, uint6
 
 /* The elements at one address of the first n members, in the order of their numbers: the same bits wherever it is
  * computed. n: at least 1. */
-ISTHMUS_DEVICE uint64_t isthmus_dev_pull_first(const struct isthmus_device_team *team, int n, const char *source,
-                                               struct isthmus_dev_reduce how)
+ISTHMUS_DEVICE uint64_t isthmus_dev_pull_first(int call, const struct isthmus_device_team *team, int n,
+                                               const char *source, struct isthmus_dev_reduce how)
 {
-    uint64_t sum = isthmus_dev_g(source, how.size, isthmus_dev_team_to_world(team, 0));
+    uint64_t sum = isthmus_dev_g_for(call, source, how.size, isthmus_dev_team_to_world(team, 0));
     for (int i = 1; i < n; i++)
-        sum = isthmus_dev_combine(how, sum, isthmus_dev_g(source, how.size, isthmus_dev_team_to_world(team, i)));
+        sum = isthmus_dev_combine(how, sum,
+                                  isthmus_dev_g_for(call, source, how.size, isthmus_dev_team_to_world(team, i)));
     return sum;
 }
 
-ISTHMUS_DEVICE uint64_t isthmus_dev_pull(const struct isthmus_device_team *team, const char *source,
+ISTHMUS_DEVICE uint64_t isthmus_dev_pull(int call, const struct isthmus_device_team *team, const char *source,
                                          struct isthmus_dev_reduce how)
 {
-    return isthmus_dev_pull_first(team, team->n, source, how);
+    return isthmus_dev_pull_first(call, team, team->n, source, how);
 }
 
 /* ---- the maximum and its place ----
@@ -317,11 +319,11 @@ ISTHMUS_DEVICE void isthmus_dev_pull_maxloc(const struct isthmus_device_team *te
     for (int i = 0; i < team->n; i++) {
         int pe = isthmus_dev_team_to_world(team, i);
         union isthmus_dev_double value, greatest;
-        value.bits = isthmus_dev_g(source, 8, pe);
+        value.bits = isthmus_dev_g_for(ISTHMUS_CALL_REDUCE, source, 8, pe);
         greatest.bits = best[0];
         if (i > 0 && !(value.value > greatest.value)) continue;
         best[0] = value.bits;
-        best[1] = isthmus_dev_g(source + 8, 8, pe);
+        best[1] = isthmus_dev_g_for(ISTHMUS_CALL_REDUCE, source + 8, 8, pe);
     }
 }
 
@@ -336,8 +338,8 @@ ISTHMUS_DEVICE int isthmus_dev_maxloc_reduce(int32_t handle, void *dest, const v
         isthmus_dev_pull_maxloc(team, (const char *)source + 16 * i, best);
         for (int k = 0; k < team->n; k++) {
             int pe = isthmus_dev_team_to_world(team, k);
-            isthmus_dev_p((char *)dest + 16 * i, best[0], 8, pe);
-            isthmus_dev_p((char *)dest + 16 * i + 8, best[1], 8, pe);
+            isthmus_dev_p_for(ISTHMUS_CALL_REDUCE, (char *)dest + 16 * i, best[0], 8, pe);
+            isthmus_dev_p_for(ISTHMUS_CALL_REDUCE, (char *)dest + 16 * i + 8, best[1], 8, pe);
         }
     }
     return isthmus_dev_barrier_members(team, scope);
@@ -356,9 +358,10 @@ ISTHMUS_DEVICE int isthmus_dev_reduce(int32_t handle, void *dest, const void *so
     size_t share = (nelems + (size_t)team->n - 1) / (size_t)team->n, first = share * (size_t)team->me;
     size_t end = first + share < nelems ? first + share : nelems;
     for (size_t i = first + isthmus_dev_rank(scope); i < end; i += isthmus_dev_size(scope)) {
-        uint64_t result = isthmus_dev_pull(team, (const char *)source + i * how.size, how);
+        uint64_t result = isthmus_dev_pull(ISTHMUS_CALL_REDUCE, team, (const char *)source + i * how.size, how);
         for (int k = 0; k < team->n; k++)
-            isthmus_dev_p((char *)dest + i * how.size, result, how.size, isthmus_dev_team_to_world(team, k));
+            isthmus_dev_p_for(ISTHMUS_CALL_REDUCE, (char *)dest + i * how.size, result, how.size,
+                              isthmus_dev_team_to_world(team, k));
     }
     return isthmus_dev_barrier_members(team, scope);
 }
@@ -376,7 +379,8 @@ ISTHMUS_DEVICE void isthmus_dev_reducescatter_in_place(struct isthmus_device_tea
     for (size_t i = 0; i < nelems; i += ISTHMUS_DEV_STEP) {
         size_t n = isthmus_dev_is_leader(scope) ? nelems - i : 0;
         if (n > ISTHMUS_DEV_STEP) n = ISTHMUS_DEV_STEP;
-        for (size_t k = 0; k < n; k++) results[k] = isthmus_dev_pull(team, block + (i + k) * how.size, how);
+        for (size_t k = 0; k < n; k++)
+            results[k] = isthmus_dev_pull(ISTHMUS_CALL_REDUCESCATTER, team, block + (i + k) * how.size, how);
         isthmus_dev_sync_members(team, scope);
         for (size_t k = 0; k < n; k++) isthmus_dev_store(buffer + (i + k) * how.size, results[k], how.size);
     }
@@ -391,7 +395,8 @@ ISTHMUS_DEVICE int isthmus_dev_reducescatter(int32_t handle, void *dest, const v
     isthmus_dev_sync_members(team, scope);
     if (dest == source) isthmus_dev_reducescatter_in_place(team, (char *)dest, nelems, how, scope);
     for (size_t i = isthmus_dev_rank(scope); dest != source && i < nelems; i += isthmus_dev_size(scope))
-        isthmus_dev_store((char *)dest + i * how.size, isthmus_dev_pull(team, block + i * how.size, how), how.size);
+        isthmus_dev_store((char *)dest + i * how.size,
+                          isthmus_dev_pull(ISTHMUS_CALL_REDUCESCATTER, team, block + i * how.size, how), how.size);
     return isthmus_dev_barrier_members(team, scope);
 }
 

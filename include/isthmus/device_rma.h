@@ -173,22 +173,32 @@ ISTHMUS_DEVICE_COLD uint64_t isthmus_dev_g_by_ring(const void *source, size_t si
     return isthmus_dev_request(&request);
 }
 
-/* size: 1, 2, 4 or 8. */
-ISTHMUS_DEVICE void isthmus_dev_p(void *dest, uint64_t bits, size_t size, int pe)
+/* size: 1, 2, 4 or 8. call: that of the program, which may be a collective. */
+ISTHMUS_DEVICE void isthmus_dev_p_for(int call, void *dest, uint64_t bits, size_t size, int pe)
 {
-    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_P, dest, size, pe);
+    int64_t delta = isthmus_dev_delta(call, dest, size, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         isthmus_dev_store((char *)dest + delta, bits, size);
     else
         isthmus_dev_p_by_ring(dest, bits, size, pe);
 }
 
-ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
+ISTHMUS_DEVICE uint64_t isthmus_dev_g_for(int call, const void *source, size_t size, int pe)
 {
-    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_G, source, size, pe);
+    int64_t delta = isthmus_dev_delta(call, source, size, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta)))
         return isthmus_dev_load((const char *)source + delta, size);
     return isthmus_dev_g_by_ring(source, size, pe);
+}
+
+ISTHMUS_DEVICE void isthmus_dev_p(void *dest, uint64_t bits, size_t size, int pe)
+{
+    isthmus_dev_p_for(ISTHMUS_CALL_P, dest, bits, size, pe);
+}
+
+ISTHMUS_DEVICE uint64_t isthmus_dev_g(const void *source, size_t size, int pe)
+{
+    return isthmus_dev_g_for(ISTHMUS_CALL_G, source, size, pe);
 }
 
 /* ---- operands that the host does not reach ----
@@ -301,13 +311,14 @@ ISTHMUS_DEVICE void isthmus_dev_move_nothing(int call, const void *addr, int pe,
 }
 
 /* Completion as in nvshmem.h: a blocking put returns when source may be reused. */
-ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
+ISTHMUS_DEVICE void isthmus_dev_put_for(int call, void *dest, const void *source, size_t bytes, int pe, int scope,
+                                        int is_nbi)
 {
     if (bytes == 0) {
-        isthmus_dev_move_nothing(ISTHMUS_CALL_PUT, dest, pe, scope);
+        isthmus_dev_move_nothing(call, dest, pe, scope);
         return;
     }
-    int64_t delta = isthmus_dev_delta(ISTHMUS_CALL_PUT, dest, bytes, pe);
+    int64_t delta = isthmus_dev_delta(call, dest, bytes, pe);
     if (ISTHMUS_DEVICE_LIKELY(isthmus_dev_is_direct(delta))) {
         isthmus_dev_meet(scope);
         isthmus_dev_copy(isthmus_dev_far(dest, delta), (const char *)source, bytes, scope);
@@ -315,6 +326,11 @@ ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes
     } else {
         isthmus_dev_move_by_ring(ISTHMUS_REQUEST_PUT, dest, source, bytes, pe, scope, is_nbi);
     }
+}
+
+ISTHMUS_DEVICE void isthmus_dev_put(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)
+{
+    isthmus_dev_put_for(ISTHMUS_CALL_PUT, dest, source, bytes, pe, scope, is_nbi);
 }
 
 ISTHMUS_DEVICE void isthmus_dev_get(void *dest, const void *source, size_t bytes, int pe, int scope, int is_nbi)

@@ -33,7 +33,8 @@ ISTHMUS_DEVICE int isthmus_dev_collect(int32_t handle, void *dest, const void *s
     if (team == NULL) return -1;
     uint64_t offset = isthmus_dev_offset(team, bytes, scope);
     for (int k = 0; k < team->n; k++)
-        isthmus_dev_push(team, isthmus_dev_after(team, k), (char *)dest + offset, (const char *)source, bytes, scope);
+        isthmus_dev_push(ISTHMUS_CALL_COLLECT, team, isthmus_dev_after(team, k), (char *)dest + offset,
+                         (const char *)source, bytes, scope);
     return isthmus_dev_barrier_members(team, scope);
 }
 
@@ -43,7 +44,7 @@ ISTHMUS_DEVICE int isthmus_dev_collect(int32_t handle, void *dest, const void *s
 ISTHMUS_DEVICE uint64_t isthmus_dev_scanned(const struct isthmus_device_team *team, int n, const char *source,
                                             struct isthmus_dev_reduce how)
 {
-    return n > 0 ? isthmus_dev_pull_first(team, n, source, how) : 0;
+    return n > 0 ? isthmus_dev_pull_first(ISTHMUS_CALL_SCAN, team, n, source, how) : 0;
 }
 
 /* In place, results replace what other members still have to read: as isthmus_dev_reducescatter_in_place(). */

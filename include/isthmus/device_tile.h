@@ -162,10 +162,11 @@ ISTHMUS_DEVICE int isthmus_dev_tile_reduce(int32_t handle, char *to, const char 
     size_t nelems = isthmus_dev_tile_count(&tile), share = (nelems + (size_t)team->n - 1) / (size_t)team->n;
     size_t first = share * (size_t)team->me, end = first + share < nelems ? first + share : nelems;
     for (size_t i = first + isthmus_dev_rank(scope); i < end; i += isthmus_dev_size(scope)) {
-        uint64_t result = isthmus_dev_pull(team, from + isthmus_dev_tile_offset(&tile, tile.from, i), how);
+        uint64_t result = isthmus_dev_pull(ISTHMUS_CALL_TILE_REDUCE, team,
+                                           from + isthmus_dev_tile_offset(&tile, tile.from, i), how);
         for (int k = 0; k < team->n; k++)
-            isthmus_dev_p(to + isthmus_dev_tile_offset(&tile, tile.to, i), result, how.size,
-                          isthmus_dev_team_to_world(team, k));
+            isthmus_dev_p_for(ISTHMUS_CALL_TILE_REDUCE, to + isthmus_dev_tile_offset(&tile, tile.to, i), result,
+                              how.size, isthmus_dev_team_to_world(team, k));
     }
     return 0;
 }
@@ -182,8 +183,10 @@ ISTHMUS_DEVICE int isthmus_dev_tile_rooted_reduce(int32_t handle, char *to, cons
     isthmus_dev_sync_members(team, scope);
     size_t nelems = root == team->me ? isthmus_dev_tile_count(&tile) : 0;
     for (size_t i = isthmus_dev_rank(scope); i < nelems; i += isthmus_dev_size(scope))
-        isthmus_dev_store(to + isthmus_dev_tile_offset(&tile, tile.to, i),
-                          isthmus_dev_pull(team, from + isthmus_dev_tile_offset(&tile, tile.from, i), how), how.size);
+        isthmus_dev_store(
+            to + isthmus_dev_tile_offset(&tile, tile.to, i),
+            isthmus_dev_pull(ISTHMUS_CALL_TILE_REDUCE, team, from + isthmus_dev_tile_offset(&tile, tile.from, i), how),
+            how.size);
     return 0;
 }
 
