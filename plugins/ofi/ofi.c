@@ -76,7 +76,7 @@ static uint32_t kinds_of(const isthmus_tr *tr)
 
 static isthmus_status ofi_describe(isthmus_tr *tr, struct isthmus_traits *out)
 {
-    bool needs_pages = !tr->is_software || (tr->info->domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
+    bool needs_pages = !tr->is_software || (tr->info->domain_attr->mr_mode & (FI_MR_ALLOCATED | FI_MR_MMU_NOTIFY)) != 0;
     uint32_t kinds = kinds_of(tr);
     const struct isthmus_traits traits = {
         .kinds_expose = kinds,

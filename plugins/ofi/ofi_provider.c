@@ -91,7 +91,7 @@ static struct fi_info *make_hints(const struct wish *wish)
     hints->mode = FI_CONTEXT | FI_CONTEXT2;
     hints->ep_attr->type = FI_EP_RDM;
     hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT |
-                                  FI_MR_RAW;
+                                  FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT;
     if ((wish->caps & FI_HMEM) != 0) hints->domain_attr->mr_mode |= FI_MR_HMEM;
     hints->domain_attr->threading = FI_THREAD_DOMAIN;
     hints->domain_attr->resource_mgmt = FI_RM_ENABLED;

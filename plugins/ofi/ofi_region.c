@@ -1,7 +1,8 @@
 /* plugins/ofi/ofi_region.c: registers and exposes memory of this PE, and attaches memory of peers.
  * Modes of registration: LOCAL, operands need a descriptor; VIRT_ADDR, the peer counts from the address, else from 0;
  * PROV_KEY, the provider chooses the key; RAW, a key may be longer than 8 bytes; ENDPOINT, a registration is bound to
- * the endpoint; ALLOCATED, memory has pages when it is registered. */
+ * the endpoint; ALLOCATED, memory has pages when it is registered. Nothing has to be done for two more: MMU_NOTIFY, the
+ * provider learns of changes of pages, which registered memory keeps; RMA_EVENT, of registrations with counters. */
 #include "ofi.h"
 
 #include <errno.h>
