@@ -17,6 +17,7 @@ import tempfile
 SKIPPED = 77
 BIN, DOUBLES, CUDA = sys.argv[1:4]
 INFO, RUN = os.path.join(BIN, "isthmus-info"), os.path.join(BIN, "isthmus-run")
+LIBRARY = os.path.join(os.path.dirname(BIN), "lib")
 CLEAN = {name: value for name, value in os.environ.items()
          if not name.startswith(("ISTHMUS_", "UCX_", "NVSHMEM_", "PMI", "OMPI_", "SLURM_", "MASTER_"))
          and name not in ("RANK", "WORLD_SIZE", "LOCAL_RANK")}  # what a launcher sets
@@ -87,6 +88,17 @@ def limits_of_the_process():
     expect(doctor(status=1, ISTHMUS_HEAP_SIZE="900t"), "host", "memory", "fail", "900 TiB")
     expect(doctor(lambda: os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})), "host", "processors", "degraded",
            "1 of")
+    few = doctor(limit(resource.RLIMIT_NPROC, 40), command=("setpriv", "--reuid=65534"))
+    expect(few, "host", "threads", "degraded", "40 processes and threads")
+
+
+def a_library_without_transports():
+    hidden = f"mount -t tmpfs none {LIBRARY}/isthmus"
+    expect(doctor(mounts=hidden, status=1), "host", "plugins", "fail", f"no plugin in {LIBRARY}/isthmus")
+    gpu = gpu_on_bus("0x10de")
+    dev = files("/dev", nvidiactl="")
+    expect(doctor(mounts=f"{gpu}\n{dev}\n{hidden}", status=1), "nvlink", "transport", "fail",
+           "no plugin nvlink among")
 
 
 def calls_that_a_sandbox_refuses():
@@ -153,9 +165,16 @@ def adapters_of_a_host():
     expect(doctor(mounts=table, status=1, UCX_IB_GID_INDEX="9", **roce), "ib", "GID", "fail", "entry 9")
 
 
+def gpu_on_bus(vendor):
+    return files("/sys/bus/pci", devices__0000_colon_41_colon_00_dot_0__vendor=vendor,
+                 devices__0000_colon_41_colon_00_dot_0__class="0x030200")
+
+
 def gpus_of_a_host():
-    pci = files("/sys/bus/pci", devices__0000_colon_41_colon_00_dot_0__vendor="0x10de",
-                devices__0000_colon_41_colon_00_dot_0__class="0x030200")
+    for transport, vendor, node in (("xelink", "0x8086", "/dev/dri"), ("xgmi", "0x1002", "/dev/kfd")):
+        expect(doctor(mounts=f"{gpu_on_bus(vendor)}\n{files('/dev')}", status=1), transport, "driver", "fail",
+               f"{node} does not exist")
+    pci = gpu_on_bus("0x10de")
     expect(doctor(mounts=pci, status=1), "nvlink", "driver", "fail", "/dev/nvidiactl does not exist")
     dev = files("/dev", nvidiactl="")
     expect(doctor(mounts=f"{pci}\n{dev}\nchmod 600 /dev/nvidiactl", status=1, command=("setpriv", "--reuid=65534")),
@@ -183,13 +202,24 @@ def gpus_that_reach_each_other():
     assert ("nvlink", "peer access") not in doctor(**gpus)
 
 
+def on_other_hosts(change, **env):
+    """What PE 0 reports of a job whose other host has the change: commands of a shell, $0 is the tool."""
+    script = f'test "$PMIX_RANK" = 0 || {change}; exec "$0" --doctor --routes --json'
+    return doctor(command=(RUN, "-n", "4", "sh", "-c", script, INFO, "--"), ISTHMUS_PRETEND_HOSTS="abab", **env)
+
+
 def hosts_that_differ():
-    script = 'test "$PMIX_RANK" = 0 || ulimit -n 200; exec "$0" --doctor --routes --json'
-    job = (RUN, "-n", "4", "sh", "-c", script, INFO, "--")
-    results = doctor(command=job, ISTHMUS_PRETEND_HOSTS="abab")
+    results = on_other_hosts("ulimit -n 200")
     expect(results, "hosts", "open files", "degraded", ": 200")
     expect(results, "hosts", "own faults", "degraded", "open files degraded")
     expect(results, "hosts", "version", "pass", "all hosts")
+    expect(on_other_hosts("ulimit -l 100"), "hosts", "memlock", "degraded", ": 102400")
+    processors = os.path.join(FOLDER.name, "online")
+    with open(processors, "w") as file:
+        file.write("0-99\n")
+    more = f"mount --bind {processors} /sys/devices/system/cpu/online"
+    expect(on_other_hosts(f"""exec unshare -m sh -c '{more} && exec "$0" --doctor --routes --json' "$0" """),
+           "hosts", "processors", "degraded", "): 100")
 
 
 def main():
@@ -201,9 +231,9 @@ def main():
         return SKIPPED
     healthy = doctor()
     assert len(healthy) > 10 and ("host", "sharing") in healthy, healthy
-    for case in (limits_of_the_process, calls_that_a_sandbox_refuses, a_container_with_little, launchers_without_a_way,
-                 a_host_without_a_network, adapters_of_a_host, gpus_of_a_host, gpus_that_reach_each_other,
-                 hosts_that_differ):
+    for case in (limits_of_the_process, a_library_without_transports, calls_that_a_sandbox_refuses,
+                 a_container_with_little, launchers_without_a_way, a_host_without_a_network, adapters_of_a_host,
+                 gpus_of_a_host, gpus_that_reach_each_other, hosts_that_differ):
         case()
         print(f"ok {case.__name__}", flush=True)
     return 0
