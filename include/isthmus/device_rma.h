@@ -251,8 +251,9 @@ ISTHMUS_DEVICE void isthmus_dev_get_private(volatile struct isthmus_request *lef
     }
 }
 
-/* Of a PUT, PUT_SIGNAL or GET. A fence puts the signal behind the data. */
-ISTHMUS_DEVICE_COLD void isthmus_dev_move_private(volatile struct isthmus_request *request)
+/* Of a PUT, PUT_SIGNAL or GET. A fence puts the signal behind the data. Inline: each function on the way to the ring
+ * keeps registers of its caller. */
+ISTHMUS_DEVICE void isthmus_dev_move_private(volatile struct isthmus_request *request)
 {
     if (request->op == ISTHMUS_REQUEST_GET) {
         isthmus_dev_get_private(request);
