@@ -233,7 +233,7 @@ struct isthmus_path {
     bool is_self; /* the calling PE itself: loads and stores, without UCX */
     char host_name[IB_HOST_NAME_BYTES];
     void *address;    /* of the peer's worker 0 */
-    const char *note; /* behind it: the user's variables of UCX at the peer */
+    const char *note; /* behind it: UCX at the peer, as ib_ucp_note() describes it */
     struct ib_ep *eps[IB_MAX_WORKERS];
 };
 

@@ -418,9 +418,12 @@ isthmus_status ib_rkey_get(struct ib_ep *ep, uint32_t worker, const isthmus_rmem
         const struct isthmus_services *s = ep->path->tr->services;
         ucs_status_t unpacked = ib_ucp.ucp_ep_rkey_unpack(ep->ucp, remote->packed_rkey, entry);
         if (unpacked != UCS_OK) {
+            char note[IB_NOTE_BYTES];
             *entry = NULL;
-            return s->fail(s->core, ib_ucp_code(unpacked), "a key of PE %d on %s cannot be unpacked: %s", ep->path->pe,
-                           ep->path->host_name, ib_ucp.ucs_status_string(unpacked));
+            (void)ib_ucp_note(note);
+            return s->fail(s->core, ib_ucp_code(unpacked),
+                           "a key of PE %d on %s cannot be unpacked: %s; here is %s, there %s", ep->path->pe,
+                           ep->path->host_name, ib_ucp.ucs_status_string(unpacked), note, ep->path->note);
         }
     }
     *out = *entry;

@@ -16,20 +16,6 @@ const char *ib_ucp_variable(const char *variable) { return getenv(variable); }
 
 bool ib_ucp_is_set(const char *variable) { return ib_ucp_variable(variable) != NULL; }
 
-size_t ib_ucp_note(char out[IB_NOTE_BYTES])
-{
-    static const char *const variables[] = {"UCX_TLS", "UCX_NET_DEVICES"};
-    size_t used = 0;
-    for (size_t i = 0; i < sizeof variables / sizeof *variables && used < IB_NOTE_BYTES; i++) {
-        const char *value = getenv(variables[i]);
-        if (value != NULL)
-            used += (size_t)snprintf(out + used, IB_NOTE_BYTES - used, "%s%s=%s", used > 0 ? " " : "", variables[i],
-                                     value);
-    }
-    if (used == 0) snprintf(out, IB_NOTE_BYTES, "its defaults");
-    return strlen(out) + 1;
-}
-
 static char version_text[32], file[PATH_MAX];
 static unsigned version_major, version_minor;
 
@@ -38,6 +24,21 @@ static void note_version(void)
     unsigned release;
     ib_ucp.ucp_get_version(&version_major, &version_minor, &release);
     snprintf(version_text, sizeof version_text, "%u.%u.%u", version_major, version_minor, release);
+}
+
+size_t ib_ucp_note(char out[IB_NOTE_BYTES])
+{
+    static const char *const variables[] = {"UCX_TLS", "UCX_NET_DEVICES"};
+    int n_set = 0;
+    size_t used = (size_t)snprintf(out, IB_NOTE_BYTES, "UCX %s with ", version_text);
+    for (size_t i = 0; i < sizeof variables / sizeof *variables && used < IB_NOTE_BYTES; i++) {
+        const char *value = getenv(variables[i]);
+        if (value != NULL)
+            used += (size_t)snprintf(out + used, IB_NOTE_BYTES - used, "%s%s=%s", n_set++ > 0 ? " " : "", variables[i],
+                                     value);
+    }
+    if (n_set == 0) snprintf(out + used, IB_NOTE_BYTES - used, "its defaults");
+    return strlen(out) + 1;
 }
 
 const char *ib_ucp_version(void) { return version_text; }

@@ -46,8 +46,8 @@ void ib_ucp_latest(char out[IB_REASON_TEXT_BYTES]); /* likewise the latest error
 const char *ib_ucp_variable(const char *variable);
 bool ib_ucp_is_set(const char *variable);
 
-/* The user's variables of UCX about networks, "UCX_TLS=tcp", for the message about peers that cannot be reached; or
- * "its defaults". Returns its bytes with the zero. */
+/* UCX's version and the user's variables for it about networks, "UCX 1.13.1 with UCX_TLS=tcp", or "with its defaults":
+ * for messages about peers that cannot be reached. Returns its bytes with the zero. */
 enum { IB_NOTE_BYTES = 160 };
 size_t ib_ucp_note(char out[IB_NOTE_BYTES]);
 

@@ -213,6 +213,12 @@ def hosts_that_differ():
     expect(results, "hosts", "open files", "degraded", ": 200")
     expect(results, "hosts", "own faults", "degraded", "open files degraded")
     expect(results, "hosts", "version", "pass", "all hosts")
+    ucx = os.path.join(DOUBLES, "ucx_other")
+    expect(on_other_hosts(f"export ISTHMUS_IB_UCX={ucx}"), "hosts", "libraries", "degraded", ".99")
+    other = os.path.join(os.path.dirname(BIN), "tests", "info", "isthmus-info-other")
+    plugins = os.path.join(LIBRARY, "isthmus")
+    expect(on_other_hosts(f'exec {other} --doctor --routes --json', status=1, ISTHMUS_PLUGIN_PATH=plugins), "hosts",
+           "version", "fail", ": 0.0.1")
     expect(on_other_hosts("ulimit -l 100"), "hosts", "memlock", "degraded", ": 102400")
     processors = os.path.join(FOLDER.name, "online")
     with open(processors, "w") as file:
