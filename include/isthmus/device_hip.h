@@ -126,7 +126,8 @@ ISTHMUS_DEVICE void isthmus_dev_store_turn(uint32_t *at, uint32_t value)
  * kernel. */
 ISTHMUS_DEVICE int isthmus_dev_is_private(const void *addr)
 {
-    return __builtin_amdgcn_is_private(addr) || __builtin_amdgcn_is_shared(addr);
+    const auto *generic = (const __attribute__((address_space(0))) void *)addr; /* for the pass of the host, too */
+    return __builtin_amdgcn_is_private(generic) || __builtin_amdgcn_is_shared(generic);
 }
 
 /* ---- atomics at system scope ---- */

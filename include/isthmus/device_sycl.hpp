@@ -127,7 +127,7 @@ ISTHMUS_DEVICE void isthmus_dev_store_turn(uint32_t *at, uint32_t value)
     isthmus_sycl_device<uint32_t>(*at).store(value, sycl::memory_order::release);
 }
 
-/* On processors the host reaches all memory. On GPUs nothing tells private memory apart here: docs/device.md. */
+/* On processors the host reaches all memory. On GPUs nothing tells private memory apart here. */
 ISTHMUS_DEVICE int isthmus_dev_is_private(const void *) { return 0; }
 
 /* ---- atomics at system scope ---- */
