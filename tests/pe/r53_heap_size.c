@@ -15,6 +15,7 @@ int main(int argc, char **argv)
 {
     size_t bytes = argc > 1 ? strtoull(argv[1], NULL, 10) : (size_t)1 << 30; /* without a limit: it grows */
     pe_begin();
+    shmem_barrier_all(); /* connects: what a network needs for that is not the heap's */
     long before = resident_bytes();
     char *block = shmem_malloc(bytes);
     CHECK(block != NULL);
