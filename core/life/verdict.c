@@ -116,7 +116,7 @@ void ist_verdict_kill_condemned(void)
     if (verdict.condemned > 0) kill(verdict.condemned, SIGKILL);
 }
 
-/* Each PE that found the process stopped may get stuck like this one, and then nobody else kills it. */
+/* All PEs that found the process stopped may get stuck like this one: then this handler alone can kill it. */
 static void end_stuck(int number)
 {
     if (verdict.condemned > 0) kill(verdict.condemned, SIGKILL);

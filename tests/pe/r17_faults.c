@@ -16,7 +16,7 @@ static int is_fault(const char *name) { return strcmp(fault, name) == 0; }
 static int rank_of(int number) { return is_fault("duplicate") && number == 2 ? 1 : number; }
 static int pes_of(int number) { return is_fault("wrong_n") && number == 2 ? PES + 1 : PES; }
 
-/* What this PE has to print does not go out: nobody reads. */
+/* What this PE prints stays here: its output is a full pipe, and no process reads that. */
 static void stop_output(void)
 {
     static const char bytes[4096];

@@ -169,7 +169,7 @@ static void send_block(const struct place *place, int pe, uint64_t offset)
         net.driver->put(peer, &access);
 }
 
-/* Blocks and flags may overtake one another: nobody reads the blocks. At the end all have arrived. */
+/* Blocks and flags may overtake one another: the measurement reads no block. At the end all have arrived. */
 static void batch_send_one(const struct place *place, long reps)
 {
     for (long i = 0; i < reps; i++) {
