@@ -7,16 +7,15 @@
 #include "core/ops/amo.h"
 #include "core/ops/order.h"
 #include "core/ops/rma.h"
+#include "core/ops/target.h"
+#include "core/proxy/kernel_report.h"
 #include "core/transport/memory.h"
+#include "core/transport/segment.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const char ist_batch_routine[] = "a kernel's quiet";
-
-isthmus_status ist_batch_context(ist_ctx **out)
-{
-    return ist_ctx_create(&ist_team_world, IST_CTX_LIBRARY, ISTHMUS_CHANNEL_PROXY, out);
-}
 
 _Static_assert((int)ISTHMUS_DEV_AMO_XOR == (int)ISTHMUS_AMO_XOR && (int)ISTHMUS_DEV_AMO_SET == (int)ISTHMUS_AMO_SET &&
                    (int)ISTHMUS_DEV_AMO_ADD == (int)ISTHMUS_AMO_ADD,
@@ -202,7 +201,7 @@ static void quiet(const struct call *c)
 static void refuse(const struct call *c)
 {
     ist_misuse("a kernel's request", "the operation is %u; valid: %d to %d", c->r->op, (int)ISTHMUS_REQUEST_PUT,
-               (int)ISTHMUS_REQUEST_FLUSH);
+               (int)ISTHMUS_REQUEST_LOCATE);
 }
 
 static void read_clock(const struct call *c) { reply(c, ist_clock_ns()); }
@@ -213,33 +212,75 @@ static void flush(const struct call *c)
     reply(c, 0);
 }
 
+static void do_nothing(const struct call *c) { reply(c, 0); }
+
 static void end_job(const struct call *c) { ist_end_job((int)c->r->value); }
+
+/* With ISTHMUS_CHECK: the line about a wrong address names the kernel's call, which may be a collective, and the PE.
+ * Strided operations are checked at their first element here. */
+static void IST_COLD check_remote(const struct call *c)
+{
+    static const uint32_t calls[] = {
+        [ISTHMUS_REQUEST_PUT] = ISTHMUS_CALL_PUT,    [ISTHMUS_REQUEST_GET] = ISTHMUS_CALL_GET,
+        [ISTHMUS_REQUEST_P] = ISTHMUS_CALL_P,        [ISTHMUS_REQUEST_G] = ISTHMUS_CALL_G,
+        [ISTHMUS_REQUEST_IPUT] = ISTHMUS_CALL_IPUT,  [ISTHMUS_REQUEST_IGET] = ISTHMUS_CALL_IGET,
+        [ISTHMUS_REQUEST_AMO] = ISTHMUS_CALL_ATOMIC, [ISTHMUS_REQUEST_PUT_SIGNAL] = ISTHMUS_CALL_PUT_SIGNAL};
+    const struct isthmus_request *r = c->r;
+    bool is_block = r->op == ISTHMUS_REQUEST_PUT || r->op == ISTHMUS_REQUEST_GET || r->op == ISTHMUS_REQUEST_PUT_SIGNAL;
+    bool is_located = r->op == ISTHMUS_REQUEST_LOCATE;
+    uint64_t length_bytes = is_block || is_located ? r->length : r->bits / 8;
+    uint32_t call = is_located ? (uint32_t)r->value : r->op < sizeof calls / sizeof calls[0] ? calls[r->op] : 0;
+    char routine[48], argument[48];
+    if (call == 0 || length_bytes == 0 || ist_segment_of(remote_of(c), length_bytes) >= 0) return;
+    snprintf(routine, sizeof routine, "a kernel's %s", ist_kernel_report_call(call));
+    snprintf(argument, sizeof argument, "the address for PE %d", pe_of(c));
+    (void)ist_require_symmetric(routine, argument, remote_of(c), length_bytes, 1);
+}
+
+enum { N_KINDS = ISTHMUS_REQUEST_LOCATE + 1 };
+
+static void (*const executors[N_KINDS])(const struct call *) = {
+    [0] = refuse,
+    [ISTHMUS_REQUEST_PUT] = put,
+    [ISTHMUS_REQUEST_GET] = get,
+    [ISTHMUS_REQUEST_P] = p,
+    [ISTHMUS_REQUEST_G] = g,
+    [ISTHMUS_REQUEST_IPUT] = strided,
+    [ISTHMUS_REQUEST_IGET] = strided,
+    [ISTHMUS_REQUEST_AMO] = atomic,
+    [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
+    [ISTHMUS_REQUEST_FENCE] = refuse, /* ist_batch_fence() */
+    [ISTHMUS_REQUEST_QUIET] = quiet,
+    [ISTHMUS_REQUEST_EXIT] = end_job,
+    [ISTHMUS_REQUEST_CLOCK] = read_clock,
+    [ISTHMUS_REQUEST_FLUSH] = flush,
+    [ISTHMUS_REQUEST_LOCATE] = do_nothing, /* check_remote() */
+};
+
+static void check_and_execute(const struct call *c)
+{
+    check_remote(c);
+    executors[c->r->op](c);
+}
+
+/* Those of this job: without ISTHMUS_CHECK no request passes a test for it. */
+static void (*in_use[N_KINDS])(const struct call *);
+
+isthmus_status ist_batch_context(ist_ctx **out)
+{
+    for (int op = 0; op < N_KINDS; op++) in_use[op] = ist_check_on ? check_and_execute : executors[op];
+    return ist_ctx_create(&ist_team_world, IST_CTX_LIBRARY, ISTHMUS_CHANNEL_PROXY, out);
+}
 
 void ist_batch_add(struct ist_batch *batch, struct ist_batch *fetches, struct ist_requests *requests,
                    const struct isthmus_request *request)
 {
-    static void (*const executors[])(const struct call *) = {
-        [0] = refuse,
-        [ISTHMUS_REQUEST_PUT] = put,
-        [ISTHMUS_REQUEST_GET] = get,
-        [ISTHMUS_REQUEST_P] = p,
-        [ISTHMUS_REQUEST_G] = g,
-        [ISTHMUS_REQUEST_IPUT] = strided,
-        [ISTHMUS_REQUEST_IGET] = strided,
-        [ISTHMUS_REQUEST_AMO] = atomic,
-        [ISTHMUS_REQUEST_PUT_SIGNAL] = put_signal,
-        [ISTHMUS_REQUEST_FENCE] = refuse, /* ist_batch_fence() */
-        [ISTHMUS_REQUEST_QUIET] = quiet,
-        [ISTHMUS_REQUEST_EXIT] = end_job,
-        [ISTHMUS_REQUEST_CLOCK] = read_clock,
-        [ISTHMUS_REQUEST_FLUSH] = flush,
-    };
     struct call call = {
         .batch = batch, .fetches = fetches, .requests = requests, .ticket = requests->next - 1, .r = request};
-    if (IST_UNLIKELY(request->op >= sizeof executors / sizeof executors[0])) refuse(&call);
+    if (IST_UNLIKELY(request->op >= N_KINDS)) refuse(&call);
     batch->is_used = fetches->is_used = true;
     batch->last_ticket = call.ticket;
-    executors[request->op](&call);
+    in_use[request->op](&call);
     if (IST_UNLIKELY(batch->first.op == 0)) note_first_unless_fetch(&call);
 }
 

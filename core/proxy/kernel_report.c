@@ -63,7 +63,7 @@ uint64_t *ist_kernel_report_waiters(void) { return (uint64_t *)report.reporters 
 
 /* ---- its text ---- */
 
-static const char *name_of(uint32_t call)
+const char *ist_kernel_report_call(uint32_t call)
 {
 #define CALL_NAME(id, name) [ISTHMUS_CALL_##id] = (name),
     static const char *const names[] = {ISTHMUS_DEVICE_CALLS(CALL_NAME)};
@@ -134,7 +134,7 @@ static void print_report(const uint64_t *words, struct ist_kernel_report *out)
     long long value = (long long)ist_load_relaxed(words + ISTHMUS_REPORT_VALUE);
     print_mistake((uint32_t)(call >> 32), ist_load_relaxed(words + ISTHMUS_REPORT_ADDRESS), value, mistake,
                   sizeof mistake);
-    snprintf(out->routine, sizeof out->routine, "a kernel's %s", name_of((uint32_t)call));
+    snprintf(out->routine, sizeof out->routine, "a kernel's %s", ist_kernel_report_call((uint32_t)call));
     snprintf(out->text, sizeof out->text, "%s; in thread %u of block %u%s%s", mistake, (uint32_t)thread,
              (uint32_t)(thread >> 32), source != NULL ? ", " : "", source != NULL ? source : "");
 }

@@ -25,6 +25,9 @@ uint64_t *ist_kernel_report_reporters(void);
 uint64_t *ist_kernel_report_waits(void);
 uint64_t *ist_kernel_report_waiters(void);
 
+/* The name of a call of kernels: ISTHMUS_CALL_. */
+const char *ist_kernel_report_call(uint32_t call);
+
 /* The text about the words of a report. All of these end the job if the kernel has stopped for that, with its code, and
  * do not return: what they return is about wrong calls. */
 void ist_kernel_report_judge(const uint64_t *words, struct ist_kernel_report *out);

@@ -109,13 +109,7 @@ ISTHMUS_DEVICE int isthmus_dev_barrier_of(int32_t handle, int scope)
     return team != NULL ? isthmus_dev_barrier_members(team, scope) : -1;
 }
 
-/* ---- moving data: every PE pushes what it has ---- */
-
-ISTHMUS_DEVICE void isthmus_dev_push(int call, const struct isthmus_device_team *team, int member, char *dest,
-                                     const char *source, size_t bytes, int scope)
-{
-    isthmus_dev_put_for(call, dest, source, bytes, isthmus_dev_team_to_world(team, member), scope, 1);
-}
+/* ---- addresses ---- */
 
 /* Starts with the next member, so that not all push to the same one. */
 ISTHMUS_DEVICE int isthmus_dev_after(const struct isthmus_device_team *team, int k)
@@ -124,11 +118,39 @@ ISTHMUS_DEVICE int isthmus_dev_after(const struct isthmus_device_team *team, int
     return member < team->n ? member : member - team->n;
 }
 
+/* The host ends the job with this call's name if the address is not symmetric. It would find the mistake in the
+ * requests that follow, too, and name the puts and fetches of the collective. */
+ISTHMUS_DEVICE_COLD void isthmus_dev_have_located(int call, const void *addr, size_t bytes, int pe)
+{
+    struct isthmus_request request = isthmus_dev_request_of(ISTHMUS_REQUEST_LOCATE, addr, NULL, bytes, pe);
+    request.value = (uint64_t)call;
+    (void)isthmus_dev_post(&request);
+}
+
+/* With ISTHMUS_CHECK and a ring: a collective's address is to be symmetric, for so many bytes. */
+ISTHMUS_DEVICE void isthmus_dev_expect(int call, const struct isthmus_device_team *team, const void *addr, size_t bytes,
+                                       int scope)
+{
+    const struct isthmus_device_state *state = &isthmus_device_v1;
+    if (ISTHMUS_DEVICE_LIKELY((state->flags & ISTHMUS_DEVICE_CHECK) == 0) || state->ring == NULL) return;
+    if (isthmus_dev_is_leader(scope))
+        isthmus_dev_have_located(call, addr, bytes, isthmus_dev_team_to_world(team, isthmus_dev_after(team, 0)));
+}
+
+/* ---- moving data: every PE pushes what it has ---- */
+
+ISTHMUS_DEVICE void isthmus_dev_push(int call, const struct isthmus_device_team *team, int member, char *dest,
+                                     const char *source, size_t bytes, int scope)
+{
+    isthmus_dev_put_for(call, dest, source, bytes, isthmus_dev_team_to_world(team, member), scope, 1);
+}
+
 ISTHMUS_DEVICE int isthmus_dev_broadcast(int32_t handle, void *dest, const void *source, size_t bytes, int root,
                                          int scope)
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_BROADCAST, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_BROADCAST, team, dest, bytes, scope);
     if ((uint32_t)root >= (uint32_t)team->n)
         isthmus_dev_misuse(ISTHMUS_CALL_BROADCAST, ISTHMUS_MISTAKE_ROOT, dest, root);
     for (int k = 0; root == team->me && k < team->n; k++)
@@ -142,6 +164,7 @@ ISTHMUS_DEVICE int isthmus_dev_fcollect(int32_t handle, void *dest, const void *
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_FCOLLECT, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_FCOLLECT, team, dest, (size_t)team->n * bytes, scope);
     for (int k = 0; k < team->n; k++)
         isthmus_dev_push(ISTHMUS_CALL_FCOLLECT, team, isthmus_dev_after(team, k),
                          (char *)dest + (size_t)team->me * bytes, (const char *)source, bytes, scope);
@@ -152,6 +175,7 @@ ISTHMUS_DEVICE int isthmus_dev_alltoall(int32_t handle, void *dest, const void *
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_ALLTOALL, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_ALLTOALL, team, dest, (size_t)team->n * bytes, scope);
     for (int k = 0; k < team->n; k++) {
         int member = isthmus_dev_after(team, k);
         isthmus_dev_push(ISTHMUS_CALL_ALLTOALL, team, member, (char *)dest + (size_t)team->me * bytes,
@@ -331,6 +355,8 @@ ISTHMUS_DEVICE int isthmus_dev_maxloc_reduce(int32_t handle, void *dest, const v
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_REDUCE, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_REDUCE, team, dest, 16 * nelems, scope);
+    isthmus_dev_expect(ISTHMUS_CALL_REDUCE, team, source, 16 * nelems, scope);
     isthmus_dev_sync_members(team, scope);
     size_t first = (size_t)team->me + (size_t)team->n * isthmus_dev_rank(scope);
     for (size_t i = first; i < nelems; i += (size_t)team->n * isthmus_dev_size(scope)) {
@@ -354,6 +380,8 @@ ISTHMUS_DEVICE int isthmus_dev_reduce(int32_t handle, void *dest, const void *so
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_REDUCE, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_REDUCE, team, dest, nelems * how.size, scope);
+    isthmus_dev_expect(ISTHMUS_CALL_REDUCE, team, source, nelems * how.size, scope);
     isthmus_dev_sync_members(team, scope);
     size_t share = (nelems + (size_t)team->n - 1) / (size_t)team->n, first = share * (size_t)team->me;
     size_t end = first + share < nelems ? first + share : nelems;
@@ -391,6 +419,7 @@ ISTHMUS_DEVICE int isthmus_dev_reducescatter(int32_t handle, void *dest, const v
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_REDUCESCATTER, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_REDUCESCATTER, team, source, (size_t)team->n * nelems * how.size, scope);
     const char *block = (const char *)source + (size_t)team->me * nelems * how.size;
     isthmus_dev_sync_members(team, scope);
     if (dest == source) isthmus_dev_reducescatter_in_place(team, (char *)dest, nelems, how, scope);

@@ -31,6 +31,7 @@ ISTHMUS_DEVICE int isthmus_dev_collect(int32_t handle, void *dest, const void *s
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_COLLECT, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_COLLECT, team, dest, bytes, scope);
     uint64_t offset = isthmus_dev_offset(team, bytes, scope);
     for (int k = 0; k < team->n; k++)
         isthmus_dev_push(ISTHMUS_CALL_COLLECT, team, isthmus_dev_after(team, k), (char *)dest + offset,
@@ -68,6 +69,7 @@ ISTHMUS_DEVICE int isthmus_dev_scan(int32_t handle, void *dest, const void *sour
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_SCAN, handle);
     if (team == NULL) return -1;
+    isthmus_dev_expect(ISTHMUS_CALL_SCAN, team, source, nelems * how.size, scope);
     int n_sources = team->me + (is_inclusive != 0);
     isthmus_dev_sync_members(team, scope);
     if (dest == source) isthmus_dev_scan_in_place(team, n_sources, (char *)dest, nelems, how, scope);

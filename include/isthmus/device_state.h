@@ -29,7 +29,8 @@ enum isthmus_request_op {
     ISTHMUS_REQUEST_QUIET,      /* `quieted` becomes this ticket + 1 when all earlier requests are complete */
     ISTHMUS_REQUEST_EXIT,       /* the job ends with the exit code value */
     ISTHMUS_REQUEST_CLOCK,      /* the reply's value is the host's clock in nanoseconds */
-    ISTHMUS_REQUEST_FLUSH       /* what adapters have written into this PE's memory is visible to kernels */
+    ISTHMUS_REQUEST_FLUSH,      /* what adapters have written into this PE's memory is visible to kernels */
+    ISTHMUS_REQUEST_LOCATE      /* the job ends unless length bytes at remote are symmetric; value: ISTHMUS_CALL_ */
 };
 
 /* Atomic operations. */
@@ -209,8 +210,7 @@ struct isthmus_device_team {
 
 /* flags */
 enum {
-    ISTHMUS_DEVICE_CHECK =
-        1, /* ISTHMUS_CHECK is on. Only kernels that were compiled before there were reports use it */
+    ISTHMUS_DEVICE_CHECK = 1,  /* ISTHMUS_CHECK is on: the host checks first what is in no range */
     ISTHMUS_DEVICE_MIXED = 2,  /* some PE is reached both directly and through the ring: a fence completes requests */
     ISTHMUS_DEVICE_FLUSHES = 4 /* this device does not order what adapters write: a wait that ends requests a flush */
 };

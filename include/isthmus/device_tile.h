@@ -128,6 +128,13 @@ ISTHMUS_DEVICE void isthmus_dev_tile_move(char *to, const char *from, struct ist
     isthmus_dev_meet(scope);
 }
 
+/* An address of an empty tile may be any. */
+ISTHMUS_DEVICE void isthmus_dev_tile_expect(int call, const struct isthmus_device_team *team, const char *addr,
+                                            const struct isthmus_dev_tile *tile, int scope)
+{
+    if (isthmus_dev_tile_count(tile) > 0) isthmus_dev_expect(call, team, addr, tile->size, scope);
+}
+
 /* ---- collectives ----
  * They return 0, or nonzero for a team that this PE is not in. */
 
@@ -137,6 +144,7 @@ ISTHMUS_DEVICE int isthmus_dev_tile_push(int32_t handle, char *to, const char *f
 {
     const struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_BROADCAST, handle);
     if (team == NULL) return -1;
+    isthmus_dev_tile_expect(ISTHMUS_CALL_BROADCAST, team, to, &tile, scope);
     for (int k = 0; k < team->n; k++)
         isthmus_dev_tile_move(to, from, tile, isthmus_dev_team_to_world(team, isthmus_dev_after(team, k)), scope, 1);
     return 0;
@@ -148,6 +156,7 @@ ISTHMUS_DEVICE int isthmus_dev_tile_allgather(int32_t handle, char *to, const ch
 {
     const struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TILE_ALLGATHER, handle);
     if (team == NULL) return -1;
+    isthmus_dev_tile_expect(ISTHMUS_CALL_TILE_ALLGATHER, team, to, &tile, scope);
     return isthmus_dev_tile_push(handle, to + (size_t)team->me * step, from, tile, scope);
 }
 
@@ -158,6 +167,8 @@ ISTHMUS_DEVICE int isthmus_dev_tile_reduce(int32_t handle, char *to, const char 
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TILE_REDUCE, handle);
     if (team == NULL) return -1;
+    isthmus_dev_tile_expect(ISTHMUS_CALL_TILE_REDUCE, team, to, &tile, scope);
+    isthmus_dev_tile_expect(ISTHMUS_CALL_TILE_REDUCE, team, from, &tile, scope);
     isthmus_dev_sync_members(team, scope);
     size_t nelems = isthmus_dev_tile_count(&tile), share = (nelems + (size_t)team->n - 1) / (size_t)team->n;
     size_t first = share * (size_t)team->me, end = first + share < nelems ? first + share : nelems;
@@ -178,6 +189,7 @@ ISTHMUS_DEVICE int isthmus_dev_tile_rooted_reduce(int32_t handle, char *to, cons
 {
     struct isthmus_device_team *team = isthmus_dev_team(ISTHMUS_CALL_TILE_REDUCE, handle);
     if (team == NULL) return -1;
+    isthmus_dev_tile_expect(ISTHMUS_CALL_TILE_REDUCE, team, from, &tile, scope);
     if ((uint32_t)root >= (uint32_t)team->n)
         isthmus_dev_misuse(ISTHMUS_CALL_TILE_REDUCE, ISTHMUS_MISTAKE_ROOT, to, root);
     isthmus_dev_sync_members(team, scope);
