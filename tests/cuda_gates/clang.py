@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from gates import SKIPPED, check_names, check_registers, names_of_calls, run
+from gates import SKIPPED, check_names, check_registers, check_start, names_of_calls, run
 
 OLDEST, NEWEST = 16, 30  # the headers of Debian's own, 14, name a template that CUDA has had until 11
 GONE = "texture_fetch_functions.h"  # clang 19 includes it for older toolkits; that of CUDA 13 has none
@@ -79,11 +79,7 @@ def start(compiler, args, work):
         compiler.both(source, work / "host.o", work, *options)
         run(["g++", *kind, work / "host.o", "-o", out, "-L", libraries, "-listhmus", f"-Wl,-rpath={libraries}",
              *runtime], "g++")
-    report = run(["env", "ISTHMUS_LOG=info", args.run, "-n", "2", program, part], "the program")
-    for pe in (0, 1):
-        if f"PE {pe}: info: kernels of cuda find no PEs" not in report:
-            sys.exit(f"PE {pe} has not registered its kernels:\n{report}")
-    print("starts on 2 PEs")
+    check_start(args, program, part)
 
 
 def main():

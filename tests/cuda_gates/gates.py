@@ -159,6 +159,15 @@ def link_relocatable(nvcc, source, options, work, standards):
     print(f"relocatable: two files link, C++{' and C++'.join(standards)}")
 
 
+def check_start(args, program, part):
+    """Both PEs of a job register the kernels of the program and of the part."""
+    report = run(["env", "ISTHMUS_LOG=info", args.run, "-n", "2", program, part], "the program")
+    for pe in (0, 1):
+        if f"PE {pe}: info: kernels of cuda find no PEs" not in report:
+            sys.exit(f"PE {pe} has not registered its kernels:\n{report}")
+    print("starts on 2 PEs")
+
+
 def start(args, nvcc, includes, work):
     """A program, and a shared object of relocatable code that it loads when the library runs."""
     source, libraries = args.source.with_name("starts.cu"), args.library.parent
@@ -167,11 +176,7 @@ def start(args, nvcc, includes, work):
     program, part = work / "starts", work / "part.so"
     run([*common, "-o", program], "nvcc")
     run([*common, "-rdc=true", "-DPART", "-shared", "-Xcompiler", "-fPIC", "-o", part], "nvcc -shared")
-    report = run(["env", "ISTHMUS_LOG=info", args.run, "-n", "2", program, part], "the program")
-    for pe in (0, 1):
-        if f"PE {pe}: info: kernels of cuda find no PEs" not in report:
-            sys.exit(f"PE {pe} has not registered its kernels:\n{report}")
-    print("starts on 2 PEs")
+    check_start(args, program, part)
 
 
 def main():

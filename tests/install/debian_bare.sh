@@ -1,23 +1,15 @@
 #!/bin/sh
 # debian_bare.sh HELLO: the packages of debian.sh in a bare Debian, made for this test and removed with it: apt installs
 # them with what they depend on, a program is built and runs, a changed isthmus.conf outlives all but a purge, which
-# leaves nothing. Needs root, debootstrap and a mirror: debootstrap's own, or ISTHMUS_TEST_MIRROR.
+# leaves nothing.
 . "$(dirname -- "$0")/common.sh"
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-PATH=$PATH:/usr/sbin:/sbin
-[ "$(id -u)" -eq 0 ] || skip "a root of its own needs the user root"
-command -v debootstrap >/dev/null || skip "debootstrap is not installed"
+. "$here/bare.sh"
 ls "$WORK"/debian/*.deb >/dev/null 2>&1 || skip "install.debian has made no packages"
-suite=$(. /etc/os-release && [ "$ID" = debian ] && echo "$VERSION_CODENAME") || skip "the packages are not for Debian"
 root=$(mktemp -d "$WORK/debian_bare.XXXXXX")
 log=$WORK/debian_bare.txt
 trap 'rm -rf --one-file-system "$root"' EXIT
 trap 'exit 1' HUP INT TERM
-debootstrap --variant=minbase "$suite" "$root" ${ISTHMUS_TEST_MIRROR:+"$ISTHMUS_TEST_MIRROR"} >"$log" 2>&1 ||
-    skip "debootstrap: $(tail -n 1 "$log")"
+bare_make "$root"
 if command -v apt-config >/dev/null; then # proxies, for example
     apt-config dump Acquire >"$root/etc/apt/apt.conf"
 fi
@@ -72,10 +64,7 @@ echo "installed and removed"
 END_OF_TEST
 
 status=0
-# shellcheck disable=SC2016
-unshare --mount --pid --fork --kill-child sh -c 'mount -t proc proc "$0/proc" && mount -t tmpfs tmpfs "$0/dev/shm" &&
-    exec env -i HOME=/root PATH="$PATH" LC_ALL=C chroot "$0" /bin/sh /packages/test.sh' "$root" \
-    >"$log" 2>&1 </dev/null || status=$?
+bare_run "$root" /packages/test.sh "$log" || status=$?
 [ "$status" -ne 77 ] || skip "apt-get update: $(tail -n 1 "$log")"
 [ "$status" -eq 0 ] || fail "$(cat "$log")"
 [ "$(tail -n 1 "$log")" = "installed and removed" ] || fail "the test ended early: $(cat "$log")"
