@@ -42,7 +42,11 @@ CALL(tile_root,
 static const isthmus_cpu_kernel calls[] = {broadcast,     broadcast_root, fcollect, alltoall, reduce,   reduce_source,
                                            reducescatter, maxloc,         collect,  scan,     tile_sum, tile_root};
 CALL(put, nvshmem_long_put(elsewhere, symmetric, 1, nvshmem_my_pe()))
-CALL(atomic, nvshmem_long_atomic_add(elsewhere, 1, nvshmem_my_pe()))
+/* The quiet waits for the host, which else may find its PE at its end. */
+CALL(atomic, {
+    nvshmem_long_atomic_add(elsewhere, 1, nvshmem_my_pe());
+    nvshmem_quiet();
+})
 static const struct {
     const char *name;
     isthmus_cpu_kernel call;

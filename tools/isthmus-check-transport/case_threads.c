@@ -244,11 +244,12 @@ static void sleeper_stop(struct sleeper *sleeper)
     if (would_wake) take_events(sleeper);
 }
 
+/* Progress comes before each arm(): what made arm() return AGAIN may be events that only progress takes. */
 static void drain_progress(struct ct_process *p)
 {
     int32_t fd;
     int tries = 0;
-    while (p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN || ct_progress(p) > 0)
+    while (ct_progress(p) > 0 || p->t->arm(p->tr, &fd) == ISTHMUS_ERR_AGAIN)
         CT_CHECK(++tries < 100000, "there is no work, but in %d tries progress never returned 0 and arm no OK", tries);
 }
 
