@@ -44,6 +44,14 @@ def network(transport):
     assert sum(r["limit_name"] == name for r in results) >= 2 * 4, results  # of PE 0 with the others, both ways
 
 
+def no_loads(transport):
+    """PEs of one host that no load or store connects: what needs both is compared with the network."""
+    name, env = NETWORKS[transport]
+    results = results_of("--ops", "put,barrier,sum_reduce", "--sizes", "8", **{**env, "ISTHMUS_TRANSPORTS": transport})
+    for r in results["results"]:
+        assert r["limit_name"] == (name if r["to"] < 0 else "memcpy") and r["limit"]["low_ns"] > 0, r
+
+
 def network_of_another_library(transport):
     """A transport whose library this process has not loaded, or that none is built in for."""
     if transport == "ofi":
@@ -91,20 +99,25 @@ def device(driver, double):
 
 
 def unreached(driver, double):
-    """Where the devices do not reach each other, the transport does not either: figures and limits are the host's way
-    or none, and every row has a reason."""
+    """Where the devices do not reach each other, on one host or on several, the limit is the network's between host
+    memory; and where each is its PE's own, flags are the host's."""
     env = {**device_settings(driver, double), **LEAKS}
     env["ISTHMUS_TRANSPORTS"] += ",ib"
-    results = results_of("--ops", "put,add,sum_reduce", "--sizes", "8", "--memory", "device", GPU_DOUBLE_DEVICES="2",
-                         GPU_DOUBLE_PEERS="0", **env)["results"]
-    for r in results:
-        assert r["limit"] is None and "no limit measured: this PE's device does not reach" in r["verdict"], r
+    for n, memory, more in ((2, "device", {"GPU_DOUBLE_DEVICES": "2", "GPU_DOUBLE_PEERS": "0"}),
+                            (2, "mixed", {"ISTHMUS_PRETEND_HOSTS": "01"}),
+                            (3, "device", {"ISTHMUS_PRETEND_HOSTS": "011"})):
+        results = results_of("--sizes", "8,4K", "--pes", "1,0", "--memory", memory, n=n, **more, **env)["results"]
+        for r in results:
+            is_of_flags = r["operation"] in ("barrier", "sync")
+            flags_name = "bare UCP" if "ISTHMUS_PRETEND_HOSTS" in more else "flags"
+            name = flags_name if is_of_flags else "bare UCP in host memory"
+            assert r["limit_name"] == name and r["limit"] and r["limit"]["low_ns"] > 0, r
 
 
 def main():
     for case in sys.argv[2:]:
         name, _, double = case.partition("=")
-        for test in (device, unreached) if double else (network, network_of_another_library):
+        for test in (device, unreached) if double else (network, no_loads, network_of_another_library):
             test(*((name, double) if double else (name,)))
             print(f"ok {name}: {test.__name__}", flush=True)
     return 0

@@ -3,6 +3,7 @@
 #include "tools/isthmus-perf/bare.h"
 #include "tools/isthmus-perf/start.h"
 
+#include <nvshmem.h>
 #include <sched.h>
 #include <shmem.h>
 #include <stdio.h>
@@ -157,9 +158,11 @@ static void batch_flags(const struct place *place, long reps)
     net.driver->flush();
 }
 
-/* Sends a block to another PE, by its address where it is mapped here. */
+/* Sends a block to another PE, by its address where it is mapped here. What devices copy between them is not the
+ * network's. */
 static void send_block(const struct place *place, int pe, uint64_t offset)
 {
+    if (place->is_stand_in && nvshmem_ptr(place->stream_flags, pe) != NULL) return;
     char *mapped = shmem_ptr(place->dest, pe);
     void *peer = mapped == NULL ? peer_of(pe) : NULL;
     const struct net_access access = data_of(place, offset, place->whole_source);
@@ -179,13 +182,24 @@ static void batch_send_one(const struct place *place, long reps)
     net.driver->flush();
 }
 
+static void send_others(const struct place *place)
+{
+    for (int step = 1; step < place->n_pes; step++)
+        send_block(place, (place->my_pe + step) % place->n_pes, (uint64_t)place->my_pe * place->size_bytes);
+}
+
 static void batch_send_others(const struct place *place, long reps)
 {
     for (long i = 0; i < reps; i++) {
         synchronize(place);
-        for (int step = 1; step < place->n_pes; step++)
-            send_block(place, (place->my_pe + step) % place->n_pes, (uint64_t)place->my_pe * place->size_bytes);
+        send_others(place);
     }
+    net.driver->flush();
+}
+
+static void batch_send_others_alone(const struct place *place, long reps)
+{
+    for (long i = 0; i < reps; i++) send_others(place);
     net.driver->flush();
 }
 
@@ -199,12 +213,22 @@ static void batch_send_alone(const struct place *place, long reps)
 perf_batch *limit_net_batch(enum transfer what)
 {
     static perf_batch *const batches[N_TRANSFERS] = {
-        [TRANSFER_PUT] = batch_put,         [TRANSFER_GET] = batch_get,
-        [TRANSFER_PUT_NBI] = batch_put_nbi, [TRANSFER_GET_NBI] = batch_get_nbi,
-        [TRANSFER_PUT_SIGNAL] = batch_put,  [TRANSFER_FETCH_ADD] = batch_fetch_add,
-        [TRANSFER_ADD] = batch_add,         [TRANSFER_COMPARE_SWAP] = batch_compare_swap,
-        [TRANSFER_FLAGS] = batch_flags,     [TRANSFER_BLOCK_ALONE] = batch_send_alone,
-        [TRANSFER_BLOCK] = batch_send_one,  [TRANSFER_BLOCKS] = batch_send_others,
+        [TRANSFER_PUT] = batch_put,
+        [TRANSFER_GET] = batch_get,
+        [TRANSFER_PUT_NBI] = batch_put_nbi,
+        [TRANSFER_GET_NBI] = batch_get_nbi,
+        [TRANSFER_PUT_SIGNAL] = batch_put,
+        [TRANSFER_FETCH_ADD] = batch_fetch_add,
+        [TRANSFER_ADD] = batch_add,
+        [TRANSFER_COMPARE_SWAP] = batch_compare_swap,
+        [TRANSFER_FLAGS] = batch_flags,
+        [TRANSFER_BLOCK_ALONE] = batch_send_alone,
+        [TRANSFER_BLOCK] = batch_send_one,
+        [TRANSFER_BLOCKS] = batch_send_others,
+        [TRANSFER_STREAM_SIGNAL] = batch_put_nbi,
+        [TRANSFER_STREAM_FLAGS] = batch_flags,
+        [TRANSFER_STREAM_BLOCK] = batch_send_alone,
+        [TRANSFER_STREAM_BLOCKS] = batch_send_others_alone,
     };
     bool is_amo = what == TRANSFER_FETCH_ADD || what == TRANSFER_ADD || what == TRANSFER_COMPARE_SWAP;
     return is_amo && !net.has_amo ? NULL : batches[what];
@@ -247,11 +271,18 @@ void limit_net_serve_all(void)
 
 /* ---- set-up ---- */
 
+static const struct net_driver *driver_of(const char *transport)
+{
+    for (int i = 0; i < N_DRIVERS && transport != NULL; i++)
+        if (strcmp(drivers[i]->transport, transport) == 0) return drivers[i];
+    return NULL;
+}
+
+bool limit_net_knows(const char *transport) { return driver_of(transport) != NULL; }
+
 static const char *open_driver(const char *transport, const struct net_buffer *buffers, int n)
 {
-    const struct net_driver *driver = NULL;
-    for (int i = 0; i < N_DRIVERS && transport != NULL; i++)
-        if (strcmp(drivers[i]->transport, transport) == 0) driver = drivers[i];
+    const struct net_driver *driver = driver_of(transport);
     if (driver == NULL) return "no bare one is built in for this transport";
     net.peers = calloc((size_t)shmem_n_pes(), sizeof *net.peers);
     if (net.peers == NULL) return "no memory";

@@ -49,6 +49,9 @@ struct net_driver {
 };
 extern const struct net_driver net_driver_ucp, net_driver_ofi;
 
+/* Returns true if the library that the transport uses is one of these. */
+bool limit_net_knows(const char *transport);
+
 /* Collective. Opens the library of that transport, with these buffers. Returns NULL on all PEs, or on all PEs a text,
  * the reason; the PE that lacks something has the exact one. Later calls return what the first one did: a job has one
  * transport to other hosts. `transport` may be NULL: there is none. */

@@ -7,84 +7,103 @@
 
 #include <shmem.h>
 #include <shmemx.h>
+#include <stdlib.h>
 #include <time.h>
 
 /* ---- which kind ---- */
 
-/* A copy by the device's driver, on the PE that calls. Returns false after it has set the reason. */
-static bool find_device(const struct limit_job *job, const struct operation *operation, struct limit *out)
+/* A copy by the device's driver, on the PE that calls; where the device does not reach the peer's memory, the network
+ * that does. Sets the reason if there is none. */
+static enum limit_kind find_device(const struct limit_job *job, const struct operation *operation, bool is_same_host,
+                                   struct limit *out)
 {
-    out->reason = limit_gpu_open(out->place.dest, job->dest_bytes);
-    if (out->reason != NULL) return false;
-    out->batch = limit_gpu_batch(operation->transfer);
     const void *symmetric = operation->is_together ? out->place.whole_source : out->place.dest;
-    if (out->batch == NULL)
-        out->reason = "its driver has no such operation";
-    else if (!limit_gpu_reach(&out->place, symmetric, out->place.to))
-        out->reason = "this PE's device does not reach the peer's memory";
-    else if (operation->is_together && !job->is_flags_aliased)
-        out->reason = "a bare one needs loads and stores between all PEs";
-    else if (operation->transfer == TRANSFER_STREAM_FLAGS && !limit_gpu_reaches_flags(&out->place))
-        out->reason = "this PE's device does not reach its partners' memory";
-    return out->reason == NULL;
+    out->reason = limit_gpu_open(out->place.dest, job->dest_bytes);
+    if (out->reason != NULL) return LIMIT_NONE;
+    out->batch = limit_gpu_batch(operation->transfer);
+    if (out->batch == NULL) out->reason = "its driver has no such operation";
+    if (out->batch == NULL) return LIMIT_NONE;
+    bool is_reached = is_same_host && limit_gpu_reach(&out->place, symmetric, out->place.to) &&
+                      (!operation->is_together || job->is_flags_aliased) &&
+                      (operation->transfer != TRANSFER_STREAM_FLAGS || limit_gpu_reaches_flags(&out->place));
+    return is_reached ? LIMIT_DEVICE : LIMIT_NETWORK;
 }
 
-/* The transport to the first PE that loads and stores do not reach; NULL: there is no such PE. */
-static const char *far_transport(const struct place *place)
+/* The network that carries what loads and stores do not: on a device everything. NULL: no known one does. */
+static const char *network_of(const struct limit_job *job, const struct place *place)
 {
     for (int step = 1; step < place->n_pes; step++) {
         int pe = (place->my_pe + step) % place->n_pes;
-        if (shmem_ptr(place->flags, pe) == NULL) return shmemx_transport_name(pe);
+        const char *name = shmemx_transport_name(pe);
+        if ((job->is_on_device || shmem_ptr(place->flags, pe) == NULL) && limit_net_knows(name)) return name;
     }
     return NULL;
 }
 
-/* Sets the reason if there is none. */
 static enum limit_kind kind_of_limit(const struct limit_job *job, const struct operation *operation, bool is_same_host,
                                      struct limit *out)
 {
     bool is_of_flags = operation->transfer == TRANSFER_FLAGS; /* which are on the host wherever the heap is */
     bool is_aliased = is_of_flags || operation->is_together ? job->is_flags_aliased : out->place.alias != NULL;
-    if (job->is_on_device && !is_of_flags) return find_device(job, operation, out) ? LIMIT_DEVICE : LIMIT_NONE;
+    if (job->is_on_device && !is_of_flags) return find_device(job, operation, is_same_host, out);
     bool is_on_one_host = operation->is_together ? shmem_team_n_pes(SHMEMX_TEAM_NODE) == out->place.n_pes
                                                  : is_same_host;
-    if (is_aliased || (is_on_one_host && !operation->needs_alias)) return LIMIT_PROCESSOR;
-    if (!is_on_one_host) return LIMIT_NETWORK;
-    out->reason = "a bare one needs loads and stores between all PEs";
-    return LIMIT_NONE;
+    return is_aliased || (is_on_one_host && !operation->needs_alias) ? LIMIT_PROCESSOR : LIMIT_NETWORK;
 }
 
 /* ---- the choice ---- */
 
+static char *stand_in; /* host memory, as long as dest, in the place of a device's */
+
+/* Not every library of a network reaches a device's memory, but the network carries no more than between hosts'. */
+static bool use_stand_in(const struct limit_job *job, const struct operation *operation, struct place *place)
+{
+    if (stand_in == NULL) stand_in = calloc(job->dest_bytes, 1);
+    place->source = place->whole_source = place->dest = stand_in;
+    place->is_stand_in = operation->transfer != TRANSFER_FLAGS; /* those are on the host in either case */
+    return stand_in != NULL;
+}
+
+static const char *why_no_network(const struct limit_job *job, const struct operation *operation)
+{
+    bool is_on_one_host = shmem_team_n_pes(SHMEMX_TEAM_NODE) == shmem_n_pes();
+    if (job->is_on_device && operation->transfer != TRANSFER_FLAGS)
+        return "this PE's device does not reach the peer's memory";
+    return is_on_one_host ? "a bare one needs loads and stores between all PEs"
+                          : "no bare one is built in for this transport";
+}
+
 /* Collective. Every PE has the same buffers, whether it takes part or not. */
 static void use_network(const struct limit_job *job, const struct operation *operation, struct limit *out)
 {
-    const struct place *place = &out->place;
-    const struct net_buffer none = {NULL, 0};
+    struct place *place = &out->place;
+    const char *transport = network_of(job, place);
+    bool has_memory = !job->is_on_device || use_stand_in(job, operation, place);
     const struct net_buffer buffers[] = {
-        [NET_DATA] = job->is_on_device ? none : (struct net_buffer){place->dest, job->dest_bytes},
+        [NET_DATA] = {place->dest, job->dest_bytes},
         [NET_FLAGS] = {(char *)place->flags, FLAG_WORDS * sizeof *place->flags},
-        job->is_on_device ? none : (struct net_buffer){place->whole_source, job->dest_bytes},
+        {place->whole_source == place->dest ? NULL : place->whole_source, job->dest_bytes},
         {place->source == place->whole_source ? NULL : place->source, job->private_bytes},
         {place->private_dest, job->private_bytes},
     };
-    out->reason = limit_net_open(far_transport(place), buffers, sizeof buffers / sizeof *buffers);
-    if (out->reason != NULL) return;
-    out->batch = limit_net_batch(operation->transfer);
-    out->name = limit_net_name();
-    if (out->batch == NULL) out->reason = "the library of its network has no such operation";
+    out->reason = limit_net_open(has_memory ? transport : NULL, buffers, sizeof buffers / sizeof *buffers);
+    out->batch = out->reason == NULL ? limit_net_batch(operation->transfer) : NULL;
+    out->name = out->reason == NULL ? limit_net_name() : NULL;
+    if (out->reason == NULL && out->batch == NULL) out->reason = "the library of its network has no such operation";
+    if (transport == NULL) out->reason = why_no_network(job, operation);
+    if (!has_memory) out->reason = "no memory";
 }
 
-/* Collective. What all PEs do: nothing, if they differ. */
+/* Collective. What all PEs do: nothing, if they differ. Where some reach their partners' devices, the network counts. */
 static enum limit_kind agree(enum limit_kind mine)
 {
     static int kinds[2], all[2];
     kinds[0] = (int)mine;
     kinds[1] = -(int)mine;
     shmem_int_min_reduce(SHMEM_TEAM_WORLD, all, kinds, 2);
-    enum limit_kind kind = all[0] == -all[1] ? (enum limit_kind)all[0] : LIMIT_NONE;
+    enum limit_kind least = (enum limit_kind)all[0], most = (enum limit_kind) - all[1];
     shmem_sync_all(); /* before the next call writes them */
-    return kind;
+    return least == most || (least == LIMIT_DEVICE && most == LIMIT_NETWORK) ? most : LIMIT_NONE;
 }
 
 void limit_choose(const struct limit_job *job, const struct operation *operation, const struct place *place, int lead,
@@ -103,6 +122,14 @@ void limit_choose(const struct limit_job *job, const struct operation *operation
     if (out->kind != LIMIT_PROCESSOR) return;
     out->batch = operation->bare;
     out->name = operation->bare_name;
+}
+
+void limit_close(void)
+{
+    limit_net_close();
+    limit_gpu_close();
+    free(stand_in);
+    stand_in = NULL;
 }
 
 /* ---- a batch ---- */

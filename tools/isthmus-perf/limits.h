@@ -25,6 +25,8 @@ struct limit {
 void limit_choose(const struct limit_job *job, const struct operation *operation, const struct place *place, int lead,
                   bool takes_part, bool is_same_host, struct limit *out);
 
+void limit_close(void); /* collective; accepts any state */
+
 /* What each PE does after it has waited for the others, where `lead` runs the batch or all do. Returns the
  * nanoseconds of one operation; 0 on a PE that does not take part. Not the slowest of all PEs. */
 double limit_time(const struct limit *limit, bool is_together, bool takes_part, long reps);

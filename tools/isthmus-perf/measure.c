@@ -5,7 +5,6 @@
 #include "tools/isthmus-perf/doubles.h"
 #include "tools/isthmus-perf/facts.h"
 #include "tools/isthmus-perf/limit_gpu.h"
-#include "tools/isthmus-perf/limit_net.h"
 #include "tools/isthmus-perf/limits.h"
 #include "tools/isthmus-perf/start.h"
 
@@ -96,8 +95,7 @@ bool measure_open(const struct options *options)
 
 void measure_close(void)
 {
-    limit_net_close();
-    limit_gpu_close();
+    limit_close();
     shmem_barrier_all();
     shmem_free(bench.stream_flags);
     shmem_free(bench.symmetric_source);
@@ -192,8 +190,9 @@ static void choose_limit(struct measurement *c)
     c->reps = 1;
     if (c->limit.batch != NULL && c->limit.kind == LIMIT_NETWORK) (void)time_batch(c, true);
     c->facts.no_limit = c->limit.reason;
-    c->facts.more = c->operation->more[c->limit.kind];
-    c->facts.is_more_unbounded = c->limit.kind == LIMIT_DEVICE && c->operation->is_no_copy;
+    bool is_stand_in = c->limit.place.is_stand_in;
+    c->facts.more = is_stand_in ? "the way to memory of devices" : c->operation->more[c->limit.kind];
+    c->facts.is_more_unbounded = is_stand_in || (c->limit.kind == LIMIT_DEVICE && c->operation->is_no_copy);
 }
 
 /* Collective. Repetitions until a batch is long enough, then the number of batches that the time permits. */
@@ -253,7 +252,8 @@ static void describe(const struct measurement *c, uint64_t size_bytes)
     snprintf(measured.operation, sizeof measured.operation, "%s", c->operation->name);
     snprintf(measured.memory, sizeof measured.memory, "%s", memory_names[bench.options->memory]);
     snprintf(measured.transport, sizeof measured.transport, "%s", c->facts.transport);
-    snprintf(measured.limit_name, sizeof measured.limit_name, "%s", c->limit.batch != NULL ? c->limit.name : "");
+    snprintf(measured.limit_name, sizeof measured.limit_name, "%s%s", c->limit.batch != NULL ? c->limit.name : "",
+             c->limit.batch != NULL && c->limit.place.is_stand_in ? " in host memory" : "");
     measured.from = c->operation->is_together ? 0 : c->place.from;
     measured.to = c->operation->is_together ? -1 : c->place.to;
     measured.size_bytes = size_bytes;

@@ -20,6 +20,7 @@ struct place {
     char *alias;            /* dest of `to`, for loads and stores; collectives: its whole_source, if all PEs have
                              * aliases of all others. NULL: there is none */
     char *private_dest;     /* private memory of size_bytes, to which bare copies go where there is no alias */
+    bool is_stand_in;       /* of a limit: source, whole_source and dest are host memory, and the heap is on devices */
 };
 
 /* Bare synchronization has one round for each bit of the number of PEs, a line each. Behind them the word of signals,
