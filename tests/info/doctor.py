@@ -226,6 +226,8 @@ def hosts_that_differ():
     more = f"mount --bind {processors} /sys/devices/system/cpu/online"
     expect(on_other_hosts(f"""exec unshare -m sh -c '{more} && exec "$0" --doctor --routes --json' "$0" """),
            "hosts", "processors", "degraded", "): 100")
+    expect(on_other_hosts('exec "$0" --routes > /dev/null', status=1), "hosts", "exchange", "fail",
+           "PE 1 was started without --doctor")
 
 
 def main():

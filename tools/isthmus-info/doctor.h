@@ -7,6 +7,7 @@
 
 #include "core/base/config.h"
 #include "core/base/json.h"
+#include "tools/isthmus-info/routes.h"
 
 enum verdict {
     VERDICT_PASS,
@@ -27,8 +28,10 @@ void doctor_host(const struct ist_config *config);
 void doctor_network(void);
 void doctor_devices(void);
 
-/* Of a job: each PE adds the facts of its host, and PE 0 the results of comparing them. Collective. */
-void doctor_compare_hosts(void);
+/* Of a job: each PE publishes the facts of its host before the routes are gathered, and PE 0 adds the results of
+ * comparing them. */
+void doctor_publish(void);
+void doctor_compare_hosts(const struct routes *routes);
 
 /* The names of the requirements that are not met, as a list: "memlock fail, links degraded"; "none". */
 void doctor_faults(char *out, size_t room);

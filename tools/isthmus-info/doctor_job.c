@@ -44,6 +44,8 @@ struct card {
     char host_name[64], facts[N_FACTS][FACT_BYTES];
 };
 
+static struct card own;
+
 static void write_limit(int resource, char out[FACT_BYTES])
 {
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
@@ -82,15 +84,38 @@ static void write_card(struct card *card)
     doctor_faults(card->facts[FACT_FAULTS], FACT_BYTES);
 }
 
-/* Returns the card of a PE in memory of the caller's; NULL if there is none. */
+static void report_exchange(const char *evidence)
+{
+    doctor_fault(VERDICT_FAIL, area, "exchange",
+                 "pass the same options to isthmus-info on all PEs; else the first "
+                 "message of a PE has the cause",
+                 "%s", evidence);
+}
+
+/* Returns false after it has reported that the PE was started without --doctor: it publishes no card. */
+static bool is_examined(const struct routes *routes, int pe)
+{
+    char evidence[FACT_BYTES];
+    if (routes->hosts == NULL || routes->hosts[pe].is_examined != 0) return true;
+    snprintf(evidence, sizeof evidence, "PE %d was started without --doctor", pe);
+    report_exchange(evidence);
+    return false;
+}
+
+/* Returns the card of a PE in memory of the caller's; NULL after it has reported why there is none. */
 static struct card *get_card(int pe)
 {
     ist_boot *boot = ist_runtime.boot;
     void *bytes = NULL;
     size_t n_bytes = 0;
-    if (boot->ops->get(boot, pe, key, &bytes, &n_bytes) != ISTHMUS_OK) return NULL;
+    if (boot->ops->get(boot, pe, key, &bytes, &n_bytes) != ISTHMUS_OK) {
+        report_exchange(ist_fail_text());
+        return NULL;
+    }
     if (n_bytes == sizeof(struct card)) return bytes;
     free(bytes);
+    doctor_fault(VERDICT_FAIL, area, "version", facts[FACT_VERSION].remedy,
+                 "PE %d runs another version of isthmus-info", pe);
     return NULL;
 }
 
@@ -106,18 +131,15 @@ static void compare(const struct card *first, const struct card *other, int pe, 
 
 /* Compares one PE of each host: neighbours in number mostly share one, so that a host is compared once or a few
  * times. */
-static void compare_all(const struct card *first, int n_pes)
+void doctor_compare_hosts(const struct routes *routes)
 {
+    const struct card *first = &own;
     bool differs[N_FACTS] = {false};
     struct isthmus_host_id last = first->host;
     unsigned n_hosts = 1;
-    for (int pe = 1; pe < n_pes; pe++) {
-        struct card *card = get_card(pe);
-        if (card == NULL) {
-            doctor_fault(VERDICT_FAIL, area, "version", facts[FACT_VERSION].remedy,
-                         "PE %d runs another version of isthmus-info", pe);
-            return;
-        }
+    for (int pe = 1; pe < routes->n_pes; pe++) {
+        struct card *card = is_examined(routes, pe) ? get_card(pe) : NULL;
+        if (card == NULL) return;
         if (!ist_host_id_equal(&card->host, &last) && !ist_host_id_equal(&card->host, &first->host)) {
             n_hosts++;
             compare(first, card, pe, differs);
@@ -130,15 +152,9 @@ static void compare_all(const struct card *first, int n_pes)
             doctor_pass(area, facts[i].name, "%s on %s", first->facts[i], n_hosts > 1 ? "all hosts" : "the only host");
 }
 
-void doctor_compare_hosts(void)
+void doctor_publish(void)
 {
-    static struct card own;
     ist_boot *boot = ist_runtime.boot;
     write_card(&own);
-    bool is_there = boot->ops->put(boot, key, &own, sizeof own) == ISTHMUS_OK;
-    is_there &= boot->ops->exchange(boot) == ISTHMUS_OK;
-    if (!is_there)
-        doctor_fault(VERDICT_FAIL, area, "exchange", "look for the first message of a PE", "%s", ist_fail_text());
-    else if (boot->pe == 0)
-        compare_all(&own, boot->n_pes);
+    if (boot->ops->put(boot, key, &own, sizeof own) != ISTHMUS_OK) report_exchange(ist_fail_text());
 }

@@ -133,15 +133,17 @@ static void examine(struct report *report)
 /* As one PE of a job, of which PE 0 prints. */
 static void report_with_routes(struct report *report)
 {
-    bool is_gathered = routes_gather(&report->routes) == ISTHMUS_OK;
-    report->failed = !is_gathered;
-    if (!ist_is_initialised()) return;
+    const bool with_doctor = report->options.doctor;
+    report->failed = routes_start(&report->routes) != ISTHMUS_OK;
+    if (report->failed) return;
     report->config = &ist_runtime.config;
-    if (report->options.doctor) {
+    if (with_doctor) {
         examine(report);
-        doctor_compare_hosts();
-        report->failed |= !doctor_is_well();
+        doctor_publish();
     }
+    bool is_gathered = routes_gather(with_doctor, &report->routes) == ISTHMUS_OK;
+    if (with_doctor && is_gathered && report->routes.pe == 0) doctor_compare_hosts(&report->routes);
+    report->failed = !is_gathered || (with_doctor && !doctor_is_well());
     if (is_gathered && report->routes.pe == 0) print(report);
     routes_end(&report->routes);
 }

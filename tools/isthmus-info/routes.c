@@ -171,7 +171,7 @@ static isthmus_status make_row(struct routes *row)
 
 /* ---- publish and collect ---- */
 
-static isthmus_status publish(const struct routes *row)
+static isthmus_status publish(const struct routes *row, bool is_examined)
 {
     ist_boot *boot = ist_runtime.boot;
     size_t kinds_bytes = row->n_kinds * sizeof *row->kinds, reasons_bytes = row->n_reasons * sizeof *row->reasons;
@@ -184,7 +184,7 @@ static isthmus_status publish(const struct routes *row)
                              .n_kinds = row->n_kinds,
                              .n_reasons = row->n_reasons,
                              .n_devices = row->n_devices,
-                             .host = {.id = ist_registry.host, .heap_device = -1}};
+                             .host = {.id = ist_registry.host, .heap_device = -1, .is_examined = is_examined}};
     if (row->n_memories > 1) head.host.heap_device = ist_device_heap.device;
     snprintf(head.host.name, sizeof head.host.name, "%s", ist_host_name());
     char *bytes = malloc(n_bytes), *at = bytes;
@@ -272,17 +272,22 @@ static void free_lists(struct routes *routes)
     free(routes->uses);
 }
 
-isthmus_status routes_gather(struct routes *out)
+isthmus_status routes_start(struct routes *out)
 {
     memset(out, 0, sizeof *out);
     isthmus_status status = ist_init("isthmus-info", IST_FACE_SHMEM, IST_THREAD_SINGLE);
     if (status != ISTHMUS_OK) return status;
+    out->pe = ist_runtime.boot->pe;
+    out->n_pes = ist_runtime.boot->n_pes;
+    return ISTHMUS_OK;
+}
+
+isthmus_status routes_gather(bool is_examined, struct routes *out)
+{
     ist_boot *boot = ist_runtime.boot;
     struct routes row = {.pe = boot->pe, .n_pes = boot->n_pes};
-    out->pe = boot->pe;
-    out->n_pes = boot->n_pes;
-    status = make_row(&row);
-    if (status == ISTHMUS_OK) status = publish(&row);
+    isthmus_status status = make_row(&row);
+    if (status == ISTHMUS_OK) status = publish(&row, is_examined);
     isthmus_status met = boot->ops->exchange(boot); /* after a failure too: the others wait here */
     if (status == ISTHMUS_OK) status = met;
     if (status == ISTHMUS_OK && out->pe == 0) status = collect(out);

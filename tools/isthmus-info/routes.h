@@ -6,6 +6,7 @@
 #include "core/base/json.h"
 #include "core/base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -45,7 +46,8 @@ struct route_device {
 struct route_host {
     struct isthmus_host_id id;
     char name[HOST_NAME_BYTES];
-    int32_t heap_device; /* -1: on the host */
+    int32_t heap_device;  /* -1: on the host */
+    uint32_t is_examined; /* the PE was started with --doctor */
 };
 
 struct routes {
@@ -71,8 +73,11 @@ static inline uint8_t *routes_entry(const struct routes *routes, size_t memory, 
     return &routes->matrix[(memory * n + (size_t)from) * n + (size_t)to];
 }
 
-/* Starts the library, gets the row, gathers. A failed start has been reported when this returns it. */
-isthmus_status routes_gather(struct routes *out);
+/* Starts the library. A failed start has been reported when this returns it. */
+isthmus_status routes_start(struct routes *out);
+
+/* Collective. Gets the row, gathers; what each PE has published before can be got then. */
+isthmus_status routes_gather(bool is_examined, struct routes *out);
 
 /* All PEs have read what they need. The library stays up until the process exits: its finalize would synchronise
  * through the transports, and may not reach the others, which may be just what the report shows. */
