@@ -5,6 +5,7 @@
 #include "tests/contract/fd_pass_fixture.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
@@ -305,12 +306,27 @@ static void stopped_server_times_out(void)
     fd_pass_server_close(server);
 }
 
-static volatile sig_atomic_t n_signals;
+static int *n_signals; /* in memory that the processes share */
 
 static void count_signal(int number)
 {
     (void)number;
-    n_signals++;
+    __atomic_fetch_add(n_signals, 1, __ATOMIC_RELEASE);
+}
+
+static void share_count(void)
+{
+    n_signals = mmap(NULL, sizeof *n_signals, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(n_signals != MAP_FAILED, "mmap: %s", strerror(errno));
+}
+
+static int count_so_far(void) { return __atomic_load_n(n_signals, __ATOMIC_ACQUIRE); }
+
+/* Leaves its status to be waited for. */
+static bool has_ended(pid_t child)
+{
+    siginfo_t info = {.si_pid = 0};
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
 }
 
 /* Every millisecond, until the end of the process. */
@@ -321,28 +337,24 @@ static void start_signals(void)
     CHECK(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0, "%s", strerror(errno));
 }
 
-/* The program's signals end no exchange: the server replies after the client has had some. */
+/* The program's signals end no exchange: the client has had some while it waits, when the server replies. */
 static void signals_interrupt_nothing(void)
 {
+    enum { MANY = 20 };
     struct fd_pass_server *server = open_server();
     (void)offer(server, 1);
-    int told[2];
-    CHECK(pipe(told) == 0, "pipe: %s", strerror(errno));
+    share_count();
     pid_t child = fork();
     if (child == 0) {
         struct fd_pass_bundle bundle = {.n = 0};
         start_signals();
-        CHECK(write(told[1], "", 1) == 1, "write: %s", strerror(errno));
         CHECK(fetch(fd_pass_server_address(server), &bundle) == ISTHMUS_OK, "%s", last_failure);
         CHECK(bundle.n == 1, "%u descriptors came", bundle.n);
-        _exit(n_signals > 0 ? 0 : 1);
+        _exit(0);
     }
     struct pollfd events = {.fd = fd_pass_server_event_fd(server), .events = POLLIN};
-    const struct timespec some_signals = {.tv_nsec = 30000000};
-    char byte;
-    CHECK(read(told[0], &byte, 1) == 1, "read: %s", strerror(errno));
     CHECK(poll(&events, 1, -1) == 1, "poll: %s", strerror(errno)); /* the client has connected */
-    nanosleep(&some_signals, NULL);
+    for (const int before = count_so_far(); count_so_far() < before + MANY && !has_ended(child);) sched_yield();
     CHECK(serve_until_end_of(server, child) == 0, "the client failed");
     fd_pass_server_close(server);
 }
@@ -352,10 +364,11 @@ static void signals_delay_no_time_out(void)
 {
     struct fd_pass_server *server = open_server();
     struct fd_pass_bundle bundle = {.n = 0};
+    share_count();
     start_signals();
     isthmus_status status = fd_pass_fetch(&services, &peer, fd_pass_server_address(server), 1, &bundle);
     CHECK(status == ISTHMUS_ERR_UNREACHABLE, "status %d: %s", status, last_failure);
-    CHECK(n_signals > 0, "no signal came");
+    CHECK(count_so_far() > 0, "no signal came");
     fd_pass_server_close(server);
 }
 
