@@ -158,8 +158,8 @@ static void batch_flags(const struct place *place, long reps)
     net.driver->flush();
 }
 
-/* Sends a block to another PE, by its address where it is mapped here. What devices copy between them is not the
- * network's. */
+/* Sends a block to another PE, by its address where it is mapped here. A block that devices of one host copy between
+ * them crosses no network, and is left out. */
 static void send_block(const struct place *place, int pe, uint64_t offset)
 {
     if (place->is_stand_in && nvshmem_ptr(place->stream_flags, pe) != NULL) return;

@@ -12,8 +12,8 @@
 
 /* ---- which kind ---- */
 
-/* A copy by the device's driver, on the PE that calls; where the device does not reach the peer's memory, the network
- * that does. Sets the reason if there is none. */
+/* A copy by the device's driver, on the PE that calls; the network, where the device does not reach the peer's memory.
+ * Sets the reason if there is neither. */
 static enum limit_kind find_device(const struct limit_job *job, const struct operation *operation, bool is_same_host,
                                    struct limit *out)
 {
@@ -29,7 +29,8 @@ static enum limit_kind find_device(const struct limit_job *job, const struct ope
     return is_reached ? LIMIT_DEVICE : LIMIT_NETWORK;
 }
 
-/* The network that carries what loads and stores do not: on a device everything. NULL: no known one does. */
+/* The transport over a network, with a library known here, to the first PE that loads and stores do not reach: device
+ * memory is reached by none. NULL: there is no such transport. */
 static const char *network_of(const struct limit_job *job, const struct place *place)
 {
     for (int step = 1; step < place->n_pes; step++) {
@@ -53,9 +54,10 @@ static enum limit_kind kind_of_limit(const struct limit_job *job, const struct o
 
 /* ---- the choice ---- */
 
-static char *stand_in; /* host memory, as long as dest, in the place of a device's */
+static char *stand_in; /* host memory, as long as dest, which the limit uses in place of device memory */
 
-/* Not every library of a network reaches a device's memory, but the network carries no more than between hosts'. */
+/* Not every network library reaches the memory of a device. What the network carries between blocks of host memory is
+ * the most that it carries. */
 static bool use_stand_in(const struct limit_job *job, const struct operation *operation, struct place *place)
 {
     if (stand_in == NULL) stand_in = calloc(job->dest_bytes, 1);
@@ -94,7 +96,8 @@ static void use_network(const struct limit_job *job, const struct operation *ope
     if (!has_memory) out->reason = "no memory";
 }
 
-/* Collective. What all PEs do: nothing, if they differ. Where some reach their partners' devices, the network counts. */
+/* Collective. What all PEs do: nothing, if they differ; but where some reach their partner's device and some do not, the
+ * network is the limit. */
 static enum limit_kind agree(enum limit_kind mine)
 {
     static int kinds[2], all[2];
