@@ -27,9 +27,10 @@ static void call_wrongly(long *word, bool ends_job)
 {
     static const uint32_t is_over;
     struct isthmus_cpu_thread thread = {5, 32, 7, 8, meet, pause_it, stop, &is_over};
+    const int beyond = nvshmem_n_pes() + 39; /* a call of the host, which would see what kernels have reported */
     isthmus_cpu_thread_v1 = &thread;
-    if (ends_job && setjmp(stopped) == 0) nvshmem_global_exit(7);
-    if (setjmp(stopped) == 0) nvshmem_long_p(word, 1, nvshmem_n_pes() + 39);
+    if (ends_job && setjmp(stopped) == 0) isthmus_dev_global_exit(7); /* nvshmem_global_exit is the host's here */
+    if (setjmp(stopped) == 0) nvshmem_long_p(word, 1, beyond);
     if (setjmp(stopped) == 0) (void)nvshmem_long_g(word, -1);
     isthmus_cpu_thread_v1 = NULL;
 }
