@@ -132,14 +132,15 @@ static isthmus_status commit_all(isthmus_chan *chan, struct ofi_wait *wait)
     return status;
 }
 
-/* Also words of notify(), which a commit of all paths leaves out. */
-static isthmus_status commit_path(isthmus_path *path, struct ofi_wait *wait)
+/* Also words of notify(), which a commit of all paths leaves out. They are in no list of requests under way: the wait
+ * names the path, whose process may have ended. */
+static isthmus_status commit_path(isthmus_path *path)
 {
+    struct ofi_wait wait = {.tr = path->tr, .path = path, .needs_room = true};
     isthmus_status status = ISTHMUS_OK;
     if (path->is_self || !path->has_notified) return status;
-    wait->needs_room = true;
-    while ((status = commit(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(wait);
-    ofi_wait_end(wait);
+    while ((status = commit(path)) == ISTHMUS_ERR_AGAIN) ofi_wait_step(&wait);
+    ofi_wait_end(&wait);
     return status == ISTHMUS_OK ? ofi_await_acked(path, path->committed) : status;
 }
 
@@ -149,7 +150,7 @@ isthmus_status ofi_remote_commit(isthmus_chan *chan, isthmus_path *path)
     struct ofi_wait wait = {.tr = tr};
     isthmus_publish_stores_(); /* stores to the own PE */
     ofi_lock(tr);
-    isthmus_status status = path != NULL ? commit_path(path, &wait) : ISTHMUS_OK;
+    isthmus_status status = path != NULL ? commit_path(path) : ISTHMUS_OK;
     if (status == ISTHMUS_OK) status = commit_all(chan, &wait);
     ofi_wait_end(&wait);
     ofi_unlock(tr);

@@ -301,6 +301,28 @@ static void expect_done_or_lost(isthmus_status status, const char *slot)
             ct_status_name(status));
 }
 
+/* What a PE does that leaves after others: it commits words of notify(), which went to a peer that has ended since. */
+void ct_case_notified_peer_dies(struct ct_process *p)
+{
+    static struct ct_extent extent;
+    static struct ct_channel channel;
+    ct_begin(p, &extent, EXTENT_BYTES, &channel);
+    const struct isthmus_data_ops *ops = &channel.ops;
+    if (ops->notify == NULL) ct_skip("%s has no notify", p->t->name);
+    ct_enter("ops.notify()");
+    if (p->pe == 0) CT_OK_OF("notify", ops->notify(channel.chan, p->path[1], extent.rmem[1], 0, 1));
+    ct_meet(p);
+    if (p->pe == 1) ct_leave(p);
+    ct_meet(p);
+    ct_enter("ops.remote_commit()");
+    for (int i = 0; i < 1000; i++) (void)ct_progress(p); /* a connection that has ended is seen as such */
+    expect_done_or_lost(ops->remote_commit(channel.chan, p->path[1]), "remote_commit");
+    p->t->channel_close(channel.chan);
+    ct_extent_detach(p, &extent);
+    ct_extent_close(p, &extent);
+    ct_close(p);
+}
+
 void ct_case_peer_dies(struct ct_process *p)
 {
     static struct ct_extent extent;
