@@ -93,6 +93,12 @@ static isthmus_status put_through_one_buffer(isthmus_chan *chan, isthmus_path *p
     return base_ops.put(chan, path, remote, offset_bytes, buffer, NULL, length_bytes);
 }
 
+/* Process 1 would reply, if it lived. */
+static void wait_for_the_dead(void)
+{
+    while (planted_services->peer_alive(planted_services->core, 1) == 0) sched_yield();
+}
+
 static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                           const void *source, const isthmus_lmem *mem, size_t length_bytes)
 {
@@ -103,9 +109,7 @@ static isthmus_status put(isthmus_chan *chan, isthmus_path *path, const isthmus_
         return planted_services->fail(planted_services->core, ISTHMUS_ERR_PEER_LOST, "an access was refused");
     if (planted_has("beyond"))
         return base_ops.put(chan, path, remote, offset_bytes + MIB_32, source, mem, length_bytes);
-    /* The target would reply, if it lived. */
-    while (planted_has("waits_for_the_dead") && planted_services->peer_alive(planted_services->core, 1) == 0)
-        sched_yield();
+    if (planted_has("waits_for_the_dead")) wait_for_the_dead();
     if (planted_has("one_buffer"))
         return put_through_one_buffer(chan, path, remote, offset_bytes, source, length_bytes);
     if (planted_has("drops_registered") && mem != NULL) return ISTHMUS_OK;
@@ -156,12 +160,12 @@ static isthmus_status fence(isthmus_chan *chan, isthmus_path *path)
     return base_ops.fence(chan, path);
 }
 
-/* Loopback lacks the slot: it exists only with this bug. */
+/* Loopback lacks the slot: it exists only with these bugs. */
 static isthmus_status notify(isthmus_chan *chan, isthmus_path *path, const isthmus_rmem *remote, uint64_t offset_bytes,
                              uint64_t value)
 {
     isthmus_status status = base_ops.put(chan, path, remote, offset_bytes, &value, NULL, sizeof value);
-    usleep(WINDOW_US);
+    if (planted_has("notify_leaks")) usleep(WINDOW_US);
     let_go();
     return status;
 }
@@ -175,6 +179,7 @@ static isthmus_status local_complete(isthmus_chan *chan, isthmus_path *path)
 static isthmus_status remote_commit(isthmus_chan *chan, isthmus_path *path)
 {
     if (planted_has("arm_forgets")) planted_wait_for_progress();
+    if (planted_has("awaits_the_dead")) wait_for_the_dead();
     if (!planted_has("commit_leaks") && !planted_has("by_progress")) let_go();
     return base_ops.remote_commit(chan, path);
 }
@@ -232,10 +237,10 @@ static isthmus_amo_fn amo_entry(isthmus_chan *chan, uint32_t op, uint32_t bits, 
 
 static bool changes_data(void)
 {
-    static const char *const bugs[] = {
-        "cuts_17",          "writes_beside",      "cuts_pages",       "cuts_large", "reads_late",
-        "reads_large_late", "odd_code",           "drops_registered", "one_buffer", "progress_cuts",
-        "arm_forgets",      "waits_for_the_dead", "refused_as_lost",  "beyond"};
+    static const char *const bugs[] = {"cuts_17",         "writes_beside",    "cuts_pages",     "cuts_large",
+                                       "reads_late",      "reads_large_late", "odd_code",       "drops_registered",
+                                       "one_buffer",      "progress_cuts",    "arm_forgets",    "waits_for_the_dead",
+                                       "refused_as_lost", "beyond",           "awaits_the_dead"};
     for (size_t i = 0; i < sizeof bugs / sizeof *bugs; i++)
         if (planted_has(bugs[i])) return true;
     return holds();
@@ -265,6 +270,6 @@ isthmus_status planted_channel_open(isthmus_tr *tr, uint32_t thread_mode, uint64
     ops->fence = fence;
     ops->local_complete = local_complete;
     ops->remote_commit = remote_commit;
-    if (planted_has("notify_leaks")) ops->notify = notify;
+    if (planted_has("notify_leaks") || planted_has("awaits_the_dead")) ops->notify = notify;
     return ISTHMUS_OK;
 }
