@@ -45,7 +45,7 @@ int main(void)
 {
     int descriptors = 0;
     long pages = 0;
-    /* Else malloc learns that large blocks come again, and keeps them at some finalize: those of libfabric are 80 MiB. */
+    /* Else malloc learns that large blocks come again, and keeps them at times: those of libfabric are 80 MiB. */
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     for (int round = 0; round < ROUNDS; round++) {
         pe_begin();

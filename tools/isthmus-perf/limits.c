@@ -96,7 +96,7 @@ static void use_network(const struct limit_job *job, const struct operation *ope
     if (!has_memory) out->reason = "no memory";
 }
 
-/* Collective. What all PEs do: nothing, if they differ; but where some reach their partner's device and some do not, the
+/* Collective. What all PEs do: nothing, if they differ. Where only some PEs reach the device of their partner, the
  * network is the limit. */
 static enum limit_kind agree(enum limit_kind mine)
 {
