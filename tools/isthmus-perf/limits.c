@@ -21,8 +21,10 @@ static enum limit_kind find_device(const struct limit_job *job, const struct ope
     out->reason = limit_gpu_open(out->place.dest, job->dest_bytes);
     if (out->reason != NULL) return LIMIT_NONE;
     out->batch = limit_gpu_batch(operation->transfer);
-    if (out->batch == NULL) out->reason = "its driver has no such operation";
-    if (out->batch == NULL) return LIMIT_NONE;
+    if (out->batch == NULL) {
+        out->reason = "its driver has no such operation";
+        return LIMIT_NONE;
+    }
     bool is_reached = is_same_host && limit_gpu_reach(&out->place, symmetric, out->place.to) &&
                       (!operation->is_together || job->is_flags_aliased) &&
                       (operation->transfer != TRANSFER_STREAM_FLAGS || limit_gpu_reaches_flags(&out->place));
@@ -104,7 +106,7 @@ static enum limit_kind agree(enum limit_kind mine)
     kinds[0] = (int)mine;
     kinds[1] = -(int)mine;
     shmem_int_min_reduce(SHMEM_TEAM_WORLD, all, kinds, 2);
-    enum limit_kind least = (enum limit_kind)all[0], most = (enum limit_kind) - all[1];
+    enum limit_kind least = (enum limit_kind)all[0], most = (enum limit_kind)(-all[1]);
     shmem_sync_all(); /* before the next call writes them */
     return least == most || (least == LIMIT_DEVICE && most == LIMIT_NETWORK) ? most : LIMIT_NONE;
 }
