@@ -18,6 +18,8 @@ enum {
     LOOK_EVERY_NS = 250000000,
     SHARED_YIELD_NS = 5000, /* another thread had the processor during the yield: no spin takes as long */
     ALONE_YIELD_NS = 1000,  /* no other thread wanted it */
+    ALONE_YIELDS = 8,       /* so many in a row: a peer on this processor may not have been let in by one */
+    SLICE_NS = 200000,      /* another thread computes, rather than wait for a PE of this host */
     STREAM_LOOKS = 8,       /* all with something to do: large messages that arrive before the awaited one */
     PATIENT_NS = 1000000,   /* where a network stores silently, before the first nap: a barrier's skew */
     NAP_LEAST_NS = 50000,   /* a timer is not finer */
@@ -33,6 +35,7 @@ static uint32_t alone_rounds; /* ist_spin_rounds while no other thread wants the
 static bool oversubscribed;
 static uint64_t nap_most_ns = NAP_USUAL_NS;
 static enum ist_spin_peers who_ends_waits;
+static _Thread_local struct isthmus_idle_habit habit __attribute__((tls_model("initial-exec")));
 
 static uint32_t usual_rounds(enum ist_spin_peers peers)
 {
@@ -50,7 +53,7 @@ enum ist_spin_peers ist_spin_peers_of(bool has_network, bool wakes, bool has_sto
 const char *ist_spin_describe(void)
 {
     static const char *const texts[IST_SPIN_N] = {
-        [IST_SPIN_LOCAL] = "yield",
+        [IST_SPIN_LOCAL] = "yield, or nap between looks while other threads compute",
         [IST_SPIN_REMOTE] = "sleep until something arrives",
         [IST_SPIN_MIXED] = "nap between looks, as stores wake no PE",
         [IST_SPIN_SILENT] = "yield, then nap between looks, as what arrives wakes no PE",
@@ -103,32 +106,36 @@ static uint64_t nap_ns(const struct ist_spin *spin, uint64_t now_ns)
 
 /* Returns true if it is too early for a nap. If other threads want the processor (a yield took long), a nap yields it
  * to them sooner. */
-static bool goes_on_looking(const struct ist_spin *spin, const struct isthmus_idle_habit *habit, uint64_t now_ns)
+static bool goes_on_looking(const struct ist_spin *spin, uint64_t now_ns)
 {
     if (who_ends_waits == IST_SPIN_REMOTE) return false;
     if (nap_most_ns == 0) return true;
-    bool is_crowded = oversubscribed || now_ns < habit->crowded_until_ns;
+    bool is_crowded = oversubscribed || now_ns < habit.crowded_until_ns;
     return who_ends_waits == IST_SPIN_SILENT && !is_crowded && now_ns - spin->start_ns < PATIENT_NS;
 }
 
 /* A processor that another process shares, one that ist_spin_init() does not count: the spins of the next waits would
- * only delay it, and it may be the awaited peer. Threads that disagree cost each other one spin. */
+ * only delay it, and it may be the awaited peer. Beside a thread that computes, a wait that stores end spins for as
+ * long as it would alone: the peer stores from another processor meanwhile, or else the yield takes a time slice.
+ * Threads that disagree cost each other one spin. */
 static void adapt_spin(uint64_t yield_ns)
 {
+    static _Thread_local uint32_t n_alone __attribute__((tls_model("initial-exec"))); /* short yields in a row */
     uint32_t before = ist_load_relaxed(&ist_spin_rounds), rounds = before;
     if (alone_rounds == 0) return;
-    if (yield_ns >= SHARED_YIELD_NS && rounds > OVERSUBSCRIBED_ROUNDS)
-        rounds = OVERSUBSCRIBED_ROUNDS;
-    else if (yield_ns < ALONE_YIELD_NS)
+    n_alone = yield_ns < ALONE_YIELD_NS ? n_alone + 1 : 0;
+    if (n_alone >= ALONE_YIELDS || (yield_ns >= SLICE_NS && who_ends_waits == IST_SPIN_LOCAL))
         rounds = alone_rounds;
+    else if (yield_ns >= SHARED_YIELD_NS && rounds > OVERSUBSCRIBED_ROUNDS)
+        rounds = OVERSUBSCRIBED_ROUNDS;
     if (rounds != before) ist_store_relaxed(&ist_spin_rounds, rounds);
 }
 
-static void yield_and_learn(struct isthmus_idle_habit *habit, uint64_t now_ns)
+static void yield_and_learn(uint64_t now_ns)
 {
     sched_yield();
     uint64_t after_ns = ist_clock_ns();
-    isthmus_idle_yielded(habit, now_ns, after_ns);
+    isthmus_idle_yielded(&habit, now_ns, after_ns);
     adapt_spin(after_ns - now_ns);
 }
 
@@ -136,7 +143,6 @@ static void yield_and_learn(struct isthmus_idle_habit *habit, uint64_t now_ns)
  * it may be what this wait is for. */
 static void yield_on_network(struct ist_spin *spin)
 {
-    static _Thread_local struct isthmus_idle_habit habit __attribute__((tls_model("initial-exec")));
     ist_progress_poll();
     uint64_t n_events = ist_progress_events();
     if (spin->n_events != n_events) {
@@ -154,11 +160,11 @@ static void yield_on_network(struct ist_spin *spin)
     ist_progress_attended(now);
     if (spin->start_ns == 0) spin->start_ns = now;
     enum isthmus_idle_way way = isthmus_idle_next(&spin->idle, &habit, now);
-    if (way == ISTHMUS_IDLE_SLEEP && goes_on_looking(spin, &habit, now)) way = ISTHMUS_IDLE_YIELD;
+    if (way == ISTHMUS_IDLE_SLEEP && goes_on_looking(spin, now)) way = ISTHMUS_IDLE_YIELD;
     switch (way) {
     case ISTHMUS_IDLE_LOOK: break;
     case ISTHMUS_IDLE_SLEEP: ist_progress_sleep(n_events, nap_ns(spin, now)); break;
-    case ISTHMUS_IDLE_YIELD: yield_and_learn(&habit, now); break;
+    case ISTHMUS_IDLE_YIELD: yield_and_learn(now); break;
     }
     look_now_and_then(spin, now);
 }
@@ -171,9 +177,25 @@ static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
     if (nap_most_ns > 0) ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
 }
 
+/* A yield that lasts has given the processor to a thread that computes, for its time slice, and the store that ends the
+ * wait does not take it back; the end of a nap does. With more PEs than processors that thread may be the awaited PE,
+ * which naps would interrupt. */
+static void yield_or_nap(struct ist_spin *spin)
+{
+    uint64_t now_ns = ist_clock_ns();
+    if (spin->start_ns == 0) spin->start_ns = now_ns;
+    if (now_ns < habit.crowded_until_ns && nap_most_ns > 0)
+        ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
+    else
+        yield_and_learn(now_ns);
+}
+
 static void yield_to_stores(struct ist_spin *spin)
 {
-    sched_yield();
+    if (oversubscribed)
+        sched_yield();
+    else
+        yield_or_nap(spin);
     if (++spin->yields % YIELDS_PER_PROGRESS != 0) return;
     ist_progress_poll();
     uint64_t now_ns = ist_clock_ns();

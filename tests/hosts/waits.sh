@@ -23,7 +23,8 @@ expect() {
 
 through_ib() { env ISTHMUS_LOG=info ISTHMUS_TRANSPORTS=ib UCX_TLS="$1" "$build/bin/isthmus-run" -n 2 "$program"; }
 
-expect "yield" env ISTHMUS_LOG=info "$build/bin/isthmus-run" -n 2 "$program"
+expect "yield, or nap between looks while other threads compute" \
+    env ISTHMUS_LOG=info "$build/bin/isthmus-run" -n 2 "$program"
 expect "nap between looks, as stores wake no PE" through_ib tcp,self
 expect "yield, then nap between looks, as what arrives wakes no PE" through_ib sm,tcp,self
 expect "sleep until something arrives" "$here/hosts.sh" 2 1 "$mpirun" --bind-to none -np 2 \

@@ -3,10 +3,10 @@
 #include "footprint.h"
 #include "teams.h"
 
-enum { GROWTH_MAX_KB = 512 };
+enum { GROWTH_MAX_KB = 512, GROWTH_MAX_BYTES = 4096 };
 
 struct footprint {
-    long descriptors, mappings, resident_kb;
+    long descriptors, mappings, resident_kb, malloc_bytes;
 };
 
 static long count_lines(const char *path)
@@ -22,7 +22,7 @@ static long count_lines(const char *path)
 static struct footprint look(void)
 {
     return (struct footprint){footprint_descriptors(), count_lines("/proc/self/maps"),
-                              footprint_resident_pages() * (sysconf(_SC_PAGESIZE) / 1024)};
+                              footprint_resident_pages() * (sysconf(_SC_PAGESIZE) / 1024), footprint_malloc_bytes()};
 }
 
 static void make_and_end(int teams)
@@ -41,12 +41,15 @@ int main(void)
     pe_begin();
     make_and_end(pe_rounds(2000));
     struct footprint before = look();
-    make_and_end(pe_rounds(30000));
+    make_and_end(pe_rounds(8000));
     struct footprint after = look();
     CHECK(after.descriptors <= before.descriptors); /* one may belong to a peer's first access to this PE */
     CHECK(after.mappings <= before.mappings);
     if (after.resident_kb > before.resident_kb + GROWTH_MAX_KB)
         check_fail(__FILE__, __LINE__, "resident memory grew from %ld KiB to %ld KiB", before.resident_kb,
                    after.resident_kb);
+    if (after.malloc_bytes > before.malloc_bytes + GROWTH_MAX_BYTES)
+        check_fail(__FILE__, __LINE__, "memory in use grew from %ld bytes to %ld bytes", before.malloc_bytes,
+                   after.malloc_bytes);
     return pe_end();
 }

@@ -87,6 +87,7 @@ static void begin(enum ist_spin_peers peers, int n_local, uint64_t nap_ns)
     memset(&planted, 0, sizeof planted);
     planted.now_ns = start_ns;
     planted.yield_ns = 400;
+    habit = (struct isthmus_idle_habit){0};
     ist_spin_init(UINT64_MAX, nap_ns, n_local, N_CPUS, peers);
 }
 
@@ -189,6 +190,10 @@ static void the_longest_nap_can_be_chosen(void **state)
     begin(IST_SPIN_MIXED, ALONE, 0);
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.n_sleeps, 0);
+    begin(IST_SPIN_LOCAL, ALONE, 0);
+    planted.yield_ns = 4 * TICK_NS;
+    wait_for_ns(a_second_ns);
+    assert_int_equal(planted.n_sleeps, 0);
     begin(IST_SPIN_REMOTE, ALONE, 0); /* it is woken */
     wait_for_ns(a_second_ns);
     assert_true(planted.n_sleeps > 0);
@@ -223,8 +228,52 @@ static void a_shared_processor_makes_spins_short(void **state)
     assert_int_equal(ist_spin_rounds, OVERSUBSCRIBED_ROUNDS);
     wait_for_a_yield(ALONE_YIELD_NS); /* shows nothing */
     assert_int_equal(ist_spin_rounds, OVERSUBSCRIBED_ROUNDS);
-    wait_for_a_yield(ALONE_YIELD_NS - 1);
+    for (int i = 0; i < ALONE_YIELDS; i++) {
+        assert_int_equal(ist_spin_rounds, OVERSUBSCRIBED_ROUNDS);
+        wait_for_a_yield(ALONE_YIELD_NS - 1);
+    }
     assert_int_equal(ist_spin_rounds, MIXED_ROUNDS);
+}
+
+/* Two PEs on one processor, beside others that are idle or busy. */
+static void a_peer_on_this_processor_makes_spins_short(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_LOCAL, ALONE, UINT64_MAX);
+    wait_for_a_yield(SHARED_YIELD_NS);
+    assert_int_equal(ist_spin_rounds, OVERSUBSCRIBED_ROUNDS);
+    for (int i = 0; i < ALONE_YIELDS; i++) wait_for_a_yield(ALONE_YIELD_NS - 1);
+    assert_int_equal(ist_spin_rounds, ALONE_ROUNDS);
+    assert_int_equal(planted.n_sleeps, 0);
+    wait_for_a_yield(SHARED_YIELD_NS);
+    wait_for_a_yield(SLICE_NS); /* none of this job: the awaited peer runs elsewhere */
+    assert_int_equal(ist_spin_rounds, ALONE_ROUNDS);
+}
+
+/* A time slice for each wait would be too much. */
+static void stores_are_looked_for_while_others_compute(void **state)
+{
+    enum { TIME_SLICE_NS = 4 * TICK_NS };
+    (void)state;
+    begin(IST_SPIN_LOCAL, ALONE, UINT64_MAX);
+    wait_for_ns(a_second_ns);
+    assert_int_equal(planted.n_sleeps, 0); /* no other thread wants the processor */
+    planted.yield_ns = TIME_SLICE_NS;
+    wait_for_ns(a_second_ns);
+    assert_true(planted.n_sleeps > 0);
+    assert_true(planted.longest_ask_ns <= TICK_NS);
+    uint64_t n_sleeps = planted.n_sleeps;
+    for (int i = 0; i < 100; i++) wait_for_ns(TICK_NS / 10); /* short waits, most of which begin with a nap */
+    assert_true(planted.n_sleeps - n_sleeps > 50);
+}
+
+static void with_few_processors_the_pes_that_compute_are_not_interrupted(void **state)
+{
+    (void)state;
+    begin(IST_SPIN_LOCAL, CROWDED, UINT64_MAX);
+    planted.yield_ns = 4 * TICK_NS;
+    wait_for_ns(a_second_ns);
+    assert_int_equal(planted.n_sleeps, 0);
 }
 
 static void a_spin_that_the_user_sets_stays(void **state)
@@ -249,6 +298,9 @@ int main(void)
         cmocka_unit_test(the_longest_nap_can_be_chosen),
         cmocka_unit_test(an_event_begins_anew),
         cmocka_unit_test(a_shared_processor_makes_spins_short),
+        cmocka_unit_test(a_peer_on_this_processor_makes_spins_short),
+        cmocka_unit_test(stores_are_looked_for_while_others_compute),
+        cmocka_unit_test(with_few_processors_the_pes_that_compute_are_not_interrupted),
         cmocka_unit_test(a_spin_that_the_user_sets_stays),
     };
     return cmocka_run_group_tests_name("spin", tests, NULL, NULL);
