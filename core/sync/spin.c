@@ -18,8 +18,7 @@ enum {
     LOOK_EVERY_NS = 250000000,
     SHARED_YIELD_NS = 5000, /* another thread had the processor during the yield: no spin takes as long */
     ALONE_YIELD_NS = 1000,  /* no other thread wanted it */
-    ALONE_YIELDS = 8,       /* so many in a row: a peer on this processor may not have been let in by one */
-    SLICE_NS = 200000,      /* another thread computes, rather than wait for a PE of this host */
+    ALONE_YIELDS = 8,       /* so many in a row show it: in one the scheduler may pass over a peer on this processor */
     STREAM_LOOKS = 8,       /* all with something to do: large messages that arrive before the awaited one */
     PATIENT_NS = 1000000,   /* where a network stores silently, before the first nap: a barrier's skew */
     NAP_LEAST_NS = 50000,   /* a timer is not finer */
@@ -118,13 +117,13 @@ static bool goes_on_looking(const struct ist_spin *spin, uint64_t now_ns)
  * only delay it, and it may be the awaited peer. Beside a thread that computes, a wait that stores end spins for as
  * long as it would alone: the peer stores from another processor meanwhile, or else the yield takes a time slice.
  * Threads that disagree cost each other one spin. */
-static void adapt_spin(uint64_t yield_ns)
+static void adapt_spin(uint64_t yield_ns, bool is_crowded)
 {
     static _Thread_local uint32_t n_alone __attribute__((tls_model("initial-exec"))); /* short yields in a row */
     uint32_t before = ist_load_relaxed(&ist_spin_rounds), rounds = before;
     if (alone_rounds == 0) return;
     n_alone = yield_ns < ALONE_YIELD_NS ? n_alone + 1 : 0;
-    if (n_alone >= ALONE_YIELDS || (yield_ns >= SLICE_NS && who_ends_waits == IST_SPIN_LOCAL))
+    if (n_alone >= ALONE_YIELDS || (is_crowded && who_ends_waits == IST_SPIN_LOCAL))
         rounds = alone_rounds;
     else if (yield_ns >= SHARED_YIELD_NS && rounds > OVERSUBSCRIBED_ROUNDS)
         rounds = OVERSUBSCRIBED_ROUNDS;
@@ -136,7 +135,7 @@ static void yield_and_learn(uint64_t now_ns)
     sched_yield();
     uint64_t after_ns = ist_clock_ns();
     isthmus_idle_yielded(&habit, now_ns, after_ns);
-    adapt_spin(after_ns - now_ns);
+    adapt_spin(after_ns - now_ns, after_ns < habit.crowded_until_ns);
 }
 
 /* Makes progress and stays awake while there is something to do. Work of another thread since the last poll counts too:
@@ -171,7 +170,7 @@ static void yield_on_network(struct ist_spin *spin)
 
 /* ---- waits that a load ends ---- */
 
-static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
+static void nap(struct ist_spin *spin, uint64_t now_ns)
 {
     if (spin->start_ns == 0) spin->start_ns = now_ns;
     if (nap_most_ns > 0) ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
@@ -179,28 +178,31 @@ static void nap_beside(struct ist_spin *spin, uint64_t now_ns)
 
 /* A yield that lasts has given the processor to a thread that computes, for its time slice, and the store that ends the
  * wait does not take it back; the end of a nap does. With more PEs than processors that thread may be the awaited PE,
- * which naps would interrupt. */
-static void yield_or_nap(struct ist_spin *spin)
+ * which naps would interrupt, and the yields are not timed. Returns whether it has napped. */
+static bool yield_or_nap(struct ist_spin *spin)
 {
+    if (oversubscribed) {
+        sched_yield();
+        return false;
+    }
     uint64_t now_ns = ist_clock_ns();
     if (spin->start_ns == 0) spin->start_ns = now_ns;
-    if (now_ns < habit.crowded_until_ns && nap_most_ns > 0)
-        ist_progress_sleep(ist_progress_events(), nap_ns(spin, now_ns));
+    bool naps = now_ns < habit.crowded_until_ns && nap_most_ns > 0;
+    if (naps)
+        nap(spin, now_ns);
     else
         yield_and_learn(now_ns);
+    return naps;
 }
 
 static void yield_to_stores(struct ist_spin *spin)
 {
-    if (oversubscribed)
-        sched_yield();
-    else
-        yield_or_nap(spin);
-    if (++spin->yields % YIELDS_PER_PROGRESS != 0) return;
+    bool has_napped = yield_or_nap(spin);
+    if (++spin->yields % YIELDS_PER_PROGRESS != 0 && !has_napped) return;
     ist_progress_poll();
     uint64_t now_ns = ist_clock_ns();
     look_now_and_then(spin, now_ns);
-    if (ist_spin_is_beside) nap_beside(spin, now_ns);
+    if (ist_spin_is_beside && !has_napped) nap(spin, now_ns);
 }
 
 void ist_spin_yield(struct ist_spin *spin)

@@ -1,9 +1,9 @@
 /* core/sync/spin.h: how a wait passes its time: a short spin, then it yields the processor each time round. Where a
  * network ends the wait, it finally sleeps: until something arrives, if arrivals wake this PE; else it naps between
  * polls of its variable, for an eighth of the time that it has waited, at least 50 us and at most ISTHMUS_NAP. Where a
- * store ends it, it naps instead of yielding while other programs compute on its processor, since each yield gives them
- * a time slice. Not the condition of the wait (wait.h). With more PEs than processors, and while two share one, the
- * spin is almost nothing: the awaited PE needs the processor that a spinning PE would burn. */
+ * store ends it, and each PE has a processor, it naps instead of yielding while other threads compute there, since each
+ * yield gives them a time slice. Not the condition of the wait (wait.h). With more PEs than processors, and while two
+ * share one, the spin is almost nothing: the awaited PE needs the processor that a spinning PE would burn. */
 #ifndef IST_SYNC_SPIN_H
 #define IST_SYNC_SPIN_H
 

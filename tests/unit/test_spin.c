@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { POLL_NS = 100, TIMER_SLACK_NS = 50000, TICK_NS = 1000000 };
+enum { POLL_NS = 100, TIMER_SLACK_NS = 50000, TICK_NS = 1000000, TIME_SLICE_NS = 4 * TICK_NS };
 
 static struct {
     uint64_t now_ns, yield_ns, events;
@@ -160,7 +160,7 @@ static void a_crowded_processor_is_given_away(void **state)
 {
     (void)state;
     begin(IST_SPIN_SILENT, ALONE, UINT64_MAX);
-    planted.yield_ns = 4000000; /* another process has used its time slice */
+    planted.yield_ns = TIME_SLICE_NS; /* another process has used its time slice */
     wait_for_ns(a_second_ns);
     assert_true(planted.n_sleeps > planted.n_yields);
     assert_true(planted.longest_ask_ns <= TICK_NS);
@@ -191,7 +191,7 @@ static void the_longest_nap_can_be_chosen(void **state)
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.n_sleeps, 0);
     begin(IST_SPIN_LOCAL, ALONE, 0);
-    planted.yield_ns = 4 * TICK_NS;
+    planted.yield_ns = TIME_SLICE_NS;
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.n_sleeps, 0);
     begin(IST_SPIN_REMOTE, ALONE, 0); /* it is woken */
@@ -246,22 +246,23 @@ static void a_peer_on_this_processor_makes_spins_short(void **state)
     assert_int_equal(ist_spin_rounds, ALONE_ROUNDS);
     assert_int_equal(planted.n_sleeps, 0);
     wait_for_a_yield(SHARED_YIELD_NS);
-    wait_for_a_yield(SLICE_NS); /* none of this job: the awaited peer runs elsewhere */
+    wait_for_a_yield(TIME_SLICE_NS); /* to a thread that computes: the awaited peer runs elsewhere */
     assert_int_equal(ist_spin_rounds, ALONE_ROUNDS);
 }
 
 /* A time slice for each wait would be too much. */
 static void stores_are_looked_for_while_others_compute(void **state)
 {
-    enum { TIME_SLICE_NS = 4 * TICK_NS };
     (void)state;
     begin(IST_SPIN_LOCAL, ALONE, UINT64_MAX);
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.n_sleeps, 0); /* no other thread wants the processor */
+    planted.n_polls = 0;
     planted.yield_ns = TIME_SLICE_NS;
     wait_for_ns(a_second_ns);
     assert_true(planted.n_sleeps > 0);
     assert_true(planted.longest_ask_ns <= TICK_NS);
+    assert_true(planted.n_polls >= planted.n_sleeps); /* after each nap peers are served, and a hang is reported */
     uint64_t n_sleeps = planted.n_sleeps;
     for (int i = 0; i < 100; i++) wait_for_ns(TICK_NS / 10); /* short waits, most of which begin with a nap */
     assert_true(planted.n_sleeps - n_sleeps > 50);
@@ -271,7 +272,7 @@ static void with_few_processors_the_pes_that_compute_are_not_interrupted(void **
 {
     (void)state;
     begin(IST_SPIN_LOCAL, CROWDED, UINT64_MAX);
-    planted.yield_ns = 4 * TICK_NS;
+    planted.yield_ns = TIME_SLICE_NS;
     wait_for_ns(a_second_ns);
     assert_int_equal(planted.n_sleeps, 0);
 }
