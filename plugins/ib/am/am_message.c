@@ -55,8 +55,11 @@ void ib_am_message_release(struct ib_am_message *message)
     worker->am_pool->free = message;
 }
 
-/* ---- sending. UCX would hand a short message to the system as two buffers, which takes longer than a copy into one: a
- * datatype of our own makes it one ---- */
+/* ---- sending. Over TCP, UCX would hand a short message to the system as two buffers, which takes longer than a copy
+ * into one: a datatype of our own makes it one there. Elsewhere UCX gets the bytes as they are, and writes a short
+ * message into the adapter's queue: it needs no request, and the adapter does not have to read a buffer ---- */
+
+static bool packs_messages(const isthmus_tr *tr) { return tr->wakes; /* TCP only */ }
 
 static void *start_pack(void *context, const void *message, size_t count)
 {
@@ -81,6 +84,8 @@ static isthmus_status datatype_create(isthmus_tr *tr)
     const struct isthmus_services *s = tr->services;
     static const ucp_generic_dt_ops_t ops = {
         .start_pack = start_pack, .packed_size = packed_size, .pack = pack, .finish = finish_pack};
+    tr->am_datatype = ucp_dt_make_contig(1);
+    if (!packs_messages(tr)) return ISTHMUS_OK;
     ucs_status_t made = ib_ucp.ucp_dt_create_generic(&ops, NULL, &tr->am_datatype);
     if (made == UCS_OK) return ISTHMUS_OK;
     return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "ucp_dt_create_generic: %s", ib_ucp.ucs_status_string(made));
@@ -120,7 +125,10 @@ ucs_status_t ib_am_send(struct ib_worker *worker, ucp_ep_h ucp_ep, enum ib_am_id
     message->begin = (bit & WITHOUT_REQUEST_ID) != 0 ? (const char *)&message->address
                                                      : (const char *)&message->request;
     message->length_bytes = (size_t)(end - message->begin);
-    ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ucp_ep, id, NULL, 0, message, 1, &params);
+    bool packs = packs_messages(worker->tr);
+    const void *data = packs ? (const void *)message : message->begin;
+    size_t n = packs ? 1 : message->length_bytes;
+    ucs_status_ptr_t request = ib_ucp.ucp_am_send_nbx(ucp_ep, id, NULL, 0, data, n, &params);
     if (UCS_PTR_IS_PTR(request)) return UCS_OK;
     ib_am_message_release(message);
     return UCS_PTR_STATUS(request);
