@@ -59,7 +59,8 @@ void ib_am_message_release(struct ib_am_message *message)
  * into one: a datatype of our own makes it one there. Elsewhere UCX gets the bytes as they are, and writes a short
  * message into the adapter's queue: it needs no request, and the adapter does not have to read a buffer ---- */
 
-static bool packs_messages(const isthmus_tr *tr) { return tr->wakes; /* TCP only */ }
+/* Each write of a peer wakes its target only where TCP is all that UCX has. */
+static bool packs_messages(const isthmus_tr *tr) { return tr->wakes; }
 
 static void *start_pack(void *context, const void *message, size_t count)
 {
