@@ -288,6 +288,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     if (init.generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
     /* Before the bootstrap starts threads: no other thread may write to static data while it moves. */
+    ist_descriptors_make_room();
     if (failure == ISTHMUS_OK) failure = ist_symmetric_data_init(&rt->config);
     char kept[512];
     snprintf(kept, sizeof kept, "%s", failure != ISTHMUS_OK ? ist_fail_text() : "");

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int ist_process_file(int32_t pid, const char *name, char *text, size_t room)
@@ -41,6 +43,20 @@ bool ist_process_read(int32_t pid, struct ist_process *out)
     out->is_exiting = (flags & EXITING) != 0;
     out->started = (uint32_t)started;
     return true;
+}
+
+/* The table keeps the length that the highest descriptor once needed. */
+void ist_descriptors_make_room(void)
+{
+    enum { ENOUGH = 4096 }; /* 32 KiB in the kernel */
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == 0) return;
+    int last = limit.rlim_cur < ENOUGH ? (int)limit.rlim_cur - 1 : ENOUGH - 1;
+    int any = eventfd(0, EFD_CLOEXEC);
+    if (any < 0) return;
+    int high = fcntl(any, F_DUPFD_CLOEXEC, last);
+    if (high >= 0) close(high);
+    close(any);
 }
 
 /* ---- programs with more rights than their caller ---- */

@@ -1,5 +1,5 @@
 /* core/base/process.h: what the system reports about another process, and what a process with more rights than its
- * caller leaves out.
+ * caller leaves out, and the size of its table of descriptors.
  * Its place in a job: core/life/processes.c, and the launcher's own list. */
 #ifndef IST_BASE_PROCESS_H
 #define IST_BASE_PROCESS_H
@@ -22,6 +22,13 @@ bool ist_process_read(int32_t pid, struct ist_process *out);
 /* Reads what fits of the process's file of that name in /proc, with a zero after it. Returns -1 if it cannot be
  * read. */
 int ist_process_file(int32_t pid, const char *name, char *text, size_t room);
+
+/* Makes this process's table of descriptors as long as that of a job with many connections: up to 4096, or the limit of
+ * open files. The kernel doubles a table that is full, from 64 on, and once the process has a second thread it waits for
+ * all processors each time: milliseconds, and seconds where many PEs share a processor. UCX holds a lock meanwhile that
+ * its other threads spin on. Called before other threads exist, this takes microseconds. No effect if descriptors or
+ * memory are short. */
+void ist_descriptors_make_room(void);
 
 /* ---- programs that have more rights than their caller (setuid, setgid, file capabilities) ----
  * Our own variables are config.c; these are the variables of lower libraries, which load the files named there. */

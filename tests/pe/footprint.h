@@ -20,6 +20,18 @@ static inline int footprint_entries(const char *folder) /* with . and .. */
 static inline int footprint_descriptors(void) { return footprint_entries("/proc/self/fd"); }
 static inline int footprint_threads(void) { return footprint_entries("/proc/self/task"); }
 
+/* How many descriptors fit before the kernel has to lengthen the table. */
+static inline int footprint_room_for_descriptors(void)
+{
+    char line[256];
+    int room = 0;
+    FILE *status = fopen("/proc/self/status", "r");
+    CHECK(status != NULL);
+    while (room == 0 && fgets(line, sizeof line, status) != NULL) (void)sscanf(line, "FDSize: %d", &room);
+    fclose(status);
+    return room;
+}
+
 static inline long footprint_resident_pages(void)
 {
     long resident = 0;

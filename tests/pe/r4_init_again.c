@@ -2,6 +2,7 @@
 #include "footprint.h"
 
 #include <malloc.h>
+#include <sys/resource.h>
 
 /* OpenPMIX 4.2 loses about 40 pages in each init and finalize of its own; a heap block that stays would be 256. */
 enum { ROUNDS = 20, FIRST_STEADY = 3, BLOCK_BYTES = 1 << 20, MAPPED_BYTES = 64 << 10 };
@@ -27,6 +28,14 @@ static int n_mappings_of_ours(void)
     return n;
 }
 
+/* A table that grows later, beside threads, stops them: core/base/process.h. */
+static int descriptors_have_room(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+           footprint_room_for_descriptors() >= (int)(limit.rlim_cur < 4096 ? limit.rlim_cur : 4096);
+}
+
 static int is_initialized(void)
 {
     int initialized = -1;
@@ -49,6 +58,7 @@ int main(void)
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES);
     for (int round = 0; round < ROUNDS; round++) {
         pe_begin();
+        CHECK(descriptors_have_room());
         pe_begin();
         char *block = shmem_malloc(BLOCK_BYTES);
         CHECK(block != NULL);
