@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { USUAL_TIMEOUT_S = 6, MOST_TIMEOUT_S = 3600, USUAL_PEERS = 256 };
+enum { USUAL_TIMEOUT_S = 30, MOST_TIMEOUT_S = 3600, USUAL_PEERS = 256 };
 
 /* Threads beyond the processors take turns anyway, and each worker holds receive buffers: some 50 MiB over an
  * adapter. */
