@@ -79,6 +79,7 @@ int main(void)
     }
     CHECK_EQ(footprint_descriptors(), descriptors);
     (void)malloc_trim(0);
-    CHECK(footprint_resident_pages() - pages < (ROUNDS - FIRST_STEADY) * PMIX_LOSES_PAGES);
+    if (footprint_is_known())
+        CHECK(footprint_resident_pages() - pages < (ROUNDS - FIRST_STEADY) * PMIX_LOSES_PAGES);
     return 0;
 }

@@ -118,7 +118,7 @@ def run_job(test, native, build, emulator):
     log = build / "tests" / f"{test.base}.log"
     program = build / Path(test.program[0]).relative_to(native)
     settings = ([s.replace(str(native), str(build)) for s in test.environment]
-                + ["LITMUS_ROUNDS=100", "ISTHMUS_TEST_PART=20"])
+                + ["LITMUS_ROUNDS=100", "ISTHMUS_TEST_PART=20", "PE_TEST_EMULATED=1"])
     command = [str(native / "bin" / "isthmus-run"), "-n", "2", *emulator, str(program), *test.program[1:]]
     status = shared.run(command, settings, log, 3 * test.timeout_s, test.folder)
     if status in (0, SKIPPED):

@@ -4,6 +4,7 @@
 #ifndef TESTS_ROWS_ROWS_H
 #define TESTS_ROWS_ROWS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +13,19 @@
 extern "C" {
 #endif
 
-enum row_kind { ROW_BYTES, ROW_S, ROW_U, ROW_F16, ROW_BF16, ROW_F32, ROW_F64, ROW_F80, ROW_C32, ROW_C64 };
+enum row_kind {
+    ROW_BYTES,
+    ROW_S,
+    ROW_U,
+    ROW_F16,
+    ROW_BF16,
+    ROW_F32,
+    ROW_F64,
+    ROW_F80,
+    ROW_C32,
+    ROW_C64,
+    ROW_CHAR = CHAR_MIN < 0 ? ROW_S : ROW_U /* ARM64's has no sign */
+};
 
 struct row_type {
     size_t size;
