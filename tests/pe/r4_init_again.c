@@ -79,7 +79,6 @@ int main(void)
     }
     CHECK_EQ(footprint_descriptors(), descriptors);
     (void)malloc_trim(0);
-    if (footprint_is_known())
-        CHECK(footprint_resident_pages() - pages < (ROUNDS - FIRST_STEADY) * PMIX_LOSES_PAGES);
+    if (footprint_is_known()) CHECK(footprint_resident_pages() - pages < (ROUNDS - FIRST_STEADY) * PMIX_LOSES_PAGES);
     return 0;
 }
