@@ -97,8 +97,16 @@ def left_out(name):
     return next((reason for names, reason in LEFT_OUT if re.search(names, name)), None)
 
 
+def lacks_plugin(test, native, known):
+    """Whether the job names a transport that the build for ARM64 does not have: HIP's headers are this machine's."""
+    named = [name for setting in test.environment if setting.startswith("ISTHMUS_TRANSPORTS=")
+             for name in setting.split("=", 1)[1].split(",")]
+    return any((native / f"lib/isthmus/{name}.so").exists() and f"lib/isthmus/{name}.so" not in known
+               for name in named)
+
+
 def chosen_jobs(native, build, only, is_quick):
-    """Jobs of two PEs by isthmus-run, whose program the build for ARM64 has too."""
+    """Jobs of two PEs by isthmus-run, whose program and transports the build for ARM64 has too."""
     known = {line.split(":")[0] for line in
              subprocess.run(["ninja", "-C", build, "-t", "targets", "all"], check=True, capture_output=True,
                             text=True).stdout.splitlines()}
@@ -108,6 +116,8 @@ def chosen_jobs(native, build, only, is_quick):
         if is_quick and re.search(NEEDS_UCX, test.name):
             continue
         if test.n != 2 or not re.search(only, test.base) or test.name.endswith(".mpirun") or left_out(test.name):
+            continue
+        if lacks_plugin(test, native, known):
             continue
         if program.is_relative_to(native) and str(program.relative_to(native)) in known and not test.before:
             runs.append(test)
