@@ -287,7 +287,8 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     ist_life_begin(&rt->config, request);
     if (init.generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
-    /* Before the bootstrap starts threads: no other thread may write to static data while it moves. */
+    /* Before the bootstrap starts threads: a longer table would stop them, and no other thread may write to static data
+     * while it moves. */
     ist_descriptors_make_room();
     if (failure == ISTHMUS_OK) failure = ist_symmetric_data_init(&rt->config);
     char kept[512];

@@ -1,5 +1,5 @@
-/* core/base/process.h: what the system reports about another process, and what a process with more rights than its
- * caller leaves out, and the size of its table of descriptors.
+/* core/base/process.h: what the system reports about another process; of this one, room for its descriptors, and what
+ * it leaves out if it has more rights than its caller.
  * Its place in a job: core/life/processes.c, and the launcher's own list. */
 #ifndef IST_BASE_PROCESS_H
 #define IST_BASE_PROCESS_H

@@ -2,6 +2,7 @@
 # roce_jobs.sh BUILD [quick|all|bench] [REGEX]: under roce.sh: the jobs of roce.table over its RDMA devices, and proof
 # that the data went through these. quick: the lines that begin so; all: every line but those of bench, which run, with
 # their output shown, when they are named; REGEX: those lines only whose "KIND NAME SETTINGS" it matches. The hosts
+# ROCE_UCX: the folder of the UCX that the jobs load, instead of the system's. The hosts
 # of a job are namespaces (hosts.sh): host1 uses rxe0 and host2 rxe1, both of which belong to the first namespace.
 set -u
 build=$1
@@ -67,6 +68,8 @@ job() {
   local kind=$1 name=$2 proof=both setting
   shift 2
   for setting; do [[ $setting != UCX_TLS=* ]] || proof=any; done
+  # Newer UCX asks the system for a route to the peer, and each device's address is this system's own here.
+  [[ -z ${ROCE_UCX:-} ]] || set -- "ISTHMUS_IB_UCX=$ROCE_UCX" UCX_IB_ROCE_REACHABILITY_MODE=all "$@"
   # Of the rounds of a program one in 40: each takes some milliseconds in the emulator.
   set -- "UCX_TLS=$verbs" ISTHMUS_TEST_PART=40 PE_TEST_DEADLINE=$((limit_s - 20)) "$@"
   case $kind in
