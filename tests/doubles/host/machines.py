@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+"""machines.py FOLDER: makes the machines of machines.table, each as FOLDER/NAME: the files that it shows under /proc
+and /sys, and `knobs`, which the library (host.c) reads.
+
+Keys of a row; sizes as 4096, 512K, 3G; lists of processors as 0-3,8:
+  memory=SIZE              of the machine
+  processors=N             that are there; offline=LIST: of these; affinity=LIST: those that the PE may use
+  nodes=LIST,...           the processors of each NUMA node; a list has one range
+  cgroup=v2|v1|hybrid|none the layout of /sys/fs/cgroup; group=PATH: the PE's own; group_is_hidden=yes: /proc names it,
+                           but only the root is mounted, as in a container
+  memory@PATH=SIZE cpu@PATH=PROCESSORS cpuset@PATH=LIST   a limit of that group
+"""
+
+import re
+import shutil
+import sys
+import uuid
+from pathlib import Path
+
+TABLE = Path(__file__).resolve().parent / "machines.table"
+USUAL = {"memory": "16G", "processors": "8", "cgroup": "v2", "group": "/"}
+KEYS = {"memory", "processors", "offline", "affinity", "nodes", "cgroup", "group", "group_is_hidden"}
+LIMIT = re.compile(r"(memory|cpu|cpuset)@(/.*)")
+NO_LIMIT_V1 = 9223372036854771712
+PERIOD_US = 100000
+V1 = {"memory": "memory", "cpu": "cpu,cpuacct", "cpuset": "cpuset", "pids": "pids"}  # controller: its folder
+PAGE_BYTES = 4096
+
+
+def bytes_of(text):
+    return int(text.rstrip("KMGT")) << {"K": 10, "M": 20, "G": 30, "T": 40}.get(text[-1], 0)
+
+
+def numbers_of(text):
+    """[0, 1, 2, 3, 8] of "0-3,8"."""
+    ranges = [part.split("-") for part in text.split(",") if part]
+    return [n for r in ranges for n in range(int(r[0]), int(r[-1]) + 1)]
+
+
+def list_of(numbers):
+    """"0-3,8" of [0, 1, 2, 3, 8]."""
+    ranges = []
+    for n in numbers:
+        if ranges and ranges[-1][1] == n - 1:
+            ranges[-1][1] = n
+        else:
+            ranges.append([n, n])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ranges)
+
+
+class Machine:
+    def __init__(self, name, settings):
+        self.name = name
+        self.limits = {LIMIT.fullmatch(key).groups(): settings[key] for key in settings if LIMIT.fullmatch(key)}
+        unknown = [key for key in settings if key not in KEYS and not LIMIT.fullmatch(key)]
+        if unknown:
+            raise ValueError(f"machine {name}: unknown key {unknown[0]}")
+        self.settings = {**USUAL, **settings}
+        self.memory_bytes = bytes_of(self.settings["memory"])
+        offline = numbers_of(self.settings.get("offline", ""))
+        self.present = list(range(int(self.settings["processors"])))
+        self.online = [n for n in self.present if n not in offline]
+        allowed = numbers_of(self.settings.get("affinity", "")) or self.online
+        for (what, _), value in self.limits.items():
+            if what == "cpuset":
+                allowed = [n for n in allowed if n in numbers_of(value)]
+        self.allowed = allowed
+        ranges = self.settings.get("nodes", f"0-{len(self.present) - 1}").split(",")
+        self.nodes = [list_of([n for n in numbers_of(one) if n in self.online]) for one in ranges]
+
+    def groups(self):
+        """The PE's cgroup and all above it, from the root on: "/", "/a", "/a/b"; those that are mounted."""
+        if self.settings.get("group_is_hidden"):
+            return ["/"]
+        names = [name for name in self.settings["group"].split("/") if name]
+        return ["/" + "/".join(names[:n]) for n in range(len(names) + 1)]
+
+    def files(self):
+        boot_id = {"/proc/sys/kernel/random/boot_id": uuid.uuid5(uuid.NAMESPACE_OID, self.name)}
+        return {**boot_id, **self.of_memory(), **self.of_processors(), **self.of_cgroups()}
+
+    def of_memory(self):
+        kib = self.memory_bytes >> 10
+        return {"/proc/meminfo": f"MemTotal: {kib} kB\nMemFree: {kib // 2} kB\nMemAvailable: {kib // 2} kB"}
+
+    def of_processors(self):
+        cpu = "/sys/devices/system/cpu"
+        files = {f"{cpu}/present": list_of(self.present), f"{cpu}/possible": list_of(self.present),
+                 f"{cpu}/online": list_of(self.online)}
+        for n in self.online:
+            for name, value in {"core_id": n, "physical_package_id": 0, "thread_siblings_list": n,
+                                "core_siblings_list": list_of(self.online)}.items():
+                files[f"{cpu}/cpu{n}/topology/{name}"] = value
+        return {**files, **{f"/sys/devices/system/node/node{n}/cpulist": cpus for n, cpus in enumerate(self.nodes)}}
+
+    # ---- cgroups ----
+
+    def of_cgroups(self):
+        layout = self.settings["cgroup"]
+        if layout == "none":
+            return {}
+        return self.v2() if layout == "v2" else self.v1(is_hybrid=layout == "hybrid")
+
+    def limit(self, what, group, otherwise):
+        return self.limits.get((what, group), otherwise)
+
+    def memory(self, group, otherwise):
+        limit = self.limit("memory", group, None)
+        return otherwise if limit is None else bytes_of(limit)
+
+    def quota_us(self, group, otherwise):
+        limit = self.limit("cpu", group, None)
+        return otherwise if limit is None else int(float(limit) * PERIOD_US)
+
+    def v2(self):
+        root = "/sys/fs/cgroup"
+        files = {f"{root}/cgroup.controllers": "cpuset cpu io memory pids", "/proc/self/cgroup":
+                 f"0::{self.settings['group']}", "/proc/self/mountinfo": mount(30, root, "cgroup2", "rw,nsdelegate")}
+        for group in self.groups():
+            at = root + group.rstrip("/")
+            files[f"{at}/cpuset.cpus.effective"] = self.limit("cpuset", group, list_of(self.online))
+            if group == "/" and not any(at == "/" for _, at in self.limits):
+                continue  # the root of a machine has no limits, and no files for them
+            files[f"{at}/memory.max"] = self.memory(group, "max")
+            files[f"{at}/memory.current"] = 64 << 20
+            files[f"{at}/cpu.max"] = f"{self.quota_us(group, 'max')} {PERIOD_US}"
+            files[f"{at}/pids.max"] = "max"
+        return files
+
+    def v1(self, is_hybrid):
+        root, group = "/sys/fs/cgroup", self.settings["group"]
+        files = {"/proc/self/cgroup": "\n".join(
+            [f"{n}:{folder}:{group}" for n, folder in enumerate(V1.values(), 2)] +
+            [f"1:name=systemd:{group}"] + ([f"0::{group}"] if is_hybrid else []))}
+        mounts = [mount(30 + n, f"{root}/{folder}", "cgroup", f"rw,{folder}") for n, folder in enumerate(V1.values())]
+        if is_hybrid:
+            mounts.append(mount(40, f"{root}/unified", "cgroup2", "rw,nsdelegate"))
+            files[f"{root}/unified/cgroup.controllers"] = ""
+        files["/proc/self/mountinfo"] = "\n".join(mounts)
+        for group in self.groups():
+            at = group.rstrip("/")
+            files[f"{root}/memory{at}/memory.limit_in_bytes"] = self.memory(group, NO_LIMIT_V1)
+            files[f"{root}/cpu,cpuacct{at}/cpu.cfs_quota_us"] = self.quota_us(group, -1)
+            files[f"{root}/cpu,cpuacct{at}/cpu.cfs_period_us"] = PERIOD_US
+            files[f"{root}/cpuset{at}/cpuset.cpus"] = self.limit("cpuset", group, list_of(self.online))
+            files[f"{root}/cpuset{at}/cpuset.effective_cpus"] = self.limit("cpuset", group, list_of(self.online))
+            files[f"{root}/pids{at}/pids.max"] = "max"
+        return files
+
+    # ---- what the library is told ----
+
+    def knobs(self):
+        return [f"memory_bytes {self.memory_bytes}", f"present {len(self.present)}", f"online {len(self.online)}",
+                f"allowed {list_of(self.allowed)}", "hides /sys/fs/cgroup", "hides /proc/self/cgroup",
+                "hides /proc/self/mountinfo", "hides /sys/devices/system/cpu", "hides /sys/devices/system/node",
+                *[f"node {cpus}" for cpus in self.nodes]]
+
+    def make(self, folder):
+        for path, text in self.files().items():
+            file = Path(f"{folder}/{self.name}{path}")
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(f"{text}".rstrip("\n") + "\n")
+        both = Path(f"{folder}/{self.name}/sys/fs/cgroup/cpu,cpuacct")
+        if both.exists():
+            both.with_name("cpu").symlink_to(both.name)
+        knobs = Path(f"{folder}/{self.name}/knobs")
+        knobs.parent.mkdir(parents=True, exist_ok=True)
+        knobs.write_text("\n".join(self.knobs()) + "\n")
+
+
+def mount(number, at, kind, options):
+    return f"{number} 20 0:{number} / {at} rw,nosuid - {kind} {kind} {options}"
+
+
+def machines():
+    rows = [line.split("#")[0].split() for line in TABLE.read_text().splitlines()]
+    return [Machine(row[0], dict(setting.split("=", 1) for setting in row[1:])) for row in rows if row]
+
+
+def main():
+    folder = Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    for machine in machines():
+        machine.make(folder)
+
+
+if __name__ == "__main__":
+    main()
