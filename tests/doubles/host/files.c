@@ -51,7 +51,7 @@ int openat(int folder, const char *path, int flags, ...)
     va_start(args, flags);
     mode_t mode = mode_of(flags, args);
     va_end(args);
-    return next(folder, host_path(path, own), flags, mode);
+    return host_call("open", path, 0) != 0 ? -1 : next(folder, host_path(path, own), flags, mode);
 }
 
 int open(const char *path, int flags, ...)
@@ -77,7 +77,7 @@ FILE *fopen(const char *path, const char *mode)
 {
     HOST_NEXT(fopen);
     char own[PATH_MAX];
-    return next(host_path(path, own), mode);
+    return host_call("open", path, 0) != 0 ? NULL : next(host_path(path, own), mode);
 }
 
 FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
@@ -86,7 +86,7 @@ DIR *opendir(const char *path)
 {
     HOST_NEXT(opendir);
     char own[PATH_MAX];
-    return next(host_path(path, own));
+    return host_call("open", path, 0) != 0 ? NULL : next(host_path(path, own));
 }
 
 /* ---- about a file ---- */
@@ -95,7 +95,7 @@ int fstatat(int folder, const char *path, struct stat *out, int flags)
 {
     HOST_NEXT(fstatat);
     char own[PATH_MAX];
-    return next(folder, host_path(path, own), out, flags);
+    return host_call("stat", path, 0) != 0 ? -1 : next(folder, host_path(path, own), out, flags);
 }
 
 int stat(const char *path, struct stat *out) { return fstatat(AT_FDCWD, path, out, 0); }
@@ -105,7 +105,7 @@ int fstatat64(int folder, const char *path, struct stat64 *out, int flags)
 {
     HOST_NEXT(fstatat64);
     char own[PATH_MAX];
-    return next(folder, host_path(path, own), out, flags);
+    return host_call("stat", path, 0) != 0 ? -1 : next(folder, host_path(path, own), out, flags);
 }
 
 int stat64(const char *path, struct stat64 *out) { return fstatat64(AT_FDCWD, path, out, 0); }
@@ -115,7 +115,7 @@ int faccessat(int folder, const char *path, int mode, int flags)
 {
     HOST_NEXT(faccessat);
     char own[PATH_MAX];
-    return next(folder, host_path(path, own), mode, flags);
+    return host_call("stat", path, 0) != 0 ? -1 : next(folder, host_path(path, own), mode, flags);
 }
 
 int access(const char *path, int mode) { return faccessat(AT_FDCWD, path, mode, 0); }

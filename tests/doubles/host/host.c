@@ -28,9 +28,9 @@ static bool read_file(const char *path, char *out, size_t room)
     return got > 0;
 }
 
-static __attribute__((noreturn)) void give_up(const char *why, const char *what)
+void host_give_up(const char *why, const char *text)
 {
-    fprintf(stderr, "host double: %s: %s\n", why, what);
+    fprintf(stderr, "host double: %s: %s\n", why, text);
     _exit(2);
 }
 
@@ -62,7 +62,7 @@ void host_read_list(const char *list, cpu_set_t *out)
     unsigned first, last;
     for (int used; *list != '\0'; list += *list == ',') {
         used = 0;
-        if (sscanf(list, "%u%n", &first, &used) != 1) give_up("no list of processors", list);
+        if (sscanf(list, "%u%n", &first, &used) != 1) host_give_up("no list of processors", list);
         list += used;
         last = first;
         if (*list == '-' && sscanf(list, "-%u%n", &last, &used) == 1) list += used;
@@ -73,7 +73,7 @@ void host_read_list(const char *list, cpu_set_t *out)
 static uint64_t number_of(const char *key)
 {
     const struct host_knob *knob = host_knob_next(key, NULL);
-    if (knob == NULL) give_up("the machine has no such knob", key);
+    if (knob == NULL) host_give_up("the machine has no such knob", key);
     return strtoull(knob->value, NULL, 10);
 }
 
@@ -82,11 +82,11 @@ static void read_knobs(void)
     static char text[HOST_KNOBS * sizeof(struct host_knob)];
     char path[600], *rest = NULL;
     snprintf(path, sizeof path, "%s/knobs", host.folder);
-    if (!read_file(path, text, sizeof text)) give_up("there is no such machine", path);
+    if (!read_file(path, text, sizeof text)) host_give_up("there is no such machine", path);
     for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest)) {
         struct host_knob *knob = &host.knobs[host.n_knobs];
         if (host.n_knobs == HOST_KNOBS || sscanf(line, "%23s %127[^\n]", knob->key, knob->value) != 2)
-            give_up("a knob that cannot be read, or one too many", line);
+            host_give_up("a knob that cannot be read, or one too many", line);
         host.n_knobs++;
     }
 }
@@ -96,7 +96,7 @@ static void find(void)
     const char *list = getenv("HOST_DOUBLE"), *rank = rank_of_launcher();
     Dl_info library;
     if (list == NULL || rank == NULL) return;
-    if (dladdr(&host, &library) == 0) give_up("the folder of this library is unknown", list);
+    if (dladdr(&host, &library) == 0) host_give_up("the folder of this library is unknown", list);
     choose(list, atoi(rank), host.name, sizeof host.name);
     int length = (int)(strrchr(library.dli_fname, '/') - library.dli_fname);
     snprintf(host.folder, sizeof host.folder, "%.*s/machines/%s", length, library.dli_fname, host.name);

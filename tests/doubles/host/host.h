@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HOST_CPUS = 1024, HOST_KNOBS = 64, HOST_KNOB_BYTES = 128 };
+enum { HOST_CPUS = 1024, HOST_KNOBS = 64, HOST_KNOB_BYTES = 128, HOST_SKIPPED = 77 };
 
 /* A line of the machine's file `knobs`: "memory_bytes 17179869184". */
 struct host_knob {
@@ -39,6 +39,17 @@ void host_read_list(const char *list, cpu_set_t *out);
 
 /* Returns the path of the file to open for `path`: itself, or the machine's own file, written to `out`. */
 const char *host_path(const char *path, char out[PATH_MAX]);
+
+/* Waits as long as the call takes on this machine. Returns 0, or the error number with which it fails there, which is
+ * also in errno. `text`: its file or the like, NULL if it has none; `bytes`: its size. */
+int host_call(const char *call, const char *text, uint64_t bytes);
+
+/* A mapping: returns 0, or an error number, also in errno, if it needs more huge pages than are free. Takes what asks
+ * for huge pages out of the flags. */
+int host_huge_map(int fd, uint64_t bytes, int *flags);
+
+/* Reports that the double itself cannot go on, and ends the process. */
+void host_give_up(const char *why, const char *text) __attribute__((noreturn));
 
 #define HOST_NEXT(name)            \
     static __typeof__(name) *next; \

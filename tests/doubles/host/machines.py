@@ -9,8 +9,16 @@ Keys of a row; sizes as 4096, 512K, 3G; lists of processors as 0-3,8:
   cgroup=v2|v1|hybrid|none the layout of /sys/fs/cgroup; group=PATH: the PE's own; group_is_hidden=yes: /proc names it,
                            but only the root is mounted, as in a container
   memory@PATH=SIZE cpu@PATH=PROCESSORS cpuset@PATH=LIST   a limit of that group
+  huge_2m=N huge_1g=N      huge pages that are free; without: the kernel has none of that size
+  nofile= memlock= as= fsize= stack=SOFT[/HARD]   limits of the process
+  interfaces=NAME:ADDRESS,...   in front of the real ones; -NAME: it is down; real_interfaces=no: there are no others
+  pid_namespace=own        as in a container that has the network of its host
+  clock_ahead_s=N          how far the clock of the day is set back after each reading
+  fails=CALL:ERROR,... slow=CALL:SECONDS,...   CALL may end in (TEXT), with a part of the file's name or the like in it,
+                           or in >SIZE; files.c, calls.c, pages.c and network.c have the calls
 """
 
+import errno
 import re
 import shutil
 import sys
@@ -19,7 +27,11 @@ from pathlib import Path
 
 TABLE = Path(__file__).resolve().parent / "machines.table"
 USUAL = {"memory": "16G", "processors": "8", "cgroup": "v2", "group": "/"}
-KEYS = {"memory", "processors", "offline", "affinity", "nodes", "cgroup", "group", "group_is_hidden"}
+LIMITS = ["nofile", "memlock", "as", "fsize", "stack"]
+AS_THEY_ARE = ["huge_2m", "huge_1g", "pid_namespace", "clock_ahead_s"]  # knobs of the same name
+KEYS = {"memory", "processors", "offline", "affinity", "nodes", "cgroup", "group", "group_is_hidden", "interfaces",
+        "real_interfaces", "fails", "slow", *LIMITS, *AS_THEY_ARE}
+CALL = re.compile(r"(\w+)(?:\(([^)]*)\))?(?:>(\w+))?:([\w.]+)")
 LIMIT = re.compile(r"(memory|cpu|cpuset)@(/.*)")
 NO_LIMIT_V1 = 9223372036854771712
 PERIOD_US = 100000
@@ -153,7 +165,30 @@ class Machine:
         return [f"memory_bytes {self.memory_bytes}", f"present {len(self.present)}", f"online {len(self.online)}",
                 f"allowed {list_of(self.allowed)}", "hides /sys/fs/cgroup", "hides /proc/self/cgroup",
                 "hides /proc/self/mountinfo", "hides /sys/devices/system/cpu", "hides /sys/devices/system/node",
-                *[f"node {cpus}" for cpus in self.nodes]]
+                *[f"node {cpus}" for cpus in self.nodes], *self.of_process(), *self.of_calls()]
+
+    def of_process(self):
+        knobs = [f"{key} {self.settings[key]}" for key in AS_THEY_ARE if key in self.settings]
+        for key in LIMITS:
+            if key in self.settings:
+                soft, _, hard = self.settings[key].partition("/")
+                knobs.append(f"{key} {bytes_of(soft)} {bytes_of(hard or soft)}")
+        for interface in self.list("interfaces"):
+            name, address = interface.split(":")
+            knobs.append(f"interface {name.lstrip('-')} {address} {'down' if name[0] == '-' else 'up'}")
+        return knobs + ["only_these_interfaces 1"] * (self.settings.get("real_interfaces") == "no")
+
+    def of_calls(self):
+        knobs = []
+        for key in ("fails", "slow"):
+            for one in self.list(key):
+                call, text, size, number = CALL.fullmatch(one).groups()
+                number = getattr(errno, number) if key == "fails" else number
+                knobs.append(f"{key} {call} {number} {bytes_of(size or '0')} {text or '-'}")
+        return knobs
+
+    def list(self, key):
+        return [one for one in self.settings.get(key, "").split(",") if one]
 
     def make(self, folder):
         for path, text in self.files().items():
