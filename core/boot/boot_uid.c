@@ -3,13 +3,13 @@
  * The frames are in uid_wire.h. */
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
+#include "core/base/thread.h"
 #include "core/boot/boot.h"
 #include "core/boot/uid_wire.h"
 #include "core/topo/topo.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,19 +128,13 @@ static void *listen_to_server(void *argument)
     return NULL;
 }
 
-/* Blocks signals in the new thread: they belong to the program's threads. */
 static isthmus_status start_listening(struct uid_boot *boot)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&boot->listener, NULL, listen_to_server, boot);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = ist_quiet_thread_create(&boot->listener, "isthmus-boot", listen_to_server, boot);
     if (error != 0)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY,
                         "cannot start the thread for the unique id's server: pthread_create: %s; raise 'ulimit -u'",
                         strerror(error));
-    pthread_setname_np(boot->listener, "isthmus-boot");
     return ISTHMUS_OK;
 }
 

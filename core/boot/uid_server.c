@@ -7,13 +7,13 @@
 #include "core/base/atomic.h"
 #include "core/base/clock.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 #include "core/topo/topo.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,18 +117,12 @@ static isthmus_status open_events(struct ist_uid_server *server)
     return ISTHMUS_OK;
 }
 
-/* Blocks signals in the new thread: they belong to the program's threads. */
 static isthmus_status start_thread(struct ist_uid_server *server)
 {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&server->thread, NULL, serve, server);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    int error = ist_quiet_thread_create(&server->thread, "isthmus-uid", serve, server);
     if (error != 0)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: pthread_create: %s",
                         strerror(error));
-    pthread_setname_np(server->thread, "isthmus-uid");
     return ISTHMUS_OK;
 }
 

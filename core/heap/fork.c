@@ -1,6 +1,7 @@
 /* core/heap/fork.c: the process's fork handlers: order and signals. static_data.c does the work on static data. */
 #include "core/heap/static_data.h"
 
+#include "core/base/thread.h"
 #include "core/heap/static_data_priv.h"
 
 #include <assert.h>
@@ -21,9 +22,7 @@ static _Thread_local sigset_t mask_before_fork;
  * write to memory that the child still shares, or its writes would miss the snapshot. */
 static void before_fork(void)
 {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask_before_fork);
+    ist_block_signals(&mask_before_fork);
     pthread_mutex_lock(&hooks_lock);
     ist_static_fork_prepare();
 }

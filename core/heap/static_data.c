@@ -5,6 +5,7 @@
  * statically, the variables below are moved too. */
 #include "core/heap/static_data_priv.h"
 
+#include "core/base/thread.h"
 #include "core/heap/static_data.h"
 
 #include <errno.h>
@@ -97,13 +98,12 @@ static isthmus_status parts_move(const struct move *move)
 
 static isthmus_status move_locked(struct move *move)
 {
-    sigset_t all, mask; /* a signal handler writes to static data as well */
+    sigset_t mask; /* a signal handler writes to static data as well */
     if (overlaps_a_move(&move->image))
         return ist_fail(ISTHMUS_ERR_INVALID, "this static data was made symmetric already");
     isthmus_status status = ist_static_memfd_create(move->image.length_bytes, &move->fd);
     if (status) return status;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &mask);
+    ist_block_signals(&mask);
     ist_static_guard_begin(&move->image);
     status = parts_move(move);
     ist_static_guard_end(&move->image);
@@ -190,13 +190,12 @@ static struct move *unlink_move(const char *base)
 
 void ist_static_data_fini(struct ist_static_data *data)
 {
-    sigset_t all, mask;
+    sigset_t mask;
     if (data->base) {
         pthread_mutex_lock(&moves_lock);
         struct move *move = unlink_move(data->base);
         if (move) { /* in a child of fork() there is none: its data is private already */
-            sigfillset(&all);
-            pthread_sigmask(SIG_SETMASK, &all, &mask);
+            ist_block_signals(&mask);
             ist_static_guard_begin(&move->image);
             parts_make_private(move, move->image.n_parts);
             ist_static_guard_end(&move->image);

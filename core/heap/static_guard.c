@@ -125,38 +125,48 @@ static bool is_alone(void)
     return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink <= 3; /* ".", ".." and this thread */
 }
 
-static bool blocks_faults(const char *thread)
+struct blocker { /* a thread that blocks SIGSEGV */
+    char name[32], number[16];
+};
+
+/* A main thread that has ended stays in the list until the process ends. */
+static bool blocks_faults(const char *thread, struct blocker *out)
 {
-    char path[64], line[128];
+    char path[64], line[128], state = 'Z';
     uint64_t blocked = 0;
     snprintf(path, sizeof path, "/proc/self/task/%.16s/status", thread);
+    snprintf(out->number, sizeof out->number, "%.15s", thread);
     FILE *file = fopen(path, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "Name: %31[^\n]", out->name);
+        (void)sscanf(line, "State: %c", &state);
         if (sscanf(line, "SigBlk: %" SCNx64, &blocked) == 1) break;
+    }
     if (file != NULL) fclose(file);
-    return (blocked >> (SIGSEGV - 1) & 1) != 0;
+    return state != 'Z' && state != 'X' && (blocked >> (SIGSEGV - 1) & 1) != 0;
 }
 
-static bool can_all_wait_now(void)
+static bool can_all_wait_now(struct blocker *out)
 {
     const long own = syscall(SYS_gettid);
     bool can = true;
     DIR *tasks = opendir("/proc/self/task");
+    *out = (struct blocker){.name = "unknown: no /proc"};
     if (tasks == NULL) return false;
     for (const struct dirent *task; can && (task = readdir(tasks)) != NULL;)
-        if (task->d_name[0] != '.' && strtol(task->d_name, NULL, 10) != own) can = !blocks_faults(task->d_name);
+        if (task->d_name[0] != '.' && strtol(task->d_name, NULL, 10) != own) can = !blocks_faults(task->d_name, out);
     closedir(tasks);
     return can;
 }
 
 /* The kernel kills a thread whose fault it cannot deliver. A thread that begins, ends or forks blocks all signals for a
  * moment. */
-static bool can_all_wait(void)
+static bool can_all_wait(struct blocker *out)
 {
-    bool can = can_all_wait_now();
+    bool can = can_all_wait_now(out);
     for (int tries = 0; !can && tries < BLOCKED_TRIES; tries++) {
         (void)poll(NULL, 0, BLOCKED_PAUSE_MS);
-        can = can_all_wait_now();
+        can = can_all_wait_now(out);
     }
     return can;
 }
@@ -173,9 +183,14 @@ static void protect(const struct ist_static_image *image, int without)
 
 void ist_static_guard_begin(const struct ist_static_image *image)
 {
+    struct blocker blocker;
     if (is_alone()) return;
-    if (!can_all_wait()) {
-        ist_info("a thread blocks SIGSEGV: what threads write to global variables during this call may be lost");
+    if (!can_all_wait(&blocker)) {
+        ist_warn(
+            "thread %s (%s) blocks SIGSEGV, so that what other threads write to global variables while these are "
+            "moved, in init or finalize, may be lost; let it leave SIGSEGV unblocked, or set ISTHMUS_STATIC_DATA=0 if "
+            "no PE accesses global variables of another",
+            blocker.name, blocker.number);
         return;
     }
     if (!install()) return;

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/note.h"
 #include "core/base/process.h"
+#include "core/base/thread.h"
 #include "core/runtime.h"
 #include "core/topo/topo.h"
 #include "core/transport/progress.h"
@@ -86,7 +87,7 @@ void ist_launch_watch_begin(void)
     watch.is_over = false;
     watch.pid = 0;
     watch.stopped_ms = 0;
-    watch.is_running = ist_quiet_thread_create(&watch.thread, "isthmus-launch", run) == 0;
+    watch.is_running = ist_quiet_thread_create(&watch.thread, "isthmus-launch", run, NULL) == 0;
 }
 
 void ist_launch_watch_end(void)

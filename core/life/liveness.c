@@ -16,6 +16,7 @@
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 #include "core/topo/topo.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
@@ -346,7 +347,7 @@ static isthmus_status start_thread(void)
     liveness.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (liveness.stop_fd < 0)
         return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the thread for heartbeats: eventfd");
-    int error = ist_quiet_thread_create(&liveness.thread, "isthmus-pulse", run);
+    int error = ist_quiet_thread_create(&liveness.thread, "isthmus-pulse", run, NULL);
     if (error == 0) return ISTHMUS_OK;
     close(liveness.stop_fd);
     return ist_fail(ISTHMUS_ERR_NO_MEMORY,

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
+#include "core/base/thread.h"
 #include "core/check/check.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
@@ -62,7 +63,7 @@ bool ist_closer_is_free(void) { return ist_load_acquire(&closer.batch) == NULL; 
 static void start(void)
 {
     closer.must_end = false;
-    int error = ist_quiet_thread_create(&closer.thread, "isthmus closer", run);
+    int error = ist_quiet_thread_create(&closer.thread, "isthmus closer", run, NULL);
     if (error != 0)
         ist_die(ist_batch_routine,
                 ist_fail(ISTHMUS_ERR_NO_MEMORY,

@@ -12,6 +12,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/note.h"
+#include "core/base/thread.h"
 #include "core/check/check.h"
 #include "core/proxy/lane.h"
 #include "core/sync/spin.h"
@@ -290,7 +291,7 @@ static void *serve(void *unused)
 
 static isthmus_status start_server(void)
 {
-    int error = ist_quiet_thread_create(&proxy.server, "isthmus proxy", serve);
+    int error = ist_quiet_thread_create(&proxy.server, "isthmus proxy", serve, NULL);
     if (error != 0)
         return ist_fail(ISTHMUS_ERR_NO_MEMORY,
                         "cannot start the thread for kernels' requests: pthread_create: %s; raise 'ulimit -u'",

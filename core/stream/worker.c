@@ -3,6 +3,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 #include "core/sync/spin.h"
 #include "core/transport/progress.h"
 
@@ -60,7 +61,7 @@ static int add_worker(void)
 {
     struct worker *worker = malloc(sizeof *worker);
     if (worker == NULL) return ENOMEM;
-    int error = ist_quiet_thread_create(&worker->thread, "isthmus stream", work);
+    int error = ist_quiet_thread_create(&worker->thread, "isthmus stream", work, NULL);
     if (error != 0) {
         free(worker);
         return error;

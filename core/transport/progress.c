@@ -10,6 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 #include "core/transport/registry.h"
 
 #include <errno.h>
@@ -17,23 +18,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
-
-int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *))
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(out, NULL, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error == 0) pthread_setname_np(*out, name);
-    return error;
-}
 
 enum {
     NAP_LEAST_MS = 2,
@@ -317,7 +306,7 @@ isthmus_status ist_progress_start(void)
     progress.call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (progress.call_fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot start the progress thread: eventfd");
     progress.fds[0] = (struct pollfd){.fd = progress.call_fd, .events = POLLIN};
-    int error = ist_quiet_thread_create(&progress.thread, "isthmus", run);
+    int error = ist_quiet_thread_create(&progress.thread, "isthmus", run, NULL);
     if (error != 0) {
         close(progress.call_fd);
         progress.call_fd = -1;

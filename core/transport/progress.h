@@ -35,8 +35,4 @@ void ist_progress_watch(void (*check)(void));
 /* In a child after fork: the thread does not exist here. */
 void ist_progress_forget(void);
 
-/* For all threads of the library: creates one with all signals blocked: they belong to the program's threads. Returns 0
- * or an error number. */
-int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *));
-
 #endif
