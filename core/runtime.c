@@ -449,7 +449,15 @@ void ist_finalize(const char *routine)
         ist_runtime.nesting = 0;
         init.generation++;
         stop();
+        ist_exit_watch_thread();
     }
+    pthread_mutex_unlock(&init_lock);
+}
+
+void ist_runtime_end_idle_session(void)
+{
+    pthread_mutex_lock(&init_lock);
+    if (ist_runtime.nesting == 0) ist_boot_end_threads();
     pthread_mutex_unlock(&init_lock);
 }
 

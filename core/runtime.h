@@ -34,6 +34,9 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
                             const struct ist_boot_request *request);
 void ist_finalize(const char *routine);
 
+/* Ends threads that outlive a finalize, unless the library is initialised: those of the launcher's library. */
+void ist_runtime_end_idle_session(void);
+
 _Noreturn void ist_global_exit(int exit_code);
 
 /* Returns true between the first init and the last finalize. Any thread. */

@@ -30,17 +30,21 @@ bool ist_process_read(int32_t pid, struct ist_process *out)
 {
     enum { EXITING = 4 }; /* PF_EXITING, in the flags that proc(5) lists as the ninth field */
     char line[1024];
-    int parent;
+    int parent, n_threads;
     unsigned flags;
     unsigned long long started; /* the 22nd field */
     if (ist_process_file(pid, "stat", line, sizeof line) < 0) return false;
     const char *behind_name = strrchr(line, ')'); /* the name may have spaces and brackets itself */
     if (behind_name == NULL ||
-        sscanf(behind_name, ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
-               &out->state, &parent, &flags, &started) != 4)
+        sscanf(behind_name, ") %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d %*d %llu",
+               &out->state, &parent, &flags, &n_threads, &started) != 5)
         return false;
+    /* State and flags are those of the main thread, which may end before the others. */
+    bool has_others = out->state == 'Z' && n_threads > 1;
+    if (has_others) out->state = 'S';
     out->parent = parent;
-    out->is_exiting = (flags & EXITING) != 0;
+    out->is_exiting = !has_others && (flags & EXITING) != 0;
+    out->has_lost_main_thread = has_others;
     out->started = (uint32_t)started;
     return true;
 }

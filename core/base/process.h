@@ -11,7 +11,8 @@
 struct ist_process {
     char state; /* as in proc(5): 'T' is a stop by job control, 't' one by a debugger */
     int32_t parent;
-    bool is_exiting; /* it runs no code of its own any more */
+    bool is_exiting;           /* it runs no code of its own any more */
+    bool has_lost_main_thread; /* by pthread_exit, while others go on; then its state counts as sleeping */
     /* clock ticks since the system's start, cut to 32 bits: identifies the process together with its pid */
     uint32_t started;
 };

@@ -156,6 +156,8 @@ void ist_boot_leave(void)
     ist_boot_pmix_leave();
 }
 
+void ist_boot_end_threads(void) { ist_boot_pmix_leave(); }
+
 void ist_boot_tell(void) { ist_uid_servers_wait(TELL_MS); }
 
 void ist_boot_forget(void)

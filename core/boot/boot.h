@@ -103,6 +103,10 @@ isthmus_status ist_boot_alone_open(ist_boot **out);
 /* At the end of the process: disconnects from launcher and peers, so that they do not take the end for a crash, and
  * serves the processes that still need this one, for a bounded time. */
 void ist_boot_leave(void);
+
+/* After a close: ends the session with a launcher whose library has threads. They would keep a process alive whose own
+ * threads have all ended. */
+void ist_boot_end_threads(void);
 void ist_boot_pmix_leave(void);
 void ist_boot_uid_leave(void);
 

@@ -15,7 +15,7 @@
 #define MFD_NOEXEC_SEAL 0x0008U /* Linux 6.3 */
 #endif
 
-/* Entries of /proc/self/pagemap: Documentation/admin-guide/mm/pagemap.rst. */
+/* Entries of /proc/thread-self/pagemap: Documentation/admin-guide/mm/pagemap.rst. */
 #define PAGEMAP_PRESENT (UINT64_C(1) << 63)
 #define PAGEMAP_SWAPPED (UINT64_C(1) << 62)
 
@@ -128,7 +128,7 @@ isthmus_status ist_static_copy_out(const struct ist_static_part *part, int fd, u
     const char *const file_end = part->start + part->file_bytes, *const end = part->start + part->length_bytes;
     isthmus_status status = write_nonzero(&copy, part->start, file_end);
     if (status || file_end == end) return status;
-    const int pagemap_fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    const int pagemap_fd = (int)syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC);
     if (pagemap_fd < 0) return write_nonzero(&copy, file_end, end); /* no /proc: slower, the same result */
     status = write_populated(&copy, pagemap_fd, file_end, end);
     syscall(SYS_close, pagemap_fd);

@@ -12,6 +12,7 @@
 #include "core/base/atomic.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/process.h"
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
 #include "core/proxy/device.h"
@@ -21,6 +22,7 @@
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,8 +86,29 @@ void ist_exit_before_destructors(void)
     if (!is_registered) is_registered = on_exit(before_destructors, NULL) == 0;
 }
 
+/* ---- threads that end, and not main by its return ----
+ * A process ends with its last thread, but the launcher's library has one of its own, which lasts as long as the
+ * session with the launcher: until the process ends. So the session ends before, with the first of these threads that
+ * ends by itself once main has: main itself, and those that finalize. A later init opens another session. */
+
+static pthread_key_t thread_end;
+
+static void on_thread_end(void *unused)
+{
+    struct ist_process own;
+    (void)unused;
+    if (has_forked || !ist_process_read(getpid(), &own)) return;
+    if (own.has_lost_main_thread || gettid() == getpid()) ist_runtime_end_idle_session();
+}
+
+void ist_exit_watch_thread(void) { (void)pthread_setspecific(thread_end, &thread_end); }
+
 /* At load: the library stays loaded until the process ends (it is linked with -z nodelete), so the handler does too. */
-__attribute__((constructor)) static void register_exit_handler(void) { on_exit(on_exit_handler, NULL); }
+__attribute__((constructor)) static void register_exit_handler(void)
+{
+    on_exit(on_exit_handler, NULL);
+    if (pthread_key_create(&thread_end, on_thread_end) == 0) ist_exit_watch_thread();
+}
 
 _Noreturn void ist_exit_all(int exit_code)
 {

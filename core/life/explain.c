@@ -69,7 +69,7 @@ static bool write_note(const struct ist_note *noted)
         ist_text_add(&routine, (const char *)(uintptr_t)note.routine_addr);
     }
     struct ist_text out = line_begin(line, sizeof line - 1);
-    ist_note_tell(&out, &note, "/proc/self/exe", true);
+    ist_note_tell(&out, &note, "/proc/thread-self/exe", true);
     line_end(&out, line, note.since_ns);
     return true;
 }

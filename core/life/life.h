@@ -61,6 +61,9 @@ void ist_life_end(void);
  * without a SHMEM session. */
 void ist_exit_before_destructors(void);
 
+/* After the last finalize: if the main thread has ended before this one, the process ends with its last thread. */
+void ist_exit_watch_thread(void);
+
 /* Ends all PEs with this code, after the exit handlers of this one. */
 _Noreturn void ist_exit_all(int exit_code);
 

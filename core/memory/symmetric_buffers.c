@@ -44,7 +44,7 @@ struct mapping {
     bool is_plain; /* private, anonymous, readable and writable, and neither stack nor the allocator's heap */
 };
 
-/* A line of /proc/self/maps: see proc(5). */
+/* A line of /proc/thread-self/maps: see proc(5). */
 static bool read_mapping(FILE *maps, char **line, size_t *room, struct mapping *out)
 {
     char access[5];
@@ -62,7 +62,7 @@ static bool read_mapping(FILE *maps, char **line, size_t *room, struct mapping *
 
 static bool is_plain_memory(uintptr_t start, uintptr_t end)
 {
-    FILE *maps = fopen("/proc/self/maps", "re");
+    FILE *maps = fopen("/proc/thread-self/maps", "re");
     char *line = NULL;
     size_t room = 0;
     uintptr_t covered = start; /* so far; lines ascend */

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const char BOOT_ID[] = "/proc/sys/kernel/random/boot_id";
-static const char NET_NS[] = "/proc/self/ns/net";
+static const char NET_NS[] = "/proc/thread-self/ns/net";
 
 /* Converts "01234567-89ab-..." to 16 bytes; dashes and the newline are skipped. */
 static bool parse_hex(const char *text, size_t length, uint8_t *out, size_t out_bytes)

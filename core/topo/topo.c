@@ -65,12 +65,12 @@ static uint64_t read_number(const char *path)
 }
 
 /* Returns the limit of the cgroup that this process is in: version 2, then version 1. A container has its own cgroup at
- * the root, so the path from /proc/self/cgroup may not exist there: then the root's limit is read. */
+ * the root, so the path from /proc/thread-self/cgroup may not exist there: then the root's limit is read. */
 static uint64_t cgroup_limit(void)
 {
     char line[512], path[640];
     uint64_t limit = UINT64_MAX;
-    FILE *file = fopen("/proc/self/cgroup", "re");
+    FILE *file = fopen("/proc/thread-self/cgroup", "re");
     if (file == NULL) return limit;
     while (fgets(line, sizeof line, file) != NULL) {
         line[strcspn(line, "\n")] = '\0';

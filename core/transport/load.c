@@ -127,7 +127,7 @@ static char *own_file(void)
     Dl_info self;
     struct link_map *map = NULL;
     if (dladdr1(&ist_registry, &self, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) return NULL;
-    return realpath(map->l_name[0] != '\0' ? map->l_name : "/proc/self/exe", NULL);
+    return realpath(map->l_name[0] != '\0' ? map->l_name : "/proc/thread-self/exe", NULL);
 }
 
 /* The folder "isthmus" beside the shared library, both in the build tree and where it is installed. */

@@ -71,7 +71,7 @@ bool fd_pass_process_user(int proc_folder, uint32_t *out)
 bool fd_pass_pid_namespace(uint64_t *out)
 {
     struct stat about;
-    if (stat("/proc/self/ns/pid", &about) != 0) return false;
+    if (stat("/proc/thread-self/ns/pid", &about) != 0) return false;
     *out = about.st_ino;
     return true;
 }

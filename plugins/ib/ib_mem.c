@@ -151,7 +151,7 @@ static isthmus_status type_of(const isthmus_tr *tr, uint32_t kind, ucs_memory_ty
         "this UCX was built without support for memory of kind %u; it stays on its host, so use a UCX with it", kind);
 }
 
-static const char own_status[] = "/proc/self/status";
+static const char own_status[] = "/proc/thread-self/status";
 
 /* If UCX, the adapter or the kernel cannot register on demand, UCX pins all the same and reports nothing: only the
  * kernel's count shows it. */

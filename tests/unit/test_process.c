@@ -1,8 +1,11 @@
-/* Unit tests of core/base/process.c: the length of a process's table of descriptors. */
+/* Unit tests of core/base/process.c: the length of a process's table of descriptors; a main thread that has ended. */
 #include "core/base/process.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -20,6 +23,35 @@ static int table_length(void)
     if (ist_process_file(getpid(), "status", text, sizeof text) < 0) return -1;
     const char *line = strstr(text, "FDSize:");
     return line != NULL ? atoi(line + strlen("FDSize:")) : -1;
+}
+
+/* ---- what the system reports about another process ---- */
+
+static void *end_main_first(void *main_thread)
+{
+    pthread_join(*(pthread_t *)main_thread, NULL);
+    pause();
+    return NULL;
+}
+
+static void a_process_lives_when_its_main_thread_has_ended(void **state)
+{
+    (void)state;
+    struct ist_process process = {.state = 0};
+    pid_t child = fork();
+    if (child == 0) {
+        static pthread_t main_thread, other;
+        main_thread = pthread_self();
+        if (pthread_create(&other, NULL, end_main_first, &main_thread) != 0) _exit(1);
+        pthread_exit(NULL);
+    }
+    while (ist_process_read(child, &process) && !process.has_lost_main_thread && process.state != 'Z')
+        (void)poll(NULL, 0, 1);
+    assert_true(process.has_lost_main_thread);
+    assert_int_equal(process.state, 'S');
+    assert_false(process.is_exiting);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
 static int lowest_free_descriptor(void)
@@ -72,6 +104,7 @@ static void without_free_descriptors_it_stays_as_it_is(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_table_has_room_up_to_the_limit),
-                                       cmocka_unit_test(without_free_descriptors_it_stays_as_it_is)};
+                                       cmocka_unit_test(without_free_descriptors_it_stays_as_it_is),
+                                       cmocka_unit_test(a_process_lives_when_its_main_thread_has_ended)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
