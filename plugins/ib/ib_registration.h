@@ -14,8 +14,7 @@ isthmus_status ib_registration_choose(const struct isthmus_services *services, b
 unsigned ib_registration_flags(bool is_on_demand, uint32_t kind);
 
 /* Returns the bytes that adapters have pinned for this process, from such a file as /proc/thread-self/status, or 0 if
- * it has
- * no such line. */
+ * it has no such line. */
 uint64_t ib_registration_pinned_bytes(const char *status_file);
 
 #endif
