@@ -140,11 +140,12 @@ size_t ist_set_wait_any(const struct ist_wait_set *set);                   /* SI
 size_t ist_set_wait_some(const struct ist_wait_set *set, size_t *indices); /* 0: no entry is left */
 
 /* ---- locks that a symmetric long holds (lock.c) ----
- * Fair, in the order of arrival, and waiting on the waiting PE's own memory. `lock` is 0 on all PEs at first and
- * belongs to the library while it is in use. Not reentrant. */
+ * Fair, in the order of arrival, and waiting on the waiting PE's own memory. Of the threads of a PE one at a time is in
+ * the queue; they take turns. Any thread of the PE may clear a lock. `lock` is 0 on all PEs at first and belongs to the
+ * library while it is in use. Not reentrant. */
 
 void ist_lock_set(long *lock, const char *routine);
-/* Returns 0 if the caller holds the lock now, 1 if another PE does. Never waits. */
+/* Returns 0 if the caller holds the lock now, 1 if another PE or thread does. Never waits. */
 int ist_lock_test(long *lock, const char *routine);
 void ist_lock_clear(long *lock, const char *routine);
 

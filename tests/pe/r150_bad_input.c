@@ -114,8 +114,20 @@ int main(int argc, char **argv)
     const char *mistake = argc > 1 ? argv[1] : "", *rank = getenv("PMIX_RANK");
     int is_last = rank == NULL || atoi(rank) == atoi(argc > 2 ? argv[2] : "1") - 1;
     if (strncmp(mistake, "before_", 7) == 0 && is_last) outside(mistake + 7);
-    pe_begin();
+    if (strstr(mistake, "_threads") != NULL)
+        pe_begin_threads();
+    else
+        pe_begin();
     long *block = shmem_malloc(64);
+    if (strncmp(mistake, "lock_twice", 10) == 0 && is_last) {
+        shmem_set_lock(&word);
+        shmem_set_lock(&word);
+    }
+    if (strcmp(mistake, "clear_held_threads") == 0 && pe.me == 0) shmem_set_lock(&word); /* the last PE clears it */
+    if (strncmp(mistake, "clear_", 6) == 0) {
+        shmem_barrier_all();
+        if (is_last) shmem_clear_lock(&word);
+    }
     CASE(free_twice)
     {
         shmem_free(block);

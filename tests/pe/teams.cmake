@@ -28,6 +28,8 @@ isthmus_pe_test(r132_active_sets VARIANT few_indices NP 8 LAUNCHERS run NO_ALIAS
 isthmus_pe_test(r132_many_sets VARIANT few_indices NP 4 8 LAUNCHERS run ENV ISTHMUS_TEAMS_MAX=16)
 isthmus_pe_test(r132_many_sets NP 64 LAUNCHERS run LABELS thorough TIMEOUT 300)
 isthmus_pe_test(r146_lock NO_ALIAS)
+isthmus_pe_test(r146_lock_of_threads NP 1 4 LAUNCHERS run LABELS threads)
+isthmus_pe_test(r146_lock_of_threads VARIANT no_alias NP 4 LAUNCHERS run ENV ISTHMUS_ALIAS=0 ISTHMUS_TEST_PART=4)
 isthmus_pe_test(r146_lock_order NO_ALIAS)
 isthmus_pe_test(r149_zero_collectives NO_ALIAS)
 
