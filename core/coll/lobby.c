@@ -238,7 +238,7 @@ static void propose(struct visit *visit, int index)
 /* Cleared at once: no PE uses it before all have reserved it. */
 static bool reserve(struct visit *visit, int index)
 {
-    bool is_mine = ist_team_reserve(index);
+    bool is_mine = ist_team_reserve(index) == IST_TEAM_FREE;
     propose(visit, index);
     visit->index = is_mine ? index : -1;
     if (!is_mine) return false;

@@ -34,21 +34,38 @@ void ist_team_made(struct ist_team *team, const char *routine)
 /* A PE's input to the search for an index. */
 enum part { NO_MEMBER, MEMBER, MEMBER_WITHOUT_ROOM };
 
+/* Splits of several threads that have reserved one index on different PEs continue at different distances from it, so
+ * that they do not collide again at the next one. */
+static int distance_after_collision(const struct ist_team *meeting, uint32_t n_collisions)
+{
+    enum { SPREAD_BITS = 3 };
+    return 1 + (int)((((uint32_t)meeting->index * 31 + n_collisions) * 0x9e3779b1u) >> (32 - SPREAD_BITS));
+}
+
 /* Returns an index that is free on all PEs of `meeting` that will be members, and reserves it there; the others only
- * join the search. Returns -1 if there is none. */
+ * join the search. Returns -1 if live teams fill the table of a member, or are at every index on one member or another:
+ * that is certain after a round in which no other thread has made or ended a team. */
 static int agree_on_index(struct ist_team *meeting, enum part part, const char *routine)
 {
     enum { NONE = 1 << 30 };
     int from = IST_TEAMS_PREDEFINED;
-    bool is_member = part != NO_MEMBER;
+    uint32_t n_collisions = 0, n_before = 0, n_changes = ist_team_changes(); /* n_before: until this round */
     for (;;) {
         int lowest = part == MEMBER ? ist_team_free_index(from) : part == NO_MEMBER ? from : -1;
         int index = (int)ist_doubling_max(meeting, lowest >= 0 ? (uint64_t)lowest : NONE, routine);
-        if (index == NONE) return -1;
-        bool is_mine = !is_member || ist_team_reserve(index);
-        if (ist_doubling_max(meeting, !is_mine, routine) == 0) return index;
-        if (is_member && is_mine) ist_team_unreserve(index);
-        from = index + 1;
+        if (index == NONE) {
+            bool has_changed = n_collisions != n_before || n_changes != ist_team_changes();
+            if (from == IST_TEAMS_PREDEFINED || ist_doubling_max(meeting, has_changed, routine) == 0) return -1;
+            from = IST_TEAMS_PREDEFINED;
+            n_before = n_collisions;
+            n_changes = ist_team_changes();
+            continue;
+        }
+        enum ist_team_place here = part == MEMBER ? ist_team_reserve(index) : IST_TEAM_FREE;
+        enum ist_team_place worst = (enum ist_team_place)ist_doubling_max(meeting, here, routine);
+        if (worst == IST_TEAM_FREE) return index;
+        if (part == MEMBER && here == IST_TEAM_FREE) ist_team_unreserve(index);
+        from = index + (worst == IST_TEAM_RESERVED ? distance_after_collision(meeting, ++n_collisions) : 1);
     }
 }
 

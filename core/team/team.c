@@ -22,7 +22,8 @@ static struct {
     bool shared_only_self;
     bool is_for_processors; /* the program's API, and not kernels */
     bool host_is_aliased;
-    bool *is_taken; /* by index */
+    unsigned char *places; /* by index: enum ist_team_place */
+    uint32_t n_changes;
     pthread_mutex_t lock;
 } teams = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -75,26 +76,34 @@ int ist_team_free_index(int from)
     int found = -1;
     pthread_mutex_lock(&teams.lock);
     for (uint32_t i = (uint32_t)from; i < ist_team_limit && found < 0; i++)
-        if (!teams.is_taken[i]) found = (int)i;
+        if (teams.places[i] != IST_TEAM_LIVE) found = (int)i;
     pthread_mutex_unlock(&teams.lock);
     return found;
 }
 
-bool ist_team_reserve(int index)
+static void set_place(int index, enum ist_team_place place)
 {
     pthread_mutex_lock(&teams.lock);
-    bool was_free = (uint32_t)index < ist_team_limit && !teams.is_taken[index];
-    if (was_free) teams.is_taken[index] = true;
+    if (place == IST_TEAM_LIVE || teams.places[index] == IST_TEAM_LIVE)
+        ist_store_relaxed(&teams.n_changes, teams.n_changes + 1);
+    teams.places[index] = (unsigned char)place;
     pthread_mutex_unlock(&teams.lock);
-    return was_free;
 }
 
-void ist_team_unreserve(int index)
+/* The limits of PEs may differ: what is past this PE's counts as live. */
+enum ist_team_place ist_team_reserve(int index)
 {
+    if ((uint32_t)index >= ist_team_limit) return IST_TEAM_LIVE;
     pthread_mutex_lock(&teams.lock);
-    teams.is_taken[index] = false;
+    enum ist_team_place before = teams.places[index];
+    if (before == IST_TEAM_FREE) teams.places[index] = IST_TEAM_RESERVED;
     pthread_mutex_unlock(&teams.lock);
+    return before;
 }
+
+void ist_team_unreserve(int index) { set_place(index, IST_TEAM_FREE); }
+
+uint32_t ist_team_changes(void) { return ist_load_relaxed(&teams.n_changes); }
 
 /* All accesses to `on_change` here, and to the table in what registers, deletes and lists, are sequentially consistent:
  * either the reader of the table finds a new team there, or announce() finds fn. Likewise a team that is deleted leaves
@@ -113,6 +122,7 @@ static void announce(const struct ist_team *team, int index)
 
 void ist_team_register(struct ist_team *team, int index)
 {
+    set_place(index, IST_TEAM_LIVE);
     team->index = index;
     team->memory = ist_team_memory_of(index);
     team->area = &team->memory->whole;
@@ -199,8 +209,8 @@ isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
     teams.host_is_aliased = ask_host(boot);
     ist_team_limit = (uint32_t)ist_teams_max(config);
     ist_team_table = calloc(ist_team_limit, sizeof *ist_team_table);
-    teams.is_taken = calloc(ist_team_limit, sizeof *teams.is_taken);
-    if (ist_team_table == NULL || teams.is_taken == NULL) return ist_fail_memory("%u teams", ist_team_limit);
+    teams.places = calloc(ist_team_limit, sizeof *teams.places);
+    if (ist_team_table == NULL || teams.places == NULL) return ist_fail_memory("%u teams", ist_team_limit);
     ist_team_world = (struct ist_team){
         .n_pes = boot->n_pes,
         .my_pe = boot->pe,
@@ -208,7 +218,7 @@ isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
         .is_on_one_host = boot->n_local == boot->n_pes,
     };
     ist_team_world.is_aliased = ist_team_world.is_on_one_host && teams.host_is_aliased;
-    for (int i = 0; i < IST_TEAMS_PREDEFINED; i++) teams.is_taken[i] = true;
+    for (int i = 0; i < IST_TEAMS_PREDEFINED; i++) teams.places[i] = IST_TEAM_LIVE;
     ist_team_register(&ist_team_world, IST_TEAM_WORLD);
     return ISTHMUS_OK;
 }
@@ -219,9 +229,9 @@ void ist_teams_fini(void)
         if (ist_team_table[i] != NULL) ist_team_delete(ist_team_table[i]);
     ist_hosts_fini();
     free(ist_team_table);
-    free(teams.is_taken);
+    free(teams.places);
     ist_team_table = NULL;
-    teams.is_taken = NULL;
+    teams.places = NULL;
     ist_team_limit = 0;
     ist_team_world = (struct ist_team){.n_pes = 0};
 }

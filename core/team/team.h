@@ -127,12 +127,16 @@ static inline int ist_team_to_world(const struct ist_team *team, int pe)
 /* The member number of a PE of the world; -1: not a member. */
 int ist_team_from_world(const struct ist_team *team, int world_pe);
 
-/* For making teams. The address of the place of an index; the lowest free index from `from` on, or -1; a team with its
- * members, `list` (may be NULL) copied. */
+/* An index of the table on this PE. While it is reserved, a team is being made, which may still get another one. */
+enum ist_team_place { IST_TEAM_FREE, IST_TEAM_LIVE, IST_TEAM_RESERVED };
+
+/* For making teams. The address of the place of an index; the lowest index from `from` on without a live team, or -1; a
+ * team with its members, `list` (may be NULL) copied. */
 struct ist_team_memory *ist_team_memory_of(int index);
 int ist_team_free_index(int from);
-bool ist_team_reserve(int index); /* false if it is taken */
+enum ist_team_place ist_team_reserve(int index); /* returns what it was: reserved by this call if that is FREE */
 void ist_team_unreserve(int index);
+uint32_t ist_team_changes(void); /* how often a team has entered the table or left it */
 isthmus_status ist_team_new(int n, int start, int stride, const int *list, struct ist_team **out);
 void ist_team_clear_memory(const struct ist_team *team, int index); /* before its first use by `team` */
 void ist_team_register(struct ist_team *team, int index);           /* which is reserved */

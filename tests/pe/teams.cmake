@@ -14,6 +14,9 @@ isthmus_pe_test(r117_team_config NP 1 2 3)
 if(NOT ISTHMUS_SANITIZE) # sanitizers keep freed memory
   isthmus_pe_test(r120_team_growth NP 1 2 4 LAUNCHERS run NO_ALIAS)
 endif()
+isthmus_pe_test(r114_splits_of_threads NP 4 LAUNCHERS run LABELS threads)
+isthmus_pe_test(r114_splits_of_threads VARIANT few_indices NP 4 LAUNCHERS run ARGS 4 ENV ISTHMUS_TEAMS_MAX=16
+  LABELS threads)
 isthmus_pe_test(r121_teams_in_threads NP 1 2 3 4 LAUNCHERS run NO_ALIAS LABELS threads)
 isthmus_pe_test(r122_collectives_in_a_row NO_ALIAS)
 isthmus_pe_test(r125_broadcast_to_root NO_ALIAS)
