@@ -87,9 +87,11 @@ static int find_constant(struct dl_phdr_info *info, size_t info_bytes, void *dat
     return -1; /* ends the iteration: other objects are not checked */
 }
 
+/* Constants lie in no segment: symmetric memory is recognised without the loader's lock and list. */
 bool ist_symmetric_data_is_constant(const void *addr, size_t length_bytes)
 {
     struct range range = {(uintptr_t)addr, length_bytes};
+    if (ist_segment_of(addr, 1) >= 0) return false;
     return n_objects > 0 && dl_iterate_phdr(find_constant, &range) == 1;
 }
 

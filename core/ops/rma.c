@@ -289,12 +289,16 @@ uint64_t ist_g_slow(ist_ctx *ctx, const void *source, int pe, const char *routin
     struct ist_transfer t = ist_transfer_get(ctx, NULL, source, size, pe, routine);
     uint64_t bits = 0;
     t.align_bytes = size;
-    if (is_of_constant(&t)) {
+    bool is_known = ist_target_known_element(&t, &far);
+    if (!is_known && is_of_constant(&t)) {
         const struct ist_transfer constant = ist_transfer_get(ctx, &bits, source, size, pe, routine);
         move_any(&constant);
         return bits;
     }
-    ist_target_of_element(&t, &far);
+    if (!is_known) {
+        const struct ist_transfer unusual = ist_transfer_copy(&t);
+        ist_target_find_element(&unusual, &far);
+    }
     ist_target_count(&t, &far, far.segment->carrier, size);
     if (far.alias != NULL)
         isthmus_copy_small_((char *)&bits, far.alias, size);

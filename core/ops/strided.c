@@ -8,7 +8,6 @@
 #include "core/heap/static_data.h"
 #include "core/ops/order.h"
 #include "core/ops/target.h"
-#include "core/transport/segment.h"
 
 /* Bytes from the first to past the last block, or the end of the job. */
 static size_t span_bytes(const char *routine, const char *argument, ptrdiff_t stride, const struct ist_stride *s)
@@ -76,12 +75,6 @@ static bool is_contiguous(const struct ist_stride *s)
     return (size_t)s->dest == s->block_nelems && (size_t)s->source == s->block_nelems;
 }
 
-/* Constants of the executable lie in no segment, and are the same on every PE. */
-static bool is_constant(const void *source, size_t length_bytes)
-{
-    return ist_segment_of(source, 1) < 0 && ist_symmetric_data_is_constant(source, length_bytes);
-}
-
 static void copy_constants(const struct ist_transfer *all, const struct ist_stride *s)
 {
     ist_require_buffer(all->routine, "dest", all->dest);
@@ -132,7 +125,7 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
     const struct ist_transfer all = ist_transfer_get(ctx, dest, source, span_bytes(routine, "sst", s->source, s), pe,
                                                      routine);
     (void)span_bytes(routine, "dst", s->dest, s);
-    if (is_constant(source, all.length_bytes)) {
+    if (ist_symmetric_data_is_constant(source, all.length_bytes)) {
         copy_constants(&all, s);
         return;
     }

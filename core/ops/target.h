@@ -34,26 +34,32 @@ void ist_target_find(const struct ist_transfer *t, struct ist_target *out);
 IST_INLINE bool ist_target_known(const struct ist_transfer *t, struct ist_target *out)
 {
     const char *addr = ist_transfer_far(t);
-    if (!t->ctx->is_valid || t->pe < 0 || t->pe >= t->ctx->team->n_pes) return false;
+    if (!t->ctx->is_valid || (uint32_t)t->pe >= (uint32_t)t->ctx->team->n_pes) return false; /* or negative */
     out->peer = ist_peer_known(ist_team_to_world(t->ctx->team, t->pe));
-    int id = ist_segment_of(addr, t->length_bytes);
-    if (out->peer == NULL || id < 0 || (uint32_t)id >= ist_segments.n_at_start) return false;
-    out->segment = ist_peer_segment(out->peer, (uint32_t)id);
-    out->extent = ist_load_acquire(&out->segment->extents);
-    out->offset_bytes = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    uint32_t id = (uint32_t)ist_segment_of(addr, t->length_bytes); /* none is above all others */
+    if (out->peer == NULL || id >= ist_segments.n_at_start) return false;
+    out->segment = ist_peer_segment(out->peer, id);
+    uint64_t in_segment = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    out->extent = ist_extent_of(&out->segment->extents, in_segment, t->length_bytes);
+    if (out->extent == NULL || out->extent->alias != NULL) return false;
+    out->offset_bytes = in_segment - out->extent->offset_bytes;
     out->length_bytes = t->length_bytes;
     out->alias = NULL;
-    return out->extent != NULL && out->extent->alias == NULL && out->extent->offset_bytes == 0 &&
-           out->offset_bytes <= out->extent->length_bytes &&
-           t->length_bytes <= out->extent->length_bytes - out->offset_bytes;
+    return true;
+}
+
+/* The same for one element. */
+IST_INLINE bool ist_target_known_element(const struct ist_transfer *t, struct ist_target *out)
+{
+    bool is_aligned = ((uintptr_t)ist_transfer_far(t) & (t->align_bytes - 1)) == 0;
+    return IST_LIKELY(!ist_check_on && is_aligned && ist_target_known(t, out));
 }
 
 /* The target of one element, with the checks of ISTHMUS_CHECK. */
 void ist_target_find_element(const struct ist_transfer *t, struct ist_target *out) IST_COLD;
 IST_INLINE void ist_target_of_element(const struct ist_transfer *t, struct ist_target *out)
 {
-    bool is_aligned = ((uintptr_t)ist_transfer_far(t) & (t->align_bytes - 1)) == 0;
-    if (IST_LIKELY(!ist_check_on && is_aligned && ist_target_known(t, out))) return;
+    if (ist_target_known_element(t, out)) return;
     const struct ist_transfer unusual = ist_transfer_copy(t);
     ist_target_find_element(&unusual, out);
 }

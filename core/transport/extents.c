@@ -58,7 +58,7 @@ isthmus_status ist_way_attach(const struct ist_way *way, const struct ist_blob *
     extent->offset_bytes = offset_bytes;
     extent->length_bytes = length_bytes;
     extent->next = *way->extents;
-    ist_store_release(way->extents, extent); /* pairs with the acquire in find_extent */
+    ist_store_release(way->extents, extent); /* pairs with the acquire in ist_extent_of() */
     ist_debug("PE %d: %llu bytes of %s through %s%s", peer->card.pe, (unsigned long long)length_bytes,
               ist_segments.list[way->id].name, t->name, extent->alias != NULL ? ", by load and store" : "");
     return ISTHMUS_OK;
@@ -94,14 +94,6 @@ void ist_way_cut(const struct ist_way *way, uint64_t offset_bytes)
 }
 
 /* ---- extents that were published later ---- */
-
-static const struct ist_attached_extent *find_extent(struct ist_attached_extent *const *extents, uint64_t offset_bytes)
-{
-    const struct ist_attached_extent *extent = ist_load_acquire(extents);
-    while (extent != NULL && offset_bytes - extent->offset_bytes >= ist_load_relaxed(&extent->length_bytes))
-        extent = extent->next;
-    return extent;
-}
 
 /* `index`: that of the extent, which this PE has published itself under the same number. */
 static isthmus_status fetch_extent(const struct ist_way *way, uint32_t index)
@@ -150,12 +142,12 @@ isthmus_status ist_way_attach_up_to(const struct ist_way *way, uint32_t n)
  * allocated. */
 static const struct ist_attached_extent *get_extent(const struct ist_way *way, uint64_t offset_bytes)
 {
-    const struct ist_attached_extent *extent = find_extent(way->extents, offset_bytes);
+    const struct ist_attached_extent *extent = ist_extent_of(way->extents, offset_bytes, 1);
     if (extent != NULL) return extent;
     pthread_mutex_lock(&way->peer->lock);
     isthmus_status status = ISTHMUS_OK;
     uint32_t n = n_attached(way);
-    while (status == ISTHMUS_OK && (extent = find_extent(way->extents, offset_bytes)) == NULL) {
+    while (status == ISTHMUS_OK && (extent = ist_extent_of(way->extents, offset_bytes, 1)) == NULL) {
         if (n >= ist_segments.list[way->id].n_extents)
             status = ist_fail(
                 ISTHMUS_ERR_INVALID,

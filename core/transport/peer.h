@@ -14,7 +14,7 @@
 
 /* An extent of a peer's segment; a sparse transport has the whole segment as one. */
 struct ist_attached_extent {
-    struct ist_attached_extent *next;
+    struct ist_attached_extent *next; /* older; it begins before this one, unless it was detached */
     isthmus_rmem *rmem;
     char *alias;           /* address of its first byte here; NULL: not mapped, or ISTHMUS_ALIAS=0 */
     uint64_t offset_bytes; /* in the segment */
@@ -74,6 +74,20 @@ void ist_peers_fini(void); /* detaches everything; accepts any state */
  * row; later uses attach new late segments. Any thread. An error is final for this job: the text names the transports
  * that were tried. */
 isthmus_status ist_peer_get(int pe, const struct ist_peer **out);
+
+/* Returns the extent that holds the whole range, which lies in the segment, if it is attached; else NULL. The list
+ * descends, so that the first extent that does not begin behind the offset decides; a heap doubles at each growth, so
+ * that there are few, and the first ones hold most of it. Any thread: an extent is complete before it enters the list,
+ * and stays there. */
+IST_INLINE const struct ist_attached_extent *ist_extent_of(struct ist_attached_extent *const *extents,
+                                                           uint64_t offset_bytes, size_t length_bytes)
+{
+    const struct ist_attached_extent *extent = ist_load_acquire(extents); /* pairs with that in ist_way_attach() */
+    while (extent != NULL && extent->offset_bytes > offset_bytes) extent = extent->next;
+    bool is_inside = extent != NULL &&
+                     offset_bytes + length_bytes - extent->offset_bytes <= ist_load_relaxed(&extent->length_bytes);
+    return is_inside ? extent : NULL;
+}
 
 /* Returns the extent of one of its segments that holds this offset, attached on first use. Returns NULL with a failure
  * text if that fails. */

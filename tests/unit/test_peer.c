@@ -1,13 +1,17 @@
-/* Unit tests of core/transport/peer.c: the first use of peers by several threads. A transport of the test opens the
- * path to a peer only when a second thread calls for one, too. */
+/* Unit tests of core/transport/peer.c and extents.c: the first use of peers by several threads, and the extents in
+ * which an operation finds its target. A transport of the test opens the path to a peer only when a second thread calls
+ * for one, too. */
+#include "core/ops/target.h"
 #include "core/transport/choose.h"
 #include "core/transport/peer.h"
 #include "core/transport/registry.h"
 
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -63,18 +67,31 @@ static isthmus_status reach(isthmus_tr *tr, const struct isthmus_peer *peer, str
     return ISTHMUS_OK;
 }
 
-/* The card of any PE: one transport, one segment. */
+/* ---- a segment that doubles: extent 0 is in the card, extent i is published under the number i ---- */
+
+enum { FIRST_BYTES = 4096, N_EXTENTS = 5, GROWN_BYTES = FIRST_BYTES << (N_EXTENTS - 1) };
+
+static uint64_t begin_of_extent(uint32_t i) { return i == 0 ? 0 : (uint64_t)FIRST_BYTES << (i - 1); }
+static uint64_t end_of_extent(uint32_t i) { return (uint64_t)FIRST_BYTES << i; }
+
+/* The card of any PE: one transport, one segment. That of an extent: the same, with its range. */
 static isthmus_status get(ist_boot *boot, int pe, const char *key, void **out, size_t *out_bytes)
 {
     static const char rkey[] = "key";
     struct ist_card_room room;
     struct ist_card card = {.pe = pe, .agreement = "", .n_transports = 1, .n_segments = 1};
-    (void)boot, (void)key;
+    uint32_t extent = 0;
+    (void)boot;
+    (void)sscanf(key, "card.0.%" SCNu32, &extent);
     ist_card_use_room(&card, &room);
     memcpy(card.host_name, "elsewhere", sizeof "elsewhere");
     memcpy(card.transports[0].name, "wire", sizeof "wire");
     card.segments[0] = (struct ist_card_segment){
-        .id = IST_SEGMENT_HEAP, .length_bytes = 4096, .first_bytes = 4096, .keys = card.segments[0].keys};
+        .id = IST_SEGMENT_HEAP,
+        .base = begin_of_extent(extent),
+        .length_bytes = extent > 0 ? end_of_extent(extent) - begin_of_extent(extent) : GROWN_BYTES,
+        .first_bytes = FIRST_BYTES,
+        .keys = card.segments[0].keys};
     card.segments[0].keys[0] = (struct ist_blob){rkey, sizeof rkey};
     return ist_card_write(&card, out, out_bytes);
 }
@@ -164,11 +181,57 @@ static void without_the_trait_one_path_is_opened_after_the_other(void **state)
     assert_false(paths.has_overlapped);
 }
 
+/* This PE's own segment, at addresses that are not touched. */
+static void grow_own_segment(void)
+{
+    static struct ist_extent extents[N_EXTENTS];
+    struct ist_segment *segment = &ist_segments.list[IST_SEGMENT_HEAP];
+    *segment = (struct ist_segment){.name = "the symmetric heap", .n_extents = N_EXTENTS};
+    segment->mem = (struct isthmus_mem){.addr = (void *)(uintptr_t)GROWN_BYTES, .length_bytes = GROWN_BYTES};
+    for (uint32_t i = 0; i < N_EXTENTS; i++) {
+        extents[i].number = i;
+        segment->extents[i] = &extents[i];
+    }
+    ist_segments.n = ist_segments.n_at_start = 1;
+}
+
+static bool is_known(uint64_t offset_bytes, size_t length_bytes, struct ist_target *out)
+{
+    static struct ist_team team = {.n_pes = N_PES, .stride = 1};
+    static ist_ctx ctx = {.is_valid = 1, .team = &team};
+    char *base = ist_segments.list[IST_SEGMENT_HEAP].mem.addr;
+    const struct ist_transfer t = ist_transfer_put(&ctx, base + offset_bytes, base, length_bytes, 1, "the test");
+    return ist_target_known(&t, out);
+}
+
+static void every_extent_in_use_is_known(void **state)
+{
+    static const int pes[] = {1};
+    const void *peers[1];
+    struct ist_target far;
+    (void)state;
+    grow_own_segment();
+    use_at_once(pes, peers, 1);
+    assert_true(is_known(0, 8, &far));
+    assert_false(is_known(FIRST_BYTES, 8, &far)); /* not attached yet */
+    assert_non_null(ist_peer_extent(peers[0], IST_SEGMENT_HEAP, GROWN_BYTES - 1));
+    for (uint32_t i = 0; i < N_EXTENTS; i++) {
+        uint64_t begin = begin_of_extent(i), length = end_of_extent(i) - begin;
+        assert_true(is_known(begin, length, &far));
+        assert_int_equal(far.extent->offset_bytes, begin);
+        assert_int_equal(far.offset_bytes, 0);
+        assert_true(is_known(begin + length - 8, 8, &far));
+        assert_int_equal(far.offset_bytes, length - 8);
+        assert_false(is_known(begin + length - 8, 9, &far)); /* in two extents, or past the end */
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(different_peers_are_opened_at_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(threads_that_meet_at_a_peer_get_one, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(every_extent_in_use_is_known, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_the_trait_one_path_is_opened_after_the_other, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
