@@ -12,15 +12,24 @@ struct location {
     uint64_t in_extent;
 };
 
-/* Resolves the PE on first use. */
-static struct location location_of(const void *addr, int world_pe, const char *routine)
+/* Returns true if the segment of that PE may have addresses here. That takes no connection, and for host memory of
+ * other hosts, which has none, not even the PE's card: programs ask for every PE of a job. */
+static bool may_be_mapped(uint32_t id, int world_pe)
+{
+    struct ist_outlook outlook;
+    if (ist_segments.list[id].mem.kind == ISTHMUS_MEM_HOST && !ist_team_is_local(world_pe)) return false;
+    return ist_peer_outlook(world_pe, id, &outlook) == ISTHMUS_OK && outlook.is_mapped;
+}
+
+/* Resolves the PE on first use, if its memory may be mapped. A PE that cannot be reached has no addresses here; an
+ * operation on it reports why. */
+static struct location location_of(const void *addr, int world_pe)
 {
     const struct ist_peer *peer;
     struct location at = {.segment = NULL};
     int id = ist_segment_of(addr, 1);
     if (id < 0 || world_pe < 0 || world_pe >= ist_team_world.n_pes) return at;
-    isthmus_status status = ist_peer_get(world_pe, &peer);
-    if (status != ISTHMUS_OK) ist_die(routine, status);
+    if (!may_be_mapped((uint32_t)id, world_pe) || ist_peer_get(world_pe, &peer) != ISTHMUS_OK) return at;
     uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
     if (offset >= ist_peer_segment(peer, (uint32_t)id)->length_bytes) return at;
     at.segment = ist_peer_segment(peer, (uint32_t)id);
@@ -33,26 +42,31 @@ static struct location location_of(const void *addr, int world_pe, const char *r
 int ist_addr_accessible(const void *addr, int pe, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
-    struct location at = location_of(addr, pe, routine);
-    return at.segment != NULL && at.segment->carrier != IST_NO_TRANSPORT;
+    int id = ist_segment_of(addr, 1);
+    struct ist_outlook outlook;
+    if (id < 0 || pe < 0 || pe >= ist_team_world.n_pes) return 0;
+    if (ist_peer_outlook(pe, (uint32_t)id, &outlook) != ISTHMUS_OK) return 0;
+    uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    return offset < outlook.length_bytes && outlook.carrier != IST_NO_TRANSPORT;
 }
+
+static bool is_mine(const void *addr, int pe) { return pe == ist_team_world.my_pe && ist_segment_of(addr, 1) >= 0; }
 
 void *ist_ptr(const void *dest, int pe, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
-    struct location at = location_of(dest, pe, routine);
-    if (at.extent != NULL && at.extent->alias != NULL) return at.extent->alias + at.in_extent;
-    bool is_mine = at.segment != NULL && pe == ist_team_world.my_pe;
-    return is_mine && !ist_is_on_device(dest) ? (void *)(uintptr_t)dest : NULL;
+    if (is_mine(dest, pe) && !ist_is_on_device(dest)) return (void *)(uintptr_t)dest;
+    struct location at = location_of(dest, pe);
+    return at.extent != NULL && at.extent->alias != NULL ? at.extent->alias + at.in_extent : NULL;
 }
 
 /* For code on a device: the address at which this PE's kernels reach memory of a device. */
 void *ist_device_ptr(const void *dest, int pe, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
-    struct location at = location_of(dest, pe, routine);
+    if (is_mine(dest, pe)) return (void *)(uintptr_t)dest;
+    struct location at = location_of(dest, pe);
     if (at.segment == NULL || at.segment->kind == ISTHMUS_MEM_HOST) return ist_ptr(dest, pe, routine);
-    if (pe == ist_team_world.my_pe) return (void *)(uintptr_t)dest;
     if (at.extent == NULL) return NULL;
     const struct isthmus_memory *memory = &ist_registry.list[at.segment->carrier].extensions.memory;
     void *view = NULL;

@@ -144,7 +144,7 @@ void ist_team_delete(struct ist_team *team)
     free(team);
 }
 
-static bool is_local(int pe)
+bool ist_team_is_local(int pe)
 {
     int low = 0, high = teams.boot->n_local; /* local_pes ascend */
     while (low < high) {
@@ -161,7 +161,7 @@ static bool are_all_local(const struct ist_team *team)
 {
     if (teams.boot->n_local == teams.boot->n_pes) return true;
     for (int pe = 0; pe < team->n_pes; pe++)
-        if (!is_local(ist_team_to_world(team, pe))) return false;
+        if (!ist_team_is_local(ist_team_to_world(team, pe))) return false;
     return true;
 }
 

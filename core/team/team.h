@@ -124,6 +124,9 @@ static inline int ist_team_to_world(const struct ist_team *team, int pe)
     return team->list != NULL ? team->list[pe] : team->start + pe * team->stride;
 }
 
+/* Returns true if the launcher has put this PE of the world on this PE's host. */
+bool ist_team_is_local(int world_pe);
+
 /* The member number of a PE of the world; -1: not a member. */
 int ist_team_from_world(const struct ist_team *team, int world_pe);
 

@@ -140,6 +140,46 @@ isthmus_status ist_peer_check(int pe)
     return choice.carrier != IST_NO_TRANSPORT ? ISTHMUS_OK : fail_unreachable(card, ISTHMUS_MEM_HOST, &choice);
 }
 
+/* A segment that this PE made later is in no card: the peers' are as long, and of its kind. The caller has the peer's
+ * lock, because the segments leave the card when the peer is resolved. */
+static void describe_segment(const struct ist_peer *peer, uint32_t id, struct ist_outlook *out)
+{
+    const struct isthmus_mem *mine = &ist_segments.list[id].mem;
+    const struct ist_attached *attached = ist_peer_segment(peer, id);
+    *out = (struct ist_outlook){.carrier = IST_NO_TRANSPORT};
+    if (id >= ist_segments.n_at_start) {
+        out->length_bytes = mine->length_bytes;
+        out->kind = mine->kind;
+    } else if (peer->is_resolved) {
+        out->length_bytes = attached->length_bytes;
+        out->kind = attached->kind;
+    }
+    for (uint32_t s = 0; s < peer->card.n_segments && !peer->is_resolved; s++) {
+        if (peer->card.segments[s].id != id) continue;
+        out->length_bytes = peer->card.segments[s].length_bytes;
+        out->kind = peer->card.segments[s].kind;
+    }
+}
+
+isthmus_status ist_peer_outlook(int pe, uint32_t id, struct ist_outlook *out)
+{
+    struct ist_peer *peer = NULL;
+    struct ist_choice choice;
+    isthmus_status status = get_card(pe, &peer);
+    if (status != ISTHMUS_OK) return status;
+    pthread_mutex_lock(&peer->lock);
+    describe_segment(peer, id, out);
+    pthread_mutex_unlock(&peer->lock);
+    if (out->length_bytes == 0) return ISTHMUS_OK;
+    ist_choose(&peer->card, out->kind, &choice);
+    out->carrier = choice.carrier;
+    if (choice.carrier == IST_NO_TRANSPORT) return ISTHMUS_OK;
+    bool is_aliased = (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0 && ist_peer_table.use_alias;
+    out->is_mapped = is_aliased ||
+                     (out->kind != ISTHMUS_MEM_HOST && ist_registry.list[choice.carrier].extensions.has_memory);
+    return ISTHMUS_OK;
+}
+
 void ist_path_begin(struct ist_transport *t)
 {
     if ((t->traits.traits & ISTHMUS_TRAIT_PATHS_AT_ONCE) == 0) ist_cold_begin(t);

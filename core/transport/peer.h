@@ -111,6 +111,17 @@ isthmus_status ist_peer_why_unreachable(const struct ist_peer *peer, uint32_t se
  * transport. */
 isthmus_status ist_peer_check(int pe);
 
+/* What a segment of a peer is, and how it is reached. */
+struct ist_outlook {
+    uint64_t length_bytes; /* 0: the peer has no such segment */
+    uint32_t kind;
+    uint32_t carrier; /* IST_NO_TRANSPORT: not at all */
+    bool is_mapped;   /* it has addresses here, for processors or for a device */
+};
+
+/* Finds that without a connection, by the peer's card. Any thread. */
+isthmus_status ist_peer_outlook(int pe, uint32_t segment, struct ist_outlook *out);
+
 /* Returns the peer's card, without a connection. Valid until fini. */
 isthmus_status ist_peer_card(int pe, const struct ist_card **out);
 
