@@ -39,13 +39,17 @@ static struct ist_config settings_in_force(void)
 static isthmus_status write_agreement(struct ist_card *card)
 {
     static char agreement[IST_AGREEMENT_BYTES];
-    char granule[32], transports[IST_MAX_TRANSPORTS * sizeof ist_registry.list[0].name] = "";
+    char part[32], granule[32], transports[IST_MAX_TRANSPORTS * sizeof ist_registry.list[0].name] = "";
     const struct ist_config settings = settings_in_force();
     const struct ist_fact facts[] = {
         {"the mapping of host memory", ist_segments_have_extents() ? "by extents" : "as a whole"},
+        {"the library's part of the heap (it follows ISTHMUS_HEAP_PAGES and the system's pages)", part},
         {"the smallest piece of a heap that grows", granule},
         {"the list of open transports", transports},
     };
+    snprintf(part, sizeof part, "%llu bytes",
+             (unsigned long long)(ist_heap.segment == IST_SEGMENT_HEAP ? ist_heap.segment_offset_bytes
+                                                                       : ist_heap.mapped_bytes));
     snprintf(granule, sizeof granule, "%llu bytes", (unsigned long long)ist_device_heap.granule_bytes);
     size_t used = 0;
     for (uint32_t i = 0; i < ist_registry.n; i++)

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LOOK_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20, ZEROES_BYTES = 64 << 10 };
+enum { LOOK_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20, PART_BYTES = 2 << 20, ZEROES_BYTES = 64 << 10 };
 
 struct ist_heap ist_heap = {.fd = -1};
 
@@ -91,11 +91,12 @@ static isthmus_status map_aligned(const struct ist_config *config, uint64_t inte
     return ISTHMUS_OK;
 }
 
-/* The internal area and, behind it, user_bytes for the program. */
+/* The internal area and, behind it, user_bytes for the program. Peers address both from the beginning of the internal
+ * area, so that its length has to be the same on all PEs: with usual pages of any size, and with huge ones of 2 MiB. */
 static isthmus_status init_mapping(const struct ist_config *config, uint64_t internal_bytes, uint64_t user_bytes)
 {
     ist_heap.page_bytes = page_bytes_of(config->heap_pages);
-    internal_bytes = round_up(internal_bytes, ist_heap.page_bytes);
+    internal_bytes = round_up(internal_bytes, ist_heap.page_bytes > PART_BYTES ? ist_heap.page_bytes : PART_BYTES);
     uint64_t bytes = internal_bytes + round_up(user_bytes, ist_heap.page_bytes);
     isthmus_status status = make_memfd(config, bytes);
     if (status != ISTHMUS_OK) return status;

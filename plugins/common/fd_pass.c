@@ -205,7 +205,8 @@ void fd_pass_withdraw(struct fd_pass_server *server, uint32_t id)
     pthread_mutex_unlock(&server->lock);
 }
 
-/* Returns true if the process at the other end, as the kernel reports it, belongs to this user. */
+/* Returns true if the process at the other end, as the kernel reports it, belongs to this user. Where it reports none,
+ * errno has the reason, and the sender is of user -1. */
 bool fd_pass_is_own_user(int fd, struct ucred *sender)
 {
     socklen_t length = sizeof *sender;
@@ -216,9 +217,15 @@ bool fd_pass_is_own_user(int fd, struct ucred *sender)
 static void warn_of(struct fd_pass_server *server, const struct ucred *sender)
 {
     const struct isthmus_services *s = server->services;
-    s->log(s->core, server->has_warned ? ISTHMUS_LOG_DEBUG : ISTHMUS_LOG_WARN,
-           "refused a request for this PE's memory: process %d of user %d does not belong to this job",
-           (int)sender->pid, (int)sender->uid);
+    if (sender->uid == (uid_t)-1)
+        s->log(s->core, server->has_warned ? ISTHMUS_LOG_DEBUG : ISTHMUS_LOG_WARN,
+               "refused a request for this PE's memory: this system does not report its sender (SO_PEERCRED: %s); "
+               "ISTHMUS_*_SHARE=pidfd needs no socket",
+               strerror(errno));
+    else
+        s->log(s->core, server->has_warned ? ISTHMUS_LOG_DEBUG : ISTHMUS_LOG_WARN,
+               "refused a request for this PE's memory: process %d of user %d does not belong to this job",
+               (int)sender->pid, (int)sender->uid);
     server->has_warned = true;
 }
 

@@ -145,6 +145,19 @@ static int connect_to(const struct isthmus_services *s, const struct fd_pass_add
     return -1;
 }
 
+static isthmus_status fail_listener(const struct isthmus_services *s, const struct isthmus_peer *peer,
+                                    const struct ucred *listener)
+{
+    if (listener->uid == (uid_t)-1)
+        return s->fail(s->core, ISTHMUS_ERR_PERMISSION,
+                       "this system does not report which process listens in the place of PE %d on %s (SO_PEERCRED: "
+                       "%s); nothing was sent to it; ISTHMUS_*_SHARE=pidfd needs no socket",
+                       peer->pe, peer->host_name, strerror(errno));
+    return s->fail(s->core, ISTHMUS_ERR_PERMISSION,
+                   "process %d of user %d listens in the place of PE %d on %s; nothing was sent to it",
+                   (int)listener->pid, (int)listener->uid, peer->pe, peer->host_name);
+}
+
 static isthmus_status converse(const struct isthmus_services *s, const struct isthmus_peer *peer, int fd,
                                const struct fd_pass_address *address, struct patience *patience,
                                struct fd_pass_bundle *out)
@@ -153,9 +166,7 @@ static isthmus_status converse(const struct isthmus_services *s, const struct is
     struct ucred sender;
     fd_pass_request_write(address, &request);
     if (!fd_pass_is_own_user(fd, &sender)) /* before the ticket is sent */
-        return s->fail(s->core, ISTHMUS_ERR_PERMISSION,
-                       "process %d of user %d listens in the place of PE %d on %s; nothing was sent to it",
-                       (int)sender.pid, (int)sender.uid, peer->pe, peer->host_name);
+        return fail_listener(s, peer, &sender);
     if (send(fd, &request, sizeof request, MSG_NOSIGNAL) != (ssize_t)sizeof request)
         return fail_lost(s, peer, "requesting descriptors");
     return receive_bundle(s, peer, fd, address, patience, out);

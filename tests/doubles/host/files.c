@@ -23,6 +23,14 @@ static bool is_hidden(const char *path)
     return false;
 }
 
+/* Returns true if the machine has that file. A folder of it does not replace the real one, unless it is hidden. */
+static bool is_file(const char *path)
+{
+    char inside[PATH_MAX + 2];
+    snprintf(inside, sizeof inside, "%s/.", path);
+    return syscall(SYS_faccessat, AT_FDCWD, path, F_OK) == 0 && syscall(SYS_faccessat, AT_FDCWD, inside, F_OK) != 0;
+}
+
 const char *host_path(const char *path, char out[PATH_MAX])
 {
     if (path == NULL || (strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/sys/", 5) != 0)) return path;
@@ -30,7 +38,7 @@ const char *host_path(const char *path, char out[PATH_MAX])
     if (!host->is_apart && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) return path;
     if (!host->is_shown || snprintf(out, PATH_MAX, "%s%s", host->folder, path) >= PATH_MAX) return path;
     int error = errno;
-    bool is_own = syscall(SYS_faccessat, AT_FDCWD, out, F_OK) == 0 || is_hidden(path);
+    bool is_own = is_hidden(path) || is_file(out);
     errno = error;
     return is_own ? out : path;
 }

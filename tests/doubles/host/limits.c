@@ -1,4 +1,4 @@
-/* tests/doubles/host/limits.c: limits and namespaces that the PE gets for real, before its program starts. */
+/* tests/doubles/host/limits.c: what the PE gets for real before its program starts: limits, variables, namespaces. */
 #include "tests/doubles/host/host.h"
 
 #include <errno.h>
@@ -28,6 +28,15 @@ static void set_limits(void)
         if (sscanf(knob->value, "%llu %llu", &soft, &hard) != 2) host_give_up("no limit", knob->value);
         const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
         if (setrlimit((unsigned)limits[i].resource, &limit) != 0) host_give_up("setrlimit", strerror(errno));
+    }
+}
+
+static void set_variables(void)
+{
+    char name[64], value[HOST_KNOB_BYTES];
+    for (const struct host_knob *knob = NULL; (knob = host_knob_next("variable", knob)) != NULL;) {
+        if (sscanf(knob->value, "%63s %127s", name, value) != 2) host_give_up("no variable", knob->value);
+        setenv(name, value, 0);
     }
 }
 
@@ -73,5 +82,6 @@ __attribute__((constructor)) static void begin(void)
 {
     if (!host_now()->is_shown) return;
     enter_pid_namespace();
+    set_variables();
     set_limits();
 }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -11,14 +12,27 @@
 
 /* ---- memory ---- */
 
+/* The size of a page as the machine shows it to Isthmus alone: UCX changes the protection of real pages. */
+static long page_bytes_for(const void *caller, long real_bytes)
+{
+    Dl_info library;
+    const struct host_knob *page = host_knob_next("page_bytes", NULL);
+    if (page == NULL || dladdr(caller, &library) == 0) return real_bytes;
+    const char *file = strrchr(library.dli_fname, '/'), *folder = strstr(library.dli_fname, "/isthmus/");
+    bool is_isthmus = folder != NULL || (file != NULL && strncmp(file, "/libisthmus", 11) == 0);
+    return is_isthmus ? atol(page->value) : real_bytes;
+}
+
 long sysconf(int name)
 {
     HOST_NEXT(sysconf);
     const struct host *host = host_now();
     if (!host->is_shown) return next(name);
+    long page_bytes = page_bytes_for(__builtin_return_address(0), next(_SC_PAGESIZE));
     switch (name) {
-    case _SC_PHYS_PAGES: return (long)(host->memory_bytes / (uint64_t)next(_SC_PAGESIZE));
-    case _SC_AVPHYS_PAGES: return (long)(host->memory_bytes / (uint64_t)next(_SC_PAGESIZE) / 2);
+    case _SC_PAGESIZE: return page_bytes;
+    case _SC_PHYS_PAGES: return (long)(host->memory_bytes / (uint64_t)page_bytes);
+    case _SC_AVPHYS_PAGES: return (long)(host->memory_bytes / (uint64_t)page_bytes / 2);
     case _SC_NPROCESSORS_CONF: return host->n_present;
     case _SC_NPROCESSORS_ONLN: return host->n_online;
     default: return next(name);

@@ -9,11 +9,13 @@ Keys of a row; sizes as 4096, 512K, 3G; lists of processors as 0-3,8:
   cgroup=v2|v1|hybrid|none the layout of /sys/fs/cgroup; group=PATH: the PE's own; group_is_hidden=yes: /proc names it,
                            but only the root is mounted, as in a container
   memory@PATH=SIZE cpu@PATH=PROCESSORS cpuset@PATH=LIST   a limit of that group
+  page=SIZE                of the system's usual pages
   huge_2m=N huge_1g=N      huge pages that are free; without: the kernel has none of that size
   nofile= memlock= as= fsize= stack=SOFT[/HARD]   limits of the process
   interfaces=NAME:ADDRESS,...   in front of the real ones; -NAME: it is down; real_interfaces=no: there are no others
   pid_namespace=own        as in a container that has the network of its host
   clock_ahead_s=N          how far the clock of the day is set back after each reading
+  variables=NAME:VALUE,... that this machine sets for all its processes
   fails=CALL:ERROR,... slow=CALL:SECONDS,...   CALL may end in (TEXT), with a part of the file's name or the like in it,
                            or in >SIZE; files.c, calls.c, pages.c and network.c have the calls
 """
@@ -30,7 +32,7 @@ USUAL = {"memory": "16G", "processors": "8", "cgroup": "v2", "group": "/"}
 LIMITS = ["nofile", "memlock", "as", "fsize", "stack"]
 AS_THEY_ARE = ["huge_2m", "huge_1g", "pid_namespace", "clock_ahead_s"]  # knobs of the same name
 KEYS = {"memory", "processors", "offline", "affinity", "nodes", "cgroup", "group", "group_is_hidden", "interfaces",
-        "real_interfaces", "fails", "slow", *LIMITS, *AS_THEY_ARE}
+        "real_interfaces", "page", "variables", "fails", "slow", *LIMITS, *AS_THEY_ARE}
 CALL = re.compile(r"(\w+)(?:\(([^)]*)\))?(?:>(\w+))?:([\w.]+)")
 LIMIT = re.compile(r"(memory|cpu|cpuset)@(/.*)")
 NO_LIMIT_V1 = 9223372036854771712
@@ -176,6 +178,8 @@ class Machine:
         for interface in self.list("interfaces"):
             name, address = interface.split(":")
             knobs.append(f"interface {name.lstrip('-')} {address} {'down' if name[0] == '-' else 'up'}")
+        knobs += ["variable " + one.replace(":", " ", 1) for one in self.list("variables")]
+        knobs += [f"page_bytes {bytes_of(one)}" for one in self.list("page")]
         return knobs + ["only_these_interfaces 1"] * (self.settings.get("real_interfaces") == "no")
 
     def of_calls(self):
@@ -213,10 +217,12 @@ def machines():
 
 
 def main():
-    folder = Path(sys.argv[1])
-    shutil.rmtree(folder, ignore_errors=True)
+    folder, new = Path(sys.argv[1]), Path(f"{sys.argv[1]}.new")
+    shutil.rmtree(new, ignore_errors=True)
     for machine in machines():
-        machine.make(folder)
+        machine.make(new)
+    shutil.rmtree(folder, ignore_errors=True)
+    new.rename(folder)
 
 
 if __name__ == "__main__":
