@@ -210,22 +210,26 @@ def on_other_hosts(change, **env):
 
 def hosts_that_differ():
     results = on_other_hosts("ulimit -n 200")
-    expect(results, "hosts", "open files", "degraded", ": 200")
+    expect(results, "hosts", "open files", "degraded", "200 on 3 PEs (the first: PE 1 on ")
     expect(results, "hosts", "own faults", "degraded", "open files degraded")
     expect(results, "hosts", "version", "pass", "all hosts")
+    machines = {"LD_PRELOAD": os.path.join(DOUBLES, "host", "host.so"), "HOST_DOUBLE": "usual,usual,usual,v2_own",
+                "ISTHMUS_HEAP_SIZE": "64m"}
+    expect(on_other_hosts("true", **machines), "hosts", "memory", "degraded",
+           "16 GiB on 3 PEs (the first: PE 0 on usual); 2048 MiB on 1 PE (PE 3 on v2_own)")
     ucx = os.path.join(DOUBLES, "ucx_other")
     expect(on_other_hosts(f"export ISTHMUS_IB_UCX={ucx}"), "hosts", "libraries", "degraded", ".99")
     other = os.path.join(os.path.dirname(BIN), "tests", "info", "isthmus-info-other")
     plugins = os.path.join(LIBRARY, "isthmus")
     expect(on_other_hosts(f'exec {other} --doctor --routes --json', status=1, ISTHMUS_PLUGIN_PATH=plugins), "hosts",
-           "version", "fail", ": 0.0.1")
-    expect(on_other_hosts("ulimit -l 100"), "hosts", "memlock", "degraded", ": 102400")
+           "version", "fail", "0.0.1 on ")
+    expect(on_other_hosts("ulimit -l 100"), "hosts", "memlock", "degraded", "102400 on ")
     processors = os.path.join(FOLDER.name, "online")
     with open(processors, "w") as file:
         file.write("0-99\n")
     more = f"mount --bind {processors} /sys/devices/system/cpu/online"
     expect(on_other_hosts(f"""exec unshare -m sh -c '{more} && exec "$0" --doctor --routes --json' "$0" """),
-           "hosts", "processors", "degraded", "): 100")
+           "hosts", "processors", "degraded", "100 on ")
     expect(on_other_hosts('exec "$0" --routes > /dev/null', status=1), "hosts", "exchange", "fail",
            "PE 1 was started without --doctor")
 

@@ -1,5 +1,5 @@
 /* tools/isthmus-info/doctor_job.c: do the hosts of a job agree? Each PE publishes what its host has through the
- * bootstrap; PE 0 compares the first PE of each host with the first of all. */
+ * bootstrap; PE 0 counts which values there are. */
 #include "tools/isthmus-info/doctor.h"
 #include "tools/isthmus-info/info.h"
 
@@ -18,6 +18,9 @@ enum {
     FACT_VERSION,
     FACT_LIBRARIES,
     FACT_PROCESSORS,
+    FACT_MEMORY,
+    FACT_SPACE,
+    FACT_FILE_SIZE,
     FACT_MEMLOCK,
     FACT_FILES,
     FACT_FAULTS,
@@ -34,6 +37,11 @@ static const struct {
     [FACT_LIBRARIES] = {"libraries", VERDICT_DEGRADED,
                         "install one version on all hosts (ISTHMUS_IB_UCX names a file)"},
     [FACT_PROCESSORS] = {"processors", VERDICT_DEGRADED, "place PEs by the processors of each host"},
+    [FACT_MEMORY] = {"memory", VERDICT_DEGRADED,
+                     "place fewer PEs on hosts with less, or set ISTHMUS_HEAP_SIZE: an allocation fails on all PEs "
+                     "where one has no room"},
+    [FACT_SPACE] = {"addresses", VERDICT_DEGRADED, "ulimit -v unlimited, on all hosts"},
+    [FACT_FILE_SIZE] = {"file size", VERDICT_DEGRADED, "ulimit -f unlimited, on all hosts"},
     [FACT_MEMLOCK] = {"memlock", VERDICT_DEGRADED, "set LimitMEMLOCK of the launcher's service alike on all hosts"},
     [FACT_FILES] = {"open files", VERDICT_DEGRADED, "set the limit alike on all hosts"},
     [FACT_FAULTS] = {"own faults", VERDICT_DEGRADED, "run isthmus-info --doctor on that host"},
@@ -54,6 +62,16 @@ static void write_limit(int resource, char out[FACT_BYTES])
         snprintf(out, FACT_BYTES, "no limit");
     else
         snprintf(out, FACT_BYTES, "%" PRIu64, (uint64_t)limit.rlim_cur);
+}
+
+/* In whole GiB where that is precise enough: nodes of one model differ by some MiB. */
+static void write_memory(char out[FACT_BYTES])
+{
+    enum { GIB = 30, MIB = 20, MANY = 8 };
+    uint64_t bytes = ist_topo_memory_bytes();
+    bool is_coarse = bytes >> GIB >= MANY;
+    uint64_t unit = (uint64_t)1 << (is_coarse ? GIB : MIB);
+    snprintf(out, FACT_BYTES, "%" PRIu64 " %s", (bytes + unit / 2) / unit, is_coarse ? "GiB" : "MiB");
 }
 
 static void write_libraries(char out[FACT_BYTES])
@@ -78,6 +96,9 @@ static void write_card(struct card *card)
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
     snprintf(card->facts[FACT_VERSION], FACT_BYTES, "%s", ISTHMUS_VERSION);
     snprintf(card->facts[FACT_PROCESSORS], FACT_BYTES, "%d", ist_topo_cpus());
+    write_memory(card->facts[FACT_MEMORY]);
+    write_limit(RLIMIT_AS, card->facts[FACT_SPACE]);
+    write_limit(RLIMIT_FSIZE, card->facts[FACT_FILE_SIZE]);
     write_libraries(card->facts[FACT_LIBRARIES]);
     write_limit(RLIMIT_MEMLOCK, card->facts[FACT_MEMLOCK]);
     write_limit(RLIMIT_NOFILE, card->facts[FACT_FILES]);
@@ -119,37 +140,64 @@ static struct card *get_card(int pe)
     return NULL;
 }
 
-static void compare(const struct card *first, const struct card *other, int pe, bool *differs)
+/* ---- what differs, by value: one line for each fact, whatever the number of PEs ---- */
+
+enum { MAX_VALUES = 6 };
+
+static struct value {
+    char text[FACT_BYTES], host_name[64];
+    int first_pe;
+    unsigned n_pes;
+} values[N_FACTS][MAX_VALUES]; /* unused ones have no PEs */
+
+static unsigned n_more[N_FACTS]; /* PEs with still other values */
+
+static void count_values(const struct card *card, int pe)
 {
     for (size_t i = 0; i < N_FACTS; i++) {
-        if (strncmp(first->facts[i], other->facts[i], FACT_BYTES) == 0) continue;
-        differs[i] = true;
-        doctor_fault(facts[i].if_different, area, facts[i].name, facts[i].remedy, "%s: %s; %.63s (PE %d): %.150s",
-                     first->host_name, first->facts[i], other->host_name, pe, other->facts[i]);
+        struct value *v = values[i], *end = v + MAX_VALUES;
+        while (v < end && v->n_pes > 0 && strncmp(v->text, card->facts[i], FACT_BYTES) != 0) v++;
+        if (v == end) {
+            n_more[i]++;
+            continue;
+        }
+        if (v->n_pes++ > 0) continue;
+        v->first_pe = pe;
+        snprintf(v->text, sizeof v->text, "%.*s", FACT_BYTES - 1, card->facts[i]);
+        snprintf(v->host_name, sizeof v->host_name, "%.63s", card->host_name);
     }
 }
 
-/* Compares one PE of each host: neighbours in number mostly share one, so that a host is compared once or a few
- * times. */
+static void report_difference(size_t fact)
+{
+    char evidence[400] = "";
+    size_t used = 0;
+    for (const struct value *v = values[fact]; v < values[fact] + MAX_VALUES && v->n_pes > 0; v++)
+        if (used < sizeof evidence)
+            used += (size_t)snprintf(evidence + used, sizeof evidence - used, "%s%.150s on %u PE%s (%sPE %d on %s)",
+                                     used > 0 ? "; " : "", v->text, v->n_pes, v->n_pes > 1 ? "s" : "",
+                                     v->n_pes > 1 ? "the first: " : "", v->first_pe, v->host_name);
+    if (n_more[fact] > 0 && used < sizeof evidence)
+        snprintf(evidence + used, sizeof evidence - used, "; other values on %u more", n_more[fact]);
+    doctor_fault(facts[fact].if_different, area, facts[fact].name, facts[fact].remedy, "%s", evidence);
+}
+
 void doctor_compare_hosts(const struct routes *routes)
 {
-    const struct card *first = &own;
-    bool differs[N_FACTS] = {false};
-    struct isthmus_host_id last = first->host;
-    unsigned n_hosts = 1;
+    bool has_others = false;
+    count_values(&own, 0);
     for (int pe = 1; pe < routes->n_pes; pe++) {
         struct card *card = is_examined(routes, pe) ? get_card(pe) : NULL;
         if (card == NULL) return;
-        if (!ist_host_id_equal(&card->host, &last) && !ist_host_id_equal(&card->host, &first->host)) {
-            n_hosts++;
-            compare(first, card, pe, differs);
-        }
-        last = card->host;
+        has_others |= !ist_host_id_equal(&card->host, &own.host);
+        count_values(card, pe);
         free(card);
     }
     for (size_t i = 0; i < N_FACTS; i++)
-        if (!differs[i] && i != FACT_FAULTS)
-            doctor_pass(area, facts[i].name, "%s on %s", first->facts[i], n_hosts > 1 ? "all hosts" : "the only host");
+        if (values[i][1].n_pes > 0)
+            report_difference(i);
+        else if (i != FACT_FAULTS)
+            doctor_pass(area, facts[i].name, "%s on %s", own.facts[i], has_others ? "all hosts" : "the only host");
 }
 
 void doctor_publish(void)

@@ -36,9 +36,14 @@ const char *host_path(const char *path, char out[PATH_MAX])
     if (path == NULL || (strncmp(path, "/proc/", 6) != 0 && strncmp(path, "/sys/", 5) != 0)) return path;
     const struct host *host = host_now();
     if (!host->is_apart && strcmp(path, "/proc/sys/kernel/random/boot_id") == 0) return path;
-    if (!host->is_shown || snprintf(out, PATH_MAX, "%s%s", host->folder, path) >= PATH_MAX) return path;
+    if (!host->is_shown) return path;
+    static const char thread[] = "/proc/thread-self/"; /* the same files, of the calling thread */
+    bool is_of_thread = strncmp(path, thread, sizeof thread - 1) == 0;
+    const char *own = is_of_thread ? path + sizeof thread - 1 : path;
+    if (snprintf(out, PATH_MAX, "%s%s%s", host->folder, is_of_thread ? "/proc/self/" : "", own) >= PATH_MAX)
+        return path;
     int error = errno;
-    bool is_own = is_hidden(path) || is_file(out);
+    bool is_own = is_hidden(out + strlen(host->folder)) || is_file(out);
     errno = error;
     return is_own ? out : path;
 }
