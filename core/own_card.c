@@ -2,6 +2,7 @@
 #include "core/own_card.h"
 
 #include "core/base/mac.h"
+#include "core/base/process.h"
 #include "core/heap/heap.h"
 #include "core/life/life.h"
 #include "core/runtime.h"
@@ -70,6 +71,7 @@ isthmus_status ist_own_card_make(uint64_t scopes)
     card->n_cpus = ist_topo_cpus();
     card->host = ist_registry.host;
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
+    ist_executable_name(card->executable, sizeof card->executable);
     card->first_on_host = ist_runtime.boot->local_pes[0];
     card->liveness = ist_liveness_card();
     card->heap_limit_bytes = ist_heap.limit_bytes;

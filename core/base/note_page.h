@@ -93,4 +93,12 @@ void ist_note_tell(struct ist_text *out, const struct ist_note *note, const char
  * system calls only, so a signal handler may call it. */
 bool ist_symbol_at(const char *path, uint64_t offset, char *name, size_t room);
 
+/* Returns a number for the variables in [start, end) bytes after the load address: the same for two files if their
+ * variables have the same names, sizes and places behind `start`; 0 if the file has no symbols, or more than a start
+ * has time to read. */
+uint64_t ist_symbol_layout(const char *path, uint64_t start, uint64_t end);
+
+/* One more piece of data for a hash that begins with 0. */
+uint64_t ist_hash_add(uint64_t hash, const void *data, size_t length_bytes);
+
 #endif

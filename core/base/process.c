@@ -49,6 +49,15 @@ bool ist_process_read(int32_t pid, struct ist_process *out)
     return true;
 }
 
+void ist_executable_name(char *out, size_t room)
+{
+    char path[4096];
+    const ssize_t length = readlink("/proc/thread-self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = '\0';
+    const char *slash = strrchr(path, '/');
+    snprintf(out, room, "%s", slash != NULL ? slash + 1 : "?");
+}
+
 /* The table keeps the length that the highest descriptor once needed. */
 void ist_descriptors_make_room(void)
 {

@@ -24,6 +24,9 @@ bool ist_process_read(int32_t pid, struct ist_process *out);
  * read. */
 int ist_process_file(int32_t pid, const char *name, char *text, size_t room);
 
+/* Writes the name of this process's executable, without its folder; "?" if there is no /proc. */
+void ist_executable_name(char *out, size_t room);
+
 /* Makes this process's table of descriptors as long as that of a job with many connections: up to 4096, or the limit
  * of open files. The kernel doubles a table that is full, from 64 on. Once the process has a second thread, it waits
  * for all processors each time: milliseconds, and seconds where many PEs share a processor. UCX holds a lock meanwhile

@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,19 +84,70 @@ static bool find(const struct image *image, uint64_t offset, char *name, size_t 
     return false;
 }
 
-bool ist_symbol_at(const char *path, uint64_t offset, char *name, size_t room)
+static bool open_image(const char *path, struct image *out)
 {
     struct stat found;
-    struct image image = {.bytes = MAP_FAILED};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
+    *out = (struct image){.bytes = MAP_FAILED};
     if (fstat(fd, &found) == 0 && found.st_size > 0) {
-        image.length_bytes = (size_t)found.st_size;
-        image.bytes = mmap(NULL, image.length_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+        out->length_bytes = (size_t)found.st_size;
+        out->bytes = mmap(NULL, out->length_bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     close(fd);
-    if (image.bytes == MAP_FAILED) return false;
+    return out->bytes != MAP_FAILED;
+}
+
+static void close_image(const struct image *image) { munmap((void *)(uintptr_t)image->bytes, image->length_bytes); }
+
+bool ist_symbol_at(const char *path, uint64_t offset, char *name, size_t room)
+{
+    struct image image;
+    if (!open_image(path, &image)) return false;
     bool is_found = find(&image, offset, name, room);
-    munmap((void *)(uintptr_t)image.bytes, image.length_bytes);
+    close_image(&image);
     return is_found;
+}
+
+/* ---- the layout of all of them ---- */
+
+uint64_t ist_hash_add(uint64_t hash, const void *data, size_t length_bytes)
+{
+    const unsigned char *bytes = data; /* FNV-1a */
+    if (hash == 0) hash = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < length_bytes; i++) hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* A sum: linkers do not agree on the order of symbols. */
+static uint64_t layout_of(const struct image *image, uint64_t start, uint64_t end)
+{
+    enum { SYMBOLS_MAX = 1 << 16 }; /* 2 ms */
+    const Elf64_Shdr *strings, *table;
+    const Elf64_Ehdr *header = header_of(image);
+    if (header == NULL || (table = symbols_of(image, header, &strings)) == NULL) return 0;
+    const uint64_t first = first_address(image, header), n = table->sh_size / sizeof(Elf64_Sym);
+    const Elf64_Sym *symbols = table_of(image, table->sh_offset, table->sh_size);
+    const char *names = part_of(image, strings->sh_offset, strings->sh_size);
+    if (symbols == NULL || n > SYMBOLS_MAX || names == NULL || strings->sh_size == 0) return 0;
+    if (names[strings->sh_size - 1] != '\0') return 0;
+    uint64_t sum = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t offset = symbols[i].st_value - first;
+        if (ELF64_ST_TYPE(symbols[i].st_info) != STT_OBJECT || offset < start || offset >= end) continue;
+        if (symbols[i].st_name >= strings->sh_size) continue;
+        const uint64_t numbers[] = {offset - start, symbols[i].st_size};
+        const char *name = names + symbols[i].st_name;
+        sum += ist_hash_add(ist_hash_add(0, numbers, sizeof numbers), name, strlen(name));
+    }
+    return sum;
+}
+
+uint64_t ist_symbol_layout(const char *path, uint64_t start, uint64_t end)
+{
+    struct image image;
+    if (!open_image(path, &image)) return 0;
+    const uint64_t layout = layout_of(&image, start, end);
+    close_image(&image);
+    return layout;
 }

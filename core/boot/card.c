@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_VERSION = 4 };
+enum { CARD_VERSION = 5 };
 static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
 
 void ist_card_use_room(struct ist_card *card, struct ist_card_room *room)
@@ -76,6 +76,7 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
     put_u64(&w, (uint64_t)(int64_t)card->failure);
     put_text(&w, card->failure_text);
     put_bytes(&w, card->host.bytes, sizeof card->host.bytes);
+    put_text(&w, card->executable);
     put_u64(&w, (uint64_t)card->first_on_host);
     put_blob(&w, card->liveness.bytes, card->liveness.length_bytes);
     put_u64(&w, card->heap_limit_bytes);
@@ -95,6 +96,8 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
         put_u64(&w, segment->base);
         put_u64(&w, segment->length_bytes);
         put_u64(&w, segment->first_bytes);
+        put_u64(&w, segment->layout.build);
+        put_u64(&w, segment->layout.variables);
         for (uint32_t t = 0; t < card->n_transports; t++)
             put_blob(&w, segment->keys[t].bytes, segment->keys[t].length_bytes);
     }
@@ -177,6 +180,8 @@ static void read_segment(struct reader *r, uint32_t n_transports, uint64_t *seen
     out->base = take_u64(r);
     out->length_bytes = take_u64(r);
     out->first_bytes = take_u64(r);
+    out->layout.build = take_u64(r);
+    out->layout.variables = take_u64(r);
     if ((*seen >> out->id & 1) != 0) r->bad = true;
     *seen |= (uint64_t)1 << out->id;
     for (uint32_t t = 0; t < n_transports; t++) out->keys[t] = take_blob(r);
@@ -191,6 +196,7 @@ static void read_body(struct reader *r, struct ist_card *card)
     card->failure_text = take_text(r);
     const void *host = take_bytes(r, sizeof card->host.bytes);
     if (host != NULL) memcpy(card->host.bytes, host, sizeof card->host.bytes);
+    take_name(r, card->executable, sizeof card->executable);
     card->first_on_host = (int32_t)take_u64(r);
     card->liveness = take_blob(r);
     card->heap_limit_bytes = take_u64(r);

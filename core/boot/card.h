@@ -15,7 +15,8 @@ enum {
     /* Segment ids are below this bound. They include late segments, each of which has a card of its own. */
     IST_CARD_SEGMENT_IDS = 64,
     IST_CARD_NAME_BYTES = 16,
-    IST_CARD_HOST_NAME_BYTES = 64
+    IST_CARD_HOST_NAME_BYTES = 64,
+    IST_CARD_EXECUTABLE_BYTES = 64
 };
 
 /* A piece of a card; `bytes` lies in the card's own buffer. */
@@ -32,11 +33,23 @@ struct ist_card_transport {
     struct ist_blob card;
 };
 
+/* Where the variables of static data lie. All zero: the segment has no variables. */
+struct ist_layout {
+    uint64_t build;     /* a hash of the object's build id; 0: it has none */
+    uint64_t variables; /* one of the names, sizes and places of its variables, as far as it has symbols */
+};
+
+static inline bool ist_layout_is_equal(const struct ist_layout *a, const struct ist_layout *b)
+{
+    return a->build == b->build && a->build != 0 ? true : a->variables == b->variables;
+}
+
 struct ist_card_segment {
     uint32_t id;   /* the same number means the same segment on every PE */
     uint32_t kind; /* ISTHMUS_MEM_ */
     uint64_t base, length_bytes;
-    uint64_t first_bytes;  /* length of the first extent */
+    uint64_t first_bytes; /* length of the first extent */
+    struct ist_layout layout;
     struct ist_blob *keys; /* by the card's transports; empty: not exposed through it */
 };
 
@@ -48,11 +61,12 @@ struct ist_card {
     const char *failure_text;
     struct isthmus_host_id host;
     char host_name[IST_CARD_HOST_NAME_BYTES];
-    int32_t first_on_host;     /* the lowest PE that the launcher put on its node */
-    struct ist_blob liveness;  /* address of its heartbeat receiver; empty: none */
-    uint64_t heap_limit_bytes; /* how far the heap may grow */
-    uint64_t job;              /* a random number; PE 0's is that of the job, and no other job has it */
-    const char *agreement;     /* what must be equal on all PEs, as text (agreement.c) */
+    char executable[IST_CARD_EXECUTABLE_BYTES]; /* its file's name, for messages */
+    int32_t first_on_host;                      /* the lowest PE that the launcher put on its node */
+    struct ist_blob liveness;                   /* address of its heartbeat receiver; empty: none */
+    uint64_t heap_limit_bytes;                  /* how far the heap may grow */
+    uint64_t job;          /* a random number; PE 0's is that of the job, and no other job has it */
+    const char *agreement; /* what must be equal on all PEs, as text (agreement.c) */
     uint32_t n_transports, n_segments;
     struct ist_card_transport *transports;
     struct ist_card_segment *segments;

@@ -139,6 +139,7 @@ static isthmus_status move_image(struct move *move, struct ist_static_data *out)
     *out = (struct ist_static_data){.base = move->image.base,
                                     .length_bytes = move->image.length_bytes,
                                     .frozen_bytes = frozen_bytes_of(&move->image),
+                                    .layout = move->image.layout,
                                     .fd = move->fd};
     return ISTHMUS_OK;
 }

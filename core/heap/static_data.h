@@ -7,6 +7,7 @@
 
 #include "core/base/config.h"
 #include "core/base/status.h"
+#include "core/boot/card.h"
 
 #include <stdbool.h>
 
@@ -21,7 +22,8 @@ struct ist_static_data {
     uint64_t length_bytes; /* multiple of the page size */
     uint64_t frozen_bytes; /* the first so many bytes are read-only after relocation (RELRO): the descriptor holds a
                               copy of them for readers, the process keeps its own pages. Multiple of the page size */
-    int fd;                /* memfd that holds [base, base + length_bytes) at offset 0; -1: none */
+    struct ist_layout layout;
+    int fd; /* memfd that holds [base, base + length_bytes) at offset 0; -1: none */
 };
 
 /* Move the writable segment of one loaded object: the executable for name NULL or "", else the shared object whose file
@@ -49,8 +51,8 @@ void ist_static_data_fini(struct ist_static_data *data);
 isthmus_status ist_symmetric_data_init(const struct ist_config *config);
 isthmus_status ist_symmetric_data_expose(void); /* as segments 1, 2, ... */
 
-/* Returns true if the range lies in read-only data of the executable. Every PE runs the same executable, so that get
- * can read constants from the local copy. */
+/* Returns true if the range lies in read-only data of the executable. PEs that run the same executable have the same
+ * there, so that get can read constants from the local copy. */
 bool ist_symmetric_data_is_constant(const void *addr, size_t length_bytes);
 
 void ist_symmetric_data_fini(void); /* private memory again, with the last values; takes any state */

@@ -23,6 +23,7 @@ struct ist_static_image {
     char *base; /* NULL: the object has no writable data */
     uint64_t length_bytes;
     uint32_t n_parts;
+    struct ist_layout layout;
     struct ist_static_part parts[IST_STATIC_PARTS_MAX]; /* ascending, without overlap, within the image */
 };
 

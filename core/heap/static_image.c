@@ -2,6 +2,8 @@
  * Not its use (static_data.c). All of it follows from the object's program headers; see elf(5), dl_iterate_phdr(3). */
 #include "core/heap/static_data_priv.h"
 
+#include "core/base/note_page.h"
+
 #include <link.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -84,6 +86,47 @@ static void part_add(struct search *search, const struct dl_phdr_info *info, con
                                                               .is_moved = is_moved};
 }
 
+/* ---- where its variables lie ---- */
+
+/* A hash of the note that the linker writes, of the content of the file; 0: there is none. */
+static uint64_t build_of(const struct dl_phdr_info *info)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + header->p_vaddr), *end = at + header->p_memsz;
+        if (header->p_type != PT_NOTE || header->p_align > 4) continue;
+        while ((size_t)(end - at) >= sizeof(ElfW(Nhdr))) {
+            const ElfW(Nhdr) *note = (const void *)at;
+            const char *name = at + sizeof *note, *content = name + (note->n_namesz + 3) / 4 * 4;
+            if (content > end || note->n_descsz > (size_t)(end - content)) break;
+            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+                return ist_hash_add(0, content, note->n_descsz);
+            at = content + (note->n_descsz + 3) / 4 * 4;
+        }
+    }
+    return 0;
+}
+
+/* Without symbols, the lengths of the parts have to do. */
+static void find_layout(const struct dl_phdr_info *info, struct ist_static_image *image)
+{
+    const bool is_executable = info->dlpi_name[0] == '\0';
+    const char *path = is_executable ? "/proc/thread-self/exe" : info->dlpi_name;
+    uintptr_t load_address = UINTPTR_MAX;
+    uint64_t lengths = 0;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type != PT_LOAD) continue;
+        const uintptr_t start = page_down(info->dlpi_addr + header->p_vaddr);
+        if (start < load_address) load_address = start;
+        lengths = ist_hash_add(lengths, &header->p_memsz, sizeof header->p_memsz);
+    }
+    const uint64_t start = (uintptr_t)image->base - load_address;
+    image->layout.build = build_of(info);
+    image->layout.variables = ist_symbol_layout(path, start, start + image->length_bytes);
+    if (image->layout.variables == 0) image->layout.variables = lengths;
+}
+
 static void image_fill(struct search *search, const struct dl_phdr_info *info)
 {
     const struct span all = writable_of(info), relro = relro_of(info);
@@ -104,6 +147,7 @@ static void image_fill(struct search *search, const struct dl_phdr_info *info)
         part_add(search, info, header, relro_start, relro_end, false);
         part_add(search, info, header, relro_end, pages.end, is_writable);
     }
+    find_layout(info, search->out);
 }
 
 static int visit(struct dl_phdr_info *info, size_t info_bytes, void *data)

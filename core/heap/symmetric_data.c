@@ -63,6 +63,7 @@ isthmus_status ist_symmetric_data_expose(void)
         uint32_t id = i == 0 ? IST_SEGMENT_STATIC : IST_SEGMENT_OBJECTS + i - 1;
         isthmus_status status = ist_segment_expose(id, objects[i].name, &mem, mem.length_bytes);
         if (status != ISTHMUS_OK) return status;
+        ist_segments.list[id].layout = data->layout;
     }
     return ISTHMUS_OK;
 }

@@ -184,7 +184,7 @@ static void move_any(const struct ist_transfer *t)
     struct ist_transfer left = *t;
     if (t->length_bytes == 0) ist_require_pe(t->ctx, t->pe, t->routine, "pe");
     if (t->length_bytes > 0 && is_of_constant(t)) {
-        ist_require_pe(t->ctx, t->pe, t->routine, "pe");
+        ist_require_layout(t, ist_require_pe(t->ctx, t->pe, t->routine, "pe"), IST_SEGMENT_STATIC);
         ist_require_buffer(t->routine, "dest", t->dest);
         ist_copy_here(t->dest, t->source, t->length_bytes, t->routine);
         return;

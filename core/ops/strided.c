@@ -126,6 +126,7 @@ void ist_strided_get(ist_ctx *ctx, void *dest, const void *source, const struct 
                                                      routine);
     (void)span_bytes(routine, "dst", s->dest, s);
     if (ist_symmetric_data_is_constant(source, all.length_bytes)) {
+        ist_require_layout(&all, ist_team_to_world(ctx->team, pe), IST_SEGMENT_STATIC);
         copy_constants(&all, s);
         return;
     }

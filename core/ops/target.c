@@ -4,6 +4,7 @@
 
 #include "core/base/fatal.h"
 #include "core/base/note.h"
+#include "core/base/process.h"
 #include "core/heap/heap.h"
 #include "core/ops/checker.h"
 #include "core/transport/choose.h"
@@ -104,6 +105,23 @@ int ist_require_symmetric(const char *routine, const char *argument, const void 
     return segment;
 }
 
+void ist_require_layout(const struct ist_transfer *t, int world_pe, uint32_t id)
+{
+    const struct ist_card *card;
+    char own[IST_CARD_EXECUTABLE_BYTES];
+    bool is_equal = true;
+    isthmus_status status = ist_peer_has_layout(world_pe, id, &is_equal);
+    if (status == ISTHMUS_OK && !is_equal) status = ist_peer_card(world_pe, &card);
+    if (status != ISTHMUS_OK) ist_die(t->routine, status);
+    if (is_equal) return;
+    ist_executable_name(own, sizeof own);
+    ist_misuse(t->routine,
+               "%s is %p in %s; PE %d runs %s, and this PE %s, whose variables lie elsewhere; between different "
+               "executables use memory of shmem_malloc",
+               ist_transfer_far_name(t), (const void *)ist_transfer_far(t), ist_segments.list[id].name, world_pe,
+               card->executable, own);
+}
+
 void ist_target_find(const struct ist_transfer *t, struct ist_target *out)
 {
     const char *addr = ist_transfer_far(t), *name = ist_transfer_far_name(t);
@@ -123,6 +141,7 @@ void ist_target_find(const struct ist_transfer *t, struct ist_target *out)
                        out->peer->card.host_name);
         ist_die(t->routine, ISTHMUS_ERR_PEER_LOST);
     }
+    if (out->segment->length_bytes == 0) ist_require_layout(t, world_pe, (uint32_t)id);
     if (t->length_bytes > out->segment->length_bytes || offset_bytes > out->segment->length_bytes - t->length_bytes)
         ist_misuse(t->routine, "%s is %p in %s, where PE %d has no memory; start the same executable on all PEs", name,
                    (const void *)addr, ist_segments.list[id].name, world_pe);

@@ -80,6 +80,10 @@ IST_INLINE void ist_target_count(const struct ist_transfer *t, const struct ist_
     ist_profile_count(&moved, length_bytes);
 }
 
+/* Ends the job if the PE of the world runs another executable than this PE, or has another build of the object whose
+ * static data segment `id` is: its variables and constants lie elsewhere. */
+void ist_require_layout(const struct ist_transfer *t, int world_pe, uint32_t id);
+
 /* Ends the job unless the runtime is initialised and the context valid. */
 void ist_require_ctx(const ist_ctx *ctx, const char *routine);
 

@@ -47,6 +47,24 @@ static void peer_free(struct ist_peer *peer)
 
 /* ---- cards ---- */
 
+/* Of another executable, or of another build of an object. */
+static uint32_t other_layouts_of(const struct ist_card *card)
+{
+    uint32_t others = 0;
+    for (uint32_t s = 0; s < card->n_segments; s++) {
+        const struct ist_card_segment *theirs = &card->segments[s];
+        if (theirs->id < IST_CARD_MAX_SEGMENTS &&
+            !ist_layout_is_equal(&ist_segments.list[theirs->id].layout, &theirs->layout))
+            others |= 1u << theirs->id;
+    }
+    return others;
+}
+
+static bool has_other_layout(const struct ist_peer *peer, uint32_t id)
+{
+    return id < IST_CARD_MAX_SEGMENTS && (peer->other_layouts >> id & 1) != 0;
+}
+
 static isthmus_status read_card(int pe, struct ist_peer **out)
 {
     void *bytes;
@@ -71,6 +89,7 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
         peer_free(peer);
         return status;
     }
+    peer->other_layouts = other_layouts_of(&peer->card);
     *out = peer;
     return ISTHMUS_OK;
 }
@@ -105,6 +124,14 @@ isthmus_status ist_peer_card(int pe, const struct ist_card **out)
     struct ist_peer *peer = NULL;
     isthmus_status status = get_card(pe, &peer);
     if (status == ISTHMUS_OK) *out = &peer->card;
+    return status;
+}
+
+isthmus_status ist_peer_has_layout(int pe, uint32_t id, bool *out)
+{
+    struct ist_peer *peer = NULL;
+    isthmus_status status = get_card(pe, &peer);
+    if (status == ISTHMUS_OK) *out = !has_other_layout(peer, id);
     return status;
 }
 
@@ -169,6 +196,7 @@ isthmus_status ist_peer_outlook(int pe, uint32_t id, struct ist_outlook *out)
     if (status != ISTHMUS_OK) return status;
     pthread_mutex_lock(&peer->lock);
     describe_segment(peer, id, out);
+    if (has_other_layout(peer, id)) out->length_bytes = 0;
     pthread_mutex_unlock(&peer->lock);
     if (out->length_bytes == 0) return ISTHMUS_OK;
     ist_choose(&peer->card, out->kind, &choice);
@@ -324,8 +352,10 @@ static void note_mixed(struct ist_peer *peer)
 static isthmus_status resolve(int pe, struct ist_peer *peer)
 {
     isthmus_status status = ISTHMUS_OK;
-    for (uint32_t s = 0; s < peer->card.n_segments && status == ISTHMUS_OK; s++)
-        if (peer->card.segments[s].length_bytes > 0) status = attach_segment(peer, &peer->card.segments[s]);
+    for (uint32_t s = 0; s < peer->card.n_segments && status == ISTHMUS_OK; s++) {
+        const struct ist_card_segment *theirs = &peer->card.segments[s];
+        if (theirs->length_bytes > 0 && !has_other_layout(peer, theirs->id)) status = attach_segment(peer, theirs);
+    }
     if (status == ISTHMUS_OK) status = ist_device_views_catch_up(peer);
     if (status != ISTHMUS_OK) {
         close_peer(peer);

@@ -49,8 +49,9 @@ struct ist_peer {
     isthmus_path *paths[IST_MAX_TRANSPORTS]; /* by registry index; NULL: not opened yet */
     /* Routes are chosen and segments attached; before that only the card is valid. */
     bool is_resolved;
-    uint32_t is_mixed;                               /* its segments use different ways: ist_peer_is_mixed() */
-    uint32_t late_changes;                           /* of ist_segments, up to which late segments are attached */
+    uint32_t other_layouts; /* bits of its segments whose variables lie elsewhere than here: they are not attached */
+    uint32_t is_mixed;      /* its segments use different ways: ist_peer_is_mixed() */
+    uint32_t late_changes;  /* of ist_segments, up to which late segments are attached */
     struct ist_attached *blocks[IST_SEGMENT_BLOCKS]; /* ist_no_segments: the peer has none of these */
 };
 
@@ -100,6 +101,10 @@ const struct ist_attached_extent *ist_peer_extent_of_atomics(const struct ist_pe
 /* Returns what this PE's processors add to an address of the segment to get the peer's, if all of it is attached as
  * one, at an alias; ISTHMUS_NO_ALIAS otherwise. The peer is resolved. */
 intptr_t ist_peer_delta(const struct ist_peer *peer, uint32_t segment);
+
+/* Sets *out if the variables of this segment lie on the PE where they lie here: it runs the same executable. Fetches
+ * the PE's card on first use, and opens no path. */
+isthmus_status ist_peer_has_layout(int pe, uint32_t segment, bool *out);
 
 /* Detaches a late segment of all peers before it is withdrawn. */
 void ist_peers_detach(uint32_t segment);

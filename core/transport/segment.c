@@ -305,6 +305,7 @@ isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t
         keys_to_card(card, s, segment, 0);
         card->segments[s].id = s;
         card->segments[s].base = (uint64_t)(uintptr_t)segment->mem.addr;
+        card->segments[s].layout = segment->layout;
         card->segments[s].length_bytes = segment->mem.length_bytes;
         card->segments[s].first_bytes = segment->n_extents > 0 ? segment->extents[0]->length_bytes : 0;
     }

@@ -45,6 +45,7 @@ struct ist_extent {
 struct ist_segment {
     const char *name; /* for messages: "the symmetric heap" */
     struct isthmus_mem mem;
+    struct ist_layout layout;
     uint32_t late_number; /* of a visible late segment, counted from 1 and never reused; otherwise 0 */
     /* Of a late segment with a published card: the same number, set before the segment is visible; otherwise 0. */
     uint32_t card_number;
