@@ -127,17 +127,14 @@ static bool can_place_pieces(uint32_t kind)
     return keeper == NULL || keeper->transport->extensions.has_attach_at;
 }
 
-/* The heap has one size in the whole job; the default is that of a PE of the fullest host. */
 static isthmus_status init_heap(void)
 {
     struct ist_runtime *rt = &ist_runtime;
     uint32_t kind;
-    bool is_given = rt->config.heap_size_bytes != 0;
     isthmus_status status = ist_device_heap_choose(&rt->config, &kind);
     if (status != ISTHMUS_OK) return status;
     if (kind != ISTHMUS_MEM_HOST && ist_device_has(kind) && !can_place_pieces(kind)) rt->config.heap_grows = false;
-    return ist_heap_init(&rt->config, ist_internal_area_bytes(&rt->config),
-                         is_given ? rt->boot->n_local : ist_boot_most_on_a_node(rt->boot), kind);
+    return ist_heap_init(&rt->config, ist_internal_area_bytes(&rt->config), rt->boot->n_local, kind);
 }
 
 static isthmus_status open_transports(const ist_boot *boot, const struct ist_config *config)
@@ -183,9 +180,8 @@ static isthmus_status start_together(const struct ist_card *first)
 {
     struct ist_runtime *rt = &ist_runtime;
     const struct ist_card *next = NULL;
-    uint64_t job = first->job;
-    isthmus_status status = ist_heap_set_limit(first->heap_limit_bytes);
-    if (status == ISTHMUS_OK) status = ist_rows_init(rt->boot->n_pes);
+    uint64_t job = first->job, heap_limit_bytes = first->heap_limit_bytes;
+    isthmus_status status = ist_rows_init(rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_teams_init(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = ist_life_join(&next);
     if (status == ISTHMUS_OK) status = ask_whether_arrivals_wake(next);
@@ -194,7 +190,7 @@ static isthmus_status start_together(const struct ist_card *first)
     ist_cost_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
-    ist_malloc_init(rt->boot, ist_peers_card_key());
+    ist_malloc_init(rt->boot, ist_peers_card_key(), heap_limit_bytes);
     ist_lobby_init();
     ist_buffers_init(rt->boot, ist_peers_card_key());
     ist_ctx_init_default(are_calls_at_once() ? ISTHMUS_THREAD_SHARED : ISTHMUS_THREAD_ONE,

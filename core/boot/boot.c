@@ -117,17 +117,6 @@ void ist_boot_forget_nodes(ist_boot *boot)
     boot->node_of = NULL;
 }
 
-int ist_boot_most_on_a_node(ist_boot *boot)
-{
-    if (boot->n_local == boot->n_pes) return boot->n_local;
-    const uint32_t *node_of = ist_boot_nodes(boot);
-    int most = boot->n_local, *n_on = node_of != NULL ? calloc((size_t)boot->n_pes, sizeof *n_on) : NULL;
-    for (int pe = 0; n_on != NULL && pe < boot->n_pes; pe++)
-        if (++n_on[node_of[pe]] > most) most = n_on[node_of[pe]];
-    free(n_on);
-    return most;
-}
-
 void ist_boot_announced_job(const struct ist_boot_request *request, char out[IST_BOOT_JOB_BYTES])
 {
     struct ist_launcher launcher;

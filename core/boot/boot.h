@@ -85,10 +85,6 @@ void ist_boot_close(ist_boot *boot); /* accepts NULL */
 const uint32_t *ist_boot_nodes(ist_boot *boot);
 void ist_boot_forget_nodes(ist_boot *boot); /* frees the cached nodes; the next ist_boot_nodes() requests them again */
 
-/* Returns the number of PEs on the fullest node, the same on every PE; that of this PE's node if the launcher does not
- * report the others. */
-int ist_boot_most_on_a_node(ist_boot *boot);
-
 /* What is known of the job without an open bootstrap: its name ("" if it has none) and this PE's number (-1 if
  * unknown). */
 enum { IST_BOOT_JOB_BYTES = 80 };

@@ -33,11 +33,17 @@ static uint64_t page_bytes_of(int pages)
     }
 }
 
+static uint64_t lower_limit(int resource, uint64_t than)
+{
+    struct rlimit limit;
+    return getrlimit((unsigned)resource, &limit) == 0 && limit.rlim_cur < than ? limit.rlim_cur : than;
+}
+
 /* Three quarters of the memory, shared among the PEs of the host: the heap is sparse, so that this is a limit and not a
- * use. */
+ * use. Each PE of the host maps the heaps of all of them. */
 static uint64_t default_size(int n_local)
 {
-    uint64_t share = ist_topo_memory_bytes() / 4 * 3 / (uint64_t)n_local;
+    uint64_t share = lower_limit(RLIMIT_AS, ist_topo_memory_bytes()) / 4 * 3 / (uint64_t)n_local;
     uint64_t least = (uint64_t)16 << 20;
     return share > least ? share / IST_ALLOC_GRANULE_BYTES * IST_ALLOC_GRANULE_BYTES : least;
 }
@@ -133,6 +139,8 @@ isthmus_status ist_heap_init(const struct ist_config *config, uint64_t internal_
 {
     isthmus_status status = kind == ISTHMUS_MEM_HOST ? init_on_host(config, internal_bytes, n_local)
                                                      : init_on_device(config, internal_bytes, kind);
+    if (status == ISTHMUS_OK) status = ist_alloc_create(0, &ist_heap.alloc);
+    if (status == ISTHMUS_OK) status = ist_alloc_reserve(ist_heap.alloc);
     if (status != ISTHMUS_OK) ist_heap_fini();
     return status;
 }
@@ -140,9 +148,10 @@ isthmus_status ist_heap_init(const struct ist_config *config, uint64_t internal_
 /* How much of the program's part is usable at the start. */
 static uint64_t first_bytes(void)
 {
-    if (ist_heap.segment == IST_SEGMENT_DEVICE) return ist_device_heap.filled_bytes;
-    uint64_t first = ist_heap.limit_bytes < STEP_BYTES ? ist_heap.limit_bytes : STEP_BYTES;
-    return ist_heap_grows() ? first : ist_heap.limit_bytes;
+    uint64_t first = ist_heap.segment == IST_SEGMENT_DEVICE ? ist_device_heap.filled_bytes
+                     : ist_heap_grows()                     ? STEP_BYTES
+                                                            : ist_heap.limit_bytes;
+    return first < ist_heap.limit_bytes ? first : ist_heap.limit_bytes;
 }
 
 static isthmus_status expose_on_device(void)
@@ -179,15 +188,10 @@ isthmus_status ist_heap_expose(void)
     return status == ISTHMUS_OK && is_on_device ? expose_on_device() : status;
 }
 
-isthmus_status ist_heap_set_limit(uint64_t limit_bytes)
+void ist_heap_set_limit(uint64_t limit_bytes)
 {
-    if (limit_bytes > ist_heap.reserved_bytes)
-        return ist_fail(ISTHMUS_ERR_LIMIT,
-                        "the symmetric heap may grow to %" PRIu64 " MiB on PE 0, but only to %" PRIu64
-                        " MiB on this PE; set ISTHMUS_HEAP_SIZE to what every host can offer",
-                        limit_bytes >> 20, ist_heap.reserved_bytes >> 20);
     ist_heap.limit_bytes = limit_bytes;
-    return ist_alloc_create(first_bytes(), &ist_heap.alloc);
+    (void)ist_alloc_grow(ist_heap.alloc, first_bytes()); /* ist_heap_init() has reserved its record */
 }
 
 void ist_heap_fini(void)

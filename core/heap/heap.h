@@ -22,7 +22,7 @@ struct ist_heap {
     uint64_t segment_offset_bytes; /* where it begins there */
     uint64_t max_align_bytes;
     uint64_t reserved_bytes; /* of the program's part, in address space */
-    uint64_t limit_bytes;    /* how much of it may be used: the same on all PEs */
+    uint64_t limit_bytes;    /* how much of it may be used: the same on all PEs once there are blocks */
     uint64_t page_bytes;     /* of the pages behind it */
     int fd;
     ist_alloc *alloc;
@@ -43,8 +43,8 @@ void ist_heap_describe_base(const struct ist_config *config, char *out, size_t r
 /* As segments, and for the fast paths. */
 isthmus_status ist_heap_expose(void);
 
-/* All PEs use the same limit: that of PE 0. LIMIT: this PE cannot offer so much. */
-isthmus_status ist_heap_set_limit(uint64_t limit_bytes);
+/* No block exists before this call. All PEs pass the same limit, which is not above what any of them has reserved. */
+void ist_heap_set_limit(uint64_t limit_bytes);
 void ist_heap_fini(void); /* takes any state */
 
 /* Growth, where a transport has to register memory, and in memory of a device: how much there has to be for a request,

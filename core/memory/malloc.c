@@ -15,6 +15,7 @@
 #include "core/team/internal_area.h"
 #include "core/transport/device_view.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { MIN_ALIGN_BYTES = 16 };
@@ -28,7 +29,9 @@ static uint64_t calls, failures_seen[2];
 static struct {
     ist_boot *boot;
     char card_key[64];
-    uint32_t n_attempts; /* the same on all PEs */
+    uint32_t n_attempts;        /* the same on all PEs */
+    uint64_t first_limit_bytes; /* how far PE 0's heap may grow */
+    bool has_limit;
 } grower;
 
 /* With ISTHMUS_CHECK: all PEs make the same request. */
@@ -109,9 +112,42 @@ static bool grow_for(size_t size_bytes, size_t align_bytes, const char *routine)
     return grow(usual_bytes, routine) || (least_bytes < usual_bytes && grow(least_bytes, routine));
 }
 
+/* Raises a word on PE 0. */
+static void raise_to(uint64_t value, uint64_t *word, const char *routine)
+{
+    struct ist_amo swap = {.op = ISTHMUS_AMO_COMPARE_SWAP, .size = 8, .operand = value};
+    while (swap.compare < value) {
+        uint64_t seen = ist_amo(&ist_ctx_default, word, swap, ISTHMUS_AMO_FETCHING, 0, routine);
+        if (seen == swap.compare) return;
+        swap.compare = seen;
+    }
+}
+
+/* At the first allocation: the heap may grow as far as on the host that has the least memory. The PEs that have less
+ * than PE 0 tell it by how much. */
+static void agree_on_limit(const char *routine)
+{
+    if (grower.has_limit) return;
+    grower.has_limit = true;
+    uint64_t *lack = &ist_internal_area()->heap_lack, limit_bytes = grower.first_limit_bytes;
+    if (grower.boot->n_pes > 1) {
+        if (ist_heap.limit_bytes < limit_bytes) raise_to(limit_bytes - ist_heap.limit_bytes, lack, routine);
+        ist_barrier_all(routine);
+        limit_bytes -= ist_g(&ist_ctx_default, lack, 8, 0, routine);
+    }
+    if (limit_bytes < ist_heap.limit_bytes)
+        ist_info("the symmetric heap may grow to %" PRIu64 " MiB, as on the host with the least memory, instead of "
+                 "%" PRIu64 " MiB here",
+                 limit_bytes >> 20, ist_heap.limit_bytes >> 20);
+    pthread_mutex_lock(&heap_lock);
+    ist_heap_set_limit(limit_bytes);
+    pthread_mutex_unlock(&heap_lock);
+}
+
 /* All PEs get the same result, growth included, before the caller's own synchronisation. */
 static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
 {
+    agree_on_limit(routine);
     void *block = take_what_is_there(size_bytes, align_bytes);
     if (block == NULL && ist_heap_grows() && grow_for(size_bytes, align_bytes, routine))
         block = take_what_is_there(size_bytes, align_bytes);
@@ -119,10 +155,12 @@ static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
     return block;
 }
 
-void ist_malloc_init(ist_boot *boot, const char *card_key)
+void ist_malloc_init(ist_boot *boot, const char *card_key, uint64_t first_limit_bytes)
 {
     grower.boot = boot;
     grower.n_attempts = 0;
+    grower.first_limit_bytes = first_limit_bytes;
+    grower.has_limit = false;
     snprintf(grower.card_key, sizeof grower.card_key, "%s", card_key);
     calls = failures_seen[0] = failures_seen[1] = 0;
 }

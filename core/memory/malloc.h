@@ -19,7 +19,8 @@ void ist_free(void *block, const char *routine);
  * PEs or on none. */
 bool ist_malloc_agree(bool mine, const char *routine);
 
-void ist_malloc_init(ist_boot *boot, const char *card_key); /* at init: the heap is new; boot publishes its growth */
+void ist_malloc_init(ist_boot *boot, const char *card_key,
+                     uint64_t first_limit_bytes); /* at init: the heap is new; boot publishes its growth */
 
 /* ---- memory of the program's own that becomes symmetric, and private again (symmetric_buffers.c) ----
  * Collective, because all PEs do it at once or none does. How pages move onto a descriptor is core/heap/static_data.h.

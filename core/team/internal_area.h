@@ -25,7 +25,8 @@ struct ist_internal_area {
     struct ist_sync_area exit;      /* the last synchronisation, apart from the program's own barriers */
     struct ist_sync_area links;     /* init: the connections for that synchronisation exist */
     uint64_t failed_allocations[2]; /* counted on PE 0: a PE that could not allocate makes all return NULL */
-    uint64_t line0[6];
+    uint64_t heap_lack;             /* on PE 0: by how much the heap of another PE may grow less than PE 0's */
+    uint64_t line0[5];
     uint64_t has_left; /* this PE has left without shmem_finalize */
     uint64_t line1[7];
     struct ist_lobby lobby;

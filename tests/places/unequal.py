@@ -47,6 +47,7 @@ QUICK = [
     ("loopback", ["no_vm_readv,no_pidfd", "no_shm,no_ipv6", "no_memfd,usual", "no_peercred,usual"], {}),
     ("uid-apart", ["docker_first,docker_first", "usual,down_first", "no_ipv6,usual"], {}),
     ("ib", ["usual,no_interfaces", "eight_bridges,usual"], {}),
+    ("loopback ib", ["usual,less_4m", "usual,hundredth", "hundredth,usual"], {}),
     ("loopback ib", ["usual,pages_of_64k", "pages_of_64k,usual"], NO_STATICS),
 ]
 REPORTS = re.compile(r"^isthmus: (?:the job cannot start|PE \d+: (?!warning|info))", re.M)

@@ -146,7 +146,6 @@ static void nodes_are_numbered(void **state)
         assert_non_null(node_of);
         for (int pe = 0; pe < PES; pe++)
             assert_int_equal(node_of[pe], turn == 0 ? pe / ON_A_NODE : pe % (PES / ON_A_NODE));
-        assert_int_equal(ist_boot_most_on_a_node(boot), ON_A_NODE);
         assert_int_equal(pmix.n_hostnames, PES);
         ist_boot_close(boot);
     }
