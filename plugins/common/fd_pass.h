@@ -15,7 +15,9 @@
 
 #include <isthmus/transport.h>
 
-enum { FD_PASS_MAX_OFFERS = 32 };
+/* One for each segment of a PE, and for extents of its heap. One message carries at most 253 descriptors (SCM_MAX_FD).
+ */
+enum { FD_PASS_MAX_OFFERS = 128 };
 
 /* A PE's process, and the descriptor in it that shows the table of its offers. */
 struct fd_pass_owner {

@@ -5,7 +5,7 @@
 #include <nvshmem.h>
 #include <sys/mman.h>
 
-enum { BYTES = 1 << 16, LEAST = 24, MOST = 64 };
+enum { BYTES = 1 << 16, LEAST = 50, MOST = 64 };
 
 static long *map(void)
 {
