@@ -39,18 +39,19 @@ static struct location location_of(const void *addr, int world_pe)
     return at;
 }
 
+static bool is_mine(const void *addr, int pe) { return pe == ist_team_world.my_pe && ist_segment_of(addr, 1) >= 0; }
+
 int ist_addr_accessible(const void *addr, int pe, const char *routine)
 {
     ist_require_ctx(&ist_ctx_default, routine);
     int id = ist_segment_of(addr, 1);
     struct ist_outlook outlook;
+    if (is_mine(addr, pe)) return 1; /* an operation on it reports why no transport carries it */
     if (id < 0 || pe < 0 || pe >= ist_team_world.n_pes) return 0;
     if (ist_peer_outlook(pe, (uint32_t)id, &outlook) != ISTHMUS_OK) return 0;
     uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
     return offset < outlook.length_bytes && outlook.carrier != IST_NO_TRANSPORT;
 }
-
-static bool is_mine(const void *addr, int pe) { return pe == ist_team_world.my_pe && ist_segment_of(addr, 1) >= 0; }
 
 void *ist_ptr(const void *dest, int pe, const char *routine)
 {
