@@ -186,7 +186,7 @@ void ist_static_guard_begin(const struct ist_static_image *image)
     struct blocker blocker;
     if (is_alone()) return;
     if (!can_all_wait(&blocker)) {
-        ist_warn(
+        ist_info(
             "thread %s (%s) blocks SIGSEGV, so that what other threads write to global variables while these are "
             "moved, in init or finalize, may be lost; let it leave SIGSEGV unblocked, or set ISTHMUS_STATIC_DATA=0 if "
             "no PE accesses global variables of another",

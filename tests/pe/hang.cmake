@@ -1,7 +1,7 @@
 # Jobs that hang, and their reports on request: of the launcher, from the notes of the PEs, and of each PE.
 isthmus_pe_program(r13_hang)
-set(sync "isthmus-run: PE 3 in shmem_free \\(collective 2\\) for "
-         "isthmus-run: PEs 0-2 in shmem_long_broadcast \\(collective 2\\) for ")
+set(sync "isthmus-run: PE 3 in shmem_free \\(collective 3\\) for "
+         "isthmus-run: PEs 0-2 in shmem_long_broadcast \\(collective 3\\) for ")
 
 # isthmus_hang_test(VARIANT WHOM LAUNCHER [MODE m] [ENV ...] REGEX...)
 function(isthmus_hang_test variant whom launcher)
@@ -19,8 +19,8 @@ function(isthmus_hang_test variant whom launcher)
 endfunction()
 
 isthmus_hang_test(meeting launcher run ${sync})
-isthmus_hang_test(meeting pes mpirun "isthmus: PE 3: in shmem_free \\(collective 2\\) for "
-  "isthmus: PE [0-2]: in shmem_long_broadcast \\(collective 2\\) for ")
+isthmus_hang_test(meeting pes mpirun "isthmus: PE 3: in shmem_free \\(collective 3\\) for "
+  "isthmus: PE [0-2]: in shmem_long_broadcast \\(collective 3\\) for ")
 isthmus_hang_test(own_handler launcher run ${sync})
 isthmus_hang_test(team launcher run "PE 3 in shmem_barrier_all \\(collective 2\\) for "
   "PEs 0-2 in shmem_team_sync \\(collective 1 of team [0-9]+\\) for ")
