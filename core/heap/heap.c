@@ -66,8 +66,7 @@ static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes
                               config->heap_pages != IST_PAGES_DEFAULT ? " with huge pages (ISTHMUS_HEAP_PAGES)" : "");
     if (ftruncate(ist_heap.fd, (off_t)bytes) != 0)
         return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
-                              "cannot create a symmetric heap of %" PRIu64
-                              " bytes (ISTHMUS_HEAP_SIZE, ISTHMUS_HEAP_RESERVE): ftruncate",
+                              "cannot create a symmetric heap of %" PRIu64 " bytes (ISTHMUS_HEAP_SIZE): ftruncate",
                               bytes);
     /* A peer that maps the heap must not be killed because it became shorter. */
     (void)fcntl(ist_heap.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);

@@ -9,9 +9,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -58,16 +60,26 @@ static char *reserve_at(uint64_t address, uint64_t bytes)
     return NULL;
 }
 
+static isthmus_status fail_to_reserve(uint64_t bytes)
+{
+    int error = errno;
+    char why[96] = "";
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        snprintf(why, sizeof why, "; this process may have %" PRIu64 " bytes of them (ulimit -v)",
+                 (uint64_t)limit.rlim_cur);
+    errno = error;
+    return ist_fail_errno(
+        ISTHMUS_ERR_NO_MEMORY,
+        "cannot reserve %" PRIu64 " bytes of addresses for the symmetric heap (ISTHMUS_HEAP_SIZE)%s: mmap", bytes, why);
+}
+
 /* Reserves too much, and gives the ends back. */
 static isthmus_status reserve_anywhere(uint64_t internal_bytes, uint64_t bytes, char **out)
 {
     uint64_t slack = IST_HEAP_MAX_ALIGN_BYTES + internal_bytes;
     char *room = mmap(NULL, bytes + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (room == MAP_FAILED)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
-                              "cannot reserve %" PRIu64
-                              " bytes of addresses for the symmetric heap (ISTHMUS_HEAP_RESERVE): mmap",
-                              bytes + slack);
+    if (room == MAP_FAILED) return fail_to_reserve(bytes + slack);
     uint64_t user = round_up((uint64_t)(uintptr_t)room + internal_bytes, IST_HEAP_MAX_ALIGN_BYTES);
     char *base = room + (user - internal_bytes - (uint64_t)(uintptr_t)room);
     if (base > room) munmap(room, (size_t)(base - room));

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -33,6 +34,24 @@ static void length_of_the_heap_is_sealed(void **state)
     assert_int_equal(after.st_size, before.st_size);
     assert_int_equal(fcntl(ist_heap.fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
     ist_heap_fini();
+}
+
+/* The message names the setting that acts on memory of the host, and the limit. */
+static void a_limit_of_addresses_is_named(void **state)
+{
+    (void)state;
+    struct ist_config config = {.heap_size_bytes = (uint64_t)64 << 30};
+    struct rlimit before, low;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    low = before;
+    low.rlim_cur = (rlim_t)16 << 30;
+    if (low.rlim_cur > low.rlim_max) skip();
+    assert_int_equal(setrlimit(RLIMIT_AS, &low), 0);
+    isthmus_status status = ist_heap_init(&config, INTERNAL_BYTES, 1, ISTHMUS_MEM_HOST);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_int_equal(status, ISTHMUS_ERR_NO_MEMORY);
+    assert_non_null(strstr(ist_fail_text(), "(ISTHMUS_HEAP_SIZE)"));
+    assert_non_null(strstr(ist_fail_text(), "17179869184 bytes of them (ulimit -v)"));
 }
 
 /* ---- clearing a block ---- */
@@ -102,9 +121,8 @@ static void only_the_block_is_cleared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(length_of_the_heap_is_sealed),
-        cmocka_unit_test(cleared_pages_stay_registered),
-        cmocka_unit_test(pages_never_written_are_not_taken),
+        cmocka_unit_test(length_of_the_heap_is_sealed),  cmocka_unit_test(a_limit_of_addresses_is_named),
+        cmocka_unit_test(cleared_pages_stay_registered), cmocka_unit_test(pages_never_written_are_not_taken),
         cmocka_unit_test(only_the_block_is_cleared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
