@@ -9,6 +9,7 @@
 #include "core/team/team.h"
 #include "core/topo/topo.h"
 #include "core/transport/choose.h"
+#include "core/transport/places.h"
 #include "core/transport/segment.h"
 
 #include <stdio.h>
@@ -68,7 +69,6 @@ isthmus_status ist_own_card_make(uint64_t scopes)
     card->pe = ist_runtime.boot->pe;
     card->pid = (int32_t)getpid();
     card->numa_node = ist_topo_numa_node();
-    card->n_cpus = ist_topo_cpus();
     card->host = ist_registry.host;
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
     ist_executable_name(card->executable, sizeof card->executable);
@@ -76,6 +76,7 @@ isthmus_status ist_own_card_make(uint64_t scopes)
     card->liveness = ist_liveness_card();
     card->heap_limit_bytes = ist_heap.limit_bytes;
     isthmus_status status = ist_random_bytes(&card->job, sizeof card->job);
+    if (status == ISTHMUS_OK && card->pe == card->first_on_host) status = ist_places_cpus(&card->n_cpus);
     if (status != ISTHMUS_OK) return status;
     size_t room = ist_card_room();
     own.room = malloc(room + 1);

@@ -168,7 +168,7 @@ static isthmus_status start_alone(void)
     return status;
 }
 
-/* Returns the CPU count of this host's first PE: PEs in different containers may see different numbers, but all have to
+/* Returns the processors of this host as its first PE has counted them: PEs may see different numbers, but all have to
  * choose the same algorithms. `next` is that PE's card, on every PE but itself. */
 static int cpus_of_host(const ist_boot *boot, const struct ist_card *next)
 {
@@ -186,8 +186,9 @@ static isthmus_status start_together(const struct ist_card *first)
     if (status == ISTHMUS_OK) status = ist_life_join(&next);
     if (status == ISTHMUS_OK) status = ask_whether_arrivals_wake(next);
     if (status != ISTHMUS_OK) return status;
-    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, ist_own_card()->n_cpus, what_ends_waits());
-    ist_cost_init(rt->boot->n_local > cpus_of_host(rt->boot, next));
+    int n_cpus = cpus_of_host(rt->boot, next);
+    ist_spin_init(rt->config.spin_ns, rt->config.nap_ns, rt->boot->n_local, n_cpus, what_ends_waits());
+    ist_cost_init(rt->boot->n_local > n_cpus);
     ist_sync_init(&rt->config);
     ist_coll_init(&rt->config);
     ist_malloc_init(rt->boot, ist_peers_card_key(), heap_limit_bytes);

@@ -2,7 +2,6 @@
  * Reads a handful of files under /proc and /sys; a full hwloc topology would cost more than the rest of start-up. */
 #include "core/topo/topo.h"
 
-#include <inttypes.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +12,15 @@ int ist_topo_cpus(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
     return n > 0 ? (int)n : 1;
+}
+
+bool ist_topo_bound_cpus(cpu_set_t *out) { return sched_getaffinity(0, sizeof *out, out) == 0; }
+
+int ist_topo_capped_cpus(int n_cpus)
+{
+    uint64_t granted = ist_cgroup_cpu_percent("") / 100;
+    if (granted >= (uint64_t)n_cpus) return n_cpus;
+    return granted > 0 ? (int)granted : 1;
 }
 
 int ist_topo_numa_node(void)
@@ -38,7 +46,7 @@ int ist_topo_bound_node(void)
     enum { MAX_NODES = 1024 };
     cpu_set_t mine;
     int bound = -1;
-    if (sched_getaffinity(0, sizeof mine, &mine) != 0) return -1;
+    if (!ist_topo_bound_cpus(&mine)) return -1;
     for (int node = 0; node < MAX_NODES; node++) {
         char path[64];
         snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
@@ -52,43 +60,11 @@ int ist_topo_bound_node(void)
     return bound;
 }
 
-/* Returns the first number in a file; UINT64_MAX if there is none ("max" in a cgroup without limit, or no such
- * file). */
-static uint64_t read_number(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return UINT64_MAX;
-    uint64_t value;
-    int got = fscanf(file, "%" SCNu64, &value);
-    fclose(file);
-    return got == 1 ? value : UINT64_MAX;
-}
-
-/* Returns the limit of the cgroup that this process is in: version 2, then version 1. A container has its own cgroup at
- * the root, so the path from /proc/thread-self/cgroup may not exist there: then the root's limit is read. */
-static uint64_t cgroup_limit(void)
-{
-    char line[512], path[640];
-    uint64_t limit = UINT64_MAX;
-    FILE *file = fopen("/proc/thread-self/cgroup", "re");
-    if (file == NULL) return limit;
-    while (fgets(line, sizeof line, file) != NULL) {
-        line[strcspn(line, "\n")] = '\0';
-        if (strncmp(line, "0::", 3) != 0) continue;
-        snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", line + 3);
-        limit = read_number(path);
-    }
-    fclose(file);
-    if (limit == UINT64_MAX) limit = read_number("/sys/fs/cgroup/memory.max");
-    if (limit == UINT64_MAX) limit = read_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    return limit;
-}
-
 uint64_t ist_topo_memory_bytes(void)
 {
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
     uint64_t machine = pages > 0 && page_bytes > 0 ? (uint64_t)pages * (uint64_t)page_bytes : (uint64_t)1 << 30;
-    uint64_t limit = cgroup_limit();
+    uint64_t limit = ist_cgroup_memory_bytes("");
     return limit < machine ? limit : machine;
 }
 

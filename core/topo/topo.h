@@ -6,13 +6,26 @@
 
 #include "core/base/status.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-int ist_topo_cpus(void);              /* processors that are on line on this host, at least 1 */
-int ist_topo_numa_node(void);         /* of this thread, now; 0 if unknown */
-int ist_topo_bound_node(void);        /* the node whose processors this process is bound to; -1: none, or several */
-uint64_t ist_topo_memory_bytes(void); /* what this process may use: the machine's memory or its cgroup's limit */
+int ist_topo_cpus(void); /* processors that are on line on this host, at least 1 */
+
+/* The processors that this process may use; false if the system does not report them. */
+bool ist_topo_bound_cpus(cpu_set_t *out);
+int ist_topo_capped_cpus(int n_cpus); /* those, but no more than the quota of its cgroups grants; at least 1 */
+
+int ist_topo_numa_node(void);  /* of this thread, now; 0 if unknown */
+int ist_topo_bound_node(void); /* the node whose processors this process is bound to; -1: none, or several */
+uint64_t ist_topo_memory_bytes(
+    void); /* what this process may use: the machine's memory or the least limit of its cgroups */
+
+/* ---- limits of this process's control groups, versions 1 and 2, and of all groups above these (cgroup.c) ----
+ * UINT64_MAX: there is none. `root` stands before all paths: "", and in tests a folder. */
+
+uint64_t ist_cgroup_memory_bytes(const char *root);
+uint64_t ist_cgroup_cpu_percent(const char *root); /* 100: one processor */
 
 /* ---- PCI addresses as the system writes them ----
  * Drivers write them with capitals, or with more digits. */

@@ -14,6 +14,7 @@ enum { KEY_BYTES = 64, DEVICE_TRIES = 24 };
 struct note {
     int32_t numa_node;
     uint32_t has_device_note; /* a device_note follows */
+    cpu_set_t cpus;           /* that the PE may use; none: unknown */
 };
 
 struct device_note {
@@ -47,11 +48,18 @@ static const char *device_key(char out[KEY_BYTES + 8])
     return out;
 }
 
+static struct note own_note(void)
+{
+    struct note note = {ist_topo_bound_node(), places.has_device_note, {{0}}};
+    if (!ist_topo_bound_cpus(&note.cpus)) CPU_ZERO(&note.cpus);
+    return note;
+}
+
 isthmus_status ist_places_publish(ist_boot *boot, const char *key, bool has_device_note)
 {
-    const struct note note = {ist_topo_bound_node(), has_device_note};
     places.boot = boot;
     places.has_device_note = has_device_note;
+    const struct note note = own_note();
     snprintf(places.key, sizeof places.key, "%s", key);
     return put(key, &note, sizeof note);
 }
@@ -102,7 +110,7 @@ static isthmus_status fetch_notes(void)
     for (uint32_t i = 0; i < places.n && status == ISTHMUS_OK; i++) {
         struct isthmus_local_pe *place = &places.list[i];
         place->pe = places.boot != NULL ? places.boot->local_pes[i] : 0;
-        places.notes[i] = (struct note){ist_topo_bound_node(), places.has_device_note};
+        places.notes[i] = own_note();
         if (!is_me(i)) status = fetch(place->pe, places.key, &places.notes[i], sizeof places.notes[i]);
         place->numa_node = places.notes[i].numa_node;
     }
@@ -192,6 +200,18 @@ isthmus_status ist_places_get_all(const struct isthmus_local_place **list, uint3
     if (status != ISTHMUS_OK) return status;
     *list = places.all;
     *n = places.n;
+    return ISTHMUS_OK;
+}
+
+isthmus_status ist_places_cpus(int *out)
+{
+    cpu_set_t all = own_note().cpus;
+    int n_own = CPU_COUNT(&all), n_online = ist_topo_cpus();
+    bool is_enough = n_own == 0 || n_own >= n_online || (uint32_t)n_own >= ist_places_count();
+    isthmus_status status = is_enough ? ISTHMUS_OK : find_notes();
+    if (status != ISTHMUS_OK) return status;
+    for (uint32_t i = 0; !is_enough && i < places.n; i++) CPU_OR(&all, &all, &places.notes[i].cpus);
+    *out = ist_topo_capped_cpus(n_own > 0 ? CPU_COUNT(&all) : n_online);
     return ISTHMUS_OK;
 }
 

@@ -24,6 +24,10 @@ isthmus_status ist_places_get(const struct isthmus_local_pe **list, uint32_t *n)
  * that wait for it. */
 isthmus_status ist_places_get_all(const struct isthmus_local_place **list, uint32_t *n);
 
+/* The processors that the PEs of this host may use, all together; where this PE's own are enough for all of them,
+ * those. No more than the quota of this PE's cgroup grants. */
+isthmus_status ist_places_cpus(int *out);
+
 uint32_t ist_places_count(void); /* their number, without a request */
 
 void ist_places_close(void); /* accepts any state */

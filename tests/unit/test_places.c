@@ -21,6 +21,7 @@ static char device_put[24];
 struct note {
     int32_t numa_node;
     uint32_t has_device_note;
+    cpu_set_t cpus;
 };
 struct device_note {
     uint32_t kind, reserved;
@@ -50,7 +51,8 @@ static isthmus_status fake_put(ist_boot *boot, const char *key, const void *valu
 static isthmus_status fake_get(ist_boot *boot, int pe, const char *key, void **out, size_t *n_bytes)
 {
     (void)boot;
-    const struct note note = {10 * pe, pe == 3};
+    struct note note = {10 * pe, pe == 3, {{0}}};
+    CPU_SET((size_t)(1000 + pe % 2), &note.cpus); /* each PE is bound to a processor of its own */
     const struct device_note device = {.kind = ISTHMUS_MEM_CUDA, .pci_address = "0000:33:00.0"};
     bool is_device = strcmp(key, "place.device") == 0;
     assert_true(is_device || strcmp(key, "place") == 0);
@@ -58,7 +60,7 @@ static isthmus_status fake_get(ist_boot *boot, int pe, const char *key, void **o
     assert_true(!is_device || pe == 3); /* PE 8 has announced no note */
     n_gets++;
     if (is_device && n_unready-- > 0) return ist_fail(ISTHMUS_ERR_UNREACHABLE, "it is not there");
-    *out = calloc(1, sizeof device);
+    *out = calloc(1, sizeof note + sizeof device);
     assert_non_null(*out);
     memcpy(*out, is_device ? (const void *)&device : &note, is_device ? sizeof device : sizeof note);
     *n_bytes = is_device ? sizeof device : value_bytes;
@@ -138,6 +140,27 @@ static void a_place_of_another_version_is_refused(void **state)
     assert_non_null(strstr(ist_fail_text(), "PE 3"));
 }
 
+/* ---- processors ---- */
+
+static void processors_of_all(void **state)
+{
+    cpu_set_t before, one;
+    int n_cpus;
+    size_t first = 0;
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+    if (CPU_COUNT(&before) < 2) skip();
+    while (!CPU_ISSET(first, &before)) first++;
+    CPU_ZERO(&one);
+    CPU_SET(first, &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    assert_int_equal(ist_places_publish(&boot, "place", false), ISTHMUS_OK);
+    assert_int_equal(ist_places_cpus(&n_cpus), ISTHMUS_OK);
+    assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+    assert_int_equal(n_cpus, ist_topo_capped_cpus(3));
+    assert_int_equal(n_gets, 2);
+}
+
 /* ---- devices ---- */
 
 static void devices_of_all(void **state)
@@ -210,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_of_the_host_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processors_of_all, set_up, tear_down),
         cmocka_unit_test_setup_teardown(who_is_by_himself_publishes_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_bootstrap_there_is_one, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_place_of_another_version_is_refused, set_up, tear_down),

@@ -23,28 +23,13 @@ static const char host[] = "host";
 
 /* ---- processors and time ---- */
 
-/* Processors that the cgroup grants, in hundredths; UINT64_MAX: no limit. */
-static uint64_t quota_percent(void)
-{
-    char line[64];
-    uint64_t quota_us, period_us;
-    if (doctor_read_line("/sys/fs/cgroup/cpu.max", line, sizeof line))
-        return sscanf(line, "%" SCNu64 " %" SCNu64, &quota_us, &period_us) == 2 && period_us > 0
-                   ? 100 * quota_us / period_us
-                   : UINT64_MAX;
-    if (!doctor_read_number("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", &quota_us) || (int64_t)quota_us <= 0 ||
-        !doctor_read_number("/sys/fs/cgroup/cpu/cpu.cfs_period_us", &period_us) || period_us == 0)
-        return UINT64_MAX;
-    return 100 * quota_us / period_us;
-}
-
 static void check_processors(void)
 {
     static const char name[] = "processors";
     cpu_set_t allowed;
     int n_online = ist_topo_cpus();
     int n_allowed = sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : n_online;
-    uint64_t percent = quota_percent();
+    uint64_t percent = ist_cgroup_cpu_percent("");
     if (percent < 100 * (uint64_t)n_allowed)
         doctor_fault(VERDICT_DEGRADED, host, name, "start the container with as many processors as PEs (--cpus)",
                      "the cgroup's cpu.max grants %.2f of %d processors: PEs that poll use that time up",
