@@ -30,8 +30,8 @@ foreach(program ${IB_ALWAYS} ${IB_THOROUGH})
   isthmus_pe_test(${program} VARIANT ib NP ${np} LAUNCHERS run TIMEOUT 300
     ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 ${part} LABELS ${labels})
 endforeach()
-isthmus_pe_test(r47_calls_after_growth VARIANT ib NP 2 LAUNCHERS run ENV ISTHMUS_TRANSPORTS=ib)
-isthmus_pe_test(r47_calls_after_growth VARIANT ib_hook NP 2 LAUNCHERS run
+isthmus_pe_test(r47_calls_after_growth VARIANT ib LABELS no_sanitizer NP 2 LAUNCHERS run ENV ISTHMUS_TRANSPORTS=ib)
+isthmus_pe_test(r47_calls_after_growth VARIANT ib_hook LABELS no_sanitizer NP 2 LAUNCHERS run
   ENV ISTHMUS_TRANSPORTS=hook ISTHMUS_HOOK_BASE=ib)
 isthmus_pe_test(r63_regions_nv VARIANT ib NP 3 LAUNCHERS run TIMEOUT 300 ARGS counts
   ENV ISTHMUS_TRANSPORTS=ib ISTHMUS_IB_WORKERS=4 UCX_TLS=tcp,self)
