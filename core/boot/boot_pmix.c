@@ -364,7 +364,7 @@ isthmus_status ist_boot_pmix_open(const struct ist_config *config, ist_boot_lost
     struct pmix_boot *boot = calloc(1, sizeof *boot);
     if (boot == NULL) return ist_fail_memory("the connection to the launcher");
     boot->base.ops = &pmix_ops;
-    boot->patience_ns = config->peer_timeout_s * UINT64_C(1000000000);
+    boot->patience_ns = config->start_timeout_s > 0 ? config->start_timeout_s * UINT64_C(1000000000) : UINT64_MAX;
 
     pmix_status_t rc = session.is_open ? PMIX_SUCCESS : init_session(&session.me);
     if (rc != PMIX_SUCCESS) {

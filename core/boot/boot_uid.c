@@ -292,7 +292,8 @@ static void uid_close(ist_boot *base)
     say_good_bye(boot);
     shutdown(boot->way.fd, SHUT_RDWR);
     pthread_join(boot->listener, NULL);
-    if (boot->root_pe == boot->base.pe || boot->way.is_own) ist_uid_servers_wait(ist_uid_patience_ms(&boot->seat));
+    if (boot->root_pe == boot->base.pe || boot->way.is_own)
+        ist_uid_servers_wait(ist_uid_wait_ms(boot->seat.patience.start_s));
     boot_free(boot);
 }
 
@@ -315,7 +316,7 @@ void ist_boot_uid_leave(void)
     if (joined != NULL) {
         say_good_bye(joined);
         (void)shutdown(joined->way.fd, SHUT_RDWR);
-        timeout_ms = ist_uid_patience_ms(&joined->seat);
+        timeout_ms = ist_uid_wait_ms(joined->seat.patience.reply_s);
     }
     ist_uid_servers_wait(timeout_ms);
 }
@@ -385,7 +386,7 @@ static isthmus_status enter(struct uid_boot *boot)
     struct ist_uid_head head;
     void *value = NULL;
     /* The root's own limit expires first. */
-    int64_t deadline_ms = ist_uid_now_ms() + ist_uid_patience_ms(&boot->seat) + GRACE_MS;
+    int64_t deadline_ms = ist_uid_now_ms() + ist_uid_wait_ms(boot->seat.patience.start_s) + GRACE_MS;
     isthmus_status status = ist_uid_join(&boot->seat, &boot->way);
     if (status != ISTHMUS_OK) return status;
     name_server(boot);
@@ -412,8 +413,10 @@ static struct uid_boot *boot_new(const struct ist_config *config, const struct i
     struct uid_boot *boot = calloc(1, sizeof *boot);
     if (boot == NULL) return NULL;
     boot->base = (ist_boot){.ops = &uid_ops, .pe = request->pe, .n_pes = request->n_pes};
-    boot->seat = (struct ist_uid_seat){
-        .uid = request->uid, .pe = request->pe, .n_pes = request->n_pes, .timeout_s = config->peer_timeout_s};
+    boot->seat = (struct ist_uid_seat){.uid = request->uid,
+                                       .pe = request->pe,
+                                       .n_pes = request->n_pes,
+                                       .patience = {config->peer_timeout_s, config->start_timeout_s}};
     boot->way.fd = boot->way.leader = boot->root_pe = -1;
     boot->lost = lost;
     pthread_mutex_init(&boot->send_lock, NULL);
@@ -443,7 +446,7 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
     isthmus_status status = ist_host_id_read(&boot->seat.here);
     if (status == ISTHMUS_OK && uid->is_session && request->pe == 0) {
         uid->host = boot->seat.here;
-        status = ist_uid_server_start(uid, config->peer_timeout_s);
+        status = ist_uid_server_start(uid, &boot->seat.patience);
     }
     if (status == ISTHMUS_OK) status = enter(boot);
     if (status == ISTHMUS_OK) status = start_listening(boot);

@@ -62,15 +62,21 @@ void ist_uid_describe(const struct ist_uid *uid, char *out, size_t room); /* "10
 /* uid_address.c: returns true if these bytes, which the program passed, are an id of this library. */
 bool ist_uid_check(const struct ist_uid *uid);
 
+/* How long PEs and servers wait. reply_s: for what another process does at once, as connecting; start_s: for all PEs to
+ * join, or to arrive at an exchange, which takes as long as the slowest host needs; 0: no bound. */
+struct ist_uid_patience {
+    uint64_t reply_s, start_s;
+};
+
 /* uid_server.c: starts to serve. With port 0 the system chooses one, which is stored in *uid. */
-isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s);
+isthmus_status ist_uid_server_start(struct ist_uid *uid, const struct ist_uid_patience *patience);
 
 /* A PE's place in a job. */
 struct ist_uid_seat {
     struct ist_uid uid;
     struct isthmus_host_id here;
     int pe, n_pes;
-    uint64_t timeout_s;
+    struct ist_uid_patience patience;
     char root_name[160]; /* the process that serves, for messages */
 };
 

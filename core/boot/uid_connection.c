@@ -7,8 +7,6 @@
 #include "core/base/atomic.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -223,15 +221,6 @@ struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd
     return connection;
 }
 
-static void keep_alive(int fd)
-{
-    int one = 1, idle_s = 10;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one); /* detects a host that is gone */
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
-    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
-}
-
 struct ist_uid_connection *ist_uid_connect_root(struct ist_uid_server *server, int fd)
 {
     struct ist_uid_connection *connection = ist_uid_connect(server, fd);
@@ -241,7 +230,7 @@ struct ist_uid_connection *ist_uid_connect_root(struct ist_uid_server *server, i
     connection->link = IST_UID_FROM_ROOT;
     server->root = connection;
     if (server->events >= 0 && epoll_ctl(server->events, EPOLL_CTL_ADD, fd, &event) != 0) return NULL;
-    keep_alive(fd);
+    ist_uid_keep_alive(fd);
     return connection;
 }
 
@@ -263,7 +252,7 @@ void ist_uid_accept(struct ist_uid_server *server)
         close_connection(server, connection);
         return;
     }
-    if (!server->is_leader) keep_alive(fd); /* a leader's peers are on this host */
+    if (!server->is_leader) ist_uid_keep_alive(fd); /* a leader's peers are on this host */
     send_challenge(server, connection);
 }
 
@@ -288,7 +277,7 @@ static void unlink_connection(struct ist_uid_server *server, struct ist_uid_conn
 
 static void close_late_strangers(struct ist_uid_server *server)
 {
-    int64_t now_ms = ist_uid_now_ms(), oldest_ms = now_ms - (int64_t)server->timeout_s * 1000;
+    int64_t now_ms = ist_uid_now_ms(), oldest_ms = now_ms - (int64_t)server->patience.reply_s * 1000;
     if (server->n_strangers == 0 || now_ms < server->next_sweep_ms) return;
     server->next_sweep_ms = now_ms + SWEEP_MS;
     for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)

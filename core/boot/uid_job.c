@@ -101,9 +101,10 @@ void ist_uid_job_late(struct ist_uid_server *server)
     bool is_gathering = job->n_joined < job->n_pes;
     job->is_late = is_gathering;
     list_missing(job, is_gathering ? has_joined : has_arrived, missing, sizeof missing);
-    fail(server, "%d of %d PEs have %s within %llu s (ISTHMUS_PEER_TIMEOUT); missing: %s",
+    fail(server, "%d of %d PEs have %s within %llu s (ISTHMUS_START_TIMEOUT); missing: %s",
          is_gathering ? job->n_joined : job->n_arrived, job->n_pes,
-         is_gathering ? "joined the job" : "arrived at the start", (unsigned long long)server->timeout_s, missing);
+         is_gathering ? "joined the job" : "arrived at an exchange", (unsigned long long)server->patience.start_s,
+         missing);
 }
 
 static void set_connection(struct ist_uid_member *member, struct ist_uid_connection *connection)
@@ -244,6 +245,13 @@ static void welcome_all(struct ist_uid_server *server)
     free(host_of);
 }
 
+/* For all PEs to join, or to arrive at an exchange. */
+static void set_deadline(struct ist_uid_server *server)
+{
+    int64_t start_s = (int64_t)server->patience.start_s;
+    server->job.deadline_ms = start_s > 0 ? ist_uid_now_ms() + start_s * 1000 : -1;
+}
+
 /* The first HELLO sets the number of PEs. */
 static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello *hello)
 {
@@ -253,7 +261,7 @@ static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello 
     job->members = calloc((size_t)hello->n_pes, sizeof *job->members);
     if (job->members == NULL) return false;
     job->n_pes = hello->n_pes;
-    job->deadline_ms = ist_uid_now_ms() + (int64_t)server->timeout_s * 1000;
+    set_deadline(server);
     return true;
 }
 
@@ -362,7 +370,7 @@ static void arrive(struct ist_uid_server *server, int pe)
     struct ist_uid_job *job = &server->job;
     if (job->members[pe].has_arrived || job->has_failed) return;
     job->members[pe].has_arrived = true;
-    if (job->n_arrived++ == 0) job->deadline_ms = ist_uid_now_ms() + (int64_t)server->timeout_s * 1000;
+    if (job->n_arrived++ == 0) set_deadline(server);
     if (job->n_arrived < job->n_pes) return;
     job->deadline_ms = -1;
     job->n_arrived = 0; /* for the next exchange */

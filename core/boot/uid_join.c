@@ -23,9 +23,20 @@
 
 enum { RETRY_MS = 50, GATE_RETRY_MS = 5, GRACE_MS = 5000, WHY_MS = 5000, BACKLOG = 4096 };
 
-int ist_uid_patience_ms(const struct ist_uid_seat *seat)
+int ist_uid_wait_ms(uint64_t timeout_s)
 {
-    return seat->timeout_s < 86400 ? (int)seat->timeout_s * 1000 : 86400 * 1000;
+    enum { NO_BOUND_MS = 1 << 30, MOST_S = 86400 };
+    if (timeout_s == 0) return NO_BOUND_MS;
+    return (int)(timeout_s < MOST_S ? timeout_s : MOST_S) * 1000;
+}
+
+void ist_uid_keep_alive(int fd)
+{
+    int one = 1, idle_s = 10;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof idle_s);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &idle_s, sizeof idle_s);
 }
 
 void ist_uid_name_root(struct ist_uid_seat *seat)
@@ -65,7 +76,7 @@ static bool connect_to(int fd, const struct sockaddr_storage *address, socklen_t
 /* Returns a connected, blocking socket, or -1 with errno set. */
 static int open_connection(const struct sockaddr_storage *address, socklen_t length, int64_t deadline_ms)
 {
-    int one = 1, fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(address->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) return -1;
     if (!connect_to(fd, address, length, deadline_ms) || fcntl(fd, F_SETFL, 0) != 0) {
         int error = errno;
@@ -73,8 +84,7 @@ static int open_connection(const struct sockaddr_storage *address, socklen_t len
         errno = error;
         return -1;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof one);
+    ist_uid_keep_alive(fd);
     return fd;
 }
 
@@ -103,15 +113,22 @@ static int try_addresses(const struct ist_uid *uid, const struct isthmus_host_id
     return fd;
 }
 
+static int64_t earlier(int64_t a_ms, int64_t b_ms) { return a_ms < b_ms ? a_ms : b_ms; }
+
+static int64_t reply_deadline_ms(const struct ist_uid_seat *seat)
+{
+    return ist_uid_now_ms() + ist_uid_wait_ms(seat->patience.reply_s);
+}
+
 /* Retries at an agreed address, where the server may not be there yet; the server of an id was there before the id.
  * Returns -1 if it failed. */
 static int reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms)
 {
     const struct ist_uid *uid = &seat->uid;
-    int fd = try_addresses(uid, &seat->here, deadline_ms);
+    int fd = try_addresses(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
     while (fd < 0 && uid->is_session && ist_uid_now_ms() < deadline_ms) {
         (void)poll(NULL, 0, RETRY_MS);
-        fd = try_addresses(uid, &seat->here, deadline_ms);
+        fd = try_addresses(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
     }
     if (fd >= 0) return fd;
     if (errno == ECONNREFUSED && !uid->is_session)
@@ -199,7 +216,7 @@ static isthmus_status go_to_root(const struct ist_uid_seat *seat, enum ist_uid_r
 {
     int leader, fd = reach_root(seat, deadline_ms);
     if (fd < 0) return ISTHMUS_ERR_UNREACHABLE;
-    isthmus_status status = introduce(seat, fd, role, deadline_ms + GRACE_MS, &leader);
+    isthmus_status status = introduce(seat, fd, role, reply_deadline_ms(seat) + GRACE_MS, &leader);
     if (status == ISTHMUS_OK)
         *out_fd = fd;
     else
@@ -288,7 +305,7 @@ static isthmus_status go_to_leader(const struct ist_uid_seat *seat, int64_t dead
 
 isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way *out)
 {
-    int64_t deadline_ms = ist_uid_now_ms() + ist_uid_patience_ms(seat);
+    int64_t deadline_ms = ist_uid_now_ms() + ist_uid_wait_ms(seat->patience.start_s);
     bool is_of_root = seat->uid.is_session ? seat->pe == 0 : ist_host_id_equal(&seat->uid.host, &seat->here);
     *out = (struct ist_uid_way){.fd = -1, .leader = -1};
     isthmus_status status = is_of_root ? ISTHMUS_OK : go_to_leader(seat, deadline_ms, out);

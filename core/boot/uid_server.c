@@ -136,7 +136,7 @@ static void server_destroy(struct ist_uid_server *server)
     free(server);
 }
 
-static struct ist_uid_server *server_new(const struct ist_uid *uid, uint64_t timeout_s)
+static struct ist_uid_server *server_new(const struct ist_uid *uid, const struct ist_uid_patience *patience)
 {
     struct ist_uid_server *server = calloc(1, sizeof *server);
     if (server == NULL) {
@@ -144,7 +144,7 @@ static struct ist_uid_server *server_new(const struct ist_uid *uid, uint64_t tim
         return NULL;
     }
     server->uid = *uid;
-    server->timeout_s = timeout_s;
+    server->patience = *patience;
     server->listener = server->events = -1;
     server->job.deadline_ms = server->job.server_pe = -1;
     return server;
@@ -158,9 +158,9 @@ static void keep(struct ist_uid_server *server)
     pthread_mutex_unlock(&servers.lock);
 }
 
-isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s)
+isthmus_status ist_uid_server_start(struct ist_uid *uid, const struct ist_uid_patience *patience)
 {
-    struct ist_uid_server *server = server_new(uid, timeout_s);
+    struct ist_uid_server *server = server_new(uid, patience);
     if (server == NULL) return ISTHMUS_ERR_NO_MEMORY;
     isthmus_status status = open_listener(server);
     if (status == ISTHMUS_OK) status = open_events(server);
@@ -176,7 +176,7 @@ isthmus_status ist_uid_server_start(struct ist_uid *uid, uint64_t timeout_s)
 
 isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listener, int root)
 {
-    struct ist_uid_server *server = server_new(&seat->uid, seat->timeout_s);
+    struct ist_uid_server *server = server_new(&seat->uid, &seat->patience);
     if (server == NULL) return ISTHMUS_ERR_NO_MEMORY;
     server->is_leader = true;
     server->job.server_pe = seat->pe;
@@ -254,12 +254,13 @@ isthmus_status ist_uid_create(const struct ist_config *config, struct ist_uid *o
     if (config->uid_session != NULL && config->uid_session[0] != '\0')
         return ist_uid_parse_session(config, "ISTHMUS_UID_SESSION", config->uid_session, out);
     struct ist_uid uid = {.format = IST_UID_FORMAT};
+    struct ist_uid_patience patience = {config->peer_timeout_s, config->start_timeout_s};
     uint32_t pid = htonl((uint32_t)getpid());
     memcpy(uid.pid, &pid, sizeof uid.pid);
     isthmus_status status = ist_random_bytes(uid.secret, sizeof uid.secret);
     if (status == ISTHMUS_OK) status = ist_host_id_read(&uid.host);
     if (status == ISTHMUS_OK) status = ist_uid_find_addresses(config, &uid);
-    if (status == ISTHMUS_OK) status = ist_uid_server_start(&uid, config->peer_timeout_s);
+    if (status == ISTHMUS_OK) status = ist_uid_server_start(&uid, &patience);
     if (status == ISTHMUS_OK) *out = uid;
     return status;
 }

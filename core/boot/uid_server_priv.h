@@ -106,7 +106,7 @@ struct ist_uid_job {
 struct ist_uid_server {
     struct ist_uid_server *next;
     struct ist_uid uid;
-    uint64_t timeout_s;
+    struct ist_uid_patience patience;
     int listener, events;
     pthread_t thread;
     struct ist_uid_connection *connections; /* the newest one first */

@@ -132,8 +132,11 @@ isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way 
  * does not reply. */
 bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value);
 
-/* Returns how long a PE waits for others. */
-int ist_uid_patience_ms(const struct ist_uid_seat *seat);
+/* Converts one of a seat's times to wait; 0, which sets no bound, becomes some days. */
+int ist_uid_wait_ms(uint64_t timeout_s);
+
+/* Detects a host that is gone. */
+void ist_uid_keep_alive(int fd);
 
 /* Sets seat->root_name from the id. */
 void ist_uid_name_root(struct ist_uid_seat *seat);

@@ -95,7 +95,7 @@ static bool is_over(const struct ist_uid_server *server)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct ist_uid_server server = {
-        .uid = {.secret = "known to all PE"}, .timeout_s = 3600, .listener = -1, .events = -1};
+        .uid = {.secret = "known to all PE"}, .patience = {3600, 3600}, .listener = -1, .events = -1};
     struct fuzz_input in = {data, data + size};
     server.job.deadline_ms = server.job.server_pe = -1;
     if (fuzz_byte(&in) % 2 == 1) make_leader(&server);

@@ -152,7 +152,7 @@ class Job:
         for name in ("r1_pe_numbers", "r4_init_again"):
             codes, output = self.processes(self.torch(port), name)
             self.is_silent(f"torchrun {name}", max(map(abs, codes)), output)
-        codes, output = self.processes(self.torch(port, ISTHMUS_PEER_TIMEOUT="2")[:1])
+        codes, output = self.processes(self.torch(port, ISTHMUS_START_TIMEOUT="2")[:1])
         if codes != [1] or "1 of 4 PEs have joined the job" not in output:
             fail("torchrun, three PEs missing", f"status {codes}", output)
         store.close()

@@ -24,6 +24,7 @@ isthmus_fork_test(r10_writers blocked ARGS blocked ENV ISTHMUS_LOG=info
   EXPECT -a "thread r10_writers .[0-9]+. blocks SIGSEGV, so that what other threads write .* may be lost")
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
 isthmus_fork_test(r17_session session EXPECT -0 .)
+isthmus_fork_test(r17_slow_start one ENV ISTHMUS_PEER_TIMEOUT=1 EXPECT -0 .)
 isthmus_fork_test(r17_session again ARGS again EXPECT -1 "this unique id is not served any more")
 
 set(at "^process [0-9]: status ")
@@ -36,14 +37,16 @@ foreach(far "" far) # without and with a leader between PEs 1 to 3 and the root
     -1 "process [0-9]+ on .* passed a job size of [45], and PE [0-9] on .* one of [45]")
   isthmus_fork_test(r17_faults ${way}duplicate ARGS duplicate ${far} EXPECT -t 60 -0 "${at}0"
     -1 "two processes passed the PE number 1: process [0-9]+ on .* and process [0-9]+ on ")
-  isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_PEER_TIMEOUT=3 EXPECT -t 60 -0 "${at}0"
-    -1 "the unique id is invalid" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_PEER_TIMEOUT=3
+  isthmus_fork_test(r17_faults ${way}bad_bytes ARGS bad_bytes ${far} ENV ISTHMUS_START_TIMEOUT=3
     EXPECT -t 60 -0 "${at}0"
-    -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
-  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_PEER_TIMEOUT=3
+    -1 "the unique id is invalid"
+    -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_START_TIMEOUT.. missing: PE 2$")
+  isthmus_fork_test(r17_faults ${way}bad_secret ARGS bad_secret ${far} ENV ISTHMUS_START_TIMEOUT=3
     EXPECT -t 60 -0 "${at}0"
-    -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_PEER_TIMEOUT.. missing: PE 2$")
+    -1 "its secret is wrong" -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_START_TIMEOUT.. missing: PE 2$")
+  isthmus_fork_test(r17_faults ${way}never_comes ARGS never_comes ${far} ENV ISTHMUS_START_TIMEOUT=3
+    EXPECT -t 60 -0 "${at}0"
+    -1 "3 of 4 PEs have joined the job within 3 s .ISTHMUS_START_TIMEOUT.. missing: PE 2$")
   isthmus_fork_test(r17_faults ${way}killed ARGS killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"
     -1 "^isthmus: PE [013]: PE 2 .process [0-9]+ on .*. has ended without finalizing. this PE ends too")
   isthmus_fork_test(r17_faults ${way}server_killed ARGS server_killed ${far} EXPECT -t 60 -0 "${at}0" -1 "status 137"

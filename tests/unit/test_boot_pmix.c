@@ -90,7 +90,7 @@ static void not_lost(const char *why, int exit_code)
 
 static isthmus_status open_job(uint32_t n_pes, ist_boot **out)
 {
-    struct ist_config config = {.bootstrap = IST_BOOTSTRAP_PMIX, .pretend_hosts = "", .peer_timeout_s = 1};
+    struct ist_config config = {.bootstrap = IST_BOOTSTRAP_PMIX, .pretend_hosts = "", .start_timeout_s = 1};
     struct ist_boot_request request = {.kind = IST_BOOTSTRAP_AUTO};
     setenv("PMIX_NAMESPACE", "job", 1);
     setenv("PMIX_RANK", "0", 1);
@@ -120,7 +120,7 @@ static void larger_job_is_refused(void **state)
 static void larger_job_of_a_unique_id_is_refused(void **state)
 {
     (void)state;
-    struct ist_config config = {.pretend_hosts = "", .peer_timeout_s = 1};
+    struct ist_config config = {.pretend_hosts = "", .start_timeout_s = 1};
     struct ist_boot_request request = {.kind = IST_BOOTSTRAP_UID, .n_pes = IST_BOOT_MOST_PES + 1};
     ist_boot *boot = NULL;
     request.uid = (struct ist_uid){.format = IST_UID_FORMAT, .n_addresses = 1};

@@ -44,7 +44,7 @@ static pid_t fork_pe(int pe, int (*body)(ist_boot *boot))
     if (pid != 0) return pid;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (__atomic_load_n(&shared->n_released, __ATOMIC_ACQUIRE) <= pe) usleep(1000);
-    struct ist_config config = {.peer_timeout_s = PATIENCE_S, .pretend_hosts = ""};
+    struct ist_config config = {.peer_timeout_s = PATIENCE_S, .start_timeout_s = PATIENCE_S, .pretend_hosts = ""};
     struct ist_boot_request request = {.kind = IST_BOOTSTRAP_UID, .uid = shared->uids[pe], .pe = pe, .n_pes = 3};
     ist_boot *boot = NULL;
     ist_boot_forget();

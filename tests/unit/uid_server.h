@@ -29,7 +29,8 @@ static inline struct ist_uid make_id(void)
 static inline struct ist_uid serve(uint64_t timeout_s)
 {
     struct ist_uid uid = make_id();
-    if (ist_uid_server_start(&uid, timeout_s) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
+    struct ist_uid_patience patience = {.reply_s = timeout_s, .start_s = timeout_s};
+    if (ist_uid_server_start(&uid, &patience) != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
     return uid;
 }
 
@@ -41,7 +42,7 @@ static inline void not_lost(const char *why, int exit_code)
 
 static inline isthmus_status join(const struct ist_uid *uid)
 {
-    struct ist_config config = {.peer_timeout_s = PATIENCE_S, .pretend_hosts = ""};
+    struct ist_config config = {.peer_timeout_s = PATIENCE_S, .start_timeout_s = PATIENCE_S, .pretend_hosts = ""};
     struct ist_boot_request request = {.kind = IST_BOOTSTRAP_UID, .uid = *uid, .pe = 0, .n_pes = 1};
     ist_boot *boot = NULL;
     isthmus_status status = ist_boot_open(&config, &request, not_lost, &boot);
