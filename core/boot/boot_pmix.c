@@ -57,7 +57,14 @@ static int job_number(const struct pmix_boot *boot, const char *key, int missing
     return number;
 }
 
-/* Parses "0,2,4" of PMIX_LOCAL_PEERS; only this PE if the server has no such key. */
+static int by_number(const void *a, const void *b)
+{
+    const int *one = a, *other = b;
+    return (*one > *other) - (*one < *other);
+}
+
+/* Parses "0,4,2" of PMIX_LOCAL_PEERS, which a launcher that ranks PEs out of order may list so; only this PE if the
+ * server has no such key. */
 static isthmus_status read_local_pes(struct pmix_boot *boot)
 {
     pmix_proc_t job = proc_of(boot, PMIX_RANK_WILDCARD);
@@ -80,6 +87,7 @@ static isthmus_status read_local_pes(struct pmix_boot *boot)
     }
     free(text);
     if (boot->base.n_local == 0) boot->base.local_pes[boot->base.n_local++] = boot->base.pe;
+    qsort(boot->base.local_pes, (size_t)boot->base.n_local, sizeof *boot->base.local_pes, by_number);
     int *fitting = realloc(boot->base.local_pes, (size_t)boot->base.n_local * sizeof *fitting);
     if (fitting != NULL) boot->base.local_pes = fitting;
     return ISTHMUS_OK;

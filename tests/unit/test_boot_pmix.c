@@ -22,6 +22,7 @@ static struct {
     const char *version;  /* of the library */
     int n_timeouts;       /* of requests for a card, before it is there */
     int n_not_founds;
+    const char *local_peers;
 } pmix = {.version = "OpenPMIx 4.2.2"};
 
 pmix_status_t PMIx_Init(pmix_proc_t *proc, pmix_info_t info[], size_t n_info)
@@ -75,6 +76,8 @@ pmix_status_t PMIx_Get(const pmix_proc_t *proc, const char key[], const pmix_inf
         pmix.n_hostnames++;
         snprintf(text, sizeof text, "node%d", pmix.node_of((int)proc->rank));
     }
+    if (strcmp(key, PMIX_LOCAL_PEERS) == 0 && pmix.local_peers != NULL)
+        snprintf(text, sizeof text, "%s", pmix.local_peers);
     (*value)->type = PMIX_STRING;
     (*value)->data.string = strdup(text);
     return PMIX_SUCCESS;
@@ -151,6 +154,20 @@ static void nodes_are_numbered(void **state)
     }
 }
 
+/* Teams search the list, and its first entry is the host's first PE. */
+static void local_peers_are_sorted(void **state)
+{
+    static const int sorted[] = {0, 1, 2, 9, 10};
+    (void)state;
+    ist_boot *boot;
+    pmix.local_peers = "10,2,0,9,1";
+    assert_int_equal(open_job(12, &boot), ISTHMUS_OK);
+    assert_int_equal(boot->n_local, 5);
+    assert_memory_equal(boot->local_pes, sorted, sizeof sorted);
+    ist_boot_close(boot);
+    pmix.local_peers = NULL;
+}
+
 static void init_session(const char *server, const char *library)
 {
     ist_boot *boot;
@@ -202,6 +219,7 @@ int main(void)
         cmocka_unit_test(larger_job_is_refused),
         cmocka_unit_test(larger_job_of_a_unique_id_is_refused),
         cmocka_unit_test(nodes_are_numbered),
+        cmocka_unit_test(local_peers_are_sorted),
         cmocka_unit_test(newer_server_gets_described_buffers),
         cmocka_unit_test(slow_server_is_asked_again),
     };
