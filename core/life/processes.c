@@ -26,46 +26,55 @@ enum { CHECKS_PER_POLL = 16, PID_UNKNOWN = 0, PID_HIDDEN = -1 };
 static const uint64_t most_per_poll_ns = 300000000;
 
 static struct {
-    pthread_mutex_t lock; /* of all that follows; a caller that finds it taken skips the check */
-    int32_t *pids;        /* by index in local_pes */
-    int n, next, ended;   /* `ended`: the PE that has ended; -1: none */
-    int stopped;          /* a PE that is stopped; -1: none */
+    pthread_mutex_t lock;           /* of all that follows; a caller that finds it taken skips the check */
+    struct ist_boot_process *known; /* by index in local_pes; pid: or one of those above */
+    int n, next, ended;             /* `ended`: the PE that has ended; -1: none */
+    int stopped;                    /* a PE that is stopped; -1: none */
     uint64_t stopped_ns, polled_ns;
 } pes = {.lock = PTHREAD_MUTEX_INITIALIZER, .ended = -1, .stopped = -1};
 
-/* The card is freed again: a PE never used as a peer costs 4 bytes here. */
-static int32_t find_pid_on_card(int pe)
+/* A process number may be reused; with its start time it names one process. */
+static struct ist_boot_process with_start(int32_t pid)
 {
+    struct ist_process process;
+    if (pid <= 0 || !ist_process_read(pid, &process)) return (struct ist_boot_process){.pid = PID_HIDDEN};
+    return (struct ist_boot_process){.pid = pid, .started = process.started};
+}
+
+/* The card is freed again: a PE never used as a peer costs 8 bytes here. */
+static struct ist_boot_process find_on_card(int pe)
+{
+    static const struct ist_boot_process hidden = {.pid = PID_HIDDEN};
     struct ist_card card;
     void *bytes;
     size_t n_bytes;
     const ist_boot *boot = ist_runtime.boot;
-    if (boot->ops->get(ist_runtime.boot, pe, ist_peers_card_key(), &bytes, &n_bytes) != ISTHMUS_OK) return PID_HIDDEN;
-    if (ist_card_read(bytes, n_bytes, &card) != ISTHMUS_OK) return PID_HIDDEN;
+    if (boot->ops->get(ist_runtime.boot, pe, ist_peers_card_key(), &bytes, &n_bytes) != ISTHMUS_OK) return hidden;
+    if (ist_card_read(bytes, n_bytes, &card) != ISTHMUS_OK) return hidden;
     int32_t pid = card.pid;
     ist_card_fini(&card);
-    return pid > 0 && ist_sibling_is(pe, pid) ? pid : PID_HIDDEN;
+    return pid > 0 && ist_sibling_is(pe, pid) ? with_start(pid) : hidden;
 }
 
-static int32_t find_pid(int place)
+static struct ist_boot_process find(int place)
 {
-    struct ist_process process;
     const ist_boot *boot = ist_runtime.boot;
-    if (boot->local_pes[place] == boot->pe) return PID_HIDDEN;
-    if (boot->local_processes == NULL) return find_pid_on_card(boot->local_pes[place]);
-    struct ist_boot_process known = boot->local_processes[place];
-    bool is_here = ist_process_read(known.pid, &process) && process.started == known.started;
-    return is_here ? known.pid : PID_HIDDEN; /* it may be in another container */
+    if (boot->local_pes[place] == boot->pe) return (struct ist_boot_process){.pid = PID_HIDDEN};
+    if (boot->local_processes == NULL) return find_on_card(boot->local_pes[place]);
+    struct ist_boot_process known = boot->local_processes[place], here = with_start(known.pid);
+    if (here.started != known.started) here.pid = PID_HIDDEN; /* it may be in another container */
+    return here;
 }
 
 /* Returns 'X' if it has ended, and 0 if its state is unknown or isthmus-run watches it. */
 static char state_of(int place)
 {
     struct ist_process process;
-    int32_t pid = pes.pids[place];
-    if (pid == PID_UNKNOWN) pid = pes.pids[place] = find_pid(place);
-    if (pid == PID_HIDDEN) return 0;
-    if (!ist_process_read(pid, &process)) return kill(pid, 0) != 0 && errno == ESRCH ? 'X' : 0;
+    struct ist_boot_process *known = &pes.known[place];
+    if (known->pid == PID_UNKNOWN) *known = find(place);
+    if (known->pid == PID_HIDDEN) return 0;
+    if (!ist_process_read(known->pid, &process)) return kill(known->pid, 0) != 0 && errno == ESRCH ? 'X' : 0;
+    if (process.started != known->started) return 'X';
     bool is_child_of_launcher = ist_note_page != NULL && process.parent == ist_note_page->launcher;
     return process.state == 'T' && is_child_of_launcher ? 0 : process.state;
 }
@@ -87,9 +96,9 @@ static _Noreturn void report_stopped(void)
     bool has_launcher = ist_life_request()->kind != IST_BOOTSTRAP_UID;
     snprintf(text, sizeof text,
              "PE %d on %s (pid %d) has been stopped for %u s (SIGSTOP?)%s; ISTHMUS_PULSE_TIMEOUT=0 waits for it",
-             ist_runtime.boot->local_pes[pes.stopped], ist_host_name(), (int)pes.pids[pes.stopped],
+             ist_runtime.boot->local_pes[pes.stopped], ist_host_name(), (int)pes.known[pes.stopped].pid,
              (unsigned)ist_runtime.config.pulse_timeout_s, has_launcher ? "" : " and is killed");
-    if (!has_launcher) ist_verdict_condemn(pes.pids[pes.stopped]);
+    if (!has_launcher) ist_verdict_condemn(pes.known[pes.stopped].pid);
     ist_end_job_saying(text);
 }
 
@@ -109,9 +118,9 @@ static bool has_table(void)
 {
     const ist_boot *boot = ist_runtime.boot;
     if (boot->n_local < 2) return false;
-    if (pes.pids == NULL) {
-        pes.pids = calloc((size_t)boot->n_local, sizeof *pes.pids);
-        pes.n = pes.pids != NULL ? boot->n_local : 0;
+    if (pes.known == NULL) {
+        pes.known = calloc((size_t)boot->n_local, sizeof *pes.known);
+        pes.n = pes.known != NULL ? boot->n_local : 0;
         while (pes.n > 0 && boot->local_pes[pes.next] != boot->pe) pes.next++; /* each PE starts at another one */
     }
     return pes.n > 0;
@@ -158,8 +167,10 @@ bool ist_processes_has_ended(int pe)
 static void check_neighbour(void)
 {
     int next = (pes.next + 1) % pes.n;
-    if (pes.pids[next] == PID_UNKNOWN) pes.pids[next] = ist_sibling_find(ist_runtime.boot->local_pes[next]);
-    if (pes.pids[next] == PID_UNKNOWN || state_of(next) != 'T') return;
+    int32_t pid = pes.known[next].pid == PID_UNKNOWN ? ist_sibling_find(ist_runtime.boot->local_pes[next])
+                                                     : PID_UNKNOWN;
+    if (pid != PID_UNKNOWN) pes.known[next] = with_start(pid);
+    if (pes.known[next].pid == PID_UNKNOWN || state_of(next) != 'T') return;
     pes.stopped = next;
 }
 
@@ -174,8 +185,8 @@ void ist_processes_poll_in_exchange(void)
 void ist_processes_forget(void)
 {
     pthread_mutex_init(&pes.lock, NULL); /* after a fork another thread may have had it */
-    free(pes.pids);
-    pes.pids = NULL;
+    free(pes.known);
+    pes.known = NULL;
     pes.n = pes.next = 0;
     pes.ended = pes.stopped = -1;
     pes.stopped_ns = 0;
