@@ -44,9 +44,9 @@
 struct ist_runtime ist_runtime;
 
 static struct {
-    uint64_t scopes;     /* in which the PEs and memory of the job may lie */
-    bool arrivals_wake;  /* every arrival from a network wakes this PE */
-    unsigned generation; /* how often the library was initialised before */
+    uint64_t scopes;    /* in which the PEs and memory of the job may lie */
+    bool arrivals_wake; /* every arrival from a network wakes this PE */
+    unsigned n_starts;  /* attempts to initialise the library so far; each has keys of its own */
 } init;
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -244,7 +244,7 @@ static void warn_once(void)
 static isthmus_status say_place(void)
 {
     char key[64];
-    snprintf(key, sizeof key, "isthmus.place.%u", init.generation);
+    snprintf(key, sizeof key, "isthmus.place.%u", init.n_starts);
     bool has_device_note = (scopes_of(ist_runtime.boot, &ist_runtime.config) & ISTHMUS_SCOPE_DEVICE) != 0;
     return ist_places_publish(ist_runtime.boot, key, has_device_note);
 }
@@ -260,7 +260,7 @@ static void wait_for_debugger(uint64_t seconds)
 static isthmus_status open_boot(const struct ist_boot_request *request)
 {
     struct ist_runtime *rt = &ist_runtime;
-    if (init.generation == 0) ist_launch_watch_begin(); /* the server gets one set of requests */
+    if (init.n_starts == 1) ist_launch_watch_begin(); /* the server gets one set of requests */
     isthmus_status status = ist_boot_open(&rt->config, request, ist_life_lost, &rt->boot);
     ist_launch_watch_end();
     if (status == ISTHMUS_OK) {
@@ -276,13 +276,14 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
 {
     struct ist_runtime *rt = &ist_runtime;
     rt->thread_level = thread_level;
+    init.n_starts++;
     isthmus_status failure = ist_config_init(&rt->config, face);
     /* Kernels that run on processors reach no other memory. */
     if (rt->config.heap_kind == IST_HEAP_AUTO && ist_device_is_processor()) rt->config.heap_kind = IST_HEAP_HOST;
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);
     if (failure == ISTHMUS_OK) failure = ist_log_filter(rt->config.log_filter);
     ist_life_begin(&rt->config, request);
-    if (init.generation == 0 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
+    if (init.n_starts == 1 && rt->config.attach_delay_s > 0) wait_for_debugger(rt->config.attach_delay_s);
 
     /* Before the bootstrap starts threads: a longer table would stop them, and no other thread may write to static data
      * while it moves. */
@@ -303,7 +304,7 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure too: other PEs wait for it */
     if (failure == ISTHMUS_OK) failure = said;
     const struct ist_card *first = NULL;
-    status = ist_agree(ist_own_card(), init.generation, failure, &first);
+    status = ist_agree(ist_own_card(), init.n_starts, failure, &first);
     if (status == ISTHMUS_OK) status = start_together(first);
     if (status != ISTHMUS_OK) {
         ist_start_report_job();
@@ -444,7 +445,6 @@ void ist_finalize(const char *routine)
         ist_quiet(&ist_ctx_default, routine);
         part_from_peers(routine);
         ist_runtime.nesting = 0;
-        init.generation++;
         stop();
         ist_exit_watch_thread();
     }

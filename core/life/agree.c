@@ -38,13 +38,13 @@ static isthmus_status compare_with_first(const struct ist_card *card, const stru
     return ist_agreement_check(card, first);
 }
 
-isthmus_status ist_agree(const struct ist_card *card, unsigned generation, isthmus_status failure,
+isthmus_status ist_agree(const struct ist_card *card, unsigned attempt, isthmus_status failure,
                          const struct ist_card **first)
 {
     const struct ist_config *config = &ist_runtime.config;
     ist_boot *boot = ist_runtime.boot;
     char key[40];
-    snprintf(key, sizeof key, "isthmus.card.%u", generation);
+    snprintf(key, sizeof key, "isthmus.card.%u", attempt);
     isthmus_status status = publish(card, key, failure);
     if (status == ISTHMUS_OK) status = boot->ops->exchange(boot);
     if (failure == ISTHMUS_OK) failure = status;

@@ -39,9 +39,9 @@ isthmus_status ist_life_check_reach(int first_peer);
 
 /* agree.c: the one exchange of init: publishes this PE's card, or a card of failure if `failure` is not OK, waits for
  * all PEs, opens the table of peers, and compares this PE with PE 0. Returns `failure`, or the first one that is found;
- * a message about it is this thread's ist_fail_text(). *first, PE 0's card, is valid on success only. generation: how
- * often the library was initialised before. */
-isthmus_status ist_agree(const struct ist_card *card, unsigned generation, isthmus_status failure,
+ * a message about it is this thread's ist_fail_text(). *first, PE 0's card, is valid on success only. attempt: the
+ * number of this start, also of those that failed; no two have a key in common. */
+isthmus_status ist_agree(const struct ist_card *card, unsigned attempt, isthmus_status failure,
                          const struct ist_card **first);
 
 /* One report for the job of a start that failed, whose reason is this thread's ist_fail_text(); start_report.c. The

@@ -57,6 +57,8 @@ isthmus_failed_start(sizes_differ ""
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=7 each)
 isthmus_failed_start(one_size_wrong "" "(PE 2.*: )?ISTHMUS_HEAP_SIZE is 'x'"
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=x 2)
+isthmus_pe_test(r20_init_again NP 1 4 EXPECT -t 60 -1 "^isthmus: the job cannot start$" -1 "^isthmus: ")
+
 isthmus_failed_start(one_size_differs "" "ISTHMUS_HEAP_SIZE is '7' on PE 3, and not set on PE 0 on "
   NP 4 16 PREFIX ${CMAKE_CURRENT_SOURCE_DIR}/with_own_setting.sh ISTHMUS_HEAP_SIZE=7 3)
 
