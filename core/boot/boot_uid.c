@@ -448,6 +448,7 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
         uid->host = boot->seat.here;
         status = ist_uid_server_start(uid, &boot->seat.patience);
     }
+    ist_uid_server_seat(uid, request->pe);
     if (status == ISTHMUS_OK) status = enter(boot);
     if (status == ISTHMUS_OK) status = start_listening(boot);
     if (status != ISTHMUS_OK) {

@@ -4,6 +4,7 @@
  * A job that cannot be complete any more fails once: all PEs get the same text, also those that connect later. */
 #include "core/boot/uid_server_priv.h"
 
+#include "core/base/atomic.h"
 #include "core/boot/boot.h"
 #include "core/topo/topo.h"
 
@@ -320,8 +321,7 @@ static void join(struct ist_uid_server *server, struct ist_uid_connection *conne
     set_connection(member, connection);
     member->has_joined = true;
     if (is_own) connection->link = IST_UID_FROM_PE;
-    if (hello->pid == (int32_t)getpid() && ist_host_id_equal(&hello->host, &server->uid.host))
-        job->server_pe = hello->pe;
+    if (hello->pe == ist_load_acquire(&server->own_pe)) job->server_pe = hello->pe;
     if (++job->n_joined == job->n_pes) welcome_all(server);
 }
 

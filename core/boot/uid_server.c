@@ -145,7 +145,7 @@ static struct ist_uid_server *server_new(const struct ist_uid *uid, const struct
     }
     server->uid = *uid;
     server->patience = *patience;
-    server->listener = server->events = -1;
+    server->listener = server->events = server->own_pe = -1;
     server->job.deadline_ms = server->job.server_pe = -1;
     return server;
 }
@@ -197,6 +197,15 @@ isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listene
     }
     keep(server);
     return ISTHMUS_OK;
+}
+
+void ist_uid_server_seat(const struct ist_uid *uid, int pe)
+{
+    pthread_mutex_lock(&servers.lock);
+    for (struct ist_uid_server *server = servers.first; server != NULL; server = server->next)
+        if (!server->is_leader && memcmp(server->uid.secret, uid->secret, sizeof uid->secret) == 0)
+            ist_store_release(&server->own_pe, pe);
+    pthread_mutex_unlock(&servers.lock);
 }
 
 /* Logs what the job has cost here; tests count it. */

@@ -108,6 +108,7 @@ struct ist_uid_server {
     struct ist_uid uid;
     struct ist_uid_patience patience;
     int listener, events;
+    int own_pe; /* that this process is about to become; -1: none. Set by the thread that joins */
     pthread_t thread;
     struct ist_uid_connection *connections; /* the newest one first */
     struct ist_uid_connection *closed;      /* to be freed */

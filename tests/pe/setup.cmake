@@ -24,6 +24,7 @@ isthmus_fork_test(r10_writers blocked ARGS blocked ENV ISTHMUS_LOG=info
   EXPECT -a "thread r10_writers .[0-9]+. blocks SIGSEGV, so that what other threads write .* may be lost")
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
 isthmus_fork_test(r17_session session EXPECT -0 .)
+isthmus_fork_test(r17_containers four EXPECT -0 .)
 isthmus_fork_test(r17_slow_start one ENV ISTHMUS_PEER_TIMEOUT=1 EXPECT -0 .)
 isthmus_fork_test(r17_session again ARGS again EXPECT -1 "this unique id is not served any more")
 
