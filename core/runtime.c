@@ -157,7 +157,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && ist_registry_has_open(ISTHMUS_SCOPE_NETWORK | ISTHMUS_SCOPE_DEVICE))
         ist_exit_before_destructors();
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
-        status = ist_liveness_open(rt->boot, rt->config.pulse_timeout_s, rt->config.start_timeout_s);
+        status = ist_liveness_open(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = init_heap();
     if (status == ISTHMUS_OK) status = ist_streams_open(&rt->config, rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_memory_expect_operands();

@@ -1,13 +1,11 @@
 /* core/boot/uid_address.c: the addresses under which other hosts reach this one, and what an id holds about them.
- * Loopback addresses are left out unless there is no other or the user names that interface: PEs of the same host use
- * it anyway (boot_uid.c). */
+ * PEs of the same host use its loopback address anyway (uid_join.c). */
 #include "core/boot/uid.h"
 
 #include "core/base/mac.h"
+#include "core/topo/interfaces.h"
 
 #include <arpa/inet.h>
-#include <ifaddrs.h>
-#include <net/if.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -19,21 +17,7 @@ static int family_of(const struct ist_config *config)
     return config->uid_family == IST_UID_FAMILY_INET6 ? AF_INET6 : AF_INET;
 }
 
-/* ---- which interfaces ---- */
-
-/* Returns true if one of the prefixes of "eth,ib0" matches, or, with ^ in front, if none does. Without a list all but
- * loopback match. */
-static bool is_wanted(const char *list, const struct ifaddrs *interface)
-{
-    if (list == NULL || *list == '\0') return (interface->ifa_flags & IFF_LOOPBACK) == 0;
-    bool excludes = *list == '^', fits = false;
-    for (const char *name = list + excludes; *name != '\0'; name += strspn(name, ",")) {
-        size_t length = strcspn(name, ",");
-        fits = fits || strncmp(interface->ifa_name, name, length) == 0;
-        name += length;
-    }
-    return fits != excludes;
-}
+/* ---- this host ---- */
 
 /* Accepts addresses that are valid outside this host and need no scope. */
 static bool read_address(const struct sockaddr *address, struct ist_uid_address *out)
@@ -50,41 +34,20 @@ static bool read_address(const struct sockaddr *address, struct ist_uid_address 
     return !IN6_IS_ADDR_LINKLOCAL(in6);
 }
 
-static void add_fitting(const struct ist_config *config, const char *names, const struct ifaddrs *all,
-                        struct ist_uid *uid)
-{
-    for (const struct ifaddrs *at = all; at != NULL && uid->n_addresses < IST_UID_MAX_ADDRESSES; at = at->ifa_next) {
-        if (at->ifa_addr == NULL || at->ifa_addr->sa_family != family_of(config) || (at->ifa_flags & IFF_UP) == 0 ||
-            !is_wanted(names, at))
-            continue;
-        uid->n_addresses += read_address(at->ifa_addr, &uid->addresses[uid->n_addresses]);
-    }
-}
-
-static isthmus_status fail_no_interface(const struct ist_config *config, const struct ifaddrs *all)
-{
-    char names[200] = "";
-    size_t used = 0;
-    for (const struct ifaddrs *at = all; at != NULL && used < sizeof names; at = at->ifa_next)
-        if (at->ifa_addr != NULL && at->ifa_addr->sa_family == family_of(config))
-            used += (size_t)snprintf(names + used, sizeof names - used, " %s", at->ifa_name);
-    return ist_fail(
-        ISTHMUS_ERR_NO_DEVICE,
-        "no network interface fits ISTHMUS_UID_INTERFACE '%s' and ISTHMUS_UID_FAMILY %s; interfaces of that family:%s",
-        config->uid_interface, family_of(config) == AF_INET ? "AF_INET" : "AF_INET6", used > 0 ? names : " none");
-}
-
 isthmus_status ist_uid_find_addresses(const struct ist_config *config, struct ist_uid *uid)
 {
-    struct ifaddrs *all;
-    if (getifaddrs(&all) != 0) return ist_fail_errno(ISTHMUS_ERR_IO, "cannot list the network interfaces: getifaddrs");
-    uid->n_addresses = 0;
-    add_fitting(config, config->uid_interface, all, uid);
-    bool is_free = config->uid_interface == NULL || config->uid_interface[0] == '\0';
-    if (uid->n_addresses == 0 && is_free) add_fitting(config, "lo", all, uid);
-    isthmus_status status = uid->n_addresses > 0 ? ISTHMUS_OK : fail_no_interface(config, all);
-    freeifaddrs(all);
-    return status;
+    struct in6_addr found[IST_UID_MAX_ADDRESSES];
+    size_t n;
+    isthmus_status status = ist_interfaces_find(config->uid_interface, family_of(config), found, IST_UID_MAX_ADDRESSES,
+                                                &n);
+    if (status != ISTHMUS_OK) return status;
+    uid->n_addresses = (uint8_t)n;
+    for (size_t i = 0; i < n; i++) {
+        bool is_v4 = family_of(config) == AF_INET;
+        uid->addresses[i] = (struct ist_uid_address){.family = is_v4 ? 4 : 6};
+        memcpy(uid->addresses[i].bytes, found[i].s6_addr + (is_v4 ? 12 : 0), is_v4 ? 4 : 16);
+    }
+    return ISTHMUS_OK;
 }
 
 /* ---- an agreed address ---- */

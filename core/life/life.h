@@ -20,10 +20,10 @@ void ist_launch_watch_end(void);
 /* The bootstrap is open: from now on waits for it check the PEs of this host, and a PE that ends the job ends all. */
 void ist_life_start(ist_boot *boot);
 
-/* Opens the socket for heartbeats and starts their thread, in jobs that use a network. timeout_s 0: no effect, here
- * and in the next two functions. start_timeout_s: the job ends if ist_life_join() does not follow in this time; 0: no
- * bound. */
-isthmus_status ist_liveness_open(const ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s);
+/* Opens the socket for heartbeats and starts their thread, in jobs that use a network. With
+ * ISTHMUS_PULSE_TIMEOUT=0 it has no effect, nor have the next two functions. The job ends if ist_life_join() does not
+ * follow within ISTHMUS_START_TIMEOUT. */
+isthmus_status ist_liveness_open(const ist_boot *boot, const struct ist_config *config);
 struct ist_blob ist_liveness_card(void); /* the heartbeat address of this PE; valid until ist_life_stop() */
 
 /* This PE leaves in good order: its neighbours stop watching it, and it stops watching them. */

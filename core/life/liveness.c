@@ -17,6 +17,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/base/thread.h"
+#include "core/runtime.h"
 #include "core/topo/topo.h"
 #include "core/transport/peer.h"
 #include "core/transport/progress.h"
@@ -50,6 +51,8 @@ struct neighbour {
     struct sockaddr_in6 at;      /* source of its last datagram; family 0: none yet */
     uint32_t silent_ticks, pace; /* ticks since its last datagram; ticks between requests that it can bear */
     bool is_close;               /* it gets a request on every tick */
+    uint64_t n_events;           /* of the transports, when this PE began to watch it */
+    bool is_unheard;             /* its heartbeats do not pass, though the network does */
     bool has_left, has_seen_bye;
     char host_name[IST_LIVENESS_HOST_BYTES];
 };
@@ -99,6 +102,7 @@ static struct neighbour *neighbour_get(int32_t pe, uint64_t token)
     n->pe = pe;
     n->token = token;
     n->pace = 1;
+    n->n_events = ist_progress_events();
     liveness.list[liveness.n++] = n;
     liveness.by_pe[pe] = n;
     return n;
@@ -263,10 +267,25 @@ bool ist_liveness_has_lost(int pe)
     return is_lost;
 }
 
+/* A network that has carried the first synchronization, and more since, works: only heartbeats do not pass, and the
+ * neighbour is not lost. */
+static bool is_unheard(struct neighbour *n)
+{
+    if (n->at.sin6_family != 0) return false;
+    if (n->is_unheard) return true;
+    if (!ist_is_initialised() || ist_progress_events() == n->n_events) return false;
+    n->is_unheard = true;
+    ist_warn("no heartbeat from PE %d on %s in %u s, though the network works: its loss may go unnoticed; let UDP pass "
+             "between the hosts, or name an interface in ISTHMUS_UID_INTERFACE",
+             n->pe, n->host_name, (unsigned)liveness.timeout_s);
+    return true;
+}
+
 static void check_neighbour(struct neighbour *n)
 {
     if (n->has_left) return;
     n->silent_ticks++;
+    if (is_silent(n) && is_unheard(n)) n->silent_ticks = 0;
     if (is_silent(n))
         report_lost(n);
     else if (n->silent_ticks >= pace_of(n))
@@ -373,8 +392,9 @@ static uint64_t start_ms(void)
     return liveness.start_timeout_s * 1000 + step * START_STEP_MS;
 }
 
-isthmus_status ist_liveness_open(const ist_boot *boot, uint64_t timeout_s, uint64_t start_timeout_s)
+isthmus_status ist_liveness_open(const ist_boot *boot, const struct ist_config *config)
 {
+    uint64_t timeout_s = config->pulse_timeout_s, start_timeout_s = config->start_timeout_s;
     if (timeout_s == 0) return ISTHMUS_OK;
     liveness.pe = boot->pe;
     liveness.n_pes = boot->n_pes;
@@ -388,7 +408,7 @@ isthmus_status ist_liveness_open(const ist_boot *boot, uint64_t timeout_s, uint6
     liveness.end_due_ns = UINT64_MAX;
     liveness.report[0] = '\0';
     liveness.by_pe = calloc((size_t)liveness.n_pes, sizeof(*liveness.by_pe));
-    isthmus_status status = liveness.by_pe != NULL ? ist_liveness_socket_open(&liveness.socket)
+    isthmus_status status = liveness.by_pe != NULL ? ist_liveness_socket_open(config->uid_interface, &liveness.socket)
                                                    : ist_fail_memory("%d PEs", boot->n_pes);
     if (status == ISTHMUS_OK) status = start_thread();
     if (status != ISTHMUS_OK) {

@@ -1,8 +1,8 @@
 /* core/life/liveness_wire.c: see liveness_wire.h. */
 #include "core/life/liveness_wire.h"
 
-#include <ifaddrs.h>
-#include <net/if.h>
+#include "core/topo/interfaces.h"
+
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -26,30 +26,15 @@ static struct sockaddr_in unmapped(const struct sockaddr_in6 *v6)
     return out;
 }
 
-/* Returns true if other hosts can use the address; a link-local one is valid only together with an interface. */
-static bool is_for_peers(const struct ifaddrs *at, bool is_v6, struct sockaddr_in6 *out)
+/* A host whose interfaces the system does not list is reached at the addresses from which it sends. */
+static isthmus_status collect_addresses(struct ist_liveness_socket *s, const char *interfaces)
 {
-    if (at->ifa_addr == NULL || (at->ifa_flags & IFF_UP) == 0 || (at->ifa_flags & IFF_LOOPBACK) != 0) return false;
-    if (at->ifa_addr->sa_family == AF_INET)
-        *out = mapped((const struct sockaddr_in *)(const void *)at->ifa_addr);
-    else if (at->ifa_addr->sa_family == AF_INET6 && is_v6)
-        *out = *(const struct sockaddr_in6 *)(const void *)at->ifa_addr;
-    else
-        return false;
-    return !IN6_IS_ADDR_LINKLOCAL(&out->sin6_addr);
-}
-
-/* Adds the loopback address, by which peers on this host reach the PE, whatever else there is. */
-static void collect_addresses(struct ist_liveness_socket *s)
-{
-    struct ifaddrs *all = NULL;
-    if (getifaddrs(&all) != 0) return;
-    for (const struct ifaddrs *at = all; at != NULL && s->address.n_addresses < IST_LIVENESS_MAX_ADDRESSES;
-         at = at->ifa_next) {
-        struct sockaddr_in6 address;
-        if (is_for_peers(at, s->is_v6, &address)) s->address.addresses[s->address.n_addresses++] = address.sin6_addr;
-    }
-    freeifaddrs(all);
+    size_t n = 0;
+    isthmus_status status = ist_interfaces_find(interfaces, s->is_v6 ? AF_UNSPEC : AF_INET, s->address.addresses,
+                                                IST_LIVENESS_MAX_ADDRESSES, &n);
+    s->address.n_addresses = (uint16_t)n;
+    bool is_chosen = interfaces != NULL && *interfaces != '\0';
+    return is_chosen && status == ISTHMUS_ERR_NO_DEVICE ? status : ISTHMUS_OK;
 }
 
 bool ist_liveness_address_read(const void *bytes, size_t n_bytes, struct ist_liveness_address *out)
@@ -81,7 +66,7 @@ static bool bind_any(struct ist_liveness_socket *s)
 _Static_assert(offsetof(struct sockaddr_in6, sin6_port) == offsetof(struct sockaddr_in, sin_port),
                "one offset of ports");
 
-isthmus_status ist_liveness_socket_open(struct ist_liveness_socket *out)
+isthmus_status ist_liveness_socket_open(const char *interfaces, struct ist_liveness_socket *out)
 {
     struct ist_liveness_socket s = {.fd = -1, .is_v6 = true};
     bool is_open = bind_any(&s);
@@ -92,11 +77,11 @@ isthmus_status ist_liveness_socket_open(struct ist_liveness_socket *out)
     if (!is_open) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot open a socket for heartbeats");
     isthmus_status status = ist_random_bytes(&s.address.token, sizeof s.address.token);
     if (status == ISTHMUS_OK) status = ist_random_bytes(s.address.key, sizeof s.address.key);
+    if (status == ISTHMUS_OK) status = collect_addresses(&s, interfaces);
     if (status != ISTHMUS_OK) {
         ist_liveness_socket_close(&s);
         return status;
     }
-    collect_addresses(&s);
     *out = s;
     return ISTHMUS_OK;
 }

@@ -50,7 +50,8 @@ struct ist_liveness_socket {
     struct ist_liveness_address address; /* of this PE */
 };
 
-isthmus_status ist_liveness_socket_open(struct ist_liveness_socket *out);
+/* interfaces: ISTHMUS_UID_INTERFACE. */
+isthmus_status ist_liveness_socket_open(const char *interfaces, struct ist_liveness_socket *out);
 void ist_liveness_socket_close(struct ist_liveness_socket *s); /* accepts a closed one */
 
 /* Completes a datagram: its sender, and its tag. */

@@ -35,8 +35,9 @@ static int start(void **state)
     if (pe_0 == 0) {
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         static const struct ist_boot_ops no_launcher;
+        static const struct ist_config config = {.pulse_timeout_s = PULSE_TIMEOUT_S};
         static ist_boot boot = {.ops = &no_launcher, .pe = 0, .n_pes = 2, .n_local = 1};
-        if (ist_liveness_open(&boot, PULSE_TIMEOUT_S, 0) != ISTHMUS_OK) _exit(99);
+        if (ist_liveness_open(&boot, &config) != ISTHMUS_OK) _exit(99);
         struct ist_blob card = ist_liveness_card();
         (void)!write(address[1], card.bytes, card.length_bytes);
         while (!ist_liveness_has_lost(1)) (void)poll(NULL, 0, 1);
@@ -48,7 +49,7 @@ static int start(void **state)
     assert_int_equal(read(address[0], &address_0, sizeof address_0), (int)sizeof address_0);
     close(address[0]);
     close(address[1]);
-    return ist_liveness_socket_open(&mine);
+    return ist_liveness_socket_open(NULL, &mine);
 }
 
 static int stop(void **state)
