@@ -83,6 +83,14 @@ static uint32_t cut(ist_alloc *alloc, uint32_t block, uint64_t length_bytes)
     return ist_alloc_block_add(alloc, block, rest_offset, whole_bytes - length_bytes);
 }
 
+uint64_t ist_alloc_room(const ist_alloc *alloc, uint64_t size_bytes, uint64_t align_bytes)
+{
+    uint64_t length_bytes;
+    if (!round_request(size_bytes, &length_bytes, &align_bytes)) return IST_ALLOC_NONE;
+    const uint32_t block = ist_alloc_index_search(alloc, length_bytes, align_bytes);
+    return block ? ist_alloc_align_up(alloc->blocks[block].offset, align_bytes) : IST_ALLOC_NONE;
+}
+
 uint64_t ist_alloc_take(ist_alloc *alloc, uint64_t size_bytes, uint64_t align_bytes)
 {
     uint64_t length_bytes;
@@ -146,16 +154,24 @@ bool ist_alloc_give(ist_alloc *alloc, uint64_t offset)
     return true;
 }
 
-bool ist_alloc_resize(ist_alloc *alloc, uint64_t offset, uint64_t size_bytes)
+bool ist_alloc_can_resize(const ist_alloc *alloc, uint64_t offset, uint64_t size_bytes)
 {
     uint64_t length_bytes, align_bytes = IST_ALLOC_GRANULE_BYTES;
     const uint32_t block = ist_alloc_live_lookup(alloc, offset);
     if (!block || !round_request(size_bytes, &length_bytes, &align_bytes)) return false;
     const uint64_t old_bytes = alloc->blocks[block].length_bytes;
+    const uint32_t next = alloc->blocks[block].next;
+    const uint64_t free_bytes = ist_alloc_is_free(alloc, next) ? alloc->blocks[next].length_bytes : 0;
+    return length_bytes <= old_bytes || length_bytes - old_bytes <= free_bytes;
+}
+
+bool ist_alloc_resize(ist_alloc *alloc, uint64_t offset, uint64_t size_bytes)
+{
+    if (!ist_alloc_can_resize(alloc, offset, size_bytes)) return false;
+    const uint32_t block = ist_alloc_live_lookup(alloc, offset);
+    const uint64_t length_bytes = ist_alloc_align_up(size_bytes, IST_ALLOC_GRANULE_BYTES);
+    const uint64_t old_bytes = alloc->blocks[block].length_bytes;
     if (length_bytes != old_bytes) {
-        const uint32_t next = alloc->blocks[block].next;
-        const uint64_t free_bytes = ist_alloc_is_free(alloc, next) ? alloc->blocks[next].length_bytes : 0;
-        if (length_bytes > old_bytes && length_bytes - old_bytes > free_bytes) return false;
         if (!ist_alloc_blocks_reserve(alloc, 1)) return false;
         join_next(alloc, block);
         if (alloc->blocks[block].length_bytes > length_bytes)

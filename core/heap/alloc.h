@@ -27,8 +27,8 @@ void ist_alloc_destroy(ist_alloc *alloc); /* takes NULL */
 /* Manage more: [old end, managed_bytes) becomes free memory, joined with a free block before it. */
 isthmus_status ist_alloc_grow(ist_alloc *alloc, uint64_t managed_bytes);
 
-/* Private memory for the next take, grow or resize: after OK that call does not fail for want of it. For callers that
- * agree with other PEs before all of them take: a give does not always restore the order in which blocks are found. */
+/* Private memory for the next take, grow or resize: after OK that call does not fail for want of it. PEs agree on it
+ * before all of them take: a give does not always restore the order in which blocks are found. */
 isthmus_status ist_alloc_reserve(ist_alloc *alloc);
 
 /* Offset of a new block of at least size_bytes (> 0), a multiple of align_bytes (power of two; less than a granule
@@ -36,6 +36,9 @@ isthmus_status ist_alloc_reserve(ist_alloc *alloc);
  * when the good-fit search fails, the one class that may still hold a block is walked (with an alignment, the few
  * classes). */
 uint64_t ist_alloc_take(ist_alloc *alloc, uint64_t size_bytes, uint64_t align_bytes);
+
+/* Returns the offset that a take with these arguments would return if it had private memory. Changes nothing. */
+uint64_t ist_alloc_room(const ist_alloc *alloc, uint64_t size_bytes, uint64_t align_bytes);
 
 /* How many bytes the segment must manage so that take(size, align) will succeed: for growth. Never less than now.
  * UINT64_MAX when no size could do (overflow). */
@@ -47,6 +50,7 @@ bool ist_alloc_give(ist_alloc *alloc, uint64_t offset);
 /* Shrinks, or grows in place, the block at offset. Returns false, with nothing changed, if there is no such block or it
  * cannot grow here. */
 bool ist_alloc_resize(ist_alloc *alloc, uint64_t offset, uint64_t size_bytes);
+bool ist_alloc_can_resize(const ist_alloc *alloc, uint64_t offset, uint64_t size_bytes); /* with private memory */
 
 /* Returns the requested size of the live block that starts at offset, or 0 if there is none. */
 uint64_t ist_alloc_size(const ist_alloc *alloc, uint64_t offset);

@@ -265,6 +265,15 @@ void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t
              what_to_do(size_bytes));
 }
 
+isthmus_status ist_heap_reserve_records(void) { return ist_alloc_reserve(ist_heap.alloc); }
+
+void *ist_heap_room(uint64_t size_bytes, uint64_t align_bytes)
+{
+    uint64_t offset = align_bytes <= ist_heap.max_align_bytes ? ist_alloc_room(ist_heap.alloc, size_bytes, align_bytes)
+                                                              : IST_ALLOC_NONE;
+    return offset != IST_ALLOC_NONE ? ist_heap.user_base + offset : NULL;
+}
+
 void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes)
 {
     uint64_t offset = align_bytes <= ist_heap.max_align_bytes ? ist_alloc_take(ist_heap.alloc, size_bytes, align_bytes)
@@ -280,6 +289,11 @@ bool ist_heap_give(void *block) { return ist_alloc_give(ist_heap.alloc, offset_o
 bool ist_heap_resize(void *block, uint64_t size_bytes)
 {
     return ist_alloc_resize(ist_heap.alloc, offset_of(block), size_bytes);
+}
+
+bool ist_heap_can_resize(const void *block, uint64_t size_bytes)
+{
+    return ist_alloc_can_resize(ist_heap.alloc, offset_of(block), size_bytes);
 }
 
 uint64_t ist_heap_size_of(const void *block) { return ist_alloc_size(ist_heap.alloc, offset_of(block)); }

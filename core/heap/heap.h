@@ -59,6 +59,13 @@ isthmus_status ist_heap_extend(ist_boot *boot, const char *card_key, uint64_t ma
 void ist_heap_shrink(ist_boot *boot, const char *card_key);
 isthmus_status ist_heap_grow(uint64_t managed_bytes);
 
+/* For PEs that agree before all of them take: private memory for the next take, grow or resize; and the block that this
+ * take will return, or whether the block will be resized in place. The last two change nothing and need no memory, so
+ * that all PEs have the same answer. */
+isthmus_status ist_heap_reserve_records(void);
+void *ist_heap_room(uint64_t size_bytes, uint64_t align_bytes);
+bool ist_heap_can_resize(const void *block, uint64_t size_bytes);
+
 void *ist_heap_take(uint64_t size_bytes, uint64_t align_bytes); /* NULL if it does not fit */
 void ist_heap_explain_no_room(const char *routine, uint64_t size_bytes, uint64_t align_bytes); /* at info level */
 bool ist_heap_give(void *block);                                /* false if no live block starts there */

@@ -1,7 +1,8 @@
 /* core/memory/malloc.c: see malloc.h.
  * The allocator is deterministic, so all PEs compute the same offset without communication. Only a shortage on one PE
  * alone (private memory for the book-keeping) has to be reported: it is counted on PE 0 before the synchronisation and
- * read after it. */
+ * read after it. Until then a block is only found, not taken: the decisions whether to resize, to grow or to refuse
+ * need no private memory, and a refusal leaves every PE's heap as it was. */
 #include "core/memory/malloc.h"
 
 #include "core/base/fatal.h"
@@ -43,12 +44,28 @@ static void check(const char *routine, void *block, size_t bytes, const char *na
         (const struct ist_same_argument[IST_SAME_ARGUMENTS]){{name, (int64_t)value}});
 }
 
-static void *take_what_is_there(size_t size_bytes, size_t align_bytes)
+/* What this PE can allocate, found before the agreement and taken after it. */
+struct found {
+    void *block;  /* where it lies; NULL: nowhere on any PE */
+    bool is_mine; /* this PE has private memory for it */
+};
+
+/* The lock is held from the look-up to the end of the reservation only: the call is collective, so that nothing else is
+ * taken in between. */
+static struct found find(size_t size_bytes, size_t align_bytes)
 {
     pthread_mutex_lock(&heap_lock);
-    void *block = ist_heap_take(size_bytes, align_bytes);
+    struct found found = {.block = ist_heap_room(size_bytes, align_bytes)};
+    found.is_mine = found.block != NULL && ist_heap_reserve_records() == ISTHMUS_OK;
     pthread_mutex_unlock(&heap_lock);
-    return block;
+    return found;
+}
+
+static void take(size_t size_bytes, size_t align_bytes)
+{
+    pthread_mutex_lock(&heap_lock);
+    (void)ist_heap_take(size_bytes, align_bytes);
+    pthread_mutex_unlock(&heap_lock);
 }
 
 static bool give(void *block)
@@ -88,10 +105,20 @@ static bool show_to_kernels(const char *routine)
     return false;
 }
 
+static isthmus_status reserve_records(void)
+{
+    pthread_mutex_lock(&heap_lock);
+    isthmus_status status = ist_heap_reserve_records();
+    pthread_mutex_unlock(&heap_lock);
+    return status;
+}
+
 /* Every PE exposes one more extent of its heap; if one of them cannot, none of them uses it. */
 static bool grow(uint64_t managed_bytes, const char *routine)
 {
-    isthmus_status status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes, ++grower.n_attempts);
+    isthmus_status status = reserve_records();
+    grower.n_attempts++;
+    if (status == ISTHMUS_OK) status = ist_heap_extend(grower.boot, grower.card_key, managed_bytes, grower.n_attempts);
     if (status != ISTHMUS_OK) ist_info("%s: the symmetric heap cannot grow: %s", routine, ist_fail_text());
     if (!ist_malloc_agree(status == ISTHMUS_OK, routine) || !show_to_kernels(routine)) {
         if (status == ISTHMUS_OK) ist_heap_shrink(grower.boot, grower.card_key);
@@ -144,15 +171,18 @@ static void agree_on_limit(const char *routine)
     pthread_mutex_unlock(&heap_lock);
 }
 
-/* All PEs get the same result, growth included, before the caller's own synchronisation. */
-static void *take(size_t size_bytes, size_t align_bytes, const char *routine)
+/* All PEs find the same block, growth included, before the caller's own synchronisation. */
+static struct found find_or_grow(size_t size_bytes, size_t align_bytes, const char *routine)
 {
     agree_on_limit(routine);
-    void *block = take_what_is_there(size_bytes, align_bytes);
-    if (block == NULL && ist_heap_grows() && grow_for(size_bytes, align_bytes, routine))
-        block = take_what_is_there(size_bytes, align_bytes);
-    if (block == NULL) ist_heap_explain_no_room(routine, size_bytes, align_bytes);
-    return block;
+    struct found found = find(size_bytes, align_bytes);
+    if (found.block == NULL && ist_heap_grows() && grow_for(size_bytes, align_bytes, routine))
+        found = find(size_bytes, align_bytes);
+    if (found.block == NULL)
+        ist_heap_explain_no_room(routine, size_bytes, align_bytes);
+    else if (!found.is_mine)
+        ist_info("%s: %s", routine, ist_fail_text());
+    return found;
 }
 
 void ist_malloc_init(ist_boot *boot, const char *card_key, uint64_t first_limit_bytes)
@@ -165,15 +195,13 @@ void ist_malloc_init(ist_boot *boot, const char *card_key, uint64_t first_limit_
     calls = failures_seen[0] = failures_seen[1] = 0;
 }
 
-/* The block, if all PEs have theirs. */
-static void *agreed(void *block, size_t size_bytes, const char *routine)
+/* The block, taken, if all PEs can. */
+static void *agreed(struct found found, size_t size_bytes, size_t align_bytes, const char *routine)
 {
-    if (!ist_malloc_agree(block != NULL, routine)) {
-        if (block != NULL) give(block);
-        return NULL;
-    }
-    if (ist_check_on) ist_check_block_made(block, size_bytes, routine);
-    return block;
+    if (!ist_malloc_agree(found.is_mine, routine)) return NULL;
+    take(size_bytes, align_bytes);
+    if (ist_check_on) ist_check_block_made(found.block, size_bytes, routine);
+    return found.block;
 }
 
 void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
@@ -183,8 +211,9 @@ void *ist_malloc(size_t size_bytes, size_t align_bytes, const char *routine)
     if (size_bytes == 0) return NULL;
     check(routine, NULL, size_bytes, "alignment", align_bytes);
     bool is_sane = align_bytes != 0 && (align_bytes & (align_bytes - 1)) == 0 && size_bytes <= SIZE_MAX / 2;
-    void *block = is_sane ? take(size_bytes, align_bytes, routine) : NULL;
-    return agreed(block, size_bytes, routine);
+    struct found found = {.block = NULL};
+    if (is_sane) found = find_or_grow(size_bytes, align_bytes, routine);
+    return agreed(found, size_bytes, align_bytes, routine);
 }
 
 void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
@@ -194,13 +223,14 @@ void *ist_calloc(size_t count, size_t size_bytes, const char *routine)
     if (count == 0 || size_bytes == 0) return NULL;
     check(routine, NULL, count * size_bytes, "count", count);
     size_t bytes;
-    void *block = NULL;
+    struct found found = {.block = NULL};
     if (!__builtin_mul_overflow(count, size_bytes, &bytes) && bytes <= SIZE_MAX / 2)
-        block = take(bytes, MIN_ALIGN_BYTES, routine);
+        found = find_or_grow(bytes, MIN_ALIGN_BYTES, routine);
     isthmus_status zeroed = ISTHMUS_OK;
-    if (block != NULL) zeroed = ist_heap_zero(block, bytes); /* before the synchronisation: after it peers may write */
+    if (found.is_mine) /* before the synchronisation: after it peers may write */
+        zeroed = ist_heap_zero(found.block, bytes);
     if (zeroed != ISTHMUS_OK) ist_die(routine, zeroed);
-    return agreed(block, bytes, routine);
+    return agreed(found, bytes, MIN_ALIGN_BYTES, routine);
 }
 
 static void refuse_block(const char *routine, const char *argument, const void *block)
@@ -223,6 +253,18 @@ void ist_free(void *block, const char *routine)
     give(block);
 }
 
+/* The same block, if its neighbour has room on all PEs, or a new one with the old content. */
+static struct found find_for(void *block, size_t old_bytes, size_t size_bytes, const char *routine)
+{
+    struct found found = {.block = NULL};
+    if (size_bytes > SIZE_MAX / 2) return found;
+    if (ist_heap_can_resize(block, size_bytes))
+        return (struct found){.block = block, .is_mine = reserve_records() == ISTHMUS_OK};
+    found = find_or_grow(size_bytes, MIN_ALIGN_BYTES, routine);
+    if (found.is_mine) ist_copy_here(found.block, block, old_bytes < size_bytes ? old_bytes : size_bytes, routine);
+    return found;
+}
+
 void *ist_realloc(void *block, size_t size_bytes, const char *routine)
 {
     IST_PROFILE_SCOPE const struct ist_profile_call profiled = ist_profile_begin(routine);
@@ -237,20 +279,19 @@ void *ist_realloc(void *block, size_t size_bytes, const char *routine)
     check(routine, block, size_bytes, NULL, 0);
     ist_barrier_all(routine); /* data that peers have put into the block arrives before it moves */
 
-    pthread_mutex_lock(&heap_lock);
-    bool resized = size_bytes <= SIZE_MAX / 2 && ist_heap_resize(block, size_bytes);
-    pthread_mutex_unlock(&heap_lock);
-    void *moved = resized ? block : size_bytes <= SIZE_MAX / 2 ? take(size_bytes, MIN_ALIGN_BYTES, routine) : NULL;
-    if (!resized && moved != NULL)
-        ist_copy_here(moved, block, old_bytes < size_bytes ? old_bytes : size_bytes, routine);
-    if (!ist_malloc_agree(moved != NULL, routine)) {
-        if (moved != NULL && !resized) give(moved);
-        return NULL;
+    struct found found = find_for(block, old_bytes, size_bytes, routine);
+    if (!ist_malloc_agree(found.is_mine, routine)) return NULL;
+    if (found.block == block) {
+        pthread_mutex_lock(&heap_lock);
+        (void)ist_heap_resize(block, size_bytes);
+        pthread_mutex_unlock(&heap_lock);
+    } else {
+        take(size_bytes, MIN_ALIGN_BYTES);
+        give(block);
     }
-    if (!resized) give(block);
     if (ist_check_on) {
         ist_check_block_gone(block, routine);
-        ist_check_block_made(moved, size_bytes, routine);
+        ist_check_block_made(found.block, size_bytes, routine);
     }
-    return moved;
+    return found.block;
 }
