@@ -106,9 +106,11 @@ static void step_take(ist_alloc *alloc, struct shadow *shadow, uint64_t *state)
     const uint64_t align_bytes = random_next(state) % 4 ? 8 : UINT64_C(1) << random_next(state) % 20;
     const bool fits = shadow_fits(shadow, size_bytes, align_bytes);
     const uint64_t needed = ist_alloc_needed(alloc, size_bytes, align_bytes);
+    const uint64_t room = ist_alloc_room(alloc, size_bytes, align_bytes);
     const uint64_t offset = shadow->n < SHADOW_ROOM ? ist_alloc_take(alloc, size_bytes, align_bytes) : IST_ALLOC_NONE;
     if (shadow->n == SHADOW_ROOM) return;
     assert_int_equal(offset != IST_ALLOC_NONE, fits);
+    assert_int_equal(room, offset);
     if (!fits) {
         assert_true(needed > shadow->managed_bytes);
         return;
@@ -137,6 +139,7 @@ static void step_resize(ist_alloc *alloc, struct shadow *shadow, uint64_t *state
     const uint64_t size_bytes = random_size(state, 18);
     const uint64_t limit = at + 1 < shadow->n ? shadow->blocks[at + 1].offset : shadow->managed_bytes;
     const bool fits = size_bytes <= limit - old.offset;
+    assert_int_equal(ist_alloc_can_resize(alloc, old.offset, size_bytes), fits);
     assert_int_equal(ist_alloc_resize(alloc, old.offset, size_bytes), fits);
     assert_int_equal(ist_alloc_size(alloc, old.offset), fits ? size_bytes : old.size_bytes);
     if (fits) shadow->blocks[at].size_bytes = size_bytes;
@@ -392,6 +395,33 @@ static void resize_in_place(void **unused)
     ist_alloc_destroy(alloc);
 }
 
+/* PEs agree by these answers before they change anything. */
+static void asking_changes_nothing(void **unused)
+{
+    (void)unused;
+    ist_alloc *alloc = make(8 * KIB);
+    const uint64_t first = ist_alloc_take(alloc, 100, ANY_ALIGN), second = ist_alloc_take(alloc, 100, ANY_ALIGN);
+    struct ist_alloc_stats before, after;
+    ist_alloc_stats(alloc, &before);
+    assert_int_equal(ist_alloc_room(alloc, 64, ANY_ALIGN), second + 128);
+    assert_int_equal(ist_alloc_room(alloc, 64, 4 * KIB), 4 * KIB);
+    assert_int_equal(ist_alloc_room(alloc, 0, ANY_ALIGN), IST_ALLOC_NONE);
+    assert_int_equal(ist_alloc_room(alloc, 64, 3), IST_ALLOC_NONE);
+    assert_int_equal(ist_alloc_room(alloc, 8 * KIB, ANY_ALIGN), IST_ALLOC_NONE);
+    assert_int_equal(ist_alloc_room(alloc, UINT64_MAX, ANY_ALIGN), IST_ALLOC_NONE);
+    assert_true(ist_alloc_can_resize(alloc, first, 128));
+    assert_false(ist_alloc_can_resize(alloc, first, 129)); /* its neighbour lives */
+    assert_true(ist_alloc_can_resize(alloc, second, 8 * KIB - second));
+    assert_false(ist_alloc_can_resize(alloc, second, 8 * KIB - second + 1));
+    assert_false(ist_alloc_can_resize(alloc, second, UINT64_MAX));
+    assert_false(ist_alloc_can_resize(alloc, first, 0));
+    assert_false(ist_alloc_can_resize(alloc, first + 64, 64)); /* no block starts there */
+    ist_alloc_stats(alloc, &after);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_sound(alloc);
+    ist_alloc_destroy(alloc);
+}
+
 /* --- private memory runs out --- */
 
 static int array_calls_left;
@@ -422,6 +452,8 @@ static void without_memory_nothing_changes(void **unused)
                 continue;
             }
             n_failed++;
+            assert_int_equal(ist_alloc_room(poor, size_bytes, align_bytes),
+                             ist_alloc_room(rich, size_bytes, align_bytes));
             ist_alloc_stats(poor, &after);
             assert_memory_equal(&before, &after, sizeof before);
             assert_sound(poor);
@@ -449,6 +481,7 @@ static void resize_and_grow_without_memory(void **unused)
     while (ist_alloc_blocks_reserve(alloc, 1)) assert_true(ist_alloc_resize(alloc, alloc->n_live * 128 - 256, 64));
     assert_sound(alloc);
     assert_false(ist_alloc_resize(alloc, 0, 64));
+    assert_true(ist_alloc_can_resize(alloc, 0, 64)); /* with private memory */
     assert_int_equal(ist_alloc_size(alloc, 0), 128);
     assert_int_equal(ist_alloc_grow(alloc, 128 * KIB), ISTHMUS_ERR_NO_MEMORY);
     assert_sound(alloc);
@@ -471,6 +504,7 @@ int main(void)
         cmocka_unit_test(growth_joins_the_free_end),
         cmocka_unit_test(needed_is_exact),
         cmocka_unit_test(resize_in_place),
+        cmocka_unit_test(asking_changes_nothing),
         cmocka_unit_test(without_memory_nothing_changes),
         cmocka_unit_test(resize_and_grow_without_memory),
     };
