@@ -85,7 +85,8 @@ static isthmus_status parts_move(const struct move *move)
 {
     for (uint32_t i = 0; i < move->image.n_parts; i++) {
         const struct ist_static_part *part = &move->image.parts[i];
-        isthmus_status status = ist_static_copy_out(part, move->fd, offset_of(move, part));
+        isthmus_status status = ISTHMUS_OK;
+        if (!part->is_left_out) status = ist_static_copy_out(part, move->fd, offset_of(move, part));
         if (status == ISTHMUS_OK && part->is_moved)
             status = ist_static_map_shared(part, move->fd, offset_of(move, part));
         if (status) {
@@ -170,7 +171,9 @@ isthmus_status ist_static_range_init(struct ist_static_data *out, void *start, u
     struct move *move;
     isthmus_status status = move_new(&move);
     if (status) return status;
-    move->image = (struct ist_static_image){.base = start, .length_bytes = length_bytes, .n_parts = 1};
+    move->image.base = start;
+    move->image.length_bytes = length_bytes;
+    move->image.n_parts = 1;
     move->image.parts[0] = (struct ist_static_part){
         .start = start, .length_bytes = length_bytes, .prot = PROT_READ | PROT_WRITE, .is_moved = true};
     return move_image(move, out);
@@ -197,6 +200,7 @@ void ist_static_data_fini(struct ist_static_data *data)
         struct move *move = unlink_move(data->base);
         if (move) { /* in a child of fork() there is none: its data is private already */
             ist_block_signals(&mask);
+            ist_static_parts_review(&move->image, move->fd);
             ist_static_guard_begin(&move->image);
             parts_make_private(move, move->image.n_parts);
             ist_static_guard_end(&move->image);
@@ -226,6 +230,7 @@ static void take_snapshots(struct move *move, uint64_t *budget_bytes)
 {
     if (!move) return;
     take_snapshots(move->next, budget_bytes);
+    ist_static_parts_review(&move->image, move->fd);
     move->is_snapshot_missing = false;
     for (uint32_t i = 0; i < move->image.n_parts; i++)
         move->is_snapshot_missing |= part_is_missing(move, i, budget_bytes);

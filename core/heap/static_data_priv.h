@@ -15,12 +15,17 @@ struct ist_static_part {
     uint64_t file_bytes; /* the first so many are mapped from the object's file; the rest began as zero pages */
     int prot;            /* PROT_ bits of mmap */
     bool is_moved; /* false: read-only after relocation; the descriptor gets a copy, the process keeps its pages */
+    /* The program has protected these pages, or mapped something else there: they stay as they are, and the descriptor
+     * has nothing there. Then is_moved is false. */
+    bool is_left_out;
 };
 
-/* GNU ld makes two (RELRO, then data and bss), lld as many in two PT_LOADs; gaps between parts count as parts too. */
-enum { IST_STATIC_PARTS_MAX = 16 };
+/* GNU ld makes two (RELRO, then data and bss), lld as many in two PT_LOADs; gaps between parts count as parts too. The
+ * others are for pages that the program has changed: stacks with guards, for instance. */
+enum { IST_STATIC_PARTS_MAX = 512 };
 struct ist_static_image {
-    char *base; /* NULL: the object has no writable data */
+    const void *headers; /* the object's program headers, which lie in a mapping of its file */
+    char *base;          /* NULL: the object has no writable data */
     uint64_t length_bytes;
     uint32_t n_parts;
     struct ist_layout layout;
@@ -31,6 +36,17 @@ struct ist_static_image {
 
 /* The image of the executable (NULL or "") or of the first loaded object of that name. */
 isthmus_status ist_static_image_find(const char *name, struct ist_static_image *out);
+
+/* --- static_parts.c: what the program itself has done with the pages --- */
+
+/* Cuts the parts so that pages which are no longer as the loader mapped them are left out. They are moved if they can
+ * be read and written, whatever else the program did. */
+isthmus_status ist_static_parts_find(struct ist_static_image *image);
+
+/* The same for parts that were moved, before they are moved back or copied for a child: pages that the program has
+ * unmapped or mapped anew since then are left out from now on, others get the protection that they have now. Allocates
+ * nothing. */
+void ist_static_parts_review(struct ist_static_image *image, int fd);
 
 /* --- static_pages.c: system calls only, no library function that a sanitizer replaces by one that checks or marks the
  * memory: the data of others is copied here, their guards and races included. --- */

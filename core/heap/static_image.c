@@ -1,5 +1,6 @@
 /* core/heap/static_image.c: where a loaded object's writable data lies, and which parts of it stay writable.
- * Not its use (static_data.c). All of it follows from the object's program headers; see elf(5), dl_iterate_phdr(3). */
+ * Not its use (static_data.c), nor what the program did to it (static_parts.c). All of it follows from the object's
+ * program headers; see elf(5), dl_iterate_phdr(3). */
 #include "core/heap/static_data_priv.h"
 
 #include "core/base/note_page.h"
@@ -130,8 +131,10 @@ static void find_layout(const struct dl_phdr_info *info, struct ist_static_image
 static void image_fill(struct search *search, const struct dl_phdr_info *info)
 {
     const struct span all = writable_of(info), relro = relro_of(info);
-    *search->out = (struct ist_static_image){.base = NULL};
+    search->out->base = NULL;
+    search->out->n_parts = 0;
     if (all.start >= all.end) return;
+    search->out->headers = info->dlpi_phdr;
     search->out->base = (char *)all.start;
     search->out->length_bytes = all.end - all.start;
     for (int i = 0; i < info->dlpi_phnum; i++) { /* ascending, by the ELF specification */
@@ -170,5 +173,6 @@ isthmus_status ist_static_image_find(const char *name, struct ist_static_image *
             ISTHMUS_ERR_INVALID,
             "ISTHMUS_SYMMETRIC_OBJECTS names %s, but no such shared object is loaded; link the program with it",
             search.name);
+    if (search.status == ISTHMUS_OK && out->base != NULL) search.status = ist_static_parts_find(out);
     return search.status;
 }

@@ -196,9 +196,11 @@ struct ist_static_snapshot ist_static_snapshot(const struct ist_static_part *par
     const struct ist_static_snapshot none = {.pages = NULL};
     const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     uint64_t endless = UINT64_MAX;
-    const long at = syscall(SYS_mmap, NULL, part->length_bytes, part->prot, flags, -1, 0);
+    const int prot = part->prot | PROT_READ | PROT_WRITE; /* until it is filled */
+    const long at = syscall(SYS_mmap, NULL, part->length_bytes, prot, flags, -1, 0);
     if (at == -1) return none;
-    const long end = read_populated(part, (char *)at, fd, fd_offset, budget_bytes ? budget_bytes : &endless);
+    long end = read_populated(part, (char *)at, fd, fd_offset, budget_bytes ? budget_bytes : &endless);
+    if (part->prot != prot && syscall(SYS_mprotect, at, part->length_bytes, part->prot) != 0) end = -1;
     const int read_errno = errno;
     const uint64_t length_bytes = end < 0 ? 0 : (uint64_t)end - fd_offset;
     unmap((char *)at + length_bytes, part->length_bytes - length_bytes);

@@ -2,6 +2,7 @@
 #include "core/memory/malloc.h"
 
 #include "core/base/log.h"
+#include "core/base/maps.h"
 #include "core/coll/algorithms.h"
 #include "core/coll/sync.h"
 #include "core/heap/registered.h"
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 struct buffer {
@@ -39,38 +41,22 @@ void ist_buffers_init(ist_boot *boot, const char *card_key)
 
 /* ---- checks of the kind of memory ---- */
 
-struct mapping {
-    uintptr_t start, end;
-    bool is_plain; /* private, anonymous, readable and writable, and neither stack nor the allocator's heap */
-};
-
-/* A line of /proc/thread-self/maps: see proc(5). */
-static bool read_mapping(FILE *maps, char **line, size_t *room, struct mapping *out)
+/* Private, anonymous, readable and writable, and neither stack nor the allocator's heap. */
+static bool is_plain(const struct ist_mapping *mapping)
 {
-    char access[5];
-    uint64_t inode;
-    int name_at = 0;
-    if (getline(line, room, maps) < 0) return false;
-    if (sscanf(*line, "%" SCNxPTR "-%" SCNxPTR " %4s %*x %*x:%*x %" SCNu64 " %n", &out->start, &out->end, access,
-               &inode, &name_at) < 4)
-        return false;
-    const char *name = *line + name_at;
-    bool is_nameless = *name == '\0' || strncmp(name, "[anon:", 6) == 0;
-    out->is_plain = strcmp(access, "rw-p") == 0 && inode == 0 && is_nameless;
-    return true;
+    const bool is_nameless = mapping->name[0] == '\0' || strncmp(mapping->name, "[anon:", 6) == 0;
+    return mapping->prot == (PROT_READ | PROT_WRITE) && !mapping->is_shared && mapping->inode == 0 && is_nameless;
 }
 
 static bool is_plain_memory(uintptr_t start, uintptr_t end)
 {
-    FILE *maps = fopen("/proc/thread-self/maps", "re");
-    char *line = NULL;
-    size_t room = 0;
-    uintptr_t covered = start; /* so far; lines ascend */
-    struct mapping mapping;
-    while (maps != NULL && covered < end && read_mapping(maps, &line, &room, &mapping))
-        if (mapping.is_plain && mapping.start <= covered && covered < mapping.end) covered = mapping.end;
-    free(line);
-    if (maps != NULL) fclose(maps);
+    uintptr_t covered = start; /* so far */
+    struct ist_maps maps;
+    struct ist_mapping mapping;
+    if (!ist_maps_open(&maps)) return false;
+    while (covered < end && ist_maps_next(&maps, &mapping))
+        if (is_plain(&mapping) && mapping.start <= covered && covered < mapping.end) covered = mapping.end;
+    ist_maps_close(&maps);
     return covered >= end;
 }
 
