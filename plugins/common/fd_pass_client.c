@@ -113,7 +113,7 @@ static isthmus_status receive_bundle(const struct isthmus_services *s, const str
         bundle.n = (uint32_t)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
         memcpy(bundle.fds, CMSG_DATA(header), sizeof(int) * bundle.n);
     }
-    bool was_cut = (message.msg_flags & MSG_CTRUNC) != 0;
+    bool was_cut = got == (ssize_t)sizeof reply && (message.msg_flags & MSG_CTRUNC) != 0; /* not another build's */
     isthmus_status status = fd_pass_reply_check(address, &reply, (size_t)got, bundle.n, &reply);
     if (status != ISTHMUS_OK || was_cut) {
         fd_pass_bundle_close(&bundle);

@@ -17,7 +17,7 @@ isthmus_status fd_pass_table_open(const struct isthmus_services *services, const
     if (table == MAP_FAILED)
         return services->fail(services->core, ISTHMUS_ERR_NO_MEMORY, "no memory for a table of descriptors");
     table->magic = FD_PASS_TABLE_MAGIC;
-    table->version = FD_PASS_TABLE_VERSION;
+    table->bytes = sizeof *table;
     memcpy(table->countersign, countersign, sizeof table->countersign);
     *out = table;
     return ISTHMUS_OK;

@@ -10,7 +10,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 
-enum { FD_PASS_TABLE_MAGIC = 0x49734674, FD_PASS_TABLE_VERSION = 1, FD_PASS_WHY_BYTES = 200 };
+enum { FD_PASS_TABLE_MAGIC = 0x49734674, FD_PASS_WHY_BYTES = 200 };
 
 /* An offer. Its number is never reused, so a reader that finds the same one before and after has read one offer: the
  * number is written last, and removed before any other field of the row changes and before the descriptor is closed.
@@ -22,7 +22,7 @@ struct fd_pass_row {
 };
 
 struct fd_pass_table {
-    uint32_t magic, version;
+    uint32_t magic, bytes;   /* of the table: builds whose rows differ have another size, and read none of each other */
     uint8_t countersign[16]; /* as on the card */
     struct fd_pass_row rows[FD_PASS_MAX_OFFERS];
 };

@@ -95,6 +95,13 @@ static bool is_inode(int fd, uint64_t device, uint64_t inode)
     return fstat(fd, &about) == 0 && about.st_dev == device && about.st_ino == inode;
 }
 
+static isthmus_status refuse_build(const struct fd_pass_owner *owner, char *why)
+{
+    return refuse(why, ISTHMUS_ERR_VERSION,
+                  "the table of descriptors of process %d is of another build of Isthmus; use one build on all PEs",
+                  (int)owner->pid);
+}
+
 static isthmus_status map_table(int fd, const struct fd_pass_address *address, const struct fd_pass_table **out,
                                 char *why)
 {
@@ -105,21 +112,21 @@ static isthmus_status map_table(int fd, const struct fd_pass_address *address, c
     if (!is_inode(fd, owner->table_device, owner->table_inode))
         return refuse(why, ISTHMUS_ERR_PEER_LOST, "descriptor %d of process %d is no longer its table of descriptors",
                       owner->table_fd, (int)owner->pid);
-    if (seals < 0 || (seals & FD_PASS_TABLE_SEALS) != FD_PASS_TABLE_SEALS || fstat(fd, &about) != 0 ||
-        (size_t)about.st_size < sizeof *table)
+    if (seals < 0 || (seals & FD_PASS_TABLE_SEALS) != FD_PASS_TABLE_SEALS || fstat(fd, &about) != 0)
         return refuse(why, ISTHMUS_ERR_PERMISSION, "the table of descriptors of process %d is damaged",
                       (int)owner->pid);
+    if ((size_t)about.st_size != sizeof *table) return refuse_build(owner, why);
     table = mmap(NULL, sizeof *table, PROT_READ, MAP_SHARED, fd, 0);
     if (table == MAP_FAILED)
         return refuse(why, ISTHMUS_ERR_NO_MEMORY, "mmap of the peer's table of descriptors: %s", strerror(errno));
-    if (table->magic == FD_PASS_TABLE_MAGIC && table->version == FD_PASS_TABLE_VERSION &&
-        memcmp(table->countersign, address->countersign, sizeof table->countersign) == 0) {
+    bool is_of_build = table->magic == FD_PASS_TABLE_MAGIC && table->bytes == sizeof *table;
+    if (is_of_build && memcmp(table->countersign, address->countersign, sizeof table->countersign) == 0) {
         *out = table;
         return ISTHMUS_OK;
     }
     munmap((void *)(uintptr_t)table, sizeof *table);
-    return refuse(why, ISTHMUS_ERR_PERMISSION,
-                  "the table of descriptors of process %d is of another job or another version of this plugin",
+    if (!is_of_build) return refuse_build(owner, why);
+    return refuse(why, ISTHMUS_ERR_PERMISSION, "the table of descriptors of process %d is of another job",
                   (int)owner->pid);
 }
 

@@ -212,6 +212,36 @@ static void table_of_the_card_only(void)
     fd_pass_server_close(server);
 }
 
+/* The file that shows a table, with the seals of a real one; `claimed`: the size that the table itself names. */
+static void show_by_hand(struct fd_pass_address *address, size_t bytes, size_t claimed)
+{
+    struct fd_pass_table table = {.magic = FD_PASS_TABLE_MAGIC, .bytes = (uint32_t)claimed};
+    struct stat about;
+    memcpy(table.countersign, address->countersign, sizeof table.countersign);
+    int fd = memfd_create("table", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CHECK(pwrite(fd, &table, sizeof table, 0) == (ssize_t)sizeof table && ftruncate(fd, (off_t)bytes) == 0 &&
+              fcntl(fd, F_ADD_SEALS, FD_PASS_TABLE_SEALS) == 0 && fstat(fd, &about) == 0,
+          "memfd: %s", strerror(errno));
+    address->owner.table_fd = fd;
+    address->owner.table_inode = about.st_ino;
+}
+
+/* Its rows may be others, or mean another thing: none of them is read. */
+static void table_of_another_build(void)
+{
+    enum { BYTES = sizeof(struct fd_pass_table), ROW_BYTES = sizeof(struct fd_pass_row) };
+    static const size_t sizes[][2] = {
+        {BYTES - ROW_BYTES, BYTES - ROW_BYTES}, {BYTES + ROW_BYTES, BYTES + ROW_BYTES}, {16, BYTES}, {BYTES, 1}};
+    struct fd_pass_server *server = open_server_that_shares("pidfd");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct fd_pass_address address = *fd_pass_server_address(server);
+        show_by_hand(&address, sizes[i][0], sizes[i][1]);
+        expect(&address, ISTHMUS_ERR_VERSION, "is of another build of Isthmus; use one build on all PEs");
+        close(address.owner.table_fd);
+    }
+    fd_pass_server_close(server);
+}
+
 static void process_of_the_card_only(void)
 {
     struct fd_pass_server *server = open_server_that_shares("pidfd");
@@ -451,6 +481,7 @@ static const struct fd_pass_case cases[] = {
     {"gives_later_offers", gives_later_offers},
     {"withdrawn_meanwhile", withdrawn_meanwhile},
     {"table_of_the_card_only", table_of_the_card_only},
+    {"table_of_another_build", table_of_another_build},
     {"process_of_the_card_only", process_of_the_card_only},
     {"countersign_is_demanded", countersign_is_demanded},
     {"offer_of_the_table_only", offer_of_the_table_only},
