@@ -159,6 +159,7 @@ static isthmus_status start_alone(void)
     if (status == ISTHMUS_OK && ist_registry_has_network() && rt->boot->n_pes > 1)
         status = ist_liveness_open(rt->boot, &rt->config);
     if (status == ISTHMUS_OK) status = init_heap();
+    if (status == ISTHMUS_OK) ist_teams_place_memory(rt->boot);
     if (status == ISTHMUS_OK) status = ist_streams_open(&rt->config, rt->boot->n_pes);
     if (status == ISTHMUS_OK) status = ist_memory_expect_operands();
     if (status == ISTHMUS_OK) status = ist_heap_expose();

@@ -65,10 +65,21 @@ static bool ask_host(const ist_boot *boot)
 struct ist_team_memory *ist_team_memory_of(int index) { return &ist_internal_area()->teams[index]; }
 
 /* On one host the rest is never used, and stays what it is: without pages. */
-void ist_team_clear_memory(const struct ist_team *team, int index)
+static void clear_memory(int index, bool is_on_one_host)
 {
     struct ist_team_memory *memory = ist_team_memory_of(index);
-    memset(memory, 0, team->is_on_one_host ? offsetof(struct ist_team_memory, inner) : sizeof *memory);
+    memset(memory, 0, is_on_one_host ? offsetof(struct ist_team_memory, inner) : sizeof *memory);
+}
+
+void ist_team_clear_memory(const struct ist_team *team, int index) { clear_memory(index, team->is_on_one_host); }
+
+void ist_teams_place_memory(const ist_boot *boot)
+{
+    bool is_on_one_host = boot->n_local == boot->n_pes;
+    if (boot->n_pes == 1) return;
+    memset(ist_internal_area(), 0, offsetof(struct ist_internal_area, lobby));
+    for (int index = 0; index < IST_TEAMS_PREDEFINED; index++)
+        clear_memory(index, is_on_one_host || index == IST_TEAM_SHARED || index == IST_TEAM_NODE);
 }
 
 int ist_team_free_index(int from)
