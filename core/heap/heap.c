@@ -17,7 +17,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LOOK_FROM_BYTES = 1 << 20, STEP_BYTES = 64 << 20, PART_BYTES = 2 << 20, ZEROES_BYTES = 64 << 10 };
+enum {
+    LOOK_FROM_BYTES = 1 << 20,
+    STEP_BYTES = 64 << 20,
+    LEAST_BYTES = 16 << 20,
+    PART_BYTES = 2 << 20,
+    ZEROES_BYTES = 64 << 10
+};
 
 struct ist_heap ist_heap = {.fd = -1};
 
@@ -40,12 +46,16 @@ static uint64_t lower_limit(int resource, uint64_t than)
 }
 
 /* Three quarters of the memory, shared among the PEs of the host: the heap is sparse, so that this is a limit and not a
- * use. Each PE of the host maps the heaps of all of them. */
-static uint64_t default_size(int n_local)
+ * use. Each PE of the host maps the heaps of all of them. No more than a file may have, with the internal area;
+ * if not even that fits, the least, which the message then names. */
+static uint64_t default_size(uint64_t internal_bytes, int n_local)
 {
     uint64_t share = lower_limit(RLIMIT_AS, ist_topo_memory_bytes()) / 4 * 3 / (uint64_t)n_local;
-    uint64_t least = (uint64_t)16 << 20;
-    return share > least ? share / IST_ALLOC_GRANULE_BYTES * IST_ALLOC_GRANULE_BYTES : least;
+    uint64_t file = lower_limit(RLIMIT_FSIZE, UINT64_MAX);
+    uint64_t size = share > LEAST_BYTES ? share : LEAST_BYTES;
+    uint64_t in_file = file > internal_bytes ? (file - internal_bytes) / ist_heap.page_bytes * ist_heap.page_bytes : 0;
+    if (size > in_file) size = in_file > 0 ? in_file : LEAST_BYTES;
+    return size / IST_ALLOC_GRANULE_BYTES * IST_ALLOC_GRANULE_BYTES;
 }
 
 static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes)
@@ -73,46 +83,51 @@ static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes
     return ISTHMUS_OK;
 }
 
-/* Maps so that the program's part begins at a multiple of the largest alignment. */
-static isthmus_status map_aligned(const struct ist_config *config, uint64_t internal_bytes, uint64_t bytes)
+/* Maps it over the addresses reserved for it. */
+static isthmus_status map_at(const struct ist_config *config, char *base, uint64_t bytes)
 {
     /* Huge pages are reserved now: when they ran out later, a store would kill the process. */
     bool huge_pages = config->heap_pages != IST_PAGES_DEFAULT;
     int flags = MAP_SHARED | MAP_FIXED | (huge_pages ? 0 : MAP_NORESERVE);
-    char *base;
-    isthmus_status status = ist_heap_reserve(config, internal_bytes, bytes, &base);
-    if (status != ISTHMUS_OK) return status;
-    if (mmap(base, bytes, PROT_READ | PROT_WRITE, flags, ist_heap.fd, 0) == MAP_FAILED) {
-        int error = errno;
-        munmap(base, bytes);
-        errno = error;
+    if (mmap(base, bytes, PROT_READ | PROT_WRITE, flags, ist_heap.fd, 0) == MAP_FAILED)
         return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot map %" PRIu64 " bytes of the symmetric heap%s: mmap",
                               bytes,
                               huge_pages ? " with huge pages (ISTHMUS_HEAP_PAGES; see /proc/sys/vm/nr_hugepages)" : "");
-    }
-    ist_heap.base = base;
-    ist_heap.mapped_bytes = bytes;
-    ist_heap.user_base = base + internal_bytes;
     return ISTHMUS_OK;
 }
 
-/* The internal area and, behind it, user_bytes for the program. Peers address both from the beginning of the internal
- * area, so that its length has to be the same on all PEs: with usual pages of any size, and with huge ones of 2 MiB. */
-static isthmus_status init_mapping(const struct ist_config *config, uint64_t internal_bytes, uint64_t user_bytes)
+/* The internal area and, behind it, *user_bytes for the program, which begin at a multiple of the largest alignment;
+ * fewer, which it writes there, if that is only a wish and there are no addresses for as many. Peers address both from
+ * the beginning of the internal area, so that its length has to be the same on all PEs: with usual pages of any size,
+ * and with huge ones of 2 MiB. */
+static isthmus_status init_mapping(const struct ist_config *config, uint64_t internal_bytes, uint64_t *user_bytes,
+                                   bool is_wish)
 {
-    ist_heap.page_bytes = page_bytes_of(config->heap_pages);
-    internal_bytes = round_up(internal_bytes, ist_heap.page_bytes > PART_BYTES ? ist_heap.page_bytes : PART_BYTES);
-    uint64_t bytes = internal_bytes + round_up(user_bytes, ist_heap.page_bytes);
-    isthmus_status status = make_memfd(config, bytes);
-    if (status != ISTHMUS_OK) return status;
-    return map_aligned(config, internal_bytes, bytes);
+    uint64_t wanted = *user_bytes;
+    isthmus_status status;
+    for (;;) {
+        ist_heap.mapped_bytes = internal_bytes + round_up(*user_bytes, ist_heap.page_bytes);
+        status = ist_heap_reserve(config, internal_bytes, ist_heap.mapped_bytes, &ist_heap.base);
+        uint64_t less = *user_bytes / 2 / ist_heap.page_bytes * ist_heap.page_bytes;
+        if (status != ISTHMUS_ERR_NO_MEMORY || errno != ENOMEM || !is_wish || less < LEAST_BYTES) break;
+        *user_bytes = less;
+    }
+    if (status == ISTHMUS_OK && *user_bytes < wanted)
+        ist_info("the symmetric heap may grow to %" PRIu64 " bytes on this PE, and not to %" PRIu64
+                 ", for which there are no addresses (ulimit -v)",
+                 *user_bytes, wanted);
+    if (status == ISTHMUS_OK) status = make_memfd(config, ist_heap.mapped_bytes);
+    if (status == ISTHMUS_OK) status = map_at(config, ist_heap.base, ist_heap.mapped_bytes);
+    if (status == ISTHMUS_OK) ist_heap.user_base = ist_heap.base + internal_bytes;
+    return status;
 }
 
 static isthmus_status init_on_host(const struct ist_config *config, uint64_t internal_bytes, int n_local)
 {
-    uint64_t size = config->heap_size_bytes != 0 ? config->heap_size_bytes : default_size(n_local);
+    bool is_given = config->heap_size_bytes != 0;
+    uint64_t size = is_given ? config->heap_size_bytes : default_size(internal_bytes, n_local);
     size = round_up(size, IST_ALLOC_GRANULE_BYTES);
-    isthmus_status status = init_mapping(config, internal_bytes, size);
+    isthmus_status status = init_mapping(config, internal_bytes, &size, !is_given);
     if (status != ISTHMUS_OK) return status;
     ist_heap.segment = IST_SEGMENT_HEAP;
     ist_heap.segment_offset_bytes = (uint64_t)(ist_heap.user_base - ist_heap.base);
@@ -124,7 +139,8 @@ static isthmus_status init_on_host(const struct ist_config *config, uint64_t int
 
 static isthmus_status init_on_device(const struct ist_config *config, uint64_t internal_bytes, uint32_t kind)
 {
-    isthmus_status status = init_mapping(config, internal_bytes, 0);
+    uint64_t none = 0;
+    isthmus_status status = init_mapping(config, internal_bytes, &none, false);
     if (status == ISTHMUS_OK) status = ist_device_heap_open(kind, config);
     if (status != ISTHMUS_OK) return status;
     ist_heap.segment = IST_SEGMENT_DEVICE;
@@ -136,6 +152,8 @@ static isthmus_status init_on_device(const struct ist_config *config, uint64_t i
 
 isthmus_status ist_heap_init(const struct ist_config *config, uint64_t internal_bytes, int n_local, uint32_t kind)
 {
+    ist_heap.page_bytes = page_bytes_of(config->heap_pages);
+    internal_bytes = round_up(internal_bytes, ist_heap.page_bytes > PART_BYTES ? ist_heap.page_bytes : PART_BYTES);
     isthmus_status status = kind == ISTHMUS_MEM_HOST ? init_on_host(config, internal_bytes, n_local)
                                                      : init_on_device(config, internal_bytes, kind);
     if (status == ISTHMUS_OK) status = ist_alloc_create(0, &ist_heap.alloc);

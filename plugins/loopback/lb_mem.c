@@ -104,6 +104,21 @@ static isthmus_status attach_own(isthmus_path *path, const struct lb_key *key, i
         key->id);
 }
 
+/* How much of a peer's memory this PE can use at all, if it cannot map all of it: blocks lie at the same offsets on all
+ * PEs, so a block of a heap lies no further than the own heap reaches. A host may let one PE map less than another. */
+static uint64_t usable_bytes(const isthmus_tr *tr, uint64_t length_bytes)
+{
+    uint64_t longest = 0;
+    for (int i = 0; i < LB_MAX_EXPOSED; i++)
+        if (tr->exposed[i].id != 0 && tr->exposed[i].length_bytes > longest) longest = tr->exposed[i].length_bytes;
+    return longest > 0 && longest < length_bytes ? longest : length_bytes;
+}
+
+static void *map_peer(int fd, uint64_t offset_bytes, uint64_t length_bytes)
+{
+    return mmap(NULL, length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, (off_t)offset_bytes);
+}
+
 static isthmus_status attach_peer(isthmus_path *path, const struct lb_key *key, isthmus_rmem *rmem)
 {
     const struct isthmus_services *s = path->tr->services;
@@ -116,8 +131,11 @@ static isthmus_status attach_peer(isthmus_path *path, const struct lb_key *key, 
             s->core, ISTHMUS_ERR_VERSION,
             "the memory of PE %d is shorter than its key states; use one version of this plugin on all PEs", path->pe);
     } else {
-        void *addr = mmap(NULL, key->length_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd,
-                          (off_t)key->offset_bytes);
+        void *addr = map_peer(fd, key->offset_bytes, rmem->length_bytes);
+        if (addr == MAP_FAILED && errno == ENOMEM) {
+            rmem->length_bytes = usable_bytes(path->tr, rmem->length_bytes);
+            addr = map_peer(fd, key->offset_bytes, rmem->length_bytes);
+        }
         if (addr == MAP_FAILED)
             status = s->fail(s->core, ISTHMUS_ERR_NO_MEMORY, "mmap of %llu bytes of PE %d: %s%s",
                              (unsigned long long)key->length_bytes, path->pe, strerror(errno),

@@ -48,6 +48,7 @@ QUICK = [
     ("uid-apart", ["docker_first,docker_first", "usual,down_first", "no_ipv6,usual"], {}),
     ("ib", ["usual,no_interfaces", "eight_bridges,usual"], {}),
     ("loopback ib", ["usual,less_4m", "usual,hundredth", "hundredth,usual"], {}),
+    ("loopback", ["usual,small_space", "small_files,usual", "usual,tiny_files", "no_large_map,usual"], {}),
     ("loopback ib", ["usual,pages_of_64k", "pages_of_64k,usual"], NO_STATICS),
 ]
 REPORTS = re.compile(r"^isthmus: (?:the job cannot start|PE \d+: (?!warning|info))", re.M)

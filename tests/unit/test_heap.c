@@ -7,8 +7,10 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -52,6 +54,64 @@ static void a_limit_of_addresses_is_named(void **state)
     assert_int_equal(status, ISTHMUS_ERR_NO_MEMORY);
     assert_non_null(strstr(ist_fail_text(), "(ISTHMUS_HEAP_SIZE)"));
     assert_non_null(strstr(ist_fail_text(), "17179869184 bytes of them (ulimit -v)"));
+}
+
+/* ---- limits, and a size that nobody has asked for ---- */
+
+static struct rlimit set_limit(int resource, rlim_t bytes)
+{
+    struct rlimit before, low;
+    assert_int_equal(getrlimit((unsigned)resource, &before), 0);
+    low = before;
+    low.rlim_cur = bytes;
+    if (bytes > low.rlim_max) skip();
+    assert_int_equal(setrlimit((unsigned)resource, &low), 0);
+    return before;
+}
+
+static rlim_t bytes_in_use(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    assert_non_null(file);
+    assert_int_equal(fscanf(file, "%llu", &pages), 1);
+    fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Where there are no addresses for the usual size, the heap is smaller. */
+static void few_addresses_make_it_smaller(void **state)
+{
+    enum { ROOM_BYTES = 512 << 20 };
+    (void)state;
+    const struct ist_config config = {.heap_size_bytes = 0};
+    struct rlimit before = set_limit(RLIMIT_AS, bytes_in_use() + ROOM_BYTES);
+    void *taken = mmap(NULL, ROOM_BYTES / 2, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    isthmus_status status = ist_heap_init(&config, INTERNAL_BYTES, 1, ISTHMUS_MEM_HOST);
+    assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+    assert_true(taken != MAP_FAILED && munmap(taken, ROOM_BYTES / 2) == 0);
+    if (status != ISTHMUS_OK) fail_msg("%s", ist_fail_text());
+    assert_in_range(ist_heap.limit_bytes, 16 << 20, ROOM_BYTES / 2);
+    ist_heap_fini();
+}
+
+/* As much as a file may have; a size that the user gives is refused instead, by a message with both. */
+static void a_limit_of_files_makes_it_smaller(void **state)
+{
+    enum { FILE_BYTES = 12 << 20 };
+    (void)state;
+    struct ist_config config = {.heap_size_bytes = 0};
+    struct rlimit before = set_limit(RLIMIT_FSIZE, FILE_BYTES);
+    isthmus_status status = ist_heap_init(&config, INTERNAL_BYTES, 1, ISTHMUS_MEM_HOST);
+    uint64_t limit_bytes = ist_heap.limit_bytes;
+    ist_heap_fini();
+    config.heap_size_bytes = FILE_BYTES;
+    isthmus_status of_given = ist_heap_init(&config, INTERNAL_BYTES, 1, ISTHMUS_MEM_HOST);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, ISTHMUS_OK);
+    assert_in_range(limit_bytes, FILE_BYTES / 2, FILE_BYTES);
+    assert_int_equal(of_given, ISTHMUS_ERR_NO_MEMORY);
+    assert_non_null(strstr(ist_fail_text(), "the file size limit of 12582912 bytes; raise 'ulimit -f' or lower"));
 }
 
 /* ---- clearing a block ---- */
@@ -121,9 +181,10 @@ static void only_the_block_is_cleared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(length_of_the_heap_is_sealed),  cmocka_unit_test(a_limit_of_addresses_is_named),
-        cmocka_unit_test(cleared_pages_stay_registered), cmocka_unit_test(pages_never_written_are_not_taken),
-        cmocka_unit_test(only_the_block_is_cleared),
+        cmocka_unit_test(length_of_the_heap_is_sealed),      cmocka_unit_test(a_limit_of_addresses_is_named),
+        cmocka_unit_test(cleared_pages_stay_registered),     cmocka_unit_test(pages_never_written_are_not_taken),
+        cmocka_unit_test(only_the_block_is_cleared),         cmocka_unit_test(few_addresses_make_it_smaller),
+        cmocka_unit_test(a_limit_of_files_makes_it_smaller),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
