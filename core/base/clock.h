@@ -1,7 +1,8 @@
-/* core/base/clock.h: the clock for waits. */
+/* core/base/clock.h: the clock for waits. It is the monotonic one: the time of day may be set meanwhile. */
 #ifndef IST_BASE_CLOCK_H
 #define IST_BASE_CLOCK_H
 
+#include <pthread.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -12,16 +13,19 @@ static inline uint64_t ist_clock_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Returns a deadline for pthread_cond_timedwait(), in its default clock. */
-static inline struct timespec ist_clock_until_ms(long ms)
+/* Returns a deadline for ist_clock_wait(), so many nanoseconds from now. */
+static inline struct timespec ist_clock_until(uint64_t ns)
 {
-    struct timespec at;
-    clock_gettime(CLOCK_REALTIME, &at);
-    at.tv_sec += ms / 1000;
-    at.tv_nsec += ms % 1000 * 1000000;
-    at.tv_sec += at.tv_nsec / 1000000000;
-    at.tv_nsec %= 1000000000;
-    return at;
+    uint64_t at = ist_clock_ns() + ns;
+    return (struct timespec){(time_t)(at / 1000000000u), (long)(at % 1000000000u)};
+}
+
+static inline struct timespec ist_clock_until_ms(long ms) { return ist_clock_until((uint64_t)ms * 1000000u); }
+
+/* Waits for `changed`, at most until that time. Returns as pthread_cond_timedwait() does. */
+static inline int ist_clock_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *until)
+{
+    return pthread_cond_clockwait(changed, lock, CLOCK_MONOTONIC, until);
 }
 
 #endif

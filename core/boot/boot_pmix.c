@@ -131,7 +131,7 @@ static pmix_status_t await_end(void)
     pthread_mutex_lock(&meeting.lock);
     while (!meeting.has_ended) {
         struct timespec until = ist_clock_until_ms(LOOK_EVERY_MS);
-        (void)pthread_cond_timedwait(&meeting.ended, &meeting.lock, &until);
+        (void)ist_clock_wait(&meeting.ended, &meeting.lock, &until);
         if (meeting.has_ended) continue;
         pthread_mutex_unlock(&meeting.lock);
         ist_life_report_wait(IST_LIFE_WAIT_IN_BOOTSTRAP);

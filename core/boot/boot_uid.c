@@ -145,7 +145,7 @@ static void wait_for_end(struct uid_boot *boot, int timeout_ms)
 {
     struct timespec until = ist_clock_until_ms(timeout_ms);
     pthread_mutex_lock(&boot->lock);
-    while (!boot->is_over && pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0) {}
+    while (!boot->is_over && ist_clock_wait(&boot->changed, &boot->lock, &until) == 0) {}
     pthread_mutex_unlock(&boot->lock);
 }
 
@@ -183,7 +183,7 @@ static isthmus_status uid_put(ist_boot *base, const char *key, const void *value
 static void wait_for_news(struct uid_boot *boot)
 {
     struct timespec until = ist_clock_until_ms(LOOK_MS);
-    if (pthread_cond_timedwait(&boot->changed, &boot->lock, &until) == 0) return;
+    if (ist_clock_wait(&boot->changed, &boot->lock, &until) == 0) return;
     pthread_mutex_unlock(&boot->lock);
     ist_life_report_wait(IST_LIFE_WAIT_IN_BOOTSTRAP);
     pthread_mutex_lock(&boot->lock);

@@ -239,7 +239,7 @@ void ist_uid_servers_wait(int timeout_ms)
 {
     struct timespec until = ist_clock_until_ms(timeout_ms);
     pthread_mutex_lock(&servers.lock);
-    while (!reap_done() && pthread_cond_timedwait(&servers.changed, &servers.lock, &until) == 0) {}
+    while (!reap_done() && ist_clock_wait(&servers.changed, &servers.lock, &until) == 0) {}
     pthread_mutex_unlock(&servers.lock);
 }
 

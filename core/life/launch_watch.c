@@ -69,7 +69,7 @@ static void *run(void *unused)
     pthread_mutex_lock(&watch.lock);
     while (!watch.is_over) {
         struct timespec until = ist_clock_until_ms(CHECK_EVERY_MS);
-        if (pthread_cond_timedwait(&watch.over, &watch.lock, &until) == 0) continue;
+        if (ist_clock_wait(&watch.over, &watch.lock, &until) == 0) continue;
         pthread_mutex_unlock(&watch.lock);
         check();
         pthread_mutex_lock(&watch.lock);

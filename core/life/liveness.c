@@ -497,7 +497,7 @@ void ist_liveness_leave(void)
     liveness.is_leaving = true;
     for (int round = 0; round < BYE_ROUNDS && send_bye() > 0; round++) {
         struct timespec until = ist_clock_until_ms(BYE_ROUND_MS);
-        while (!all_have_seen() && pthread_cond_timedwait(&liveness.seen, &liveness.lock, &until) == 0) {}
+        while (!all_have_seen() && ist_clock_wait(&liveness.seen, &liveness.lock, &until) == 0) {}
     }
     pthread_mutex_unlock(&liveness.lock);
 }

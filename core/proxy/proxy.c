@@ -84,13 +84,9 @@ static bool is_tired(struct rest *rest)
 /* Returns true if requests are about to come. */
 static bool nap(uint64_t nap_ns)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t ns = (uint64_t)until.tv_nsec + nap_ns;
-    until.tv_sec += (time_t)(ns / 1000000000);
-    until.tv_nsec = (long)(ns % 1000000000);
+    const struct timespec until = ist_clock_until(nap_ns);
     pthread_mutex_lock(&proxy.lock);
-    if (!proxy.must_end && !proxy.is_woken) pthread_cond_timedwait(&proxy.to_server, &proxy.lock, &until);
+    if (!proxy.must_end && !proxy.is_woken) ist_clock_wait(&proxy.to_server, &proxy.lock, &until);
     bool is_woken = proxy.is_woken;
     proxy.is_woken = false;
     pthread_mutex_unlock(&proxy.lock);
@@ -310,11 +306,7 @@ static void choose_stop_word(const struct ist_kernel_memory *memory)
 
 isthmus_status ist_proxy_open(const struct ist_config *config, const struct ist_kernel_memory *memory)
 {
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&proxy.to_server, &monotonic);
-    pthread_condattr_destroy(&monotonic);
+    pthread_cond_init(&proxy.to_server, NULL);
     proxy.must_end = proxy.has_fence = proxy.has_closer = proxy.is_woken = false;
     proxy.wanted = proxy.quiet = 0;
     proxy.habit = (struct isthmus_idle_habit){0};

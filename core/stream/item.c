@@ -42,7 +42,7 @@ static void require_device(const char *routine)
 static void wait_a_moment(const char *routine)
 {
     struct timespec until = ist_clock_until_ms(LOOK_EVERY_MS);
-    if (pthread_cond_timedwait(&items.changed, &items.lock, &until) != ETIMEDOUT) return;
+    if (ist_clock_wait(&items.changed, &items.lock, &until) != ETIMEDOUT) return;
     pthread_mutex_unlock(&items.lock);
     require_device(routine);
     pthread_mutex_lock(&items.lock);

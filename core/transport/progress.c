@@ -255,16 +255,12 @@ void ist_progress_sleep(uint64_t n_events, uint64_t most_ns)
         sched_yield();
         return;
     }
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    uint64_t end_ns = (uint64_t)until.tv_nsec + most_ns;
-    until.tv_sec += (time_t)(end_ns / 1000000000u);
-    until.tv_nsec = (long)(end_ns % 1000000000u);
+    const struct timespec until = ist_clock_until(most_ns);
     pthread_mutex_lock(&progress.sleep_lock);
     __atomic_fetch_add(&progress.n_sleepers, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&progress.is_napping, __ATOMIC_SEQ_CST)) call_thread();
     if (__atomic_load_n(&progress.n_events, __ATOMIC_SEQ_CST) == n_events)
-        (void)pthread_cond_timedwait(&progress.handled, &progress.sleep_lock, &until);
+        (void)ist_clock_wait(&progress.handled, &progress.sleep_lock, &until);
     __atomic_fetch_sub(&progress.n_sleepers, 1, __ATOMIC_SEQ_CST);
     pthread_mutex_unlock(&progress.sleep_lock);
 }
@@ -284,14 +280,9 @@ static void collect_sources(void)
     }
 }
 
-/* Sleepers use the monotonic clock, which cannot be set. */
 static void init_sleep(void)
 {
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&progress.handled, &attributes);
-    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&progress.handled, NULL);
     pthread_mutex_init(&progress.sleep_lock, NULL);
     progress.n_sleepers = 0;
     progress.is_napping = false;

@@ -19,6 +19,8 @@ RULES = (
      "writes without a bound or keeps hidden state: snprintf, memcpy with a checked length, strtok_r"),
     ("sleep", r"\b(usleep|nanosleep|clock_nanosleep|sleep)\s*\(", LIBRARY, (),
      "a sleep hides a race or wastes time: wait for the event itself"),
+    ("time_of_day", r"\b(pthread_\w+_timed\w+|sem_timedwait)\s*\(", LIBRARY, (),
+     "a wait for a time of day lasts longer if the clock is set back: ist_clock_wait, pthread_cond_clockwait"),
     ("getenv", r"\b(secure_)?getenv\s*\(", ("core",),
      ("core/base/config.c", "core/base/config_file.c", "core/base/config_unknown.c", "core/boot/"),
      "a variable is a row in core/base/config.def"),
