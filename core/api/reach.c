@@ -14,11 +14,11 @@ struct location {
 
 /* Returns true if the segment of that PE may have addresses here. That takes no connection, and for host memory of
  * other hosts, which has none, not even the PE's card: programs ask for every PE of a job. */
-static bool may_be_mapped(uint32_t id, int world_pe)
+static bool may_be_mapped(uint32_t id, int world_pe, uint64_t offset)
 {
     struct ist_outlook outlook;
     if (ist_segments.list[id].mem.kind == ISTHMUS_MEM_HOST && !ist_team_is_local(world_pe)) return false;
-    return ist_peer_outlook(world_pe, id, &outlook) == ISTHMUS_OK && outlook.is_mapped;
+    return ist_peer_outlook(world_pe, id, offset, &outlook) == ISTHMUS_OK && outlook.is_mapped;
 }
 
 /* Resolves the PE on first use, if its memory may be mapped. A PE that cannot be reached has no addresses here; an
@@ -29,8 +29,8 @@ static struct location location_of(const void *addr, int world_pe)
     struct location at = {.segment = NULL};
     int id = ist_segment_of(addr, 1);
     if (id < 0 || world_pe < 0 || world_pe >= ist_team_world.n_pes) return at;
-    if (!may_be_mapped((uint32_t)id, world_pe) || ist_peer_get(world_pe, &peer) != ISTHMUS_OK) return at;
     uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    if (!may_be_mapped((uint32_t)id, world_pe, offset) || ist_peer_get(world_pe, &peer) != ISTHMUS_OK) return at;
     if (offset >= ist_peer_segment(peer, (uint32_t)id)->length_bytes) return at;
     at.segment = ist_peer_segment(peer, (uint32_t)id);
     if (at.segment->carrier == IST_NO_TRANSPORT) return at;
@@ -48,8 +48,8 @@ int ist_addr_accessible(const void *addr, int pe, const char *routine)
     struct ist_outlook outlook;
     if (is_mine(addr, pe)) return 1; /* an operation on it reports why no transport carries it */
     if (id < 0 || pe < 0 || pe >= ist_team_world.n_pes) return 0;
-    if (ist_peer_outlook(pe, (uint32_t)id, &outlook) != ISTHMUS_OK) return 0;
     uint64_t offset = (uint64_t)((uintptr_t)addr - (uintptr_t)ist_segments.list[id].mem.addr);
+    if (ist_peer_outlook(pe, (uint32_t)id, offset, &outlook) != ISTHMUS_OK) return 0;
     return offset < outlook.length_bytes && outlook.carrier != IST_NO_TRANSPORT;
 }
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CARD_VERSION = 5 };
+enum { CARD_VERSION = 6 };
 static const char MAGIC[4] = {'I', 'S', 'T', 'C'};
 
 void ist_card_use_room(struct ist_card *card, struct ist_card_room *room)
@@ -43,10 +43,15 @@ static void put_bytes(struct writer *w, const void *bytes, size_t n)
     w->used += n;
 }
 
+static void write_u64(uint8_t out[8], uint64_t value)
+{
+    for (unsigned i = 0; i < 8; i++) out[i] = (uint8_t)(value >> 8 * i);
+}
+
 static void put_u64(struct writer *w, uint64_t value)
 {
     uint8_t bytes[8];
-    for (unsigned i = 0; i < 8; i++) bytes[i] = (uint8_t)(value >> 8 * i);
+    write_u64(bytes, value);
     put_bytes(w, bytes, sizeof bytes);
 }
 
@@ -98,6 +103,7 @@ isthmus_status ist_card_write(const struct ist_card *card, void **out, size_t *o
         put_u64(&w, segment->first_bytes);
         put_u64(&w, segment->layout.build);
         put_u64(&w, segment->layout.variables);
+        put_blob(&w, segment->left_out.bytes, segment->left_out.length_bytes);
         for (uint32_t t = 0; t < card->n_transports; t++)
             put_blob(&w, segment->keys[t].bytes, segment->keys[t].length_bytes);
     }
@@ -130,12 +136,17 @@ static const void *take_bytes(struct reader *r, size_t n)
     return at;
 }
 
+static uint64_t read_u64(const uint8_t bytes[8])
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < 8; i++) value |= (uint64_t)bytes[i] << 8 * i;
+    return value;
+}
+
 static uint64_t take_u64(struct reader *r)
 {
     const uint8_t *bytes = take_bytes(r, 8);
-    uint64_t value = 0;
-    for (unsigned i = 0; bytes != NULL && i < 8; i++) value |= (uint64_t)bytes[i] << 8 * i;
-    return value;
+    return bytes != NULL ? read_u64(bytes) : 0;
 }
 
 static uint32_t take_count(struct reader *r, uint32_t max)
@@ -182,6 +193,8 @@ static void read_segment(struct reader *r, uint32_t n_transports, uint64_t *seen
     out->first_bytes = take_u64(r);
     out->layout.build = take_u64(r);
     out->layout.variables = take_u64(r);
+    out->left_out = take_blob(r);
+    if (out->left_out.length_bytes % IST_SPAN_BYTES != 0) r->bad = true;
     if ((*seen >> out->id & 1) != 0) r->bad = true;
     *seen |= (uint64_t)1 << out->id;
     for (uint32_t t = 0; t < n_transports; t++) out->keys[t] = take_blob(r);
@@ -275,6 +288,24 @@ isthmus_status ist_card_read(void *buffer, size_t buffer_bytes, struct ist_card 
     }
     out->buffer = buffer;
     return ISTHMUS_OK;
+}
+
+/* ---- spans ---- */
+
+void ist_span_write(uint8_t out[IST_SPAN_BYTES], uint64_t offset_bytes, uint64_t length_bytes)
+{
+    write_u64(out, offset_bytes);
+    write_u64(out + 8, length_bytes);
+}
+
+bool ist_spans_touch(const struct ist_blob *spans, uint64_t offset_bytes, uint64_t length_bytes)
+{
+    for (uint32_t at = 0; at < spans->length_bytes; at += IST_SPAN_BYTES) {
+        const uint8_t *span = (const uint8_t *)spans->bytes + at;
+        const uint64_t start = read_u64(span), span_bytes = read_u64(span + 8);
+        if (offset_bytes < start ? length_bytes > start - offset_bytes : offset_bytes - start < span_bytes) return true;
+    }
+    return false;
 }
 
 /* ---- after the peer's segments are attached ---- */

@@ -44,13 +44,20 @@ static inline bool ist_layout_is_equal(const struct ist_layout *a, const struct 
     return a->build == b->build && a->build != 0 ? true : a->variables == b->variables;
 }
 
+/* Ranges of a segment that are no symmetric memory: pages of static data that a program has protected or mapped anew
+ * before init. As bytes, because they are kept as they are sent; each PE has its own. */
+enum { IST_SPAN_BYTES = 16 };
+void ist_span_write(uint8_t out[IST_SPAN_BYTES], uint64_t offset_bytes, uint64_t length_bytes);
+bool ist_spans_touch(const struct ist_blob *spans, uint64_t offset_bytes, uint64_t length_bytes);
+
 struct ist_card_segment {
     uint32_t id;   /* the same number means the same segment on every PE */
     uint32_t kind; /* ISTHMUS_MEM_ */
     uint64_t base, length_bytes;
     uint64_t first_bytes; /* length of the first extent */
     struct ist_layout layout;
-    struct ist_blob *keys; /* by the card's transports; empty: not exposed through it */
+    struct ist_blob left_out; /* spans */
+    struct ist_blob *keys;    /* by the card's transports; empty: not exposed through it */
 };
 
 struct ist_card {

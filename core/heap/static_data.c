@@ -22,6 +22,7 @@ struct move {
     int fd;
     struct ist_static_snapshot snapshots[IST_STATIC_PARTS_MAX]; /* during a fork; pages NULL: none */
     bool is_snapshot_missing;
+    uint8_t left_out[IST_STATIC_PARTS_MAX][IST_SPAN_BYTES];
 };
 
 static pthread_mutex_t moves_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -127,6 +128,16 @@ static uint64_t frozen_bytes_of(const struct ist_static_image *image)
     return image->length_bytes;
 }
 
+static struct ist_blob list_left_out(struct move *move)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < move->image.n_parts; i++) {
+        const struct ist_static_part *part = &move->image.parts[i];
+        if (part->is_left_out) ist_span_write(move->left_out[n++], offset_of(move, part), part->length_bytes);
+    }
+    return (struct ist_blob){move->left_out, n * IST_SPAN_BYTES};
+}
+
 /* Takes `move` over. */
 static isthmus_status move_image(struct move *move, struct ist_static_data *out)
 {
@@ -141,6 +152,7 @@ static isthmus_status move_image(struct move *move, struct ist_static_data *out)
                                     .length_bytes = move->image.length_bytes,
                                     .frozen_bytes = frozen_bytes_of(&move->image),
                                     .layout = move->image.layout,
+                                    .left_out = list_left_out(move),
                                     .fd = move->fd};
     return ISTHMUS_OK;
 }

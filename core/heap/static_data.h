@@ -23,11 +23,13 @@ struct ist_static_data {
     uint64_t frozen_bytes; /* the first so many bytes are read-only after relocation (RELRO): the descriptor holds a
                               copy of them for readers, the process keeps its own pages. Multiple of the page size */
     struct ist_layout layout;
-    int fd; /* memfd that holds [base, base + length_bytes) at offset 0; -1: none */
+    struct ist_blob left_out; /* spans of pages that stay as the program has made them; until fini */
+    int fd;                   /* memfd that holds [base, base + length_bytes) at offset 0; -1: none */
 };
 
 /* Move the writable segment of one loaded object: the executable for name NULL or "", else the shared object whose file
- * name (basename, version suffix optional) is `name`. An object without writable data: OK, base NULL.
+ * name (basename, version suffix optional) is `name`. An object without writable data: OK, base NULL. Pages that the
+ * program has protected or mapped anew stay as they are.
  * Other threads may write to the object's data during the call: they wait. A system call that writes there fails
  * meanwhile (EFAULT), and where a thread blocks SIGSEGV none waits, and writes may be lost. Untouched bss stays
  * untouched.

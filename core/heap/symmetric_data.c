@@ -1,6 +1,7 @@
 /* core/heap/symmetric_data.c: see static_data.h. */
 #include "core/heap/static_data.h"
 
+#include "core/base/log.h"
 #include "core/transport/route.h"
 #include "core/transport/segment.h"
 
@@ -47,6 +48,13 @@ isthmus_status ist_symmetric_data_init(const struct ist_config *config)
     return status;
 }
 
+static void report_left_out(const char *name, const struct ist_static_data *data)
+{
+    if (data->left_out.length_bytes > 0)
+        ist_info("%s at %p: %u ranges are left out, because the program has protected or mapped them before init", name,
+                 (void *)data->base, data->left_out.length_bytes / IST_SPAN_BYTES);
+}
+
 isthmus_status ist_symmetric_data_expose(void)
 {
     for (uint32_t i = 0; i < n_objects; i++) {
@@ -64,6 +72,8 @@ isthmus_status ist_symmetric_data_expose(void)
         isthmus_status status = ist_segment_expose(id, objects[i].name, &mem, mem.length_bytes);
         if (status != ISTHMUS_OK) return status;
         ist_segments.list[id].layout = data->layout;
+        ist_segment_leave_out(id, data->left_out);
+        report_left_out(objects[i].name, data);
     }
     return ISTHMUS_OK;
 }

@@ -74,6 +74,12 @@ static _Noreturn void refuse_addr(const char *routine, const char *argument, con
 {
     int s = ist_segment_of(addr, 1);
     if (addr == NULL) ist_misuse(routine, "%s is NULL; valid: the address of symmetric memory", argument);
+    int around = ist_segment_around(addr, length_bytes);
+    if (around >= 0)
+        ist_misuse(routine,
+                   "%s is %p; some of %zu bytes from there are in pages of %s that this PE protected or mapped before "
+                   "init, which are not symmetric; use memory of shmem_malloc",
+                   argument, addr, length_bytes, ist_segments.list[around].name);
     if (s >= 0) {
         const struct isthmus_mem *mem = &ist_segments.list[s].mem;
         ist_misuse(
@@ -145,6 +151,11 @@ void ist_target_find(const struct ist_transfer *t, struct ist_target *out)
     if (t->length_bytes > out->segment->length_bytes || offset_bytes > out->segment->length_bytes - t->length_bytes)
         ist_misuse(t->routine, "%s is %p in %s, where PE %d has no memory; start the same executable on all PEs", name,
                    (const void *)addr, ist_segments.list[id].name, world_pe);
+    if (ist_peer_leaves_out(out->peer, (uint32_t)id, offset_bytes, t->length_bytes))
+        ist_misuse(t->routine,
+                   "%s is %p; some of %zu bytes from there are in pages of %s that PE %d protected or mapped before "
+                   "init, which are not symmetric; use memory of shmem_malloc",
+                   name, (const void *)addr, t->length_bytes, ist_segments.list[id].name, world_pe);
     if (out->segment->carrier == IST_NO_TRANSPORT)
         ist_die(t->routine, ist_peer_why_unreachable(out->peer, (uint32_t)id));
     out->extent = ist_peer_extent(out->peer, (uint32_t)id, offset_bytes);

@@ -11,7 +11,8 @@
 struct ist_way ist_way_of_data(struct ist_peer *peer, uint32_t id)
 {
     struct ist_attached *attached = ist_peer_segment(peer, id);
-    return (struct ist_way){peer, id, attached->carrier, &attached->extents};
+    bool is_checked = ist_peer_leaves_out(peer, id, 0, UINT64_MAX);
+    return (struct ist_way){peer, id, attached->carrier, is_checked ? &attached->checked : &attached->extents};
 }
 
 struct ist_way ist_way_of_atomics(struct ist_peer *peer, uint32_t id)

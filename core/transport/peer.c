@@ -36,8 +36,43 @@ isthmus_status ist_peers_init(ist_boot *boot, const char *card_key, bool use_ali
     return ISTHMUS_OK;
 }
 
+/* ---- what peers leave out ---- */
+
+struct ist_left_out {
+    struct ist_left_out *next;
+    uint32_t segment;
+    struct ist_blob spans; /* which follow */
+};
+
+static isthmus_status keep_left_out(struct ist_peer *peer)
+{
+    for (uint32_t s = 0; s < peer->card.n_segments; s++) {
+        const struct ist_card_segment *theirs = &peer->card.segments[s];
+        const uint32_t n_bytes = theirs->left_out.length_bytes;
+        if (n_bytes == 0) continue;
+        struct ist_left_out *made = malloc(sizeof *made + n_bytes);
+        if (made == NULL) return ist_fail_memory("what PE %d leaves out", peer->card.pe);
+        memcpy(made + 1, theirs->left_out.bytes, n_bytes);
+        *made = (struct ist_left_out){peer->left_out, theirs->id, {made + 1, n_bytes}};
+        peer->left_out = made;
+    }
+    return ISTHMUS_OK;
+}
+
+bool ist_peer_leaves_out(const struct ist_peer *peer, uint32_t segment, uint64_t offset_bytes, size_t length_bytes)
+{
+    for (const struct ist_left_out *at = peer->left_out; at != NULL; at = at->next)
+        if (at->segment == segment && ist_spans_touch(&at->spans, offset_bytes, length_bytes)) return true;
+    return false;
+}
+
 static void peer_free(struct ist_peer *peer)
 {
+    while (peer->left_out != NULL) {
+        struct ist_left_out *first = peer->left_out;
+        peer->left_out = first->next;
+        free(first);
+    }
     for (uint32_t b = 0; b < IST_SEGMENT_BLOCKS; b++)
         if (peer->blocks[b] != ist_no_segments) free(peer->blocks[b]);
     ist_card_fini(&peer->card);
@@ -85,6 +120,7 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
             ISTHMUS_ERR_VERSION,
             "the card of PE %d has the number %d; start the job again, with one version of Isthmus on all PEs", pe,
             peer->card.pe);
+    if (status == ISTHMUS_OK) status = keep_left_out(peer);
     if (status != ISTHMUS_OK) {
         peer_free(peer);
         return status;
@@ -188,7 +224,7 @@ static void describe_segment(const struct ist_peer *peer, uint32_t id, struct is
     }
 }
 
-isthmus_status ist_peer_outlook(int pe, uint32_t id, struct ist_outlook *out)
+isthmus_status ist_peer_outlook(int pe, uint32_t id, uint64_t offset_bytes, struct ist_outlook *out)
 {
     struct ist_peer *peer = NULL;
     struct ist_choice choice;
@@ -196,7 +232,7 @@ isthmus_status ist_peer_outlook(int pe, uint32_t id, struct ist_outlook *out)
     if (status != ISTHMUS_OK) return status;
     pthread_mutex_lock(&peer->lock);
     describe_segment(peer, id, out);
-    if (has_other_layout(peer, id)) out->length_bytes = 0;
+    if (has_other_layout(peer, id) || ist_peer_leaves_out(peer, id, offset_bytes, 1)) out->length_bytes = 0;
     pthread_mutex_unlock(&peer->lock);
     if (out->length_bytes == 0) return ISTHMUS_OK;
     ist_choose(&peer->card, out->kind, &choice);
@@ -304,7 +340,8 @@ intptr_t ist_peer_delta(const struct ist_peer *peer, uint32_t id)
     const struct ist_attached *attached = ist_peer_segment(peer, id);
     const struct ist_attached_extent *extent = attached->extents;
     const struct isthmus_mem *mine = &ist_segments.list[id].mem;
-    bool is_whole = extent != NULL && extent->length_bytes == attached->length_bytes;
+    bool is_whole = extent != NULL && extent->length_bytes == attached->length_bytes &&
+                    ist_segments.list[id].left_out.length_bytes == 0;
     if (!is_whole || extent->alias == NULL || mine->length_bytes == 0) return ISTHMUS_NO_ALIAS;
     return (intptr_t)((uintptr_t)extent->alias - (uintptr_t)mine->addr);
 }
@@ -331,7 +368,8 @@ static void close_peer(struct ist_peer *peer)
 
 static bool is_aliased(const struct ist_attached *attached)
 {
-    return attached->extents != NULL && attached->extents->alias != NULL;
+    const struct ist_attached_extent *first = attached->checked != NULL ? attached->checked : attached->extents;
+    return first != NULL && first->alias != NULL;
 }
 
 static void note_mixed(struct ist_peer *peer)

@@ -30,7 +30,9 @@ struct ist_device_view {
 
 /* A segment of a peer. */
 struct ist_attached {
-    struct ist_attached_extent *extents;    /* attached up to now */
+    struct ist_attached_extent *extents; /* attached up to now */
+    /* In their place where the peer leaves some of it out: then each access is checked by ist_target_find(). */
+    struct ist_attached_extent *checked;
     struct ist_attached_extent *of_atomics; /* the same for the transport of atomics, if it is not the carrier */
     struct ist_device_view *view;           /* NULL: the transport chooses the addresses of its extents */
     uint64_t length_bytes;                  /* 0: the peer has no such segment */
@@ -52,6 +54,7 @@ struct ist_peer {
     uint32_t other_layouts; /* bits of its segments whose variables lie elsewhere than here: they are not attached */
     uint32_t is_mixed;      /* its segments use different ways: ist_peer_is_mixed() */
     uint32_t late_changes;  /* of ist_segments, up to which late segments are attached */
+    struct ist_left_out *left_out;                   /* of its static data; NULL: nothing */
     struct ist_attached *blocks[IST_SEGMENT_BLOCKS]; /* ist_no_segments: the peer has none of these */
 };
 
@@ -65,6 +68,10 @@ static inline struct ist_attached *ist_peer_segment(const struct ist_peer *peer,
 
 /* Returns the id of a segment of this peer that ist_peer_segment() returned. */
 uint32_t ist_peer_segment_id(const struct ist_peer *peer, const struct ist_attached *segment);
+
+/* Returns true if some of the range is no symmetric memory on this PE, because its program has protected or mapped
+ * pages of its static data before init. */
+bool ist_peer_leaves_out(const struct ist_peer *peer, uint32_t segment, uint64_t offset_bytes, size_t length_bytes);
 
 /* Opens the table of peers. With `use_alias` false it attaches, but never loads and stores directly. The boot is
  * borrowed. */
@@ -118,14 +125,14 @@ isthmus_status ist_peer_check(int pe);
 
 /* What a segment of a peer is, and how it is reached. */
 struct ist_outlook {
-    uint64_t length_bytes; /* 0: the peer has no such segment */
+    uint64_t length_bytes; /* 0: the peer has no such segment, or nothing there */
     uint32_t kind;
     uint32_t carrier; /* IST_NO_TRANSPORT: not at all */
     bool is_mapped;   /* it has addresses here, for processors or for a device */
 };
 
-/* Finds that without a connection, by the peer's card. Any thread. */
-isthmus_status ist_peer_outlook(int pe, uint32_t segment, struct ist_outlook *out);
+/* Finds that without a connection, by the peer's card, for a byte at this offset. Any thread. */
+isthmus_status ist_peer_outlook(int pe, uint32_t segment, uint64_t offset_bytes, struct ist_outlook *out);
 
 /* Returns the peer's card, without a connection. Valid until fini. */
 isthmus_status ist_peer_card(int pe, const struct ist_card **out);

@@ -107,6 +107,7 @@ isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct is
     memset(segment, 0, sizeof *segment);
     segment->name = name;
     segment->mem = *mem;
+    segment->plain_bytes = mem->length_bytes;
     if (id >= ist_segments.n) ist_segments.n = id + 1;
     struct isthmus_mem first = rest_of(segment, first_bytes);
     return mem->length_bytes > 0 && first_bytes > 0 ? add_extent(segment, &first) : ISTHMUS_OK;
@@ -306,13 +307,41 @@ isthmus_status ist_segments_to_card(struct ist_card *card, uint8_t *room, size_t
         card->segments[s].id = s;
         card->segments[s].base = (uint64_t)(uintptr_t)segment->mem.addr;
         card->segments[s].layout = segment->layout;
+        card->segments[s].left_out = segment->left_out;
         card->segments[s].length_bytes = segment->mem.length_bytes;
         card->segments[s].first_bytes = segment->n_extents > 0 ? segment->extents[0]->length_bytes : 0;
     }
     return transports_to_card(card, room, room_bytes);
 }
 
+void ist_segment_leave_out(uint32_t id, struct ist_blob spans)
+{
+    if (spans.length_bytes == 0) return;
+    ist_segments.list[id].left_out = spans;
+    ist_segments.list[id].plain_bytes = 0;
+    ist_segments.have_left_out = true;
+}
+
+static IST_COLD int look_closer(const void *addr, size_t length_bytes)
+{
+    const int s = ist_segment_around(addr, length_bytes);
+    if (s < 0) return -1;
+    const struct ist_segment *segment = &ist_segments.list[s];
+    const uint64_t offset_bytes = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
+    return ist_spans_touch(&segment->left_out, offset_bytes, length_bytes) ? -1 : s;
+}
+
 int ist_segment_of(const void *addr, size_t length_bytes)
+{
+    for (uint32_t s = 0; s < ist_segments.n; s++) {
+        const struct ist_segment *segment = &ist_segments.list[s];
+        uintptr_t offset = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
+        if (offset < segment->plain_bytes && length_bytes <= segment->plain_bytes - offset) return (int)s;
+    }
+    return IST_UNLIKELY(ist_segments.have_left_out) ? look_closer(addr, length_bytes) : -1;
+}
+
+int ist_segment_around(const void *addr, size_t length_bytes)
 {
     for (uint32_t s = 0; s < ist_segments.n; s++) {
         const struct isthmus_mem *mem = &ist_segments.list[s].mem;

@@ -46,7 +46,10 @@ struct ist_segment {
     const char *name; /* for messages: "the symmetric heap" */
     struct isthmus_mem mem;
     struct ist_layout layout;
-    uint32_t late_number; /* of a visible late segment, counted from 1 and never reused; otherwise 0 */
+    /* As long as `mem`; 0 where spans of it are left out: then ist_segment_of() looks closer. */
+    uint64_t plain_bytes;
+    struct ist_blob left_out; /* spans */
+    uint32_t late_number;     /* of a visible late segment, counted from 1 and never reused; otherwise 0 */
     /* Of a late segment with a published card: the same number, set before the segment is visible; otherwise 0. */
     uint32_t card_number;
     uint32_t n_extents;
@@ -56,12 +59,16 @@ struct ist_segment {
 extern struct ist_segments {
     struct ist_segment list[IST_MAX_SEGMENTS]; /* by id; mem.length_bytes 0: this PE has no such segment */
     uint32_t n, n_at_start;
+    bool have_left_out;    /* some of them have */
     uint32_t late_changes; /* how often a late segment was shown or hidden */
 } ist_segments;
 
 /* Makes `mem` segment `id`, through every open transport that takes its kind; its first extent has first_bytes, or with
  * 0 it has none yet. `name` is borrowed. */
 isthmus_status ist_segment_expose(uint32_t id, const char *name, const struct isthmus_mem *mem, uint64_t first_bytes);
+
+/* Before the card is made: these spans of it are no symmetric memory. Borrowed. */
+void ist_segment_leave_out(uint32_t id, struct ist_blob spans);
 
 /* Before the card is made: adds an extent with memory of its own, at the next addresses of the segment. */
 isthmus_status ist_segment_add(uint32_t id, const struct isthmus_mem *piece);
@@ -101,6 +108,9 @@ size_t ist_card_room(void);
 
 /* Returns the segment that holds all of [addr, addr + length_bytes); -1 if none does. */
 int ist_segment_of(const void *addr, size_t length_bytes);
+
+/* The same, also where some of it is left out. */
+int ist_segment_around(const void *addr, size_t length_bytes);
 
 /* Returns the transport's registration that holds all of [addr, addr + length_bytes), for a local operand in symmetric
  * memory; NULL if there is none. Any thread. */

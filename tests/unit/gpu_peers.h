@@ -194,6 +194,7 @@ static void set_segment(uint32_t id, uint32_t kind, char *addr, uint64_t length_
     ist_segments.list[id].name = "memory";
     ist_segments.list[id].mem = (struct isthmus_mem){
         .struct_size = sizeof(struct isthmus_mem), .kind = kind, .addr = addr, .length_bytes = length_bytes};
+    ist_segments.list[id].plain_bytes = length_bytes;
     if (id >= ist_segments.n) ist_segments.n = id + 1;
 }
 

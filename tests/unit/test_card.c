@@ -44,6 +44,7 @@ static struct ist_card full_card(void)
         card.segments[s].kind = s;
         card.segments[s].base = 0x7f0000000000u + s;
         card.segments[s].length_bytes = UINT64_MAX - s;
+        card.segments[s].left_out = (struct ist_blob){long_key, s * IST_SPAN_BYTES};
         card.segments[s].keys[0] = (struct ist_blob){long_key, sizeof long_key};
         card.segments[s].keys[1] = (struct ist_blob){long_key, s};
     }
@@ -100,9 +101,27 @@ static void every_field_comes_back(void **state)
         assert_int_equal(read.segments[s].kind, card.segments[s].kind);
         assert_true(read.segments[s].base == card.segments[s].base);
         assert_true(read.segments[s].length_bytes == card.segments[s].length_bytes);
+        assert_blob_equal(&read.segments[s].left_out, &card.segments[s].left_out);
         for (uint32_t t = 0; t < 2; t++) assert_blob_equal(&read.segments[s].keys[t], &card.segments[s].keys[t]);
     }
     ist_card_fini(&read);
+}
+
+static void spans_touch_what_shares_a_byte_with_them(void **state)
+{
+    (void)state;
+    uint8_t bytes[2][IST_SPAN_BYTES];
+    const struct ist_blob spans = {bytes, sizeof bytes}, none = {NULL, 0};
+    ist_span_write(bytes[0], 4096, 8192);
+    ist_span_write(bytes[1], UINT64_MAX - 4095, 4096);
+    assert_false(ist_spans_touch(&none, 0, UINT64_MAX));
+    assert_false(ist_spans_touch(&spans, 0, 4096));
+    assert_true(ist_spans_touch(&spans, 0, 4097));
+    assert_true(ist_spans_touch(&spans, 4096, 1));
+    assert_true(ist_spans_touch(&spans, 12287, 100));
+    assert_false(ist_spans_touch(&spans, 12288, 100));
+    assert_true(ist_spans_touch(&spans, 12288, UINT64_MAX - 12288));
+    assert_true(ist_spans_touch(&spans, UINT64_MAX, 1));
 }
 
 static void a_card_of_failure_comes_back(void **state)
@@ -302,11 +321,17 @@ static void each_segment_comes_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_field_comes_back),          cmocka_unit_test(a_card_of_failure_comes_back),
-        cmocka_unit_test(a_full_house_comes_back),         cmocka_unit_test(a_trimmed_card_keeps_what_paths_need),
-        cmocka_unit_test(fini_takes_a_zeroed_card),        cmocka_unit_test(a_card_cut_anywhere_is_refused),
-        cmocka_unit_test(bytes_after_the_end_are_refused), cmocka_unit_test(another_version_is_named),
-        cmocka_unit_test(flipped_bits_do_no_harm),         cmocka_unit_test(noise_does_no_harm),
+        cmocka_unit_test(every_field_comes_back),
+        cmocka_unit_test(a_card_of_failure_comes_back),
+        cmocka_unit_test(spans_touch_what_shares_a_byte_with_them),
+        cmocka_unit_test(a_full_house_comes_back),
+        cmocka_unit_test(a_trimmed_card_keeps_what_paths_need),
+        cmocka_unit_test(fini_takes_a_zeroed_card),
+        cmocka_unit_test(a_card_cut_anywhere_is_refused),
+        cmocka_unit_test(bytes_after_the_end_are_refused),
+        cmocka_unit_test(another_version_is_named),
+        cmocka_unit_test(flipped_bits_do_no_harm),
+        cmocka_unit_test(noise_does_no_harm),
         cmocka_unit_test(each_segment_comes_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

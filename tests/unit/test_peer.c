@@ -188,6 +188,7 @@ static void grow_own_segment(void)
     struct ist_segment *segment = &ist_segments.list[IST_SEGMENT_HEAP];
     *segment = (struct ist_segment){.name = "the symmetric heap", .n_extents = N_EXTENTS};
     segment->mem = (struct isthmus_mem){.addr = (void *)(uintptr_t)GROWN_BYTES, .length_bytes = GROWN_BYTES};
+    segment->plain_bytes = GROWN_BYTES;
     for (uint32_t i = 0; i < N_EXTENTS; i++) {
         extents[i].number = i;
         segment->extents[i] = &extents[i];
