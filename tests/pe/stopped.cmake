@@ -14,10 +14,16 @@ foreach(where init contact barrier wait lock finalize)
     EXPECT -s nonzero -t 60 -1 "^isthmus: " -1 "^isthmus: PE [01]: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}")
 endforeach()
 # The launcher's server serves no PE then, nor does it learn of an end.
+set(stopped_in_start EXPECT -s nonzero -t 60 -1 "^isthmus: "
+  -1 "^isthmus: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}.\\) while the job started, and is killed")
 isthmus_pe_test(r13_stopped VARIANT greeted ARGS greeted NP 3 LAUNCHERS mpirun
-  ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3
-  EXPECT -s nonzero -t 60 -1 "^isthmus: "
-    -1 "^isthmus: PE 2 on .* \\(pid [0-9]+\\) ${stopped_for}.\\) while the job started, and is killed")
+  ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3 ${stopped_in_start})
+# Waits end by a clock that nobody sets: the time of day is set back by an hour here, after each reading.
+if(TARGET double_host)
+  isthmus_pe_test(r13_stopped VARIANT greeted.clock_set_back ARGS greeted NP 3 LAUNCHERS mpirun LABELS no_sanitizer
+    ENV ISTHMUS_PULSE_TIMEOUT=1 TEST_N_PES=3 HOST_DOUBLE=clock_set_back LD_PRELOAD=$<TARGET_FILE:double_host>
+    ${stopped_in_start})
+endif()
 # A program that the launcher does not see itself.
 isthmus_pe_test(r13_stopped VARIANT of_script ARGS barrier NP 3 LAUNCHERS run PREFIX sh -c "\"$0\" \"$@\" || exit"
   ENV ISTHMUS_PULSE_TIMEOUT=1

@@ -42,7 +42,8 @@ YIELDS_COMMON void ist_yields_point(void)
 #define pthread_cond_signal(cond) (ist_yields_point(), pthread_cond_signal(cond))
 #define pthread_cond_broadcast(cond) (ist_yields_point(), pthread_cond_broadcast(cond))
 #define pthread_cond_wait(cond, mutex) yields_after(pthread_cond_wait(cond, mutex))
-#define pthread_cond_timedwait(cond, mutex, until) yields_after(pthread_cond_timedwait(cond, mutex, until))
+#define pthread_cond_clockwait(cond, mutex, clock, until) \
+    yields_after(pthread_cond_clockwait(cond, mutex, clock, until))
 static inline int yields_after(int result)
 {
     ist_yields_point();
