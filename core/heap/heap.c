@@ -58,6 +58,14 @@ static uint64_t default_size(uint64_t internal_bytes, int n_local)
     return size / IST_ALLOC_GRANULE_BYTES * IST_ALLOC_GRANULE_BYTES;
 }
 
+static isthmus_status fail_to_create(bool huge_pages)
+{
+    return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot create the symmetric heap: memfd_create%s",
+                          huge_pages ? " with huge pages (ISTHMUS_HEAP_PAGES; see /sys/kernel/mm/hugepages)"
+                          : errno == ENOSYS || errno == EPERM ? ", which the kernel and its sandbox have to permit"
+                                                              : "");
+}
+
 static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes)
 {
     unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
@@ -71,9 +79,7 @@ static isthmus_status make_memfd(const struct ist_config *config, uint64_t bytes
                         " bytes; raise 'ulimit -f' or lower ISTHMUS_HEAP_SIZE",
                         bytes, (uint64_t)limit.rlim_cur);
     ist_heap.fd = memfd_create("isthmus-heap", flags);
-    if (ist_heap.fd < 0)
-        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot create the symmetric heap: memfd_create%s",
-                              config->heap_pages != IST_PAGES_DEFAULT ? " with huge pages (ISTHMUS_HEAP_PAGES)" : "");
+    if (ist_heap.fd < 0) return fail_to_create(config->heap_pages != IST_PAGES_DEFAULT);
     if (ftruncate(ist_heap.fd, (off_t)bytes) != 0)
         return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY,
                               "cannot create a symmetric heap of %" PRIu64 " bytes (ISTHMUS_HEAP_SIZE): ftruncate",

@@ -48,7 +48,10 @@ isthmus_status ist_static_memfd_create(uint64_t length_bytes, int *out)
                         (unsigned long long)length_bytes, (unsigned long long)limit.rlim_cur);
     int fd = memfd_create("isthmus-static", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
     if (fd < 0 && errno == EINVAL) fd = memfd_create("isthmus-static", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (fd < 0) return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot make static data symmetric: memfd_create");
+    if (fd < 0)
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "cannot make static data symmetric: memfd_create%s",
+                              errno == ENOSYS || errno == EPERM ? ", which the kernel and its sandbox have to permit"
+                                                                : "");
     const isthmus_status status = size_and_seal(fd, length_bytes);
     if (status) {
         close(fd);

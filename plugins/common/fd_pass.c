@@ -116,6 +116,12 @@ static isthmus_status open_table(struct fd_pass_server *server, enum fd_pass_sha
     return share == FD_PASS_PIDFD ? status : ISTHMUS_OK; /* else there is the socket */
 }
 
+/* By the system or a sandbox, not for want of something. */
+static bool is_refused(int error)
+{
+    return error == EAFNOSUPPORT || error == EPERM || error == EACCES || error == ENOSYS;
+}
+
 static isthmus_status listen_on_random_name(struct fd_pass_server *server)
 {
     const struct isthmus_services *s = server->services;
@@ -123,7 +129,7 @@ static isthmus_status listen_on_random_name(struct fd_pass_server *server)
     socklen_t length = fd_pass_socket_name(server->address.name, &address);
     server->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (server->listener < 0)
-        return s->fail(s->core, ISTHMUS_ERR_NO_MEMORY,
+        return s->fail(s->core, is_refused(errno) ? ISTHMUS_ERR_UNSUPPORTED : ISTHMUS_ERR_NO_MEMORY,
                        "cannot open the server that passes descriptors to peers: socket: %s", strerror(errno));
     struct epoll_event event = {.events = EPOLLIN, .data.fd = server->listener};
     if (bind(server->listener, (struct sockaddr *)&address, length) != 0 || listen(server->listener, BACKLOG) != 0 ||

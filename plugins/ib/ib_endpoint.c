@@ -97,8 +97,9 @@ static isthmus_status fail_to_connect(const isthmus_path *path, isthmus_status c
     char note[IB_NOTE_BYTES], reason[IB_REASON_TEXT_BYTES];
     (void)ib_ucp_note(note);
     ib_ucp_latest(reason);
-    return s->fail(s->core, code, "no connection to PE %d on %s: %s%s; here is %s, there %s", path->pe, path->host_name,
-                   ib_ucp.ucs_status_string(why), reason, note, path->note);
+    return s->fail(s->core, code,
+                   "no connection to PE %d on %s: %s%s; compare links and settings: here is %s, there %s", path->pe,
+                   path->host_name, ib_ucp.ucs_status_string(why), reason, note, path->note);
 }
 
 void ib_ep_lose(struct ib_ep *ep, ucs_status_t why)

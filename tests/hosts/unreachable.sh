@@ -13,5 +13,5 @@ status=$?
 cat "$log"
 ((status != 0 && status != 124)) || { echo "the job ended with status $status"; exit 1; }
 (($(grep -c '^isthmus: ' "$log") == 1)) || { echo "one message was expected"; exit 1; }
-what="what  *ib: no connection to PE [0-9] on host[1-3]: .*; here is UCX .*$assignment"
+what="what  *ib: no connection to PE [0-9] on host[1-3]: .*; compare links and settings: here is UCX .*$assignment"
 grep -q "$what" "$log" && grep -q "where  *PE [0-9] on host[1-3]" "$log"

@@ -2,13 +2,15 @@
 """unequal.py: jobs whose PEs run on machines that differ (tests/doubles/host): each ends right, or at once on all PEs
 with one message, which names the host, a value and a remedy.
 
-The job is unequal_job.c, launched in each of WAYS: on pairs of the usual machine with each other one, and on fours that
-a seed draws; with --quick those of the test suite. unequal.table has the machines on which jobs cannot start, and what
-the message is then. Logs of what fails lie in BUILD/tests/places/machines.
+The job is unequal_job.c, launched in each of WAYS: on pairs of the usual machine with each other one, on fours that a
+seed draws, and on all other pairs, as far as --seconds reach: all before any of them runs in a second way. With --quick
+those of the test suite. unequal.table has the machines on which jobs cannot start, and what the message is then. Logs
+of what fails lie in BUILD/tests/places/machines.
 """
 
 import argparse
 import concurrent.futures
+import itertools
 import os
 import random
 import re
@@ -26,6 +28,7 @@ import pmi
 import processes
 
 LIMIT_S = 60
+PROGRESS_S = 30
 SKIPPED = 77
 IB = {"ISTHMUS_TRANSPORTS": "ib"}
 OFI = {"ISTHMUS_TRANSPORTS": "ofi", "ISTHMUS_OFI_PROVIDER": "tcp+ofi_rxm"}
@@ -38,18 +41,19 @@ WAYS = {  # how the job starts, and what is in its environment
     "uid": ("torchrun", {}),
     "uid-apart": ("torchrun", APART),  # hosts of their own: ib between them
 }
-NO_STATICS = {"ISTHMUS_STATIC_DATA": "0"}
 # Of the suite: ways, and the pairs that run in each of them, with settings of the job.
 QUICK = [
     ("loopback uid-apart", ["half,usual", "usual,bound_to_one", "many_processors,one_processor", "container,container",
                             "few_descriptors,few_descriptors", "usual,few_locked", "clock_set_back,clock_set_back",
                             "usual,huge_pages", "huge_pages_1g,usual"], {}),
-    ("loopback", ["no_vm_readv,no_pidfd", "no_shm,no_ipv6", "no_memfd,usual", "no_peercred,usual"], {}),
+    ("loopback", ["no_vm_readv,no_pidfd", "no_shm,no_ipv6", "no_memfd,usual", "no_peercred,usual", "no_unix,usual",
+                  "usual,no_way_to_share"], {}),
+    ("loopback ib uid-apart", ["slow_driver,usual", "usual,slow_files"], {}),
     ("uid-apart", ["docker_first,docker_first", "usual,down_first", "no_ipv6,usual"], {}),
     ("ib", ["usual,no_interfaces", "eight_bridges,usual"], {}),
     ("loopback ib", ["usual,less_4m", "usual,hundredth", "hundredth,usual"], {}),
     ("loopback", ["usual,small_space", "small_files,usual", "usual,tiny_files", "no_large_map,usual"], {}),
-    ("loopback ib", ["usual,pages_of_64k", "pages_of_64k,usual"], NO_STATICS),
+    ("loopback ib", ["usual,pages_of_64k", "pages_of_64k,usual"], {}),
 ]
 REPORTS = re.compile(r"^isthmus: (?:the job cannot start|PE \d+: (?!warning|info))", re.M)
 STATUS = 'trap : TERM; "$@"; s=$?; echo $s >"$STATUS_FOLDER/$PMIX_RANK$RANK"; exit $s'
@@ -61,17 +65,23 @@ def clean():
             if not name.startswith((*pmi.OF_LAUNCHERS, "HOST_DOUBLE", "ISTHMUS_"))}
 
 
+MACHINES = {machine.name: machine for machine in machines.machines()}
+
+
 class Job:
     def __init__(self, way, names, settings=None):
         self.way, self.names, self.settings = way, names, settings or {}
         self.launcher, self.environment = WAYS[way]
+
+    def of_machines(self):
+        return dict(one.split(":", 1) for name in self.names for one in MACHINES[name].list("job"))
 
     def __str__(self):
         return " ".join([self.way, ",".join(self.names), *(f"{k}={v}" for k, v in self.settings.items())])
 
     def started(self, build, program, status_folder):
         n = len(self.names)
-        environment = {**clean(), **self.environment, **self.settings, "LD_PRELOAD":
+        environment = {**clean(), **self.environment, **self.of_machines(), **self.settings, "LD_PRELOAD":
                        f"{build}/tests/doubles/host/host.so", "HOST_DOUBLE": ",".join(self.names), "STATUS_FOLDER":
                        status_folder, "TMPDIR": status_folder, "PE_TEST_DEADLINE": str(LIMIT_S)}
         command = ["sh", "-c", STATUS, "sh", *program]
@@ -97,14 +107,38 @@ class Job:
             return codes, output, took_s
 
 
+class Row:
+    """Of unequal.table."""
+
+    def __init__(self, line):
+        self.machine, self.other, self.ways, self.settings, self.what, self.remedy = re.split(" {2,}", line, maxsplit=5)
+
+    def is_met(self, job):
+        given = ",".join(f"{k}={v}" for k, v in job.settings.items()) or "-"
+        mine = [name for name in job.names if re.fullmatch(self.machine, name)]
+        others = [name for name in job.names if name not in mine[:1]] + mine[1:]
+        return bool(mine and re.fullmatch(self.ways, job.way) and re.fullmatch(self.settings, given) and any(
+            re.fullmatch(self.other, name) for name in others))
+
+
+def rows():
+    lines = (HERE / "unequal.table").read_text().splitlines()
+    return [Row(line) for line in lines if line and not line.startswith("#")]
+
+
+def expected(job):
+    """The rows that tell why it cannot start; none: it can."""
+    return [row for row in rows() if row.is_met(job)]
+
+
 def judge(job, codes, output, wanted):
-    """Why the end was wrong; None if it was right. `wanted`: what the report has to match if the job cannot start."""
+    """Why the end was wrong; None if it was right."""
     reports = REPORTS.findall(output)
     if f"ended by the test after {LIMIT_S} s" in output:
         return "it hangs"
     if SKIPPED in codes:
         return None
-    if wanted is None:
+    if not wanted:
         is_good = set(codes) == {0} and not reports
         return None if is_good else f"the exit statuses are {codes}, with {len(reports)} reports"
     if 0 in codes:
@@ -112,55 +146,79 @@ def judge(job, codes, output, wanted):
     if len(reports) != 1:
         return f"{len(reports)} reports"
     where = re.search(r"where +PE (\d+) on (\S+)", output) or re.search(r"isthmus: PE (\d+)", output)
-    what = re.search(r"what +(.*)|isthmus: PE \d+: (.*)", output)
-    if where is None:
-        return "the report names no host"
-    if re.search(wanted, what.group(1) or what.group(2)) is None:
-        return f"the report does not match '{wanted}'"
+    if where is None or (where.lastindex == 2 and where[2] != job.names[int(where[1])]):
+        return "the report names no host of the job"
+    if not any(re.search(row.what, output) and re.search(row.remedy, output) for row in wanted):
+        return "the report does not match " + " or ".join(f"'{row.what}' with '{row.remedy}'" for row in wanted)
     return None
 
 
-def expected(job):
-    for line in (HERE / "unequal.table").read_text().splitlines():
-        if line and not line.startswith("#"):
-            names, ways, settings, text = line.split(None, 3)
-            given = ",".join(f"{k}={v}" for k, v in job.settings.items()) or "-"
-            if re.fullmatch(ways, job.way) and re.fullmatch(settings, given) and any(
-                    re.fullmatch(names, name) for name in job.names):
-                return text
-    return None
-
-
-def drawn(seed, n):
-    """A list of n machines on which every job can start, as HOST_DOUBLE."""
-    able = [m.name for m in machines.machines()
-            if m.name != "pages_of_64k" and not any(expected(Job(way, [m.name])) for way in WAYS)]
+def drawn(seed, n, is_stopped=False):
+    """A list of n machines on which every job can start, as HOST_DOUBLE. `is_stopped`: its PEs stop or kill themselves,
+    which the first process of a container cannot."""
+    able = [name for name, machine in MACHINES.items()
+            if name != "pages_of_64k" and not (is_stopped and "pid_namespace" in machine.settings)
+            and not any(expected(Job(way, [name, "usual"])) for way in WAYS)]
     return ",".join(random.Random(seed).choices(able, k=n))
 
 
-def pairs(way):
-    names = [machine.name for machine in machines.machines()]
-    for name in names:
-        settings = NO_STATICS if name == "pages_of_64k" else {}
-        yield Job(way, ["usual", name], settings)
-        yield Job(way, [name, "usual"], settings)
+def turns(groups, ways):
+    """Each group of machines in each way; all groups before any of them runs a second time, the ways in turn."""
+    for turn in range(len(ways)):
+        for number, names in enumerate(groups):
+            yield Job(ways[(number + turn) % len(ways)], list(names))
 
 
-def run_all(jobs, build, n_at_once):
+def whole(ways, n_fours, draw):
+    """The usual machine with each, all fours, then all other pairs in an order that is drawn."""
+    names = list(MACHINES)
+    with_usual = [pair for name in names for pair in dict.fromkeys([("usual", name), (name, "usual")])]
+    others = [pair for pair in itertools.product(names, repeat=2) if pair not in with_usual]
+    draw.shuffle(others)
+    yield from turns(with_usual, ways)
+    yield from turns([draw.choices(names, k=4) for _ in range(n_fours)], ways)
+    yield from turns(others, ways)
+
+
+class Counts:
+    def __init__(self, n_jobs, n_seconds):
+        self.of = {"passed": 0, "failed": 0, "skipped": 0}
+        self.n_jobs, self.begin = n_jobs, time.monotonic()
+        self.end = self.begin + n_seconds if n_seconds else None
+        self.next = self.begin + PROGRESS_S
+
+    def is_over(self):
+        return self.end is not None and time.monotonic() > self.end
+
+    def __str__(self):
+        left = self.n_jobs - sum(self.of.values())
+        return ", ".join([f"{n} {what}" for what, n in self.of.items()] + [f"{left} not run"] * (left > 0))
+
+    def add(self, what):
+        self.of[what] += 1
+        if time.monotonic() > self.next:
+            self.next += PROGRESS_S
+            print(f"unequal: {time.monotonic() - self.begin:.0f} s: {self}", flush=True)
+
+
+def run_all(jobs, build, n_at_once, n_seconds):
     program = [f"{build}/tests/places/unequal_job"]
     logs = Path(build, "tests", "places", "machines")
     logs.mkdir(parents=True, exist_ok=True)
-    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    counts = Counts(len(jobs), n_seconds)
     with concurrent.futures.ThreadPoolExecutor(n_at_once) as pool:
-        for job, (codes, output, took_s) in zip(jobs, pool.map(lambda job: job.run(build, program), jobs)):
+        for job, done in zip(jobs, pool.map(lambda job: None if counts.is_over() else job.run(build, program), jobs)):
+            if done is None:
+                continue
+            codes, output, took_s = done
             why = judge(job, codes, output, expected(job))
-            counts["failed" if why else "skipped" if SKIPPED in codes else "passed"] += 1
+            counts.add("failed" if why else "skipped" if SKIPPED in codes else "passed")
             if why:
                 print(f"unequal: {job}: {why} ({took_s:.1f} s)\n" + "".join(
                     f"    {line[:240]}\n" for line in output.splitlines()[:9]), flush=True)
                 (logs / f"{job.way}.{'.'.join(job.names)}.log").write_text(f"{job}: {why}\n{output}")
-    print(f"unequal: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
-    return counts["failed"] == 0
+    print(f"unequal: {counts}", flush=True)
+    return counts.of["failed"] == 0
 
 
 def main():
@@ -171,19 +229,16 @@ def main():
     parser.add_argument("--only", default="", metavar="REGEX", help="jobs whose description matches")
     parser.add_argument("--jobs", type=int, default=2, help="how many at once")
     parser.add_argument("--fours", type=int, default=0, metavar="N", help="so many fours in each way")
+    parser.add_argument("--seconds", type=int, default=0, metavar="N", help="starts no job after that time")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 30))
     given = parser.parse_args()
-    draw, jobs = random.Random(given.seed), []
-    names = [machine.name for machine in machines.machines()]
-    for way in given.ways if not given.quick else []:
-        jobs += pairs(way)
-        jobs += [Job(way, draw.choices(names, k=4)) for _ in range(given.fours)]
+    jobs = list(whole(given.ways, given.fours, random.Random(given.seed)))
     if given.quick:
         jobs = [Job(way, pair.split(","), settings) for ways, pairs_there, settings in QUICK for way in ways.split()
                 for pair in pairs_there]
     jobs = [job for job in jobs if re.search(given.only, str(job))]
-    print(f"unequal: {len(jobs)} jobs, seed {given.seed}")
-    return 0 if run_all(jobs, given.build, given.jobs) else 1
+    print(f"unequal: {len(jobs)} jobs, seed {given.seed}", flush=True)
+    return 0 if run_all(jobs, given.build, given.jobs, given.seconds) else 1
 
 
 if __name__ == "__main__":

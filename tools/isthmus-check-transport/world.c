@@ -14,7 +14,8 @@
 void ct_open(struct ct_process *p)
 {
     isthmus_status status = p->t->open(&p->services, &p->tr);
-    if (status == ISTHMUS_ERR_NO_DEVICE) ct_skip("%s cannot run here: %s", p->t->name, ct_failure_text());
+    if (status == ISTHMUS_ERR_NO_DEVICE || status == ISTHMUS_ERR_UNSUPPORTED)
+        ct_skip("%s cannot run here: %s", p->t->name, ct_failure_text());
     CT_OK_OF("open", status);
     CT_RULE("open", "returns an object when it returns OK", p->tr != NULL, "it returned OK and NULL");
     p->traits = (struct isthmus_traits){.struct_size = sizeof p->traits};

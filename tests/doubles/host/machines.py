@@ -16,6 +16,7 @@ Keys of a row; sizes as 4096, 512K, 3G; lists of processors as 0-3,8:
   pid_namespace=own        as in a container that has the network of its host
   clock_ahead_s=N          how far the clock of the day is set back after each reading
   variables=NAME:VALUE,... that this machine sets for all its processes
+  job=NAME:VALUE,...       that tests set for all PEs of a job with such a machine
   fails=CALL:ERROR,... slow=CALL:SECONDS,...   CALL may end in (TEXT), with a part of the file's name or the like in it,
                            or in >SIZE; files.c, calls.c, pages.c and network.c have the calls
 """
@@ -32,7 +33,7 @@ USUAL = {"memory": "16G", "processors": "8", "cgroup": "v2", "group": "/"}
 LIMITS = ["nofile", "memlock", "as", "fsize", "stack"]
 AS_THEY_ARE = ["huge_2m", "huge_1g", "pid_namespace", "clock_ahead_s"]  # knobs of the same name
 KEYS = {"memory", "processors", "offline", "affinity", "nodes", "cgroup", "group", "group_is_hidden", "interfaces",
-        "real_interfaces", "page", "variables", "fails", "slow", *LIMITS, *AS_THEY_ARE}
+        "real_interfaces", "page", "variables", "job", "fails", "slow", *LIMITS, *AS_THEY_ARE}
 CALL = re.compile(r"(\w+)(?:\(([^)]*)\))?(?:>(\w+))?:([\w.]+)")
 LIMIT = re.compile(r"(memory|cpu|cpuset)@(/.*)")
 NO_LIMIT_V1 = 9223372036854771712
