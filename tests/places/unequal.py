@@ -11,6 +11,7 @@ of what fails lie in BUILD/tests/places/machines.
 import argparse
 import concurrent.futures
 import itertools
+import json
 import os
 import random
 import re
@@ -40,6 +41,7 @@ WAYS = {  # how the job starts, and what is in its environment
     "pmix": ("mpirun", {}),
     "uid": ("torchrun", {}),
     "uid-apart": ("torchrun", APART),  # hosts of their own: ib between them
+    "doctor": ("isthmus-run", {}),  # isthmus-info instead of the job: it prints what differs
 }
 # Of the suite: ways, and the pairs that run in each of them, with settings of the job.
 QUICK = [
@@ -48,6 +50,8 @@ QUICK = [
                             "usual,huge_pages", "huge_pages_1g,usual"], {}),
     ("loopback", ["no_vm_readv,no_pidfd", "no_shm,no_ipv6", "no_memfd,usual", "no_peercred,usual", "no_unix,usual",
                   "usual,no_way_to_share"], {}),
+    ("doctor", ["usual,v1_ancestor", "quota_ancestor,few_descriptors", "tiny_files,usual", "pages_of_64k,container"],
+     {}),
     ("loopback ib uid-apart", ["slow_driver,usual", "usual,slow_files"], {}),
     ("uid-apart", ["docker_first,docker_first", "usual,down_first", "no_ipv6,usual"], {}),
     ("ib", ["usual,no_interfaces", "eight_bridges,usual"], {}),
@@ -79,12 +83,16 @@ class Job:
     def __str__(self):
         return " ".join([self.way, ",".join(self.names), *(f"{k}={v}" for k, v in self.settings.items())])
 
-    def started(self, build, program, status_folder):
+    def program(self, build):
+        doctor = [f"{build}/bin/isthmus-info", "--doctor", "--routes", "--json"]
+        return doctor if self.way == "doctor" else [f"{build}/tests/places/unequal_job"]
+
+    def started(self, build, status_folder):
         n = len(self.names)
         environment = {**clean(), **self.environment, **self.of_machines(), **self.settings, "LD_PRELOAD":
                        f"{build}/tests/doubles/host/host.so", "HOST_DOUBLE": ",".join(self.names), "STATUS_FOLDER":
                        status_folder, "TMPDIR": status_folder, "PE_TEST_DEADLINE": str(LIMIT_S)}
-        command = ["sh", "-c", STATUS, "sh", *program]
+        command = ["sh", "-c", STATUS, "sh", *self.program(build)]
         if self.launcher == "torchrun":
             port = str(pmi.master_port()[1])
             return [processes.start(command, {**environment, "RANK": str(i), "WORLD_SIZE": str(n), "MASTER_ADDR":
@@ -93,11 +101,11 @@ class Job:
             "mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(n)]
         return [processes.start([*launch, *command], environment)]
 
-    def run(self, build, program):
+    def run(self, build):
         """(the PEs' exit statuses, None: it was killed; the output; the time)."""
         with tempfile.TemporaryDirectory(prefix="unequal.", ignore_cleanup_errors=True) as folder:
             begin = time.monotonic()
-            started = self.started(build, program, folder)
+            started = self.started(build, folder)
             output = processes.finish(started, LIMIT_S)
             took_s = time.monotonic() - begin
             files = [Path(folder, str(pe)) for pe in range(len(self.names))]
@@ -131,6 +139,28 @@ def expected(job):
     return [row for row in rows() if row.is_met(job)]
 
 
+def judge_facts(job, output):
+    """Why what the doctor prints of the hosts is wrong: each fact that differs with the values of all PEs, each other
+    one as the same on all."""
+    try:
+        results = json.loads(output[output.index("{"):output.rindex("}") + 1])["requirements"]
+        shown = {result["name"]: result for result in results if result["area"] == "hosts"}
+    except (ValueError, KeyError) as error:
+        return f"the output is no report: {error!r}"
+    facts = [MACHINES[name].facts() for name in job.names]
+    for fact in dict.fromkeys(fact for of_one in facts for fact in of_one):
+        values = [of_one.get(fact) for of_one in facts]
+        evidence = shown.get(fact, {"evidence": ""})["evidence"]
+        for pe, (name, value) in enumerate(zip(job.names, values)):
+            where = f"PE {pe} on {name})"
+            if len(set(values)) > 1 and values.index(value) == pe and (
+                    where not in evidence or (value or "") not in evidence):
+                return f"'{fact}' of PE {pe} is '{value}', and the doctor says '{evidence}'"
+        if len(set(values)) == 1 and not evidence.endswith(("on all hosts", "on the only host")):
+            return f"'{fact}' is '{values[0]}' on all, and the doctor says '{evidence}'"
+    return None
+
+
 def judge(job, codes, output, wanted):
     """Why the end was wrong; None if it was right."""
     reports = REPORTS.findall(output)
@@ -138,12 +168,16 @@ def judge(job, codes, output, wanted):
         return "it hangs"
     if SKIPPED in codes:
         return None
+    if not wanted and job.way == "doctor":
+        return judge_facts(job, output)
     if not wanted:
         is_good = set(codes) == {0} and not reports
         return None if is_good else f"the exit statuses are {codes}, with {len(reports)} reports"
     if 0 in codes:
         return f"the exit statuses are {codes}"
-    if len(reports) != 1:
+    # PEs that may have no sockets cannot tell each other that one of them reports.
+    has_sockets = not any("socket(unix)" in MACHINES[name].settings.get("fails", "") for name in job.names)
+    if not reports or (len(reports) > 1 and has_sockets):
         return f"{len(reports)} reports"
     where = re.search(r"where +PE (\d+) on (\S+)", output) or re.search(r"isthmus: PE (\d+)", output)
     if where is None or (where.lastindex == 2 and where[2] != job.names[int(where[1])]):
@@ -202,12 +236,11 @@ class Counts:
 
 
 def run_all(jobs, build, n_at_once, n_seconds):
-    program = [f"{build}/tests/places/unequal_job"]
     logs = Path(build, "tests", "places", "machines")
     logs.mkdir(parents=True, exist_ok=True)
     counts = Counts(len(jobs), n_seconds)
     with concurrent.futures.ThreadPoolExecutor(n_at_once) as pool:
-        for job, done in zip(jobs, pool.map(lambda job: None if counts.is_over() else job.run(build, program), jobs)):
+        for job, done in zip(jobs, pool.map(lambda job: None if counts.is_over() else job.run(build), jobs)):
             if done is None:
                 continue
             codes, output, took_s = done

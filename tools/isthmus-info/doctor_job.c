@@ -3,6 +3,7 @@
 #include "tools/isthmus-info/doctor.h"
 #include "tools/isthmus-info/info.h"
 
+#include "core/heap/heap.h"
 #include "core/runtime.h"
 #include "core/topo/topo.h"
 #include "core/transport/registry.h"
@@ -11,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const char area[] = "hosts", key[] = "isthmus-info.doctor";
 
@@ -19,6 +22,8 @@ enum {
     FACT_LIBRARIES,
     FACT_PROCESSORS,
     FACT_MEMORY,
+    FACT_PAGES,
+    FACT_PID_NAMESPACE,
     FACT_SPACE,
     FACT_FILE_SIZE,
     FACT_MEMLOCK,
@@ -31,7 +36,7 @@ enum {
 static const struct {
     const char *name;
     enum verdict if_different;
-    const char *remedy;
+    const char *remedy; /* NULL: jobs have no need of one */
 } facts[N_FACTS] = {
     [FACT_VERSION] = {"version", VERDICT_FAIL, "install one version of Isthmus on all hosts"},
     [FACT_LIBRARIES] = {"libraries", VERDICT_DEGRADED,
@@ -40,6 +45,8 @@ static const struct {
     [FACT_MEMORY] = {"memory", VERDICT_DEGRADED,
                      "place fewer PEs on hosts with less, or set ISTHMUS_HEAP_SIZE: an allocation fails on all PEs "
                      "where one has no room"},
+    [FACT_PAGES] = {"pages", VERDICT_PASS, NULL},
+    [FACT_PID_NAMESPACE] = {"processes", VERDICT_PASS, NULL},
     [FACT_SPACE] = {"addresses", VERDICT_DEGRADED, "ulimit -v unlimited, on all hosts"},
     [FACT_FILE_SIZE] = {"file size", VERDICT_DEGRADED, "ulimit -f unlimited, on all hosts"},
     [FACT_MEMLOCK] = {"memlock", VERDICT_DEGRADED, "set LimitMEMLOCK of the launcher's service alike on all hosts"},
@@ -74,6 +81,35 @@ static void write_memory(char out[FACT_BYTES])
     snprintf(out, FACT_BYTES, "%" PRIu64 " %s", (bytes + unit / 2) / unit, is_coarse ? "GiB" : "MiB");
 }
 
+/* As many as this process may use, of those that are on line. */
+static void write_processors(char out[FACT_BYTES])
+{
+    cpu_set_t bound;
+    int n_online = ist_topo_cpus();
+    int n_usable = ist_topo_capped_cpus(ist_topo_bound_cpus(&bound) ? CPU_COUNT(&bound) : n_online);
+    if (n_usable == n_online)
+        snprintf(out, FACT_BYTES, "%d", n_online);
+    else
+        snprintf(out, FACT_BYTES, "%d of %d", n_usable, n_online);
+}
+
+static void write_pages(char out[FACT_BYTES])
+{
+    uint64_t bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+    int used = snprintf(out, FACT_BYTES, "of %" PRIu64 " KiB", bytes >> 10);
+    if (ist_heap.page_bytes != 0 && ist_heap.page_bytes != bytes)
+        snprintf(out + used, (size_t)(FACT_BYTES - used), ", in the heap of %" PRIu64 " KiB",
+                 ist_heap.page_bytes >> 10);
+}
+
+static void write_pid_namespace(char out[FACT_BYTES])
+{
+    static const ino_t first = 0xEFFFFFFC; /* the one in which Linux starts */
+    struct stat about = {.st_ino = first};
+    (void)stat("/proc/thread-self/ns/pid", &about);
+    snprintf(out, FACT_BYTES, "%s", about.st_ino == first ? "those of the host" : "those of a container");
+}
+
 static void write_libraries(char out[FACT_BYTES])
 {
     size_t used = 0;
@@ -95,7 +131,9 @@ static void write_card(struct card *card)
     card->host = ist_registry.host;
     snprintf(card->host_name, sizeof card->host_name, "%s", ist_host_name());
     snprintf(card->facts[FACT_VERSION], FACT_BYTES, "%s", ISTHMUS_VERSION);
-    snprintf(card->facts[FACT_PROCESSORS], FACT_BYTES, "%d", ist_topo_cpus());
+    write_processors(card->facts[FACT_PROCESSORS]);
+    write_pages(card->facts[FACT_PAGES]);
+    write_pid_namespace(card->facts[FACT_PID_NAMESPACE]);
     write_memory(card->facts[FACT_MEMORY]);
     write_limit(RLIMIT_AS, card->facts[FACT_SPACE]);
     write_limit(RLIMIT_FSIZE, card->facts[FACT_FILE_SIZE]);
@@ -179,7 +217,10 @@ static void report_difference(size_t fact)
                                      v->n_pes > 1 ? "the first: " : "", v->first_pe, v->host_name);
     if (n_more[fact] > 0 && used < sizeof evidence)
         snprintf(evidence + used, sizeof evidence - used, "; other values on %u more", n_more[fact]);
-    doctor_fault(facts[fact].if_different, area, facts[fact].name, facts[fact].remedy, "%s", evidence);
+    if (facts[fact].if_different == VERDICT_PASS)
+        doctor_pass(area, facts[fact].name, "%s", evidence);
+    else
+        doctor_fault(facts[fact].if_different, area, facts[fact].name, facts[fact].remedy, "%s", evidence);
 }
 
 void doctor_compare_hosts(const struct routes *routes)

@@ -19,7 +19,8 @@ static long page_bytes_for(const void *caller, long real_bytes)
     const struct host_knob *page = host_knob_next("page_bytes", NULL);
     if (page == NULL || dladdr(caller, &library) == 0) return real_bytes;
     const char *file = strrchr(library.dli_fname, '/'), *folder = strstr(library.dli_fname, "/isthmus/");
-    bool is_isthmus = folder != NULL || (file != NULL && strncmp(file, "/libisthmus", 11) == 0);
+    bool is_isthmus = folder != NULL || (file != NULL && (strncmp(file, "/libisthmus", 11) == 0 ||
+                                                          strncmp(file, "/isthmus-info", 13) == 0));
     return is_isthmus ? atol(page->value) : real_bytes;
 }
 

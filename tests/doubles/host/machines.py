@@ -162,6 +162,29 @@ class Machine:
             files[f"{root}/pids{at}/pids.max"] = "max"
         return files
 
+    # ---- what isthmus-info --doctor --routes says of it, where it says more than that all hosts have the same ----
+
+    def facts(self):
+        """{name of the fact: its text}, without those that the machine leaves as they are."""
+        usable = min([len(self.allowed)] + [max(1, int(float(cpu))) for (what, _), cpu in self.limits.items()
+                                            if what == "cpu"])
+        n = len(self.online)
+        page = bytes_of(self.settings["page"]) if "page" in self.settings else PAGE_BYTES
+        heap = [one.partition(":")[2] for one in self.list("variables") if one.startswith("ISTHMUS_HEAP_PAGES:")]
+        of_heap = f", in the heap of {bytes_of(heap[0]) >> 10} KiB" if heap else ""
+        limits = {"open files": "nofile", "memlock": "memlock", "addresses": "as", "file size": "fsize"}
+        return {"processors": f"{usable} of {n}" if usable != n else str(n), "memory": self.shown_memory(),
+                "pages": f"of {page >> 10} KiB{of_heap}",
+                "processes": f"those of {'a container' if 'pid_namespace' in self.settings else 'the host'}",
+                **{name: str(bytes_of(self.settings[key].split("/")[0])) for name, key in limits.items()
+                   if key in self.settings}}
+
+    def shown_memory(self):
+        least = min([self.memory_bytes] + [bytes_of(size) for (what, _), size in self.limits.items()
+                                           if what == "memory"])
+        unit, name = (1 << 30, "GiB") if least >> 33 else (1 << 20, "MiB")
+        return f"{(least + unit // 2) // unit} {name}"
+
     # ---- what the library is told ----
 
     def knobs(self):
