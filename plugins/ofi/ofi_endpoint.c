@@ -173,8 +173,8 @@ static void close_object(struct fid *fid)
 #define CLOSE(object) close_object((object) != NULL ? &(object)->fid : NULL)
 
 /* ofi_rxm (libfabric 1.17 and others) handles what has arrived and was not read once more within fi_close(), where its
- * connection is gone already, and crashes. Nothing of it matters any more: the peers have agreed to end, or this PE ends
- * the job. It is not received again, so that this ends. */
+ * connection is gone already, and crashes. Nothing of it matters any more: the peers have agreed to end, or this PE
+ * ends the job. It is not received again, so that this ends. */
 static void drop_what_has_arrived(isthmus_tr *tr)
 {
     struct fi_cq_err_entry error = {0};
