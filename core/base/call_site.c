@@ -1,4 +1,4 @@
-/* core/base/call_site.c: see fatal.h: the first frame that is not the library's. */
+/* core/base/call_site.c: see fatal.h: which frames of a thread are the library's. */
 #include "core/base/fatal.h"
 
 #include <dlfcn.h>
@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_FRAMES = 32 };
@@ -23,6 +24,33 @@ static bool is_own(const void *address)
 {
     return (const char *)address >= (const char *)own.dlfo_map_start &&
            (const char *)address < (const char *)own.dlfo_map_end;
+}
+
+/* Returns the first frame from i on that is the library's, or is not. */
+static int skip_to(bool is_wanted, void *const *frames, int n, int i)
+{
+    while (i < n && is_own((const char *)frames[i] - 1) != is_wanted) i++;
+    return i;
+}
+
+/* The frame of exit() itself, which is short. */
+static bool is_exit(const void *frame)
+{
+    enum { MOST_BYTES = 64 };
+    return (uintptr_t)frame - (uintptr_t)exit <= MOST_BYTES;
+}
+
+/* The newest frames are those of the library's exit handlers, then those of exit(), which the library may have called
+ * itself. */
+bool ist_exit_is_within_call(void)
+{
+    enum { MOST_FRAMES = 256 };
+    void *frames[MOST_FRAMES];
+    pthread_once(&own_once, find_own);
+    int n = backtrace(frames, MOST_FRAMES);
+    int i = skip_to(true, frames, n, skip_to(false, frames, n, skip_to(true, frames, n, 0)));
+    if (i < n && is_exit(frames[i - 1])) i = skip_to(true, frames, n, skip_to(false, frames, n, i));
+    return i < n;
 }
 
 const void *ist_caller(void)

@@ -79,6 +79,11 @@ static inline void ist_life_report_wait(enum ist_life_event_kind kind)
 /* Returns an address in the program's call instruction, or NULL if the frames do not show one. */
 const void *ist_caller(void);
 
+/* In a handler of exit(). Returns true if this thread was inside one of the library's calls when it called exit(),
+ * other than one that ends the program: a handler of a signal has interrupted the call, which cannot continue. Returns
+ * false too if the frames do not show it. */
+bool ist_exit_is_within_call(void);
+
 /* Writes "; called in main (a.out+0x11d4)", for addr2line; "" for NULL. */
 void ist_call_site_of(const void *caller, char *out, size_t room);
 

@@ -12,6 +12,7 @@
 #include "core/base/atomic.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/note.h"
 #include "core/base/process.h"
 #include "core/coll/sync.h"
 #include "core/ops/order.h"
@@ -29,6 +30,7 @@
 
 static bool is_global_exit; /* exit() is running because of shmem_global_exit */
 static bool has_forked;     /* this process is a child of a PE */
+static bool is_within_call; /* exit() was called by a handler of a signal that has interrupted a call of the library */
 
 /* A failed completion at exit is only logged: the peer may have left before, which is no error of the program. */
 static void forgive(isthmus_status status)
@@ -38,16 +40,40 @@ static void forgive(isthmus_status status)
 
 static void drain_one(ist_ctx *ctx) { forgive(ist_drain(ctx, "exit")); }
 
-static void leave(void)
+static void complete_operations(void)
 {
     ist_device_leave(drain_one);
     ist_ctx_each(drain_one);
     ist_streams_leave();
     forgive(ist_drain_notices());
+}
+
+static void leave(void)
+{
+    if (!is_within_call) complete_operations();
     ist_store_release(&ist_internal_area()->has_left, 1); /* pairs with the acquire in has_left() */
     ist_liveness_leave();
     ist_info("this PE exits without shmem_finalize");
     ist_runtime.nesting = 0;
+}
+
+static bool has_session(void)
+{
+    return ist_runtime.boot != NULL || (ist_note_page != NULL && ist_note_page->phase == IST_PHASE_INIT);
+}
+
+/* A call that a signal has interrupted may hold locks, malloc's too, and transports may be in the midst of an
+ * operation. So operations are not completed then, the progress thread is not joined, and what may block all the same,
+ * such as destructors, or the walk over the frames if it has to load the unwinder, is bounded. */
+static void check_for_call(int status)
+{
+    static bool is_checked;
+    if (is_checked || has_forked || !has_session()) return;
+    is_checked = true;
+    ist_verdict_bound_exit(status);
+    fflush(NULL);
+    is_within_call = ist_exit_is_within_call();
+    if (!is_within_call) ist_verdict_release_exit();
 }
 
 /* Runs after the program's own exit handlers, because it is registered before main. */
@@ -57,13 +83,14 @@ static void on_exit_handler(int status, void *unused)
     static bool has_run;
     if (has_forked || has_run) return; /* the parent's session is not the child's */
     has_run = true;
+    check_for_call(status);
     if (is_global_exit && ist_runtime.boot != NULL) {
         fflush(NULL);
         ist_runtime.boot->ops->abort(ist_runtime.boot, status);
         _exit(status);
     }
     if (ist_runtime.nesting > 0 && status != 0) return; /* a failure: the launcher ends the job */
-    if (ist_runtime.nesting > 0 && ist_runtime.finalize_at_exit)
+    if (ist_runtime.nesting > 0 && ist_runtime.finalize_at_exit && !is_within_call)
         ist_finalize("start_pes");
     else if (ist_runtime.nesting > 0)
         leave();
@@ -76,8 +103,12 @@ void ist_exit_after_fork(void) { has_forked = true; }
  * does not need those libraries, and the program's handlers run first. */
 static void before_destructors(int status, void *unused)
 {
+    check_for_call(status);
     if (!is_global_exit) on_exit_handler(status, unused);
-    if (!has_forked) ist_progress_stop();
+    if (is_within_call)
+        ist_progress_halt();
+    else if (!has_forked)
+        ist_progress_stop();
 }
 
 void ist_exit_before_destructors(void)

@@ -67,6 +67,11 @@ bool ist_verdict_agree(void);
 void ist_verdict_condemn(int32_t pid);
 void ist_verdict_kill_condemned(void);
 
+/* In exit(): the process ends with its code even if what follows blocks; and no more, with what the program's alarm was
+ * before. */
+void ist_verdict_bound_exit(int exit_code);
+void ist_verdict_release_exit(void);
+
 _Noreturn void ist_verdict_end(const struct ist_end *end) IST_COLD;
 
 /* ---- life.c ---- */

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -27,6 +28,10 @@ static struct {
     int abort_action, frames;     /* frames: the most that a backtrace shows */
     void *reserve;
     pid_t condemned; /* 0: none */
+    bool is_exit;    /* the program has called exit() with this code */
+    int exit_code;
+    struct sigaction action_before; /* at an alarm, likewise */
+    struct itimerval alarm_before;
 } verdict = {.abort_action = IST_ABORT_EXIT, .frames = 32};
 
 /* Address space kept for the end, when none may be left: the launcher's client allocates without checking for failure.
@@ -121,6 +126,7 @@ void ist_verdict_kill_condemned(void)
 static void end_stuck(int number)
 {
     if (verdict.condemned > 0) kill(verdict.condemned, SIGKILL);
+    if (verdict.is_exit) _exit(verdict.exit_code);
     signal(number, SIG_DFL);
     raise(number); /* delivered when this handler returns */
 }
@@ -134,6 +140,24 @@ static void end_in_any_case(void)
     signal(SIGALRM, end_stuck);
     pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
     alarm(STUCK_S);
+}
+
+void ist_verdict_bound_exit(int exit_code)
+{
+    const struct itimerval none = {0};
+    verdict.is_exit = true;
+    verdict.exit_code = exit_code;
+    (void)setitimer(ITIMER_REAL, &none, &verdict.alarm_before);
+    sigaction(SIGALRM, NULL, &verdict.action_before);
+    end_in_any_case();
+}
+
+void ist_verdict_release_exit(void)
+{
+    alarm(0);
+    verdict.is_exit = false;
+    sigaction(SIGALRM, &verdict.action_before, NULL);
+    (void)setitimer(ITIMER_REAL, &verdict.alarm_before, NULL);
 }
 
 /* `holds`: waits for the launcher to end this process; as long as it lives, no other PE reports a consequence of its

@@ -34,6 +34,7 @@ enum {
     OTHERS_EVERY = 8,     /* polls of a wait between two of the transports that were idle last */
     WATCH_MS = 100,       /* a sleep is no longer while the thread has to watch something else */
     ATTENDED_NS = 100000, /* a polling wait returns to the transports within this time, unless it loses the processor */
+    HALT_MS = 100,        /* more than a call of the slots lasts */
     BUSY_ROUNDS = 2       /* after as many rounds with no event and no permission to sleep, a caller must be polling */
 };
 
@@ -314,13 +315,18 @@ void ist_progress_stop(void)
         ist_store_release(&progress.must_stop, true); /* pairs with the acquire in sleep_on() */
         call_thread();
         pthread_join(progress.thread, NULL);
-        pthread_cond_destroy(&progress.handled);
         close(progress.call_fd);
     }
     progress.is_running = false;
     progress.call_fd = -1;
     progress.n_sources = 0;
     progress.has_loss = false;
+}
+
+void ist_progress_halt(void)
+{
+    const struct timespec until = ist_clock_until_ms(HALT_MS);
+    (void)pthread_mutex_clocklock(&progress.lock, CLOCK_MONOTONIC, &until);
 }
 
 void ist_progress_forget(void)

@@ -11,6 +11,10 @@
 isthmus_status ist_progress_start(void);
 void ist_progress_stop(void); /* accepts any state */
 
+/* For the end of the process when the calling thread has interrupted itself inside this library: no thread makes
+ * progress from now on. One that does not stop waits for a lock of the interrupted frame, and would never stop. */
+void ist_progress_halt(void);
+
 /* From calls that cannot continue: lets the transports make progress. Cheap if another thread is polling. */
 uint32_t ist_progress_poll(void); /* returns the events handled */
 

@@ -36,6 +36,34 @@ foreach(mode whole twice left in_handler)
     EXPECT -t 60 -0 "^isthmus")
 endforeach()
 
+# A watchdog: exit in a handler that interrupts a call.
+isthmus_pe_program(r13_watchdog)
+function(isthmus_watchdog_test where how status)
+  string(JOIN . variant ${where} ${how} ${ARGN})
+  set(settings ARGS ${where} ${how} ${ARGN} LABELS no_sanitizer EXPECT -s ${status} -t 60 -m "^isthmus: ")
+  set(launchers run)
+  if(variant MATCHES "^barrier")
+    list(APPEND launchers mpirun)
+  endif()
+  isthmus_pe_test(r13_watchdog VARIANT ${variant} NP 2 LAUNCHERS ${launchers} ${settings})
+  foreach(transport ib ofi)
+    if(TARGET plugin_${transport})
+      isthmus_pe_test(r13_watchdog VARIANT ${variant}.${transport} NP 2 LAUNCHERS run
+        ENV ISTHMUS_TRANSPORTS=${transport} ISTHMUS_OFI_PROVIDER=tcp+ofi_rxm ${settings})
+    endif()
+  endforeach()
+endfunction()
+isthmus_watchdog_test(barrier exit3 3)
+isthmus_watchdog_test(barrier exit3 3 300000 thread)
+isthmus_watchdog_test(barrier global7 7)
+isthmus_watchdog_test(wait global0 0)
+isthmus_watchdog_test(wait exit0 nonzero) # of the other PE, which waits in vain
+foreach(where get put malloc ctx)
+  isthmus_watchdog_test(${where} exit3 3 20000)
+endforeach()
+isthmus_pe_test(r13_watchdog VARIANT init.exit3 ARGS init exit3 NP 3 LABELS no_sanitizer
+  EXPECT -s 3 -t 60 -0 "^isthmus: ")
+
 # An error is reported with its cause, in one block, and values make no lines of their own.
 if(TARGET isthmus-run AND TARGET plugin_ib AND NOT ISTHMUS_SANITIZE)
   add_test(NAME pe.r13_exit_paths.full_shm.np2.run COMMAND ${EXPECT} -s 1 -1 "^isthmus: the job cannot start"
