@@ -37,6 +37,17 @@ static struct ist_config settings_in_force(void)
     return c;
 }
 
+/* The reason if this PE has fewer transports open than others. */
+static const char *why_not_open(void)
+{
+    static char text[sizeof ist_registry.list[0].why + IST_CARD_NAME_BYTES + 3];
+    uint32_t i = 0;
+    while (i < ist_registry.n && !ist_registry.list[i].has_failed) i++;
+    if (i == ist_registry.n) return "";
+    snprintf(text, sizeof text, "%s: %s", ist_registry.list[i].name, ist_registry.list[i].why);
+    return text;
+}
+
 /* Writes what must be equal on all PEs: settings, and what follows from the machine and the plugins. */
 static isthmus_status write_agreement(struct ist_card *card)
 {
@@ -47,7 +58,7 @@ static isthmus_status write_agreement(struct ist_card *card)
         {"the mapping of host memory", ist_segments_have_extents() ? "by extents" : "as a whole"},
         {"the library's part of the heap (it follows ISTHMUS_HEAP_PAGES and the system's pages)", part},
         {"the smallest piece of a heap that grows", granule},
-        {"the list of open transports", transports},
+        {IST_FACT_TRANSPORTS, transports},
     };
     snprintf(part, sizeof part, "%llu bytes",
              (unsigned long long)(ist_heap.segment == IST_SEGMENT_HEAP ? ist_heap.segment_offset_bytes
@@ -59,6 +70,7 @@ static isthmus_status write_agreement(struct ist_card *card)
             used += (size_t)snprintf(transports + used, sizeof transports - used, "%s%s", used > 0 ? " " : "",
                                      ist_registry.list[i].name);
     card->agreement = agreement;
+    card->failure_text = why_not_open();
     return ist_agreement_write(&settings, facts, sizeof facts / sizeof *facts, agreement);
 }
 

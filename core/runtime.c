@@ -305,10 +305,11 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     said = ist_places_publish_device(ISTHMUS_MEM_HOST, NULL); /* after a failure too: other PEs wait for it */
     if (failure == ISTHMUS_OK) failure = said;
     const struct ist_card *first = NULL;
-    status = ist_agree(ist_own_card(), init.n_starts, failure, &first);
+    int culprit = -1;
+    status = ist_agree(ist_own_card(), init.n_starts, failure, &first, &culprit);
     if (status == ISTHMUS_OK) status = start_together(first);
     if (status != ISTHMUS_OK) {
-        ist_start_report_job();
+        ist_start_report_job(culprit);
         stop();
         return status;
     }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -70,6 +71,30 @@ void ist_descriptors_make_room(void)
     int high = fcntl(any, F_DUPFD_CLOEXEC, last);
     if (high >= 0) close(high);
     close(any);
+}
+
+static bool has_descriptors(int n)
+{
+    enum { PLENTY = 256, MOST = 32 };
+    struct rlimit limit;
+    int opened[MOST], n_opened = 0;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > PLENTY) return true;
+    while (n_opened < n && n_opened < MOST && (opened[n_opened] = eventfd(0, EFD_CLOEXEC)) >= 0) n_opened++;
+    for (int i = 0; i < n_opened; i++) close(opened[i]);
+    return n_opened == n || n_opened == MOST;
+}
+
+static bool has_addresses(size_t bytes)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+    void *space = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return space != MAP_FAILED && munmap(space, bytes) == 0;
+}
+
+bool ist_process_has_room(int descriptors, size_t bytes)
+{
+    return has_descriptors(descriptors) && has_addresses(bytes);
 }
 
 /* ---- programs with more rights than their caller ---- */

@@ -34,6 +34,10 @@ void ist_executable_name(char *out, size_t room);
  * or memory are short. */
 void ist_descriptors_make_room(void);
 
+/* Returns true if this process may open so many descriptors more, and map so many bytes more, for a library that does
+ * not bear their lack. Costs two system calls without limits that are low. */
+bool ist_process_has_room(int descriptors, size_t bytes);
+
 /* ---- programs that have more rights than their caller (setuid, setgid, file capabilities) ----
  * Our own variables are config.c; these are the variables of lower libraries, which load the files named there. */
 

@@ -76,6 +76,14 @@ static const char *print_value(const struct line *line, char out[SETTING_BYTES])
     return out;
 }
 
+/* Puts what kept a PE from opening a transport in front of the failure text, which follows from it. */
+static void add_reason(const struct ist_card *card)
+{
+    if (card->failure_text == NULL || card->failure_text[0] == '\0') return;
+    (void)ist_fail(ISTHMUS_ERR_INVALID, "PE %d on %s cannot open %s; so %s", card->pe, card->host_name,
+                   card->failure_text, ist_fail_text());
+}
+
 isthmus_status ist_agreement_check(const struct ist_card *mine, const struct ist_card *theirs)
 {
     const char *my_text = mine->agreement, *their_text = theirs->agreement;
@@ -87,9 +95,14 @@ isthmus_status ist_agreement_check(const struct ist_card *mine, const struct ist
                             "PE %d and PE %d on %s are of different builds of Isthmus; use one build on all hosts",
                             mine->pe, theirs->pe, theirs->host_name);
         if (is_equal(my_line.value, their_line.value)) continue;
-        return ist_fail(ISTHMUS_ERR_INVALID, "%.*s is %s on PE %d, and %s on PE %d on %s; all PEs need the same",
-                        (int)my_line.name.length, my_line.name.at, print_value(&my_line, my_setting), mine->pe,
-                        print_value(&their_line, their_setting), theirs->pe, theirs->host_name);
+        (void)ist_fail(ISTHMUS_ERR_INVALID, "%.*s is %s on PE %d, and %s on PE %d on %s; all PEs need the same",
+                       (int)my_line.name.length, my_line.name.at, print_value(&my_line, my_setting), mine->pe,
+                       print_value(&their_line, their_setting), theirs->pe, theirs->host_name);
+        if (is_equal(my_line.name, (struct part){IST_FACT_TRANSPORTS, strlen(IST_FACT_TRANSPORTS)})) {
+            add_reason(mine);
+            add_reason(theirs);
+        }
+        return ISTHMUS_ERR_INVALID;
     }
     return ISTHMUS_OK;
 }

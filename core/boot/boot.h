@@ -28,6 +28,10 @@ struct ist_boot_ops {
     /* Returns when all PEs have arrived; every value put before can then be got by every PE. */
     isthmus_status (*exchange)(ist_boot *boot);
 
+    /* The same, and each PE passes a word: 0 if it has failed. *odd becomes the lowest PE that has, or else the lowest
+     * one whose word is not PE 0's; -1 if there is none. NULL if the launcher passes no words on. */
+    isthmus_status (*agree)(ist_boot *boot, uint32_t word, int *odd);
+
     /* Returns what `pe` put under `key`; *out is malloc'ed for the caller. May wait until that PE puts it. */
     isthmus_status (*get)(ist_boot *boot, int pe, const char *key, void **out, size_t *out_bytes);
 

@@ -6,6 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fatal.h"
+#include "core/base/process.h"
 
 #include <pmix.h>
 #include <poll.h>
@@ -18,6 +19,9 @@ struct pmix_boot {
     pmix_proc_t me;
     uint64_t patience_ns; /* for a value that a PE has put */
 };
+
+/* With less the client prints warnings of its own, ends the process or crashes (PMIx 4.2). */
+enum { CLIENT_DESCRIPTORS = 8, CLIENT_BYTES = 32 << 20 };
 
 static ist_boot_lost *launcher_lost; /* static, because PMIx passes the handler below no argument of ours */
 
@@ -374,6 +378,13 @@ isthmus_status ist_boot_pmix_open(const struct ist_config *config, ist_boot_lost
     boot->base.ops = &pmix_ops;
     boot->patience_ns = config->start_timeout_s > 0 ? config->start_timeout_s * UINT64_C(1000000000) : UINT64_MAX;
 
+    if (!session.is_open && !ist_process_has_room(CLIENT_DESCRIPTORS, CLIENT_BYTES)) {
+        free(boot);
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "the client of the launcher's PMIx server needs %d descriptors and %d MiB of addresses; raise "
+                        "'ulimit -n' or 'ulimit -v'",
+                        CLIENT_DESCRIPTORS, CLIENT_BYTES >> 20);
+    }
     pmix_status_t rc = session.is_open ? PMIX_SUCCESS : init_session(&session.me);
     if (rc != PMIX_SUCCESS) {
         free(boot);

@@ -43,6 +43,7 @@ struct uid_boot {
     struct request *requests;
     uint32_t next_id;
     unsigned n_meetings; /* exchanges completed */
+    int odd;             /* of the last one; see `agree` in boot.h */
     bool is_leaving;     /* failures of other PEs no longer matter */
     bool is_over;        /* no further frame will arrive */
 };
@@ -83,7 +84,10 @@ static bool take_frame(struct uid_boot *boot, const struct ist_uid_head *head, v
         hand_over(boot, head, value);
     else
         free(value);
-    boot->n_meetings += head->type == IST_UID_ALL_HERE;
+    if (head->type == IST_UID_ALL_HERE) {
+        boot->n_meetings++;
+        boot->odd = head->pe;
+    }
     boot->is_over = boot->is_over || is_last;
     pthread_cond_broadcast(&boot->changed);
     pthread_mutex_unlock(&boot->lock);
@@ -132,9 +136,10 @@ static isthmus_status start_listening(struct uid_boot *boot)
 {
     int error = ist_quiet_thread_create(&boot->listener, "isthmus-boot", listen_to_server, boot);
     if (error != 0)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
-                        "cannot start the thread for the unique id's server: pthread_create: %s; raise 'ulimit -u'",
-                        strerror(error));
+        return ist_fail(
+            ISTHMUS_ERR_NO_MEMORY,
+            "cannot start the thread for the unique id's server: pthread_create: %s; raise 'ulimit -u' or 'ulimit -v'",
+            strerror(error));
     return ISTHMUS_OK;
 }
 
@@ -203,10 +208,10 @@ static bool uid_nodes(ist_boot *base, uint32_t *node_of)
     return true;
 }
 
-static isthmus_status uid_exchange(ist_boot *base)
+static isthmus_status uid_agree(ist_boot *base, uint32_t word, int *odd)
 {
     struct uid_boot *boot = (struct uid_boot *)base;
-    struct ist_uid_head head = {.type = IST_UID_ARRIVE};
+    struct ist_uid_head head = {.type = IST_UID_ARRIVE, .code = (int32_t)word};
     pthread_mutex_lock(&boot->lock);
     unsigned before = boot->n_meetings;
     pthread_mutex_unlock(&boot->lock);
@@ -215,9 +220,16 @@ static isthmus_status uid_exchange(ist_boot *base)
     pthread_mutex_lock(&boot->lock);
     while (boot->n_meetings == before && !boot->is_over) wait_for_news(boot);
     bool has_met = boot->n_meetings != before;
+    *odd = boot->odd;
     pthread_mutex_unlock(&boot->lock);
     return has_met ? ISTHMUS_OK
                    : ist_fail(ISTHMUS_ERR_PEER_LOST, "the job has ended during an exchange between all PEs");
+}
+
+static isthmus_status uid_exchange(ist_boot *base)
+{
+    int odd;
+    return uid_agree(base, 1, &odd);
 }
 
 static void remove_request(struct uid_boot *boot, const struct request *request)
@@ -303,6 +315,7 @@ static const struct ist_boot_ops uid_ops = {
     .remove = uid_remove,
     .nodes = uid_nodes,
     .exchange = uid_exchange,
+    .agree = uid_agree,
     .get = uid_get,
     .abort = uid_abort,
     .close = uid_close,
@@ -398,13 +411,25 @@ static isthmus_status enter(struct uid_boot *boot)
         }
     }
     if (head.type == IST_UID_WELCOME) return read_welcome(boot, &head, value);
-    status = head.id == 1 ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
+    boot->is_over = true;
+    status = head.id == 1 && head.value_bytes > 0 ? ISTHMUS_ERR_UNREACHABLE : ISTHMUS_ERR_PEER_LOST;
     if (head.value_bytes > 0)
         (void)ist_fail(status, "%s", (const char *)value);
     else
         (void)ist_fail(status, "PE %d has ended the job", head.pe);
     free(value);
     return status;
+}
+
+/* This PE has not joined, or cannot use its connection, and reports why: the others need not wait for it. */
+static void give_up(struct uid_boot *boot)
+{
+    const struct ist_uid_head head = {.type = IST_UID_ABORT, .code = EXIT_FAILURE};
+    if (boot->is_over) return; /* the server knows */
+    if (boot->way.fd >= 0)
+        (void)ist_uid_send(boot->way.fd, &head, NULL, NULL);
+    else
+        ist_uid_give_up(&boot->seat);
 }
 
 static struct uid_boot *boot_new(const struct ist_config *config, const struct ist_boot_request *request,
@@ -448,12 +473,15 @@ isthmus_status ist_boot_uid_open(const struct ist_config *config, const struct i
         uid->host = boot->seat.here;
         status = ist_uid_server_start(uid, &boot->seat.patience);
     }
-    ist_uid_server_seat(uid, request->pe);
+    ist_uid_server_seat(uid, request->pe, request->n_pes);
     if (status == ISTHMUS_OK) status = enter(boot);
     if (status == ISTHMUS_OK) status = start_listening(boot);
     if (status != ISTHMUS_OK) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", ist_fail_text());
+        if (status == ISTHMUS_ERR_NO_MEMORY || status == ISTHMUS_ERR_IO) give_up(boot);
         boot_free(boot);
-        return status;
+        return ist_fail(status, "%s", why);
     }
     joined = boot;
     *out = &boot->base;

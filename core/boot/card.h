@@ -64,8 +64,8 @@ struct ist_card {
     int32_t pe, pid, numa_node;
     /* CPUs that this PE sees. All PEs of a host use the number on the card of its first PE. */
     int32_t n_cpus;
-    isthmus_status failure; /* not OK: this PE could not start; failure_text is the reason, the rest is empty */
-    const char *failure_text;
+    isthmus_status failure;   /* not OK: this PE could not start; failure_text is the reason, the rest is empty */
+    const char *failure_text; /* else why a transport could not be opened; empty: none */
     struct isthmus_host_id host;
     char host_name[IST_CARD_HOST_NAME_BYTES];
     char executable[IST_CARD_EXECUTABLE_BYTES]; /* its file's name, for messages */
@@ -106,6 +106,9 @@ void ist_card_trim(struct ist_card *card);
  * Not which settings these are (the column `of` in core/base/config.def), not the exchange of the cards (boot.h). */
 
 enum { IST_AGREEMENT_BYTES = 4096 };
+
+/* The subject of the fact that follows from what failure_text of a card reports. */
+#define IST_FACT_TRANSPORTS "the list of open transports"
 
 /* What must be equal and is no setting: it follows from the machine or from the plugins. */
 struct ist_fact {

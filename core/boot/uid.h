@@ -71,9 +71,9 @@ struct ist_uid_patience {
 /* uid_server.c: starts to serve. With port 0 the system chooses one, which is stored in *uid. */
 isthmus_status ist_uid_server_start(struct ist_uid *uid, const struct ist_uid_patience *patience);
 
-/* Before this process joins the job as PE `pe`: if it serves the id, its server notes which PE it is. A process number
- * would not show it: PEs in containers may all have the number 1. */
-void ist_uid_server_seat(const struct ist_uid *uid, int pe);
+/* Before this process joins the job as PE `pe` of `n_pes`: if it serves the id, its server notes which PE it is. A
+ * process number would not show it: PEs in containers may all have the number 1. */
+void ist_uid_server_seat(const struct ist_uid *uid, int pe, int n_pes);
 
 /* A PE's place in a job. */
 struct ist_uid_seat {

@@ -198,12 +198,27 @@ static void close_oldest_stranger(struct ist_uid_server *server)
     if (oldest != NULL) close_connection(server, oldest);
 }
 
-/* Stops listening until the next sweep: without free descriptors accept would fail again and again. */
+static void close_strangers(struct ist_uid_server *server, int64_t until_ms)
+{
+    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
+        if (at->link == IST_UID_FROM_STRANGER && at->since_ms <= until_ms) close_connection(server, at);
+}
+
+/* Stops listening for a moment: without free descriptors accept would fail again and again. */
 static void listen_again(struct ist_uid_server *server, bool listens)
 {
     struct epoll_event event = {.events = listens ? EPOLLIN : 0, .data.ptr = NULL};
     (void)epoll_ctl(server->events, EPOLL_CTL_MOD, server->listener, &event);
-    server->is_deaf = !listens;
+    server->deaf_until_ms = listens ? 0 : ist_uid_now_ms() + SWEEP_MS;
+}
+
+/* No descriptor is free. Strangers make room if they have had time to prove themselves; without strangers, PEs have all
+ * descriptors. */
+static void make_room(struct ist_uid_server *server)
+{
+    if (server->n_strangers == 0) ist_uid_job_full(server);
+    close_strangers(server, ist_uid_now_ms() - SWEEP_MS);
+    listen_again(server, false);
 }
 
 struct ist_uid_connection *ist_uid_connect(struct ist_uid_server *server, int fd)
@@ -237,10 +252,7 @@ struct ist_uid_connection *ist_uid_connect_root(struct ist_uid_server *server, i
 void ist_uid_accept(struct ist_uid_server *server)
 {
     int fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-        close_oldest_stranger(server);
-        listen_again(server, false);
-    }
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) make_room(server);
     if (fd < 0) return;
     struct ist_uid_connection *connection = ist_uid_connect(server, fd);
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = connection};
@@ -266,7 +278,10 @@ static void connection_free(struct ist_uid_server *server, struct ist_uid_connec
     free(connection);
 }
 
-bool ist_uid_needs_sweep(const struct ist_uid_server *server) { return server->n_strangers > 0 || server->is_deaf; }
+bool ist_uid_needs_sweep(const struct ist_uid_server *server)
+{
+    return server->n_strangers > 0 || server->deaf_until_ms > 0;
+}
 
 static void unlink_connection(struct ist_uid_server *server, struct ist_uid_connection *connection)
 {
@@ -277,11 +292,10 @@ static void unlink_connection(struct ist_uid_server *server, struct ist_uid_conn
 
 static void close_late_strangers(struct ist_uid_server *server)
 {
-    int64_t now_ms = ist_uid_now_ms(), oldest_ms = now_ms - (int64_t)server->patience.reply_s * 1000;
+    int64_t now_ms = ist_uid_now_ms();
     if (server->n_strangers == 0 || now_ms < server->next_sweep_ms) return;
     server->next_sweep_ms = now_ms + SWEEP_MS;
-    for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
-        if (at->link == IST_UID_FROM_STRANGER && at->since_ms <= oldest_ms) close_connection(server, at);
+    close_strangers(server, now_ms - (int64_t)server->patience.reply_s * 1000);
 }
 
 void ist_uid_sweep(struct ist_uid_server *server)
@@ -293,7 +307,7 @@ void ist_uid_sweep(struct ist_uid_server *server)
         unlink_connection(server, connection);
         connection_free(server, connection);
     }
-    if (server->is_deaf) listen_again(server, true);
+    if (server->deaf_until_ms > 0 && ist_uid_now_ms() >= server->deaf_until_ms) listen_again(server, true);
 }
 
 void ist_uid_connections_fini(struct ist_uid_server *server)

@@ -8,6 +8,7 @@
 #include "core/boot/boot.h"
 #include "core/topo/topo.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +267,24 @@ static bool begin_job(struct ist_uid_server *server, const struct ist_uid_hello 
     return true;
 }
 
+/* Another PE of a leader's host leads those that it cannot serve. */
+void ist_uid_job_full(struct ist_uid_server *server)
+{
+    const struct ist_uid_job *job = &server->job;
+    int error = errno;
+    if (server->is_leader && server->listener >= 0) {
+        close(server->listener);
+        server->listener = -1;
+    }
+    if (server->is_leader || (job->n_pes > 0 && job->n_joined == job->n_pes)) return;
+    /* The reason is for all PEs, and none may have joined yet. */
+    if (!begin_job(server, &(struct ist_uid_hello){.n_pes = ist_load_acquire(&server->own_n_pes)})) return;
+    fail(server,
+         "process %d on %s, which serves the unique id, has no descriptor for the connection after %d: accept: %s; it "
+         "needs one for each host and for each PE of its own host, raise 'ulimit -n'",
+         (int)getpid(), ist_host_name(), job->n_joined, strerror(error));
+}
+
 /* Checks that a newcomer fits the members so far. If not, the job has failed when this returns. */
 static void check_newcomer(struct ist_uid_server *server, const struct ist_uid_hello *hello)
 {
@@ -349,6 +368,11 @@ static void greet(struct ist_uid_server *server, struct ist_uid_connection *conn
         if (server->job.has_failed) ist_uid_refuse(server, connection, hello->pe);
         break;
     case IST_UID_ORPHAN: answer_orphan(server, connection, hello); break;
+    case IST_UID_FAILED:
+        if (!server->job.has_failed && begin_job(server, hello)) end_all(server, -1, EXIT_FAILURE, "");
+        has_connected(&server->job, hello->pe);
+        ist_uid_refuse(server, connection, hello->pe);
+        break;
     default: ist_uid_refuse(server, connection, hello->pe); break;
     }
 }
@@ -365,19 +389,32 @@ static void get(struct ist_uid_server *server, struct ist_uid_connection *connec
     ist_uid_get(server, connection, head, key, is_behind_leader ? there : NULL);
 }
 
-static void arrive(struct ist_uid_server *server, int pe)
+/* See `agree` in boot.h. */
+static int odd_one(const struct ist_uid_job *job)
+{
+    int odd = -1;
+    for (int pe = 0; pe < job->n_pes; pe++) {
+        if (job->members[pe].word == 0) return pe;
+        if (odd < 0 && job->members[pe].word != job->members[0].word) odd = pe;
+    }
+    return odd;
+}
+
+static void arrive(struct ist_uid_server *server, int pe, int32_t word)
 {
     struct ist_uid_job *job = &server->job;
     if (job->members[pe].has_arrived || job->has_failed) return;
     job->members[pe].has_arrived = true;
+    job->members[pe].word = word;
     if (job->n_arrived++ == 0) set_deadline(server);
     if (job->n_arrived < job->n_pes) return;
     job->deadline_ms = -1;
     job->n_arrived = 0; /* for the next exchange */
     for (int i = 0; i < job->n_pes; i++) job->members[i].has_arrived = false;
+    const struct ist_uid_head head = {.type = IST_UID_ALL_HERE, .pe = odd_one(job)};
     for (struct ist_uid_connection *at = server->connections; at != NULL; at = at->next)
         if ((at->link == IST_UID_FROM_PE || at->link == IST_UID_FROM_LEADER) && !at->is_closed)
-            reply(server, at, (struct ist_uid_head){.type = IST_UID_ALL_HERE}, NULL);
+            reply(server, at, head, NULL);
 }
 
 static void leave(struct ist_uid_server *server, struct ist_uid_connection *connection, int pe)
@@ -395,7 +432,7 @@ static void pe_frame(struct ist_uid_server *server, struct ist_uid_connection *c
                      const struct ist_uid_head *head)
 {
     switch (head->type) {
-    case IST_UID_ARRIVE: arrive(server, pe); break;
+    case IST_UID_ARRIVE: arrive(server, pe, head->code); break;
     case IST_UID_ABORT: end_all(server, pe, head->code, ""); break;
     case IST_UID_LEAVE: leave(server, connection, pe); break;
     default: break; /* of a later version */

@@ -5,6 +5,7 @@
 #include "core/boot/uid_wire.h"
 
 #include "core/base/process.h"
+#include "core/base/thread.h"
 #include "core/topo/topo.h"
 
 #include <arpa/inet.h>
@@ -13,6 +14,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -120,25 +122,28 @@ static int64_t reply_deadline_ms(const struct ist_uid_seat *seat)
     return ist_uid_now_ms() + ist_uid_wait_ms(seat->patience.reply_s);
 }
 
-/* Retries at an agreed address, where the server may not be there yet; the server of an id was there before the id.
- * Returns -1 if it failed. */
-static int reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms)
+/* By errno: the other end has no part in it. */
+static bool is_short_here(void) { return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM; }
+
+/* Retries at an agreed address, where the server may not be there yet; the server of an id was there before the id. */
+static isthmus_status reach_root(const struct ist_uid_seat *seat, int64_t deadline_ms, int *out_fd)
 {
     const struct ist_uid *uid = &seat->uid;
     int fd = try_addresses(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
-    while (fd < 0 && uid->is_session && ist_uid_now_ms() < deadline_ms) {
+    while (fd < 0 && uid->is_session && !is_short_here() && ist_uid_now_ms() < deadline_ms) {
         (void)poll(NULL, 0, RETRY_MS);
         fd = try_addresses(uid, &seat->here, earlier(deadline_ms, reply_deadline_ms(seat)));
     }
-    if (fd >= 0) return fd;
+    *out_fd = fd;
+    if (fd >= 0) return ISTHMUS_OK;
+    if (is_short_here())
+        return ist_fail_errno(ISTHMUS_ERR_NO_MEMORY, "%s cannot be reached; raise 'ulimit -n'", seat->root_name);
     if (errno == ECONNREFUSED && !uid->is_session)
-        (void)ist_fail(
+        return ist_fail(
             ISTHMUS_ERR_UNREACHABLE,
             "this unique id is not served any more: %s has ended, or its job is over; make a new one for each job",
             seat->root_name);
-    else
-        (void)ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s cannot be reached", seat->root_name);
-    return -1;
+    return ist_fail_errno(ISTHMUS_ERR_UNREACHABLE, "%s cannot be reached", seat->root_name);
 }
 
 /* ---- the first three frames ---- */
@@ -214,12 +219,12 @@ static isthmus_status introduce(const struct ist_uid_seat *seat, int fd, enum is
 static isthmus_status go_to_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
                                  int *out_fd)
 {
-    int leader, fd = reach_root(seat, deadline_ms);
-    if (fd < 0) return ISTHMUS_ERR_UNREACHABLE;
-    isthmus_status status = introduce(seat, fd, role, reply_deadline_ms(seat) + GRACE_MS, &leader);
+    int leader, fd;
+    isthmus_status status = reach_root(seat, deadline_ms, &fd);
+    if (status == ISTHMUS_OK) status = introduce(seat, fd, role, reply_deadline_ms(seat) + GRACE_MS, &leader);
     if (status == ISTHMUS_OK)
         *out_fd = fd;
-    else
+    else if (fd >= 0)
         close(fd);
     return status;
 }
@@ -313,12 +318,40 @@ isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way 
     return status;
 }
 
-bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value)
+static bool ask_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
+                     struct ist_uid_head *head, void **value)
 {
     int fd = -1;
-    int64_t deadline_ms = ist_uid_now_ms() + WHY_MS;
-    if (go_to_root(seat, IST_UID_ORPHAN, deadline_ms, &fd) != ISTHMUS_OK) return false;
+    if (go_to_root(seat, role, deadline_ms, &fd) != ISTHMUS_OK) return false;
     bool has_answer = ist_uid_receive(fd, deadline_ms, IST_UID_VALUE_MAX, head, value);
     close(fd);
     return has_answer;
+}
+
+bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value)
+{
+    return ask_root(seat, IST_UID_ORPHAN, ist_uid_now_ms() + WHY_MS, head, value);
+}
+
+static void tell_root(const struct ist_uid_seat *seat)
+{
+    struct ist_uid_head head;
+    void *value;
+    if (ask_root(seat, IST_UID_FAILED, reply_deadline_ms(seat), &head, &value)) free(value);
+}
+
+/* The thread's own table of descriptors has room, whatever the process has open. */
+static void *tell_root_apart(void *seat)
+{
+    if (unshare(CLONE_FILES) == 0 && close_range(0, ~0u, 0) == 0) tell_root(seat);
+    return NULL;
+}
+
+void ist_uid_give_up(const struct ist_uid_seat *seat)
+{
+    pthread_t thread;
+    if (ist_quiet_thread_create(&thread, "isthmus-boot", tell_root_apart, (void *)(uintptr_t)seat) == 0)
+        pthread_join(thread, NULL);
+    else
+        tell_root(seat); /* memory is short, and perhaps not descriptors */
 }

@@ -37,7 +37,7 @@ static void tell_state(struct ist_uid_server *server, bool is_done)
 {
     const struct ist_uid_job *job = &server->job;
     bool has_to_tell = !job->has_failed || ist_uid_has_output(server) || ist_uid_job_awaits(job);
-    bool is_busy = !is_done && job->n_joined > 0 && has_to_tell;
+    bool is_busy = !is_done && (job->n_joined > 0 || ist_uid_job_awaits(job)) && has_to_tell;
     pthread_mutex_lock(&servers.lock);
     if (is_busy != server->is_busy || is_done != server->is_done) pthread_cond_broadcast(&servers.changed);
     server->is_busy = is_busy;
@@ -121,7 +121,8 @@ static isthmus_status start_thread(struct ist_uid_server *server)
 {
     int error = ist_quiet_thread_create(&server->thread, "isthmus-uid", serve, server);
     if (error != 0)
-        return ist_fail(ISTHMUS_ERR_NO_MEMORY, "cannot start the unique id's server: pthread_create: %s",
+        return ist_fail(ISTHMUS_ERR_NO_MEMORY,
+                        "cannot start the unique id's server: pthread_create: %s; raise 'ulimit -u' or 'ulimit -v'",
                         strerror(error));
     return ISTHMUS_OK;
 }
@@ -199,12 +200,14 @@ isthmus_status ist_uid_leader_start(const struct ist_uid_seat *seat, int listene
     return ISTHMUS_OK;
 }
 
-void ist_uid_server_seat(const struct ist_uid *uid, int pe)
+void ist_uid_server_seat(const struct ist_uid *uid, int pe, int n_pes)
 {
     pthread_mutex_lock(&servers.lock);
     for (struct ist_uid_server *server = servers.first; server != NULL; server = server->next)
-        if (!server->is_leader && memcmp(server->uid.secret, uid->secret, sizeof uid->secret) == 0)
+        if (!server->is_leader && memcmp(server->uid.secret, uid->secret, sizeof uid->secret) == 0) {
+            ist_store_release(&server->own_n_pes, n_pes);
             ist_store_release(&server->own_pe, pe);
+        }
     pthread_mutex_unlock(&servers.lock);
 }
 

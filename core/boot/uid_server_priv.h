@@ -87,6 +87,7 @@ struct ist_uid_member {
     struct ist_uid_connection *connection;
     struct ist_uid_hello hello;
     bool has_joined, has_arrived, has_left;
+    int32_t word;    /* with which it has arrived */
     bool is_awaited; /* the job has failed, and this PE gets the reason when it connects: ist_uid_job_awaits */
 };
 
@@ -108,7 +109,8 @@ struct ist_uid_server {
     struct ist_uid uid;
     struct ist_uid_patience patience;
     int listener, events;
-    int own_pe; /* that this process is about to become; -1: none. Set by the thread that joins */
+    int own_pe;    /* that this process is about to become; -1: none. Set by the thread that joins */
+    int own_n_pes; /* of its job; 0: unknown. Set likewise */
     pthread_t thread;
     struct ist_uid_connection *connections; /* the newest one first */
     struct ist_uid_connection *closed;      /* to be freed */
@@ -118,7 +120,7 @@ struct ist_uid_server {
     char root_name[160]; /* in a leader, for messages */
     int n_strangers;
     int64_t next_sweep_ms; /* closes strangers that took too long */
-    bool is_deaf;          /* accepts no connection for a moment */
+    int64_t deaf_until_ms; /* accepts no connection until then; 0: does */
     struct ist_uid_store store;
     struct ist_uid_job job;
     uint64_t n_frames, n_connections; /* received; of the job */
@@ -158,6 +160,8 @@ void ist_uid_job_frame(struct ist_uid_server *server, struct ist_uid_connection 
                        const struct ist_uid_head *head, const char *key, const void *value);
 void ist_uid_job_lost(struct ist_uid_server *server, struct ist_uid_connection *connection);
 void ist_uid_job_late(struct ist_uid_server *server); /* the deadline has passed */
+/* PEs have all descriptors, and more want to connect. */
+void ist_uid_job_full(struct ist_uid_server *server);
 void ist_uid_job_no_memory(struct ist_uid_server *server, size_t n_bytes);
 bool ist_uid_job_is_over(const struct ist_uid_server *server);
 /* Returns true if PEs have still to connect to be notified that the job has failed. */

@@ -15,7 +15,7 @@
 #include "core/base/mac.h"
 #include "core/boot/uid.h"
 
-enum { IST_UID_PROTOCOL = 0x49530004, IST_UID_KEY_MAX = 128, IST_UID_VALUE_MAX = 64 << 20 };
+enum { IST_UID_PROTOCOL = 0x49530005, IST_UID_KEY_MAX = 128, IST_UID_VALUE_MAX = 64 << 20 };
 
 enum ist_uid_frame_type {
     /* PE to server; leader to root, with the PE in the head */
@@ -25,7 +25,7 @@ enum ist_uid_frame_type {
     /* pe, key, id: the reply is VALUE with the same id, once there is one. Between leader and root: PUT */
     IST_UID_GET,
     IST_UID_FORGET, /* key: removes it. Between leader and root: copies of that key of pe are stale */
-    IST_UID_ARRIVE, /* at the exchange; the reply is ALL_HERE when all PEs have arrived */
+    IST_UID_ARRIVE, /* code: the PE's word; the reply is ALL_HERE when all PEs have arrived */
     IST_UID_ABORT,  /* code: all PEs must end with it; the reply is END */
     IST_UID_LEAVE,  /* the reply is BYE, the last frame */
     /* leader to root */
@@ -39,7 +39,7 @@ enum ist_uid_frame_type {
     /* id, value: as in END, and the last frame; pe: as in END, to a leader the PE that is refused */
     IST_UID_REFUSED,
     IST_UID_VALUE,
-    IST_UID_ALL_HERE,
+    IST_UID_ALL_HERE, /* pe: the one that is odd (boot.h) */
     /* pe, code; value: the reason, empty if PE `pe` requested the end; id 1: the receiver reports it */
     IST_UID_END,
     IST_UID_BYE,
@@ -63,7 +63,9 @@ enum ist_uid_role {
     IST_UID_PE,     /* of the job */
     IST_UID_LEADER, /* PE `pe`, for the PEs of its host: the connection is that of its server */
     /* a PE whose leader has ended requests why the job ends; the reply is REFUSED */
-    IST_UID_ORPHAN
+    IST_UID_ORPHAN,
+    /* a PE that cannot join, and reports why itself; the reply is REFUSED */
+    IST_UID_FAILED
 };
 
 struct ist_uid_hello {
@@ -131,6 +133,10 @@ isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way 
 /* After the leader has ended: requests from the root why the job ends. *value is malloc'ed. Returns false if the root
  * does not reply. */
 bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value);
+
+/* This PE cannot join, for example because it may have no further descriptor: the job ends, and the other PEs need not
+ * wait for it. */
+void ist_uid_give_up(const struct ist_uid_seat *seat);
 
 /* Converts one of a seat's times to wait; 0, which sets no bound, becomes some days. */
 int ist_uid_wait_ms(uint64_t timeout_s);

@@ -38,17 +38,19 @@ isthmus_status ist_life_join(const struct ist_card **next);
 isthmus_status ist_life_check_reach(int first_peer);
 
 /* agree.c: the one exchange of init: publishes this PE's card, or a card of failure if `failure` is not OK, waits for
- * all PEs, opens the table of peers, and compares this PE with PE 0. Returns `failure`, or the first one that is found;
- * a message about it is this thread's ist_fail_text(). *first, PE 0's card, is valid on success only. attempt: the
- * number of this start, also of those that failed; no two have a key in common. */
+ * all PEs, opens the table of peers, and compares the PEs. Returns `failure`, or the first one that is found; a message
+ * about it is this thread's ist_fail_text(). *first, PE 0's card, is valid on success only. *culprit: the PE because of
+ * which the start fails on all PEs; -1 if the others do not know of this failure. attempt: the number of this start,
+ * also of those that failed; no two have a key in common. */
 isthmus_status ist_agree(const struct ist_card *card, unsigned attempt, isthmus_status failure,
-                         const struct ist_card **first);
+                         const struct ist_card **first, int *culprit);
 
 /* One report for the job of a start that failed, whose reason is this thread's ist_fail_text(); start_report.c. The
  * first without a bootstrap. The second on all PEs that failed: one of them reports, and the others wait for it, for a
- * bounded time: it ends the job, or its program does when the initialiser returns a status. */
+ * bounded time. It returns if the start fails on all PEs, so that init returns a status on each; with a culprit of -1
+ * other PEs may go on, and it ends the job. */
 void ist_start_report_alone(void);
-void ist_start_report_job(void);
+void ist_start_report_job(int culprit);
 
 /* Ends heartbeats and checks. Accepts any state. */
 void ist_life_stop(void);

@@ -370,7 +370,8 @@ static isthmus_status start_thread(void)
     if (error == 0) return ISTHMUS_OK;
     close(liveness.stop_fd);
     return ist_fail(ISTHMUS_ERR_NO_MEMORY,
-                    "cannot start the thread for heartbeats: pthread_create: %s; raise 'ulimit -u'", strerror(error));
+                    "cannot start the thread for heartbeats: pthread_create: %s; raise 'ulimit -u' or 'ulimit -v'",
+                    strerror(error));
 }
 
 static void free_all(void)

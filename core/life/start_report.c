@@ -77,15 +77,24 @@ static bool lower_pe_reports(void)
     return false;
 }
 
-void ist_start_report_job(void)
+/* The culprit reports. Without one it is the lowest PE by its card, or the one that claims the report. */
+static bool another_reports(int culprit)
+{
+    if (culprit >= 0) return ist_runtime.boot->pe != culprit;
+    return lower_pe_reports() || !ist_verdict_agree();
+}
+
+void ist_start_report_job(int culprit)
 {
     const struct ist_boot *boot = ist_runtime.boot;
     char why[REASON_BYTES], others[80] = "";
     take_reason(why); /* before the others' cards are read */
-    if (lower_pe_reports() || !ist_verdict_agree()) {
-        ist_fatal_yield();
-        return;
-    }
+    bool is_silent = another_reports(culprit);
     if (boot->n_pes > 1) snprintf(others, sizeof others, " (of %d PEs)", boot->n_pes);
-    print_block(boot->pe, ist_host_name(), why, others);
+    if (!is_silent) print_block(boot->pe, ist_host_name(), why, others);
+    if (culprit >= 0 && boot->ops->agree != NULL)
+        (void)boot->ops->exchange(ist_runtime.boot); /* all have the culprit's card, and it has reported */
+    else if (is_silent)
+        ist_fatal_yield();
+    if (culprit < 0 && boot->n_pes > 1) ist_end_job(EXIT_FAILURE);
 }

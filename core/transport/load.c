@@ -37,6 +37,7 @@ static void refuse(struct ist_transport *t, const char *why)
 {
     snprintf(t->why, sizeof t->why, "%s", why);
     t->state = IST_TRANSPORT_REFUSED;
+    t->has_failed = true;
 }
 
 /* Returns the major version of the plugin's symbol if it is not ours; 0 if there is no such symbol. */

@@ -303,7 +303,8 @@ isthmus_status ist_progress_start(void)
         close(progress.call_fd);
         progress.call_fd = -1;
         return ist_fail(ISTHMUS_ERR_NO_MEMORY,
-                        "cannot start the progress thread: pthread_create: %s; raise 'ulimit -u'", strerror(error));
+                        "cannot start the progress thread: pthread_create: %s; raise 'ulimit -u' or 'ulimit -v'",
+                        strerror(error));
     }
     progress.is_running = true;
     return ISTHMUS_OK;

@@ -201,6 +201,7 @@ static isthmus_status open_if_needed(struct ist_transport *t, int pe, int n_pes,
     }
     if (open_one(t, pe, n_pes, scopes) == ISTHMUS_OK) return ISTHMUS_OK;
     keep_reason(t, IST_TRANSPORT_UNFIT);
+    t->has_failed = true;
     if (named)
         return ist_fail(ISTHMUS_ERR_NO_DEVICE, "ISTHMUS_TRANSPORTS names '%s', which cannot be opened: %s", t->name,
                         t->why);

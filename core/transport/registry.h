@@ -29,6 +29,7 @@ struct ist_transport {
     char *file;    /* path of the plugin */
     void *library; /* of dlopen */
     enum ist_transport_state state;
+    bool has_failed;      /* it was refused, or could not be opened: not because something is absent here */
     char why[400];        /* why it is not open; empty if it is */
     uint32_t rank;        /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
     pthread_mutex_t cold; /* recursive: a slot may call a service of the core that needs another slot */

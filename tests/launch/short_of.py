@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""short_of.py BUILD WAY: jobs in which one PE may have few descriptors, or little address space
+(tests/pe/r3_short_of.c), from a limit with which the job starts downwards: each job starts, or it ends on all PEs with
+one message that names the cause. WAY: run, mpirun, torchrun. Prints failures and nothing else; with a third argument,
+a case such as nofile:1, the end of each of its jobs."""
+
+import concurrent.futures
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import pmi  # noqa: E402
+import processes  # noqa: E402
+
+N, AT_ONCE, LIMIT_S = 4, 10, 60
+MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(N)]
+CASES = {  # of each way: the limit and the PE, and the limit's values
+    "torchrun": {"nofile:1": range(24, 2, -1), "nofile:0": range(24, 7, -1), "as:1": range(72, -1, -8)},
+    "run": {"nofile:1": range(22, 2, -1), "nofile:0": range(22, 2, -2), "as:1": range(72, -1, -8)},
+    "mpirun": {"nofile:1": range(18, 2, -8)},
+}
+CAUSES = {"nofile": "Too many open files|ulimit -n", "as": "Cannot allocate memory|no memory|ulimit -v"}
+REPORTS = re.compile(r"^isthmus: (?:the job cannot start\n  what +(.*)|PE \d+: (?!warning|info)(.*))", re.M)
+
+
+def start(build, way, port, limit, value, pe):
+    command = [f"{build}/tests/pe/r3_short_of", limit, str(value), pe]
+    environment = {**os.environ, "PE_TEST_DEADLINE": str(LIMIT_S)}
+    if way != "torchrun":
+        return [processes.start([*([f"{build}/bin/isthmus-run", "-n", str(N)] if way == "run" else MPIRUN), *command],
+                                environment)]
+    environment.update(WORLD_SIZE=str(N), MASTER_ADDR="127.0.0.1", MASTER_PORT=port)
+    return [processes.start(command, {**environment, "RANK": str(i)}) for i in range(N)]
+
+
+def judge(limit, codes, output):
+    """Why the end was wrong; None if it was right."""
+    reports = [start or other for start, other in REPORTS.findall(output)]
+    if f"ended by the test after {LIMIT_S} s" in output or "the deadline of this PE" in output:
+        return "it hangs"
+    if set(codes) == {0}:
+        return f"it starts, with {len(reports)} reports" if reports else None
+    if 0 in codes:
+        return "some PEs end well"
+    if len(reports) != 1:
+        return f"{len(reports)} reports"
+    return None if re.search(CAUSES[limit], reports[0]) else "the report does not name the cause"
+
+
+def run(build, way, case, value, port):
+    limit, pe = case.split(":")
+    with tempfile.TemporaryDirectory(prefix="short_of.", ignore_cleanup_errors=True) as folder:
+        os.environ["TMPDIR"] = folder if way == "mpirun" else os.environ.get("TMPDIR", "/tmp")
+        started = start(build, way, port, limit, value, pe)
+        output = processes.finish(started, LIMIT_S)
+    return [process.returncode for process in started], output
+
+
+def main():
+    build, way = Path(sys.argv[1]).resolve(), sys.argv[2]
+    pmi.clean_environment()
+    cases = sys.argv[3:] or [*CASES[way]]
+    # All ports before the first job: the search takes those that it tries for a moment.
+    jobs = [(case, value, str(pmi.master_port()[1])) for case in cases for value in CASES[way][case]]
+    failed = False
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE if way != "mpirun" else 1) as pool:
+        for (case, value, _), (codes, output) in zip(jobs, pool.map(lambda job: run(build, way, *job), jobs)):
+            why = judge(case.split(":")[0], codes, output)
+            failed = failed or why is not None
+            if why or len(sys.argv) > 3:
+                print(f"{way} {case} {value}: {why or 'right'}, {codes}", flush=True)
+                print("".join(f"    {line[:200]}\n" for line in output.splitlines()[:12]), end="")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
