@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/note.h"
 #include "core/base/process.h"
+#include "core/base/thread.h"
 #include "core/boot/card.h"
 #include "core/check/check.h"
 #include "core/coll/coll.h"
@@ -393,6 +394,7 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
                             const struct ist_boot_request *request)
 {
     isthmus_status status = ISTHMUS_OK;
+    int cancel = ist_cancel_disable();
     pthread_mutex_lock(&init_lock);
     if (ist_runtime.nesting == 0) {
         ist_privileged_clean_environment();
@@ -413,6 +415,7 @@ isthmus_status ist_init_job(const char *routine, enum ist_face face, int thread_
         }
     }
     pthread_mutex_unlock(&init_lock);
+    ist_cancel_restore(cancel);
     return status;
 }
 
@@ -429,6 +432,7 @@ static void part_from_peers(const char *routine)
 
 void ist_finalize(const char *routine)
 {
+    int cancel = ist_cancel_disable();
     pthread_mutex_lock(&init_lock);
     if (ist_runtime.nesting == 0) {
         ist_info("%s: called without an init that it could end; ignored", routine);
@@ -451,6 +455,7 @@ void ist_finalize(const char *routine)
         ist_exit_watch_thread();
     }
     pthread_mutex_unlock(&init_lock);
+    ist_cancel_restore(cancel);
 }
 
 void ist_runtime_end_idle_session(void)

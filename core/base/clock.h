@@ -2,6 +2,8 @@
 #ifndef IST_BASE_CLOCK_H
 #define IST_BASE_CLOCK_H
 
+#include "core/base/thread.h"
+
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
@@ -22,10 +24,14 @@ static inline struct timespec ist_clock_until(uint64_t ns)
 
 static inline struct timespec ist_clock_until_ms(long ms) { return ist_clock_until((uint64_t)ms * 1000000u); }
 
-/* Waits for `changed`, at most until that time. Returns as pthread_cond_timedwait() does. */
+/* Waits for `changed`, at most until that time; NULL: for ever. Returns as pthread_cond_timedwait() does. */
 static inline int ist_clock_wait(pthread_cond_t *changed, pthread_mutex_t *lock, const struct timespec *until)
 {
-    return pthread_cond_clockwait(changed, lock, CLOCK_MONOTONIC, until);
+    int cancel = ist_cancel_disable();
+    int error = until == NULL ? pthread_cond_wait(changed, lock)
+                              : pthread_cond_clockwait(changed, lock, CLOCK_MONOTONIC, until);
+    ist_cancel_restore(cancel);
+    return error;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "core/base/fatal.h"
 
 #include "core/base/log.h"
+#include "core/base/thread.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -16,7 +17,10 @@ void ist_life_register(void (*callback)(const struct ist_life_event *event)) { l
 
 void ist_life_report(const struct ist_life_event *event)
 {
-    if (life != NULL) life(event);
+    if (life == NULL) return;
+    int cancel = ist_cancel_disable();
+    life(event);
+    ist_cancel_restore(cancel);
 }
 
 /* The callback does not return from this event; without one (a unit test) the process ends by itself. */

@@ -3,6 +3,8 @@
  * Contract: log.h. */
 #include "core/base/log.h"
 
+#include "core/base/thread.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -106,13 +108,15 @@ void ist_log_blank_controls(char *text, size_t length_bytes)
 
 static void write_whole(int fd, const char *line, size_t length_bytes)
 {
+    int cancel = ist_cancel_disable();
     while (length_bytes > 0) {
         ssize_t written = write(fd, line, length_bytes);
         if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return; /* there is no output left to report it on */
+        if (written <= 0) break; /* there is no output left to report it on */
         line += written;
         length_bytes -= (size_t)written;
     }
+    ist_cancel_restore(cancel);
 }
 
 static size_t put_prefix(char *line, size_t room, uint32_t level)

@@ -15,4 +15,15 @@ void ist_block_signals(sigset_t *before);
  * Returns 0 or an error number. */
 int ist_quiet_thread_create(pthread_t *out, const char *name, void *(*run)(void *), void *argument);
 
+/* No routine of the library is a cancellation point (pthread_cancel): a thread that ended within one would leave locks
+ * and counts behind. What calls functions of the C library that are such points is between these two. */
+static inline int ist_cancel_disable(void)
+{
+    int before;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
+
+static inline void ist_cancel_restore(int before) { pthread_setcancelstate(before, NULL); }
+
 #endif

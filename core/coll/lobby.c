@@ -7,6 +7,7 @@
  * teams made by several threads do not wait for one another. */
 #include "core/coll/split.h"
 
+#include "core/base/clock.h"
 #include "core/base/fatal.h"
 #include "core/ops/amo.h"
 #include "core/ops/checker.h"
@@ -65,7 +66,7 @@ static struct ist_lobby_room *room_of(uint32_t name) { return &lobby()->rooms[na
 static void enter_room(struct visit *visit)
 {
     pthread_mutex_lock(&local.rooms);
-    while (local.taken == (1u << IST_LOBBY_ROOMS) - 1) pthread_cond_wait(&local.room_left, &local.rooms);
+    while (local.taken == (1u << IST_LOBBY_ROOMS) - 1) ist_clock_wait(&local.room_left, &local.rooms, NULL);
     uint32_t number = (uint32_t)__builtin_ctz(~local.taken);
     local.taken |= 1u << number;
     pthread_mutex_unlock(&local.rooms);

@@ -2,6 +2,7 @@
 #include "core/ctx/ctx.h"
 
 #include "core/base/atomic.h"
+#include "core/base/clock.h"
 #include "core/base/fatal.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ isthmus_status ist_ctx_create(struct ist_team *team, enum ist_ctx_users users, u
 void ist_ctx_destroy(ist_ctx *ctx)
 {
     pthread_mutex_lock(&created_lock);
-    while (ctx->n_visitors > 0) pthread_cond_wait(&visitor_left, &created_lock);
+    while (ctx->n_visitors > 0) ist_clock_wait(&visitor_left, &created_lock, NULL);
     *ctx->link = ctx->next;
     if (ctx->next != NULL) ctx->next->link = ctx->link;
     pthread_mutex_unlock(&created_lock);

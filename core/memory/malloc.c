@@ -8,6 +8,7 @@
 #include "core/base/fatal.h"
 #include "core/base/log.h"
 #include "core/base/recorder.h"
+#include "core/base/thread.h"
 #include "core/check/check.h"
 #include "core/coll/sync.h"
 #include "core/heap/heap.h"
@@ -133,10 +134,13 @@ static bool grow(uint64_t managed_bytes, const char *routine)
 /* With a little more for later if there is enough, else as little as possible. */
 static bool grow_for(size_t size_bytes, size_t align_bytes, const char *routine)
 {
+    int cancel = ist_cancel_disable();
     uint64_t usual_bytes = ist_heap_grown_for(size_bytes, align_bytes, true);
     uint64_t least_bytes = ist_heap_grown_for(size_bytes, align_bytes, false);
-    if (usual_bytes == 0) return false;
-    return grow(usual_bytes, routine) || (least_bytes < usual_bytes && grow(least_bytes, routine));
+    bool has_grown = usual_bytes > 0 && (grow(usual_bytes, routine) ||
+                                         (least_bytes < usual_bytes && grow(least_bytes, routine)));
+    ist_cancel_restore(cancel);
+    return has_grown;
 }
 
 /* Raises a word on PE 0. */

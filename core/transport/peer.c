@@ -7,6 +7,7 @@
 #include "core/base/atomic.h"
 #include "core/base/fatal.h"
 #include "core/base/log.h"
+#include "core/base/thread.h"
 #include "core/transport/choose.h"
 
 #include <pthread.h>
@@ -104,8 +105,10 @@ static isthmus_status read_card(int pe, struct ist_peer **out)
 {
     void *bytes;
     size_t n_bytes;
+    int cancel = ist_cancel_disable();
     isthmus_status status = ist_peer_table.boot->ops->get(ist_peer_table.boot, pe, ist_peer_table.card_key, &bytes,
                                                           &n_bytes);
+    ist_cancel_restore(cancel);
     if (status != ISTHMUS_OK) return status;
     struct ist_peer *peer = calloc(1, sizeof *peer);
     if (peer == NULL) {
@@ -460,6 +463,17 @@ void ist_peers_detach(uint32_t segment)
     }
 }
 
+static isthmus_status reach(int pe, struct ist_peer **out)
+{
+    isthmus_status status = get_card(pe, out);
+    if (status != ISTHMUS_OK) return status;
+    pthread_mutex_lock(&(*out)->lock);
+    if (!(*out)->is_resolved) status = resolve(pe, *out);
+    if (status == ISTHMUS_OK) status = catch_up(*out);
+    pthread_mutex_unlock(&(*out)->lock);
+    return status;
+}
+
 isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
 {
     const struct ist_peer *known = ist_peer_known(pe);
@@ -467,13 +481,10 @@ isthmus_status ist_peer_get(int pe, const struct ist_peer **out)
     /* Acquire: pairs with the release in catch_up(). */
     if (known == NULL || ist_load_acquire(&known->late_changes) != ist_load_relaxed(&ist_segments.late_changes)) {
         struct ist_peer *peer = NULL;
-        status = get_card(pe, &peer);
-        if (status != ISTHMUS_OK) return status;
-        pthread_mutex_lock(&peer->lock);
-        if (!peer->is_resolved) status = resolve(pe, peer);
-        if (status == ISTHMUS_OK) status = catch_up(peer);
-        if (status == ISTHMUS_OK) known = peer;
-        pthread_mutex_unlock(&peer->lock);
+        int cancel = ist_cancel_disable();
+        status = reach(pe, &peer);
+        ist_cancel_restore(cancel);
+        known = peer;
     }
     if (status == ISTHMUS_OK) *out = known;
     return status;

@@ -122,9 +122,14 @@ static uint32_t progress_busy_locked(void)
 
 uint32_t ist_progress_poll(void)
 {
-    if (progress.n_sources == 0 || pthread_mutex_trylock(&progress.lock) != 0) return 0;
-    uint32_t n_events = progress_busy_locked();
-    pthread_mutex_unlock(&progress.lock);
+    if (progress.n_sources == 0) return 0;
+    int cancel = ist_cancel_disable();
+    uint32_t n_events = 0;
+    if (pthread_mutex_trylock(&progress.lock) == 0) {
+        n_events = progress_busy_locked();
+        pthread_mutex_unlock(&progress.lock);
+    }
+    ist_cancel_restore(cancel);
     return n_events;
 }
 
@@ -137,7 +142,9 @@ uint64_t ist_progress_events(void) { return ist_load_acquire(&progress.n_events)
 static void call_thread(void)
 {
     uint64_t one = 1;
+    int cancel = ist_cancel_disable();
     while (write(progress.call_fd, &one, sizeof one) < 0 && errno == EINTR) {}
+    ist_cancel_restore(cancel);
 }
 
 /* Arms every transport and collects the descriptors to sleep on. Returns false if a transport has work now, or if a

@@ -5,6 +5,7 @@
 #define IST_TRANSPORT_REGISTRY_H
 
 #include "core/base/config.h"
+#include "core/base/thread.h"
 #include "core/transport/abi.h"
 
 #include <pthread.h>
@@ -33,12 +34,27 @@ struct ist_transport {
     char why[400];        /* why it is not open; empty if it is */
     uint32_t rank;        /* place in ISTHMUS_TRANSPORTS, from 0; UINT32_MAX when not listed */
     pthread_mutex_t cold; /* recursive: a slot may call a service of the core that needs another slot */
+    int cold_depth;       /* calls of its holder that are under way, and its cancellation before the first of them */
+    int cancel_before;
 };
 
 /* Around each call of a slot that transport.h declares cold: one at a time per transport, whatever locks the core
  * holds. */
-static inline void ist_cold_begin(struct ist_transport *t) { pthread_mutex_lock(&t->cold); }
-static inline void ist_cold_end(struct ist_transport *t) { pthread_mutex_unlock(&t->cold); }
+static inline void ist_cold_begin(struct ist_transport *t)
+{
+    int before = ist_cancel_disable();
+    pthread_mutex_lock(&t->cold);
+    if (t->cold_depth++ == 0) t->cancel_before = before;
+}
+
+static inline void ist_cold_end(struct ist_transport *t)
+{
+    bool is_last = --t->cold_depth == 0;
+    int before = t->cancel_before;
+    pthread_mutex_unlock(&t->cold);
+    if (is_last) ist_cancel_restore(before);
+}
+
 isthmus_status ist_cold_register(struct ist_transport *t, const struct isthmus_mem *mem, isthmus_lmem **out);
 void ist_cold_unregister(struct ist_transport *t, isthmus_lmem *lmem);
 

@@ -276,11 +276,11 @@ static int32_t ib_progress(isthmus_tr *tr)
     uint32_t n_workers = __atomic_load_n(&tr->n_workers, __ATOMIC_ACQUIRE); /* pairs with ib_worker_create() */
     for (uint32_t i = 0; i < n_workers; i++) {
         struct ib_worker *worker = &tr->workers[i];
-        if (worker->is_private || pthread_mutex_trylock(&worker->lock) != 0) continue;
+        if (worker->is_private || !ib_worker_trylock(worker)) continue;
         if (!worker->has_leader) n += ib_worker_progress(worker);
         n += (int32_t)worker->n_armed_events;
         worker->n_armed_events = 0;
-        pthread_mutex_unlock(&worker->lock);
+        ib_worker_unlock(worker);
     }
     isthmus_status status = report_loss(tr);
     if (status == ISTHMUS_OK) status = report_no_memory(tr);
@@ -295,9 +295,9 @@ static isthmus_status ib_arm(isthmus_tr *tr, int32_t *event_fd)
         struct ib_worker *worker = &tr->workers[i];
         if (worker->is_private) continue;
         n_shared++;
-        if (pthread_mutex_trylock(&worker->lock) != 0) return ISTHMUS_ERR_AGAIN; /* a caller makes progress */
+        if (!ib_worker_trylock(worker)) return ISTHMUS_ERR_AGAIN; /* a caller makes progress */
         status = worker->has_leader ? ISTHMUS_ERR_AGAIN : ib_worker_arm(worker);
-        pthread_mutex_unlock(&worker->lock);
+        ib_worker_unlock(worker);
     }
     if (status == ISTHMUS_OK) *event_fd = n_shared == 1 ? tr->workers[0].event_fd : tr->events;
     return status;

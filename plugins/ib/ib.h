@@ -60,6 +60,9 @@ struct ib_worker {
     struct ib_ep *eps, *unflushed;    /* all; those that a flush of all has to check */
     uint32_t n_flushing_all;          /* flushes of all under way: meanwhile no endpoint leaves the list `unflushed` */
     uint32_t n_lock_waiters;          /* threads that wait for the lock: a leader releases it between two polls */
+    /* Of the thread that has the lock. It cannot be cancelled (pthread_cancel) meanwhile: UCX makes system calls at which
+     * it could, and would leave the locks and the state of both behind. */
+    int cancel_before;
     struct isthmus_idle_habit habit;  /* of leaders */
     bool has_lost_eps;                /* some have failed and are not closed yet */
     uint32_t n_armed_events;          /* events that ib_worker_arm() has handled, and progress() is to report */
@@ -79,18 +82,34 @@ struct ib_worker {
     struct ib_dead_rkey *dead_rkeys; /* without a lock: of extents that another thread has detached. Under `lock` */
 };
 
+static inline bool ib_worker_trylock(struct ib_worker *worker)
+{
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    bool is_mine = worker->has_no_lock || pthread_mutex_trylock(&worker->lock) == 0;
+    if (is_mine)
+        worker->cancel_before = cancel;
+    else
+        pthread_setcancelstate(cancel, NULL);
+    return is_mine;
+}
+
 static inline void ib_worker_lock(struct ib_worker *worker)
 {
-    if (worker->has_no_lock) return;
-    if (pthread_mutex_trylock(&worker->lock) == 0) return;
+    int cancel;
+    if (ib_worker_trylock(worker)) return;
     __atomic_fetch_add(&worker->n_lock_waiters, 1, __ATOMIC_RELAXED);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_mutex_lock(&worker->lock);
+    worker->cancel_before = cancel;
     __atomic_fetch_sub(&worker->n_lock_waiters, 1, __ATOMIC_RELAXED);
 }
 
 static inline void ib_worker_unlock(struct ib_worker *worker)
 {
+    int cancel = worker->cancel_before;
     if (!worker->has_no_lock) pthread_mutex_unlock(&worker->lock);
+    pthread_setcancelstate(cancel, NULL);
 }
 
 /* Classes of operations: how UCX carries an operation decides which earlier ones it could overtake. */

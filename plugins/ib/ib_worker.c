@@ -248,7 +248,7 @@ static struct ib_worker *try_lock_first(struct ib_worker *worker)
 {
     struct ib_worker *first = &worker->tr->workers[0];
     if (worker == first || __atomic_load_n(&first->has_leader, __ATOMIC_RELAXED)) return NULL;
-    if (pthread_mutex_trylock(&first->lock) != 0) return NULL;
+    if (!ib_worker_trylock(first)) return NULL;
     if (!first->has_leader) return first;
     ib_worker_unlock(first);
     return NULL;
@@ -281,9 +281,12 @@ static void nap(struct ib_worker *worker)
         ib_worker_unlock(first);
     }
     if (status != ISTHMUS_OK) return;
+    int cancel = worker->cancel_before; /* the thread stays as it is during the nap */
     ib_worker_unlock(worker);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     (void)poll(fds, sizeof fds / sizeof *fds, NAP_MS);
     ib_worker_lock(worker);
+    worker->cancel_before = cancel;
 }
 
 /* A thread that waits for the lock takes it between two polls. */
@@ -328,12 +331,14 @@ static void lead(struct ib_worker *worker, const struct ib_batch *batch, uint64_
 static void follow(struct ib_worker *worker, uint64_t deadline_ns)
 {
     const struct timespec until = {(time_t)(deadline_ns / 1000000000u), (long)(deadline_ns % 1000000000u)};
+    int cancel = worker->cancel_before; /* of this thread; others have the lock meanwhile */
     worker->n_followers++;
     if (deadline_ns == IB_FOR_EVER)
         pthread_cond_wait(&worker->changed, &worker->lock);
     else
         pthread_cond_clockwait(&worker->changed, &worker->lock, CLOCK_MONOTONIC, &until);
     worker->n_followers--;
+    worker->cancel_before = cancel;
 }
 
 bool ib_worker_wait(struct ib_worker *worker, const struct ib_batch *batch, uint64_t timeout_ns)

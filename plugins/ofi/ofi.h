@@ -126,6 +126,7 @@ struct isthmus_tr {
     pthread_cond_t changed;  /* signals followers: the leader has handled something, or leaves */
     struct ofi_wait *leader; /* the wait whose thread makes progress for all that wait; NULL: no thread waits */
     uint32_t n_followers, n_lock_waiters, n_armed_events;
+    int cancel_before; /* of the thread that has the lock, see ofi_trylock() */
     struct isthmus_idle_habit habit;
 
     struct ofi_op *receives, *messages, *accesses; /* arrays */
@@ -212,11 +213,28 @@ struct isthmus_chan {
 
 static inline struct ofi_half *ofi_half_now(isthmus_chan *chan) { return &chan->halves[chan->now]; }
 
+/* A thread that has the lock cannot be cancelled (pthread_cancel): libfabric makes system calls at which it could, and
+ * would leave the locks and the state of both behind. */
+static inline bool ofi_trylock(isthmus_tr *tr)
+{
+    int cancel;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    bool is_mine = pthread_mutex_trylock(&tr->lock) == 0;
+    if (is_mine)
+        tr->cancel_before = cancel;
+    else
+        pthread_setcancelstate(cancel, NULL);
+    return is_mine;
+}
+
 static inline void ofi_lock(isthmus_tr *tr)
 {
-    if (pthread_mutex_trylock(&tr->lock) == 0) return;
+    int cancel;
+    if (ofi_trylock(tr)) return;
     __atomic_fetch_add(&tr->n_lock_waiters, 1, __ATOMIC_RELAXED);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_mutex_lock(&tr->lock);
+    tr->cancel_before = cancel;
     __atomic_fetch_sub(&tr->n_lock_waiters, 1, __ATOMIC_RELAXED);
 }
 
@@ -225,7 +243,9 @@ void ofi_kick(isthmus_tr *tr); /* ofi_progress.c: the progress thread polls, if 
 static inline void ofi_unlock(isthmus_tr *tr)
 {
     if (tr->is_armed && tr->has_posted && tr->leader == NULL) ofi_kick(tr);
+    int cancel = tr->cancel_before;
     pthread_mutex_unlock(&tr->lock);
+    pthread_setcancelstate(cancel, NULL);
 }
 
 /* Everything below is called under the lock, unless it states otherwise. */

@@ -127,7 +127,7 @@ static isthmus_status report(isthmus_tr *tr)
 /* A thread that waits makes progress, for all. */
 int32_t ofi_progress(isthmus_tr *tr)
 {
-    if (pthread_mutex_trylock(&tr->lock) != 0) return 0;
+    if (!ofi_trylock(tr)) return 0;
     int32_t n = tr->leader != NULL ? 0 : ofi_poll(tr);
     n += (int32_t)tr->n_armed_events;
     tr->n_armed_events = 0;
@@ -158,7 +158,7 @@ void ofi_kick(isthmus_tr *tr)
 isthmus_status ofi_arm(isthmus_tr *tr, int32_t *event_fd)
 {
     struct fid *queue = &tr->cq->fid;
-    if (pthread_mutex_trylock(&tr->lock) != 0) return ISTHMUS_ERR_AGAIN;
+    if (!ofi_trylock(tr)) return ISTHMUS_ERR_AGAIN;
     if (tr->kick_fd >= 0) (void)!read(tr->kick_fd, &(uint64_t){0}, sizeof(uint64_t)); /* it is for the caller alone */
     bool is_busy = tr->leader != NULL || tr->n_armed_events > 0 || tr->unposted != NULL || tr->unsent != NULL;
     if (!is_busy && tr->event_fd >= 0) is_busy = fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS;

@@ -110,9 +110,12 @@ static void nap(const struct ofi_wait *wait)
     struct pollfd ready = {.fd = tr->event_fd >= 0 ? tr->event_fd : tr->timer_fd, .events = POLLIN};
     if (tr->event_fd >= 0 && fi_trywait(tr->fabric, &queue, 1) != FI_SUCCESS) return;
     if (tr->event_fd < 0 && ofi_timer_set(tr, NAP_BLIND_NS) != ISTHMUS_OK) return;
+    int cancel = tr->cancel_before; /* the thread stays as it is during the nap */
     ofi_unlock(tr);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     (void)ppoll(&ready, 1, &most, NULL);
     ofi_lock(tr);
+    tr->cancel_before = cancel;
 }
 
 static void yield_lock(isthmus_tr *tr)
@@ -157,9 +160,11 @@ static void follow(struct ofi_wait *wait)
     until.tv_nsec += wait->needs_room ? NAP_BLIND_NS : NAP_NS;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
+    int cancel = tr->cancel_before; /* of this thread; others have the lock meanwhile */
     tr->n_followers++;
     (void)pthread_cond_clockwait(&tr->changed, &tr->lock, CLOCK_MONOTONIC, &until);
     tr->n_followers--;
+    tr->cancel_before = cancel;
     check_peers(wait, ofi_now_ns());
 }
 
