@@ -2,6 +2,7 @@
  * first. */
 #include "core/life/life_priv.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +21,17 @@
 enum { NOBODY = 65534 };
 
 static char job[40];
+static bool hides_users;
+
+/* In place of the C library's: a system that does not report the user of a socket. */
+int getsockopt(int fd, int level, int option, void *value, socklen_t *length)
+{
+    if (hides_users && level == SOL_SOCKET && option == SO_PEERCRED) {
+        errno = ENOPROTOOPT;
+        return -1;
+    }
+    return (int)syscall(SYS_getsockopt, fd, level, option, value, length);
+}
 
 static int new_job(void **state)
 {
@@ -102,12 +115,26 @@ static void one_that_does_not_listen_cannot_either(void **state)
     end_holder(other);
 }
 
+/* The name alone proves nothing: other users may know it. */
+static void without_users_the_name_does_not_count(void **state)
+{
+    (void)state;
+    pid_t other = start_holder(squat, geteuid());
+    assert_false(ist_verdict_claim());
+    hides_users = true;
+    bool reports = ist_verdict_claim();
+    hides_users = false;
+    assert_true(reports);
+    end_holder(other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(one_pe_speaks, new_job),
         cmocka_unit_test_setup(other_user_cannot_silence_the_job, new_job),
         cmocka_unit_test_setup(one_that_does_not_listen_cannot_either, new_job),
+        cmocka_unit_test_setup(without_users_the_name_does_not_count, new_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
