@@ -22,6 +22,7 @@ EXPORTED_FOR_HEADERS = {"isthmus_fast_v1", "isthmus_device_register_v1", "isthmu
                         "isthmus_device_register_gpu_v1", "isthmus_device_unregister_gpu_v1",
                         "isthmus_device_register_later_v1", "isthmus_device_launch_v1", "isthmus_device_report_v1",
                         "isthmus_active_set_v1"}
+REPLACED = {"_Fork"}  # of the C library: core/heap/fork.c
 # A declaration starts its line; definitions that are compiled into programs end in a body.
 PROTOTYPE = re.compile(r"^(?!typedef|extern|return)(?P<before>[A-Za-z_][\w\s\*]*?)\b(?P<name>\w+)"
                        r"(?P<after>\([^;{}]*\));", re.MULTILINE)
@@ -170,7 +171,7 @@ def main():
     for name, text in {**api_compat.nvshmem_host(made.of_nvshmem), **api_compat.oshmem(made.profiled)}.items():
         write_if_changed(args.out / "compat" / name, text)
     # Everything that a public header declares is exported, and nothing else.
-    listed = "".join(f"    {name};\n" for name in sorted(names | EXPORTED_FOR_HEADERS))
+    listed = "".join(f"    {name};\n" for name in sorted(names | EXPORTED_FOR_HEADERS | REPLACED))
     write_if_changed(args.out / "isthmus.map", f"ISTHMUS_0 {{\n  global:\n{listed}  local: *;\n}};\n")
 
 

@@ -1,12 +1,17 @@
-/* core/heap/fork.c: the process's fork handlers: order and signals. static_data.c does the work on static data. */
+/* core/heap/fork.c: the process's fork handlers: order and signals. static_data.c does the work on static data.
+ * _Fork() runs no handlers, so the library has a function of that name, which the linker finds before that of the C
+ * library. It may be called in handlers of signals: what runs here takes its locks with signals blocked. */
 #include "core/heap/static_data.h"
 
 #include "core/base/thread.h"
 #include "core/heap/static_data_priv.h"
 
 #include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 enum { HOOKS_MAX = 16 };
 
@@ -14,6 +19,7 @@ static void (*hooks[HOOKS_MAX])(void);
 static int n_hooks;
 static pthread_mutex_t hooks_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool is_watched;
+static pid_t (*real_fork)(void); /* the C library's _Fork(); NULL: it has none */
 
 /* Thread-local, hence in the child's own memory from the start: statics may still be the parent's. */
 static _Thread_local sigset_t mask_before_fork;
@@ -42,11 +48,29 @@ static void after_fork_in_child(void)
     pthread_sigmask(SIG_SETMASK, &mask_before_fork, NULL);
 }
 
+__attribute__((visibility("default"))) pid_t _Fork(void)
+{
+    if (real_fork == NULL) {
+        errno = ENOSYS;
+        return -1;
+    }
+    before_fork();
+    const pid_t pid = real_fork();
+    const int reason = errno;
+    if (pid == 0)
+        after_fork_in_child();
+    else
+        after_fork_in_parent();
+    errno = reason;
+    return pid;
+}
+
 /* At load and not at the first init: preparations run last registered first, the others first registered first. So
  * the snapshot is taken after the program's own handlers have prepared, and the child's data is private before they
  * run there: they unlock mutexes, which must not be the parent's. 101: the first that is not the compiler's. */
 __attribute__((constructor(101))) static void watch_forks(void)
 {
+    real_fork = (pid_t(*)(void))dlsym(RTLD_NEXT, "_Fork");
     is_watched = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }
 
@@ -54,6 +78,8 @@ bool ist_fork_is_watched(void) { return is_watched; }
 
 void ist_fork_on_child(void (*fn)(void))
 {
+    sigset_t mask;
+    ist_block_signals(&mask);
     pthread_mutex_lock(&hooks_lock);
     int at = 0;
     while (at < n_hooks && hooks[at] != fn) at++;
@@ -61,4 +87,5 @@ void ist_fork_on_child(void (*fn)(void))
     hooks[at] = fn;
     if (at == n_hooks) n_hooks++;
     pthread_mutex_unlock(&hooks_lock);
+    pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }

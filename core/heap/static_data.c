@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* One image that was moved. In a mapping of its own: memory that is certainly not moved, and for which no allocator
@@ -30,6 +31,19 @@ static struct move *moves;
 
 static _Thread_local struct move *moves_at_fork; /* the child's own from its first instruction, unlike `moves` */
 
+/* With signals blocked: a handler writes to static data as well, or calls _Fork(). */
+static void lock(sigset_t *mask)
+{
+    ist_block_signals(mask);
+    pthread_mutex_lock(&moves_lock);
+}
+
+static void unlock(const sigset_t *mask)
+{
+    pthread_mutex_unlock(&moves_lock);
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
 static uint64_t offset_of(const struct move *move, const struct ist_static_part *part)
 {
     return (uint64_t)(part->start - move->image.base);
@@ -41,7 +55,8 @@ static struct move *move_create(void)
     return move == MAP_FAILED ? NULL : move;
 }
 
-static void move_destroy(struct move *move) { munmap(move, sizeof *move); }
+/* No hook of another library on munmap(), which may take a lock: it is also called in children. */
+static void move_destroy(struct move *move) { syscall(SYS_munmap, move, sizeof *move); }
 
 static bool overlaps_a_move(const struct ist_static_image *image)
 {
@@ -100,12 +115,10 @@ static isthmus_status parts_move(const struct move *move)
 
 static isthmus_status move_locked(struct move *move)
 {
-    sigset_t mask; /* a signal handler writes to static data as well */
     if (overlaps_a_move(&move->image))
         return ist_fail(ISTHMUS_ERR_INVALID, "this static data was made symmetric already");
     isthmus_status status = ist_static_memfd_create(move->image.length_bytes, &move->fd);
     if (status) return status;
-    ist_block_signals(&mask);
     ist_static_guard_begin(&move->image);
     status = parts_move(move);
     ist_static_guard_end(&move->image);
@@ -113,7 +126,6 @@ static isthmus_status move_locked(struct move *move)
         move->next = moves;
         moves = move;
     }
-    pthread_sigmask(SIG_SETMASK, &mask, NULL);
     parts_announce(&move->image);
     if (status) close(move->fd);
     return status;
@@ -141,9 +153,10 @@ static struct ist_blob list_left_out(struct move *move)
 /* Takes `move` over. */
 static isthmus_status move_image(struct move *move, struct ist_static_data *out)
 {
-    pthread_mutex_lock(&moves_lock);
+    sigset_t mask;
+    lock(&mask);
     isthmus_status status = move_locked(move);
-    pthread_mutex_unlock(&moves_lock);
+    unlock(&mask);
     if (status) {
         move_destroy(move);
         return status;
@@ -208,20 +221,18 @@ void ist_static_data_fini(struct ist_static_data *data)
 {
     sigset_t mask;
     if (data->base) {
-        pthread_mutex_lock(&moves_lock);
+        lock(&mask);
         struct move *move = unlink_move(data->base);
         if (move) { /* in a child of fork() there is none: its data is private already */
-            ist_block_signals(&mask);
             ist_static_parts_review(&move->image, move->fd);
             ist_static_guard_begin(&move->image);
             parts_make_private(move, move->image.n_parts);
             ist_static_guard_end(&move->image);
-            pthread_sigmask(SIG_SETMASK, &mask, NULL);
             parts_announce(&move->image);
             close(move->fd);
             move_destroy(move);
         }
-        pthread_mutex_unlock(&moves_lock);
+        unlock(&mask);
     }
     *data = (struct ist_static_data){.base = NULL, .fd = -1};
 }

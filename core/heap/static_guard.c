@@ -181,16 +181,26 @@ static void protect(const struct ist_static_image *image, int without)
     }
 }
 
+/* ThreadSanitizer has such a thread in every process that has two others: no news for a program under test. */
+extern void __tsan_init(void) __attribute__((weak));
+
+static void warn(const struct blocker *blocker)
+{
+    static bool has_warned;
+    if (has_warned || __tsan_init != NULL) return;
+    has_warned = true;
+    ist_warn("thread %s (%s) blocks SIGSEGV, so that what other threads write to global variables while these are "
+             "moved, in init or finalize, may be lost; let it leave SIGSEGV unblocked, or set ISTHMUS_STATIC_DATA=0 if "
+             "no PE accesses global variables of another",
+             blocker->name, blocker->number);
+}
+
 void ist_static_guard_begin(const struct ist_static_image *image)
 {
     struct blocker blocker;
     if (is_alone()) return;
     if (!can_all_wait(&blocker)) {
-        ist_info(
-            "thread %s (%s) blocks SIGSEGV, so that what other threads write to global variables while these are "
-            "moved, in init or finalize, may be lost; let it leave SIGSEGV unblocked, or set ISTHMUS_STATIC_DATA=0 if "
-            "no PE accesses global variables of another",
-            blocker.name, blocker.number);
+        warn(&blocker);
         return;
     }
     if (!install()) return;

@@ -30,7 +30,14 @@
 
 static bool is_global_exit; /* exit() is running because of shmem_global_exit */
 static bool has_forked;     /* this process is a child of a PE */
+static pid_t pe_pid;        /* of the process that initialised; 0: none yet */
 static bool is_within_call; /* exit() was called by a handler of a signal that has interrupted a call of the library */
+
+/* A child of a PE is none. Not every child knows that: those of _Fork() in other libraries and of the system call clone
+ * run no handlers. One of vfork() that calls exit() by mistake has this PE's memory, and must not end its session. */
+static bool is_child(void) { return has_forked || (pe_pid != 0 && getpid() != pe_pid); }
+
+void ist_exit_begin(void) { pe_pid = getpid(); }
 
 /* A failed completion at exit is only logged: the peer may have left before, which is no error of the program. */
 static void forgive(isthmus_status status)
@@ -68,7 +75,7 @@ static bool has_session(void)
 static void check_for_call(int status)
 {
     static bool is_checked;
-    if (is_checked || has_forked || !has_session()) return;
+    if (is_checked || is_child() || !has_session()) return;
     is_checked = true;
     ist_verdict_bound_exit(status);
     fflush(NULL);
@@ -81,7 +88,7 @@ static void on_exit_handler(int status, void *unused)
 {
     (void)unused;
     static bool has_run;
-    if (has_forked || has_run) return; /* the parent's session is not the child's */
+    if (has_run || is_child()) return; /* the parent's session is not the child's */
     has_run = true;
     check_for_call(status);
     if (is_global_exit && ist_runtime.boot != NULL) {
@@ -107,7 +114,7 @@ static void before_destructors(int status, void *unused)
     if (!is_global_exit) on_exit_handler(status, unused);
     if (is_within_call)
         ist_progress_halt();
-    else if (!has_forked)
+    else if (!is_child())
         ist_progress_stop();
 }
 
@@ -128,7 +135,7 @@ static void on_thread_end(void *unused)
 {
     struct ist_process own;
     (void)unused;
-    if (has_forked || !ist_process_read(getpid(), &own)) return;
+    if (is_child() || !ist_process_read(getpid(), &own)) return;
     if (own.has_lost_main_thread || gettid() == getpid()) ist_runtime_end_idle_session();
 }
 

@@ -59,6 +59,7 @@ void ist_life_begin(const struct ist_config *config, const struct ist_boot_reque
     char job[IST_BOOT_JOB_BYTES];
     life.request = *request;
     ist_boot_announced_job(request, job);
+    ist_exit_begin();
     ist_explain_begin(config);
     ist_verdict_begin(job, config->abort_action, (int)config->stack_frames);
 }

@@ -86,6 +86,7 @@ bool ist_life_abort(int exit_code);
 /* From long waits in calls of the program: ends the job if a transport has lost a PE, or if this PE waits in a
  * collective for one that has left. */
 void ist_exit_poll(void);
+void ist_exit_begin(void);      /* this process is a PE */
 void ist_exit_after_fork(void); /* in a child: its exit is not the PE's */
 
 /* ---- explain.c: from the first init on, isthmus-run or a signal may request what this PE waits for ---- */

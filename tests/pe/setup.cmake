@@ -20,7 +20,7 @@ if(TARGET plugin_ib)
   isthmus_fork_test(r17_start_cost hosts ENV ISTHMUS_PRETEND_HOSTS=abcd EXPECT -t 60 -1 "^8 PEs: " -1 "^32 PEs: ")
 endif()
 isthmus_fork_test(r10_writers beside EXPECT -0 .)
-isthmus_fork_test(r10_writers blocked ARGS blocked ENV ISTHMUS_LOG=info
+isthmus_fork_test(r10_writers blocked ARGS blocked
   EXPECT -a "thread r10_writers .[0-9]+. blocks SIGSEGV, so that what other threads write .* may be lost")
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
 isthmus_fork_test(r17_session session EXPECT -0 .)
