@@ -110,6 +110,28 @@ static void networks_are_in_order(void **state)
     assert_found("", "10.0.0.7 10.1.0.7");
 }
 
+static void no_network_of_containers_is_offered(void **state)
+{
+    static const char *const names[] = {"docker0", "br-0a1b", "virbr0", "cni0", "veth3c"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        clear(state);
+        add(names[i], "172.17.0.1", UP);
+        add("eth0", "10.0.0.7", UP);
+        assert_found("", "10.0.0.7");
+    }
+}
+
+/* A neighbour may reach this host through the last one only. */
+static void heartbeats_use_eight_networks(void **state)
+{
+    struct ist_liveness_socket s;
+    (void)state;
+    add_many("eth", UP);
+    assert_int_equal(ist_liveness_socket_open("", &s), ISTHMUS_OK);
+    ist_liveness_socket_close(&s);
+    assert_int_equal(s.address.n_addresses, 8);
+}
+
 static void a_bridge_is_better_than_nothing(void **state)
 {
     (void)state;
@@ -167,6 +189,8 @@ int main(void)
         cmocka_unit_test_setup(bridges_do_not_displace_the_network, clear),
         cmocka_unit_test_setup(ports_without_a_cable_do_not_either, clear),
         cmocka_unit_test_setup(networks_are_in_order, clear),
+        cmocka_unit_test_setup(no_network_of_containers_is_offered, clear),
+        cmocka_unit_test_setup(heartbeats_use_eight_networks, clear),
         cmocka_unit_test_setup(a_bridge_is_better_than_nothing, clear),
         cmocka_unit_test_setup(loopback_is_the_last, clear),
         cmocka_unit_test_setup(the_user_chooses, clear),
