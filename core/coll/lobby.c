@@ -25,6 +25,7 @@
 enum { PE_BITS = 32, WORD_BITS = 8, NUMBER_MOST = (1 << 24) - 1 };
 #define OPEN UINT64_C(0)
 #define DONE UINT64_C(0xffffffff)
+#define NO_PLACE DONE /* in a claim: that PE has no memory to take part */
 
 /* A PE and its room, as stored in the words that others read; 0: none. */
 enum { NAME_PE_BITS = 26 };
@@ -73,7 +74,7 @@ static void enter_room(struct visit *visit)
     visit->name = number << NAME_PE_BITS | (uint32_t)(ist_team_world.my_pe + 1);
     visit->room = &lobby()->rooms[number];
     *visit->room = (struct ist_lobby_room){
-        .claim = (uint64_t)visit->n << PE_BITS | (uint64_t)visit->place,
+        .claim = (uint64_t)visit->n << PE_BITS | (visit->members != NULL ? (uint64_t)visit->place : NO_PLACE),
         .proposal = (uint64_t)ist_team_free_index(IST_TEAMS_PREDEFINED),
     };
 }
@@ -179,38 +180,62 @@ static void line_up(const struct visit *visit)
     (void)update(visit, &host->n_here, ISTHMUS_AMO_ADD, 1, pe);
 }
 
-static bool take_place(struct visit *visit, int pe, uint64_t claim)
+/* Returns GO, or how the meeting ends. */
+static uint32_t take_place(struct visit *visit, int pe, uint64_t claim)
 {
     uint64_t place = claim & DONE;
+    if (place == NO_PLACE) return WORD(NO_MEMORY);
     if (claim >> PE_BITS != (uint64_t)visit->n || place >= (uint64_t)visit->n || visit->members[place] >= 0) {
         (void)ist_fail(
             ISTHMUS_ERR_INVALID,
             "PE %d passed pe_idx_in_team %llu and npes %llu, which contradict the other PEs; pass each index from 0 "
             "to npes - 1 once",
             pe, (unsigned long long)place, (unsigned long long)(claim >> PE_BITS));
-        return false;
+        return WORD(MISFIT);
     }
     visit->members[place] = pe;
-    return true;
+    return WORD(GO);
 }
 
-/* On the host: the names of all guests and their PEs by place, and the highest proposal of an index. */
-static bool read_list(struct visit *visit, uint64_t *proposal)
+/* On the host: afterwards all guests are in the list. */
+static void await_guests(const struct visit *visit)
 {
-    bool fits = take_place(visit, ist_team_world.my_pe, visit->room->claim);
-    *proposal = visit->room->proposal;
     ist_wait_at_least(&visit->room->n_here, (uint64_t)visit->n - 1);
     (void)update(visit, visit->word, ISTHMUS_AMO_SWAP, visit->number << PE_BITS | DONE, visit->id_pe);
+}
+
+/* On the host: the names of all guests and their PEs by place, and the highest proposal of an index. Returns GO, or how
+ * the meeting ends. */
+static uint32_t read_list(struct visit *visit, uint64_t *proposal)
+{
+    uint32_t end = take_place(visit, ist_team_world.my_pe, visit->room->claim);
+    *proposal = visit->room->proposal;
+    await_guests(visit);
     for (uint64_t next = ist_load_acquire(&visit->room->head); next != 0 && visit->n_guests < ist_team_world.n_pes;) {
         uint64_t read[3]; /* claim, link, proposal */
         uint32_t name = visit->names[visit->n_guests++] = (uint32_t)next;
         ist_get(&ist_ctx_default, read, &room_of(name)->claim, sizeof read, pe_of(name), visit->routine);
-        fits = take_place(visit, pe_of(name), read[0]) && fits;
+        uint32_t one = take_place(visit, pe_of(name), read[0]);
+        if (one < end) end = one; /* NO_MEMORY before MISFIT before GO */
         next = read[1];
         if (read[2] > *proposal) *proposal = read[2];
     }
     visit->n_known = visit->n;
-    return fits;
+    return end;
+}
+
+/* On a host that has no memory for the list. */
+static uint32_t turn_away(const struct visit *visit)
+{
+    const uint64_t message = UINT64_C(1) << PE_BITS | WORD(NO_MEMORY);
+    await_guests(visit);
+    for (uint32_t name = (uint32_t)ist_load_acquire(&visit->room->head), next; name != 0; name = next) {
+        struct ist_lobby_room *room = room_of(name); /* the guest leaves it when it is told */
+        next = (uint32_t)ist_g(&ist_ctx_default, &room->link, 8, pe_of(name), visit->routine);
+        ist_p(&ist_ctx_default, &room->told, message, sizeof message, pe_of(name), visit->routine);
+    }
+    ist_quiet(&ist_ctx_default, visit->routine);
+    return WORD(NO_MEMORY);
 }
 
 /* ---- what each member does on the host's message ---- */
@@ -337,8 +362,9 @@ static uint32_t find_index(struct visit *visit, uint64_t proposal)
 static uint32_t host(struct visit *visit)
 {
     uint64_t proposal;
-    uint32_t end = WORD(MISFIT);
-    if (read_list(visit, &proposal)) end = hand_out_list(visit) ? find_index(visit, proposal) : WORD(NO_MEMORY);
+    if (visit->members == NULL || visit->names == NULL) return turn_away(visit);
+    uint32_t end = read_list(visit, &proposal);
+    if (end == WORD(GO)) end = hand_out_list(visit) ? find_index(visit, proposal) : WORD(NO_MEMORY);
     tell(visit, end);
     ist_quiet(&ist_ctx_default, visit->routine);
     return end;
@@ -401,7 +427,7 @@ static isthmus_status finish(struct visit *visit, uint32_t end, const struct ist
 static isthmus_status meet(struct visit *visit, uint64_t id, const struct ist_team_options *options,
                            struct ist_team **out)
 {
-    for (int i = 0; i < visit->n; i++) visit->members[i] = -1;
+    for (int i = 0; i < visit->n && visit->members != NULL; i++) visit->members[i] = -1;
     enter_room(visit);
     bool is_found = find_host(visit);
     uint32_t end = !is_found ? 0 : visit->place == 0 ? host(visit) : guest(visit);
@@ -425,10 +451,9 @@ isthmus_status ist_lobby_make_team(uint64_t id, int n, int place, const struct i
     isthmus_status status = read_id(id, &visit);
     if (status != ISTHMUS_OK) return status;
     visit.members = calloc((size_t)n, sizeof *visit.members);
-    visit.names = calloc(place == 0 ? (size_t)ist_team_world.n_pes : 1, sizeof *visit.names);
+    if (place == 0) visit.names = calloc((size_t)ist_team_world.n_pes, sizeof *visit.names);
     ist_collective_now = (struct ist_collective){routine, -1, 0}; /* of a team that is not there yet */
-    status = visit.members != NULL && visit.names != NULL ? meet(&visit, id, options, out)
-                                                          : ist_fail_memory("a team of %d PEs", n);
+    status = meet(&visit, id, options, out);                      /* without memory too: the others wait */
     free(visit.members);
     free(visit.names);
     return status;
