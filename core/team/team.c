@@ -1,7 +1,7 @@
 /* core/team/team.c: the table of teams, the predefined ones, and translation between numberings. See team.h. */
 #include "core/team/team.h"
 
-#include "core/base/log.h"
+#include "core/base/fatal.h"
 #include "core/heap/heap.h"
 #include "core/team/internal_area.h"
 #include "core/transport/choose.h"
@@ -263,18 +263,19 @@ static int list_node(int *list)
     return teams.boot->n_local;
 }
 
-/* One PE of each host: that which has as many PEs of its host before it as this PE has. */
+/* One PE of each host: that which has as many PEs of its host before it as this PE has. -1: there is no memory. */
 static int list_same_mype_node(int *list)
 {
     const ist_boot *boot = teams.boot;
     const int *host_of = NULL;
     int n = 0, rank = 0;
     while (boot->local_pes[rank] != boot->pe) rank++;
-    int *n_before = boot->n_local < boot->n_pes ? calloc((size_t)boot->n_pes, sizeof *n_before) : NULL; /* by host */
+    list[0] = boot->pe;
+    if (boot->n_local == boot->n_pes) return 1;
+    int *n_before = calloc((size_t)boot->n_pes, sizeof *n_before); /* by host */
     if (n_before == NULL || ist_hosts_of_world(&host_of) != ISTHMUS_OK) {
         free(n_before);
-        list[0] = boot->pe;
-        return 1;
+        return -1;
     }
     for (int pe = 0; pe < boot->n_pes; pe++)
         if (n_before[host_of[pe]]++ == rank) list[n++] = pe;
@@ -282,26 +283,29 @@ static int list_same_mype_node(int *list)
     return n;
 }
 
-struct ist_team *ist_team_late(long index)
+/* Its number of PEs, and with it the collectives that follow, must not depend on which PE has memory. */
+static struct ist_team *make_predefined(long index)
 {
     static int (*const listers[])(int *) = {
         [IST_TEAM_SHARED] = list_shared,
         [IST_TEAM_NODE] = list_node,
         [IST_TEAM_SAME_MYPE_NODE] = list_same_mype_node,
     };
+    struct ist_team *team = NULL;
+    int *list = malloc((size_t)teams.boot->n_pes * sizeof *list);
+    int n = list != NULL ? listers[index](list) : -1;
+    if (n < 0 || ist_team_new(n, 0, 1, list, &team) != ISTHMUS_OK)
+        ist_die("the first use of a predefined team", ist_fail_memory("its list of PEs"));
+    free(list);
+    return team;
+}
+
+struct ist_team *ist_team_late(long index)
+{
     static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
     if (index < IST_TEAM_SHARED || index >= IST_TEAMS_PREDEFINED || ist_team_table == NULL) return NULL;
     pthread_mutex_lock(&making);
-    if (ist_team_table[index] == NULL) {
-        struct ist_team *team;
-        int *list = malloc((size_t)teams.boot->n_pes * sizeof *list);
-        if (list != NULL && ist_team_new(listers[index](list), 0, 1, list, &team) == ISTHMUS_OK)
-            ist_team_register(team, (int)index);
-        else
-            ist_warn(
-                "no memory for a predefined team, whose handle is invalid for this call; start fewer PEs on this host");
-        free(list);
-    }
+    if (ist_team_table[index] == NULL) ist_team_register(make_predefined(index), (int)index);
     pthread_mutex_unlock(&making);
     return ist_team_table[index];
 }
