@@ -280,6 +280,11 @@ static isthmus_status start(enum ist_face face, int thread_level, const struct i
     rt->thread_level = thread_level;
     init.n_starts++;
     isthmus_status failure = ist_config_init(&rt->config, face);
+    if (failure == ISTHMUS_ERR_NO_MEMORY) { /* what is used from here on is not there */
+        ist_start_report_alone();
+        ist_config_fini(&rt->config);
+        return failure;
+    }
     /* Kernels that run on processors reach no other memory. */
     if (rt->config.heap_kind == IST_HEAP_AUTO && ist_device_is_processor()) rt->config.heap_kind = IST_HEAP_HOST;
     ist_log_open((uint32_t)rt->config.log_level, rt->config.log_file);

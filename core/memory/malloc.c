@@ -137,8 +137,8 @@ static bool grow_for(size_t size_bytes, size_t align_bytes, const char *routine)
     int cancel = ist_cancel_disable();
     uint64_t usual_bytes = ist_heap_grown_for(size_bytes, align_bytes, true);
     uint64_t least_bytes = ist_heap_grown_for(size_bytes, align_bytes, false);
-    bool has_grown = usual_bytes > 0 && (grow(usual_bytes, routine) ||
-                                         (least_bytes < usual_bytes && grow(least_bytes, routine)));
+    bool has_grown = usual_bytes > 0 &&
+                     (grow(usual_bytes, routine) || (least_bytes < usual_bytes && grow(least_bytes, routine)));
     ist_cancel_restore(cancel);
     return has_grown;
 }

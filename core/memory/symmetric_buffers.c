@@ -48,16 +48,21 @@ static bool is_plain(const struct ist_mapping *mapping)
     return mapping->prot == (PROT_READ | PROT_WRITE) && !mapping->is_shared && mapping->inode == 0 && is_nameless;
 }
 
-static bool is_plain_memory(uintptr_t start, uintptr_t end)
+static isthmus_status check_mappings(const void *addr, size_t length_bytes)
 {
-    uintptr_t covered = start; /* so far */
+    uintptr_t start = (uintptr_t)addr, end = start + length_bytes, covered = start; /* so far */
     struct ist_maps maps;
     struct ist_mapping mapping;
-    if (!ist_maps_open(&maps)) return false;
+    if (!ist_maps_open(&maps))
+        return ist_fail_errno(ISTHMUS_ERR_IO, "cannot tell what is mapped at %p: /proc/thread-self/maps", addr);
     while (covered < end && ist_maps_next(&maps, &mapping))
         if (is_plain(&mapping) && mapping.start <= covered && covered < mapping.end) covered = mapping.end;
     ist_maps_close(&maps);
-    return covered >= end;
+    if (covered >= end) return ISTHMUS_OK;
+    return ist_fail(
+        ISTHMUS_ERR_INVALID,
+        "%zu bytes at %p are not private anonymous memory; valid: memory of mmap with MAP_PRIVATE and MAP_ANONYMOUS",
+        length_bytes, addr);
 }
 
 static isthmus_status check_memory(const void *addr, size_t length_bytes)
@@ -70,11 +75,7 @@ static isthmus_status check_memory(const void *addr, size_t length_bytes)
     if (ist_registered_overlaps(addr, length_bytes)) /* a transport would keep the pages that are replaced */
         return ist_fail(ISTHMUS_ERR_INVALID, "some of %zu bytes at %p is a registered buffer; unregister that before",
                         length_bytes, addr);
-    if (is_plain_memory(start, end)) return ISTHMUS_OK;
-    return ist_fail(
-        ISTHMUS_ERR_INVALID,
-        "%zu bytes at %p are not private anonymous memory; valid: memory of mmap with MAP_PRIVATE and MAP_ANONYMOUS",
-        length_bytes, addr);
+    return check_mappings(addr, length_bytes);
 }
 
 /* Memory of a device is symmetric where it lies, if all of it was allocated as one, in pieces that can be mapped. */
