@@ -55,13 +55,13 @@ struct ib_worker {
     pthread_mutex_t lock;
     bool has_leader;  /* a thread in ib_worker_wait() makes progress for all waiting threads; read without the lock */
     uint32_t n_polls; /* by leaders */
-    uint32_t n_followers;             /* threads that wait for the leader */
-    pthread_cond_t changed;           /* wakes followers, which check again */
-    struct ib_ep *eps, *unflushed;    /* all; those that a flush of all has to check */
-    uint32_t n_flushing_all;          /* flushes of all under way: meanwhile no endpoint leaves the list `unflushed` */
-    uint32_t n_lock_waiters;          /* threads that wait for the lock: a leader releases it between two polls */
-    /* Of the thread that has the lock. It cannot be cancelled (pthread_cancel) meanwhile: UCX makes system calls at which
-     * it could, and would leave the locks and the state of both behind. */
+    uint32_t n_followers;          /* threads that wait for the leader */
+    pthread_cond_t changed;        /* wakes followers, which check again */
+    struct ib_ep *eps, *unflushed; /* all; those that a flush of all has to check */
+    uint32_t n_flushing_all;       /* flushes of all under way: meanwhile no endpoint leaves the list `unflushed` */
+    uint32_t n_lock_waiters;       /* threads that wait for the lock: a leader releases it between two polls */
+    /* Of the thread that has the lock. It cannot be cancelled (pthread_cancel) meanwhile: UCX makes system calls at
+     * which it could, and would leave the locks and the state of both behind. */
     int cancel_before;
     struct isthmus_idle_habit habit;  /* of leaders */
     bool has_lost_eps;                /* some have failed and are not closed yet */
