@@ -9,7 +9,7 @@
 
 enum { MOST_PES = 16, BLOCKS = 300, BUFFER_BYTES = 1 << 16 };
 
-static void (*arm)(long attempt);
+static void (*arm)(long attempt, int stays_away);
 static long (*disarm)(void);
 static long mine[2], all[2 * MOST_PES], total;
 static void *blocks[BLOCKS];
@@ -45,7 +45,7 @@ static void *malloc_growing(void *block) { return (void)block, shmem_malloc((siz
 static void *until_none_fails(const char *what, void *(*call)(void *block), void *block, int victim)
 {
     for (long attempt = 1;; attempt++) {
-        if (pe.me == victim) arm(attempt);
+        if (pe.me == victim) arm(attempt, 0);
         void *result = call(block);
         if (compare(what, result) == 0) return result;
         if (result != NULL && block == NULL) shmem_free(result);
@@ -58,7 +58,7 @@ static void use_buffer(int victim)
     void *at = mmap(NULL, BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(at != MAP_FAILED);
     for (long attempt = 1, failures = 1; failures > 0; attempt++) {
-        if (pe.me == victim) arm(attempt);
+        if (pe.me == victim) arm(attempt, 0);
         void *made = nvshmemx_buffer_register_symmetric(at, BUFFER_BYTES, 0);
         failures = compare("register_symmetric", made != NULL ? blocks[0] : NULL);
         if (made != NULL) CHECK_EQ(nvshmemx_buffer_unregister_symmetric(at, BUFFER_BYTES), 0);
