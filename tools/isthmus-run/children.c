@@ -51,7 +51,8 @@ bool process_catches(pid_t pid, int signal_number)
 bool process_is_exiting(pid_t pid)
 {
     struct ist_process process;
-    return !ist_process_read(pid, &process) || process.is_exiting;
+    /* A process that is killed may lose its main thread first, and its connections before its last thread is gone. */
+    return !ist_process_read(pid, &process) || process.is_exiting || process.has_lost_main_thread;
 }
 
 bool children_exist(void) { return for_each_child(0) > 0; }
