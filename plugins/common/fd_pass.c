@@ -146,6 +146,8 @@ static isthmus_status open_socket(struct fd_pass_server *server, enum fd_pass_sh
     if (share == FD_PASS_PIDFD) return ISTHMUS_OK;
     isthmus_status status = listen_on_random_name(server);
     if (status == ISTHMUS_OK || share == FD_PASS_SOCKET || server->address.owner.pid == 0) return status;
+    if (server->listener >= 0) close(server->listener); /* a peer that reached it would wait for ever */
+    server->listener = -1;
     s->log(s->core, ISTHMUS_LOG_INFO,
            "this PE may not have a socket to pass descriptors by; peers take them out of it");
     return ISTHMUS_OK;
