@@ -155,8 +155,9 @@ static isthmus_status pmix_exchange(ist_boot *base)
     pthread_mutex_unlock(&meeting.lock);
     pmix_status_t rc = PMIx_Fence_nb(&all, 1, NULL, 0, on_met, NULL);
     if (rc == PMIX_SUCCESS) rc = await_end();
-    bool have_met = rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED;
-    return have_met ? ISTHMUS_OK : fail_pmix("PMIx_Fence", rc);
+    if (rc == PMIX_SUCCESS || rc == PMIX_OPERATION_SUCCEEDED) return ISTHMUS_OK;
+    ist_fatal_yield(); /* a PE has ended, perhaps: it reports why, or the launcher does, and the job ends meanwhile */
+    return fail_pmix("PMIx_Fence", rc);
 }
 
 /* A server may report a key as not found that its PE is about to put, though it should wait (seen with Open MPI 4.1 on
