@@ -162,7 +162,7 @@ isthmus_status ist_peer_card(int pe, const struct ist_card **out)
 {
     struct ist_peer *peer = NULL;
     *out = NULL;
-    if (ist_peer_table.by_pe == NULL) return ist_fail(ISTHMUS_ERR_INVALID, "a start that failed early has no cards");
+    if (ist_peer_table.by_pe == NULL) return ISTHMUS_ERR_INVALID; /* a start that failed before there were peers */
     isthmus_status status = get_card(pe, &peer);
     if (status == ISTHMUS_OK) *out = &peer->card;
     return status;
