@@ -12,19 +12,24 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-int ist_process_file(int32_t pid, const char *name, char *text, size_t room)
+int ist_read_text(const char *path, char *text, size_t room)
 {
-    char path[64];
     size_t n = 0;
     ssize_t more = -1;
     text[0] = '\0';
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return -1;
     while (n < room - 1 && (more = read(fd, text + n, room - 1 - n)) > 0) n += (size_t)more;
     close(fd);
     text[n] = '\0';
     return more < 0 ? -1 : (int)n;
+}
+
+int ist_process_file(int32_t pid, const char *name, char *text, size_t room)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return ist_read_text(path, text, room);
 }
 
 bool ist_process_read(int32_t pid, struct ist_process *out)

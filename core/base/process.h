@@ -20,8 +20,9 @@ struct ist_process {
 /* Returns false if there is no such process. Takes a few microseconds. */
 bool ist_process_read(int32_t pid, struct ist_process *out);
 
-/* Reads what fits of the process's file of that name in /proc, with a zero after it. Returns -1 if it cannot be
- * read. */
+/* Reads what fits of a file, or of the process's file of that name in /proc, with a zero after it. Returns -1 if it
+ * cannot be read. */
+int ist_read_text(const char *path, char *text, size_t room);
 int ist_process_file(int32_t pid, const char *name, char *text, size_t room);
 
 /* Writes the name of this process's executable, without its folder; "?" if there is no /proc. */

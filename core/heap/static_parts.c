@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 struct file {
+    uintptr_t headers;      /* of the program, if the file has to be found: where these lie */
     uint64_t device, inode; /* inode 0: none */
 };
 typedef bool (*judge)(const struct file *file, const struct ist_mapping *mapping, const struct ist_static_part *part);
@@ -80,7 +81,7 @@ static void keep_parts(struct ist_static_image *image, const struct ist_mapping 
 }
 
 /* Keeps those parts that are marked as left out and may stay. *is_known is false if nothing was found. */
-static isthmus_status keep(struct ist_static_image *image, judge may_stay, const struct file *file, bool *is_known)
+static isthmus_status keep(struct ist_static_image *image, judge may_stay, struct file *file, bool *is_known)
 {
     const uintptr_t start = (uintptr_t)image->base, end = start + image->length_bytes;
     struct ist_maps maps;
@@ -90,6 +91,8 @@ static isthmus_status keep(struct ist_static_image *image, judge may_stay, const
     if (!ist_maps_open(&maps)) return ISTHMUS_OK;
     while (has_room && mapping.end < end && ist_maps_next(&maps, &mapping)) {
         *is_known |= mapping.start < end && mapping.end > start;
+        if (mapping.start <= file->headers && file->headers < mapping.end)
+            *file = (struct file){file->headers, mapping.device, mapping.inode};
         has_room = cut(image, mapping.start) && cut(image, mapping.end);
         keep_parts(image, &mapping, may_stay, file);
     }
@@ -110,7 +113,7 @@ static bool is_any_moved(const struct ist_static_image *image)
 
 /* Leaves the parts out that may not stay; of all or of those that were moved. None where the list of mappings cannot be
  * had, as without /proc, or is not understood: an emulator shows its own addresses, or its own numbers of files. */
-static isthmus_status leave_out(struct ist_static_image *image, bool are_all, judge may_stay, const struct file *file)
+static isthmus_status leave_out(struct ist_static_image *image, bool are_all, judge may_stay, struct file *file)
 {
     bool is_known;
     for (uint32_t i = 0; i < image->n_parts; i++) image->parts[i].is_left_out |= are_all || image->parts[i].is_moved;
@@ -136,23 +139,11 @@ static bool is_loaded(const struct file *file, const struct ist_mapping *mapping
     return is_right && !mapping->is_shared && (mapping->prot & needed) == needed;
 }
 
-/* The file of the program headers. A program that has moved its code to huge pages has none there: it is not known. */
-static struct file file_of(const struct ist_static_image *image)
-{
-    const uintptr_t headers = (uintptr_t)image->headers;
-    struct file file = {.inode = 0};
-    struct ist_maps maps;
-    struct ist_mapping mapping = {.end = 0};
-    if (!ist_maps_open(&maps)) return file;
-    while (mapping.end <= headers && ist_maps_next(&maps, &mapping))
-        if (mapping.start <= headers && headers < mapping.end) file = (struct file){mapping.device, mapping.inode};
-    ist_maps_close(&maps);
-    return file;
-}
-
+/* The program headers are in the first mapping of the file, before the data. A program that has moved its code to huge
+ * pages has no file there: it is not known. */
 isthmus_status ist_static_parts_find(struct ist_static_image *image)
 {
-    const struct file file = file_of(image);
+    struct file file = {(uintptr_t)image->headers, 0, 0};
     return leave_out(image, true, is_loaded, &file);
 }
 
@@ -167,6 +158,6 @@ void ist_static_parts_review(struct ist_static_image *image, int fd)
 {
     struct stat of_fd;
     if (fstat(fd, &of_fd) != 0) return;
-    const struct file file = {of_fd.st_dev, of_fd.st_ino};
+    struct file file = {0, of_fd.st_dev, of_fd.st_ino};
     (void)leave_out(image, false, is_moved, &file);
 }

@@ -1,14 +1,14 @@
 /* core/topo/cgroup.c: see topo.h: the limits of this process's control groups. A limit of a group holds for all groups
  * below it, so each is the least from the process's own group up to the root of the mount. In a container the path of
  * the group may not exist under the mount: then the root is the container's own. */
+#include "core/base/process.h"
 #include "core/topo/topo.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { PATH_BYTES = 4352 }; /* a path, the root and the name of a file */
+enum { PATH_BYTES = 4352 /* a path, the root and the name of a file */, GROUPS_BYTES = 8192 };
 
 /* Returns the limit of one group; UINT64_MAX: it has none, or does not exist. */
 typedef uint64_t limit_reader(const char *folder);
@@ -16,13 +16,9 @@ typedef uint64_t limit_reader(const char *folder);
 /* Returns how many numbers a file begins with, two at most. */
 static int read_numbers(const char *folder, const char *name, uint64_t *first, uint64_t *second)
 {
-    char path[PATH_BYTES + 64];
+    char path[PATH_BYTES + 64], text[64];
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return 0;
-    int n = fscanf(file, "%" SCNu64 " %" SCNu64, first, second);
-    fclose(file);
-    return n;
+    return ist_read_text(path, text, sizeof text) > 0 ? sscanf(text, "%" SCNu64 " %" SCNu64, first, second) : 0;
 }
 
 static uint64_t memory_v2(const char *folder)
@@ -87,14 +83,11 @@ struct hierarchy {
 
 static uint64_t least_of(const char *root, const struct hierarchy *rows, size_t n_rows)
 {
-    char path[PATH_BYTES], *line = NULL;
-    size_t room = 0;
+    char path[PATH_BYTES], groups[GROUPS_BYTES], *rest = groups;
     uint64_t least = UINT64_MAX;
     snprintf(path, sizeof path, "%s/proc/thread-self/cgroup", root);
-    FILE *file = fopen(path, "re");
-    if (file == NULL) return least;
-    while (getline(&line, &room, file) > 0) { /* NUMBER:CONTROLLERS:GROUP */
-        line[strcspn(line, "\n")] = '\0';
+    (void)ist_read_text(path, groups, sizeof groups);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL;) { /* NUMBER:CONTROLLERS:GROUP */
         char *list = strchr(line, ':'), *group = list != NULL ? strchr(list + 1, ':') : NULL;
         if (group == NULL) continue;
         *group++ = '\0';
@@ -105,8 +98,6 @@ static uint64_t least_of(const char *root, const struct hierarchy *rows, size_t 
             if (limit < least) least = limit;
         }
     }
-    free(line);
-    fclose(file);
     return least;
 }
 

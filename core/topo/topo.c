@@ -2,9 +2,12 @@
  * Reads a handful of files under /proc and /sys; a full hwloc topology would cost more than the rest of start-up. */
 #include "core/topo/topo.h"
 
+#include "core/base/process.h"
+
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,12 +33,11 @@ int ist_topo_numa_node(void)
 }
 
 /* Returns true if the list of a node, "0-3,8-11", has one of those processors. */
-static bool has_any(FILE *list, const cpu_set_t *wanted)
+static bool has_any(const char *list, const cpu_set_t *wanted)
 {
-    unsigned first, last;
-    for (int n; (n = fscanf(list, "%u-%u", &first, &last)) > 0; (void)fgetc(list)) {
-        if (n == 1) last = first;
-        for (unsigned cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
+    for (char *end; *list >= '0' && *list <= '9'; list = end + (*end == ',')) {
+        unsigned long first = strtoul(list, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+        for (unsigned long cpu = first; cpu <= last && cpu < CPU_SETSIZE; cpu++)
             if (CPU_ISSET(cpu, wanted)) return true;
     }
     return false;
@@ -43,17 +45,16 @@ static bool has_any(FILE *list, const cpu_set_t *wanted)
 
 int ist_topo_bound_node(void)
 {
-    enum { MAX_NODES = 1024 };
+    enum { MAX_NODES = 1024, LIST_BYTES = 4096 };
     cpu_set_t mine;
     int bound = -1;
     if (!ist_topo_bound_cpus(&mine)) return -1;
     for (int node = 0; node < MAX_NODES; node++) {
-        char path[64];
+        char path[64], list[LIST_BYTES];
         snprintf(path, sizeof path, "/sys/devices/system/node/node%d/cpulist", node);
-        FILE *list = fopen(path, "re");
-        if (list == NULL) break; /* node numbers have no holes, except for nodes that were removed */
+        if (ist_read_text(path, list, sizeof list) < 0)
+            break; /* node numbers have no holes, except for nodes that were removed */
         bool is_mine = has_any(list, &mine);
-        fclose(list);
         if (is_mine && bound >= 0) return -1;
         if (is_mine) bound = node;
     }

@@ -25,7 +25,8 @@ struct device_note {
 static struct {
     ist_boot *boot;
     char key[KEY_BYTES];
-    bool has_device_note, is_published;
+    bool has_device_note, is_published, has_own_note;
+    struct note own_note; /* of this PE; valid if has_own_note */
     struct device_note mine;
     uint32_t n;
     struct isthmus_local_pe *list;    /* NULL: not requested yet */
@@ -48,10 +49,14 @@ static const char *device_key(char out[KEY_BYTES + 8])
     return out;
 }
 
-static struct note own_note(void)
+/* Read from the system once. */
+static const struct note *own_note(void)
 {
-    struct note note = {ist_topo_bound_node(), places.has_device_note, {{0}}};
-    if (!ist_topo_bound_cpus(&note.cpus)) CPU_ZERO(&note.cpus);
+    struct note *note = &places.own_note;
+    if (places.has_own_note) return note;
+    *note = (struct note){ist_topo_bound_node(), places.has_device_note, {{0}}};
+    if (!ist_topo_bound_cpus(&note->cpus)) CPU_ZERO(&note->cpus);
+    places.has_own_note = true;
     return note;
 }
 
@@ -59,9 +64,8 @@ isthmus_status ist_places_publish(ist_boot *boot, const char *key, bool has_devi
 {
     places.boot = boot;
     places.has_device_note = has_device_note;
-    const struct note note = own_note();
     snprintf(places.key, sizeof places.key, "%s", key);
-    return put(key, &note, sizeof note);
+    return put(key, own_note(), sizeof places.own_note);
 }
 
 isthmus_status ist_places_publish_device(uint32_t kind, const char *pci_address)
@@ -110,8 +114,10 @@ static isthmus_status fetch_notes(void)
     for (uint32_t i = 0; i < places.n && status == ISTHMUS_OK; i++) {
         struct isthmus_local_pe *place = &places.list[i];
         place->pe = places.boot != NULL ? places.boot->local_pes[i] : 0;
-        places.notes[i] = own_note();
-        if (!is_me(i)) status = fetch(place->pe, places.key, &places.notes[i], sizeof places.notes[i]);
+        if (is_me(i))
+            places.notes[i] = *own_note();
+        else
+            status = fetch(place->pe, places.key, &places.notes[i], sizeof places.notes[i]);
         place->numa_node = places.notes[i].numa_node;
     }
     return status;
@@ -205,7 +211,7 @@ isthmus_status ist_places_get_all(const struct isthmus_local_place **list, uint3
 
 isthmus_status ist_places_cpus(int *out)
 {
-    cpu_set_t all = own_note().cpus;
+    cpu_set_t all = own_note()->cpus;
     int n_own = CPU_COUNT(&all), n_online = ist_topo_cpus();
     bool is_enough = n_own == 0 || n_own >= n_online || (uint32_t)n_own >= ist_places_count();
     isthmus_status status = is_enough ? ISTHMUS_OK : find_notes();
