@@ -51,13 +51,18 @@ static bool shares_heap(int pe)
     return choice.carrier != IST_NO_TRANSPORT && ist_registry.list[choice.carrier].extensions.has_memory;
 }
 
-/* Returns true if all PEs of this host load and store in all of each other's memory. All have the same transports open,
- * so one answer holds for all of them. */
-static bool ask_host(const ist_boot *boot)
+/* Out: whether all PEs of this host load and store in all of each other's memory. All have the same transports open, so
+ * one answer holds for all of them; a PE that cannot tell would synchronise in another way than its peers. */
+static isthmus_status ask_host(const ist_boot *boot, bool *out)
 {
-    if (boot->n_local == 1) return true;
-    if (ist_segments_have_extents()) return false; /* memory that grows is mapped on first use only */
-    return shares_memory(boot->local_pes[boot->local_pes[0] == boot->pe]);
+    const struct ist_card *card;
+    int neighbour = boot->local_pes[boot->n_local > 1 && boot->local_pes[0] == boot->pe];
+    *out = boot->n_local == 1;
+    if (*out || !ist_peers_use_alias()) return ISTHMUS_OK;
+    if (ist_segments_have_extents()) return ISTHMUS_OK; /* memory that grows is mapped on first use only */
+    isthmus_status status = ist_peer_card(neighbour, &card);
+    if (status == ISTHMUS_OK) *out = shares_memory(neighbour);
+    return status;
 }
 
 /* ---- the table ---- */
@@ -217,7 +222,8 @@ isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
     ist_hosts_init(boot, config->pretend_hosts);
     teams.shared_only_self = config->team_shared_only_self;
     teams.is_for_processors = config->face == IST_FACE_SHMEM;
-    teams.host_is_aliased = ask_host(boot);
+    isthmus_status status = ask_host(boot, &teams.host_is_aliased);
+    if (status != ISTHMUS_OK) return status;
     ist_team_limit = (uint32_t)ist_teams_max(config);
     ist_team_table = calloc(ist_team_limit, sizeof *ist_team_table);
     teams.places = calloc(ist_team_limit, sizeof *teams.places);
