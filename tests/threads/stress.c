@@ -24,6 +24,7 @@ static const struct part {
     {"allocations", part_allocations},
     {"queries", part_queries},
     {"fork", part_fork},
+    {"cancel", part_cancel},
 };
 enum { N_PARTS = sizeof parts / sizeof parts[0] };
 

@@ -46,6 +46,7 @@ void part_splits(struct lane *lane);
 void part_allocations(struct lane *lane); /* lane 0: collective over the world */
 void part_queries(struct lane *lane);
 void part_fork(struct lane *lane);
+void part_cancel(struct lane *lane);
 
 /* The value of word i that PE `pe` writes in this step. */
 static inline long stress_value(const struct lane *lane, int pe, int i)

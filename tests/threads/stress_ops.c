@@ -1,6 +1,7 @@
 /* tests/threads/stress_ops.c: the parts of the stress job that concern one PE and another one. */
 #include "stress.h"
 
+#include <pthread.h>
 #include <sys/wait.h>
 
 void ops_begin(uint64_t seed)
@@ -215,4 +216,26 @@ void part_fork(struct lane *lane)
     CHECK_EQ(waitpid(child, &status, 0), child);
     CHECK_EQ(status, 0);
     CHECK_EQ(data[lane->number], lane->step);
+}
+
+static void *await_neighbour(void *argument)
+{
+    const struct lane *lane = argument;
+    shmem_uint64_wait_until(&lane->signal[1], SHMEM_CMP_GE, (uint64_t)lane->step);
+    while (lane->step > 0) pthread_testcancel();
+    return NULL;
+}
+
+/* A thread that is cancelled while it waits ends after the wait, which the left neighbour ends. */
+void part_cancel(struct lane *lane)
+{
+    pthread_t thread;
+    void *result = NULL;
+    if (lane->step % 4 != 0) return;
+    CHECK_EQ(pthread_create(&thread, NULL, await_neighbour, lane), 0);
+    CHECK_EQ(pthread_cancel(thread), 0);
+    shmem_uint64_p(&lane->signal[1], (uint64_t)lane->step, pe.right);
+    shmem_quiet();
+    CHECK_EQ(pthread_join(thread, &result), 0);
+    CHECK(result == PTHREAD_CANCELED);
 }
