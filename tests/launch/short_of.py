@@ -16,7 +16,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent)]
 import pmi  # noqa: E402
 import processes  # noqa: E402
 
-N, AT_ONCE, LIMIT_S = 4, 10, 60
+N, AT_ONCE, LIMIT_S, TRIES = 4, 10, 60, 4
 MPIRUN = ["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", str(N)]
 CASES = {  # of each way: the limit and the PE, and the limit's values
     "torchrun": {"nofile:1": range(24, 2, -1), "nofile:0": range(24, 7, -1), "as:1": range(72, -1, -8)},
@@ -55,8 +55,12 @@ def run(build, way, case, value, port):
     limit, pe = case.split(":")
     with tempfile.TemporaryDirectory(prefix="short_of.", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = folder if way == "mpirun" else os.environ.get("TMPDIR", "/tmp")
-        started = start(build, way, port, limit, value, pe)
-        output = processes.finish(started, LIMIT_S)
+        for _ in range(TRIES):
+            started = start(build, way, port, limit, value, pe)
+            output = processes.finish(started, LIMIT_S)
+            if "Address already in use" not in output:  # of another job, or by the search of another test
+                break
+            port = str(pmi.master_port()[1])
     return [process.returncode for process in started], output
 
 
