@@ -318,8 +318,8 @@ isthmus_status ist_uid_join(const struct ist_uid_seat *seat, struct ist_uid_way 
     return status;
 }
 
-static bool ask_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
-                     struct ist_uid_head *head, void **value)
+static bool request_from_root(const struct ist_uid_seat *seat, enum ist_uid_role role, int64_t deadline_ms,
+                              struct ist_uid_head *head, void **value)
 {
     int fd = -1;
     if (go_to_root(seat, role, deadline_ms, &fd) != ISTHMUS_OK) return false;
@@ -330,28 +330,28 @@ static bool ask_root(const struct ist_uid_seat *seat, enum ist_uid_role role, in
 
 bool ist_uid_ask_why(const struct ist_uid_seat *seat, struct ist_uid_head *head, void **value)
 {
-    return ask_root(seat, IST_UID_ORPHAN, ist_uid_now_ms() + WHY_MS, head, value);
+    return request_from_root(seat, IST_UID_ORPHAN, ist_uid_now_ms() + WHY_MS, head, value);
 }
 
-static void tell_root(const struct ist_uid_seat *seat)
+static void report_to_root(const struct ist_uid_seat *seat)
 {
     struct ist_uid_head head;
     void *value;
-    if (ask_root(seat, IST_UID_FAILED, reply_deadline_ms(seat), &head, &value)) free(value);
+    if (request_from_root(seat, IST_UID_FAILED, reply_deadline_ms(seat), &head, &value)) free(value);
 }
 
 /* The thread's own table of descriptors has room, whatever the process has open. */
-static void *tell_root_apart(void *seat)
+static void *report_with_own_descriptors(void *seat)
 {
-    if (unshare(CLONE_FILES) == 0 && close_range(0, ~0u, 0) == 0) tell_root(seat);
+    if (unshare(CLONE_FILES) == 0 && close_range(0, ~0u, 0) == 0) report_to_root(seat);
     return NULL;
 }
 
 void ist_uid_give_up(const struct ist_uid_seat *seat)
 {
     pthread_t thread;
-    if (ist_quiet_thread_create(&thread, "isthmus-boot", tell_root_apart, (void *)(uintptr_t)seat) == 0)
+    if (ist_quiet_thread_create(&thread, "isthmus-boot", report_with_own_descriptors, (void *)(uintptr_t)seat) == 0)
         pthread_join(thread, NULL);
     else
-        tell_root(seat); /* memory is short, and perhaps not descriptors */
+        report_to_root(seat); /* memory is short, and perhaps not descriptors */
 }

@@ -53,7 +53,7 @@ static bool shares_heap(int pe)
 
 /* Out: whether all PEs of this host load and store in all of each other's memory. All have the same transports open, so
  * one answer holds for all of them; a PE that cannot tell would synchronise in another way than its peers. */
-static isthmus_status ask_host(const ist_boot *boot, bool *out)
+static isthmus_status is_host_aliased(const ist_boot *boot, bool *out)
 {
     const struct ist_card *card;
     int neighbour = boot->local_pes[boot->n_local > 1 && boot->local_pes[0] == boot->pe];
@@ -222,7 +222,7 @@ isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config)
     ist_hosts_init(boot, config->pretend_hosts);
     teams.shared_only_self = config->team_shared_only_self;
     teams.is_for_processors = config->face == IST_FACE_SHMEM;
-    isthmus_status status = ask_host(boot, &teams.host_is_aliased);
+    isthmus_status status = is_host_aliased(boot, &teams.host_is_aliased);
     if (status != ISTHMUS_OK) return status;
     ist_team_limit = (uint32_t)ist_teams_max(config);
     ist_team_table = calloc(ist_team_limit, sizeof *ist_team_table);

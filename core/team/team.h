@@ -100,8 +100,8 @@ static inline uint64_t ist_teams_max(const struct ist_config *config)
     return config->teams_max < LEAST ? LEAST : config->teams_max > MOST ? MOST : config->teams_max;
 }
 
-/* Touches the flags of predefined teams, and those of the start and the end. The system takes a page from the NUMA node
- * of who touches it first, and this PE polls them: before any peer writes there. */
+/* Touches the flags of predefined teams, and those of the start and the end, before any peer writes to them: the system
+ * takes a page from the NUMA node of the PE that touches it first, and this PE polls these flags. */
 void ist_teams_place_memory(const ist_boot *boot);
 
 isthmus_status ist_teams_init(ist_boot *boot, const struct ist_config *config);

@@ -322,7 +322,7 @@ void ist_segment_leave_out(uint32_t id, struct ist_blob spans)
     ist_segments.have_left_out = true;
 }
 
-static IST_COLD int look_closer(const void *addr, size_t length_bytes)
+static IST_COLD int segment_but_left_out(const void *addr, size_t length_bytes)
 {
     const int s = ist_segment_around(addr, length_bytes);
     if (s < 0) return -1;
@@ -338,7 +338,7 @@ int ist_segment_of(const void *addr, size_t length_bytes)
         uintptr_t offset = (uintptr_t)addr - (uintptr_t)segment->mem.addr;
         if (offset < segment->plain_bytes && length_bytes <= segment->plain_bytes - offset) return (int)s;
     }
-    return IST_UNLIKELY(ist_segments.have_left_out) ? look_closer(addr, length_bytes) : -1;
+    return IST_UNLIKELY(ist_segments.have_left_out) ? segment_but_left_out(addr, length_bytes) : -1;
 }
 
 int ist_segment_around(const void *addr, size_t length_bytes)

@@ -508,7 +508,7 @@ static void pass(const struct routine *routine, long first)
     shmem_barrier_all();
 }
 
-static void meet_all(void)
+static void connect_to_all(void)
 {
     through(SHMEM_CTX_DEFAULT);
     contact_strided();
@@ -521,7 +521,7 @@ static void meet_all(void)
 /* Passes are alike, so that the second one leaves behind what was there before it. */
 static void loop(const struct routine *routine, long first)
 {
-    if ((routine->kind & COLD) == 0) meet_all();
+    if ((routine->kind & COLD) == 0) connect_to_all();
     made.blocks[0] = shmem_malloc(64);
     CHECK(made.blocks[0] != NULL);
     pass(routine, first);
@@ -538,7 +538,7 @@ static void loop(const struct routine *routine, long first)
 
 static void once(const struct routine *routine, long first)
 {
-    if ((routine->kind & COLD) == 0) meet_all();
+    if ((routine->kind & COLD) == 0) connect_to_all();
     if (routine->before != NULL) routine->before();
     made.n = 1;
     run.attempt = first;
@@ -547,7 +547,7 @@ static void once(const struct routine *routine, long first)
     long result = routine->call != NULL ? routine->call() : 0;
     run.failures += mine[1] = disarm();
     (void)compare(routine, result);
-    meet_all();
+    connect_to_all();
 }
 
 static void start(const struct routine *routine)
@@ -603,9 +603,9 @@ int main(int argc, char **argv)
     if ((routine->kind & ONCE) == 0)
         loop(routine, first);
     else if (strcmp(routine->name, "finalize") == 0)
-        meet_all();
+        connect_to_all();
     else if (is_start)
-        meet_all();
+        connect_to_all();
     else
         once(routine, first);
     long failures = end();

@@ -1,6 +1,6 @@
 /* R30: pages of static data that the program has protected or mapped itself before init stay as they are, in two jobs
  * and between them; the variables around them are symmetric, and an access to them ends the job with a message.
- * Usage: r30_left_out DEED WHO [ACCESS]. DEED: guard, read, file, private. WHO has such pages: all PEs, or the last.
+ * Usage: r30_left_out DEED WHO [ACCESS]. DEED: guard, read, file, private. WHO: which PEs have such pages, all or last.
  * ACCESS: what PE 0 does with these pages of the last PE. */
 #include "check.h"
 
