@@ -125,8 +125,9 @@ static bool is_alone(void)
     return stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink <= 3; /* ".", ".." and this thread */
 }
 
-struct blocker { /* a thread that blocks SIGSEGV */
+struct blocker { /* a thread that blocks SIGSEGV, or one that cannot be asked */
     char name[32], number[16];
+    int error; /* errno of the access to /proc that failed; 0: none */
 };
 
 /* A main thread that has ended stays in the list until the process ends. */
@@ -137,6 +138,10 @@ static bool blocks_faults(const char *thread, struct blocker *out)
     snprintf(path, sizeof path, "/proc/self/task/%.16s/status", thread);
     snprintf(out->number, sizeof out->number, "%.15s", thread);
     FILE *file = fopen(path, "re");
+    if (file == NULL && errno != ENOENT) { /* not the end of this thread */
+        out->error = errno;
+        return true;
+    }
     while (file != NULL && fgets(line, sizeof line, file) != NULL) {
         (void)sscanf(line, "Name: %31[^\n]", out->name);
         (void)sscanf(line, "State: %c", &state);
@@ -151,7 +156,7 @@ static bool can_all_wait_now(struct blocker *out)
     const long own = syscall(SYS_gettid);
     bool can = true;
     DIR *tasks = opendir("/proc/self/task");
-    *out = (struct blocker){.name = "unknown: no /proc"};
+    *out = (struct blocker){.error = tasks == NULL ? errno : 0};
     if (tasks == NULL) return false;
     for (const struct dirent *task; can && (task = readdir(tasks)) != NULL;)
         if (task->d_name[0] != '.' && strtol(task->d_name, NULL, 10) != own) can = !blocks_faults(task->d_name, out);
@@ -184,9 +189,16 @@ static void protect(const struct ist_static_image *image, int without)
 /* ThreadSanitizer has such a thread in every process that has two others: no news for a program under test. */
 extern void __tsan_init(void) __attribute__((weak));
 
+/* Without descriptors a process cannot read it, and has, or will have, a message of its own about that. */
 static void warn(const struct blocker *blocker)
 {
     static bool has_warned;
+    if (blocker->error != 0) {
+        ist_info("writes of other threads to global variables are not stopped while these are moved: cannot read "
+                 "/proc/self/task: %s",
+                 strerror(blocker->error));
+        return;
+    }
     if (has_warned || __tsan_init != NULL) return;
     has_warned = true;
     ist_warn("thread %s (%s) blocks SIGSEGV, so that what other threads write to global variables while these are "

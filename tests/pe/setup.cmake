@@ -22,6 +22,7 @@ endif()
 isthmus_fork_test(r10_writers beside EXPECT -0 .)
 isthmus_fork_test(r10_writers blocked ARGS blocked
   EXPECT -a "thread r10_writers .[0-9]+. blocks SIGSEGV, so that what other threads write .* may be lost")
+isthmus_fork_test(r10_writers unreadable ARGS unreadable EXPECT -0 .)
 isthmus_fork_test(r17_two_jobs both EXPECT -0 .)
 isthmus_fork_test(r17_session session EXPECT -0 .)
 isthmus_fork_test(r17_containers four EXPECT -0 .)
