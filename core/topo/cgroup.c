@@ -5,6 +5,7 @@
 #include "core/topo/topo.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,7 +49,7 @@ static uint64_t cpu_v2(const char *folder)
 static uint64_t cpu_v1(const char *folder)
 {
     uint64_t quota_us, period_us, unused;
-    if (read_numbers(folder, "cpu.cfs_quota_us", &quota_us, &unused) < 1) return UINT64_MAX;
+    if (read_numbers(folder, "cpu.cfs_quota_us", &quota_us, &unused) < 1 || quota_us > INT64_MAX) return UINT64_MAX;
     if (read_numbers(folder, "cpu.cfs_period_us", &period_us, &unused) < 1) return UINT64_MAX;
     return percent_of(quota_us, period_us);
 }
@@ -81,10 +82,12 @@ struct hierarchy {
     limit_reader *read;
 };
 
+/* The kernel has a controller in one hierarchy, and lists that of version 2 last. */
 static uint64_t least_of(const char *root, const struct hierarchy *rows, size_t n_rows)
 {
     char path[PATH_BYTES], groups[GROUPS_BYTES], *rest = groups;
     uint64_t least = UINT64_MAX;
+    bool is_v1 = false;
     snprintf(path, sizeof path, "%s/proc/thread-self/cgroup", root);
     (void)ist_read_text(path, groups, sizeof groups);
     for (char *line; (line = strsep(&rest, "\n")) != NULL;) { /* NUMBER:CONTROLLERS:GROUP */
@@ -92,7 +95,8 @@ static uint64_t least_of(const char *root, const struct hierarchy *rows, size_t 
         if (group == NULL) continue;
         *group++ = '\0';
         for (size_t i = 0; i < n_rows; i++) {
-            if (!has_controller(list + 1, rows[i].controller)) continue;
+            if (!has_controller(list + 1, rows[i].controller) || (is_v1 && list[1] == '\0')) continue;
+            is_v1 = list[1] != '\0';
             snprintf(path, sizeof path, "%s%s", root, rows[i].mount);
             uint64_t limit = least_up_to_root(path, strcmp(group, "/") == 0 ? "" : group, rows[i].read);
             if (limit < least) least = limit;
