@@ -24,7 +24,7 @@ static int world_pe(const struct face_team *team, int pe) { return team->start +
 /* What member `pe` has in its source. */
 static void source_fill(const struct item *item, int team, int pe, void *elements)
 {
-    uint64_t seed = random_of(seed_of(item, world_pe(&face.team[team], pe)), (uint64_t)team);
+    uint64_t seed = random_of(seed_of(item, world_pe(&lane.team[team], pe)), (uint64_t)team);
     size_t n = elements_room() / 16;
     if (strcmp(item->op, "prod") == 0)
         elements_fill_units(item->row->type, elements, n, seed);
@@ -35,7 +35,7 @@ static void source_fill(const struct item *item, int team, int pe, void *element
 static void prepare(struct item *item)
 {
     for (int team = 0; team < teams_of(item); team++)
-        source_fill(item, team, face.team[team].my_pe, item->source + begin_of(item, team));
+        source_fill(item, team, lane.team[team].my_pe, item->source + begin_of(item, team));
 }
 
 /* How many elements member `pe` gives to a collect: none, some. */
@@ -45,7 +45,7 @@ static size_t collect_nelems(int pe) { return (size_t)(pe + 1) % NELEMS; }
 
 static unsigned char *source_of(const struct item *item, int team, int pe)
 {
-    static unsigned char elements[64 * NELEMS * SST * 16];
+    static __thread unsigned char elements[64 * NELEMS * SST * 16];
     CHECK_THAT(world.n <= 64, "the model has room for 64 PEs");
     source_fill(item, team, pe, elements);
     return elements;
@@ -71,7 +71,7 @@ static void model_combine(struct item *item, int team, size_t from, int last)
 
 static void model_move(struct item *item, int team)
 {
-    const struct face_team *t = &face.team[team];
+    const struct face_team *t = &lane.team[team];
     size_t size = item->row->type.size, at = begin_of(item, team), me = (size_t)t->my_pe, collected = 0;
     bool strided = row_is(item, "alltoalls");
     for (int pe = 0; pe < t->n; pe++) {
@@ -89,7 +89,7 @@ static void model_move(struct item *item, int team)
 
 static void model(struct item *item, int team)
 {
-    const struct face_team *t = &face.team[team];
+    const struct face_team *t = &lane.team[team];
     size_t at = begin_of(item, team);
     bool spares_root = (item->row->flags & ROW_SET) != 0;
     if (row_is(item, "broadcast")) {
@@ -111,7 +111,7 @@ static void model(struct item *item, int team)
 
 static struct row_call call_on(const struct item *item, int team)
 {
-    const struct face_team *t = &face.team[team];
+    const struct face_team *t = &lane.team[team];
     struct row_call c = call_to(item, world.right);
     c.team = t->handle;
     c.set_start = t->start, c.set_log_stride = t->stride - 1, c.set_size = t->n; /* strides are 1 and 2 */
@@ -163,7 +163,7 @@ static void act_meet(struct item *item)
 {
     bool completes = strstr(item->row->name, "barrier") != NULL;
     for (int team = 0; team < teams_of(item); team++) {
-        const struct face_team *t = &face.team[team];
+        const struct face_team *t = &lane.team[team];
         int right = world_pe(t, (t->my_pe + 1) % t->n), left = world_pe(t, (t->my_pe + t->n - 1) % t->n);
         uint64_t mine = seed_of(item, world.me), wanted = seed_of(item, left), *word = NULL;
         word = (uint64_t *)(void *)(item->dest + begin_of(item, team));
@@ -178,7 +178,7 @@ static void verify_meet(struct item *item)
 {
     image_clear(item);
     for (int team = 0; team < teams_of(item); team++) {
-        const struct face_team *t = &face.team[team];
+        const struct face_team *t = &lane.team[team];
         uint64_t wanted = seed_of(item, world_pe(t, (t->my_pe + t->n - 1) % t->n));
         memcpy(item->image + begin_of(item, team), &wanted, sizeof wanted);
     }

@@ -17,7 +17,7 @@ static void prepare(struct item *item)
 /* The elements that PE `pe` has at FIRST or SECOND. */
 static const unsigned char *source_of(const struct item *item, int pe, size_t at)
 {
-    static unsigned char elements[MOST * 16];
+    static __thread unsigned char elements[MOST * 16];
     elements_fill(item->row->type, elements, MOST, seed_of(item, pe) + (at == SECOND));
     return elements;
 }

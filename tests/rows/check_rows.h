@@ -36,7 +36,6 @@ extern const struct check rma_checks[], amo_checks[], signal_checks[], wait_chec
 
 extern struct row_world {
     int me, n, right, left;
-    size_t n_calls, n_checks;
 } world;
 
 /* A number that follows from two others. */
@@ -49,8 +48,15 @@ static inline uint64_t seed_of(const struct item *item, int pe) { return random_
 struct row_call call_to(const struct item *item, int pe);
 void call(struct item *item, struct row_call *arguments);
 
+/* Symmetric memory for the rows of one lane: collective. */
+struct item *items_make(const struct row *rows, size_t n, int lane_number);
+/* Part 0 to 2 of the row's check; not on lanes other than the first where only one may be in a call. */
+void item_run(struct item *item, size_t part);
+void item_out_of_time(int sig); /* a handler: names the row that this thread is in, and exits */
+
+void *memory(void *pointer); /* which is not NULL */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
-#define CHECK_THAT(condition, ...) ((condition) ? (void)world.n_checks++ : fail(__VA_ARGS__))
+#define CHECK_THAT(condition, ...) ((condition) ? (void)lane.n_checks++ : fail(__VA_ARGS__))
 
 /* The image is all poison, then has n elements at an offset, then is compared. Elements of floating-point types are
  * equal when their values are: padding and the sign of zero do not count. */

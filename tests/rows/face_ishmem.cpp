@@ -6,28 +6,46 @@
 
 #include <cstdlib>
 
-static ishmem_team_t teams[2];
+static struct own {
+    ishmem_team_t teams[2];
+} lanes[LANES_MOST];
 
-static void set_up()
+static void set_up(bool has_threads)
 {
-    ishmem_init();
+    int provided = ISHMEM_THREAD_MULTIPLE;
+    if (!has_threads)
+        ishmem_init();
+    else if (ishmem_init_thread(ISHMEM_THREAD_MULTIPLE, &provided) != 0 || provided != ISHMEM_THREAD_MULTIPLE)
+        abort();
+}
+
+static ishmem_team_t split(int start, int stride, int size)
+{
+    ishmem_team_t team = ISHMEM_TEAM_INVALID;
+    if (ishmem_team_split_strided(ISHMEM_TEAM_WORLD, start, stride, size, nullptr, 0, &team) != 0) abort();
+    return team;
+}
+
+static void open_lane(struct face_lane *opened)
+{
+    struct own *own = &lanes[opened->number];
     int me = ishmem_my_pe(), n = ishmem_n_pes(), half = (n - me % 2 + 1) / 2;
-    teams[0] = ISHMEM_TEAM_WORLD;
+    own->teams[0] = opened->number == 0 ? (ishmem_team_t)ISHMEM_TEAM_WORLD : split(0, 1, n);
     for (int odd = 0; odd < 2 && odd < n; odd++) {
-        ishmem_team_t team = ISHMEM_TEAM_INVALID;
-        int stride = n == 1 ? 1 : 2, size = (n - odd + 1) / 2;
-        if (ishmem_team_split_strided(ISHMEM_TEAM_WORLD, odd, stride, size, nullptr, 0, &team) != 0) abort();
-        if (odd == me % 2) teams[1] = team;
+        ishmem_team_t team = split(odd, n == 1 ? 1 : 2, (n - odd + 1) / 2);
+        if (odd == me % 2) own->teams[1] = team;
     }
-    face.team[0] = {&teams[0], n, me, 0, 1};
-    face.team[1] = {&teams[1], half, me / 2, me % 2, 2};
+    opened->team[0] = {&own->teams[0], n, me, 0, 1};
+    opened->team[1] = {&own->teams[1], half, me / 2, me % 2, 2};
 }
 
-static void end()
+static void close_lane(const struct face_lane *closed)
 {
-    ishmem_team_destroy(teams[1]);
-    ishmem_finalize();
+    ishmem_team_destroy(lanes[closed->number].teams[1]);
+    if (closed->number != 0) ishmem_team_destroy(lanes[closed->number].teams[0]);
 }
+
+static void meet() { ishmem_team_sync(lanes[lane.number].teams[0]); }
 
 static void store(void *dest, const void *value, size_t size_bytes, int pe)
 {
@@ -42,11 +60,13 @@ static struct face make_face()
 {
     struct face made = {};
     made.init = set_up;
-    made.fini = end;
+    made.fini = ishmem_finalize;
+    made.open = open_lane;
+    made.close = close_lane;
     made.my_pe = ishmem_my_pe;
     made.n_pes = ishmem_n_pes;
     made.allocate = ishmem_malloc;
-    made.barrier = ishmem_barrier_all;
+    made.meet = meet;
     made.complete = ishmem_quiet;
     made.store = store;
     static const int cmp[FACE_CMPS] = {ISHMEM_CMP_EQ, ISHMEM_CMP_NE, ISHMEM_CMP_GT,

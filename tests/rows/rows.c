@@ -1,16 +1,13 @@
 #include "check_rows.h"
 #include "values.h"
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-struct row_world world;
-
-static const struct item *current; /* for messages */
+static __thread const struct item *current; /* for messages */
 
 void fail(const char *format, ...)
 {
@@ -22,16 +19,6 @@ void fail(const char *format, ...)
     fprintf(stderr, "PE %d of %d: %s: %s\n", world.me, world.n, current ? current->row->name : "start", text);
     fflush(NULL);
     _exit(1); /* the launcher ends the others */
-}
-
-static void out_of_time(int sig)
-{
-    static const char text[] = "the deadline has passed; the routine is ";
-    (void)sig;
-    (void)!write(STDERR_FILENO, text, sizeof text - 1);
-    if (current != NULL) (void)!write(STDERR_FILENO, current->row->name, strlen(current->row->name));
-    (void)!write(STDERR_FILENO, "\n", 1);
-    _exit(1);
 }
 
 uint64_t random_of(uint64_t seed, uint64_t index)
@@ -47,16 +34,15 @@ uint64_t random_of(uint64_t seed, uint64_t index)
 struct row_call call_to(const struct item *item, int pe)
 {
     return (struct row_call){.pe = pe,
-                             .ctx = face.ctx,
-                             .stream = face.stream,
-                             .team = face.team[0].handle,
+                             .ctx = lane.ctx,
+                             .stream = lane.stream,
+                             .team = lane.team[0].handle,
                              .dest = item->dest,
                              .source = item->source};
 }
 
 void call(struct item *item, struct row_call *arguments)
 {
-    world.n_calls++;
     if (face.run != NULL)
         face.run(item->row, arguments);
     else
@@ -86,10 +72,10 @@ void image_compare_until(struct item *item, size_t end_bytes)
         if (item->dest[i] != item->image[i])
             fail("byte %zu of dest is 0x%02x, expected 0x%02x (element size %zu)", i, item->dest[i], item->image[i],
                  item->row->type.size);
-    world.n_checks++;
+    lane.n_checks++;
 }
 
-/* ---- the run ---- */
+/* ---- rows ---- */
 
 static const struct check *const all_checks[] = {rma_checks, amo_checks, signal_checks, wait_checks, collective_checks};
 
@@ -102,7 +88,7 @@ static const struct check *check_of(const struct row *row)
     fail("there is no check '%s' for %s", row->check, row->name);
 }
 
-static void *memory(void *pointer)
+void *memory(void *pointer)
 {
     if (pointer == NULL) fail("no memory");
     return pointer;
@@ -131,15 +117,16 @@ static void items_place(struct item *items, size_t n, size_t total_bytes, size_t
     }
 }
 
-static struct item *items_make(const struct row *rows, size_t n)
+struct item *items_make(const struct row *rows, size_t n, int lane_number)
 {
     struct item *items = memory(calloc(n, sizeof *items));
     size_t total_bytes = 0, n_sets = 0;
+    uint64_t seed = n + (uint64_t)lane_number * 1000000;
     for (size_t i = 0; i < n; i++) {
         const struct check *check = check_of(&rows[i]);
         const char *space = strchr(rows[i].check, ' ');
         size_t room_bytes = check->room != NULL ? check->room() : ROOM_BYTES;
-        items[i] = (struct item){.row = &rows[i], .op = space != NULL ? space + 1 : "", .seed = random_of(n, i)};
+        items[i] = (struct item){.row = &rows[i], .op = space != NULL ? space + 1 : "", .seed = random_of(seed, i)};
         items[i].room_bytes = (room_bytes + 63) & ~(size_t)63;
         total_bytes += items[i].room_bytes;
         n_sets += (rows[i].flags & ROW_SET) != 0;
@@ -148,33 +135,30 @@ static struct item *items_make(const struct row *rows, size_t n)
     return items;
 }
 
-static void run_all(struct item *items, size_t n, size_t part)
+/* A collective without a team is of the world, or of a set whose members may be in one such call at a time. */
+static bool is_for_one_lane(const struct row *row, const struct check *check)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct check *check = check_of(items[i].row);
-        void (*parts[])(struct item *) = {check->prepare, check->act, check->verify};
-        current = &items[i];
-        if (parts[part] != NULL) parts[part](&items[i]);
-    }
-    current = NULL;
-    face.complete();
-    face.barrier();
+    for (const struct check *of = collective_checks; of->name != NULL; of++)
+        if (of == check) return (row->flags & ROW_TEAM) == 0;
+    return false;
 }
 
-int rows_main(const struct row *rows, size_t n)
+void item_run(struct item *item, size_t part)
 {
-    signal(SIGALRM, out_of_time);
-    alarm(100);
-    face.init();
-    world.me = face.my_pe();
-    world.n = face.n_pes();
-    world.right = (world.me + 1) % world.n;
-    world.left = (world.me + world.n - 1) % world.n;
-    struct item *items = items_make(rows, n);
-    for (size_t part = 0; part < 3; part++) run_all(items, n, part);
-    if (world.me == 0) printf("%zu routines called, %zu checks\n", n, world.n_checks);
-    free(items[0].image);
-    free(items);
-    face.fini();
-    return 0;
+    const struct check *check = check_of(item->row);
+    void (*parts[])(struct item *) = {check->prepare, check->act, check->verify};
+    if (lane.number != 0 && is_for_one_lane(item->row, check)) return;
+    current = item;
+    if (parts[part] != NULL) parts[part](item);
+    current = NULL;
+}
+
+void item_out_of_time(int sig)
+{
+    static const char text[] = "the deadline has passed; the routine is ";
+    (void)sig;
+    (void)!write(STDERR_FILENO, text, sizeof text - 1);
+    if (current != NULL) (void)!write(STDERR_FILENO, current->row->name, strlen(current->row->name));
+    (void)!write(STDERR_FILENO, "\n", 1);
+    _exit(1);
 }

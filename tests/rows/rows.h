@@ -70,20 +70,32 @@ struct face_team {
 
 enum face_cmp { CMP_EQ, CMP_NE, CMP_GT, CMP_GE, CMP_LT, CMP_LE, FACE_CMPS };
 
+/* What one thread of each PE calls with; the threads of a lane take the same steps, and no other one has its teams,
+ * context and stream. Lane 0's first team is the world. */
+struct face_lane {
+    int number;
+    struct face_team team[2]; /* all PEs, and the PEs whose number is odd like this one's */
+    void *ctx, *stream;
+    size_t n_checks;
+};
+extern __thread struct face_lane lane;
+
+enum { LANES_MOST = 4 };
+
 struct face {
-    void (*init)(void);
+    void (*init)(bool has_threads);
     void (*fini)(void);
+    void (*open)(struct face_lane *opened); /* fills all but the number; collective, by one thread */
+    void (*close)(const struct face_lane *closed);
     int (*my_pe)(void);
     int (*n_pes)(void);
     void *(*allocate)(size_t size_bytes); /* symmetric */
-    void (*barrier)(void);
-    void (*complete)(void); /* all operations of this PE, on context and stream too */
+    void (*meet)(void);                   /* all threads of this lane */
+    void (*complete)(void);               /* all operations of this thread, on context and stream too */
     void (*run)(const struct row *row, struct row_call *call); /* calls the routine; NULL: like any function */
     void (*store)(void *dest, const void *value, size_t size_bytes, int pe); /* 2, 4 or 8 bytes at once */
     size_t sync_longs, work_elements; /* of pSync and pWrk; 0: the face has no active sets */
     long sync_value;
-    struct face_team team[2]; /* the world, and the PEs whose number is odd like this one's; known after init */
-    void *ctx, *stream;
     int cmp[FACE_CMPS], signal_set, signal_add;
 };
 
