@@ -29,40 +29,46 @@ static struct {
 
 /* ---- PEs that share memory ---- */
 
-/* Returns true if this PE reaches that PE's host memory by load and store. The transports answer, so that no connection
- * is made. */
-static bool shares_memory(int pe)
+/* Out: whether this PE reaches that PE's host memory by load and store. The transports answer, so that no connection is
+ * made. */
+static isthmus_status shares_memory(int pe, bool *out)
 {
     static struct ist_choice choice; /* large; the caller holds the lock, or is alone */
     const struct ist_card *card;
-    if (!ist_peers_use_alias() || ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
+    *out = false;
+    if (!ist_peers_use_alias()) return ISTHMUS_OK;
+    isthmus_status status = ist_peer_card(pe, &card);
+    if (status != ISTHMUS_OK) return status;
     ist_choose(card, ISTHMUS_MEM_HOST, &choice);
-    return choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0;
+    *out = choice.carrier != IST_NO_TRANSPORT && (choice.offers[choice.carrier].reach.caps & ISTHMUS_CAP_ALIAS) != 0;
+    return ISTHMUS_OK;
 }
 
-/* Returns true if the users of this PE's heap (kernels, if it lies on a device) load and store in that PE's heap. */
-static bool shares_heap(int pe)
+/* Out: whether the users of this PE's heap (kernels, if it lies on a device) load and store in that PE's heap. */
+static isthmus_status shares_heap(int pe, bool *out)
 {
     static struct ist_choice choice;
     const struct ist_card *card;
-    if (ist_heap.segment == IST_SEGMENT_HEAP) return shares_memory(pe);
-    if (teams.is_for_processors || ist_peer_card(pe, &card) != ISTHMUS_OK) return false;
+    *out = pe == teams.boot->pe;
+    if (*out || teams.shared_only_self) return ISTHMUS_OK;
+    if (ist_heap.segment == IST_SEGMENT_HEAP) return shares_memory(pe, out);
+    if (teams.is_for_processors) return ISTHMUS_OK;
+    isthmus_status status = ist_peer_card(pe, &card);
+    if (status != ISTHMUS_OK) return status;
     ist_choose(card, ist_device_heap.kind, &choice);
-    return choice.carrier != IST_NO_TRANSPORT && ist_registry.list[choice.carrier].extensions.has_memory;
+    *out = choice.carrier != IST_NO_TRANSPORT && ist_registry.list[choice.carrier].extensions.has_memory;
+    return ISTHMUS_OK;
 }
 
 /* Out: whether all PEs of this host load and store in all of each other's memory. All have the same transports open, so
  * one answer holds for all of them; a PE that cannot tell would synchronise in another way than its peers. */
 static isthmus_status is_host_aliased(const ist_boot *boot, bool *out)
 {
-    const struct ist_card *card;
     int neighbour = boot->local_pes[boot->n_local > 1 && boot->local_pes[0] == boot->pe];
     *out = boot->n_local == 1;
     if (*out || !ist_peers_use_alias()) return ISTHMUS_OK;
     if (ist_segments_have_extents()) return ISTHMUS_OK; /* memory that grows is mapped on first use only */
-    isthmus_status status = ist_peer_card(neighbour, &card);
-    if (status == ISTHMUS_OK) *out = shares_memory(neighbour);
-    return status;
+    return shares_memory(neighbour, out);
 }
 
 /* ---- the table ---- */
@@ -253,55 +259,59 @@ void ist_teams_fini(void)
     ist_team_world = (struct ist_team){.n_pes = 0};
 }
 
-static int list_shared(int *list)
+static isthmus_status list_shared(int *list, int *n)
 {
-    int n = 0;
-    for (int i = 0; i < teams.boot->n_local; i++) {
-        int pe = teams.boot->local_pes[i];
-        if (pe == teams.boot->pe || (!teams.shared_only_self && shares_heap(pe))) list[n++] = pe;
+    isthmus_status status = ISTHMUS_OK;
+    for (int i = 0; i < teams.boot->n_local && status == ISTHMUS_OK; i++) {
+        bool shares;
+        status = shares_heap(teams.boot->local_pes[i], &shares);
+        if (status == ISTHMUS_OK && shares) list[(*n)++] = teams.boot->local_pes[i];
     }
-    return n;
+    return status;
 }
 
-static int list_node(int *list)
+static isthmus_status list_node(int *list, int *n)
 {
-    memcpy(list, teams.boot->local_pes, (size_t)teams.boot->n_local * sizeof *list);
-    return teams.boot->n_local;
+    *n = teams.boot->n_local;
+    memcpy(list, teams.boot->local_pes, (size_t)*n * sizeof *list);
+    return ISTHMUS_OK;
 }
 
-/* One PE of each host: that which has as many PEs of its host before it as this PE has. -1: there is no memory. */
-static int list_same_mype_node(int *list)
+/* One PE of each host: that which has as many PEs of its host before it as this PE has. */
+static isthmus_status list_same_mype_node(int *list, int *n)
 {
     const ist_boot *boot = teams.boot;
     const int *host_of = NULL;
-    int n = 0, rank = 0;
+    int rank = 0;
     while (boot->local_pes[rank] != boot->pe) rank++;
-    list[0] = boot->pe;
-    if (boot->n_local == boot->n_pes) return 1;
-    int *n_before = calloc((size_t)boot->n_pes, sizeof *n_before); /* by host */
-    if (n_before == NULL || ist_hosts_of_world(&host_of) != ISTHMUS_OK) {
-        free(n_before);
-        return -1;
+    if (boot->n_local == boot->n_pes) {
+        list[(*n)++] = boot->pe;
+        return ISTHMUS_OK;
     }
+    isthmus_status status = ist_hosts_of_world(&host_of);
+    if (status != ISTHMUS_OK) return status;
+    int *n_before = calloc((size_t)boot->n_pes, sizeof *n_before); /* by host */
+    if (n_before == NULL) return ist_fail_memory("the ranks of %d PEs on their hosts", boot->n_pes);
     for (int pe = 0; pe < boot->n_pes; pe++)
-        if (n_before[host_of[pe]]++ == rank) list[n++] = pe;
+        if (n_before[host_of[pe]]++ == rank) list[(*n)++] = pe;
     free(n_before);
-    return n;
+    return ISTHMUS_OK;
 }
 
-/* Its number of PEs, and with it the collectives that follow, must not depend on which PE has memory. */
+/* Its PEs, and with them the collectives that follow, must not depend on which PE has memory. */
 static struct ist_team *make_predefined(long index)
 {
-    static int (*const listers[])(int *) = {
+    static isthmus_status (*const listers[])(int *, int *) = {
         [IST_TEAM_SHARED] = list_shared,
         [IST_TEAM_NODE] = list_node,
         [IST_TEAM_SAME_MYPE_NODE] = list_same_mype_node,
     };
     struct ist_team *team = NULL;
-    int *list = malloc((size_t)teams.boot->n_pes * sizeof *list);
-    int n = list != NULL ? listers[index](list) : -1;
-    if (n < 0 || ist_team_new(n, 0, 1, list, &team) != ISTHMUS_OK)
-        ist_die("the first use of a predefined team", ist_fail_memory("its list of PEs"));
+    int n = 0, *list = malloc((size_t)teams.boot->n_pes * sizeof *list);
+    isthmus_status status = list != NULL ? listers[index](list, &n)
+                                         : ist_fail_memory("a list of %d PEs", teams.boot->n_pes);
+    if (status == ISTHMUS_OK) status = ist_team_new(n, 0, 1, list, &team);
+    if (status != ISTHMUS_OK) ist_die("the first use of a predefined team", status);
     free(list);
     return team;
 }
